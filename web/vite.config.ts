@@ -34,7 +34,8 @@ export default defineConfig({
 
 // React, Mantine and the client change seldom: apart from our own code they stay in the browser's cache over an upgrade.
 function manualChunks(id: string): string | undefined {
-  if (/node_modules\/(react|react-dom|scheduler|wouter|regexparam|use-sync-external-store|@tanstack|@trpc)\//.test(id)) return 'base'
+  if (/node_modules\/(react|react-dom|scheduler|wouter|regexparam|use-sync-external-store|@tanstack|@trpc)\//.test(id))
+    return 'base'
   if (/node_modules\/@tabler\//.test(id)) return 'icons'
   return undefined
 }

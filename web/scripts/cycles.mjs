@@ -9,14 +9,18 @@ const source = fileURLToPath(new URL('../src/', import.meta.url))
 
 /** The files of src/ that a file imports, as paths relative to src/. */
 function importsOf(file) {
-  return ts.preProcessFile(readFileSync(join(source, file), 'utf8'), true, true).importedFiles.flatMap(({ fileName }) => {
-    if (!fileName.startsWith('.')) return []
-    const to = join(source, dirname(file), fileName)
-    const found = ['', '.ts', '.tsx', '/index.ts', '/index.tsx'].map((ending) => to + ending).find((path) => /\.\w+$/.test(path) && existsSync(path))
-    if (!found) throw new Error(`src/${file}: ${fileName} is not a file`)
-    const within = relative(source, found)
-    return /\.tsx?$/.test(found) && !within.startsWith('..') ? [within] : []
-  })
+  return ts
+    .preProcessFile(readFileSync(join(source, file), 'utf8'), true, true)
+    .importedFiles.flatMap(({ fileName }) => {
+      if (!fileName.startsWith('.')) return []
+      const to = join(source, dirname(file), fileName)
+      const found = ['', '.ts', '.tsx', '/index.ts', '/index.tsx']
+        .map((ending) => to + ending)
+        .find((path) => /\.\w+$/.test(path) && existsSync(path))
+      if (!found) throw new Error(`src/${file}: ${fileName} is not a file`)
+      const within = relative(source, found)
+      return /\.tsx?$/.test(found) && !within.startsWith('..') ? [within] : []
+    })
 }
 
 /** A shortest circle of a graph (a map of names to sets of names); undefined when there is none. */
@@ -60,8 +64,14 @@ const folderCircle = circleOf(byFolder)
 
 /** Each step of a circle on a line of its own. */
 const steps = (circle, line) => circle.map((one, i) => `  ${line(one, circle[(i + 1) % circle.length])}`).join('\n')
-if (fileCircle) console.error(`files import each other in a circle:\n${steps(fileCircle, (from, to) => `src/${from} imports src/${to}`)}`)
-if (folderCircle) console.error(`folders import each other in a circle:\n${steps(folderCircle, (from, to) => examples.get(`${from} ${to}`))}`)
+if (fileCircle)
+  console.error(
+    `files import each other in a circle:\n${steps(fileCircle, (from, to) => `src/${from} imports src/${to}`)}`,
+  )
+if (folderCircle)
+  console.error(
+    `folders import each other in a circle:\n${steps(folderCircle, (from, to) => examples.get(`${from} ${to}`))}`,
+  )
 if (fileCircle || folderCircle) {
   console.error('hint: move what both need to a folder below them, or pass it as an argument')
   process.exit(1)

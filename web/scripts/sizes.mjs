@@ -15,6 +15,10 @@ for (const name of first) {
   console.log(`${String(size).padStart(8)}  ${name}`)
 }
 console.log(`${String(sum).padStart(8)}  bytes gzipped are loaded first (limit ${limit})`)
-const later = readdirSync(new URL('assets/', dist)).map((name) => `assets/${name}`).filter((name) => !first.includes(name))
-console.log(`${String(later.reduce((total, name) => total + zipped(name), 0)).padStart(8)}  bytes gzipped in ${later.length} files are loaded when they are needed`)
+const later = readdirSync(new URL('assets/', dist))
+  .map((name) => `assets/${name}`)
+  .filter((name) => !first.includes(name))
+console.log(
+  `${String(later.reduce((total, name) => total + zipped(name), 0)).padStart(8)}  bytes gzipped in ${later.length} files are loaded when they are needed`,
+)
 if (sum > limit) process.exit(1)

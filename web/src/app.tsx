@@ -16,8 +16,18 @@ export function App() {
     <Router aroundNav={aroundNav}>
       <Suspense fallback={null}>
         <Switch>
-          {openRoutes.map(({ path, page }) => <Route key={path} path={path} component={page} />)}
-          <Route><Gate signIn={signInRoute.page}><PreloadContext value={preload}><Shell><Pages /></Shell></PreloadContext></Gate></Route>
+          {openRoutes.map(({ path, page }) => (
+            <Route key={path} path={path} component={page} />
+          ))}
+          <Route>
+            <Gate signIn={signInRoute.page}>
+              <PreloadContext value={preload}>
+                <Shell>
+                  <Pages />
+                </Shell>
+              </PreloadContext>
+            </Gate>
+          </Route>
         </Switch>
       </Suspense>
     </Router>
@@ -28,14 +38,22 @@ function Pages() {
   return (
     <Suspense fallback={<PageSkeleton />}>
       <Switch>
-        <Route path="/"><Redirect to="/blueprints" replace /></Route>
-        <Route path="/settings"><Redirect to="/settings/profile" replace /></Route>
+        <Route path="/">
+          <Redirect to="/blueprints" replace />
+        </Route>
+        <Route path="/settings">
+          <Redirect to="/settings/profile" replace />
+        </Route>
         {routes.map(({ path, page: Page }) => (
           <Route key={path} path={path}>
-            <ErrorBoundary key={path} within><Page /></ErrorBoundary>
+            <ErrorBoundary key={path} within>
+              <Page />
+            </ErrorBoundary>
           </Route>
         ))}
-        <Route><NotFound /></Route>
+        <Route>
+          <NotFound />
+        </Route>
       </Switch>
     </Suspense>
   )

@@ -19,7 +19,13 @@ const scheme = localStorageColorSchemeManager({ key: 'blueprintd-color-scheme' }
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto" colorSchemeManager={scheme} getStyleNonce={() => nonce}>
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      defaultColorScheme="auto"
+      colorSchemeManager={scheme}
+      getStyleNonce={() => nonce}
+    >
       <QueryClientProvider client={queryClient}>
         <ErrorBoundary>
           <App />

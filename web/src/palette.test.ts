@@ -7,8 +7,13 @@ const AA = 4.5
 
 test('what stands on what is readable in both schemes', () => {
   const pairs: [string, string, string][] = [
-    ['text', gray[9], gray[0]], ['dimmed', gray[7], gray[0]], ['dimmed, hovered', gray[7], gray[1]], ['dimmed on a grey badge', gray[7], gray[2]],
-    ['dark text', dark[0], dark[7]], ['dark dimmed', dark[2], dark[9]], ['dark dimmed, hovered', dark[2], dark[6]],
+    ['text', gray[9], gray[0]],
+    ['dimmed', gray[7], gray[0]],
+    ['dimmed, hovered', gray[7], gray[1]],
+    ['dimmed on a grey badge', gray[7], gray[2]],
+    ['dark text', dark[0], dark[7]],
+    ['dark dimmed', dark[2], dark[9]],
+    ['dark dimmed, hovered', dark[2], dark[6]],
   ]
   for (const [name, shades] of Object.entries(palettes) as [string, Shades][]) {
     if (name === 'dark') continue
@@ -24,7 +29,8 @@ test('what stands on what is readable in both schemes', () => {
       [`${name} text, dark`, shades[3], dark[7]],
     )
   }
-  for (const [name, ink, ground] of pairs) assert.ok(contrast(ink, ground) >= AA, `${name}: ${contrast(ink, ground).toFixed(2)}`)
+  for (const [name, ink, ground] of pairs)
+    assert.ok(contrast(ink, ground) >= AA, `${name}: ${contrast(ink, ground).toFixed(2)}`)
 })
 
 test('the lines of controls are visible', () => {

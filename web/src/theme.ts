@@ -1,7 +1,8 @@
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple, Tooltip } from '@mantine/core'
 import { aliases, over, palettes } from './palette'
 
-const fonts = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif'
+const fonts =
+  'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif'
 const monospace = 'ui-monospace, "SF Mono", SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace'
 
 const colors = Object.fromEntries([
@@ -51,9 +52,18 @@ export const theme = createTheme({
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, removeScrollProps: keepBar } },
     // Its placeholder would be a child that no menu may have; without it the first item gets the focus.
     Menu: { defaultProps: { shadow: 'md', withinPortal: true, withInitialFocusPlaceholder: false } },
-    Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' }, overlayProps: { backgroundOpacity: 0.5 }, removeScrollProps: keepBar } },
+    Modal: {
+      defaultProps: {
+        centered: true,
+        closeButtonProps: { 'aria-label': 'Close' },
+        overlayProps: { backgroundOpacity: 0.5 },
+        removeScrollProps: keepBar,
+      },
+    },
     Paper: { defaultProps: { radius: 'md' } },
-    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 300, events: { hover: true, focus: true, touch: false }, withArrow: true } }),
+    Tooltip: Tooltip.extend({
+      defaultProps: { openDelay: 300, events: { hover: true, focus: true, touch: false }, withArrow: true },
+    }),
   },
 })
 

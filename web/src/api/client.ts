@@ -54,7 +54,13 @@ export const api = createTRPCClient<AppRouter>({
     splitLink({
       condition: (operation) => operation.type === 'subscription',
       true: httpSubscriptionLink({ url, transformer: envelope(revive), EventSource: EventStream }),
-      false: httpBatchLink({ url, transformer: envelope((value) => value), maxItems: 20, maxURLLength: 2000, fetch: call as typeof fetch }),
+      false: httpBatchLink({
+        url,
+        transformer: envelope((value) => value),
+        maxItems: 20,
+        maxURLLength: 2000,
+        fetch: call as typeof fetch,
+      }),
     }),
   ],
 })

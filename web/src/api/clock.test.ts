@@ -4,7 +4,9 @@ import { noteClock, now, onClock, serverNow } from './clock.ts'
 
 test('a virtual clock is now, and tells when it is moved; a real one is only known to be ahead', () => {
   let moved = 0
-  const stop = onClock(() => { moved++ })
+  const stop = onClock(() => {
+    moved++
+  })
   const at = Date.parse('2030-01-01T00:00:00Z')
   noteClock({ at, here: 0, virtual: true })
   noteClock({ at, here: 5, virtual: true })

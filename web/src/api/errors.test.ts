@@ -4,38 +4,63 @@ import { AWAY, describeError, isAborted, isSignedOut, issueFor, showPath } from 
 
 // What the client throws, as far as we look at it.
 function thrown(message: string, data?: object, meta?: object): Error {
-  return Object.assign(new Error(message), { name: 'TRPCClientError', data, shape: data && { message, code: -32600, data }, meta })
+  return Object.assign(new Error(message), {
+    name: 'TRPCClientError',
+    data,
+    shape: data && { message, code: -32600, data },
+    meta,
+  })
 }
-const answer = (status: number, headers: Record<string, string> = {}) => ({ response: { status, headers: new Headers(headers) } })
+const answer = (status: number, headers: Record<string, string> = {}) => ({
+  response: { status, headers: new Headers(headers) },
+})
 
 test('an answer of the server is told in its words', () => {
   const issues = [{ path: ['tags', 1], message: 'must be a string' }]
   const told = describeError(thrown('tags[1]: must be a string', { code: 'BAD_REQUEST', httpStatus: 400, issues }))
-  assert.deepEqual({ message: told.message, code: told.code, status: told.status, issues: told.issues, retryable: told.retryable },
-    { message: 'tags[1]: must be a string', code: 'BAD_REQUEST', status: 400, issues, retryable: false })
+  assert.deepEqual(
+    { message: told.message, code: told.code, status: told.status, issues: told.issues, retryable: told.retryable },
+    { message: 'tags[1]: must be a string', code: 'BAD_REQUEST', status: 400, issues, retryable: false },
+  )
 })
 
 test('the field of an issue is found by its path', () => {
-  const error = thrown('title: required', { code: 'BAD_REQUEST', issues: [{ path: ['title'], message: 'required' }, { path: 'no list' }] })
+  const error = thrown('title: required', {
+    code: 'BAD_REQUEST',
+    issues: [{ path: ['title'], message: 'required' }, { path: 'no list' }],
+  })
   assert.equal(issueFor(error, 'title'), 'required')
   assert.equal(issueFor(error, 'tags'), undefined)
   assert.equal(showPath(['nodes', 0, 'config', 'url']), 'nodes[0].config.url')
 })
 
 test('a message begins as a sentence, unless it begins with a name', () => {
-  const cases = [['the last owner stays', 'The last owner stays'], ['title: required', 'title: required'], ['nodes[0].id is taken', 'nodes[0].id is taken'], ['blueprint_map is missing', 'blueprint_map is missing'], ['Fine', 'Fine'], ['', 'The server refused without saying why.']]
+  const cases = [
+    ['the last owner stays', 'The last owner stays'],
+    ['title: required', 'title: required'],
+    ['nodes[0].id is taken', 'nodes[0].id is taken'],
+    ['blueprint_map is missing', 'blueprint_map is missing'],
+    ['Fine', 'Fine'],
+    ['', 'The server refused without saying why.'],
+  ]
   for (const [given, wanted] of cases) assert.equal(describeError(thrown(given!, { code: 'CONFLICT' })).message, wanted)
 })
 
 test('a busy server says when to come again', () => {
-  const told = describeError(thrown('too many requests', { code: 'TOO_MANY_REQUESTS', httpStatus: 429 }, answer(429, { 'Retry-After': '1' })))
+  const told = describeError(
+    thrown('too many requests', { code: 'TOO_MANY_REQUESTS', httpStatus: 429 }, answer(429, { 'Retry-After': '1' })),
+  )
   assert.equal(told.retryAfter, 1)
   assert.equal(told.hint, 'Try again in 1 second.')
   assert.equal(told.retryable, true)
 })
 
 test('no answer means that the server is away', () => {
-  for (const error of [thrown('Failed to fetch'), new TypeError('Failed to fetch'), thrown('Unexpected token <', undefined, answer(502))]) {
+  for (const error of [
+    thrown('Failed to fetch'),
+    new TypeError('Failed to fetch'),
+    thrown('Unexpected token <', undefined, answer(502)),
+  ]) {
     const told = describeError(error)
     assert.equal(told.code, AWAY)
     assert.match(told.message, /^The server cannot be reached/)

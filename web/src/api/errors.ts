@@ -25,7 +25,8 @@ export type Described = {
 export const AWAY = 'AWAY'
 
 const hints: Record<string, string> = {
-  [AWAY]: 'Check that blueprintd is running and that this computer can reach it. Nothing is lost: the page goes on when the server is back.',
+  [AWAY]:
+    'Check that blueprintd is running and that this computer can reach it. Nothing is lost: the page goes on when the server is back.',
   UNAUTHORIZED: 'Sign in again.',
   FORBIDDEN: 'Ask somebody who manages it for access.',
   NOT_FOUND: 'It may have been deleted, or the address is mistyped.',
@@ -44,7 +45,10 @@ export function describeError(error: unknown): Described {
   const code = text(field(data, 'code'))
   if (code === undefined) return isCall(error) ? away(error) : unknown(error)
   const retryAfter = retryAfterOf(error)
-  const wait = retryAfter !== undefined && retryAfter > 0 ? `Try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.` : undefined
+  const wait =
+    retryAfter !== undefined && retryAfter > 0
+      ? `Try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.`
+      : undefined
   return {
     message: sentence(text(field(error, 'message')) || 'The server refused without saying why.'),
     code,
@@ -80,17 +84,37 @@ export function issueFor(error: unknown, path: string): string | undefined {
 // (a proxy) answered with what is not JSON.
 function away(error: unknown): Described {
   const status = number(field(field(field(error, 'meta'), 'response'), 'status'))
-  const message = status === undefined ? 'The server cannot be reached.' : `The server cannot be reached: something before it answered with status ${status}.`
-  return { message, code: AWAY, status, issues: [], hint: hints[AWAY], retryAfter: retryAfterOf(error), retryable: true }
+  const message =
+    status === undefined
+      ? 'The server cannot be reached.'
+      : `The server cannot be reached: something before it answered with status ${status}.`
+  return {
+    message,
+    code: AWAY,
+    status,
+    issues: [],
+    hint: hints[AWAY],
+    retryAfter: retryAfterOf(error),
+    retryable: true,
+  }
 }
 
 function unknown(error: unknown): Described {
   const message = text(field(error, 'message')) ?? text(error)
-  return { message: message || 'Something went wrong in this page.', code: 'UNKNOWN', issues: [], hint: 'Reload the page.', retryable: false }
+  return {
+    message: message || 'Something went wrong in this page.',
+    code: 'UNKNOWN',
+    issues: [],
+    hint: 'Reload the page.',
+    retryable: false,
+  }
 }
 
 function isCall(error: unknown): boolean {
-  return field(error, 'name') === 'TRPCClientError' || error instanceof TypeError && /fetch|network|load failed/i.test(error.message)
+  return (
+    field(error, 'name') === 'TRPCClientError' ||
+    (error instanceof TypeError && /fetch|network|load failed/i.test(error.message))
+  )
 }
 
 // The server writes its messages in small letters, for logs and lists; a word that is a name (a field, a number) stays.
@@ -110,7 +134,8 @@ function issuesOf(data: unknown): Issue[] {
 
 // The client keeps the answer's headers in the error's meta.
 function retryAfterOf(error: unknown): number | undefined {
-  const headers = field(field(field(error, 'meta'), 'response'), 'headers') as { get?: (name: string) => string | null } | undefined
+  const headers = field(field(field(error, 'meta'), 'response'), 'headers') as
+    { get?: (name: string) => string | null } | undefined
   const seconds = Number.parseInt(headers?.get?.('retry-after') ?? '', 10)
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined
 }

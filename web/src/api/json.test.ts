@@ -7,16 +7,38 @@ import { jsonOver, parseJson, share, show } from './json'
 // Node 20 has JSON.rawJSON behind a flag that counts for contexts made after it was set; newer ones have it anyway.
 setFlagsFromString('--harmony-json-parse-with-source')
 const exact = jsonOver(runInNewContext('JSON'))
-const plain = jsonOver({ parse: (text) => JSON.parse(text), stringify: (value, _none, space) => JSON.stringify(value, null, space) })
+const plain = jsonOver({
+  parse: (text) => JSON.parse(text),
+  stringify: (value, _none, space) => JSON.stringify(value, null, space),
+})
 
 test('numbers that a double holds are plain numbers', () => {
-  for (const text of ['0', '-1', '1.0', '1e3', '0.1', '0.30000000000000004', '9007199254740991', '1.50', '100000000000000000000', '1E-7']) {
+  for (const text of [
+    '0',
+    '-1',
+    '1.0',
+    '1e3',
+    '0.1',
+    '0.30000000000000004',
+    '9007199254740991',
+    '1.50',
+    '100000000000000000000',
+    '1E-7',
+  ]) {
     assert.equal(typeof exact.parse(text), 'number', text)
   }
 })
 
 test('numbers that a double does not hold keep their digits', () => {
-  for (const text of ['9007199254740993', '12345678901234567890', '0.1000000000000000055', '1e400', '-0', '1e-400', '3.14159265358979323846']) {
+  for (const text of [
+    '9007199254740993',
+    '12345678901234567890',
+    '0.1000000000000000055',
+    '1e400',
+    '-0',
+    '1e-400',
+    '3.14159265358979323846',
+  ]) {
     const value = exact.parse(text)
     assert.ok(exact.isRaw(value), text)
     assert.equal(exact.show(value, 0), text)

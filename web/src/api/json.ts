@@ -20,12 +20,15 @@ export function jsonOver(engine: Engine) {
   const { rawJSON, isRawJSON } = engine
   const keeps = typeof rawJSON === 'function' && typeof isRawJSON === 'function'
   const reviver: Reviver = (_key, value, context) =>
-    typeof value === 'number' && context?.source !== undefined && losesDigits(value, context.source) ? rawJSON?.(context.source) : value
+    typeof value === 'number' && context?.source !== undefined && losesDigits(value, context.source)
+      ? rawJSON?.(context.source)
+      : value
   return {
     /** Reads JSON text; throws SyntaxError like JSON.parse. */
     parse: (text: string): unknown => (keeps && mayLoseDigits(text) ? engine.parse(text, reviver) : engine.parse(text)),
     /** Whether a value is a number kept as text. */
-    isRaw: (value: unknown): value is RawNumber => keeps && typeof value === 'object' && value !== null && isRawJSON!(value),
+    isRaw: (value: unknown): value is RawNumber =>
+      keeps && typeof value === 'object' && value !== null && isRawJSON!(value),
     /** The JSON text of a value for people, two spaces deep unless told; `undefined` for what JSON does not have. */
     show: (value: unknown, space = 2): string => engine.stringify(value, null, space) ?? 'undefined',
   }
@@ -68,7 +71,8 @@ function normal(text: string): string {
 export function share(before: unknown, after: unknown): unknown {
   if (Object.is(before, after)) return before
   if (typeof before !== 'object' || typeof after !== 'object' || before === null || after === null) return after
-  if (isRaw(before) || isRaw(after)) return isRaw(before) && isRaw(after) && before.rawJSON === after.rawJSON ? before : after
+  if (isRaw(before) || isRaw(after))
+    return isRaw(before) && isRaw(after) && before.rawJSON === after.rawJSON ? before : after
   if (Array.isArray(before) !== Array.isArray(after)) return after
   const old = before as Record<string, unknown>
   const fresh = after as Record<string, unknown>

@@ -24,7 +24,8 @@ export const queryClient: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
       retry: (failures, error) => failures < 3 && mayHelp(error),
-      retryDelay: (failures, error) => Math.max((describeError(error).retryAfter ?? 0) * 1000, Math.min(500 * 2 ** failures, 8000)),
+      retryDelay: (failures, error) =>
+        Math.max((describeError(error).retryAfter ?? 0) * 1000, Math.min(500 * 2 ** failures, 8000)),
       staleTime: 5000,
       gcTime: 5 * 60_000,
       refetchOnWindowFocus: true, // only what is older than staleTime, so that changing windows makes no storm

@@ -24,4 +24,9 @@ export function useServerInfo() {
 }
 
 // What was asked of another time is asked again.
-onClock(() => void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'server' && queryKey[0] !== 'session' }))
+onClock(
+  () =>
+    void queryClient.invalidateQueries({
+      predicate: ({ queryKey }) => queryKey[0] !== 'server' && queryKey[0] !== 'session',
+    }),
+)

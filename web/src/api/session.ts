@@ -26,12 +26,20 @@ export function useSignedIn(): Session {
 
 /** The mutation that signs in with {email, password}. Its error is for ErrorNote. */
 export function useSignIn() {
-  return useMutation({ mutationKey: sessionKey, mutationFn: (input: Inputs['session']['create']) => api.session.create.mutate(input), onSuccess: begin })
+  return useMutation({
+    mutationKey: sessionKey,
+    mutationFn: (input: Inputs['session']['create']) => api.session.create.mutate(input),
+    onSuccess: begin,
+  })
 }
 
 /** The mutation that takes a setup link: {token, email, name, password}; it signs in. */
 export function useSetup() {
-  return useMutation({ mutationKey: sessionKey, mutationFn: (input: Inputs['session']['setup']) => api.session.setup.mutate(input), onSuccess: begin })
+  return useMutation({
+    mutationKey: sessionKey,
+    mutationFn: (input: Inputs['session']['setup']) => api.session.setup.mutate(input),
+    onSuccess: begin,
+  })
 }
 
 /** The mutation that signs out, here or, with {everywhere: true}, on all devices. The page is loaded anew, so that nothing of it is kept. */

@@ -24,7 +24,8 @@ export function noteChange(id: string, change: Partial<Blueprint>): void {
 export function useUpdate(id: string) {
   return useMutation({
     mutationFn: (change: Omit<Inputs['blueprint']['update'], 'id'>) => api.blueprint.update.mutate({ id, ...change }),
-    onSuccess: (after, change) => noteChange(id, { ...after, ...(change.budget && !after.budget ? { budget: undefined } : {}) }),
+    onSuccess: (after, change) =>
+      noteChange(id, { ...after, ...(change.budget && !after.budget ? { budget: undefined } : {}) }),
   })
 }
 

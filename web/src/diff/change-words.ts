@@ -9,8 +9,17 @@ export function changeWords(diff: VersionDiff): string[] {
   else if (diff.wiring === 'to order') words.push('Took the edges away: the nodes run in order')
   else if (diff.edges.length > 0) words.push(edges(diff.edges))
   if (diff.reordered) words.push('Changed the order of the nodes')
-  if (diff.other.length > 0) words.push(`Changed ${list(diff.other.map(({ path }) => showPath(path)), 3)} of the map`)
-  if (isEmpty(diff)) words.push(diff.moved.length > 0 ? 'Moved nodes on the canvas' : 'Title, status, tags or sharing alone; the same steps')
+  if (diff.other.length > 0)
+    words.push(
+      `Changed ${list(
+        diff.other.map(({ path }) => showPath(path)),
+        3,
+      )} of the map`,
+    )
+  if (isEmpty(diff))
+    words.push(
+      diff.moved.length > 0 ? 'Moved nodes on the canvas' : 'Title, status, tags or sharing alone; the same steps',
+    )
   return words
 }
 
@@ -25,18 +34,34 @@ export function showField(path: (string | number)[]): string {
 }
 
 function items(noun: string, changes: ItemChange[]): string[] {
-  return ([['added', 'Added'], ['removed', 'Removed'], ['changed', 'Changed']] as const).flatMap(([kind, verb]) => {
+  return (
+    [
+      ['added', 'Added'],
+      ['removed', 'Removed'],
+      ['changed', 'Changed'],
+    ] as const
+  ).flatMap(([kind, verb]) => {
     const some = changes.filter((change) => change.kind === kind)
     if (some.length === 0) return []
     const only = some[0]!
-    if (some.length > 1) return [`${verb} ${some.length} ${noun}s: ${list(some.map(({ title }) => `“${short(title)}”`), 3)}`]
-    return [`${verb} ${noun === 'node' ? '' : `${noun} `}“${short(only.title)}”${kind === 'changed' ? `: ${fieldWords(only)}` : ''}`]
+    if (some.length > 1)
+      return [
+        `${verb} ${some.length} ${noun}s: ${list(
+          some.map(({ title }) => `“${short(title)}”`),
+          3,
+        )}`,
+      ]
+    return [
+      `${verb} ${noun === 'node' ? '' : `${noun} `}“${short(only.title)}”${kind === 'changed' ? `: ${fieldWords(only)}` : ''}`,
+    ]
   })
 }
 
 function edges(changes: ItemChange[]): string {
   const count = (kind: ItemChange['kind']) => changes.filter((change) => change.kind === kind).length
-  const parts = (['added', 'removed', 'changed'] as const).filter((kind) => count(kind) > 0).map((kind) => `${count(kind)} ${kind}`)
+  const parts = (['added', 'removed', 'changed'] as const)
+    .filter((kind) => count(kind) > 0)
+    .map((kind) => `${count(kind)} ${kind}`)
   return `Edges: ${parts.join(', ')}`
 }
 

@@ -1,6 +1,17 @@
 import { isRaw } from '../api/json'
 import type { Change, GraphDiff } from '../graph'
-import { edgeKey, edgesOf, handleOf, isObject, isSequential, MAIN, readMap, type BlueprintMap, type JsonObject, type MapEdge } from '../graph/map'
+import {
+  edgeKey,
+  edgesOf,
+  handleOf,
+  isObject,
+  isSequential,
+  MAIN,
+  readMap,
+  type BlueprintMap,
+  type JsonObject,
+  type MapEdge,
+} from '../graph/map'
 
 /** A value that differs; undefined where there was none. The path starts at the node, variable or map. */
 export type FieldChange = { path: (string | number)[]; before: unknown; after: unknown }
@@ -28,25 +39,51 @@ export type Content = { blueprint_map: unknown; environment_variables: unknown[]
 /** Compares two versions: nodes by id, edges by their ends and handle, variables by name. */
 export function diffVersions(before: Content, after: Content): VersionDiff {
   const [old, fresh] = [readMap(before.blueprint_map), readMap(after.blueprint_map)]
-  const nodes = compare(keyed(old.nodes, (node) => node.id), keyed(fresh.nodes, (node) => node.id), (id, node, kind, fields): ItemChange => ({
-    id, kind, title: node.title || id, type: node.type, fields: fields.filter(({ path }) => path[0] !== 'position' && (kind === 'changed' || path[0] !== 'id')),
-  }))
+  const nodes = compare(
+    keyed(old.nodes, (node) => node.id),
+    keyed(fresh.nodes, (node) => node.id),
+    (id, node, kind, fields): ItemChange => ({
+      id,
+      kind,
+      title: node.title || id,
+      type: node.type,
+      fields: fields.filter(({ path }) => path[0] !== 'position' && (kind === 'changed' || path[0] !== 'id')),
+    }),
+  )
   const moved = nodes.filter(({ kind, fields }) => kind === 'changed' && fields.length === 0).map(({ id }) => id)
   const names = new Map([...old.nodes, ...fresh.nodes].map((node) => [node.id, node.title || node.id]))
-  const edges = compare(keyed(edgesOf(old), edgeKey), keyed(edgesOf(fresh), edgeKey), (id, edge, kind, fields): ItemChange => ({
-    id, kind, title: sayEdge(edge, names), fields: kind === 'changed' ? fields : [],
-  }))
-  const variables = compare(keyed(before.environment_variables.filter(isObject), nameOf), keyed(after.environment_variables.filter(isObject), nameOf), (id, _variable, kind, fields): ItemChange => ({
-    id, kind, title: id, fields: fields.filter(({ path }) => kind === 'changed' || path[0] !== 'name'),
-  }))
-  const rest = (map: BlueprintMap): JsonObject => Object.fromEntries(Object.entries(map).filter(([key]) => key !== 'nodes' && key !== 'edges'))
+  const edges = compare(
+    keyed(edgesOf(old), edgeKey),
+    keyed(edgesOf(fresh), edgeKey),
+    (id, edge, kind, fields): ItemChange => ({
+      id,
+      kind,
+      title: sayEdge(edge, names),
+      fields: kind === 'changed' ? fields : [],
+    }),
+  )
+  const variables = compare(
+    keyed(before.environment_variables.filter(isObject), nameOf),
+    keyed(after.environment_variables.filter(isObject), nameOf),
+    (id, _variable, kind, fields): ItemChange => ({
+      id,
+      kind,
+      title: id,
+      fields: fields.filter(({ path }) => kind === 'changed' || path[0] !== 'name'),
+    }),
+  )
+  const rest = (map: BlueprintMap): JsonObject =>
+    Object.fromEntries(Object.entries(map).filter(([key]) => key !== 'nodes' && key !== 'edges'))
   const [first, second] = [isSequential(old), isSequential(fresh)]
   const wired = old.nodes.length > 1 && fresh.nodes.length > 1 && first !== second
   return {
-    nodes: nodes.filter(({ id }) => !moved.includes(id)), edges, variables, moved,
+    nodes: nodes.filter(({ id }) => !moved.includes(id)),
+    edges,
+    variables,
+    moved,
     other: fieldChanges(rest(old), rest(fresh)),
     reordered: first && second && otherOrder(old, fresh),
-    ...(wired ? { wiring: first ? 'to edges' as const : 'to order' as const } : {}),
+    ...(wired ? { wiring: first ? ('to edges' as const) : ('to order' as const) } : {}),
   }
 }
 
@@ -58,9 +95,11 @@ export function isEmpty(diff: VersionDiff): boolean {
 /** The values that differ between two, deepest first where both are objects, or lists of the same length. */
 export function fieldChanges(before: unknown, after: unknown, path: (string | number)[] = []): FieldChange[] {
   if (Object.is(before, after)) return []
-  if (isRaw(before) || isRaw(after)) return isRaw(before) && isRaw(after) && before.rawJSON === after.rawJSON ? [] : [{ path, before, after }]
+  if (isRaw(before) || isRaw(after))
+    return isRaw(before) && isRaw(after) && before.rawJSON === after.rawJSON ? [] : [{ path, before, after }]
   if (Array.isArray(before) && Array.isArray(after)) {
-    if (before.length === after.length && path.length < 12) return before.flatMap((item, index) => fieldChanges(item, after[index], [...path, index]))
+    if (before.length === after.length && path.length < 12)
+      return before.flatMap((item, index) => fieldChanges(item, after[index], [...path, index]))
   } else if (isObject(before) && isObject(after) && path.length < 12) {
     const keys = new Set([...Object.keys(before), ...Object.keys(after)])
     return [...keys].flatMap((key) => fieldChanges(own(before, key), own(after, key), [...path, key]))
@@ -73,7 +112,9 @@ export function fieldChanges(before: unknown, after: unknown, path: (string | nu
  * title or a moved node makes a version number, but nothing that runs otherwise. `until` is the newest version with the
  * same content.
  */
-export function contentVersions<V extends Content & { version: string }>(versions: readonly V[]): (V & { until: string })[] {
+export function contentVersions<V extends Content & { version: string }>(
+  versions: readonly V[],
+): (V & { until: string })[] {
   const found: (V & { until: string })[] = []
   let until: string | undefined
   for (const [index, version] of versions.entries()) {
@@ -95,7 +136,11 @@ export function graphDiff(before: unknown, after: unknown, diff: VersionDiff): {
   const edges = [...edgesOf(fresh), ...edgesOf(old).filter((edge) => lost.has(edgeKey(edge)))]
   if (edges.length > 0) map.edges = edges
   // Without a prototype: a node may be named constructor.
-  const marks = (items: ItemChange[]) => Object.assign(Object.create(null) as Record<string, Change>, Object.fromEntries(items.map(({ id, kind }) => [id, kind])))
+  const marks = (items: ItemChange[]) =>
+    Object.assign(
+      Object.create(null) as Record<string, Change>,
+      Object.fromEntries(items.map(({ id, kind }) => [id, kind])),
+    )
   return { map, marks: { nodes: marks(diff.nodes), edges: marks(diff.edges) } }
 }
 
@@ -112,7 +157,11 @@ function keyed<Item>(items: Item[], keyOf: (item: Item) => string): Keyed<Item> 
   return map
 }
 
-function compare<Item>(before: Keyed<Item>, after: Keyed<Item>, make: (id: string, item: Item, kind: Change, fields: FieldChange[]) => ItemChange): ItemChange[] {
+function compare<Item>(
+  before: Keyed<Item>,
+  after: Keyed<Item>,
+  make: (id: string, item: Item, kind: Change, fields: FieldChange[]) => ItemChange,
+): ItemChange[] {
   const changes: ItemChange[] = []
   for (const [id, item] of after) {
     if (!before.has(id)) changes.push(make(id, item, 'added', fieldChanges({}, item)))
@@ -137,7 +186,10 @@ function sayEdge(edge: MapEdge, names: Map<string, string>): string {
 function otherOrder(old: BlueprintMap, fresh: BlueprintMap): boolean {
   const ids = (map: BlueprintMap, other: BlueprintMap) => {
     const known = new Set(other.nodes.map((node) => node.id))
-    return map.nodes.map((node) => node.id).filter((id) => known.has(id)).join('\n')
+    return map.nodes
+      .map((node) => node.id)
+      .filter((id) => known.has(id))
+      .join('\n')
   }
   return ids(old, fresh) !== ids(fresh, old)
 }

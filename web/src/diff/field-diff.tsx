@@ -22,27 +22,61 @@ export function FieldDiff({ change, names, only }: Props) {
   const [all, setAll] = useState(false)
   const rows = useMemo((): FoldedRow[] => {
     const side = only === 'added' ? after : before
-    if (only) return text(side).split('\n').map((line) => ({ kind: only, [only === 'added' ? 'right' : 'left']: line }))
-    if (before === undefined) return text(after).split('\n').map((right) => ({ kind: 'added', right }))
-    if (after === undefined) return text(before).split('\n').map((left) => ({ kind: 'removed', left }))
+    if (only)
+      return text(side)
+        .split('\n')
+        .map((line) => ({ kind: only, [only === 'added' ? 'right' : 'left']: line }))
+    if (before === undefined)
+      return text(after)
+        .split('\n')
+        .map((right) => ({ kind: 'added', right }))
+    if (after === undefined)
+      return text(before)
+        .split('\n')
+        .map((left) => ({ kind: 'removed', left }))
     return fold(lineDiff(text(before), text(after)))
   }, [before, after, only])
   const shown = all ? rows : rows.slice(0, mostRows)
   return (
     <table className={classes.table} data-one={only}>
       <caption className={classes.name}>{showField(path) || 'value'}</caption>
-      <thead className={classes.unseen}><tr>{only !== 'added' && <th scope="col">{names[0]}</th>}{only !== 'removed' && <th scope="col">{names[1]}</th>}</tr></thead>
+      <thead className={classes.unseen}>
+        <tr>
+          {only !== 'added' && <th scope="col">{names[0]}</th>}
+          {only !== 'removed' && <th scope="col">{names[1]}</th>}
+        </tr>
+      </thead>
       <tbody>
-        {shown.map((row, index) => row.kind === 'folded'
-          ? <tr key={index}><td colSpan={2} className={classes.folded}>{row.count} lines are the same</td></tr>
-          : (
-            <tr key={index} data-kind={row.kind}>
-              {only !== 'added' && <td className={classes.left} data-none={row.left === undefined || undefined}>{row.left !== undefined && <Line sign={row.kind === 'same' ? ' ' : '−'} text={row.left} />}</td>}
-              {only !== 'removed' && <td className={classes.right} data-none={row.right === undefined || undefined}>{row.right !== undefined && <Line sign={row.kind === 'same' ? ' ' : '+'} text={row.right} />}</td>}
+        {shown.map((row, index) =>
+          row.kind === 'folded' ? (
+            <tr key={index}>
+              <td colSpan={2} className={classes.folded}>
+                {row.count} lines are the same
+              </td>
             </tr>
-          ))}
+          ) : (
+            <tr key={index} data-kind={row.kind}>
+              {only !== 'added' && (
+                <td className={classes.left} data-none={row.left === undefined || undefined}>
+                  {row.left !== undefined && <Line sign={row.kind === 'same' ? ' ' : '−'} text={row.left} />}
+                </td>
+              )}
+              {only !== 'removed' && (
+                <td className={classes.right} data-none={row.right === undefined || undefined}>
+                  {row.right !== undefined && <Line sign={row.kind === 'same' ? ' ' : '+'} text={row.right} />}
+                </td>
+              )}
+            </tr>
+          ),
+        )}
         {rows.length > mostRows && !all && (
-          <tr><td colSpan={2} className={classes.folded}><Button variant="subtle" size="compact-sm" onClick={() => setAll(true)}>Show {rows.length - mostRows} more lines</Button></td></tr>
+          <tr>
+            <td colSpan={2} className={classes.folded}>
+              <Button variant="subtle" size="compact-sm" onClick={() => setAll(true)}>
+                Show {rows.length - mostRows} more lines
+              </Button>
+            </td>
+          </tr>
         )}
       </tbody>
     </table>
@@ -52,7 +86,12 @@ export function FieldDiff({ change, names, only }: Props) {
 const longestLine = 2000
 
 function Line({ sign, text: line }: { sign: string; text: string }) {
-  return <code className={classes.line}><span className={classes.sign}>{sign}</span>{line.length > longestLine ? `${line.slice(0, longestLine)}…` : line}</code>
+  return (
+    <code className={classes.line}>
+      <span className={classes.sign}>{sign}</span>
+      {line.length > longestLine ? `${line.slice(0, longestLine)}…` : line}
+    </code>
+  )
 }
 
 // Texts stand as they are, all else as JSON.

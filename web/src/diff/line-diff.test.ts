@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fold, lineDiff } from './line-diff'
 
-const short = (before: string, after: string) => lineDiff(before, after).map(({ kind, left, right }) => `${kind} ${left ?? ''}|${right ?? ''}`)
+const short = (before: string, after: string) =>
+  lineDiff(before, after).map(({ kind, left, right }) => `${kind} ${left ?? ''}|${right ?? ''}`)
 
 test('lines beside each other', () => {
   assert.deepEqual(short('a\nb\nc', 'a\nx\nc'), ['same a|a', 'changed b|x', 'same c|c'])
@@ -18,5 +19,8 @@ test('long texts are not compared line by line', () => {
 
 test('what is the same is folded', () => {
   const rows = fold(lineDiff('1\n2\n3\n4\n5\n6\n7', '1\n2\n3\n4\n5\n6\nx'))
-  assert.deepEqual(rows.map((row) => (row.kind === 'folded' ? row.count : row.kind)), [4, 'same', 'same', 'changed'])
+  assert.deepEqual(
+    rows.map((row) => (row.kind === 'folded' ? row.count : row.kind)),
+    [4, 'same', 'same', 'changed'],
+  )
 })

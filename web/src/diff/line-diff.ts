@@ -11,7 +11,12 @@ export function lineDiff(before: string, after: string): LineRow[] {
   let start = 0
   while (start < left.length && start < right.length && left[start] === right[start]) start++
   let end = 0
-  while (end < left.length - start && end < right.length - start && left[left.length - 1 - end] === right[right.length - 1 - end]) end++
+  while (
+    end < left.length - start &&
+    end < right.length - start &&
+    left[left.length - 1 - end] === right[right.length - 1 - end]
+  )
+    end++
   const same = (lines: string[]): LineRow[] => lines.map((line) => ({ kind: 'same', left: line, right: line }))
   return [
     ...same(left.slice(0, start)),
@@ -54,7 +59,8 @@ function middle(left: string[], right: string[]): LineRow[] {
     if (i < left.length && j < right.length && left[i] === right[j]) {
       flush()
       rows.push({ kind: 'same', left: left[i++], right: right[j++] })
-    } else if (j >= right.length || (i < left.length && lengths[i + 1]![j]! >= lengths[i]![j + 1]!)) gone.push(left[i++]!)
+    } else if (j >= right.length || (i < left.length && lengths[i + 1]![j]! >= lengths[i]![j + 1]!))
+      gone.push(left[i++]!)
     else come.push(right[j++]!)
   }
   flush()
@@ -66,7 +72,8 @@ function common(left: string[], right: string[]): Uint16Array[] {
   const lengths = Array.from({ length: left.length + 1 }, () => new Uint16Array(right.length + 1))
   for (let i = left.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
-      lengths[i]![j] = left[i] === right[j] ? lengths[i + 1]![j + 1]! + 1 : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!)
+      lengths[i]![j] =
+        left[i] === right[j] ? lengths[i + 1]![j + 1]! + 1 : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!)
     }
   }
   return lengths

@@ -44,23 +44,84 @@ export function AnyField(props: ControlProps) {
   let control: React.ReactNode
   switch (shown) {
     case 'text':
-      control = <TemplateInput {...said} value={text} onChange={onChange} names={complete} lines rows={1} readOnly={readOnly} placeholder={placeholder} />
+      control = (
+        <TemplateInput
+          {...said}
+          value={text}
+          onChange={onChange}
+          names={complete}
+          lines
+          rows={1}
+          readOnly={readOnly}
+          placeholder={placeholder}
+        />
+      )
       break
-    case 'number': control = <NumberBox {...said} path={props.path} value={value} onChange={onChange} readOnly={readOnly} />; break
-    case 'boolean': control = <Checkbox {...said} label="Yes" checked={value === true} disabled={readOnly} onChange={(event) => onChange(event.currentTarget.checked)} />; break
-    case 'json': control = <JsonBox {...said} path={props.path} value={value} onChange={onChange} readOnly={readOnly} />; break
-    case 'null': control = <span id={id} className={classes.nothing}>The value null</span>; break
-    default: control = readOnly ? <span className={classes.nothing}>Not set</span> : null
+    case 'number':
+      control = <NumberBox {...said} path={props.path} value={value} onChange={onChange} readOnly={readOnly} />
+      break
+    case 'boolean':
+      control = (
+        <Checkbox
+          {...said}
+          label="Yes"
+          checked={value === true}
+          disabled={readOnly}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+      )
+      break
+    case 'json':
+      control = <JsonBox {...said} path={props.path} value={value} onChange={onChange} readOnly={readOnly} />
+      break
+    case 'null':
+      control = (
+        <span id={id} className={classes.nothing}>
+          The value null
+        </span>
+      )
+      break
+    default:
+      control = readOnly ? <span className={classes.nothing}>Not set</span> : null
   }
   const single = shown !== 'none' && shown !== 'null'
   return (
-    <Frame id={id} label={label} required={required} description={field.description} issues={lines} group={!single} actions={unnamed ? actions : <>{select}{actions}</>}>
-      {unnamed ? <div className={classes.row} data-stacked={shown === 'json' || undefined}><div className={classes.grow}>{control}</div>{select && <div className={classes.kind}>{select}</div>}</div> : control}
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={field.description}
+      issues={lines}
+      group={!single}
+      actions={
+        unnamed ? (
+          actions
+        ) : (
+          <>
+            {select}
+            {actions}
+          </>
+        )
+      }
+    >
+      {unnamed ? (
+        <div className={classes.row} data-stacked={shown === 'json' || undefined}>
+          <div className={classes.grow}>{control}</div>
+          {select && <div className={classes.kind}>{select}</div>}
+        </div>
+      ) : (
+        control
+      )}
     </Frame>
   )
 }
 
-type BoxProps = ReturnType<typeof about> & { path: readonly Step[]; value: unknown; onChange: (value: unknown) => void; readOnly: boolean }
+type BoxProps = ReturnType<typeof about> & {
+  path: readonly Step[]
+  value: unknown
+  onChange: (value: unknown) => void
+  readOnly: boolean
+}
 
 function NumberBox({ path, value, onChange, ...props }: BoxProps) {
   const before = useKeptText(path)
@@ -84,7 +145,15 @@ function NumberBox({ path, value, onChange, ...props }: BoxProps) {
 }
 
 /** A JSON value as text. Invalid JSON is marked as not applied and not handed on; undefined is handed on for an empty text when that may be. */
-export function JsonBox({ path, value, onChange, readOnly, optional = false, rows = 3, ...props }: BoxProps & { optional?: boolean; rows?: number }) {
+export function JsonBox({
+  path,
+  value,
+  onChange,
+  readOnly,
+  optional = false,
+  rows = 3,
+  ...props
+}: BoxProps & { optional?: boolean; rows?: number }) {
   const before = useKeptText(path)
   const [draft, setDraft] = useState(() => before ?? (value === undefined ? '' : show(value)))
   const empty = draft.trim() === ''
@@ -96,7 +165,11 @@ export function JsonBox({ path, value, onChange, readOnly, optional = false, row
     setKept(value)
     if (!same(means, value)) setDraft(value === undefined ? '' : show(value))
   }
-  const message = fault ? `Not applied: invalid JSON (line ${fault.line}, column ${fault.column}: ${fault.message})` : empty && !optional ? 'Not applied: a JSON value is required' : undefined
+  const message = fault
+    ? `Not applied: invalid JSON (line ${fault.line}, column ${fault.column}: ${fault.message})`
+    : empty && !optional
+      ? 'Not applied: a JSON value is required'
+      : undefined
   useNotApplied(path, draft, message)
   return (
     <CodeBox
@@ -111,7 +184,10 @@ export function JsonBox({ path, value, onChange, readOnly, optional = false, row
       onChange={(text) => {
         setDraft(text)
         if (text.trim() === '') {
-          if (optional) { setKept(undefined); onChange(undefined) }
+          if (optional) {
+            setKept(undefined)
+            onChange(undefined)
+          }
         } else if (!checkJson(text)) {
           const next = parseJson(text)
           setKept(next)

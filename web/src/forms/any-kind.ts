@@ -26,11 +26,16 @@ export function anyKindOf(value: unknown): AnyKind {
 /** The value as one of another kind, as much of it as can be kept. */
 export function turn(value: unknown, to: AnyKind): unknown {
   switch (to) {
-    case 'none': return undefined
-    case 'null': return null
-    case 'text': return value === undefined || value === null ? '' : oneLine(value)
-    case 'number': return isNumber(value) ? value : readNumber(typeof value === 'string' ? value : '') ?? 0
-    case 'boolean': return value === true || value === 'true'
+    case 'none':
+      return undefined
+    case 'null':
+      return null
+    case 'text':
+      return value === undefined || value === null ? '' : oneLine(value)
+    case 'number':
+      return isNumber(value) ? value : (readNumber(typeof value === 'string' ? value : '') ?? 0)
+    case 'boolean':
+      return value === true || value === 'true'
     case 'json': {
       if (typeof value === 'object' && value !== null) return value
       // A text that is itself an object or a list was likely meant so.

@@ -16,18 +16,47 @@ export function BlueprintField(props: ControlProps) {
   const [typed, setTyped] = useState('')
   const [search] = useDebouncedValue(typed, 250)
   const found = useQuery({
-    queryKey: ['blueprints', 'to choose', search], enabled: !templated, placeholderData: keepPreviousData,
-    queryFn: () => api.blueprint.listSummaries.query({ limit: 50, ...(search.trim() ? { search: search.trim() } : {}) }),
+    queryKey: ['blueprints', 'to choose', search],
+    enabled: !templated,
+    placeholderData: keepPreviousData,
+    queryFn: () =>
+      api.blueprint.listSummaries.query({ limit: 50, ...(search.trim() ? { search: search.trim() } : {}) }),
   })
-  const listed = (found.data?.data ?? []).filter((one) => one.id !== context.blueprintId).map((one) => ({ value: one.id, label: one.title }))
+  const listed = (found.data?.data ?? [])
+    .filter((one) => one.id !== context.blueprintId)
+    .map((one) => ({ value: one.id, label: one.title }))
   const unlisted = text !== '' && !templated && found.data !== undefined && !listed.some((one) => one.value === text)
-  const chosen = useQuery({ queryKey: ['blueprint', text, 'title'], queryFn: async () => (await api.blueprint.get.query({ id: text })).title, enabled: unlisted, staleTime: 60_000, retry: false })
+  const chosen = useQuery({
+    queryKey: ['blueprint', text, 'title'],
+    queryFn: async () => (await api.blueprint.get.query({ id: text })).title,
+    enabled: unlisted,
+    staleTime: 60_000,
+    retry: false,
+  })
   if (templated) return <TemplateField {...props} lines={false} />
-  const data = text === '' || listed.some((one) => one.value === text) ? listed : [{ value: text, label: chosen.data ?? text }, ...listed]
-  const hidden = unlisted && chosen.isError ? [{ path: [], message: 'No blueprint of this id is yours to see.', severity: 'warning' }] : []
+  const data =
+    text === '' || listed.some((one) => one.value === text)
+      ? listed
+      : [{ value: text, label: chosen.data ?? text }, ...listed]
+  const hidden =
+    unlisted && chosen.isError
+      ? [{ path: [], message: 'No blueprint of this id is yours to see.', severity: 'warning' }]
+      : []
   const lines = [...issues, ...hidden]
   return (
-    <Frame id={id} label={label} required={required} description={<>{field.description}{found.isError && ' The list of blueprints cannot be read.'}</>} issues={lines} actions={actions}>
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={
+        <>
+          {field.description}
+          {found.isError && ' The list of blueprints cannot be read.'}
+        </>
+      }
+      issues={lines}
+      actions={actions}
+    >
       <Select
         {...about(id, lines, required)}
         data={data}

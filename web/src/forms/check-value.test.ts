@@ -6,21 +6,38 @@ import { variantOf } from './variant'
 test('what is plainly wrong is told at its place', () => {
   const schema = {
     type: 'object',
-    properties: { name: { type: 'string', minLength: 1 }, age: { type: 'integer', minimum: 0 }, mail: { type: 'string', format: 'email' }, tags: { type: 'array', items: { enum: ['a'] }, maxItems: 2 }, note: { type: ['string', 'null'] } },
+    properties: {
+      name: { type: 'string', minLength: 1 },
+      age: { type: 'integer', minimum: 0 },
+      mail: { type: 'string', format: 'email' },
+      tags: { type: 'array', items: { enum: ['a'] }, maxItems: 2 },
+      note: { type: ['string', 'null'] },
+    },
     required: ['name', 'mail'],
   }
   assert.deepEqual(checkValue(schema, { name: 'x', age: 3, mail: 'a@b', tags: ['a'], note: null }), [])
-  const told = checkValue(schema, { name: '', age: -1.5, tags: ['b', 'a', 'a'] }).map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+  const told = checkValue(schema, { name: '', age: -1.5, tags: ['b', 'a', 'a'] }).map(
+    (issue) => `${issue.path.join('.')}: ${issue.message}`,
+  )
   assert.deepEqual(told, [
-    'name: This must not be empty.', 'mail: This is required.', 'age: This must be a whole number.', 'age: This must be at least 0.',
-    'tags: This must have at most 2 items.', 'tags.0: This is not one of the choices.',
+    'name: This must not be empty.',
+    'mail: This is required.',
+    'age: This must be a whole number.',
+    'age: This must be at least 0.',
+    'tags: This must have at most 2 items.',
+    'tags.0: This is not one of the choices.',
   ])
   assert.deepEqual(checkValue({ type: 'string', pattern: '[' }, 'x'), [])
 })
 
 test('a value is of the alternative that its constant names', () => {
-  const variants = ['none', 'bearer'].map((type) => ({ schema: { type: 'object', properties: { type: { const: type } }, required: ['type'] } }))
+  const variants = ['none', 'bearer'].map((type) => ({
+    schema: { type: 'object', properties: { type: { const: type } }, required: ['type'] },
+  }))
   assert.deepEqual(variantOf(variants, { type: 'bearer' }, true), [1])
-  assert.deepEqual(variantOf([{ schema: { type: 'string', format: 'expression' } }, { schema: { type: 'array' } }], [], true), [1])
+  assert.deepEqual(
+    variantOf([{ schema: { type: 'string', format: 'expression' } }, { schema: { type: 'array' } }], [], true),
+    [1],
+  )
   assert.deepEqual(variantOf(variants, undefined, true), [])
 })

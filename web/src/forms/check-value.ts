@@ -7,35 +7,56 @@ import { isNumber, isObject, oneLine, same } from './values'
  * server checks the whole schema; this only spares the way there. Patterns are left to it: they come from whoever wrote
  * the schema, and the browser's engine can be caught by a bad one.
  */
-export function checkValue(schema: Schema, value: unknown, root: Schema = schema, path: (string | number)[] = [], required = false): FormIssue[] {
+export function checkValue(
+  schema: Schema,
+  value: unknown,
+  root: Schema = schema,
+  path: (string | number)[] = [],
+  required = false,
+): FormIssue[] {
   const field = fieldOf(schema, root, String(path.at(-1) ?? ''))
   const wrong = (message: string): FormIssue[] => [{ path, message }]
   if (value === undefined) return required ? wrong('This is required.') : []
   if (value === null && field.nullable) return []
   const rules = field.schema
   switch (field.kind) {
-    case 'text': case 'secret': case 'date': case 'date-time': return typeof value === 'string' ? ofText(rules, value).flatMap(wrong) : wrong('This must be text.')
-    case 'number': case 'duration': return isNumber(value) ? ofNumber(rules, value, field.whole).flatMap(wrong) : wrong('This must be a number.')
-    case 'boolean': return typeof value === 'boolean' ? [] : wrong('This must be yes or no.')
-    case 'choice': return field.choices?.some((choice) => same(choice.value, value)) ? [] : wrong('This is not one of the choices.')
+    case 'text':
+    case 'secret':
+    case 'date':
+    case 'date-time':
+      return typeof value === 'string' ? ofText(rules, value).flatMap(wrong) : wrong('This must be text.')
+    case 'number':
+    case 'duration':
+      return isNumber(value) ? ofNumber(rules, value, field.whole).flatMap(wrong) : wrong('This must be a number.')
+    case 'boolean':
+      return typeof value === 'boolean' ? [] : wrong('This must be yes or no.')
+    case 'choice':
+      return field.choices?.some((choice) => same(choice.value, value)) ? [] : wrong('This is not one of the choices.')
     case 'list': {
       if (!Array.isArray(value)) return wrong('This must be a list.')
-      const items = value.slice(0, 200).flatMap((item, index) => checkValue(field.items ?? true, item, root, [...path, index], true))
+      const items = value
+        .slice(0, 200)
+        .flatMap((item, index) => checkValue(field.items ?? true, item, root, [...path, index], true))
       return [...bounds(value.length, rules.minItems, rules.maxItems, 'item').flatMap(wrong), ...items]
     }
     case 'object': {
       if (!isObject(value)) return wrong('This must be an object.')
-      return (field.properties ?? []).flatMap(({ key, schema: member, required: must }) => checkValue(member, Object.hasOwn(value, key) ? value[key] : undefined, root, [...path, key], must))
+      return (field.properties ?? []).flatMap(({ key, schema: member, required: must }) =>
+        checkValue(member, Object.hasOwn(value, key) ? value[key] : undefined, root, [...path, key], must),
+      )
     }
-    case 'map': return isObject(value) ? [] : wrong('This must be an object.')
-    default: return []
+    case 'map':
+      return isObject(value) ? [] : wrong('This must be an object.')
+    default:
+      return []
   }
 }
 
 function ofText(rules: Record<string, unknown>, value: string): string[] {
   const found = bounds([...value].length, rules.minLength, rules.maxLength, 'character')
   if (rules.format === 'email' && !/^[^\s@]+@[^\s@]+$/.test(value)) found.push('This must be an email address.')
-  if (rules.format === 'uri' && !/^[a-z][a-z0-9+.-]*:\S*$/i.test(value)) found.push('This must be an address such as https://example.com.')
+  if (rules.format === 'uri' && !/^[a-z][a-z0-9+.-]*:\S*$/i.test(value))
+    found.push('This must be an address such as https://example.com.')
   return found
 }
 
@@ -43,16 +64,21 @@ function ofNumber(rules: Record<string, unknown>, value: unknown, whole?: boolea
   const number = Number(oneLine(value))
   const found: string[] = []
   if (whole && !Number.isInteger(number)) found.push('This must be a whole number.')
-  if (isNumber(rules.minimum) && number < Number(oneLine(rules.minimum))) found.push(`This must be at least ${oneLine(rules.minimum)}.`)
-  if (isNumber(rules.maximum) && number > Number(oneLine(rules.maximum))) found.push(`This must be at most ${oneLine(rules.maximum)}.`)
-  if (isNumber(rules.exclusiveMinimum) && number <= Number(oneLine(rules.exclusiveMinimum))) found.push(`This must be above ${oneLine(rules.exclusiveMinimum)}.`)
-  if (isNumber(rules.exclusiveMaximum) && number >= Number(oneLine(rules.exclusiveMaximum))) found.push(`This must be below ${oneLine(rules.exclusiveMaximum)}.`)
+  if (isNumber(rules.minimum) && number < Number(oneLine(rules.minimum)))
+    found.push(`This must be at least ${oneLine(rules.minimum)}.`)
+  if (isNumber(rules.maximum) && number > Number(oneLine(rules.maximum)))
+    found.push(`This must be at most ${oneLine(rules.maximum)}.`)
+  if (isNumber(rules.exclusiveMinimum) && number <= Number(oneLine(rules.exclusiveMinimum)))
+    found.push(`This must be above ${oneLine(rules.exclusiveMinimum)}.`)
+  if (isNumber(rules.exclusiveMaximum) && number >= Number(oneLine(rules.exclusiveMaximum)))
+    found.push(`This must be below ${oneLine(rules.exclusiveMaximum)}.`)
   return found
 }
 
 function bounds(size: number, least: unknown, most: unknown, of: string): string[] {
   const count = (n: number) => `${n} ${of}${n === 1 ? '' : 's'}`
-  if (typeof least === 'number' && size < least) return [size === 0 && least === 1 ? 'This must not be empty.' : `This must have at least ${count(least)}.`]
+  if (typeof least === 'number' && size < least)
+    return [size === 0 && least === 1 ? 'This must not be empty.' : `This must have at least ${count(least)}.`]
   if (typeof most === 'number' && size > most) return [`This must have at most ${count(most)}.`]
   return []
 }

@@ -10,20 +10,31 @@ export function ChoiceField({ field, id, label, value, onChange, issues, require
   const at = choices.findIndex((choice) => same(choice.value, value))
   const standard = choices.find((choice) => field.hasDefault && same(choice.value, field.standard))
   const data = choices.map((choice, index) => ({ value: String(index), label: choice.label }))
-  if (!required || value === undefined) data.unshift({ value: '', label: standard ? `${standard.label} (default)` : required ? 'Choose' : 'Not set' })
+  if (!required || value === undefined)
+    data.unshift({ value: '', label: standard ? `${standard.label} (default)` : required ? 'Choose' : 'Not set' })
   if (value !== undefined && at < 0) data.push({ value: 'other', label: `${oneLine(value)} (not one of these)` })
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
-      {readOnly ? <TextInput {...about(id, issues)} readOnly value={data.find((one) => one.value === (value === undefined ? '' : at < 0 ? 'other' : String(at)))?.label ?? ''} /> : <NativeSelect
-        {...about(id, issues, required)}
-        data={data}
-        value={value === undefined ? '' : at < 0 ? 'other' : String(at)}
-        error={issues.some((issue) => issue.severity !== 'warning')}
-        onChange={(event) => {
-          const next = event.currentTarget.value
-          if (next !== 'other') onChange(next === '' ? undefined : choices[Number(next)]?.value)
-        }}
-      />}
+      {readOnly ? (
+        <TextInput
+          {...about(id, issues)}
+          readOnly
+          value={
+            data.find((one) => one.value === (value === undefined ? '' : at < 0 ? 'other' : String(at)))?.label ?? ''
+          }
+        />
+      ) : (
+        <NativeSelect
+          {...about(id, issues, required)}
+          data={data}
+          value={value === undefined ? '' : at < 0 ? 'other' : String(at)}
+          error={issues.some((issue) => issue.severity !== 'warning')}
+          onChange={(event) => {
+            const next = event.currentTarget.value
+            if (next !== 'other') onChange(next === '' ? undefined : choices[Number(next)]?.value)
+          }}
+        />
+      )}
     </Frame>
   )
 }
@@ -33,8 +44,27 @@ export function BooleanField({ field, id, label, value, onChange, issues, requir
   const { readOnly } = useFormState()
   // "Not set" is an answer of its own where nothing says what it stands for.
   if (!required && !field.hasDefault) {
-    const choices = [{ value: true, label: 'Yes' }, { value: false, label: 'No' }]
-    return <ChoiceField {...{ field: { ...field, choices }, id, label, value, onChange, issues, required, actions, schema: field.schema, name: '', path: [] }} />
+    const choices = [
+      { value: true, label: 'Yes' },
+      { value: false, label: 'No' },
+    ]
+    return (
+      <ChoiceField
+        {...{
+          field: { ...field, choices },
+          id,
+          label,
+          value,
+          onChange,
+          issues,
+          required,
+          actions,
+          schema: field.schema,
+          name: '',
+          path: [],
+        }}
+      />
+    )
   }
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>

@@ -25,7 +25,18 @@ type Props = {
  * A text of a program: monospace, with line numbers. Tab sets lines in; after Escape the next Tab leaves the box, so
  * that the keyboard is never caught.
  */
-export function CodeBox({ id, value, onChange, readOnly, rows = 6, errorLine, message, onFormat, placeholder, ...aria }: Props) {
+export function CodeBox({
+  id,
+  value,
+  onChange,
+  readOnly,
+  rows = 6,
+  errorLine,
+  message,
+  onFormat,
+  placeholder,
+  ...aria
+}: Props) {
   const box = useRef<HTMLTextAreaElement>(null)
   const selection = useRef<{ from: number; to: number } | undefined>(undefined)
   const leaving = useRef(false)
@@ -60,7 +71,11 @@ export function CodeBox({ id, value, onChange, readOnly, rows = 6, errorLine, me
     <div>
       <div className={classes.box} data-error={aria['aria-invalid'] || undefined} data-readonly={readOnly || undefined}>
         <div className={classes.numbers} aria-hidden>
-          {Array.from({ length: lines }, (_, index) => <div key={index} data-error={index + 1 === errorLine || undefined}>{index + 1}</div>)}
+          {Array.from({ length: lines }, (_, index) => (
+            <div key={index} data-error={index + 1 === errorLine || undefined}>
+              {index + 1}
+            </div>
+          ))}
         </div>
         <textarea
           {...aria}
@@ -77,12 +92,20 @@ export function CodeBox({ id, value, onChange, readOnly, rows = 6, errorLine, me
           wrap="off"
           onChange={(event) => onChange(event.currentTarget.value)}
           onKeyDown={onKeyDown}
-          onFocus={() => { leaving.current = false }}
+          onFocus={() => {
+            leaving.current = false
+          }}
         />
       </div>
       <div className={classes.below}>
-        <span className={message ? classes.message : classes.hint} aria-live="polite">{message ?? (readOnly ? '' : 'Esc, then Tab leaves the box.')}</span>
-        {onFormat && !readOnly && <Button variant="subtle" color="gray" size="compact-xs" onClick={onFormat}>Format</Button>}
+        <span className={message ? classes.message : classes.hint} aria-live="polite">
+          {message ?? (readOnly ? '' : 'Esc, then Tab leaves the box.')}
+        </span>
+        {onFormat && !readOnly && (
+          <Button variant="subtle" color="gray" size="compact-xs" onClick={onFormat}>
+            Format
+          </Button>
+        )}
       </div>
     </div>
   )

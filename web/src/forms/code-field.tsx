@@ -6,7 +6,9 @@ import { about, Frame } from './frame'
 export function CodeField({ field, id, name, label, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly, context } = useFormState()
   const failed = context.codeErrors?.[name]
-  const found = failed ? [...issues, { path: [], message: `Line ${failed.line} in the last run: ${failed.message}` }] : issues
+  const found = failed
+    ? [...issues, { path: [], message: `Line ${failed.line} in the last run: ${failed.message}` }]
+    : issues
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={found} actions={actions}>
       <CodeBox

@@ -10,7 +10,10 @@ const names: Names = {
   nodes: {
     closed: true,
     members: {
-      fetch: { closed: true, members: { output: { schema: { type: 'object', properties: { status: { type: 'integer' } } } } } },
+      fetch: {
+        closed: true,
+        members: { output: { schema: { type: 'object', properties: { status: { type: 'integer' } } } } },
+      },
       'my-node': { closed: true, members: { output: {} } },
     },
   },
@@ -43,7 +46,12 @@ test('only between braces a name stands', () => {
 })
 
 test('names are offered first, then what lies below', () => {
-  assert.deepEqual(at('{{|').labels, ['region', 'inputData', 'input', 'now', 'nodes'].sort((a, b) => Object.keys(names).indexOf(a) - Object.keys(names).indexOf(b)))
+  assert.deepEqual(
+    at('{{|').labels,
+    ['region', 'inputData', 'input', 'now', 'nodes'].sort(
+      (a, b) => Object.keys(names).indexOf(a) - Object.keys(names).indexOf(b),
+    ),
+  )
   assert.deepEqual(at('{{nodes.|').labels, ['fetch.output', '["my-node"].output'])
   assert.deepEqual(at('{{inputData.|').labels, ['orders', 'customer'])
   assert.deepEqual(at('{{inputData.orders[3].|').labels, ['id', '["unit price"]'])

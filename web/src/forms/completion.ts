@@ -54,7 +54,7 @@ export function spotAt(text: string, caret: number, language: Language): Spot | 
     const end = pathEnd(text, inside)
     if (end < 0 || end >= caret) {
       const next = text.indexOf('{{', inside)
-      return spotInPath(text, inside, caret, end < 0 || next >= 0 && next < end)
+      return spotInPath(text, inside, caret, end < 0 || (next >= 0 && next < end))
     }
     from = text.indexOf('{{', end + 2)
   }
@@ -79,36 +79,88 @@ function spotInExpression(text: string, from: number, caret: number, open: boole
   const bracket = end === 'text' ? /[\p{L}\p{Nd}_\])]\["[^"\\\]]*$/u.exec(text.slice(from, caret)) : null
   if (bracket) {
     const whole = scan(text.slice(from, from + bracket.index + 1)).chains.at(-1)
-    return whole && whole.to === bracket.index + 1 ? spotInChain(text, from + whole.from, caret, 'expression', open, itemBase(whole.is, lists, text, from + whole.from)) : undefined
+    return whole && whole.to === bracket.index + 1
+      ? spotInChain(
+          text,
+          from + whole.from,
+          caret,
+          'expression',
+          open,
+          itemBase(whole.is, lists, text, from + whole.from),
+        )
+      : undefined
   }
   if (end !== 'code') return undefined
   const last = chains.at(-1)
   const rest = last && text.slice(from + last.to, caret)
   if (last && (rest === '' || rest === '.' || rest === '?.' || rest === '[')) {
-    return spotInChain(text, from + last.from, caret, 'expression', open, itemBase(last.is, lists, text, from + last.from))
+    return spotInChain(
+      text,
+      from + last.from,
+      caret,
+      'expression',
+      open,
+      itemBase(last.is, lists, text, from + last.from),
+    )
   }
   // A point or # that begins the item of a predicate.
   const tail = /(^|[\s(,!=<>&|+\-*/?:])[.#]$/.exec(text.slice(from, caret))
   if (tail && lists.length > 0) {
-    return { language: 'expression', base: [...lists.at(-1)!, 0], query: '', from: caret - 1, to: caret + nameLength(text.slice(caret)), open, quiet: false }
+    return {
+      language: 'expression',
+      base: [...lists.at(-1)!, 0],
+      query: '',
+      from: caret - 1,
+      to: caret + nameLength(text.slice(caret)),
+      open,
+      quiet: false,
+    }
   }
   if (/[\p{L}\p{Nd}_)\]"']$/u.test(text.slice(from, caret))) return undefined
-  return { language: 'expression', base: [], query: '', from: caret, to: caret + nameLength(text.slice(caret)), open, quiet: text.slice(from, caret).trim() !== '' }
+  return {
+    language: 'expression',
+    base: [],
+    query: '',
+    from: caret,
+    to: caret + nameLength(text.slice(caret)),
+    open,
+    quiet: text.slice(from, caret).trim() !== '',
+  }
 }
 
 // The path that the item of a predicate stands for, and how much of the text it is.
-function itemBase(is: string, lists: Step[][], text: string, from: number): { steps: Step[]; length: number } | undefined {
+function itemBase(
+  is: string,
+  lists: Step[][],
+  text: string,
+  from: number,
+): { steps: Step[]; length: number } | undefined {
   if (is !== 'item') return undefined
   return { steps: [...(lists.at(-1) ?? ['#']), 0], length: text[from] === '#' ? 1 : 0 }
 }
 
-function spotInChain(text: string, from: number, caret: number, language: Spot['language'], open: boolean, item?: { steps: Step[]; length: number }): Spot | undefined {
+function spotInChain(
+  text: string,
+  from: number,
+  caret: number,
+  language: Spot['language'],
+  open: boolean,
+  item?: { steps: Step[]; length: number },
+): Spot | undefined {
   const source = text.slice(from, caret).replaceAll('?.', '.')
   const lost = caret - from - source.length
   const written = item ? `_${source.slice(item.length)}` : source
   const shift = from + lost + (item ? item.length - 1 : 0)
   const steps = (list: Step[]) => (item ? [...item.steps, ...list.slice(1)] : list)
-  const spot = (base: Step[], query: string, at: number, to: number): Spot => ({ language, base, query, from: at, to, open, quiet: false })
+  const spot = (base: Step[], query: string, at: number, to: number): Spot => ({
+    language,
+    base,
+    query,
+    from: at,
+    to,
+    open,
+    quiet: false,
+  })
   const wordEnd = caret + nameLength(text.slice(caret))
   if (written === '') return spot([], '', caret, wordEnd)
   const read = readPath(written)
@@ -120,7 +172,8 @@ function spotInChain(text: string, from: number, caret: number, language: Spot['
     if (item && read.steps.length === 1) return undefined
     return spot(steps(read.steps.slice(0, -1)), last, caret - length, wordEnd)
   }
-  if (read.length === written.length && written.endsWith('.')) return spot(steps(read.steps), '', shift + read.length - 1, wordEnd)
+  if (read.length === written.length && written.endsWith('.'))
+    return spot(steps(read.steps), '', shift + read.length - 1, wordEnd)
   const rest = written.slice(read.length)
   const bracket = /^"?([^"\]]*)$/.exec(rest)
   if (written[read.length - 1] === '[' && bracket) {
@@ -141,20 +194,58 @@ export function suggest(spot: Spot, names: Names): Suggestion[] {
       const rank = rankOf(String(steps.at(-1)), label, steps.length, query)
       if (rank === undefined) continue
       const more = membersOf(place).length > 0
-      found.push({ rank, suggestion: { label: label.replace(/^\./, ''), insert: label, kind: 'name', type: typeOf(place), sample: sampleOf(place), note: place.note ?? '', more } })
+      found.push({
+        rank,
+        suggestion: {
+          label: label.replace(/^\./, ''),
+          insert: label,
+          kind: 'name',
+          type: typeOf(place),
+          sample: sampleOf(place),
+          note: place.note ?? '',
+          more,
+        },
+      })
     }
   }
   if (spot.language === 'expression' && spot.base.length === 0) {
     for (const { name, takes, about } of functions) {
       const rank = rankOf(name, name, 3, query)
-      if (rank !== undefined) found.push({ rank, suggestion: { label: name + takes, insert: `${name}(`, kind: 'function', type: 'function', sample: '', note: about, more: false } })
+      if (rank !== undefined)
+        found.push({
+          rank,
+          suggestion: {
+            label: name + takes,
+            insert: `${name}(`,
+            kind: 'function',
+            type: 'function',
+            sample: '',
+            note: about,
+            more: false,
+          },
+        })
     }
     for (const { name, about } of query === '' ? [] : operators) {
       const rank = rankOf(name, name, 3, query)
-      if (rank !== undefined) found.push({ rank, suggestion: { label: name, insert: name, kind: 'operator', type: 'operator', sample: '', note: about, more: false } })
+      if (rank !== undefined)
+        found.push({
+          rank,
+          suggestion: {
+            label: name,
+            insert: name,
+            kind: 'operator',
+            type: 'operator',
+            sample: '',
+            note: about,
+            more: false,
+          },
+        })
     }
   }
-  return found.sort((a, b) => a.rank - b.rank).slice(0, shown).map((one) => one.suggestion)
+  return found
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, shown)
+    .map((one) => one.suggestion)
 }
 
 /** The text with a suggestion in its place, and where the caret then stands. */

@@ -16,7 +16,18 @@ export function ConnectionField(props: ControlProps) {
   if (complete && text.includes('{{')) return <TemplateField {...props} lines={false} />
   const found = withUnknown(issues, known && text !== '' && !known.has(text) ? [text] : [])
   return (
-    <Frame id={id} label={label} required={required} description={<>{field.description} {note}</>} issues={found} actions={actions}>
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={
+        <>
+          {field.description} {note}
+        </>
+      }
+      issues={found}
+      actions={actions}
+    >
       <Select
         {...about(id, found, required)}
         data={withOwn(data, text)}
@@ -40,7 +51,18 @@ export function ConnectionsField({ field, id, label, value, onChange, issues, re
   const list = Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : []
   const found = withUnknown(issues, known ? list.filter((one) => !known.has(one)) : [])
   return (
-    <Frame id={id} label={label} required={required} description={<>{field.description} {note}</>} issues={found} actions={actions}>
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={
+        <>
+          {field.description} {note}
+        </>
+      }
+      issues={found}
+      actions={actions}
+    >
       <MultiSelect
         {...about(id, found, required)}
         data={list.reduce(withOwn, data)}
@@ -64,17 +86,38 @@ function useConnections(wanted: string[]) {
   const { context } = useFormState()
   const of = context.organizationId
   // All that one may use, also where the blueprint belongs to an organization: a run has its starter's as well.
-  const list = useQuery({ queryKey: ['connection', 'list'], queryFn: () => api.connection.list.query(), staleTime: 30_000 })
+  const list = useQuery({
+    queryKey: ['connection', 'list'],
+    queryFn: () => api.connection.list.query(),
+    staleTime: 30_000,
+  })
   return useMemo(() => {
     const types = key === '' ? [] : key.split(' ')
     const fit = (list.data ?? []).filter((one) => types.length === 0 || types.includes(one.type))
-    fit.sort((a, b) => Number(b.organizationId === of) - Number(a.organizationId === of) || a.name.localeCompare(b.name))
+    fit.sort(
+      (a, b) => Number(b.organizationId === of) - Number(a.organizationId === of) || a.name.localeCompare(b.name),
+    )
     const names = new Map<string, number>()
     for (const one of fit) names.set(one.name, (names.get(one.name) ?? 0) + 1)
-    const data: Option[] = fit.map((one) => ({ value: one.id, label: names.get(one.name)! > 1 ? `${one.name} (${one.type}, ${one.id.slice(-6)})` : types.length === 1 ? one.name : `${one.name} (${one.type})` }))
-    const note = list.isError
-      ? 'The list of connections cannot be read.'
-      : list.data && fit.length === 0 ? <>You have no connection{types.length > 0 && ` of type ${types.join(' or ')}`} yet. <Anchor size="xs" href="/connections" target="_blank" rel="noreferrer">Make one (new tab)</Anchor></> : null
+    const data: Option[] = fit.map((one) => ({
+      value: one.id,
+      label:
+        names.get(one.name)! > 1
+          ? `${one.name} (${one.type}, ${one.id.slice(-6)})`
+          : types.length === 1
+            ? one.name
+            : `${one.name} (${one.type})`,
+    }))
+    const note = list.isError ? (
+      'The list of connections cannot be read.'
+    ) : list.data && fit.length === 0 ? (
+      <>
+        You have no connection{types.length > 0 && ` of type ${types.join(' or ')}`} yet.{' '}
+        <Anchor size="xs" href="/connections" target="_blank" rel="noreferrer">
+          Make one (new tab)
+        </Anchor>
+      </>
+    ) : null
     return { data, note, known: list.data && new Set(list.data.map((one) => one.id)) }
   }, [list.data, list.isError, key, of])
 }
@@ -85,5 +128,14 @@ function withOwn(data: Option[], value: string): Option[] {
 }
 
 function withUnknown(issues: readonly FormIssue[], unknown: string[]): readonly FormIssue[] {
-  return unknown.length === 0 ? issues : [...issues, ...unknown.map((one) => ({ path: [], message: `${one} is not among the connections that you may use.`, severity: 'warning' }))]
+  return unknown.length === 0
+    ? issues
+    : [
+        ...issues,
+        ...unknown.map((one) => ({
+          path: [],
+          message: `${one} is not among the connections that you may use.`,
+          severity: 'warning',
+        })),
+      ]
 }

@@ -15,12 +15,25 @@ export function DurationField({ field, id, label, path, value, onChange, issues,
   const standard = typeof field.standard === 'number' ? field.standard : undefined
   const unit = chosen ?? unitOf(value ?? standard)
   const stands = draft !== undefined && (msOf(draft, unit) ?? undefined) === value
-  const shown = stands ? draft : typeof value === 'number' ? inUnit(value, unit) : value === undefined ? '' : oneLine(value)
+  const shown = stands
+    ? draft
+    : typeof value === 'number'
+      ? inUnit(value, unit)
+      : value === undefined
+        ? ''
+        : oneLine(value)
   const bad = shown.trim() !== '' && msOf(shown, unit) === undefined
   useNotApplied(path, shown, bad ? 'Not applied: not a length of time' : undefined)
   const found = bad ? [{ path: [], message: 'Not applied: not a length of time' }] : issues
   return (
-    <Frame id={id} label={label} required={required} description={field.description?.replace(/, in milliseconds(?=[;.,]|$)/, '').replace('in milliseconds of', 'in')} issues={found} actions={actions}>
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={field.description?.replace(/, in milliseconds(?=[;.,]|$)/, '').replace('in milliseconds of', 'in')}
+      issues={found}
+      actions={actions}
+    >
       <div className={classes.row}>
         <TextInput
           {...about(id, found, required)}
@@ -29,7 +42,11 @@ export function DurationField({ field, id, label, path, value, onChange, issues,
           value={shown}
           readOnly={readOnly}
           placeholder={standard === undefined ? undefined : inUnit(standard, unit)}
-          error={found.length > 0 && found === issues ? issues.some((issue) => issue.severity !== 'warning') : found.length > 0}
+          error={
+            found.length > 0 && found === issues
+              ? issues.some((issue) => issue.severity !== 'warning')
+              : found.length > 0
+          }
           onChange={(event) => {
             setDraft(event.currentTarget.value)
             setUnit(unit)
@@ -46,7 +63,10 @@ export function DurationField({ field, id, label, path, value, onChange, issues,
             const next = event.currentTarget.value as Unit
             setUnit(next)
             // The number stays as it is typed; its meaning changes, as one sees.
-            if (shown.trim() !== '') { setDraft(shown); onChange(msOf(shown, next)) }
+            if (shown.trim() !== '') {
+              setDraft(shown)
+              onChange(msOf(shown, next))
+            }
           }}
         />
       </div>

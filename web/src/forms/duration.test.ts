@@ -3,7 +3,14 @@ import { test } from 'node:test'
 import { inUnit, inWords, msOf, unitOf } from './duration'
 
 test('lengths of time are shown in the largest whole unit', () => {
-  for (const [ms, words] of [[1500, '1500 milliseconds'], [1000, '1 second'], [90_000, '90 seconds'], [3_600_000, '1 hour'], [172_800_000, '2 days'], [0, '0 seconds']] as const) {
+  for (const [ms, words] of [
+    [1500, '1500 milliseconds'],
+    [1000, '1 second'],
+    [90_000, '90 seconds'],
+    [3_600_000, '1 hour'],
+    [172_800_000, '2 days'],
+    [0, '0 seconds'],
+  ] as const) {
     assert.equal(inWords(ms), words)
   }
 })

@@ -34,31 +34,65 @@ export function FieldView(props: FieldProps) {
   const [chosen, setChosen] = useState(false) // a template was asked for, but none is written yet
   // Where a text stands anyway a template needs no switch.
   const switchable = complete !== undefined && field.template && !text.has(field.kind) && field.kind !== 'any'
-  const template = switchable && (written || chosen && (value === undefined || typeof value === 'string'))
+  const template = switchable && (written || (chosen && (value === undefined || typeof value === 'string')))
   const toggle = () => {
     setChosen(!template)
     if (template || value !== undefined) onChange(undefined)
   }
-  const clearable = !required && value !== undefined && !(field.kind === 'text' && value !== '') && field.kind !== 'boolean' && field.kind !== 'choice'
-  const actions = readOnly || !switchable && !clearable && !props.tools ? null : (
-    <>
-      {switchable && (
-        <Tooltip label={template ? 'Use a fixed value' : 'Use a template'}>
-          <ActionIcon size={26} variant={template ? 'light' : 'subtle'} color={template ? undefined : 'gray'} aria-label={`${label}: template`} aria-pressed={template} onClick={toggle}><IconBraces size={15} aria-hidden /></ActionIcon>
-        </Tooltip>
-      )}
-      {clearable && (
-        <Tooltip label="Clear">
-          <ActionIcon size={26} aria-label={`Clear ${label}`} onClick={() => { setChosen(false); onChange(undefined) }}><IconX size={15} aria-hidden /></ActionIcon>
-        </Tooltip>
-      )}
-      {props.tools}
-    </>
-  )
+  const clearable =
+    !required &&
+    value !== undefined &&
+    !(field.kind === 'text' && value !== '') &&
+    field.kind !== 'boolean' &&
+    field.kind !== 'choice'
+  const actions =
+    readOnly || (!switchable && !clearable && !props.tools) ? null : (
+      <>
+        {switchable && (
+          <Tooltip label={template ? 'Use a fixed value' : 'Use a template'}>
+            <ActionIcon
+              size={26}
+              variant={template ? 'light' : 'subtle'}
+              color={template ? undefined : 'gray'}
+              aria-label={`${label}: template`}
+              aria-pressed={template}
+              onClick={toggle}
+            >
+              <IconBraces size={15} aria-hidden />
+            </ActionIcon>
+          </Tooltip>
+        )}
+        {clearable && (
+          <Tooltip label="Clear">
+            <ActionIcon
+              size={26}
+              aria-label={`Clear ${label}`}
+              onClick={() => {
+                setChosen(false)
+                onChange(undefined)
+              }}
+            >
+              <IconX size={15} aria-hidden />
+            </ActionIcon>
+          </Tooltip>
+        )}
+        {props.tools}
+      </>
+    )
   const control: ControlProps = { ...props, field, id, label, actions }
   return (
-    <div data-field={props.path.join('.')} onBlur={onLeave && ((event) => { if (!event.currentTarget.contains(event.relatedTarget)) onLeave(props.path) })}>
-      <HideLabelContext value={props.hideLabel ?? false}>{template ? <TemplateField {...control} lines={false} /> : <Control {...control} />}</HideLabelContext>
+    <div
+      data-field={props.path.join('.')}
+      onBlur={
+        onLeave &&
+        ((event) => {
+          if (!event.currentTarget.contains(event.relatedTarget)) onLeave(props.path)
+        })
+      }
+    >
+      <HideLabelContext value={props.hideLabel ?? false}>
+        {template ? <TemplateField {...control} lines={false} /> : <Control {...control} />}
+      </HideLabelContext>
     </div>
   )
 }
@@ -72,24 +106,43 @@ function Control(props: ControlProps) {
     case 'text':
       if (field.suggestions) return <SuggestedField {...props} />
       return complete ? <TemplateField {...props} lines={isLongText(field, props.name)} /> : <TextField {...props} />
-    case 'secret': return <SecretField {...props} />
-    case 'date': case 'date-time': return complete ? <TemplateField {...props} lines={false} /> : <DateField {...props} />
-    case 'expression': return <TemplateField {...props} lines language="expression" />
-    case 'number': return <NumberField {...props} />
-    case 'duration': return <DurationField {...props} />
-    case 'boolean': return <BooleanField {...props} />
-    case 'choice': return <ChoiceField {...props} />
-    case 'list': return <ListField {...props} />
-    case 'object': return <ObjectField {...props} />
-    case 'map': return <MapField {...props} />
-    case 'variants': return <VariantsField {...props} />
-    case 'connection': return <ConnectionField {...props} />
-    case 'connections': return <ConnectionsField {...props} />
-    case 'blueprint': return <BlueprintField {...props} />
-    case 'code': return <CodeField {...props} />
-    case 'json-schema': return <JsonField {...props} />
-    case 'constant': return <ConstantField {...props} />
-    default: return <AnyField {...props} />
+    case 'secret':
+      return <SecretField {...props} />
+    case 'date':
+    case 'date-time':
+      return complete ? <TemplateField {...props} lines={false} /> : <DateField {...props} />
+    case 'expression':
+      return <TemplateField {...props} lines language="expression" />
+    case 'number':
+      return <NumberField {...props} />
+    case 'duration':
+      return <DurationField {...props} />
+    case 'boolean':
+      return <BooleanField {...props} />
+    case 'choice':
+      return <ChoiceField {...props} />
+    case 'list':
+      return <ListField {...props} />
+    case 'object':
+      return <ObjectField {...props} />
+    case 'map':
+      return <MapField {...props} />
+    case 'variants':
+      return <VariantsField {...props} />
+    case 'connection':
+      return <ConnectionField {...props} />
+    case 'connections':
+      return <ConnectionsField {...props} />
+    case 'blueprint':
+      return <BlueprintField {...props} />
+    case 'code':
+      return <CodeField {...props} />
+    case 'json-schema':
+      return <JsonField {...props} />
+    case 'constant':
+      return <ConstantField {...props} />
+    default:
+      return <AnyField {...props} />
   }
 }
 
@@ -97,21 +150,51 @@ function Control(props: ControlProps) {
 function ConstantField({ field, id, label, value, onChange, actions, issues, required }: ControlProps) {
   const wanted = field.schema.const
   return (
-    <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions} group>
-      {same(value, wanted) ? <code>{JSON.stringify(wanted)}</code> : <button type="button" onClick={() => onChange(wanted)}>Set to {JSON.stringify(wanted)}</button>}
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={field.description}
+      issues={issues}
+      actions={actions}
+      group
+    >
+      {same(value, wanted) ? (
+        <code>{JSON.stringify(wanted)}</code>
+      ) : (
+        <button type="button" onClick={() => onChange(wanted)}>
+          Set to {JSON.stringify(wanted)}
+        </button>
+      )}
     </Frame>
   )
 }
 
 function fits(field: Field, value: unknown): boolean {
-  if (value === undefined || value === null && field.kind === 'secret') return true
+  if (value === undefined || (value === null && field.kind === 'secret')) return true
   switch (field.kind) {
-    case 'secret': return value === null || typeof value === 'string'
-    case 'text': case 'date': case 'date-time': case 'expression': case 'code': case 'connection': case 'blueprint': return typeof value === 'string'
-    case 'number': case 'duration': return isNumber(value)
-    case 'boolean': return typeof value === 'boolean'
-    case 'list': case 'connections': return Array.isArray(value)
-    case 'object': case 'map': return isObject(value)
-    default: return true
+    case 'secret':
+      return value === null || typeof value === 'string'
+    case 'text':
+    case 'date':
+    case 'date-time':
+    case 'expression':
+    case 'code':
+    case 'connection':
+    case 'blueprint':
+      return typeof value === 'string'
+    case 'number':
+    case 'duration':
+      return isNumber(value)
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'list':
+    case 'connections':
+      return Array.isArray(value)
+    case 'object':
+    case 'map':
+      return isObject(value)
+    default:
+      return true
   }
 }

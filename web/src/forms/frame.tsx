@@ -31,12 +31,28 @@ export function Frame({ id, label, required, description, issues = [], actions, 
     if (bad) control.setAttribute('aria-invalid', 'true')
     else control.removeAttribute('aria-invalid')
   })
-  const name = <>{label}{required && <span className={classes.star} aria-hidden> *</span>}</>
+  const name = (
+    <>
+      {label}
+      {required && (
+        <span className={classes.star} aria-hidden>
+          {' '}
+          *
+        </span>
+      )}
+    </>
+  )
   const head = (
     <div className={classes.head} data-hidden={hideLabel && !actions ? true : undefined}>
-      {group
-        ? <span id={`${id}-label`} className={hideLabel ? classes.unseen : classes.label}>{name}</span>
-        : <label htmlFor={id} id={`${id}-label`} className={hideLabel ? classes.unseen : classes.label}>{name}</label>}
+      {group ? (
+        <span id={`${id}-label`} className={hideLabel ? classes.unseen : classes.label}>
+          {name}
+        </span>
+      ) : (
+        <label htmlFor={id} id={`${id}-label`} className={hideLabel ? classes.unseen : classes.label}>
+          {name}
+        </label>
+      )}
       {actions && <span className={classes.actions}>{actions}</span>}
     </div>
   )
@@ -47,9 +63,27 @@ export function Frame({ id, label, required, description, issues = [], actions, 
     </div>
   )
   if (group) {
-    return <div role="group" aria-labelledby={`${id}-label`} aria-describedby={`${id}-about`} className={classes.field} data-group>{head}{notes}{children}</div>
+    return (
+      <div
+        role="group"
+        aria-labelledby={`${id}-label`}
+        aria-describedby={`${id}-about`}
+        className={classes.field}
+        data-group
+      >
+        {head}
+        {notes}
+        {children}
+      </div>
+    )
   }
-  return <div className={classes.field}>{head}{children}{notes}</div>
+  return (
+    <div className={classes.field}>
+      {head}
+      {children}
+      {notes}
+    </div>
+  )
 }
 
 /** Issues as lines: errors first. Readers hear new ones when they come. */
@@ -60,7 +94,10 @@ export function Issues({ issues }: { issues: readonly FormIssue[] }) {
       {lines.map((issue) => (
         <div key={sentence(issue)} className={isWarning(issue) ? classes.warning : classes.error}>
           {isWarning(issue) ? <IconInfoCircle size={14} aria-hidden /> : <IconAlertTriangle size={14} aria-hidden />}
-          <span><span className={classes.unseen}>{isWarning(issue) ? 'Warning: ' : 'Error: '}</span>{upper(sentence(issue))}</span>
+          <span>
+            <span className={classes.unseen}>{isWarning(issue) ? 'Warning: ' : 'Error: '}</span>
+            {upper(sentence(issue))}
+          </span>
         </div>
       ))}
     </div>
@@ -70,7 +107,12 @@ export function Issues({ issues }: { issues: readonly FormIssue[] }) {
 /** What a control says about itself to readers. */
 export function about(id: string, issues: readonly FormIssue[], required = false) {
   const bad = issues.some((issue) => !isWarning(issue))
-  return { id, 'aria-describedby': `${id}-about`, 'aria-invalid': bad || undefined, 'aria-required': required || undefined }
+  return {
+    id,
+    'aria-describedby': `${id}-about`,
+    'aria-invalid': bad || undefined,
+    'aria-required': required || undefined,
+  }
 }
 
 // A sentence of the server begins small; one that begins with a key or a quote stays as it is.

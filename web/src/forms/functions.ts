@@ -70,10 +70,13 @@ bitshr(a, n)|Shifted right
 bitushr(a, n)|Shifted right without sign`
 
 /** The functions that expressions may call. */
-export const functions: Offered[] = table.trim().split('\n').map((line) => {
-  const [call = '', about = ''] = line.split('|')
-  return { name: call.slice(0, call.indexOf('(')), takes: call.slice(call.indexOf('(')), about }
-})
+export const functions: Offered[] = table
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [call = '', about = ''] = line.split('|')
+    return { name: call.slice(0, call.indexOf('(')), takes: call.slice(call.indexOf('(')), about }
+  })
 
 /** The operators that are written as words. */
 export const operators: Offered[] = [

@@ -10,7 +10,9 @@ function on(marked: string, change: (edited: Edited) => Edited): string {
   const from = marked.search(/[<|]/)
   const to = marked.includes('|') ? from : marked.indexOf('>') - 1
   const { text, from: start, to: end } = change({ text: plain, from, to })
-  return start === end ? `${text.slice(0, start)}|${text.slice(start)}` : `${text.slice(0, start)}<${text.slice(start, end)}>${text.slice(end)}`
+  return start === end
+    ? `${text.slice(0, start)}|${text.slice(start)}`
+    : `${text.slice(0, start)}<${text.slice(start, end)}>${text.slice(end)}`
 }
 
 test('lines are set in and out', () => {

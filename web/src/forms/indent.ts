@@ -5,7 +5,8 @@ const step = '  '
 
 /** Sets the lines of a selection in by one step; without a selection puts the step at the caret. */
 export function indent({ text, from, to }: Edited): Edited {
-  if (from === to) return { text: text.slice(0, from) + step + text.slice(to), from: from + step.length, to: from + step.length }
+  if (from === to)
+    return { text: text.slice(0, from) + step + text.slice(to), from: from + step.length, to: from + step.length }
   return overLines({ text, from, to }, (line) => (line === '' ? line : step + line))
 }
 
@@ -35,5 +36,9 @@ function overLines({ text, from, to }: Edited, change: (line: string) => string)
   const fresh = lines.map(change)
   const grown = fresh.join('\n').length - (end - start)
   const first = fresh[0]!.length - lines[0]!.length
-  return { text: text.slice(0, start) + fresh.join('\n') + text.slice(end), from: Math.max(start, from + first), to: Math.max(start, to + grown) }
+  return {
+    text: text.slice(0, start) + fresh.join('\n') + text.slice(end),
+    from: Math.max(start, from + first),
+    to: Math.max(start, to + grown),
+  }
 }

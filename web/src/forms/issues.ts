@@ -11,7 +11,10 @@ export type Here = {
 
 /** Splits the issues of a value, whose paths start at it, into its own and those within. */
 export function split(issues: readonly FormIssue[]): Here {
-  return { own: issues.filter((issue) => issue.path.length === 0), within: issues.filter((issue) => issue.path.length > 0) }
+  return {
+    own: issues.filter((issue) => issue.path.length === 0),
+    within: issues.filter((issue) => issue.path.length > 0),
+  }
 }
 
 /** The issues at or below a member; their paths start at the member. */

@@ -9,7 +9,14 @@ export function JsonField({ field, id, label, path, value, onChange, issues, req
   const lines = issues.map((issue) => ({ ...issue, message: sentence(issue), path: [] }))
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={lines} actions={actions}>
-      <JsonBox {...about(id, lines, required)} path={path} value={value} onChange={onChange} readOnly={readOnly} optional={!required} />
+      <JsonBox
+        {...about(id, lines, required)}
+        path={path}
+        value={value}
+        onChange={onChange}
+        readOnly={readOnly}
+        optional={!required}
+      />
     </Frame>
   )
 }

@@ -1,5 +1,18 @@
 const words: Record<string, string> = {
-  url: 'URL', urls: 'URLs', id: 'ID', ids: 'IDs', json: 'JSON', html: 'HTML', http: 'HTTP', mcp: 'MCP', api: 'API', smtp: 'SMTP', cc: 'Cc', bcc: 'Bcc', ts: 'timestamp', mb: 'MB',
+  url: 'URL',
+  urls: 'URLs',
+  id: 'ID',
+  ids: 'IDs',
+  json: 'JSON',
+  html: 'HTML',
+  http: 'HTTP',
+  mcp: 'MCP',
+  api: 'API',
+  smtp: 'SMTP',
+  cc: 'Cc',
+  bcc: 'Bcc',
+  ts: 'timestamp',
+  mb: 'MB',
 }
 
 /** A key in words: `expectStatus` is "Expect status", `timeoutMs` "Timeout", `connectionId` "Connection". */

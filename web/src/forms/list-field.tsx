@@ -23,16 +23,51 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
   const simple = !['object', 'list', 'map', 'variants', 'any'].includes(fieldOf(items, root).kind)
   const change = (next: unknown[]) => onChange(next)
   return (
-    <Frame id={id} label={label} required={required} description={field.description} issues={split(issues).own} actions={actions} group>
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={field.description}
+      issues={split(issues).own}
+      actions={actions}
+      group
+    >
       {list.length > 0 && (
         <div className={classes.inside} ref={rows}>
           {list.map((item, index) => {
             const what = `${one[0]!.toUpperCase()}${one.slice(1)} ${index + 1}`
             const tools = !readOnly && (
               <>
-                <Tool label={`Move ${what} up`} disabled={index === 0} onClick={() => { keys.move(index, -1); change(moved(list, index, -1)) }}><IconArrowUp size={15} aria-hidden /></Tool>
-                <Tool label={`Move ${what} down`} disabled={index === list.length - 1} onClick={() => { keys.move(index, 1); change(moved(list, index, 1)) }}><IconArrowDown size={15} aria-hidden /></Tool>
-                <Tool label={`Remove ${what}`} onClick={() => { keys.remove(index); toAdd(); change(list.filter((_, at) => at !== index)) }}><IconTrash size={15} aria-hidden /></Tool>
+                <Tool
+                  label={`Move ${what} up`}
+                  disabled={index === 0}
+                  onClick={() => {
+                    keys.move(index, -1)
+                    change(moved(list, index, -1))
+                  }}
+                >
+                  <IconArrowUp size={15} aria-hidden />
+                </Tool>
+                <Tool
+                  label={`Move ${what} down`}
+                  disabled={index === list.length - 1}
+                  onClick={() => {
+                    keys.move(index, 1)
+                    change(moved(list, index, 1))
+                  }}
+                >
+                  <IconArrowDown size={15} aria-hidden />
+                </Tool>
+                <Tool
+                  label={`Remove ${what}`}
+                  onClick={() => {
+                    keys.remove(index)
+                    toAdd()
+                    change(list.filter((_, at) => at !== index))
+                  }}
+                >
+                  <IconTrash size={15} aria-hidden />
+                </Tool>
               </>
             )
             const view = (
@@ -46,18 +81,31 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
                 required
                 value={item}
                 // An item is never away: what was cleared is null, or an empty text.
-                onChange={(next) => change(list.map((old, at) => (at === index ? (next === undefined ? (typeof old === 'string' ? '' : null) : next) : old)))}
+                onChange={(next) =>
+                  change(
+                    list.map((old, at) =>
+                      at === index ? (next === undefined ? (typeof old === 'string' ? '' : null) : next) : old,
+                    ),
+                  )
+                }
                 issues={below(issues, index)}
               />
             )
-            return simple
-              ? <div key={keys.of(index)} className={classes.row}><div className={classes.grow}>{view}</div><span className={classes.pairTools}>{tools}</span></div>
-              : <div key={keys.of(index)}>{view}</div>
+            return simple ? (
+              <div key={keys.of(index)} className={classes.row}>
+                <div className={classes.grow}>{view}</div>
+                <span className={classes.pairTools}>{tools}</span>
+              </div>
+            ) : (
+              <div key={keys.of(index)}>{view}</div>
+            )
           })}
         </div>
       )}
       <div className={classes.addRow}>
-        {list.length === 0 && readOnly && <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>}
+        {list.length === 0 && readOnly && (
+          <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>
+        )}
         {!readOnly && (
           <Button
             ref={add}
@@ -79,14 +127,29 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
   )
 }
 
-function Tool({ label, ...rest }: { label: string; disabled?: boolean; onClick: () => void; children: React.ReactNode }) {
-  return <Tooltip label={label}><ActionIcon size={26} className={classes.tool} aria-label={label} {...rest} /></Tooltip>
+function Tool({
+  label,
+  ...rest
+}: {
+  label: string
+  disabled?: boolean
+  onClick: () => void
+  children: React.ReactNode
+}) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon size={26} className={classes.tool} aria-label={label} {...rest} />
+    </Tooltip>
+  )
 }
 
 // Items have no names; each is given one, so that a field keeps its state when items move.
 function useKeys(length: number) {
   const [known, setKnown] = useState<readonly number[]>([])
-  const keys = known.length === length ? known : Array.from({ length }, (_, at) => known[at] ?? Math.max(-1, ...known) + 1 + at - known.length)
+  const keys =
+    known.length === length
+      ? known
+      : Array.from({ length }, (_, at) => known[at] ?? Math.max(-1, ...known) + 1 + at - known.length)
   if (keys !== known) setKnown(keys)
   return {
     of: (index: number) => keys[index],

@@ -20,13 +20,28 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
   const [fresh, setFresh] = useState(false) // a row whose key is not typed yet
   const items = field.items ?? true
   return (
-    <Frame id={id} label={label} required={required} description={field.description} issues={split(issues).own} actions={actions} group>
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={field.description}
+      issues={split(issues).own}
+      actions={actions}
+      group
+    >
       {(keys.length > 0 || fresh) && (
         <div className={classes.inside} ref={rows}>
           {keys.map((key, index) => (
             // The position is the row's name: the key itself changes as one types.
             <div key={index} className={classes.pair}>
-              <KeyInput name={key} path={[...path, `(key ${index + 1})`]} label={`${label}, key ${index + 1}`} taken={keys} readOnly={readOnly} onRename={(to) => onChange(renamed(object, key, to))} />
+              <KeyInput
+                name={key}
+                path={[...path, `(key ${index + 1})`]}
+                label={`${label}, key ${index + 1}`}
+                taken={keys}
+                readOnly={readOnly}
+                onRename={(to) => onChange(renamed(object, key, to))}
+              />
               <FieldView
                 schema={items}
                 name=""
@@ -38,7 +53,15 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
                 onChange={(next) => onChange(withMember(object, key, next === undefined ? emptyOf(object[key]) : next))}
                 issues={below(issues, key)}
               />
-              {!readOnly && <Remove label={`Remove ${key}`} onClick={() => { toAdd(); onChange(withMember(object, key, undefined)) }} />}
+              {!readOnly && (
+                <Remove
+                  label={`Remove ${key}`}
+                  onClick={() => {
+                    toAdd()
+                    onChange(withMember(object, key, undefined))
+                  }}
+                />
+              )}
             </div>
           ))}
           {fresh && (
@@ -57,15 +80,29 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
                   onChange(withMember(object, key, start === undefined ? '' : start))
                 }}
               />
-              <span className={classes.nothing} style={{ paddingTop: 8 }}>Type the key, then Enter</span>
+              <span className={classes.nothing} style={{ paddingTop: 8 }}>
+                Type the key, then Enter
+              </span>
               <Remove label="Remove this row" onClick={() => setFresh(false)} />
             </div>
           )}
         </div>
       )}
       <div className={classes.addRow}>
-        {keys.length === 0 && readOnly && <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>}
-        {!readOnly && <Button ref={add} variant="default" size="xs" leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setFresh(true)}>Add key</Button>}
+        {keys.length === 0 && readOnly && (
+          <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>
+        )}
+        {!readOnly && (
+          <Button
+            ref={add}
+            variant="default"
+            size="xs"
+            leftSection={<IconPlus size={14} aria-hidden />}
+            onClick={() => setFresh(true)}
+          >
+            Add key
+          </Button>
+        )}
       </div>
     </Frame>
   )
@@ -78,12 +115,25 @@ function emptyOf(before: unknown): unknown {
 function Remove({ label, onClick }: { label: string; onClick: () => void }) {
   return (
     <span className={classes.pairTools}>
-      <Tooltip label={label}><ActionIcon size={28} aria-label={label} onClick={onClick}><IconTrash size={16} aria-hidden /></ActionIcon></Tooltip>
+      <Tooltip label={label}>
+        <ActionIcon size={28} aria-label={label} onClick={onClick}>
+          <IconTrash size={16} aria-hidden />
+        </ActionIcon>
+      </Tooltip>
     </span>
   )
 }
 
-type KeyProps = { name: string; path: readonly Step[]; label: string; taken: string[]; onRename: (to: string) => void; onLeaveEmpty?: () => void; focus?: boolean; readOnly?: boolean }
+type KeyProps = {
+  name: string
+  path: readonly Step[]
+  label: string
+  taken: string[]
+  onRename: (to: string) => void
+  onLeaveEmpty?: () => void
+  focus?: boolean
+  readOnly?: boolean
+}
 
 // A key takes effect when one leaves it: half of one could be another's.
 function KeyInput({ name, path, label, taken, onRename, onLeaveEmpty, focus, readOnly }: KeyProps) {
@@ -119,8 +169,14 @@ function KeyInput({ name, path, label, taken, onRename, onLeaveEmpty, focus, rea
         onChange={(event) => setDraft(event.currentTarget.value)}
         onBlur={done}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') { event.preventDefault(); done() }
-          if (event.key === 'Escape' && draft !== name) { event.stopPropagation(); setDraft(name) }
+          if (event.key === 'Enter') {
+            event.preventDefault()
+            done()
+          }
+          if (event.key === 'Escape' && draft !== name) {
+            event.stopPropagation()
+            setDraft(name)
+          }
         }}
       />
       <Issues issues={twice ? [{ path: [], message: 'Not applied: this key exists already' }] : []} />

@@ -3,7 +3,11 @@ import { test } from 'node:test'
 import { marksOf } from './marks'
 import type { Names } from './names'
 
-const names: Names = { region: {}, input: { value: { a: 1 }, seen: true }, nodes: { closed: true, members: { fetch: { closed: true, members: { output: {} } } } } }
+const names: Names = {
+  region: {},
+  input: { value: { a: 1 }, seen: true },
+  nodes: { closed: true, members: { fetch: { closed: true, members: { output: {} } } } },
+}
 const read = (text: string, language: 'template' | 'expression' = 'template') =>
   marksOf(text, language, names).map((mark) => `${mark.kind}:${text.slice(mark.from, mark.to)}`)
 

@@ -21,14 +21,23 @@ export function marksOf(text: string, language: Language, names?: Names): Mark[]
 
 function expressionAt(text: string, from: number, names: Names | undefined): [number, Mark[]] {
   const length = expressionLength(text.slice(from + 3))
-  if (length < 0) return [text.length, [{ from, to: text.length, kind: 'bad', message: 'This "{{=" has no "}}" after its expression.' }]]
+  if (length < 0)
+    return [
+      text.length,
+      [{ from, to: text.length, kind: 'bad', message: 'This "{{=" has no "}}" after its expression.' }],
+    ]
   const to = from + 3 + length + 2
-  return [to, layered({ from, to, kind: 'template' }, unknownIn(text.slice(from + 3, from + 3 + length), from + 3, names))]
+  return [
+    to,
+    layered({ from, to, kind: 'template' }, unknownIn(text.slice(from + 3, from + 3 + length), from + 3, names)),
+  ]
 }
 
 function pathAt(text: string, from: number, names: Names | undefined): [number, Mark[]] {
   let at = from + 2
-  const skip = () => { at += /^\s*/.exec(text.slice(at))![0].length }
+  const skip = () => {
+    at += /^\s*/.exec(text.slice(at))![0].length
+  }
   const bad = (message: string): [number, Mark[]] => {
     const end = text.indexOf('}}', Math.min(at, text.length))
     const next = text.indexOf('{{', from + 2)
@@ -39,7 +48,8 @@ function pathAt(text: string, from: number, names: Names | undefined): [number, 
   const start = at
   const read = readPath(text.slice(at))
   at += read.length
-  if (read.error) return bad(`${read.error[0]!.toUpperCase()}${read.error.slice(1)} after "${text.slice(from, at).slice(0, 40)}".`)
+  if (read.error)
+    return bad(`${read.error[0]!.toUpperCase()}${read.error.slice(1)} after "${text.slice(from, at).slice(0, 40)}".`)
   skip()
   const fallback = text.startsWith('??', at)
   if (fallback) {
@@ -48,10 +58,14 @@ function pathAt(text: string, from: number, names: Names | undefined): [number, 
     at = end
     skip()
   }
-  if (!text.startsWith('}}', at)) return bad(at >= text.length ? '"}}" is missing.' : `"}}" must stand before "${text.slice(at, at + 12)}".`)
+  if (!text.startsWith('}}', at))
+    return bad(at >= text.length ? '"}}" is missing.' : `"}}" must stand before "${text.slice(at, at + 12)}".`)
   const mark: Mark = { from, to: at + 2, kind: 'template' }
   const message = fallback ? undefined : unknown(read.steps, names)
-  return [at + 2, message ? layered(mark, [{ from: start, to: start + read.length, kind: 'unknown', message }]) : [mark]]
+  return [
+    at + 2,
+    message ? layered(mark, [{ from: start, to: start + read.length, kind: 'unknown', message }]) : [mark],
+  ]
 }
 
 // Where the JSON value ends that begins here: the first "}}" before which all is one.
@@ -60,7 +74,9 @@ function literalEnd(text: string, from: number): number | undefined {
     try {
       JSON.parse(text.slice(from, end))
       return end
-    } catch { /* a longer one may do */ }
+    } catch {
+      /* a longer one may do */
+    }
   }
   return undefined
 }

@@ -39,10 +39,17 @@ export function membersOf(place: Place): Member[] {
 
 /** The member of a place, or undefined when nothing is known of it. */
 export function memberOf(place: Place, key: string | number): Place | undefined {
-  const own = typeof key === 'string' && place.members && Object.hasOwn(place.members, key) ? place.members[key] : undefined
+  const own =
+    typeof key === 'string' && place.members && Object.hasOwn(place.members, key) ? place.members[key] : undefined
   if (own) return own
   const found = new Map<string | number, Place>()
-  if (place.seen && typeof place.value === 'object' && place.value !== null && !isRaw(place.value) && Object.hasOwn(place.value, key)) {
+  if (
+    place.seen &&
+    typeof place.value === 'object' &&
+    place.value !== null &&
+    !isRaw(place.value) &&
+    Object.hasOwn(place.value, key)
+  ) {
     found.set(key, { value: (place.value as Record<string | number, unknown>)[key], seen: true })
   }
   addSchema(found, place.schema)
@@ -61,11 +68,16 @@ export function typeOf(place: Place): string {
   const type = typeof place.schema === 'object' ? place.schema.type : undefined
   const first = Array.isArray(type) ? type.find((name) => name !== 'null') : type
   switch (first) {
-    case 'string': return 'text'
-    case 'array': return 'list'
-    case 'boolean': return 'true/false'
-    case 'integer': return 'number'
-    default: return typeof first === 'string' ? first : ''
+    case 'string':
+      return 'text'
+    case 'array':
+      return 'list'
+    case 'boolean':
+      return 'true/false'
+    case 'integer':
+      return 'number'
+    default:
+      return typeof first === 'string' ? first : ''
   }
 }
 
@@ -74,11 +86,16 @@ export function typeOfValue(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'list'
   switch (typeof value) {
-    case 'string': return 'text'
-    case 'boolean': return 'true/false'
-    case 'number': return 'number'
-    case 'object': return isRaw(value) ? 'number' : 'object'
-    default: return ''
+    case 'string':
+      return 'text'
+    case 'boolean':
+      return 'true/false'
+    case 'number':
+      return 'number'
+    case 'object':
+      return isRaw(value) ? 'number' : 'object'
+    default:
+      return ''
   }
 }
 
@@ -121,11 +138,13 @@ function addSchema(found: Map<string | number, Place>, schema: Schema | undefine
       else if (!known.schema && !known.members) found.set(key, { ...known, schema: of as Schema })
     }
   }
-  if (typeof schema.items === 'object' && schema.items !== null && !found.has(0)) found.set(0, placeOfSchema(schema.items as Schema))
+  if (typeof schema.items === 'object' && schema.items !== null && !found.has(0))
+    found.set(0, placeOfSchema(schema.items as Schema))
 }
 
 /** The place of something that is only promised. */
 export function placeOfSchema(schema: Schema): Place {
-  const note = typeof schema === 'object' && typeof schema.description === 'string' ? cut(schema.description, 80) : undefined
+  const note =
+    typeof schema === 'object' && typeof schema.description === 'string' ? cut(schema.description, 80) : undefined
   return { schema, note }
 }

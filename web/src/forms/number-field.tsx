@@ -10,7 +10,12 @@ export function NumberField({ field, id, label, path, value, onChange, issues, r
   const { readOnly } = useFormState()
   const [draft, setDraft] = useState(useKeptText(path))
   // What was typed stands while it means the value that the page holds; a text that is no number holds none.
-  const shown = draft !== undefined && (same(readNumber(draft), value) || value === undefined && readNumber(draft) === undefined) ? draft : isNumber(value) ? oneLine(value) : ''
+  const shown =
+    draft !== undefined && (same(readNumber(draft), value) || (value === undefined && readNumber(draft) === undefined))
+      ? draft
+      : isNumber(value)
+        ? oneLine(value)
+        : ''
   const bad = shown.trim() !== '' && readNumber(shown) === undefined
   useNotApplied(path, shown, bad ? 'Not applied: not a number' : undefined)
   const found = bad ? [{ path: [], message: 'Not applied: not a number' }] : issues
@@ -34,6 +39,13 @@ export function NumberField({ field, id, label, path, value, onChange, issues, r
 
 function describe(field: ControlProps['field']): string | undefined {
   const { minimum, maximum } = field.schema
-  const bounds = minimum !== undefined && maximum !== undefined ? `From ${oneLine(minimum)} to ${oneLine(maximum)}.` : minimum !== undefined ? `At least ${oneLine(minimum)}.` : maximum !== undefined ? `At most ${oneLine(maximum)}.` : ''
+  const bounds =
+    minimum !== undefined && maximum !== undefined
+      ? `From ${oneLine(minimum)} to ${oneLine(maximum)}.`
+      : minimum !== undefined
+        ? `At least ${oneLine(minimum)}.`
+        : maximum !== undefined
+          ? `At most ${oneLine(maximum)}.`
+          : ''
   return [field.description, bounds].filter(Boolean).join(' ') || undefined
 }

@@ -57,10 +57,23 @@ function Others({ keys, path, value, onChange, issues }: { keys: string[] } & Om
       <div className={classes.inside}>
         {keys.map((key) => (
           <div key={key} className={classes.row}>
-            <div className={`${classes.grow} ${classes.mono}`}>{key}: {oneLine(value[key]).slice(0, 200)}{below(issues, key).map((issue) => <div key={issue.message} className={classes.error}>{issue.message}</div>)}</div>
+            <div className={`${classes.grow} ${classes.mono}`}>
+              {key}: {oneLine(value[key]).slice(0, 200)}
+              {below(issues, key).map((issue) => (
+                <div key={issue.message} className={classes.error}>
+                  {issue.message}
+                </div>
+              ))}
+            </div>
             {!readOnly && (
               <Tooltip label="Remove">
-                <ActionIcon size="md" aria-label={`Remove ${key}`} onClick={() => onChange(withMember(value, key, undefined))}><IconTrash size={16} aria-hidden /></ActionIcon>
+                <ActionIcon
+                  size="md"
+                  aria-label={`Remove ${key}`}
+                  onClick={() => onChange(withMember(value, key, undefined))}
+                >
+                  <IconTrash size={16} aria-hidden />
+                </ActionIcon>
               </Tooltip>
             )}
           </div>
@@ -71,18 +84,42 @@ function Others({ keys, path, value, onChange, issues }: { keys: string[] } & Om
 }
 
 /** An object within a form: its members, or a button that begins one. */
-export function ObjectField({ field, id, actions, ...props }: FieldProps & { field: Field; id: string; actions?: React.ReactNode }) {
+export function ObjectField({
+  field,
+  id,
+  actions,
+  ...props
+}: FieldProps & { field: Field; id: string; actions?: React.ReactNode }) {
   const { readOnly, root } = useFormState()
   const { name, label, path, required, value, onChange, issues } = props
   const there = isObject(value)
   return (
-    <Frame id={id} label={label ?? titleOfField(field, name)} required={required && !props.tools} description={field.description} issues={there ? split(issues).own : issues} actions={actions} group>
+    <Frame
+      id={id}
+      label={label ?? titleOfField(field, name)}
+      required={required && !props.tools}
+      description={field.description}
+      issues={there ? split(issues).own : issues}
+      actions={actions}
+      group
+    >
       {there ? (
-        <div className={classes.inside}><MemberFields field={field} path={path} value={value} onChange={onChange} issues={issues} /></div>
+        <div className={classes.inside}>
+          <MemberFields field={field} path={path} value={value} onChange={onChange} issues={issues} />
+        </div>
       ) : (
         <div className={classes.addRow}>
-          {readOnly ? <span className={classes.nothing}>Not set</span> : (
-            <Button variant="default" size="xs" leftSection={<IconPlus size={14} aria-hidden />} onClick={() => onChange(startOf(props.schema, root) ?? {})}>Set {(label ?? titleOfField(field, name)).toLowerCase()}</Button>
+          {readOnly ? (
+            <span className={classes.nothing}>Not set</span>
+          ) : (
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconPlus size={14} aria-hidden />}
+              onClick={() => onChange(startOf(props.schema, root) ?? {})}
+            >
+              Set {(label ?? titleOfField(field, name)).toLowerCase()}
+            </Button>
           )}
         </div>
       )}

@@ -38,13 +38,19 @@ export function readPath(text: string): ReadPath {
     const rest = text.slice(at)
     if (rest.startsWith('.')) {
       const length = nameLength(rest.slice(1))
-      if (length === 0) return { steps, length: at + 1, error: 'expected a key; a key with other characters than letters, digits and _ is written ["key"]' }
+      if (length === 0)
+        return {
+          steps,
+          length: at + 1,
+          error: 'expected a key; a key with other characters than letters, digits and _ is written ["key"]',
+        }
       steps.push(rest.slice(1, 1 + length))
       at += 1 + length
     } else if (rest.startsWith('[')) {
       const step = /^\[(\d{1,9})\]/.exec(rest) ?? /^\[("(?:[^"\\]|\\.)*")\]/.exec(rest)
       const read = step && readBracket(step[1]!)
-      if (!step || read === undefined || read === null) return { steps, length: at + 1, error: 'expected a whole number or a key in double quotes and "]"' }
+      if (!step || read === undefined || read === null)
+        return { steps, length: at + 1, error: 'expected a whole number or a key in double quotes and "]"' }
       steps.push(read)
       at += step[0].length
     } else {

@@ -16,7 +16,11 @@ export function placeholders(text: string): Placeholder[] {
     } else {
       const inside = text.slice(from + 2).trimStart()
       const read = readPath(inside)
-      found.push({ expression: false, inside: inside.slice(0, read.length), name: read.steps.length > 0 ? String(read.steps[0]) : undefined })
+      found.push({
+        expression: false,
+        inside: inside.slice(0, read.length),
+        name: read.steps.length > 0 ? String(read.steps[0]) : undefined,
+      })
       from = text.indexOf('{{', from + 2)
     }
   }

@@ -21,7 +21,23 @@ export type Scanned = {
 }
 
 /** Words of the expression language that are no names. */
-export const words = new Set(['true', 'false', 'nil', 'null', 'and', 'or', 'not', 'in', 'contains', 'startsWith', 'endsWith', 'matches', 'let', 'if', 'else'])
+export const words = new Set([
+  'true',
+  'false',
+  'nil',
+  'null',
+  'and',
+  'or',
+  'not',
+  'in',
+  'contains',
+  'startsWith',
+  'endsWith',
+  'matches',
+  'let',
+  'if',
+  'else',
+])
 
 /** Reads an expression roughly: enough to know which names it holds and what stands at its end. Never fails. */
 export function scan(source: string): Scanned {
@@ -53,7 +69,7 @@ export function scan(source: string): Scanned {
       continue
     }
     const number = /^\d[\d_.]*(?:[eE][+-]?\d*)?/.exec(source.slice(at, at + 64))
-    if (number && !(number[0].endsWith('..'))) {
+    if (number && !number[0].endsWith('..')) {
       at += number[0].length
       before = '0'
       if (at === source.length) end = 'number'

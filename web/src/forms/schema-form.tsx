@@ -15,8 +15,21 @@ const noContext = {}
  * A form made from a JSON Schema. An object's members stand one below the other; any other value is one field. The
  * page keeps the value: the form tells each change, whole. What it does not show is kept.
  */
-export function SchemaForm({ schema, value, onChange, issues = [], complete, readOnly = false, context = noContext, hide, onLeave }: SchemaFormProps) {
-  const state: FormState = useMemo(() => ({ root: schema, complete, readOnly, context, FieldView, onLeave }), [schema, complete, readOnly, context, onLeave])
+export function SchemaForm({
+  schema,
+  value,
+  onChange,
+  issues = [],
+  complete,
+  readOnly = false,
+  context = noContext,
+  hide,
+  onLeave,
+}: SchemaFormProps) {
+  const state: FormState = useMemo(
+    () => ({ root: schema, complete, readOnly, context, FieldView, onLeave }),
+    [schema, complete, readOnly, context, onLeave],
+  )
   const field = useMemo(() => fieldOf(schema), [schema])
   const members = field.kind === 'object' && (value === undefined || value === null || isObject(value))
   return (
@@ -26,10 +39,26 @@ export function SchemaForm({ schema, value, onChange, issues = [], complete, rea
           {members ? (
             <>
               <Issues issues={split(issues).own} />
-              <MemberFields field={field} path={[]} value={isObject(value) ? value : {}} onChange={onChange} issues={issues} hide={hide} />
+              <MemberFields
+                field={field}
+                path={[]}
+                value={isObject(value) ? value : {}}
+                onChange={onChange}
+                issues={issues}
+                hide={hide}
+              />
             </>
           ) : (
-            <FieldView schema={schema} name="value" label={field.title ?? 'Value'} path={[]} required={false} value={value} onChange={onChange} issues={issues} />
+            <FieldView
+              schema={schema}
+              name="value"
+              label={field.title ?? 'Value'}
+              path={[]}
+              required={false}
+              value={value}
+              onChange={onChange}
+              issues={issues}
+            />
           )}
         </div>
       </div>

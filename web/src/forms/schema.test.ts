@@ -24,7 +24,11 @@ test('kinds are read from schemas', () => {
     ['date', { type: 'string', format: 'date' }, 'date'],
     ['constant', { const: 1 }, 'constant'],
     ['named constants', { oneOf: [{ const: 1, title: 'one' }, { const: 2 }] }, 'choice'],
-    ['objects to choose from', { oneOf: [{ type: 'object', properties: { a: true } }, { type: 'string' }] }, 'variants'],
+    [
+      'objects to choose from',
+      { oneOf: [{ type: 'object', properties: { a: true } }, { type: 'string' }] },
+      'variants',
+    ],
     ['an unknown reference', { $ref: 'https://example.com/other' }, 'any'],
     ['connections', orTemplate({ type: 'array', items: { type: 'string' }, 'x-kind': 'connection' }), 'connections'],
     ['duration', orTemplate({ type: 'integer', 'x-kind': 'duration-ms' }), 'duration'],
@@ -33,7 +37,11 @@ test('kinds are read from schemas', () => {
 })
 
 test('annotations beside alternatives stay, alternatives are unwrapped', () => {
-  const field = fieldOf({ ...orTemplate({ type: 'integer', minimum: 1, maximum: 9 }), description: 'how many', default: 2 })
+  const field = fieldOf({
+    ...orTemplate({ type: 'integer', minimum: 1, maximum: 9 }),
+    description: 'how many',
+    default: 2,
+  })
   assert.equal(field.template, true)
   assert.equal(field.whole, true)
   assert.equal(field.description, 'how many')
@@ -57,22 +65,64 @@ test('references are followed, also in a circle', () => {
 })
 
 test('members come in their order with what is required', () => {
-  const field = fieldOf({ type: 'object', properties: { a: true, b: true, c: true }, 'x-order': ['c', 'a'], required: ['a'] })
-  assert.deepEqual(field.properties?.map((p) => [p.key, p.required]), [['c', false], ['a', true], ['b', false]])
+  const field = fieldOf({
+    type: 'object',
+    properties: { a: true, b: true, c: true },
+    'x-order': ['c', 'a'],
+    required: ['a'],
+  })
+  assert.deepEqual(
+    field.properties?.map((p) => [p.key, p.required]),
+    [
+      ['c', false],
+      ['a', true],
+      ['b', false],
+    ],
+  )
 })
 
 test('members of all parts are joined', () => {
-  const field = fieldOf({ allOf: [{ properties: { a: true }, required: ['a'] }, { properties: { b: true }, required: ['b'] }] })
-  assert.deepEqual(field.properties?.map((p) => [p.key, p.required]), [['a', true], ['b', true]])
+  const field = fieldOf({
+    allOf: [
+      { properties: { a: true }, required: ['a'] },
+      { properties: { b: true }, required: ['b'] },
+    ],
+  })
+  assert.deepEqual(
+    field.properties?.map((p) => [p.key, p.required]),
+    [
+      ['a', true],
+      ['b', true],
+    ],
+  )
 })
 
 test('alternatives are named by title, constant or type', () => {
-  const field = fieldOf({ oneOf: [{ type: 'object', properties: { type: { const: 'bearer' } } }, { type: 'array' }, { title: 'None', type: 'boolean' }] })
-  assert.deepEqual(field.variants?.map((one) => one.title), ['bearer', 'List', 'None'])
+  const field = fieldOf({
+    oneOf: [
+      { type: 'object', properties: { type: { const: 'bearer' } } },
+      { type: 'array' },
+      { title: 'None', type: 'boolean' },
+    ],
+  })
+  assert.deepEqual(
+    field.variants?.map((one) => one.title),
+    ['bearer', 'List', 'None'],
+  )
 })
 
 test('keys in words', () => {
-  for (const [key, label] of [['expectStatus', 'Expect status'], ['timeoutMs', 'Timeout'], ['connectionId', 'Connection'], ['url', 'URL'], ['mcpConnectionIds', 'MCP connections'], ['fileId', 'File'], ['id', 'ID'], ['snake_case', 'Snake case'], ['', '']]) {
+  for (const [key, label] of [
+    ['expectStatus', 'Expect status'],
+    ['timeoutMs', 'Timeout'],
+    ['connectionId', 'Connection'],
+    ['url', 'URL'],
+    ['mcpConnectionIds', 'MCP connections'],
+    ['fileId', 'File'],
+    ['id', 'ID'],
+    ['snake_case', 'Snake case'],
+    ['', ''],
+  ]) {
     assert.equal(labelOf(key!), label, key)
   }
 })

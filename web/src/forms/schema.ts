@@ -4,9 +4,26 @@ import { list, record, text, unwrap } from './unwrap'
 
 /** What is used to edit a value. */
 export type Kind =
-  | 'text' | 'number' | 'boolean' | 'choice' | 'date' | 'date-time' | 'secret'
-  | 'list' | 'object' | 'map' | 'variants' | 'constant' | 'any'
-  | 'expression' | 'code' | 'json-schema' | 'connection' | 'connections' | 'blueprint' | 'duration'
+  | 'text'
+  | 'number'
+  | 'boolean'
+  | 'choice'
+  | 'date'
+  | 'date-time'
+  | 'secret'
+  | 'list'
+  | 'object'
+  | 'map'
+  | 'variants'
+  | 'constant'
+  | 'any'
+  | 'expression'
+  | 'code'
+  | 'json-schema'
+  | 'connection'
+  | 'connections'
+  | 'blueprint'
+  | 'duration'
 
 /** A schema, taken apart into what a form needs to know. */
 export type Field = {
@@ -55,7 +72,19 @@ export function fieldOf(schema: Schema, root: Schema = schema, key = ''): Field 
   }
 }
 
-type Known = Pick<Field, 'kind' | 'choices' | 'variants' | 'whole' | 'lines' | 'suggestions' | 'properties' | 'items' | 'open' | 'connectionTypes'>
+type Known = Pick<
+  Field,
+  | 'kind'
+  | 'choices'
+  | 'variants'
+  | 'whole'
+  | 'lines'
+  | 'suggestions'
+  | 'properties'
+  | 'items'
+  | 'open'
+  | 'connectionTypes'
+>
 
 function kindOf(schema: Record<string, unknown>, key: string, choices?: Choice[], variants?: Field['variants']): Known {
   const hint = hinted(schema, key)
@@ -65,12 +94,18 @@ function kindOf(schema: Record<string, unknown>, key: string, choices?: Choice[]
   if (Object.hasOwn(schema, 'const')) return { kind: 'constant' }
   if (Array.isArray(schema.enum)) return ofEnum(schema)
   switch (schema.type) {
-    case 'string': return ofText(schema)
-    case 'integer': return { kind: 'number', whole: true }
-    case 'number': return { kind: 'number' }
-    case 'boolean': return { kind: 'boolean' }
-    case 'array': return ofArray(schema)
-    case 'object': return ofObject(schema)
+    case 'string':
+      return ofText(schema)
+    case 'integer':
+      return { kind: 'number', whole: true }
+    case 'number':
+      return { kind: 'number' }
+    case 'boolean':
+      return { kind: 'boolean' }
+    case 'array':
+      return ofArray(schema)
+    case 'object':
+      return ofObject(schema)
     case undefined:
       if (record(schema.properties)) return ofObject(schema)
       if (schema.items !== undefined) return ofArray(schema)
@@ -83,19 +118,36 @@ function hinted(schema: Record<string, unknown>, key: string): Known | undefined
   const hint = schema['x-kind'] ?? schema.format
   const types = list(schema['x-connection-types'])
   switch (hint) {
-    case 'expression': return { kind: 'expression' }
-    case 'code': return { kind: 'code' }
-    case 'json-schema': return { kind: 'json-schema' }
-    case 'connection': return { kind: schema.type === 'array' ? 'connections' : 'connection', connectionTypes: types }
-    case 'blueprint-id': return { kind: 'blueprint' }
-    case 'duration-ms': return { kind: 'duration', whole: schema.type === 'integer' }
-    case 'instant': return { kind: 'date-time' }
-    case 'multiline': return schema.type === 'string' ? { kind: 'text', lines: true } : undefined
-    case 'secret': case 'password': return schema.type === 'string' ? { kind: 'secret' } : undefined
+    case 'expression':
+      return { kind: 'expression' }
+    case 'code':
+      return { kind: 'code' }
+    case 'json-schema':
+      return { kind: 'json-schema' }
+    case 'connection':
+      return { kind: schema.type === 'array' ? 'connections' : 'connection', connectionTypes: types }
+    case 'blueprint-id':
+      return { kind: 'blueprint' }
+    case 'duration-ms':
+      return { kind: 'duration', whole: schema.type === 'integer' }
+    case 'instant':
+      return { kind: 'date-time' }
+    case 'multiline':
+      return schema.type === 'string' ? { kind: 'text', lines: true } : undefined
+    case 'secret':
+    case 'password':
+      return schema.type === 'string' ? { kind: 'secret' } : undefined
   }
-  if (hint === undefined && schema.type === 'string' && key === 'connectionId') return { kind: 'connection', connectionTypes: [] }
+  if (hint === undefined && schema.type === 'string' && key === 'connectionId')
+    return { kind: 'connection', connectionTypes: [] }
   if (hint === undefined && schema.type === 'string' && key === 'blueprintId') return { kind: 'blueprint' }
-  if (Array.isArray(schema.type) && schema.type.length === 2 && schema.type.includes('object') && schema.type.includes('boolean')) return { kind: 'json-schema' }
+  if (
+    Array.isArray(schema.type) &&
+    schema.type.length === 2 &&
+    schema.type.includes('object') &&
+    schema.type.includes('boolean')
+  )
+    return { kind: 'json-schema' }
   return undefined
 }
 
@@ -107,30 +159,43 @@ function ofEnum(schema: Record<string, unknown>): Known {
 }
 
 // For schemas of people; the service's own say it by x-lines.
-const longTexts = new Set(['text', 'message', 'body', 'description', 'comment', 'comments', 'reason', 'notes', 'feedback'])
+const longTexts = new Set([
+  'text',
+  'message',
+  'body',
+  'description',
+  'comment',
+  'comments',
+  'reason',
+  'notes',
+  'feedback',
+])
 
 function ofText(schema: Record<string, unknown>): Known {
   switch (schema.format) {
-    case 'date': return { kind: 'date' }
-    case 'date-time': return { kind: 'date-time' }
+    case 'date':
+      return { kind: 'date' }
+    case 'date-time':
+      return { kind: 'date-time' }
   }
   if (schema.writeOnly === true) return { kind: 'secret' }
   const suggestions = list(schema['x-suggestions'])
   if (suggestions.length > 0) return { kind: 'text', suggestions }
   const longest = schema.maxLength
-  return { kind: 'text', lines: schema['x-lines'] === true || typeof longest === 'number' && longest > 200 }
+  return { kind: 'text', lines: schema['x-lines'] === true || (typeof longest === 'number' && longest > 200) }
 }
 
 /** Whether the text of a key is usually longer than a line, where the schema says nothing. */
 export function isLongText(field: Field, key: string): boolean {
-  return field.lines === true || field.schema['x-kind'] === undefined && longTexts.has(key)
+  return field.lines === true || (field.schema['x-kind'] === undefined && longTexts.has(key))
 }
 
 function ofArray(schema: Record<string, unknown>): Known {
   const items = schema.items
   if (Array.isArray(items) || schema.prefixItems !== undefined) return { kind: 'any' }
   const hinted = record(items)
-  if (hinted?.['x-kind'] === 'connection') return { kind: 'connections', connectionTypes: list(hinted['x-connection-types']) }
+  if (hinted?.['x-kind'] === 'connection')
+    return { kind: 'connections', connectionTypes: list(hinted['x-connection-types']) }
   return { kind: 'list', items: (items as Schema | undefined) ?? true }
 }
 
@@ -143,8 +208,15 @@ function ofObject(schema: Record<string, unknown>): Known {
   const required = new Set(list(schema.required))
   // The server does not keep the order of keys. Lists keep theirs, so what must be filled in comes first, as it is named.
   const order = [...new Set([...list(schema['x-order']), ...required])]
-  const keys = [...order.filter((key) => Object.hasOwn(members, key)), ...Object.keys(members).filter((key) => !order.includes(key))]
-  return { kind: 'object', open, properties: keys.map((key) => ({ key, schema: members[key] as Schema, required: required.has(key) })) }
+  const keys = [
+    ...order.filter((key) => Object.hasOwn(members, key)),
+    ...Object.keys(members).filter((key) => !order.includes(key)),
+  ]
+  return {
+    kind: 'object',
+    open,
+    properties: keys.map((key) => ({ key, schema: members[key] as Schema, required: required.has(key) })),
+  }
 }
 
 /** What a field is called: the title of its schema, or its key in words. */

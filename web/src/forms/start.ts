@@ -6,25 +6,38 @@ export function startOf(schema: Schema, root: Schema = schema, depth = 0): unkno
   const field = fieldOf(schema, root)
   if (field.hasDefault) return field.standard
   switch (field.kind) {
-    case 'constant': return field.schema.const
-    case 'choice': return field.choices?.[0]?.value
-    case 'boolean': return false
-    case 'list': case 'connections': return []
-    case 'map': return {}
+    case 'constant':
+      return field.schema.const
+    case 'choice':
+      return field.choices?.[0]?.value
+    case 'boolean':
+      return false
+    case 'list':
+    case 'connections':
+      return []
+    case 'map':
+      return {}
     case 'object': {
       const object: Record<string, unknown> = {}
       for (const { key, schema: member, required } of field.properties ?? []) {
         const inner = fieldOf(member, root, key)
         // A number or a picked thing has no empty value: it stays away until somebody gives one.
-        if (inner.kind === 'constant' || required && depth < 4 && (inner.hasDefault || ['object', 'list', 'map', 'choice'].includes(inner.kind))) {
+        if (
+          inner.kind === 'constant' ||
+          (required && depth < 4 && (inner.hasDefault || ['object', 'list', 'map', 'choice'].includes(inner.kind)))
+        ) {
           object[key] = startOf(member, root, depth + 1)
         }
       }
       return object
     }
-    case 'variants': return field.variants?.[0] ? startOf(field.variants[0].schema, root, depth + 1) : undefined
-    case 'json-schema': return {}
-    case 'text': return ''
-    default: return undefined
+    case 'variants':
+      return field.variants?.[0] ? startOf(field.variants[0].schema, root, depth + 1) : undefined
+    case 'json-schema':
+      return {}
+    case 'text':
+      return ''
+    default:
+      return undefined
   }
 }

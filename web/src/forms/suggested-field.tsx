@@ -13,9 +13,17 @@ export function SuggestedField(props: ControlProps) {
   const [other, setOther] = useState(false)
   const suggestions = field.suggestions ?? []
   const text = typeof value === 'string' ? value : ''
-  if (readOnly || other || text !== '' && !suggestions.includes(text)) {
+  if (readOnly || other || (text !== '' && !suggestions.includes(text))) {
     // Left empty, the list of choices comes back.
-    return <div onBlur={() => { if (text === '') setOther(false) }}>{complete ? <TemplateField {...props} lines={false} /> : <TextField {...props} />}</div>
+    return (
+      <div
+        onBlur={() => {
+          if (text === '') setOther(false)
+        }}
+      >
+        {complete ? <TemplateField {...props} lines={false} /> : <TextField {...props} />}
+      </div>
+    )
   }
   const data = suggestions.map((one) => ({ value: one, label: one }))
   const standard = field.hasDefault ? `${oneLine(field.standard)} (default)` : 'Not set'

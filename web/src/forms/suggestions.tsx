@@ -13,7 +13,13 @@ type Props = {
 export function Suggestions({ id, suggestions, active, onActive, onTake }: Props) {
   return (
     <>
-      <div id={id} role="listbox" aria-label="Suggestions" className={classes.list} tabIndex={0} onMouseDown={(event) => event.preventDefault()} // the text keeps the focus
+      <div
+        id={id}
+        role="listbox"
+        aria-label="Suggestions"
+        className={classes.list}
+        tabIndex={0}
+        onMouseDown={(event) => event.preventDefault()} // the text keeps the focus
       >
         {suggestions.map((one, index) => (
           <div
@@ -22,18 +28,24 @@ export function Suggestions({ id, suggestions, active, onActive, onTake }: Props
             role="option"
             aria-selected={index === active}
             className={classes.option}
-            onPointerMove={() => { if (index !== active) onActive(index) }}
+            onPointerMove={() => {
+              if (index !== active) onActive(index)
+            }}
             onClick={() => onTake(one)}
           >
             <span className={classes.line}>
               <span className={classes.name}>{one.label}</span>
               <span className={classes.type}>{one.type}</span>
             </span>
-            {(one.sample || one.note) && <span className={classes.sample}>{[one.note, one.sample].filter(Boolean).join(' · ')}</span>}
+            {(one.sample || one.note) && (
+              <span className={classes.sample}>{[one.note, one.sample].filter(Boolean).join(' · ')}</span>
+            )}
           </div>
         ))}
       </div>
-      <div className={classes.foot} aria-hidden>↑↓ choose · Enter insert · Esc close</div>
+      <div className={classes.foot} aria-hidden>
+        ↑↓ choose · Enter insert · Esc close
+      </div>
     </>
   )
 }

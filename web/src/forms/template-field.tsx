@@ -8,7 +8,18 @@ import type { FormIssue } from './types'
 import { oneLine } from './values'
 
 /** A text with templates, or an expression. What is wrong with them is told at once, not only by the server. */
-export function TemplateField({ field, id, label, value, onChange, issues, required, actions, lines, language = 'template' }: ControlProps & { lines: boolean; language?: Language }) {
+export function TemplateField({
+  field,
+  id,
+  label,
+  value,
+  onChange,
+  issues,
+  required,
+  actions,
+  lines,
+  language = 'template',
+}: ControlProps & { lines: boolean; language?: Language }) {
   const { complete, readOnly } = useFormState()
   const text = typeof value === 'string' ? value : ''
   const [writing, setWriting] = useState(false)
@@ -34,7 +45,12 @@ export function TemplateField({ field, id, label, value, onChange, issues, requi
 
 // Malformed templates are told by the page; the server says the same, later and in other words, so its line waits. While
 // one is being written, half of it is no fault.
-function useOwnIssues(text: string, language: Language, issues: readonly FormIssue[], writing: boolean): readonly FormIssue[] {
+function useOwnIssues(
+  text: string,
+  language: Language,
+  issues: readonly FormIssue[],
+  writing: boolean,
+): readonly FormIssue[] {
   return useMemo(() => {
     const bad = marksOf(text, language).filter((mark) => mark.kind === 'bad')
     if (bad.length === 0) return issues

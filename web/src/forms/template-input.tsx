@@ -33,7 +33,19 @@ type Props = {
  * A text in which `{{` opens a list of what can be named there. The list follows what is typed; arrows choose, Enter
  * takes, Escape closes it, Ctrl+Space opens it again; Tab always leaves the field.
  */
-export function TemplateInput({ id, value, onChange, names, language = 'template', lines = false, rows = 1, placeholder, readOnly = false, onWriting, ...aria }: Props) {
+export function TemplateInput({
+  id,
+  value,
+  onChange,
+  names,
+  language = 'template',
+  lines = false,
+  rows = 1,
+  placeholder,
+  readOnly = false,
+  onWriting,
+  ...aria
+}: Props) {
   const box = useRef<HTMLTextAreaElement>(null)
   const list = useId()
   const [spot, setSpot] = useState<Spot>()
@@ -56,7 +68,7 @@ export function TemplateInput({ id, value, onChange, names, language = 'template
   const look = (text: string, at: number, asked = false, passing = false) => {
     const next = names && !readOnly ? spotAt(text, at, language) : undefined
     // Who only passes by a finished name is not held up.
-    const calm = next && (next.quiet || passing && !(next.language === 'path' && (next.open || next.query === '')))
+    const calm = next && (next.quiet || (passing && !(next.language === 'path' && (next.open || next.query === ''))))
     setSpot(next && (asked || !calm) ? next : undefined)
     setActive(0)
   }
@@ -82,7 +94,11 @@ export function TemplateInput({ id, value, onChange, names, language = 'template
       if (step !== undefined) {
         event.preventDefault()
         const wrap = Math.abs(step) === 1
-        setActive((at) => (wrap ? (at + step + suggestions.length) % suggestions.length : Math.max(0, Math.min(suggestions.length - 1, at + step))))
+        setActive((at) =>
+          wrap
+            ? (at + step + suggestions.length) % suggestions.length
+            : Math.max(0, Math.min(suggestions.length - 1, at + step)),
+        )
         return
       }
       if (event.key === 'Enter') {
@@ -100,10 +116,29 @@ export function TemplateInput({ id, value, onChange, names, language = 'template
     if (event.key === 'Enter' && !lines && !event.ctrlKey && !event.metaKey) event.preventDefault()
   }
   return (
-    <Popover opened={open} width="target" position="bottom-start" offset={3} withinPortal shadow="md" trapFocus={false} closeOnEscape={false} closeOnClickOutside={false} withRoles={false} transitionProps={{ duration: 0 }} middlewares={{ flip: true, shift: true }}>
+    <Popover
+      opened={open}
+      width="target"
+      position="bottom-start"
+      offset={3}
+      withinPortal
+      shadow="md"
+      trapFocus={false}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+      withRoles={false}
+      transitionProps={{ duration: 0 }}
+      middlewares={{ flip: true, shift: true }}
+    >
       <Popover.Target>
-        <div className={`${classes.box}${language === 'expression' ? ` ${classes.mono}` : ''}`} data-error={aria['aria-invalid'] || undefined} data-readonly={readOnly || undefined}>
-          <div className={classes.picture} aria-hidden style={{ '--rows': rows } as React.CSSProperties}><Picture text={value} marks={marks} /></div>
+        <div
+          className={`${classes.box}${language === 'expression' ? ` ${classes.mono}` : ''}`}
+          data-error={aria['aria-invalid'] || undefined}
+          data-readonly={readOnly || undefined}
+        >
+          <div className={classes.picture} aria-hidden style={{ '--rows': rows } as React.CSSProperties}>
+            <Picture text={value} marks={marks} />
+          </div>
           <textarea
             {...aria}
             ref={box}
@@ -127,16 +162,24 @@ export function TemplateInput({ id, value, onChange, names, language = 'template
               look(text, event.currentTarget.selectionStart)
             }}
             onKeyDown={onKeyDown}
-            onKeyUp={(event) => { if (open && /^(Arrow(Left|Right)|Home|End)$/.test(event.key)) look(value, event.currentTarget.selectionStart) }}
+            onKeyUp={(event) => {
+              if (open && /^(Arrow(Left|Right)|Home|End)$/.test(event.key))
+                look(value, event.currentTarget.selectionStart)
+            }}
             onClick={(event) => look(value, event.currentTarget.selectionStart, false, true)}
-            onBlur={() => { setSpot(undefined); onWriting?.(false) }}
+            onBlur={() => {
+              setSpot(undefined)
+              onWriting?.(false)
+            }}
           />
         </div>
       </Popover.Target>
       <Popover.Dropdown p={0} miw={260}>
         <Suggestions id={list} suggestions={suggestions} active={active} onActive={setActive} onTake={take} />
       </Popover.Dropdown>
-      <VisuallyHidden role="status">{open ? `${suggestions.length} ${suggestions.length === 1 ? 'suggestion' : 'suggestions'}` : ''}</VisuallyHidden>
+      <VisuallyHidden role="status">
+        {open ? `${suggestions.length} ${suggestions.length === 1 ? 'suggestion' : 'suggestions'}` : ''}
+      </VisuallyHidden>
     </Popover>
   )
 }
@@ -146,7 +189,11 @@ function Picture({ text, marks }: { text: string; marks: ReturnType<typeof marks
   let at = 0
   for (const mark of marks) {
     if (mark.from > at) parts.push(text.slice(at, mark.from))
-    parts.push(<mark key={mark.from} className={classes[mark.kind]}>{text.slice(mark.from, mark.to)}</mark>)
+    parts.push(
+      <mark key={mark.from} className={classes[mark.kind]}>
+        {text.slice(mark.from, mark.to)}
+      </mark>,
+    )
     at = mark.to
   }
   parts.push(text.slice(at), '\u200b') // a last empty line has its height too

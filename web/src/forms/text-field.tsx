@@ -16,7 +16,8 @@ export function TextField({ field, id, name, label, value, onChange, issues, req
   const props = {
     ...about(id, issues, required),
     value: typeof value === 'string' ? value : '',
-    onChange: (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value === '' && !required ? undefined : event.currentTarget.value),
+    onChange: (event: { currentTarget: { value: string } }) =>
+      onChange(event.currentTarget.value === '' && !required ? undefined : event.currentTarget.value),
     readOnly,
     placeholder: field.hasDefault ? oneLine(field.standard) : value === '' ? 'Empty text' : undefined,
     error: issues.some((issue) => issue.severity !== 'warning'),
@@ -24,7 +25,11 @@ export function TextField({ field, id, name, label, value, onChange, issues, req
   }
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
-      {isLongText(field, name) ? <Textarea {...props} autosize minRows={3} maxRows={16} /> : <TextInput {...props} type={inputTypes[format] ?? 'text'} />}
+      {isLongText(field, name) ? (
+        <Textarea {...props} autosize minRows={3} maxRows={16} />
+      ) : (
+        <TextInput {...props} type={inputTypes[format] ?? 'text'} />
+      )}
     </Frame>
   )
 }
@@ -36,9 +41,21 @@ export function DateField({ field, id, label, value, onChange, issues, required,
   const text = typeof value === 'string' ? value : ''
   const local = day ? text : dayTime(text)
   // A text that no such control can show is edited as text.
-  if (text !== '' && (local === undefined || day && !/^\d{4}-\d\d-\d\d$/.test(text))) return <TextField {...{ field, id, label, value, onChange, issues, required, actions, schema: field.schema, name: '', path: [] }} />
+  if (text !== '' && (local === undefined || (day && !/^\d{4}-\d\d-\d\d$/.test(text))))
+    return (
+      <TextField
+        {...{ field, id, label, value, onChange, issues, required, actions, schema: field.schema, name: '', path: [] }}
+      />
+    )
   return (
-    <Frame id={id} label={label} required={required} description={field.description ?? (day ? undefined : 'In your local time.')} issues={issues} actions={actions}>
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={field.description ?? (day ? undefined : 'In your local time.')}
+      issues={issues}
+      actions={actions}
+    >
       <TextInput
         {...about(id, issues, required)}
         type={day ? 'date' : 'datetime-local'}
@@ -61,7 +78,13 @@ export function SecretField({ field, id, label, value, onChange, issues, require
   const [before] = useState(value === null ? null : undefined)
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
-      <SecretInput {...about(id, issues, required)} value={typeof value === 'string' ? value : ''} stored={value === null} onChange={(next) => onChange(next === '' ? before : next)} readOnly={readOnly} />
+      <SecretInput
+        {...about(id, issues, required)}
+        value={typeof value === 'string' ? value : ''}
+        stored={value === null}
+        onChange={(next) => onChange(next === '' ? before : next)}
+        readOnly={readOnly}
+      />
     </Frame>
   )
 }

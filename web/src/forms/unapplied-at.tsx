@@ -6,6 +6,9 @@ import { UnappliedContext } from './unapplied'
 export function UnappliedAt({ path, children }: { path: readonly Step[]; children: ReactNode }) {
   const outer = useContext(UnappliedContext)
   const key = JSON.stringify(path)
-  const scope = useMemo(() => outer && { ...outer, path: [...outer.path, ...(JSON.parse(key) as Step[])] }, [outer, key])
+  const scope = useMemo(
+    () => outer && { ...outer, path: [...outer.path, ...(JSON.parse(key) as Step[])] },
+    [outer, key],
+  )
   return <UnappliedContext value={scope}>{children}</UnappliedContext>
 }

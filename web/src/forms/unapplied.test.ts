@@ -8,7 +8,9 @@ const message = 'Not applied: invalid JSON'
 test('a text stays until its field holds a value again', () => {
   const texts = new UnappliedTexts()
   let changes = 0
-  texts.subscribe(() => { changes++ })
+  texts.subscribe(() => {
+    changes++
+  })
   texts.put(place, ['config', 'x'], { text: '{', message })
   const before = texts.snapshot()
   texts.put(place, ['config', 'x'], { text: '{', message })
@@ -29,5 +31,9 @@ test('a text is dropped with its field, and kept with its node', () => {
   hide()
   assert.equal(texts.snapshot().size, 2, 'another node may be shown now')
   texts.prune(place)
-  assert.deepEqual([...texts.snapshot().values()].map((each) => each.text), ['['], 'the node is shown without the field')
+  assert.deepEqual(
+    [...texts.snapshot().values()].map((each) => each.text),
+    ['['],
+    'the node is shown without the field',
+  )
 })

@@ -37,7 +37,7 @@ export class UnappliedTexts {
   put(place: unknown, path: readonly Step[], entry: { text: string; message: string } | undefined): void {
     const key = keyOf(place, path)
     const known = this.texts.get(key)
-    if (!entry && !known || entry && known && known.text === entry.text && known.message === entry.message) return
+    if ((!entry && !known) || (entry && known && known.text === entry.text && known.message === entry.message)) return
     const texts = new Map(this.texts)
     if (entry) texts.set(key, { place, path, ...entry })
     else texts.delete(key)
@@ -100,7 +100,15 @@ export function useNotApplied(path: readonly Step[], text: string, message: stri
   const scope = useContext(UnappliedContext)
   const key = JSON.stringify(path)
   useEffect(() => scope?.texts.show(scope.place, [...scope.path, ...(JSON.parse(key) as Step[])]), [scope, key])
-  useEffect(() => scope?.texts.put(scope.place, [...scope.path, ...(JSON.parse(key) as Step[])], message === undefined ? undefined : { text, message }), [scope, key, text, message])
+  useEffect(
+    () =>
+      scope?.texts.put(
+        scope.place,
+        [...scope.path, ...(JSON.parse(key) as Step[])],
+        message === undefined ? undefined : { text, message },
+      ),
+    [scope, key, text, message],
+  )
 }
 
 /** To be called by what shows all fields of a place: forgets texts whose fields it no longer has. */

@@ -3,11 +3,18 @@ import type { Choice, Schema } from './json-schema'
 const depth = 16 // of references and alternatives; what is deeper is edited as JSON
 
 /** A schema without what stands around it. */
-export type Plain = { schema: Record<string, unknown>; template: boolean; nullable: boolean; choices?: Choice[]; variants?: { title: string; schema: Schema }[] }
+export type Plain = {
+  schema: Record<string, unknown>
+  template: boolean
+  nullable: boolean
+  choices?: Choice[]
+  variants?: { title: string; schema: Schema }[]
+}
 
 /** Follows references and takes away the alternatives "a template" and "null". */
 export function unwrap(schema: Schema, root: Schema, left = depth): Plain {
-  if (typeof schema !== 'object' || schema === null || left === 0) return { schema: {}, template: false, nullable: false }
+  if (typeof schema !== 'object' || schema === null || left === 0)
+    return { schema: {}, template: false, nullable: false }
   if (typeof schema.$ref === 'string') {
     const { $ref, ...beside } = schema
     const target = lookUp(root, $ref as string)
@@ -33,7 +40,10 @@ export function unwrap(schema: Schema, root: Schema, left = depth): Plain {
   const variants = alternatives.map((one, index) => ({
     title: titleOf(one, root, index),
     // What stands beside the alternatives holds in each of them.
-    schema: typeof one === 'object' && beside.properties ? joined({ allOf: [{ ...beside, title: undefined, description: undefined }, one] }, root) : one,
+    schema:
+      typeof one === 'object' && beside.properties
+        ? joined({ allOf: [{ ...beside, title: undefined, description: undefined }, one] }, root)
+        : one,
   }))
   return { schema: beside, template, nullable, variants }
 }
@@ -41,22 +51,38 @@ export function unwrap(schema: Schema, root: Schema, left = depth): Plain {
 function ofType(schema: Record<string, unknown>): Plain {
   if (!Array.isArray(schema.type)) return { schema, template: false, nullable: schema.nullable === true }
   const types = schema.type.filter((name) => name !== 'null')
-  return { schema: { ...schema, type: types.length === 1 ? types[0] : types }, template: false, nullable: types.length < schema.type.length }
+  return {
+    schema: { ...schema, type: types.length === 1 ? types[0] : types },
+    template: false,
+    nullable: types.length < schema.type.length,
+  }
 }
 
 // The alternative that the catalogue of node types gives to each value that a template may stand for.
 function isTemplate(schema: Schema): boolean {
-  return typeof schema === 'object' && schema.type === 'string' && (schema['x-kind'] === 'template' || typeof schema.pattern === 'string' && schema.pattern.includes('\\{\\{'))
+  return (
+    typeof schema === 'object' &&
+    schema.type === 'string' &&
+    (schema['x-kind'] === 'template' || (typeof schema.pattern === 'string' && schema.pattern.includes('\\{\\{')))
+  )
 }
 
 function isNull(schema: Schema): boolean {
-  return typeof schema === 'object' && (schema.type === 'null' || schema.const === null && Object.hasOwn(schema, 'const'))
+  return (
+    typeof schema === 'object' && (schema.type === 'null' || (schema.const === null && Object.hasOwn(schema, 'const')))
+  )
 }
 
 function constantOf(schema: Schema): Choice | undefined {
   if (typeof schema !== 'object') return undefined
-  const value = Object.hasOwn(schema, 'const') ? schema.const : Array.isArray(schema.enum) && schema.enum.length === 1 ? schema.enum[0] : undefined
-  return value === undefined || typeof value === 'object' ? undefined : { value, label: text(schema.title) ?? String(value) }
+  const value = Object.hasOwn(schema, 'const')
+    ? schema.const
+    : Array.isArray(schema.enum) && schema.enum.length === 1
+      ? schema.enum[0]
+      : undefined
+  return value === undefined || typeof value === 'object'
+    ? undefined
+    : { value, label: text(schema.title) ?? String(value) }
 }
 
 function titleOf(schema: Schema, root: Schema, index: number): string {
@@ -70,12 +96,19 @@ function titleOf(schema: Schema, root: Schema, index: number): string {
   }
   if (plain['x-kind'] === 'expression' || plain.format === 'expression') return 'Expression'
   switch (plain.type) {
-    case 'string': return 'Text'
-    case 'number': case 'integer': return 'Number'
-    case 'boolean': return 'Yes or no'
-    case 'array': return 'List'
-    case 'object': return 'Object'
-    default: return `Choice ${index + 1}`
+    case 'string':
+      return 'Text'
+    case 'number':
+    case 'integer':
+      return 'Number'
+    case 'boolean':
+      return 'Yes or no'
+    case 'array':
+      return 'List'
+    case 'object':
+      return 'Object'
+    default:
+      return `Choice ${index + 1}`
   }
 }
 
@@ -117,7 +150,9 @@ function joined(schema: Record<string, unknown>, root: Schema): Record<string, u
 
 /** The value when it is an object. */
 export function record(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
 }
 
 /** The texts of a list; none of what is no list. */

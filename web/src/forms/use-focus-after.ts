@@ -9,9 +9,21 @@ export function useFocusAfter(count: number) {
   const add = useRef<HTMLButtonElement>(null)
   const wish = useRef<'row' | 'add'>(undefined)
   useEffect(() => {
-    if (wish.current === 'row') rows.current?.lastElementChild?.querySelector<HTMLElement>(':scope [data-field] :is(input, textarea, select)')?.focus()
+    if (wish.current === 'row')
+      rows.current?.lastElementChild
+        ?.querySelector<HTMLElement>(':scope [data-field] :is(input, textarea, select)')
+        ?.focus()
     if (wish.current === 'add') add.current?.focus()
     wish.current = undefined
   }, [count])
-  return { rows, add, toNewest: () => { wish.current = 'row' }, toAdd: () => { wish.current = 'add' } }
+  return {
+    rows,
+    add,
+    toNewest: () => {
+      wish.current = 'row'
+    },
+    toAdd: () => {
+      wish.current = 'add'
+    },
+  }
 }

@@ -6,7 +6,10 @@ import { moved, readNumber, renamed, same, withMember } from './values'
 
 test('members are set in their place and taken away', () => {
   const object = { b: 1, a: 2 }
-  assert.deepEqual(Object.entries(withMember(object, 'b', 3)), [['b', 3], ['a', 2]])
+  assert.deepEqual(Object.entries(withMember(object, 'b', 3)), [
+    ['b', 3],
+    ['a', 2],
+  ])
   assert.deepEqual(withMember(object, 'b', undefined), { a: 2 })
   assert.deepEqual(Object.keys(renamed(object, 'b', 'c')), ['c', 'a'])
   assert.deepEqual(Object.keys(withMember({}, '__proto__', 1)), ['__proto__'])
@@ -19,7 +22,20 @@ test('items move', () => {
 })
 
 test('numbers are read as people write them', () => {
-  for (const [text, value] of [['12', 12], ['-1.5', -1.5], ['1,5', 1.5], ['.5', 0.5], ['3.', 3], [' 7 ', 7], ['1e3', 1000], ['', undefined], ['1.2.3', undefined], ['x', undefined], ['01', undefined], ['1,000,000', undefined]] as const) {
+  for (const [text, value] of [
+    ['12', 12],
+    ['-1.5', -1.5],
+    ['1,5', 1.5],
+    ['.5', 0.5],
+    ['3.', 3],
+    [' 7 ', 7],
+    ['1e3', 1000],
+    ['', undefined],
+    ['1.2.3', undefined],
+    ['x', undefined],
+    ['01', undefined],
+    ['1,000,000', undefined],
+  ] as const) {
     assert.equal(readNumber(text), value, text)
   }
 })
@@ -31,14 +47,31 @@ test('values are compared as JSON', () => {
 })
 
 test('issues find their place', () => {
-  const issues = [{ path: ['a', 0, 'b'], message: 'x' }, { path: ['a'], message: 'y', severity: 'warning' }, { path: [], message: 'z' }]
-  assert.deepEqual(below(issues, 'a').map((issue) => issue.path), [[0, 'b'], []])
+  const issues = [
+    { path: ['a', 0, 'b'], message: 'x' },
+    { path: ['a'], message: 'y', severity: 'warning' },
+    { path: [], message: 'z' },
+  ]
+  assert.deepEqual(
+    below(issues, 'a').map((issue) => issue.path),
+    [[0, 'b'], []],
+  )
   assert.deepEqual(under(issues, ['a', 0]).map(sentence), ['b: x'])
-  assert.deepEqual(ordered([issues[1]!, issues[2]!, issues[2]!]).map((issue) => issue.message), ['z', 'y'])
+  assert.deepEqual(
+    ordered([issues[1]!, issues[2]!, issues[2]!]).map((issue) => issue.message),
+    ['z', 'y'],
+  )
 })
 
 test('new values begin with what their schema says', () => {
-  assert.deepEqual(startOf({ type: 'object', properties: { type: { const: 'a' }, n: { type: 'number' }, l: { type: 'array' } }, required: ['l', 'n'] }), { type: 'a', l: [] })
+  assert.deepEqual(
+    startOf({
+      type: 'object',
+      properties: { type: { const: 'a' }, n: { type: 'number' }, l: { type: 'array' } },
+      required: ['l', 'n'],
+    }),
+    { type: 'a', l: [] },
+  )
   assert.equal(startOf({ type: 'integer', default: 8 }), 8)
   assert.equal(startOf({ enum: ['x', 'y'] }), 'x')
   assert.equal(startOf(true), undefined)

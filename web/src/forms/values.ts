@@ -31,7 +31,8 @@ export function moved<T>(list: readonly T[], index: number, by: -1 | 1): T[] {
 /** Object.fromEntries, with __proto__ as a key like any other. */
 export function fromEntries(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   const object: Record<string, unknown> = {}
-  for (const [key, value] of entries) Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  for (const [key, value] of entries)
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
   return object
 }
 
@@ -39,7 +40,8 @@ export function fromEntries(entries: readonly (readonly [string, unknown])[]): R
 export function same(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (isRaw(a) || isRaw(b)) return isRaw(a) && isRaw(b) && a.rawJSON === b.rawJSON
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index]))
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index]))
   if (!isObject(a) || !isObject(b)) return false
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
@@ -47,7 +49,12 @@ export function same(a: unknown, b: unknown): boolean {
 
 /** A number of a JSON document, digits kept, or undefined when the text is none. A comma may stand for the point. */
 export function readNumber(text: string): unknown {
-  const plain = text.trim().replace(/^(-?\d+),(\d+)$/, '$1.$2').replace(/^\+/, '').replace(/^(-?)\./, '$10.').replace(/\.$/, '')
+  const plain = text
+    .trim()
+    .replace(/^(-?\d+),(\d+)$/, '$1.$2')
+    .replace(/^\+/, '')
+    .replace(/^(-?)\./, '$10.')
+    .replace(/\.$/, '')
   return /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(plain) ? parseJson(plain) : undefined
 }
 

@@ -11,12 +11,24 @@ import { isObject } from './values'
 import { variantOf } from './variant'
 
 /** A value of one of several schemas: one chooses which, and its fields follow. */
-export function VariantsField({ field, id, name, label, path, value, onChange, issues, required, actions }: ControlProps) {
+export function VariantsField({
+  field,
+  id,
+  name,
+  label,
+  path,
+  value,
+  onChange,
+  issues,
+  required,
+  actions,
+}: ControlProps) {
   const { FieldView, readOnly, root } = useFormState()
   const variants = useMemo(() => field.variants ?? [], [field.variants])
   const found = useMemo(() => variantOf(variants, value, root), [variants, value, root])
   const [chosen, setChosen] = useState<number>()
-  const at = value === undefined ? chosen : chosen !== undefined && found.includes(chosen) ? chosen : found[0] ?? chosen
+  const at =
+    value === undefined ? chosen : chosen !== undefined && found.includes(chosen) ? chosen : (found[0] ?? chosen)
   const one = at === undefined ? undefined : variants[at]
   const data = variants.map(({ title }, index) => ({ value: String(index), label: title }))
   if (at === undefined || !required) data.unshift({ value: '', label: required ? 'Choose' : 'Not set' })
@@ -25,7 +37,14 @@ export function VariantsField({ field, id, name, label, path, value, onChange, i
   // An alternative without members of its own, such as "none", has nothing to show.
   const bare = members?.properties?.every(({ key, schema }) => fieldOf(schema, root, key).kind === 'constant')
   return (
-    <Frame id={id} label={label} required={required} description={field.description} issues={one && !members ? [] : split(issues).own} actions={actions}>
+    <Frame
+      id={id}
+      label={label}
+      required={required}
+      description={field.description}
+      issues={one && !members ? [] : split(issues).own}
+      actions={actions}
+    >
       <NativeSelect
         {...about(id, issues, required)}
         data={data}
@@ -37,12 +56,33 @@ export function VariantsField({ field, id, name, label, path, value, onChange, i
           onChange(next === undefined ? undefined : startOf(variants[next]!.schema, root))
         }}
       />
-      {one && members && (
-        bare && split(issues).within.length === 0 ? null : <div className={classes.inside}><MemberFields key={at} field={members} path={path} value={value as Record<string, unknown>} onChange={onChange} issues={issues} /></div>
-      )}
+      {one &&
+        members &&
+        (bare && split(issues).within.length === 0 ? null : (
+          <div className={classes.inside}>
+            <MemberFields
+              key={at}
+              field={members}
+              path={path}
+              value={value as Record<string, unknown>}
+              onChange={onChange}
+              issues={issues}
+            />
+          </div>
+        ))}
       {one && !members && (
         <div className={classes.inside}>
-          <FieldView key={at} schema={one.schema} name={name} label={one.title} path={path} required value={value} onChange={onChange} issues={issues} />
+          <FieldView
+            key={at}
+            schema={one.schema}
+            name={name}
+            label={one.title}
+            path={path}
+            required
+            value={value}
+            onChange={onChange}
+            issues={issues}
+          />
         </div>
       )}
     </Frame>

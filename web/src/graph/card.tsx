@@ -1,5 +1,16 @@
 import { Handle, type NodeProps, Position } from '@xyflow/react'
-import { IconAlertCircle, IconAlertTriangle, IconCheck, IconLoader2, IconMinus, IconPencil, IconPlayerPause, IconPlayerSkipForward, IconPlus, type Icon } from '@tabler/icons-react'
+import {
+  IconAlertCircle,
+  IconAlertTriangle,
+  IconCheck,
+  IconLoader2,
+  IconMinus,
+  IconPencil,
+  IconPlayerPause,
+  IconPlayerSkipForward,
+  IconPlus,
+  type Icon,
+} from '@tabler/icons-react'
 import { memo } from 'react'
 import classes from './card.module.css'
 import type { CardData, CardNode } from './flow'
@@ -7,7 +18,13 @@ import { summaryOf } from './looks'
 import { handleTop, isPlain } from './sizes'
 import { TypeIcon } from './type-icon'
 
-const statusIcons: Record<string, Icon> = { running: IconLoader2, completed: IconCheck, failed: IconAlertTriangle, paused: IconPlayerPause, skipped: IconPlayerSkipForward }
+const statusIcons: Record<string, Icon> = {
+  running: IconLoader2,
+  completed: IconCheck,
+  failed: IconAlertTriangle,
+  paused: IconPlayerPause,
+  skipped: IconPlayerSkipForward,
+}
 const changeIcons: Record<string, Icon> = { added: IconPlus, removed: IconMinus, changed: IconPencil }
 
 /** A node on the canvas. */
@@ -16,24 +33,58 @@ export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) 
   const summary = summaryOf(node)
   const plain = isPlain(handles)
   return (
-    <div className={classes.card} data-selected={selected || undefined} data-status={status} data-change={change} data-off={node.disabled || undefined}>
-      <Handle type="target" position={Position.Left} className={classes.handle} style={{ top: 30 }} isConnectable={editable ?? false} aria-hidden />
+    <div
+      className={classes.card}
+      data-selected={selected || undefined}
+      data-status={status}
+      data-change={change}
+      data-off={node.disabled || undefined}
+    >
+      <Handle
+        type="target"
+        position={Position.Left}
+        className={classes.handle}
+        style={{ top: 30 }}
+        isConnectable={editable ?? false}
+        aria-hidden
+      />
       <div className={classes.head}>
         <TypeIcon type={node.type} />
         <div className={classes.words}>
-          <div className={classes.title}>{turn !== undefined && <span className={classes.turn}>{turn}</span>}<span className={classes.name}>{node.title || node.id}</span></div>
+          <div className={classes.title}>
+            {turn !== undefined && <span className={classes.turn}>{turn}</span>}
+            <span className={classes.name}>{node.title || node.id}</span>
+          </div>
           <div className={classes.summary}>{node.disabled ? 'Switched off' : summary || node.type}</div>
         </div>
       </div>
       {!plain && (
         <div className={classes.ways}>
           {handles.map((handle) => (
-            <div key={handle.id} className={classes.way} data-kind={wayKind(handle.id)} data-dead={handle.dead ? '' : undefined} title={handle.dead}>{handle.label}</div>
+            <div
+              key={handle.id}
+              className={classes.way}
+              data-kind={wayKind(handle.id)}
+              data-dead={handle.dead ? '' : undefined}
+              title={handle.dead}
+            >
+              {handle.label}
+            </div>
           ))}
         </div>
       )}
       {handles.map((handle, index) => (
-        <Handle key={handle.id} id={handle.id} type="source" position={Position.Right} className={classes.handle} data-kind={wayKind(handle.id)} style={{ top: handleTop(handles, index) }} isConnectable={editable ?? false} aria-hidden />
+        <Handle
+          key={handle.id}
+          id={handle.id}
+          type="source"
+          position={Position.Right}
+          className={classes.handle}
+          data-kind={wayKind(handle.id)}
+          style={{ top: handleTop(handles, index) }}
+          isConnectable={editable ?? false}
+          aria-hidden
+        />
       ))}
       <Corner status={status} change={change} problems={problems} />
     </div>
@@ -45,11 +96,20 @@ function Corner({ status, change, problems }: Pick<CardData, 'status' | 'change'
   if (problems && problems.errors + problems.warnings > 0) {
     const kind = problems.errors > 0 ? 'error' : 'warning'
     const Sign = kind === 'error' ? IconAlertCircle : IconAlertTriangle
-    return <span className={classes.corner} data-kind={kind}><Sign size={13} aria-hidden />{problems.errors || problems.warnings}</span>
+    return (
+      <span className={classes.corner} data-kind={kind}>
+        <Sign size={13} aria-hidden />
+        {problems.errors || problems.warnings}
+      </span>
+    )
   }
   const Sign = (status && statusIcons[status]) || (change && changeIcons[change])
   if (!Sign) return null
-  return <span className={classes.corner} data-kind={status && statusIcons[status] ? status : change}><Sign size={13} stroke={2.4} aria-hidden className={status === 'running' ? classes.turning : undefined} /></span>
+  return (
+    <span className={classes.corner} data-kind={status && statusIcons[status] ? status : change}>
+      <Sign size={13} stroke={2.4} aria-hidden className={status === 'running' ? classes.turning : undefined} />
+    </span>
+  )
 }
 
 function wayKind(id: string): string | undefined {

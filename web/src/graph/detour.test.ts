@@ -12,7 +12,10 @@ test('an edge goes round the cards between its ends', () => {
   assert.equal(detour({ x: 224, y: 56 }, { x: 624, y: 56 }, [between])!.y, 78, 'on the nearer side')
   assert.equal(detour({ x: 224, y: 30 }, { x: 624, y: 30 }, [between], [way])!.y, 78, 'where no other goes already')
   assert.equal(detour({ x: 224, y: 20 }, { x: 624, y: 20 }, [between], [way])!.y, -28, 'or beside it')
-  assert.ok(detour({ x: 224, y: 30 }, { x: 624, y: 30 }, [between, box(400, -66)])!.y > 60, 'what it would meet then is in the way too')
+  assert.ok(
+    detour({ x: 224, y: 30 }, { x: 624, y: 30 }, [between, box(400, -66)])!.y > 60,
+    'what it would meet then is in the way too',
+  )
 })
 
 test('where nothing is in the way it goes as it would', () => {

@@ -15,7 +15,12 @@ const turn = 28 // room before and behind the cards, for the bend
  * none is in the way, or when the edge runs back. `boxes` are without the edge's own two cards; stretches that are
  * `taken` are not drawn over.
  */
-export function detour(source: Position, target: Position, boxes: readonly Box[], taken: readonly Detour[] = []): Detour | undefined {
+export function detour(
+  source: Position,
+  target: Position,
+  boxes: readonly Box[],
+  taken: readonly Detour[] = [],
+): Detour | undefined {
   if (target.x - source.x < 3 * turn) return undefined
   const [low, high] = [Math.min(source.y, target.y), Math.max(source.y, target.y)]
   const near = boxes.filter((box) => box.x < target.x && box.x + box.width > source.x)
@@ -27,15 +32,30 @@ export function detour(source: Position, target: Position, boxes: readonly Box[]
 }
 
 // The nearest free stretch on one side; whatever it meets is gone round as well.
-function lane(source: Position, target: Position, hit: Box[], near: Box[], taken: readonly Detour[], side: -1 | 1): Detour {
+function lane(
+  source: Position,
+  target: Position,
+  hit: Box[],
+  near: Box[],
+  taken: readonly Detour[],
+  side: -1 | 1,
+): Detour {
   const round = new Set(hit)
   for (;;) {
     const all = [...round]
     const from = Math.max(source.x + turn / 2, Math.min(...all.map((box) => box.x)) - turn)
     const to = Math.min(target.x - turn / 2, Math.max(...all.map((box) => box.x + box.width)) + turn)
-    let y = side < 0 ? Math.min(...all.map((box) => box.y)) - gap : Math.max(...all.map((box) => box.y + box.height)) + gap
+    let y =
+      side < 0 ? Math.min(...all.map((box) => box.y)) - gap : Math.max(...all.map((box) => box.y + box.height)) + gap
     while (taken.some((other) => Math.abs(other.y - y) < step && other.from < to && other.to > from)) y += side * step
-    const met = near.filter((box) => !round.has(box) && box.x < to && box.x + box.width > from && box.y - gap / 2 < y && box.y + box.height + gap / 2 > y)
+    const met = near.filter(
+      (box) =>
+        !round.has(box) &&
+        box.x < to &&
+        box.x + box.width > from &&
+        box.y - gap / 2 < y &&
+        box.y + box.height + gap / 2 > y,
+    )
     if (met.length === 0) return { y, from, to }
     for (const box of met) round.add(box)
   }

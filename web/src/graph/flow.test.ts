@@ -6,25 +6,59 @@ import { type BlueprintMap, freeId, type MapNode, readMap } from './map'
 import { summaryOf } from './looks'
 import { firstView, showsAll, viewWith, zoomOfAll } from './view'
 
-const node = (id: string, type = 'log', config: object = {}, more: object = {}): MapNode => ({ id, type, title: id.toUpperCase(), config: config as MapNode['config'], position: { x: 0, y: 0 }, ...more })
+const node = (id: string, type = 'log', config: object = {}, more: object = {}): MapNode => ({
+  id,
+  type,
+  title: id.toUpperCase(),
+  config: config as MapNode['config'],
+  position: { x: 0, y: 0 },
+  ...more,
+})
 
 test('cards stand in the order of the flow, and unchanged ones stay the same objects', () => {
-  const map: BlueprintMap = { nodes: [node('b'), node('a')], edges: [{ source: 'a', target: 'b' }, { source: 'a', target: 'b' }] }
+  const map: BlueprintMap = {
+    nodes: [node('b'), node('a')],
+    edges: [
+      { source: 'a', target: 'b' },
+      { source: 'a', target: 'b' },
+    ],
+  }
   const cards = toCards(map)
-  assert.deepEqual(cards.map((card) => card.id), ['a', 'b'])
+  assert.deepEqual(
+    cards.map((card) => card.id),
+    ['a', 'b'],
+  )
   const again = toCards({ ...map, nodes: [{ ...map.nodes[0]!, title: 'New' }, map.nodes[1]!] }, {}, cards)
   assert.equal(again[0], cards[0])
   assert.notEqual(again[1], cards[1])
-  assert.match(toCards(map, { problems: new Map([['a', { errors: 2, warnings: 1 }]]), statuses: { a: 'failed' } })[0]!.ariaLabel!, /A, log, failed, 2 errors, 1 warning/)
+  assert.match(
+    toCards(map, { problems: new Map([['a', { errors: 2, warnings: 1 }]]), statuses: { a: 'failed' } })[0]!.ariaLabel!,
+    /A, log, failed, 2 errors, 1 warning/,
+  )
 })
 
 test('edges twice the same are two wires of one key; without edges the order is drawn', () => {
-  const wires = toWires({ nodes: [node('a'), node('b')], edges: [{ source: 'a', target: 'b', sourceHandle: null }, { source: 'a', target: 'b', sourceHandle: 'main' }] })
+  const wires = toWires({
+    nodes: [node('a'), node('b')],
+    edges: [
+      { source: 'a', target: 'b', sourceHandle: null },
+      { source: 'a', target: 'b', sourceHandle: 'main' },
+    ],
+  })
   assert.notEqual(wires[0]!.id, wires[1]!.id)
   assert.equal(keyOfWire(wires[1]!.id), wires[0]!.id)
   const order = toWires({ nodes: [node('a'), node('b'), node('c')] })
-  assert.deepEqual(order.map((wire) => [wire.source, wire.target, wire.data?.label]), [['a', 'b', 'runs in order'], ['b', 'c', undefined]])
-  assert.deepEqual(toCards({ nodes: [node('a'), node('b')] }).map((card) => card.data.turn), [1, 2])
+  assert.deepEqual(
+    order.map((wire) => [wire.source, wire.target, wire.data?.label]),
+    [
+      ['a', 'b', 'runs in order'],
+      ['b', 'c', undefined],
+    ],
+  )
+  assert.deepEqual(
+    toCards({ nodes: [node('a'), node('b')] }).map((card) => card.data.turn),
+    [1, 2],
+  )
 })
 
 test('the ways out of a node', () => {
@@ -32,9 +66,15 @@ test('the ways out of a node', () => {
   assert.deepEqual(ids(node('a')), ['main'])
   assert.deepEqual(ids(node('a', 'log', {}, { onError: 'branch' })), ['main', 'error'])
   assert.deepEqual(ids(node('a', 'approval_gate'), ['main']), ['approved', 'rejected', 'main'])
-  assert.deepEqual(ids(node('a', 'switch', { cases: [{ handle: 'x' }, { handle: 'x' }, { handle: '' }, 1] })), ['x', 'default'])
+  assert.deepEqual(ids(node('a', 'switch', { cases: [{ handle: 'x' }, { handle: 'x' }, { handle: '' }, 1] })), [
+    'x',
+    'default',
+  ])
   assert.ok(handlesOf(node('a', 'conditional'), ['odd']).at(-1)!.dead)
-  assert.deepEqual(connectable(node('a', 'conditional'), ['odd']).map((handle) => handle.id), ['true', 'false', 'main'])
+  assert.deepEqual(
+    connectable(node('a', 'conditional'), ['odd']).map((handle) => handle.id),
+    ['true', 'false', 'main'],
+  )
 })
 
 test('stored maps are read as they are; what is broken is left out', () => {
@@ -42,7 +82,10 @@ test('stored maps are read as they are; what is broken is left out', () => {
   assert.deepEqual(readMap(map), map)
   assert.equal(readMap(map).nodes[0], map.nodes[0])
   assert.deepEqual(readMap(null), { nodes: [] })
-  assert.deepEqual(readMap({ nodes: [{ id: 'a' }, 1], edges: [{ source: 'a', target: 'gone' }] }), { nodes: [{ id: 'a', type: '', title: '', config: {} }], edges: [] })
+  assert.deepEqual(readMap({ nodes: [{ id: 'a' }, 1], edges: [{ source: 'a', target: 'gone' }] }), {
+    nodes: [{ id: 'a', type: '', title: '', config: {} }],
+    edges: [],
+  })
   assert.equal(freeId('a', new Set(['a', 'a_2'])), 'a_3')
 })
 
@@ -79,7 +122,9 @@ test('whether everything shows beside what stands on the canvas', () => {
 })
 
 test('a phone begins with the first node and the next one, whole', () => {
-  const row: BlueprintMap = { nodes: [0, 1, 2, 3].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 40 } })) }
+  const row: BlueprintMap = {
+    nodes: [0, 1, 2, 3].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 40 } })),
+  }
   const { x, zoom } = firstView(row, 360, 500)
   assert.ok(x >= 0 && zoom >= 0.55)
   assert.ok((320 + 224) * zoom + x <= 360)
@@ -87,7 +132,9 @@ test('a phone begins with the first node and the next one, whole', () => {
 
 test('a node comes into view by the shortest way', () => {
   const room = { top: 20, bottom: 20, side: 30 }
-  const row: BlueprintMap = { nodes: [0, 1, 2, 3, 4, 5, 6].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 0 } })) }
+  const row: BlueprintMap = {
+    nodes: [0, 1, 2, 3, 4, 5, 6].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 0 } })),
+  }
   const start = { x: 40, y: 200, zoom: 1 }
   assert.deepEqual(viewWith(row, 'n0', start, 600, 400, room), start, 'what is seen stays')
   assert.deepEqual(viewWith(row, 'n1', start, 600, 400, room), { x: 600 - 30 - 544, y: 200, zoom: 1 })

@@ -69,19 +69,48 @@ export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly C
       return { ...last, position }
     }
     const height = cardHeight(data.handles)
-    return { ...last, id, type: 'card', position, data, width: WIDTH, height, measured: { width: WIDTH, height }, handles: anchors(data.handles), ariaLabel: sayCard(data) }
+    return {
+      ...last,
+      id,
+      type: 'card',
+      position,
+      data,
+      width: WIDTH,
+      height,
+      measured: { width: WIDTH, height },
+      handles: anchors(data.handles),
+      ariaLabel: sayCard(data),
+    }
   })
 }
 
 /** The edges of a map, or of the order in which its nodes run. Edges of the same key get a number behind it. */
 export function toWires(map: BlueprintMap, shown: Shown = {}, selected: ReadonlySet<string> = new Set()): WireEdge[] {
-  const statusOf = (source: string, target: string) => (shown.statuses?.[source] && shown.statuses[target] && shown.statuses[target] !== 'pending' && shown.statuses[target] !== 'skipped' ? 'taken' : undefined)
+  const statusOf = (source: string, target: string) =>
+    shown.statuses?.[source] &&
+    shown.statuses[target] &&
+    shown.statuses[target] !== 'pending' &&
+    shown.statuses[target] !== 'skipped'
+      ? 'taken'
+      : undefined
   const around = detours(map)
   if (isSequential(map)) {
     return chain(map.nodes.map((node) => node.id)).map(({ source, target }, index) => {
       return {
-        id: `order ${source} ${target}`, type: 'wire', source, target, sourceHandle: lineHandle(map.nodes[index]!), selectable: false, focusable: false, reconnectable: false,
-        data: { order: true, label: index === 0 ? 'runs in order' : undefined, status: statusOf(source, target), detour: around[index] },
+        id: `order ${source} ${target}`,
+        type: 'wire',
+        source,
+        target,
+        sourceHandle: lineHandle(map.nodes[index]!),
+        selectable: false,
+        focusable: false,
+        reconnectable: false,
+        data: {
+          order: true,
+          label: index === 0 ? 'runs in order' : undefined,
+          status: statusOf(source, target),
+          detour: around[index],
+        },
       }
     })
   }
@@ -91,8 +120,14 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
     const count = (seen.get(key) ?? 0) + 1
     seen.set(key, count)
     return {
-      id: count === 1 ? key : `${key} ${count}`, type: 'wire', source: edge.source, target: edge.target, sourceHandle: handleOf(edge),
-      selected: selected.has(key), focusable: false, data: { change: shown.diff?.edges?.[key], status: statusOf(edge.source, edge.target), detour: around[index] },
+      id: count === 1 ? key : `${key} ${count}`,
+      type: 'wire',
+      source: edge.source,
+      target: edge.target,
+      sourceHandle: handleOf(edge),
+      selected: selected.has(key),
+      focusable: false,
+      data: { change: shown.diff?.edges?.[key], status: statusOf(edge.source, edge.target), detour: around[index] },
     }
   })
 }
@@ -107,7 +142,14 @@ function anchors(handles: Handle[]): CardNode['handles'] {
   const size = { width: 12, height: 12 }
   return [
     { ...size, type: 'target', position: 'left' as never, x: -6, y: HEAD / 2 - 6 },
-    ...handles.map((handle, index) => ({ ...size, type: 'source' as const, position: 'right' as never, id: handle.id, x: WIDTH - 6, y: handleTop(handles, index) - 6 })),
+    ...handles.map((handle, index) => ({
+      ...size,
+      type: 'source' as const,
+      position: 'right' as never,
+      id: handle.id,
+      x: WIDTH - 6,
+      y: handleTop(handles, index) - 6,
+    })),
   ]
 }
 
@@ -121,15 +163,25 @@ function detours(map: BlueprintMap): readonly (Detour | undefined)[] {
   const edges = isSequential(map) ? chain(map.nodes.map((node) => node.id)) : edgesOf(map)
   if (edges.length * map.nodes.length > mostPairs) return found
   const used = usedHandles(map)
-  const boxes = new Map(map.nodes.map((node) => {
-    const handles = handlesOf(node, used.get(node.id))
-    return [node.id, { ...(positionOf(node) ?? { x: 0, y: 0 }), width: WIDTH, height: cardHeight(handles), handles }]
-  }))
+  const boxes = new Map(
+    map.nodes.map((node) => {
+      const handles = handlesOf(node, used.get(node.id))
+      return [node.id, { ...(positionOf(node) ?? { x: 0, y: 0 }), width: WIDTH, height: cardHeight(handles), handles }]
+    }),
+  )
   const taken: Detour[] = []
   for (const edge of edges) {
     const [from, to] = [boxes.get(edge.source), boxes.get(edge.target)]
     const index = from?.handles.findIndex((each) => each.id === handleOf(edge)) ?? 0
-    const way = from && to && detour({ x: from.x + WIDTH, y: from.y + handleTop(from.handles, Math.max(0, index)) }, { x: to.x, y: to.y + HEAD / 2 }, [...boxes.values()].filter((box) => box !== from && box !== to), taken)
+    const way =
+      from &&
+      to &&
+      detour(
+        { x: from.x + WIDTH, y: from.y + handleTop(from.handles, Math.max(0, index)) },
+        { x: to.x, y: to.y + HEAD / 2 },
+        [...boxes.values()].filter((box) => box !== from && box !== to),
+        taken,
+      )
     if (way) taken.push(way)
     found.push(way)
   }
@@ -157,8 +209,16 @@ function sayCard({ node, turn, status, change, problems }: CardData): string {
 
 function sameData(one: CardData, other: CardData): boolean {
   return (
-    one.node === other.node && one.turn === other.turn && one.status === other.status && one.change === other.change && one.editable === other.editable &&
-    one.problems?.errors === other.problems?.errors && one.problems?.warnings === other.problems?.warnings &&
-    one.handles.length === other.handles.length && one.handles.every((handle, index) => handle.id === other.handles[index]!.id && handle.dead === other.handles[index]!.dead)
+    one.node === other.node &&
+    one.turn === other.turn &&
+    one.status === other.status &&
+    one.change === other.change &&
+    one.editable === other.editable &&
+    one.problems?.errors === other.problems?.errors &&
+    one.problems?.warnings === other.problems?.warnings &&
+    one.handles.length === other.handles.length &&
+    one.handles.every(
+      (handle, index) => handle.id === other.handles[index]!.id && handle.dead === other.handles[index]!.dead,
+    )
   )
 }

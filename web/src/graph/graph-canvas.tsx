@@ -24,7 +24,10 @@ export const edgeOptions = { markerEnd: { type: MarkerType.ArrowClosed, width: 1
 export default function GraphCanvas({ map: given, statuses, selected, onSelect, diff, label }: GraphViewProps) {
   const map = useMemo(() => placed(readMap(given)), [given])
   const resting = useCards(map, { statuses, diff })
-  const cards = useMemo(() => resting.map((card) => (card.id === selected ? { ...card, selected: true } : card)), [resting, selected])
+  const cards = useMemo(
+    () => resting.map((card) => (card.id === selected ? { ...card, selected: true } : card)),
+    [resting, selected],
+  )
   const wires = useMemo(() => toWires(map, { statuses, diff }), [map, statuses, diff])
   const scheme = useComputedColorScheme('light')
   const frame = useRef<HTMLDivElement>(null)
@@ -37,14 +40,40 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
     } else if (event.key === 'Escape') onSelect?.(undefined)
   }
   return (
-    <div ref={frame} className={classes.canvas} role="group" aria-label={label ?? `Graph of ${map.nodes.length} nodes`} onKeyDown={choose}>
+    <div
+      ref={frame}
+      className={classes.canvas}
+      role="group"
+      aria-label={label ?? `Graph of ${map.nodes.length} nodes`}
+      onKeyDown={choose}
+    >
       {view && (
         <ReactFlowProvider>
           <ReactFlow
-            nodes={cards} edges={wires} nodeTypes={nodeTypes} edgeTypes={edgeTypes} defaultEdgeOptions={edgeOptions} defaultViewport={view} minZoom={0.05} maxZoom={1.5} colorMode={scheme}
-            nodesDraggable={false} nodesConnectable={false} elementsSelectable={onSelect !== undefined} nodesFocusable={onSelect !== undefined} edgesFocusable={false} disableKeyboardA11y deleteKeyCode={null}
-            onNodeClick={(_event, node) => onSelect?.(node.id)} onPaneClick={() => onSelect?.(undefined)} zoomOnScroll={false} preventScrolling={false} zoomOnDoubleClick={false}
-            onlyRenderVisibleElements defaultMarkerColor={null} proOptions={{ hideAttribution: true }}
+            nodes={cards}
+            edges={wires}
+            nodeTypes={nodeTypes}
+            edgeTypes={edgeTypes}
+            defaultEdgeOptions={edgeOptions}
+            defaultViewport={view}
+            minZoom={0.05}
+            maxZoom={1.5}
+            colorMode={scheme}
+            nodesDraggable={false}
+            nodesConnectable={false}
+            elementsSelectable={onSelect !== undefined}
+            nodesFocusable={onSelect !== undefined}
+            edgesFocusable={false}
+            disableKeyboardA11y
+            deleteKeyCode={null}
+            onNodeClick={(_event, node) => onSelect?.(node.id)}
+            onPaneClick={() => onSelect?.(undefined)}
+            zoomOnScroll={false}
+            preventScrolling={false}
+            zoomOnDoubleClick={false}
+            onlyRenderVisibleElements
+            defaultMarkerColor={null}
+            proOptions={{ hideAttribution: true }}
           >
             <Background variant={BackgroundVariant.Dots} gap={GRID * 3} size={1.5} />
             <Zoom />
@@ -58,7 +87,9 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
 /** The view to begin with, once it is known how large the frame is. */
 export function useFirstView(frame: React.RefObject<HTMLDivElement | null>, map: BlueprintMap): Viewport | undefined {
   const [view, setView] = useState<Viewport>()
-  const begin = useEffectEvent((width: number, height: number) => setView((known) => known ?? firstView(map, width, height)))
+  const begin = useEffectEvent((width: number, height: number) =>
+    setView((known) => known ?? firstView(map, width, height)),
+  )
   useLayoutEffect(() => {
     if (!frame.current) return
     // Told once all around it has found its size.

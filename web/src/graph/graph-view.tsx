@@ -10,7 +10,9 @@ export function GraphView(props: GraphViewProps) {
   const height = props.height ?? 360
   return (
     <div className={classes.framed} style={{ height, overflow: 'hidden' }}>
-      <Suspense fallback={<Skeleton height="100%" radius={0} role="img" aria-label="The graph is being fetched" />}><GraphCanvas {...props} /></Suspense>
+      <Suspense fallback={<Skeleton height="100%" radius={0} role="img" aria-label="The graph is being fetched" />}>
+        <GraphCanvas {...props} />
+      </Suspense>
     </div>
   )
 }

@@ -18,7 +18,8 @@ export type Handle = {
 export function handlesOf(node: MapNode, used: Iterable<string> = []): Handle[] {
   const type = normalType(node.type)
   const named = type === 'switch' ? [...caseHandles(node), 'default'] : (lookOf(type).handles ?? [])
-  const handles: Handle[] = named.length === 0 ? [{ id: MAIN, label: '' }] : [...new Set(named)].map((id) => ({ id, label: id }))
+  const handles: Handle[] =
+    named.length === 0 ? [{ id: MAIN, label: '' }] : [...new Set(named)].map((id) => ({ id, label: id }))
   const known = new Set(handles.map((handle) => handle.id))
   const add = (handle: Handle) => {
     if (known.has(handle.id)) return
@@ -56,5 +57,7 @@ export function usedHandles(map: BlueprintMap): Map<string, Set<string>> {
 function caseHandles(node: MapNode): string[] {
   const cases = node.config.cases
   if (!Array.isArray(cases)) return []
-  return cases.flatMap((each: unknown) => (isObject(each) && typeof each.handle === 'string' && each.handle !== '' ? [each.handle] : []))
+  return cases.flatMap((each: unknown) =>
+    isObject(each) && typeof each.handle === 'string' && each.handle !== '' ? [each.handle] : [],
+  )
 }

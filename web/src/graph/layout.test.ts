@@ -8,7 +8,15 @@ const node = (id: string, more: object = {}): MapNode => ({ id, type: 'log', tit
 const at = (map: BlueprintMap, id: string) => map.nodes.find((each) => each.id === id)!.position!
 
 test('a graph is drawn from left to right, branches below each other', () => {
-  const map = layout({ nodes: ['a', 'b', 'c', 'd'].map((id) => node(id)), edges: [['a', 'b'], ['a', 'c'], ['b', 'd'], ['c', 'd']].map(([source, target]) => ({ source: source!, target: target! })) })
+  const map = layout({
+    nodes: ['a', 'b', 'c', 'd'].map((id) => node(id)),
+    edges: [
+      ['a', 'b'],
+      ['a', 'c'],
+      ['b', 'd'],
+      ['c', 'd'],
+    ].map(([source, target]) => ({ source: source!, target: target! })),
+  })
   assert.ok(at(map, 'a').x < at(map, 'b').x && at(map, 'b').x < at(map, 'd').x)
   assert.equal(at(map, 'b').x, at(map, 'c').x)
   assert.notEqual(at(map, 'b').y, at(map, 'c').y)
@@ -16,12 +24,22 @@ test('a graph is drawn from left to right, branches below each other', () => {
 
 test('nodes without edges stand in a line', () => {
   const map = layout({ nodes: [node('a'), node('b'), node('c')] })
-  assert.deepEqual(map.nodes.map((each) => each.position!.y), [0, 0, 0])
+  assert.deepEqual(
+    map.nodes.map((each) => each.position!.y),
+    [0, 0, 0],
+  )
   assert.ok(at(map, 'a').x + WIDTH < at(map, 'b').x && at(map, 'b').x + WIDTH < at(map, 'c').x)
 })
 
 test('what has a place keeps it, and the rest finds one that is free', () => {
-  const map: BlueprintMap = { nodes: [node('a', { position: { x: 0, y: 0 } }), node('b', { position: { x: 312, y: 0 } }), node('c')], edges: [{ source: 'a', target: 'b' }, { source: 'a', target: 'c' }], colour: 'red' }
+  const map: BlueprintMap = {
+    nodes: [node('a', { position: { x: 0, y: 0 } }), node('b', { position: { x: 312, y: 0 } }), node('c')],
+    edges: [
+      { source: 'a', target: 'b' },
+      { source: 'a', target: 'c' },
+    ],
+    colour: 'red',
+  }
   const full = placed(map)
   assert.deepEqual(at(full, 'b'), { x: 312, y: 0 })
   assert.equal(at(full, 'c').x, 312)
@@ -31,7 +49,12 @@ test('what has a place keeps it, and the rest finds one that is free', () => {
 })
 
 test('a place behind a node avoids what stands there', () => {
-  const map: BlueprintMap = { nodes: [node('a', { position: { x: 0, y: 0 } }), node('b', { position: behind(node('a', { position: { x: 0, y: 0 } })) })] }
+  const map: BlueprintMap = {
+    nodes: [
+      node('a', { position: { x: 0, y: 0 } }),
+      node('b', { position: behind(node('a', { position: { x: 0, y: 0 } })) }),
+    ],
+  }
   const free = freePlace(map, behind(map.nodes[0]!), 60)
   assert.equal(free.x, at(map, 'b').x)
   assert.ok(free.y > 60)
@@ -39,7 +62,10 @@ test('a place behind a node avoids what stands there', () => {
 
 test('thousands of nodes are drawn at once', () => {
   const ids = Array.from({ length: 5000 }, (_, index) => `n${index}`)
-  const map = layout({ nodes: ids.map((id) => node(id)), edges: ids.slice(1).map((target, index) => ({ source: ids[Math.floor(index / 2)]!, target })) })
+  const map = layout({
+    nodes: ids.map((id) => node(id)),
+    edges: ids.slice(1).map((target, index) => ({ source: ids[Math.floor(index / 2)]!, target })),
+  })
   const places = new Set(map.nodes.map((each) => `${each.position!.x},${each.position!.y}`))
   assert.equal(places.size, ids.length)
 })

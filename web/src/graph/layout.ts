@@ -33,7 +33,10 @@ export function placed(map: BlueprintMap): BlueprintMap {
     if (positionOf(node)) continue
     const source = drawnEdges(map).find((edge) => edge.target === id && positionOf(nodes.get(edge.source)!))
     const from = source && positionOf(nodes.get(source.source)!)
-    const position = boxes.free(from ? { x: from.x + WIDTH + columnGap, y: from.y } : { x: 0, y: boxes.bottom() + rowGap }, heightOf(node))
+    const position = boxes.free(
+      from ? { x: from.x + WIDTH + columnGap, y: from.y } : { x: 0, y: boxes.bottom() + rowGap },
+      heightOf(node),
+    )
     nodes.set(id, { ...node, position })
     boxes.add(position, heightOf(node))
   }

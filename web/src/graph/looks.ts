@@ -1,6 +1,26 @@
 import {
-  IconArrowsSplit, IconBraces, IconBrandSlack, IconBroadcast, IconClock, IconCode, IconCornerDownLeft, IconFileText, IconForms, IconGitMerge, IconHandStop, IconMail, IconMathFunction,
-  IconNote, IconPlayerStop, IconPlugConnected, IconRepeat, IconSitemap, IconSparkles, IconSwitch3, IconWorld, type Icon,
+  IconArrowsSplit,
+  IconBraces,
+  IconBrandSlack,
+  IconBroadcast,
+  IconClock,
+  IconCode,
+  IconCornerDownLeft,
+  IconFileText,
+  IconForms,
+  IconGitMerge,
+  IconHandStop,
+  IconMail,
+  IconMathFunction,
+  IconNote,
+  IconPlayerStop,
+  IconPlugConnected,
+  IconRepeat,
+  IconSitemap,
+  IconSparkles,
+  IconSwitch3,
+  IconWorld,
+  type Icon,
 } from '@tabler/icons-react'
 import { show } from '../api/json'
 import { isObject, normalType, type JsonObject, type MapNode } from './map'
@@ -22,9 +42,15 @@ const looks: Record<string, Look> = {
   'for-each': { icon: IconRepeat, summary: (c) => [text(c.items), body(c)].filter(Boolean).join(': ') },
   merge: { icon: IconGitMerge, summary: (c) => text(c.mode) || 'object' },
   blueprint: { icon: IconSitemap, summary: (c) => text(c.blueprintId) },
-  wait: { icon: IconClock, summary: (c) => (c.until === undefined ? duration(c.durationMs) : `until ${text(c.until)}`) },
+  wait: {
+    icon: IconClock,
+    summary: (c) => (c.until === undefined ? duration(c.durationMs) : `until ${text(c.until)}`),
+  },
   respond: { icon: IconCornerDownLeft, summary: (c) => [text(c.status), text(c.body)].filter(Boolean).join(' ') },
-  stop: { icon: IconPlayerStop, summary: (c) => [c.failed === true ? 'fails' : '', text(c.message)].filter(Boolean).join(': ') },
+  stop: {
+    icon: IconPlayerStop,
+    summary: (c) => [c.failed === true ? 'fails' : '', text(c.message)].filter(Boolean).join(': '),
+  },
   set: { icon: IconBraces, summary: (c) => (isObject(c.values) ? Object.keys(c.values).join(', ') : '') },
   template: { icon: IconFileText, summary: (c) => text(c.text) },
   transform: { icon: IconMathFunction, summary: (c) => text(c.expression) },
@@ -33,7 +59,10 @@ const looks: Record<string, Look> = {
   human: { icon: IconForms },
   'approval-gate': { icon: IconHandStop, handles: ['approved', 'rejected'] },
   'http-request': { icon: IconWorld, summary: (c) => `${text(c.method) || 'GET'} ${text(c.url)}`.trim() },
-  'ai-prompt': { icon: IconSparkles, summary: (c) => [text(c.model), text(c.prompt) || text(c.userPrompt)].filter(Boolean).join(': ') },
+  'ai-prompt': {
+    icon: IconSparkles,
+    summary: (c) => [text(c.model), text(c.prompt) || text(c.userPrompt)].filter(Boolean).join(': '),
+  },
   'mcp-tool': { icon: IconPlugConnected, summary: (c) => text(c.tool) },
   'send-email': { icon: IconMail, summary: (c) => [text(c.to), text(c.subject)].filter(Boolean).join(': ') },
   'send-slack': { icon: IconBrandSlack, summary: (c) => [text(c.channel), text(c.text)].filter(Boolean).join(': ') },
@@ -62,7 +91,12 @@ function count(list: unknown, of: string): string {
 
 function duration(value: unknown): string {
   if (typeof value !== 'number') return text(value)
-  for (const [unit, ms] of [['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1000]] as const) {
+  for (const [unit, ms] of [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+    ['s', 1000],
+  ] as const) {
     if (value >= ms && value % ms === 0) return `${value / ms} ${unit}`
   }
   return value >= 1000 ? `${value / 1000} s` : `${value} ms`

@@ -44,13 +44,26 @@ export function readMap(value: unknown): BlueprintMap {
   const nodes = Array.isArray(value.nodes) ? value.nodes.filter(isObject).map(readNode) : []
   if (!Array.isArray(value.edges)) return { ...value, nodes } as BlueprintMap
   const known = new Set(nodes.map((node) => node.id))
-  const joins = (edge: unknown): edge is MapEdge => isObject(edge) && known.has(edge.source as string) && known.has(edge.target as string)
+  const joins = (edge: unknown): edge is MapEdge =>
+    isObject(edge) && known.has(edge.source as string) && known.has(edge.target as string)
   return { ...value, nodes, edges: value.edges.filter(joins) }
 }
 
 function readNode(value: JsonObject): MapNode {
-  if (typeof value.id === 'string' && typeof value.type === 'string' && typeof value.title === 'string' && isObject(value.config)) return value as MapNode
-  return { ...value, id: String(value.id ?? ''), type: String(value.type ?? ''), title: String(value.title ?? ''), config: isObject(value.config) ? value.config : {} }
+  if (
+    typeof value.id === 'string' &&
+    typeof value.type === 'string' &&
+    typeof value.title === 'string' &&
+    isObject(value.config)
+  )
+    return value as MapNode
+  return {
+    ...value,
+    id: String(value.id ?? ''),
+    type: String(value.type ?? ''),
+    title: String(value.title ?? ''),
+    config: isObject(value.config) ? value.config : {},
+  }
 }
 
 /** The edges of a map, none when its nodes run in order. */
@@ -82,7 +95,9 @@ export function normalType(type: string): string {
 /** A node's position, when it has one that can be drawn. */
 export function positionOf(node: MapNode): Position | undefined {
   const at = node.position
-  return isObject(at) && Number.isFinite(at.x) && Number.isFinite(at.y) ? { x: at.x as number, y: at.y as number } : undefined
+  return isObject(at) && Number.isFinite(at.x) && Number.isFinite(at.y)
+    ? { x: at.x as number, y: at.y as number }
+    : undefined
 }
 
 /** An id that `taken` does not hold: the wanted one, or it with a number behind. */

@@ -5,7 +5,10 @@ import { normalType } from './map'
 export type NodeType = Outputs['node']['types'][number]
 
 /** The entry of a node's type, whichever way its name is written; undefined when the catalogue lacks it. */
-export function typeIn<Type extends { type: string }>(types: readonly Type[] | undefined, name: string): Type | undefined {
+export function typeIn<Type extends { type: string }>(
+  types: readonly Type[] | undefined,
+  name: string,
+): Type | undefined {
   const wanted = normalType(name)
   return types?.find(({ type }) => type === wanted)
 }

@@ -18,7 +18,11 @@ test('the flow walks each branch to its end', () => {
   const nodes = ['d', 'a', 'b', 'c', 'e'].map(node)
   assert.deepEqual(flowOrder({ nodes, edges: edges('ab', 'ac', 'be', 'ce', 'ed') }), ['a', 'b', 'c', 'e', 'd'])
   assert.deepEqual(flowOrder({ nodes }), ['d', 'a', 'b', 'c', 'e'])
-  assert.deepEqual(flowOrder({ nodes, edges: edges('ab', 'bc', 'cb') }), ['d', 'a', 'e', 'b', 'c'], 'a circle comes last')
+  assert.deepEqual(
+    flowOrder({ nodes, edges: edges('ab', 'bc', 'cb') }),
+    ['d', 'a', 'e', 'b', 'c'],
+    'a circle comes last',
+  )
 })
 
 test('what leads to a node', () => {

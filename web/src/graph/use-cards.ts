@@ -7,7 +7,15 @@ type Shown = NonNullable<Parameters<typeof toCards>[1]>
 /** The cards of a map. Those that did not change stay the same objects, so that only the others are drawn anew. */
 export function useCards(map: BlueprintMap, { statuses, diff, problems, editable }: Shown): CardNode[] {
   const [last, setLast] = useState<{ map: BlueprintMap; shown: Shown; cards: CardNode[] }>()
-  if (last && last.map === map && last.shown.statuses === statuses && last.shown.diff === diff && last.shown.problems === problems && last.shown.editable === editable) return last.cards
+  if (
+    last &&
+    last.map === map &&
+    last.shown.statuses === statuses &&
+    last.shown.diff === diff &&
+    last.shown.problems === problems &&
+    last.shown.editable === editable
+  )
+    return last.cards
   const shown = { statuses, diff, problems, editable }
   const cards = toCards(map, shown, last?.cards)
   setLast({ map, shown, cards })

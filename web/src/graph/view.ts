@@ -28,7 +28,12 @@ export function firstView(map: BlueprintMap, width: number, height: number): Vie
   const begin = boundsOf({ nodes: next ? [start, next] : [start] })!
   const side = narrow ? narrowMargin : margin
   const both = (width - 2 * side) / (begin.right - begin.left)
-  const zoom = next && both >= smallest ? Math.min(0.85, both, (height - 2 * margin) / (begin.bottom - begin.top)) : narrow ? 0.7 : 0.8
+  const zoom =
+    next && both >= smallest
+      ? Math.min(0.85, both, (height - 2 * margin) / (begin.bottom - begin.top))
+      : narrow
+        ? 0.7
+        : 0.8
   const middle = next && both >= smallest ? (begin.top + begin.bottom) / 2 : placeOf(start).y + 30
   return { zoom, x: side - box.left * zoom, y: height / 2 - middle * zoom }
 }
@@ -37,10 +42,19 @@ export function firstView(map: BlueprintMap, width: number, height: number): Vie
  * The view in which a node is seen whole, by the shortest way from where the canvas looks. With `around`, as for a node
  * that was just added: everything if that stays readable, else the node with the one before it, if both fit.
  */
-export function viewWith(map: BlueprintMap, id: string, view: View, width: number, height: number, room: Room, around = false): View {
+export function viewWith(
+  map: BlueprintMap,
+  id: string,
+  view: View,
+  width: number,
+  height: number,
+  room: Room,
+  around = false,
+): View {
   const node = map.nodes.find((each) => each.id === id)
   if (!node) return view
-  const to = (wanted: MapNode[], zoom = view.zoom) => shifted(boundsOf({ nodes: wanted })!, zoomed(view, zoom, width / 2, height / 2), width, height, room)
+  const to = (wanted: MapNode[], zoom = view.zoom) =>
+    shifted(boundsOf({ nodes: wanted })!, zoomed(view, zoom, width / 2, height / 2), width, height, room)
   if (!around) return to([node])
   const all = zoomOfAll(map, width, height, room)
   if (all >= Math.min(smallest, view.zoom)) return to(map.nodes, Math.min(view.zoom, all))
@@ -51,7 +65,8 @@ export function viewWith(map: BlueprintMap, id: string, view: View, width: numbe
 
 // The shortest move after which a box lies within the room; what is too large begins at the room's beginning.
 function shifted(box: Bounds, { x, y, zoom }: View, width: number, height: number, room: Room): View {
-  const by = (from: number, to: number, low: number, high: number) => (from < low || to - from > high - low ? low - from : to > high ? high - to : 0)
+  const by = (from: number, to: number, low: number, high: number) =>
+    from < low || to - from > high - low ? low - from : to > high ? high - to : 0
   return {
     zoom,
     x: x + by(box.left * zoom + x, box.right * zoom + x, room.side, width - room.side),
@@ -72,13 +87,23 @@ export type Room = { top: number; bottom: number; side: number }
 export function zoomOfAll(map: BlueprintMap, width: number, height: number, room: Room): number {
   const box = boundsOf(map)
   if (!box) return 1
-  return Math.min(1, (width - 2 * room.side) / (box.right - box.left), (height - room.top - room.bottom) / (box.bottom - box.top))
+  return Math.min(
+    1,
+    (width - 2 * room.side) / (box.right - box.left),
+    (height - room.top - room.bottom) / (box.bottom - box.top),
+  )
 }
 
 /** Whether all of a map shows in a view, beside what stands on the canvas. */
 export function showsAll(map: BlueprintMap, { x, y, zoom }: View, width: number, height: number, room: Room): boolean {
   const box = boundsOf(map)
-  return !box || (box.left * zoom + x >= 0 && box.right * zoom + x <= width && box.top * zoom + y >= room.top && box.bottom * zoom + y <= height - room.bottom)
+  return (
+    !box ||
+    (box.left * zoom + x >= 0 &&
+      box.right * zoom + x <= width &&
+      box.top * zoom + y >= room.top &&
+      box.bottom * zoom + y <= height - room.bottom)
+  )
 }
 
 function boundsOf(map: BlueprintMap): Bounds | undefined {

@@ -5,20 +5,45 @@ import type { WireEdge } from './flow'
 import classes from './wire.module.css'
 
 /** An edge on the canvas; a dashed one is no edge of the map but the order in which its nodes run. */
-export const Wire = memo(function Wire({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, data, selected, markerEnd }: EdgeProps<WireEdge>) {
-  const [bezier, middleX, middleY] = getBezierPath({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition })
+export const Wire = memo(function Wire({
+  sourceX,
+  sourceY,
+  targetX,
+  targetY,
+  sourcePosition,
+  targetPosition,
+  data,
+  selected,
+  markerEnd,
+}: EdgeProps<WireEdge>) {
+  const [bezier, middleX, middleY] = getBezierPath({
+    sourceX,
+    sourceY,
+    targetX,
+    targetY,
+    sourcePosition,
+    targetPosition,
+  })
   // While a card is dragged its edges' detours are still those of where it stood.
   const around = data?.detour && sourceX < data.detour.from && targetX > data.detour.to ? data.detour : undefined
   const path = around ? detourPath({ x: sourceX, y: sourceY }, { x: targetX, y: targetY }, around) : bezier
   const [x, y] = around ? [(around.from + around.to) / 2, around.y] : [middleX, middleY]
   return (
     <>
-      <g className={classes.wire} data-order={data?.order || undefined} data-change={data?.change} data-status={data?.status} data-selected={selected || undefined}>
+      <g
+        className={classes.wire}
+        data-order={data?.order || undefined}
+        data-change={data?.change}
+        data-status={data?.status}
+        data-selected={selected || undefined}
+      >
         <BaseEdge path={path} markerEnd={markerEnd} interactionWidth={22} />
       </g>
       {data?.label && (
         <EdgeLabelRenderer>
-          <span className={classes.label} style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y - 14}px)` }}>{data.label}</span>
+          <span className={classes.label} style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y - 14}px)` }}>
+            {data.label}
+          </span>
         </EdgeLabelRenderer>
       )}
     </>

@@ -9,12 +9,20 @@ export function Zoom({ onFit }: { onFit?: () => void }) {
   const buttons = [
     { label: 'Zoom in', icon: IconZoomIn, act: () => void flow.zoomIn(motion()) },
     { label: 'Zoom out', icon: IconZoomOut, act: () => void flow.zoomOut(motion()) },
-    { label: 'Show everything', icon: IconMaximize, act: onFit ?? (() => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() })) },
+    {
+      label: 'Show everything',
+      icon: IconMaximize,
+      act: onFit ?? (() => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() })),
+    },
   ]
   return (
     <Panel position="bottom-left" className={classes.zoom}>
       {buttons.map(({ label, icon: Sign, act }) => (
-        <Tooltip key={label} label={label}><ActionIcon size={30} aria-label={label} onClick={act}><Sign size={18} aria-hidden /></ActionIcon></Tooltip>
+        <Tooltip key={label} label={label}>
+          <ActionIcon size={30} aria-label={label} onClick={act}>
+            <Sign size={18} aria-hidden />
+          </ActionIcon>
+        </Tooltip>
       ))}
     </Panel>
   )

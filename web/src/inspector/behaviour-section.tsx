@@ -36,15 +36,26 @@ export function Behaviour({ node, type, issues, readOnly, onChange, open: wish }
   const summary = behaviourSummary(node)
   const change = (next: unknown) => {
     const given = next as Record<string, unknown>
-    const kept = Object.entries(node).filter(([key]) => !behaviourKeys.some((one) => one === key) || Object.hasOwn(given, key))
-    const merged = kept.map(([key, old]): [string, unknown] => [key, Object.hasOwn(given, key) && behaviourKeys.some((one) => one === key) ? given[key] : old])
+    const kept = Object.entries(node).filter(
+      ([key]) => !behaviourKeys.some((one) => one === key) || Object.hasOwn(given, key),
+    )
+    const merged = kept.map(([key, old]): [string, unknown] => [
+      key,
+      Object.hasOwn(given, key) && behaviourKeys.some((one) => one === key) ? given[key] : old,
+    ])
     const fresh = Object.entries(given).filter(([key]) => !Object.hasOwn(node, key))
     onChange(fromEntries([...merged, ...fresh]) as MapNode)
   }
   return (
     <section className={classes.section} aria-labelledby={`${id}-head`}>
       <h3 className={classes.sectionHead}>
-        <UnstyledButton id={`${id}-head`} className={classes.toggle} aria-expanded={open} aria-controls={`${id}-body`} onClick={() => setOpen(!open)}>
+        <UnstyledButton
+          id={`${id}-head`}
+          className={classes.toggle}
+          aria-expanded={open}
+          aria-controls={`${id}-body`}
+          onClick={() => setOpen(!open)}
+        >
           <IconChevronRight size={16} aria-hidden data-open={open || undefined} />
           Behaviour
           {!open && <span className={classes.summary}>{mine.length > 0 ? 'has problems' : summary || 'as usual'}</span>}

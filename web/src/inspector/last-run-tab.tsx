@@ -20,12 +20,27 @@ export function LastRunTab({ steps, title, there, loading }: Props) {
   const step = steps.find((one) => one.nodeId === chosen) ?? steps.find((one) => one.status === 'failed') ?? steps[0]
   if (!step && loading) return <Skeleton h={120} aria-label="Loading the last run" />
   if (!step) {
-    return <EmptyState title={there ? 'Not part of the last run' : 'No run yet'} text={there ? 'The last run had no step of this node. Run the blueprint to see what goes in and out.' : 'Run the blueprint: what goes into this node and what comes out is shown here, and offered where you type {{.'} />
+    return (
+      <EmptyState
+        title={there ? 'Not part of the last run' : 'No run yet'}
+        text={
+          there
+            ? 'The last run had no step of this node. Run the blueprint to see what goes in and out.'
+            : 'Run the blueprint: what goes into this node and what comes out is shown here, and offered where you type {{.'
+        }
+      />
+    )
   }
   return (
     <div className={classes.run}>
       {steps.length > 1 && (
-        <NativeSelect label="Item" size="xs" data={steps.slice(0, 200).map((one) => ({ value: one.nodeId, label: `${one.nodeId} (${one.status})` }))} value={step.nodeId} onChange={(event) => setChosen(event.currentTarget.value)} />
+        <NativeSelect
+          label="Item"
+          size="xs"
+          data={steps.slice(0, 200).map((one) => ({ value: one.nodeId, label: `${one.nodeId} (${one.status})` }))}
+          value={step.nodeId}
+          onChange={(event) => setChosen(event.currentTarget.value)}
+        />
       )}
       <div className={classes.runLine}>
         <StatusBadge status={step.status} />
@@ -33,11 +48,23 @@ export function LastRunTab({ steps, title, there, loading }: Props) {
         {(step.attempt ?? 1) > 1 && <span>attempt {step.attempt}</span>}
         {step.startTime && <Time at={step.startTime} past />}
       </div>
-      {step.error && <Alert color="red" p="xs" title={step.error.code}>{step.error.message}</Alert>}
+      {step.error && (
+        <Alert color="red" p="xs" title={step.error.code}>
+          {step.error.message}
+        </Alert>
+      )}
       <h3 className={classes.smallHead}>Input</h3>
-      <Value value={step.input} label={`Input of ${title}`} none={step.status === 'pending' || step.status === 'skipped'} />
+      <Value
+        value={step.input}
+        label={`Input of ${title}`}
+        none={step.status === 'pending' || step.status === 'skipped'}
+      />
       <h3 className={classes.smallHead}>Output</h3>
-      <Value value={step.output} label={`Output of ${title}`} none={step.status !== 'completed' && (step.output === null || step.output === undefined)} />
+      <Value
+        value={step.output}
+        label={`Output of ${title}`}
+        none={step.status !== 'completed' && (step.output === null || step.output === undefined)}
+      />
     </div>
   )
 }

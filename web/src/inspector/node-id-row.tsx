@@ -14,8 +14,21 @@ type Props = { id: string; taken: readonly string[]; issues: readonly FormIssue[
 export function NodeIdRow({ id, taken, issues, onRename }: Props) {
   const [draft, setDraft] = useState<string>()
   const field = useId()
-  const fault = draft === undefined || draft === id ? undefined : draft === '' ? 'An id is required.' : taken.includes(draft) ? 'Another node has this id.' : draft.includes(']/') ? 'An id must not contain "]/".' : undefined
-  useNotApplied(idPath, draft ?? id, draft !== undefined && draft !== id ? `Not applied: ${fault ?? 'choose Rename or Cancel'}` : undefined)
+  const fault =
+    draft === undefined || draft === id
+      ? undefined
+      : draft === ''
+        ? 'An id is required.'
+        : taken.includes(draft)
+          ? 'Another node has this id.'
+          : draft.includes(']/')
+            ? 'An id must not contain "]/".'
+            : undefined
+  useNotApplied(
+    idPath,
+    draft ?? id,
+    draft !== undefined && draft !== id ? `Not applied: ${fault ?? 'choose Rename or Cancel'}` : undefined,
+  )
   const apply = (event: FormEvent) => {
     event.preventDefault()
     event.stopPropagation()
@@ -29,14 +42,28 @@ export function NodeIdRow({ id, taken, issues, onRename }: Props) {
         <div className={classes.idRow}>
           <span className={classes.idLabel}>ID</span>
           <code className={classes.id}>{id}</code>
-          {onRename && <Tooltip label="Rename"><ActionIcon size={26} aria-label={`Rename the id ${id}`} onClick={() => setDraft(id)}><IconPencil size={15} aria-hidden /></ActionIcon></Tooltip>}
+          {onRename && (
+            <Tooltip label="Rename">
+              <ActionIcon size={26} aria-label={`Rename the id ${id}`} onClick={() => setDraft(id)}>
+                <IconPencil size={15} aria-hidden />
+              </ActionIcon>
+            </Tooltip>
+          )}
         </div>
         <Issues issues={issues} />
       </div>
     )
   }
   return (
-    <form onSubmit={apply} onKeyDown={(event) => { if (event.key === 'Escape') { event.stopPropagation(); setDraft(undefined) } }}>
+    <form
+      onSubmit={apply}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') {
+          event.stopPropagation()
+          setDraft(undefined)
+        }
+      }}
+    >
       <TextInput
         id={field}
         label="ID"
@@ -51,8 +78,12 @@ export function NodeIdRow({ id, taken, issues, onRename }: Props) {
         onChange={(event) => setDraft(event.currentTarget.value)}
       />
       <div className={classes.idButtons}>
-        <Button size="xs" variant="default" onClick={() => setDraft(undefined)}>Cancel</Button>
-        <Button size="xs" type="submit" disabled={fault !== undefined}>Rename</Button>
+        <Button size="xs" variant="default" onClick={() => setDraft(undefined)}>
+          Cancel
+        </Button>
+        <Button size="xs" type="submit" disabled={fault !== undefined}>
+          Rename
+        </Button>
       </div>
     </form>
   )

@@ -30,23 +30,54 @@ export function NodeInspector(props: NodeInspectorProps) {
   return <Inspector key={nodeId} {...props} node={node} />
 }
 
-function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly = false, onChange, onRename, onDelete, onDuplicate, onOpenBody, lastRun, lastRunLoading, around, inputSchema, focus, organizationId, blueprintId }: NodeInspectorProps & { node: MapNode }) {
+function Inspector({
+  node,
+  map,
+  nodeId,
+  types,
+  variables,
+  issues = [],
+  readOnly = false,
+  onChange,
+  onRename,
+  onDelete,
+  onDuplicate,
+  onOpenBody,
+  lastRun,
+  lastRunLoading,
+  around,
+  inputSchema,
+  focus,
+  organizationId,
+  blueprintId,
+}: NodeInspectorProps & { node: MapNode }) {
   usePruneUnapplied()
   const [tab, setTab] = useState<string | null>('settings')
   const root = useRef<HTMLDivElement>(null)
   const id = useId()
   const type = typeIn(types, node.type)
   const own = useMemo(() => issuesOfNode(issues, map, nodeId), [issues, map, nodeId])
-  const names = useMemo(() => scopeOf(map, nodeId, { types, variables, lastRun, around, inputSchema }), [map, nodeId, types, variables, lastRun, around, inputSchema])
+  const names = useMemo(
+    () => scopeOf(map, nodeId, { types, variables, lastRun, around, inputSchema }),
+    [map, nodeId, types, variables, lastRun, around, inputSchema],
+  )
   const way = useMemo(() => (around ?? []).map((one) => one.nodeId), [around])
-  const steps = useMemo(() => stepsAt(lastRun, way).filter((step) => idOf(step.nodeId) === nodeId), [lastRun, way, nodeId])
+  const steps = useMemo(
+    () => stepsAt(lastRun, way).filter((step) => idOf(step.nodeId) === nodeId),
+    [lastRun, way, nodeId],
+  )
   const failed = steps.find((step) => step.status === 'failed' && step.error)
   const failure = normalType(node.type) === 'code' ? failed?.error?.message : undefined
   const codeError = useMemo(() => codeErrorOf(failure), [failure])
-  const context = useMemo(() => ({ organizationId, blueprintId, codeErrors: codeError ? { source: codeError } : undefined }), [organizationId, blueprintId, codeError])
+  const context = useMemo(
+    () => ({ organizationId, blueprintId, codeErrors: codeError ? { source: codeError } : undefined }),
+    [organizationId, blueprintId, codeError],
+  )
   const set = (key: string, value: unknown) => onChange(withMember(node, key, value) as MapNode)
   const titleIssues = under(own, ['title'])
-  const rest = own.filter(({ path: [first] }) => first === undefined || !['title', 'config', 'id', ...behaviourKeys].includes(String(first)))
+  const rest = own.filter(
+    ({ path: [first] }) => first === undefined || !['title', 'config', 'id', ...behaviourKeys].includes(String(first)),
+  )
   const loop = normalType(node.type) === 'for-each'
   const [opened, setOpened] = useState<object>() // the wish that opened the section below
   const [followed, setFollowed] = useState<object>()
@@ -68,17 +99,33 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
       <div className={classes.top}>
         <TypeIcon type={node.type} />
         <div className={classes.what}>
-          <div className={classes.typeName}>{type?.title ?? node.type}{type && <code className={classes.typeId}>{type.type}</code>}</div>
-          <div className={classes.typeText}>{type ? type.description : 'This server does not know this type of node.'}</div>
+          <div className={classes.typeName}>
+            {type?.title ?? node.type}
+            {type && <code className={classes.typeId}>{type.type}</code>}
+          </div>
+          <div className={classes.typeText}>
+            {type ? type.description : 'This server does not know this type of node.'}
+          </div>
         </div>
       </div>
       <div data-field="title">
         <Frame id={`${id}-title`} label="Title" issues={titleIssues}>
-          <TextInput {...about(`${id}-title`, titleIssues)} value={node.title} readOnly={readOnly} styles={readOnly ? { input: { background: 'transparent', borderStyle: 'dashed' } } : undefined} onChange={(event) => set('title', event.currentTarget.value)} />
+          <TextInput
+            {...about(`${id}-title`, titleIssues)}
+            value={node.title}
+            readOnly={readOnly}
+            styles={readOnly ? { input: { background: 'transparent', borderStyle: 'dashed' } } : undefined}
+            onChange={(event) => set('title', event.currentTarget.value)}
+          />
         </Frame>
       </div>
       <div data-field="id">
-        <NodeIdRow id={nodeId} taken={map.nodes.map((one) => one.id)} issues={under(own, ['id'])} onRename={readOnly ? undefined : onRename} />
+        <NodeIdRow
+          id={nodeId}
+          taken={map.nodes.map((one) => one.id)}
+          issues={under(own, ['id'])}
+          onRename={readOnly ? undefined : onRename}
+        />
       </div>
       <Issues issues={rest} />
       <Tabs value={tab} onChange={setTab} keepMounted={false} className={classes.tabs}>
@@ -92,26 +139,70 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
             <Alert mb="sm" p="xs" color="gray">
               <Group justify="space-between" gap="xs">
                 <span>{bodyWords(node)}</span>
-                <Button size="xs" variant="default" onClick={onOpenBody}>Open the body</Button>
+                <Button size="xs" variant="default" onClick={onOpenBody}>
+                  Open the body
+                </Button>
               </Group>
             </Alert>
           )}
           <div data-under="config">
             <UnappliedAt path={configPath}>
-            {type
-              ? <SchemaForm schema={type.configSchema} value={node.config} onChange={(config) => set('config', config ?? {})} issues={under(own, ['config'])} complete={names} readOnly={readOnly} context={context} hide={loop ? bodyKeys : undefined} />
-              : <SchemaForm schema={anyObject} value={node.config} onChange={(config) => set('config', config ?? {})} issues={under(own, ['config'])} complete={names} readOnly={readOnly} context={context} />}
+              {type ? (
+                <SchemaForm
+                  schema={type.configSchema}
+                  value={node.config}
+                  onChange={(config) => set('config', config ?? {})}
+                  issues={under(own, ['config'])}
+                  complete={names}
+                  readOnly={readOnly}
+                  context={context}
+                  hide={loop ? bodyKeys : undefined}
+                />
+              ) : (
+                <SchemaForm
+                  schema={anyObject}
+                  value={node.config}
+                  onChange={(config) => set('config', config ?? {})}
+                  issues={under(own, ['config'])}
+                  complete={names}
+                  readOnly={readOnly}
+                  context={context}
+                />
+              )}
             </UnappliedAt>
           </div>
           <Behaviour node={node} type={type} issues={own} readOnly={readOnly} onChange={onChange} open={opened} />
         </Tabs.Panel>
-        <Tabs.Panel value="run" pt="sm"><LastRunTab steps={steps} title={node.title || node.id} there={lastRun !== undefined} loading={lastRunLoading} /></Tabs.Panel>
-        <Tabs.Panel value="json" pt="sm" keepMounted><NodeJsonTab node={node} readOnly={readOnly} onApply={onChange} /></Tabs.Panel>
+        <Tabs.Panel value="run" pt="sm">
+          <LastRunTab
+            steps={steps}
+            title={node.title || node.id}
+            there={lastRun !== undefined}
+            loading={lastRunLoading}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="json" pt="sm" keepMounted>
+          <NodeJsonTab node={node} readOnly={readOnly} onApply={onChange} />
+        </Tabs.Panel>
       </Tabs>
       {!readOnly && (onDuplicate || onDelete) && (
         <Group gap="xs" className={classes.foot}>
-          {onDuplicate && <Button variant="default" size="xs" leftSection={<IconCopy size={15} aria-hidden />} onClick={onDuplicate}>Duplicate</Button>}
-          {onDelete && <Button variant="light" color="red" size="xs" leftSection={<IconTrash size={15} aria-hidden />} onClick={onDelete}>Delete node</Button>}
+          {onDuplicate && (
+            <Button variant="default" size="xs" leftSection={<IconCopy size={15} aria-hidden />} onClick={onDuplicate}>
+              Duplicate
+            </Button>
+          )}
+          {onDelete && (
+            <Button
+              variant="light"
+              color="red"
+              size="xs"
+              leftSection={<IconTrash size={15} aria-hidden />}
+              onClick={onDelete}
+            >
+              Delete node
+            </Button>
+          )}
         </Group>
       )}
     </div>
@@ -123,18 +214,29 @@ const bodyKeys = ['nodes', 'edges']
 const anyObject = { type: 'object', title: 'Config' }
 
 function bodyWords(node: MapNode): string {
-  if (node.config.blueprintId !== undefined && !Array.isArray(node.config.nodes)) return 'Each item goes through another blueprint.'
+  if (node.config.blueprintId !== undefined && !Array.isArray(node.config.nodes))
+    return 'Each item goes through another blueprint.'
   const count = Array.isArray(node.config.nodes) ? node.config.nodes.length : 0
-  return count === 0 ? 'Nothing runs for an item yet.' : `Each item goes through ${count} ${count === 1 ? 'node' : 'nodes'}.`
+  return count === 0
+    ? 'Nothing runs for an item yet.'
+    : `Each item goes through ${count} ${count === 1 ? 'node' : 'nodes'}.`
 }
 
 // The field of a path, or the nearest around it.
 function focusField(root: HTMLElement, path: readonly (string | number)[]): void {
   for (let length = path.length; length > 0; length--) {
     const [first, ...rest] = path.slice(0, length)
-    const under = first === 'config' ? root.querySelector('[data-under="config"]') : root.querySelector('[data-under="behaviour"]') ?? root
+    const under =
+      first === 'config'
+        ? root.querySelector('[data-under="config"]')
+        : (root.querySelector('[data-under="behaviour"]') ?? root)
     const name = first === 'config' ? rest.join('.') : [first, ...rest].join('.')
-    const field = (name === '' ? under : under?.querySelector(`[data-field="${CSS.escape(name)}"]`) ?? root.querySelector(`[data-field="${CSS.escape(name)}"]`)) as HTMLElement | null
+    const field = (
+      name === ''
+        ? under
+        : (under?.querySelector(`[data-field="${CSS.escape(name)}"]`) ??
+          root.querySelector(`[data-field="${CSS.escape(name)}"]`))
+    ) as HTMLElement | null
     const control = field?.querySelector<HTMLElement>('input, textarea, select, button')
     if (!control) continue
     control.scrollIntoView({ block: 'center' })

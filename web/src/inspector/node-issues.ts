@@ -6,8 +6,10 @@ export function issuesOfNode(issues: readonly FormIssue[], map: BlueprintMap, no
   const index = map.nodes.findIndex((node) => node.id === nodeId)
   return issues.flatMap((issue) => {
     const { path } = issue
-    if (path[0] === 'blueprint_map') return path[1] === 'nodes' && path[2] === index ? [{ ...issue, path: path.slice(3) }] : []
-    if (path[0] === 'nodes' && typeof path[1] === 'number') return path[1] === index ? [{ ...issue, path: path.slice(2) }] : []
+    if (path[0] === 'blueprint_map')
+      return path[1] === 'nodes' && path[2] === index ? [{ ...issue, path: path.slice(3) }] : []
+    if (path[0] === 'nodes' && typeof path[1] === 'number')
+      return path[1] === index ? [{ ...issue, path: path.slice(2) }] : []
     if (path[0] === 'environment_variables' || path[0] === 'edges') return []
     return [issue]
   })

@@ -11,7 +11,15 @@ import { readNodeText } from './node-json'
 const whole: string[] = []
 
 /** The whole node as JSON. It is applied as one types, whenever it is a node. */
-export function NodeJsonTab({ node, readOnly, onApply }: { node: MapNode; readOnly: boolean; onApply: (node: MapNode) => void }) {
+export function NodeJsonTab({
+  node,
+  readOnly,
+  onApply,
+}: {
+  node: MapNode
+  readOnly: boolean
+  onApply: (node: MapNode) => void
+}) {
   const id = useId()
   const [draft, setDraft] = useState(useKeptText(whole))
   const read = draft === undefined ? undefined : readNodeText(draft, node.id)
@@ -28,12 +36,25 @@ export function NodeJsonTab({ node, readOnly, onApply }: { node: MapNode; readOn
   }
   return (
     <div>
-      <label htmlFor={id} className={classes.smallHead}>The node as JSON</label>
+      <label htmlFor={id} className={classes.smallHead}>
+        The node as JSON
+      </label>
       <CodeBox
-        id={id} value={text} readOnly={readOnly} rows={14} errorLine={fault?.line} message={message} aria-invalid={fault !== undefined || undefined}
-        onFormat={draft !== undefined && !fault ? () => setDraft(undefined) : undefined} onChange={change}
+        id={id}
+        value={text}
+        readOnly={readOnly}
+        rows={14}
+        errorLine={fault?.line}
+        message={message}
+        aria-invalid={fault !== undefined || undefined}
+        onFormat={draft !== undefined && !fault ? () => setDraft(undefined) : undefined}
+        onChange={change}
       />
-      {fault && <Button size="xs" variant="default" mt={4} onClick={() => setDraft(undefined)}>Reset</Button>}
+      {fault && (
+        <Button size="xs" variant="default" mt={4} onClick={() => setDraft(undefined)}>
+          Reset
+        </Button>
+      )}
     </div>
   )
 }

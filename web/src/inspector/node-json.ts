@@ -15,6 +15,7 @@ export function readNodeText(text: string, id: string): ReadNode {
     if (typeof value[key] !== 'string') return { fault: `"${key}" must be a string` }
   }
   if (!isObject(value.config)) return { fault: '"config" must be an object' }
-  if (value.id !== id) return { fault: `the id must stay ${JSON.stringify(id)} (use Rename, which also changes what names it)` }
+  if (value.id !== id)
+    return { fault: `the id must stay ${JSON.stringify(id)} (use Rename, which also changes what names it)` }
   return { node: value as MapNode }
 }

@@ -14,13 +14,28 @@ export function promised(node: MapNode, type: NodeTypeInfo | undefined, inputs: 
   switch (type?.type) {
     case 'set': {
       if (!isObject(config.values)) return {}
-      const members = Object.entries(config.values).map(([key, value]): [string, Place] => [key, fixed(value) ? { value, seen: true } : {}])
+      const members = Object.entries(config.values).map(([key, value]): [string, Place] => [
+        key,
+        fixed(value) ? { value, seen: true } : {},
+      ])
       return { members: Object.fromEntries(members) }
     }
-    case 'human': return schemaPlace(config.schema)
-    case 'ai-prompt': return { schema: isObject(config.responseSchema) ? withProperty(type.output, 'json', config.responseSchema) : type.output }
-    case 'merge': return config.mode === undefined || config.mode === 'object' ? { members: inputs() } : config.mode === 'array' ? { schema: { type: 'array' } } : {}
-    default: return type?.output ? { schema: type.output } : {}
+    case 'human':
+      return schemaPlace(config.schema)
+    case 'ai-prompt':
+      return {
+        schema: isObject(config.responseSchema)
+          ? withProperty(type.output, 'json', config.responseSchema)
+          : type.output,
+      }
+    case 'merge':
+      return config.mode === undefined || config.mode === 'object'
+        ? { members: inputs() }
+        : config.mode === 'array'
+          ? { schema: { type: 'array' } }
+          : {}
+    default:
+      return type?.output ? { schema: type.output } : {}
   }
 }
 

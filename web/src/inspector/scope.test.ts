@@ -12,12 +12,17 @@ const node = (id: string, type: string, config = {}): MapNode => ({ id, type, ti
 const edges = (...pairs: string[]) => pairs.map((pair) => ({ source: pair[0]!, target: pair[1]! }))
 const map: BlueprintMap = {
   nodes: [
-    node('a', 'http-request'), node('b', 'set', { values: { total: '{{input.body}}', region: 'eu' } }), node('c', 'log'),
-    node('d', 'merge'), node('e', 'template'), node('odd-one', 'set', { values: { other: 1 } }),
+    node('a', 'http-request'),
+    node('b', 'set', { values: { total: '{{input.body}}', region: 'eu' } }),
+    node('c', 'log'),
+    node('d', 'merge'),
+    node('e', 'template'),
+    node('odd-one', 'set', { values: { other: 1 } }),
   ],
   edges: edges('ab', 'ac', 'bd', 'cd', 'de'),
 }
-const offered = (text: string, names: ReturnType<typeof scopeOf>) => suggest(spotAt(text, text.length, 'template')!, names).map((one) => one.label)
+const offered = (text: string, names: ReturnType<typeof scopeOf>) =>
+  suggest(spotAt(text, text.length, 'template')!, names).map((one) => one.label)
 
 test('the nodes before a node are named, others are not', () => {
   const names = scopeOf(map, 'd', { types: nodeTypes, variables: [] })
@@ -28,16 +33,26 @@ test('the nodes before a node are named, others are not', () => {
 })
 
 test('input is what comes in: of one node, of several, of the run', () => {
-  assert.deepEqual(offered('{{input.', scopeOf(map, 'b', { types: nodeTypes, variables: [] })), ['body', 'headers', 'status'])
+  assert.deepEqual(offered('{{input.', scopeOf(map, 'b', { types: nodeTypes, variables: [] })), [
+    'body',
+    'headers',
+    'status',
+  ])
   assert.deepEqual(offered('{{input.', scopeOf(map, 'd', { types: nodeTypes, variables: [] })), ['b', 'c'])
   // log passes on what http-request gives; merge makes an object of both.
-  assert.deepEqual(offered('{{input.c.', scopeOf(map, 'e', { types: nodeTypes, variables: [] })), ['body', 'headers', 'status'])
+  assert.deepEqual(offered('{{input.c.', scopeOf(map, 'e', { types: nodeTypes, variables: [] })), [
+    'body',
+    'headers',
+    'status',
+  ])
   const inputSchema = { type: 'object', properties: { order: { type: 'string' } } }
   assert.deepEqual(offered('{{input.', scopeOf(map, 'a', { types: nodeTypes, variables: [], inputSchema })), ['order'])
 })
 
 test('values of the last run stand for what is promised', () => {
-  const lastRun = { steps: [{ nodeId: 'a', status: 'completed', input: { q: 1 }, output: { status: 200, body: { id: 7 } } }] }
+  const lastRun = {
+    steps: [{ nodeId: 'a', status: 'completed', input: { q: 1 }, output: { status: 200, body: { id: 7 } } }],
+  }
   const names = scopeOf(map, 'b', { types: nodeTypes, variables: [], lastRun })
   assert.deepEqual(offered('{{input.body.', names), ['id'])
   assert.deepEqual(offered('{{inputData.', names), ['q'])
@@ -45,7 +60,14 @@ test('values of the last run stand for what is promised', () => {
 })
 
 test('variables come from the declaration and from set nodes', () => {
-  const names = scopeOf(map, 'd', { types: nodeTypes, variables: [{ name: 'region', default: 'us' }, { name: 'key', secret: true, default: 'hidden' }, { name: 'n', type: 'number' }] })
+  const names = scopeOf(map, 'd', {
+    types: nodeTypes,
+    variables: [
+      { name: 'region', default: 'us' },
+      { name: 'key', secret: true, default: 'hidden' },
+      { name: 'n', type: 'number' },
+    ],
+  })
   assert.match(names.region!.note!, /set by B/)
   assert.equal(names.key!.seen, undefined)
   assert.equal(typeOf(names.n!), 'number')
@@ -54,9 +76,21 @@ test('variables come from the declaration and from set nodes', () => {
 
 test('in a for-each the item, and what lies around, are named', () => {
   const body: BlueprintMap = { nodes: [node('x', 'template'), node('y', 'log')] }
-  const outer: BlueprintMap = { nodes: [node('a', 'http-request'), node('loop', 'for-each', { items: 'input.body', ...body })] }
-  const lastRun = { steps: [{ nodeId: 'loop[0]/x', status: 'completed', input: { sku: 1 }, output: { text: 'hi' } }, { nodeId: 'loop[1]/x', status: 'pending' }] }
-  const names = scopeOf(body, 'y', { types: nodeTypes, variables: [], lastRun, around: [{ map: outer, nodeId: 'loop' }] })
+  const outer: BlueprintMap = {
+    nodes: [node('a', 'http-request'), node('loop', 'for-each', { items: 'input.body', ...body })],
+  }
+  const lastRun = {
+    steps: [
+      { nodeId: 'loop[0]/x', status: 'completed', input: { sku: 1 }, output: { text: 'hi' } },
+      { nodeId: 'loop[1]/x', status: 'pending' },
+    ],
+  }
+  const names = scopeOf(body, 'y', {
+    types: nodeTypes,
+    variables: [],
+    lastRun,
+    around: [{ map: outer, nodeId: 'loop' }],
+  })
   assert.deepEqual(Object.keys(names.nodes!.members!), ['a', 'x'])
   assert.deepEqual(offered('{{item.', names), ['sku'])
   assert.deepEqual(offered('{{input.', names), ['text'])
@@ -71,7 +105,10 @@ test('a circle or a missing node breaks nothing', () => {
 })
 
 test('variables are read and named by rules', () => {
-  const [one, two] = readVariables([{ name: 'a', default: null }, { name: 'b', type: 'json', default: null }])
+  const [one, two] = readVariables([
+    { name: 'a', default: null },
+    { name: 'b', type: 'json', default: null },
+  ])
   assert.equal(one!.hasDefault, false)
   assert.equal(two!.hasDefault, true)
   assert.equal(secretIsSet({ secret: true, default: null }), true)

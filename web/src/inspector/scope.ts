@@ -41,11 +41,19 @@ export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names 
   names.inputData = { ...level.inputData(), note: 'what the run began with' }
   const nodes: Record<string, Place> = { ...(around?.nodes?.members ?? {}) }
   for (const node of map.nodes) {
-    if (before.has(node.id)) nodes[node.id] = { closed: true, members: { output: { ...level.outputOf(node), note: node.title } }, note: node.title }
+    if (before.has(node.id))
+      nodes[node.id] = {
+        closed: true,
+        members: { output: { ...level.outputOf(node), note: node.title } },
+        note: node.title,
+      }
     else delete nodes[node.id] // one of this map hides one around it
   }
   names.nodes = { closed: true, members: nodes, note: 'outputs of earlier nodes' }
-  names.trigger = { members: { id: { schema: text }, type: { schema: text }, headers: { schema: { type: 'object' } } }, note: 'what started the run' }
+  names.trigger = {
+    members: { id: { schema: text }, type: { schema: text }, headers: { schema: { type: 'object' } } },
+    note: 'what started the run',
+  }
   names.execution = { closed: true, members: { id: { schema: text } } }
   names.blueprint = { closed: true, members: { id: { schema: text }, title: { schema: text } } }
   names.now = { schema: text, note: 'this instant, as in 2026-01-31T12:00:00.000Z' }
@@ -58,15 +66,20 @@ function writtenBy(map: BlueprintMap, before: Set<string>, level: Level, names: 
     if (normalType(node.type) !== 'set' || node.disabled || !isObject(node.config.values)) continue
     const written = before.has(node.id) ? level.outputOf(node) : undefined
     for (const key of Object.keys(node.config.values)) {
-      if (!/^[A-Za-z0-9_]+$/.test(key) || Object.hasOwn(names, key) && !written) continue
+      if (!/^[A-Za-z0-9_]+$/.test(key) || (Object.hasOwn(names, key) && !written)) continue
       const place = written && (valueAt(written, key) ?? written.members?.[key])
-      names[key] = { ...place, note: written ? `set by ${node.title || node.id}` : `set by ${node.title || node.id}, which does not lead here` }
+      names[key] = {
+        ...place,
+        note: written ? `set by ${node.title || node.id}` : `set by ${node.title || node.id}, which does not lead here`,
+      }
     }
   }
 }
 
 function valueAt(place: Place, key: string): Place | undefined {
-  return place.seen && isObject(place.value) && Object.hasOwn(place.value, key) ? { value: place.value[key], seen: true } : undefined
+  return place.seen && isObject(place.value) && Object.hasOwn(place.value, key)
+    ? { value: place.value[key], seen: true }
+    : undefined
 }
 
 function variablePlace(one: ReturnType<typeof readVariables>[number]): Place {
@@ -83,16 +96,20 @@ class Level {
   private readonly sources = new Map<string, string[]>()
   private readonly nodes: Map<string, MapNode>
 
-  constructor(private readonly map: BlueprintMap, private readonly facts: Facts) {
+  constructor(
+    private readonly map: BlueprintMap,
+    private readonly facts: Facts,
+  ) {
     this.way = (facts.around ?? []).map((one) => one.nodeId)
     this.nodes = new Map(map.nodes.map((node) => [node.id, node]))
     for (const step of stepsAt(facts.lastRun, this.way)) {
       const id = idOf(step.nodeId)
       // Of several items the first that has something to show.
       const known = this.steps.get(id)
-      if (!known || !done(known) && done(step)) this.steps.set(id, step)
+      if (!known || (!done(known) && done(step))) this.steps.set(id, step)
     }
-    if (isSequential(map)) map.nodes.slice(1).forEach((node, index) => this.sources.set(node.id, [map.nodes[index]!.id]))
+    if (isSequential(map))
+      map.nodes.slice(1).forEach((node, index) => this.sources.set(node.id, [map.nodes[index]!.id]))
     for (const edge of edgesOf(map)) {
       const list = this.sources.get(edge.target) ?? []
       if (!list.includes(edge.source)) this.sources.set(edge.target, [...list, edge.source])
@@ -106,9 +123,12 @@ class Level {
 
   inputData(): Place {
     const { lastRun, inputSchema } = this.facts
-    if (lastRun && Object.hasOwn(lastRun, 'inputData')) return { value: lastRun.inputData, seen: true, schema: inputSchema }
+    if (lastRun && Object.hasOwn(lastRun, 'inputData'))
+      return { value: lastRun.inputData, seen: true, schema: inputSchema }
     const top = this.facts.around?.[0]?.map ?? this.map
-    const start = top.nodes.find((node, index) => (isSequential(top) ? index === 0 : edgesOf(top).every((edge) => edge.target !== node.id)))
+    const start = top.nodes.find((node, index) =>
+      isSequential(top) ? index === 0 : edgesOf(top).every((edge) => edge.target !== node.id),
+    )
     const step = start && lastRun?.steps.find((one) => one.nodeId === start.id)
     return step && begun(step) ? { value: step.input, seen: true, schema: inputSchema } : { schema: inputSchema }
   }
@@ -160,7 +180,7 @@ export function idOf(address: string): string {
 }
 
 function done(step: LastStep): boolean {
-  return step.status === 'completed' || step.output !== undefined && step.output !== null
+  return step.status === 'completed' || (step.output !== undefined && step.output !== null)
 }
 
 function begun(step: LastStep): boolean {

@@ -3,7 +3,10 @@ import type { BlueprintMap, MapNode } from '../graph/map'
 import type { NodeType } from '../graph/node-types'
 
 /** What the inspector reads of an entry of node.types. */
-export type NodeTypeInfo = Pick<NodeType, 'type' | 'title' | 'description' | 'configSchema' | 'effect' | 'expressions' | 'passesInput' | 'waits' | 'output'>
+export type NodeTypeInfo = Pick<
+  NodeType,
+  'type' | 'title' | 'description' | 'configSchema' | 'effect' | 'expressions' | 'passesInput' | 'waits' | 'output'
+>
 
 /** A run whose values are shown and offered: what execution.getExecutionStatus and execution.subscribe give is one. */
 export type LastRun = {

@@ -30,7 +30,15 @@ const schemas: Record<VariableType, Schema> = {
 /** What a variable is when a run does not give it. A secret is only written. */
 export function VariableDefault({ id, element, variable, issues, readOnly, onChange }: Props) {
   if (variable.secret) return <SecretDefault {...{ id, element, variable, issues, readOnly, onChange }} />
-  return <SchemaForm schema={schemas[variable.type]} value={variable.hasDefault ? variable.standard : undefined} onChange={onChange} issues={issues} readOnly={readOnly} />
+  return (
+    <SchemaForm
+      schema={schemas[variable.type]}
+      value={variable.hasDefault ? variable.standard : undefined}
+      onChange={onChange}
+      issues={issues}
+      readOnly={readOnly}
+    />
+  )
 }
 
 function SecretDefault({ id, element, variable, issues, readOnly, onChange }: Props) {
@@ -46,13 +54,33 @@ function SecretDefault({ id, element, variable, issues, readOnly, onChange }: Pr
     if (text === '') onChange(before)
     else if (!faultOf(text, variable.type)) onChange(valueOf(text, variable.type))
   }
-  const note = set && typed === ''
-    ? 'A value is stored. It is not shown; type to replace it.'
-    : typed !== '' ? 'Takes the place of what is stored when you save.' : before !== undefined && before !== '' ? 'The stored value is removed when you save.' : 'No value is stored: every run must be given one.'
+  const note =
+    set && typed === ''
+      ? 'A value is stored. It is not shown; type to replace it.'
+      : typed !== ''
+        ? 'Takes the place of what is stored when you save.'
+        : before !== undefined && before !== ''
+          ? 'The stored value is removed when you save.'
+          : 'No value is stored: every run must be given one.'
   return (
     <Frame id={id} label="Value" issues={found} description={note}>
       <SecretInput {...about(id, found)} value={typed} onChange={type} stored={set} readOnly={readOnly} />
-      {!readOnly && set && <div><Button mt={4} size="compact-xs" variant="subtle" color="red" onClick={() => { setTyped(''); onChange(undefined) }}>Remove the stored value</Button></div>}
+      {!readOnly && set && (
+        <div>
+          <Button
+            mt={4}
+            size="compact-xs"
+            variant="subtle"
+            color="red"
+            onClick={() => {
+              setTyped('')
+              onChange(undefined)
+            }}
+          >
+            Remove the stored value
+          </Button>
+        </div>
+      )}
     </Frame>
   )
 }
@@ -68,9 +96,13 @@ function faultOf(text: string, type: VariableType): string | undefined {
 
 function valueOf(text: string, type: VariableType): unknown {
   switch (type) {
-    case 'number': return readNumber(text)
-    case 'boolean': return text.trim() === 'true'
-    case 'json': return parseJson(text)
-    default: return text
+    case 'number':
+      return readNumber(text)
+    case 'boolean':
+      return text.trim() === 'true'
+    case 'json':
+      return parseJson(text)
+    default:
+      return text
   }
 }

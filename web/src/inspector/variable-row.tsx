@@ -1,4 +1,14 @@
-import { ActionIcon, Anchor, Badge, Checkbox, NativeSelect, Textarea, TextInput, Tooltip, UnstyledButton } from '@mantine/core'
+import {
+  ActionIcon,
+  Anchor,
+  Badge,
+  Checkbox,
+  NativeSelect,
+  Textarea,
+  TextInput,
+  Tooltip,
+  UnstyledButton,
+} from '@mantine/core'
 import { IconArrowDown, IconArrowUp, IconChevronRight, IconTrash } from '@tabler/icons-react'
 import { useId, useState } from 'react'
 import { about, Frame, Issues } from '../forms/frame'
@@ -34,7 +44,23 @@ type Props = {
 }
 
 /** One variable: a line that says what it is, and below it, when opened, its fields. */
-export function VariableRow({ index, element, variable, others, issues, readOnly, open, onToggle, onChange, onRemove, onMove, first, last, users, onShowNode }: Props) {
+export function VariableRow({
+  index,
+  element,
+  variable,
+  others,
+  issues,
+  readOnly,
+  open,
+  onToggle,
+  onChange,
+  onRemove,
+  onMove,
+  first,
+  last,
+  users,
+  onShowNode,
+}: Props) {
   const id = useId()
   const [opened, setOpened] = useState(open) // then its fields stay: a text that is not applied would be lost with them
   if (open && !opened) setOpened(true)
@@ -59,20 +85,47 @@ export function VariableRow({ index, element, variable, others, issues, readOnly
   return (
     <section className={classes.variable} data-variable data-bad={bad || undefined} aria-label={`Variable ${called}`}>
       <div className={classes.variableHead}>
-        <UnstyledButton className={classes.variableToggle} aria-expanded={open} aria-controls={`${id}-body`} onClick={onToggle}>
+        <UnstyledButton
+          className={classes.variableToggle}
+          aria-expanded={open}
+          aria-controls={`${id}-body`}
+          onClick={onToggle}
+        >
           <IconChevronRight size={16} aria-hidden data-open={open || undefined} />
           <span className={classes.variableName}>{called}</span>
-          <span className={classes.variableNote}>{variableTypes.find((one) => one.value === variable.type)?.label}</span>
-          {variable.secret && <Badge size="sm" color="violet">Secret</Badge>}
-          {variable.required && <Badge size="sm" color="blue">Required</Badge>}
-          {bad && <Badge size="sm" color="red">Problem</Badge>}
-          <span className={classes.variableNote} data-doubt={unused || undefined}>{summary(element, variable, unused)}</span>
+          <span className={classes.variableNote}>
+            {variableTypes.find((one) => one.value === variable.type)?.label}
+          </span>
+          {variable.secret && (
+            <Badge size="sm" color="violet">
+              Secret
+            </Badge>
+          )}
+          {variable.required && (
+            <Badge size="sm" color="blue">
+              Required
+            </Badge>
+          )}
+          {bad && (
+            <Badge size="sm" color="red">
+              Problem
+            </Badge>
+          )}
+          <span className={classes.variableNote} data-doubt={unused || undefined}>
+            {summary(element, variable, unused)}
+          </span>
         </UnstyledButton>
         {!readOnly && (
           <>
-            <Tool label={`Move ${called} up`} disabled={first} onClick={() => onMove(-1)}><IconArrowUp size={15} aria-hidden /></Tool>
-            <Tool label={`Move ${called} down`} disabled={last} onClick={() => onMove(1)}><IconArrowDown size={15} aria-hidden /></Tool>
-            <Tool label={`Remove ${called}`} onClick={onRemove}><IconTrash size={15} aria-hidden /></Tool>
+            <Tool label={`Move ${called} up`} disabled={first} onClick={() => onMove(-1)}>
+              <IconArrowUp size={15} aria-hidden />
+            </Tool>
+            <Tool label={`Move ${called} down`} disabled={last} onClick={() => onMove(1)}>
+              <IconArrowDown size={15} aria-hidden />
+            </Tool>
+            <Tool label={`Remove ${called}`} onClick={onRemove}>
+              <IconTrash size={15} aria-hidden />
+            </Tool>
           </>
         )}
       </div>
@@ -81,19 +134,62 @@ export function VariableRow({ index, element, variable, others, issues, readOnly
           <div className={classes.variableBody}>
             <div className={classes.two}>
               <Frame id={`${id}-name`} label="Name" required issues={nameIssues}>
-                <TextInput {...about(`${id}-name`, nameIssues, true)} value={variable.name} readOnly={readOnly} spellCheck={false} autoComplete="off" error={nameIssues.length > 0} onChange={(event) => set('name', event.currentTarget.value)} />
+                <TextInput
+                  {...about(`${id}-name`, nameIssues, true)}
+                  value={variable.name}
+                  readOnly={readOnly}
+                  spellCheck={false}
+                  autoComplete="off"
+                  error={nameIssues.length > 0}
+                  onChange={(event) => set('name', event.currentTarget.value)}
+                />
               </Frame>
               <Frame id={`${id}-type`} label="Type" issues={below(issues, 'type')}>
-                <NativeSelect {...about(`${id}-type`, below(issues, 'type'))} data={variableTypes} value={variable.type} disabled={readOnly} onChange={(event) => setType(event.currentTarget.value as VariableType)} />
+                <NativeSelect
+                  {...about(`${id}-type`, below(issues, 'type'))}
+                  data={variableTypes}
+                  value={variable.type}
+                  disabled={readOnly}
+                  onChange={(event) => setType(event.currentTarget.value as VariableType)}
+                />
               </Frame>
             </div>
-            <UnappliedAt path={[index, 'default']}><VariableDefault id={`${id}-default`} element={object} variable={variable} issues={below(issues, 'default')} readOnly={readOnly} onChange={(value) => set('default', value)} /></UnappliedAt>
+            <UnappliedAt path={[index, 'default']}>
+              <VariableDefault
+                id={`${id}-default`}
+                element={object}
+                variable={variable}
+                issues={below(issues, 'default')}
+                readOnly={readOnly}
+                onChange={(value) => set('default', value)}
+              />
+            </UnappliedAt>
             <Frame id={`${id}-text`} label="Description" issues={below(issues, 'description')}>
-              <Textarea {...about(`${id}-text`, below(issues, 'description'))} value={variable.description} readOnly={readOnly} autosize minRows={1} maxRows={8} onChange={(event) => set('description', event.currentTarget.value || undefined)} />
+              <Textarea
+                {...about(`${id}-text`, below(issues, 'description'))}
+                value={variable.description}
+                readOnly={readOnly}
+                autosize
+                minRows={1}
+                maxRows={8}
+                onChange={(event) => set('description', event.currentTarget.value || undefined)}
+              />
             </Frame>
             <div className={classes.two}>
-              <Checkbox label="Required" description="A run without a value is refused, unless there is a default." checked={variable.required} disabled={readOnly} onChange={(event) => set('required', event.currentTarget.checked || undefined)} />
-              <Checkbox label="Secret" description="Stored encrypted, shown as *** in runs and logs." checked={variable.secret} disabled={readOnly} onChange={(event) => setSecret(event.currentTarget.checked)} />
+              <Checkbox
+                label="Required"
+                description="A run without a value is refused, unless there is a default."
+                checked={variable.required}
+                disabled={readOnly}
+                onChange={(event) => set('required', event.currentTarget.checked || undefined)}
+              />
+              <Checkbox
+                label="Secret"
+                description="Stored encrypted, shown as *** in runs and logs."
+                checked={variable.secret}
+                disabled={readOnly}
+                onChange={(event) => setSecret(event.currentTarget.checked)}
+              />
             </div>
             <Users users={users} onShowNode={onShowNode} />
             <Issues issues={split(issues).own} />
@@ -105,25 +201,56 @@ export function VariableRow({ index, element, variable, others, issues, readOnly
 }
 
 function summary(element: unknown, variable: Variable, unused: boolean): string {
-  const value = variable.secret ? (secretIsSet(element) ? 'set' : 'no value') : variable.hasDefault ? oneLine(variable.standard).slice(0, 40) || 'empty text' : ''
+  const value = variable.secret
+    ? secretIsSet(element)
+      ? 'set'
+      : 'no value'
+    : variable.hasDefault
+      ? oneLine(variable.standard).slice(0, 40) || 'empty text'
+      : ''
   return [value, unused ? 'not used' : ''].filter(Boolean).join(' · ')
 }
 
 function Users({ users, onShowNode }: Pick<Props, 'users' | 'onShowNode'>) {
   if (!users) return null
-  if (users.length === 0) return <div className={classes.used} data-doubt>No node names it. It may be removed, or a program may use it that builds the name itself.</div>
+  if (users.length === 0)
+    return (
+      <div className={classes.used} data-doubt>
+        No node names it. It may be removed, or a program may use it that builds the name itself.
+      </div>
+    )
   const shown = users.slice(0, 12)
   return (
     <div className={classes.used}>
       Used in
       {shown.map((node, index) => (
-        <span key={`${node.id} ${index}`}>{onShowNode ? <Anchor component="button" type="button" size="xs" onClick={() => onShowNode(node)}>{node.title || node.id}</Anchor> : node.title || node.id}</span>
+        <span key={`${node.id} ${index}`}>
+          {onShowNode ? (
+            <Anchor component="button" type="button" size="xs" onClick={() => onShowNode(node)}>
+              {node.title || node.id}
+            </Anchor>
+          ) : (
+            node.title || node.id
+          )}
+        </span>
       ))}
       {users.length > shown.length && <span>and {users.length - shown.length} more</span>}
     </div>
   )
 }
 
-function Tool({ label, ...rest }: { label: string; disabled?: boolean; onClick: () => void; children: React.ReactNode }) {
-  return <Tooltip label={label}><ActionIcon size={28} className={classes.tool} aria-label={label} {...rest} /></Tooltip>
+function Tool({
+  label,
+  ...rest
+}: {
+  label: string
+  disabled?: boolean
+  onClick: () => void
+  children: React.ReactNode
+}) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon size={28} className={classes.tool} aria-label={label} {...rest} />
+    </Tooltip>
+  )
 }

@@ -32,7 +32,16 @@ export type VariablesEditorProps = {
 }
 
 /** The variables of a blueprint: what runs are given, and what stands in for what they are not given. */
-export function VariablesEditor({ variables, onChange, issues = [], readOnly = false, map, types, onShowNode, focus }: VariablesEditorProps) {
+export function VariablesEditor({
+  variables,
+  onChange,
+  issues = [],
+  readOnly = false,
+  map,
+  types,
+  onShowNode,
+  focus,
+}: VariablesEditorProps) {
   usePruneUnapplied()
   const [open, setOpen] = useState<number | undefined>()
   const [wish, setWish] = useState<object>()
@@ -41,7 +50,10 @@ export function VariablesEditor({ variables, onChange, issues = [], readOnly = f
     setOpen(focus.index)
   }
   const list = useMemo(() => readVariables(variables), [variables])
-  const uses = useMemo(() => map && usesOf(map, (type) => types?.find((one) => one.type === type)?.expressions), [map, types])
+  const uses = useMemo(
+    () => map && usesOf(map, (type) => types?.find((one) => one.type === type)?.expressions),
+    [map, types],
+  )
   const found = useMemo(() => issuesOfVariables(issues), [issues])
   const adder = useRef<HTMLButtonElement>(null)
   const holder = useRef<HTMLDivElement>(null)
@@ -55,9 +67,20 @@ export function VariablesEditor({ variables, onChange, issues = [], readOnly = f
       box?.select()
     }, 30)
   }
-  const button = !readOnly && <Button ref={adder} variant="default" size="sm" leftSection={<IconPlus size={16} aria-hidden />} onClick={add}>Add variable</Button>
+  const button = !readOnly && (
+    <Button ref={adder} variant="default" size="sm" leftSection={<IconPlus size={16} aria-hidden />} onClick={add}>
+      Add variable
+    </Button>
+  )
   if (variables.length === 0) {
-    return <EmptyState icon={<IconVariable />} title="No variables" text="A variable is a value that nodes name, such as {{region}}: each run may give its own, else the default counts. Secrets belong here too; they are stored encrypted and never shown." action={button} />
+    return (
+      <EmptyState
+        icon={<IconVariable />}
+        title="No variables"
+        text="A variable is a value that nodes name, such as {{region}}: each run may give its own, else the default counts. Secrets belong here too; they are stored encrypted and never shown."
+        action={button}
+      />
+    )
   }
   return (
     <div className={classes.variables} ref={holder}>
@@ -75,8 +98,15 @@ export function VariablesEditor({ variables, onChange, issues = [], readOnly = f
           open={open === index}
           onToggle={() => setOpen(open === index ? undefined : index)}
           onChange={(next) => onChange(variables.map((old, at) => (at === index ? next : old)))}
-          onRemove={() => { setOpen(undefined); adder.current?.focus(); onChange(variables.filter((_, at) => at !== index)) }}
-          onMove={(by) => { setOpen((at) => (at === index ? index + by : undefined)); onChange(moved(variables, index, by)) }}
+          onRemove={() => {
+            setOpen(undefined)
+            adder.current?.focus()
+            onChange(variables.filter((_, at) => at !== index))
+          }}
+          onMove={(by) => {
+            setOpen((at) => (at === index ? index + by : undefined))
+            onChange(moved(variables, index, by))
+          }}
           first={index === 0}
           last={index === list.length - 1}
           users={uses?.get(variable.name) ?? (uses ? [] : undefined)}

@@ -31,7 +31,10 @@ export function readVariables(list: readonly unknown[]): Variable[] {
     const type = variableTypes.find((one) => one.value === object.type)?.value ?? 'string'
     const secret = object.secret === true
     // null is a default of its own only for JSON that is no secret; elsewhere it means "none", or a secret that is kept.
-    const hasDefault = Object.hasOwn(object, 'default') && object.default !== undefined && (object.default !== null || type === 'json' && !secret)
+    const hasDefault =
+      Object.hasOwn(object, 'default') &&
+      object.default !== undefined &&
+      (object.default !== null || (type === 'json' && !secret))
     return {
       name: typeof object.name === 'string' ? object.name : '',
       type,
@@ -63,15 +66,21 @@ export function freshName(taken: readonly string[]): string {
 
 /** Whether a secret has a stored value: null stands for one that is not told, and an empty text removes it. */
 export function secretIsSet(element: unknown): boolean {
-  return isObject(element) && Object.hasOwn(element, 'default') && element.default !== '' && element.default !== undefined
+  return (
+    isObject(element) && Object.hasOwn(element, 'default') && element.default !== '' && element.default !== undefined
+  )
 }
 
 /** A default as one of another type, undefined when it cannot be one. */
 export function defaultAs(value: unknown, type: VariableType): unknown {
   switch (type) {
-    case 'string': return typeof value === 'string' ? value : undefined
-    case 'number': return isNumber(value) ? value : undefined
-    case 'boolean': return typeof value === 'boolean' ? value : undefined
-    case 'json': return value ?? undefined
+    case 'string':
+      return typeof value === 'string' ? value : undefined
+    case 'number':
+      return isNumber(value) ? value : undefined
+    case 'boolean':
+      return typeof value === 'boolean' ? value : undefined
+    case 'json':
+      return value ?? undefined
   }
 }

@@ -42,7 +42,14 @@ export function ConfirmHost() {
     tell()
   }
   return (
-    <Modal zIndex={350} opened={question !== undefined} onClose={() => answer(false)} title={last?.title} size="md" returnFocus>
+    <Modal
+      zIndex={350}
+      opened={question !== undefined}
+      onClose={() => answer(false)}
+      title={last?.title}
+      size="md"
+      returnFocus
+    >
       {last && <Confirm key={last.title} question={last} onAnswer={answer} />}
     </Modal>
   )
@@ -59,13 +66,41 @@ export function Confirm({ question, onAnswer }: { question: Question; onAnswer: 
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
-        {question.text && <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>{question.text}</Text>}
+        {question.text && (
+          <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>
+            {question.text}
+          </Text>
+        )}
         {question.typed !== undefined && (
-          <TextInput label={<>Type <b>{question.typed}</b> to go on</>} value={typed} onChange={(event) => setTyped(event.currentTarget.value)} autoComplete="off" spellCheck={false} data-autofocus />
+          <TextInput
+            label={
+              <>
+                Type <b>{question.typed}</b> to go on
+              </>
+            }
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+          />
         )}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={() => onAnswer(false)} data-autofocus={question.danger && question.typed === undefined ? true : undefined}>Cancel</Button>
-          <Button type="submit" color={question.danger ? 'red' : undefined} disabled={!allowed} data-autofocus={question.danger ? undefined : true}>{question.action}</Button>
+          <Button
+            variant="default"
+            onClick={() => onAnswer(false)}
+            data-autofocus={question.danger && question.typed === undefined ? true : undefined}
+          >
+            Cancel
+          </Button>
+          <Button
+            type="submit"
+            color={question.danger ? 'red' : undefined}
+            disabled={!allowed}
+            data-autofocus={question.danger ? undefined : true}
+          >
+            {question.action}
+          </Button>
         </Group>
       </Stack>
     </form>

@@ -20,12 +20,27 @@ export function CopyField({ value, label, hideLabel = false, secret = false, mas
   const [open, setOpen] = useState(!secret)
   const id = useId()
   return (
-    <div className={classes.field} role="group" aria-labelledby={hideLabel ? undefined : id} aria-label={hideLabel ? label : undefined}>
-      {!hideLabel && <div id={id} className={classes.label}>{label}</div>}
+    <div
+      className={classes.field}
+      role="group"
+      aria-labelledby={hideLabel ? undefined : id}
+      aria-label={hideLabel ? label : undefined}
+    >
+      {!hideLabel && (
+        <div id={id} className={classes.label}>
+          {label}
+        </div>
+      )}
       <div className={classes.box}>
-        <code className={classes.value}>{open ? value : mask}{!open && <VisuallyHidden> hidden</VisuallyHidden>}</code>
+        <code className={classes.value}>
+          {open ? value : mask}
+          {!open && <VisuallyHidden> hidden</VisuallyHidden>}
+        </code>
         {secret && (
-          <ActionIcon aria-label={open ? `Hide ${lower(label)}` : `Show ${lower(label)}`} onClick={() => setOpen(!open)}>
+          <ActionIcon
+            aria-label={open ? `Hide ${lower(label)}` : `Show ${lower(label)}`}
+            onClick={() => setOpen(!open)}
+          >
             {open ? <IconEyeOff size={17} aria-hidden /> : <IconEye size={17} aria-hidden />}
           </ActionIcon>
         )}

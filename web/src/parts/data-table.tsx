@@ -39,16 +39,33 @@ type Props<Row> = {
 export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 8, stale = false, empty }: Props<Row>) {
   if (rows && rows.length === 0 && empty !== undefined) return <>{empty}</>
   const primary = columns.find((column) => column.primary)?.key ?? columns[0]?.key
-  const cellClass = (column: Column<Row>) => [classes.cell, column.key === primary && classes.primary, column.wideOnly && classes.wideOnly, column.align === 'end' && classes.end, !column.title && classes.bare].filter(Boolean).join(' ')
+  const cellClass = (column: Column<Row>) =>
+    [
+      classes.cell,
+      column.key === primary && classes.primary,
+      column.wideOnly && classes.wideOnly,
+      column.align === 'end' && classes.end,
+      !column.title && classes.bare,
+    ]
+      .filter(Boolean)
+      .join(' ')
   // As cards the rows are no CSS table any more, and browsers would forget the roles: so they are written out.
   return (
     <div className={classes.frame} data-stale={stale || undefined}>
       <table className={classes.table} role="table" aria-busy={!rows || stale || undefined}>
-        <caption><VisuallyHidden>{caption}</VisuallyHidden></caption>
+        <caption>
+          <VisuallyHidden>{caption}</VisuallyHidden>
+        </caption>
         <thead role="rowgroup">
           <tr role="row">
             {columns.map((column) => (
-              <th key={column.key} role="columnheader" scope="col" className={cellClass(column)} style={{ width: column.width }}>
+              <th
+                key={column.key}
+                role="columnheader"
+                scope="col"
+                className={cellClass(column)}
+                style={{ width: column.width }}
+              >
                 {column.title || <VisuallyHidden>{column.name ?? 'Actions'}</VisuallyHidden>}
               </th>
             ))}
@@ -57,14 +74,23 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 
         <tbody role="rowgroup">
           {rows?.map((row) => (
             <tr key={rowKey(row)} role="row">
-              {columns.map((column) => <td key={column.key} role="cell" className={cellClass(column)} data-label={column.title || undefined}>{column.render(row)}</td>)}
+              {columns.map((column) => (
+                <td key={column.key} role="cell" className={cellClass(column)} data-label={column.title || undefined}>
+                  {column.render(row)}
+                </td>
+              ))}
             </tr>
           ))}
-          {!rows && Array.from({ length: skeletonRows }, (_, index) => (
-            <tr key={index} role="row">
-              {columns.map((column, at) => <td key={column.key} role="cell" className={cellClass(column)}><Skeleton h={14} my={4} w={at === 0 ? '62%' : '48%'} /></td>)}
-            </tr>
-          ))}
+          {!rows &&
+            Array.from({ length: skeletonRows }, (_, index) => (
+              <tr key={index} role="row">
+                {columns.map((column, at) => (
+                  <td key={column.key} role="cell" className={cellClass(column)}>
+                    <Skeleton h={14} my={4} w={at === 0 ? '62%' : '48%'} />
+                  </td>
+                ))}
+              </tr>
+            ))}
         </tbody>
       </table>
     </div>

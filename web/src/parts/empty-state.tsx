@@ -17,9 +17,17 @@ type Props = {
 export function EmptyState({ icon = <IconCircleDashed />, title, text, action }: Props) {
   return (
     <div className={classes.box}>
-      <div className={classes.icon} aria-hidden>{icon}</div>
-      <Title order={2} size="h3">{title}</Title>
-      {text && <Text c="dimmed" size="sm" component="div" maw={440}>{text}</Text>}
+      <div className={classes.icon} aria-hidden>
+        {icon}
+      </div>
+      <Title order={2} size="h3">
+        {title}
+      </Title>
+      {text && (
+        <Text c="dimmed" size="sm" component="div" maw={440}>
+          {text}
+        </Text>
+      )}
       {action && <div className={classes.action}>{action}</div>}
     </div>
   )

@@ -19,16 +19,34 @@ export function ErrorNote({ error, title, onRetry }: Props) {
   const listed = issues.length > 1
   return (
     <Alert color="red" icon={<IconAlertTriangle size={20} aria-hidden />} title={title} role="alert">
-      <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>{listed ? `${issues.length} fields need a change:` : message}</Text>
+      <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+        {listed ? `${issues.length} fields need a change:` : message}
+      </Text>
       {listed && (
         <List size="sm" mt={4}>
-          {issues.map((issue, index) => <List.Item key={index}>{issue.path.length > 0 ? `${showPath(issue.path)}: ${issue.message}` : issue.message}</List.Item>)}
+          {issues.map((issue, index) => (
+            <List.Item key={index}>
+              {issue.path.length > 0 ? `${showPath(issue.path)}: ${issue.message}` : issue.message}
+            </List.Item>
+          ))}
         </List>
       )}
-      {hint && <Text size="sm" mt={4} c="dimmed">{hint}</Text>}
+      {hint && (
+        <Text size="sm" mt={4} c="dimmed">
+          {hint}
+        </Text>
+      )}
       {(onRetry || code === 'UNKNOWN') && (
         <Group mt="xs">
-          {onRetry ? <Button size="compact-md" variant="default" onClick={onRetry}>Try again</Button> : <Button size="compact-md" variant="default" onClick={() => location.reload()}>Reload</Button>}
+          {onRetry ? (
+            <Button size="compact-md" variant="default" onClick={onRetry}>
+              Try again
+            </Button>
+          ) : (
+            <Button size="compact-md" variant="default" onClick={() => location.reload()}>
+              Reload
+            </Button>
+          )}
         </Group>
       )}
     </Alert>

@@ -3,16 +3,34 @@ import { test } from 'node:test'
 import { checkJson } from './json-check'
 
 test('good texts have no fault', () => {
-  for (const text of ['1', ' {"a": [1, -2.5e3, "x\\n\\u00e9", true, false, null], "b": {}} ', '[]', '""', '12345678901234567890123']) {
+  for (const text of [
+    '1',
+    ' {"a": [1, -2.5e3, "x\\n\\u00e9", true, false, null], "b": {}} ',
+    '[]',
+    '""',
+    '12345678901234567890123',
+  ]) {
     assert.equal(checkJson(text), undefined, text)
   }
 })
 
 test('faults have a place and a reason', () => {
   const cases: [string, number, number, RegExp][] = [
-    ['', 1, 1, /value is missing/], ['{"a": 1,\n  "b" 2}', 2, 7, /colon/], ['{\n  "a": 1,\n}', 2, 9, /after the last/], ["{'a': 1}", 1, 2, /key in double quotes/],
-    ['[1 2]', 1, 4, /comma or \]/], ['[1', 1, 1, /closing \]/], ['"abc', 1, 1, /closing quote/], ['"a\nb"', 1, 3, /line break/], ['"\\x"', 1, 2, /escape/],
-    ['{"a": yes}', 1, 7, /"yes" is no value/], ['01', 1, 2, /malformed/], ['1 2', 1, 3, /nothing may follow/], ['{"a":', 1, 6, /missing at the end/], ["'x'", 1, 1, /double quotes/], ['{"a":1,', 1, 8, /closing }/],
+    ['', 1, 1, /value is missing/],
+    ['{"a": 1,\n  "b" 2}', 2, 7, /colon/],
+    ['{\n  "a": 1,\n}', 2, 9, /after the last/],
+    ["{'a': 1}", 1, 2, /key in double quotes/],
+    ['[1 2]', 1, 4, /comma or \]/],
+    ['[1', 1, 1, /closing \]/],
+    ['"abc', 1, 1, /closing quote/],
+    ['"a\nb"', 1, 3, /line break/],
+    ['"\\x"', 1, 2, /escape/],
+    ['{"a": yes}', 1, 7, /"yes" is no value/],
+    ['01', 1, 2, /malformed/],
+    ['1 2', 1, 3, /nothing may follow/],
+    ['{"a":', 1, 6, /missing at the end/],
+    ["'x'", 1, 1, /double quotes/],
+    ['{"a":1,', 1, 8, /closing }/],
   ]
   for (const [text, line, column, message] of cases) {
     const fault = checkJson(text)
@@ -23,9 +41,30 @@ test('faults have a place and a reason', () => {
 })
 
 test('it agrees with JSON.parse about what is JSON', () => {
-  for (const text of ['-', '1.', '.5', '+1', 'NaN', '[,]', '{,}', '{"a"}', '[1,]', 'tru', '\u00a01', '1e', '"\u2028"', '[[[[]]]]', '-0', '\ufeff1']) {
+  for (const text of [
+    '-',
+    '1.',
+    '.5',
+    '+1',
+    'NaN',
+    '[,]',
+    '{,}',
+    '{"a"}',
+    '[1,]',
+    'tru',
+    '\u00a01',
+    '1e',
+    '"\u2028"',
+    '[[[[]]]]',
+    '-0',
+    '\ufeff1',
+  ]) {
     let good = true
-    try { JSON.parse(text) } catch { good = false }
+    try {
+      JSON.parse(text)
+    } catch {
+      good = false
+    }
     assert.equal(checkJson(text) === undefined, good, JSON.stringify(text))
   }
 })

@@ -21,7 +21,10 @@ export function checkJson(text: string): JsonFault | undefined {
 }
 
 class Fault extends Error {
-  constructor(message: string, readonly at: number) {
+  constructor(
+    message: string,
+    readonly at: number,
+  ) {
     super(message)
   }
 }
@@ -50,7 +53,8 @@ class Reader {
     if (char === "'") this.fail('texts stand in double quotes')
     const word = this.matched(/[A-Za-z_]+/y)
     if (word) {
-      if (!['true', 'false', 'null'].includes(word)) this.fail(`"${word.slice(0, 40)}" is no value; a text stands in double quotes`)
+      if (!['true', 'false', 'null'].includes(word))
+        this.fail(`"${word.slice(0, 40)}" is no value; a text stands in double quotes`)
       this.at += word.length
       return
     }
@@ -62,7 +66,8 @@ class Reader {
 
   private entry(depth: number): void {
     const char = this.text[this.at]
-    if (char !== '"') this.fail(char === undefined ? 'a closing } is missing' : 'a key in double quotes must stand here')
+    if (char !== '"')
+      this.fail(char === undefined ? 'a closing } is missing' : 'a key in double quotes must stand here')
     this.string()
     this.blank()
     if (this.text[this.at] !== ':') this.fail('a colon must follow the key')

@@ -40,11 +40,22 @@ export function JsonInput({ label, value, onChange, error, optional = false, des
       inputContainer={(input) => (
         <div className={classes.box}>
           {input}
-          <Button variant="default" size="compact-xs" className={classes.format} disabled={Boolean(fault) || empty} onClick={tidy}>Format</Button>
+          <Button
+            variant="default"
+            size="compact-xs"
+            className={classes.format}
+            disabled={Boolean(fault) || empty}
+            onClick={tidy}
+          >
+            Format
+          </Button>
         </div>
       )}
       onChange={(event) => onChange(event.currentTarget.value)}
-      onBlur={(event) => { setLeft(true); rest.onBlur?.(event) }}
+      onBlur={(event) => {
+        setLeft(true)
+        rest.onBlur?.(event)
+      }}
     />
   )
 }

@@ -18,12 +18,19 @@ type Props = {
 export function JsonNode({ path, name, value, isOpen, onToggle }: Props) {
   const kind = kindOf(value)
   const size = sizeOf(value)
-  const key = name === undefined ? null : <span className={classes.key}>{typeof name === 'number' ? name : show(name, 0)}: </span>
+  const key =
+    name === undefined ? null : <span className={classes.key}>{typeof name === 'number' ? name : show(name, 0)}: </span>
   if (size === 0) {
     return (
       <li className={classes.leaf}>
         {key}
-        {kind === 'string' ? <Words text={value as string} /> : <span data-kind={kind}>{size === 0 && kind === 'array' ? '[]' : kind === 'object' ? '{}' : lineOf(value)}</span>}
+        {kind === 'string' ? (
+          <Words text={value as string} />
+        ) : (
+          <span data-kind={kind}>
+            {size === 0 && kind === 'array' ? '[]' : kind === 'object' ? '{}' : lineOf(value)}
+          </span>
+        )}
       </li>
     )
   }
@@ -44,10 +51,14 @@ function Level({ path, value, size, isOpen, onToggle }: Omit<Props, 'name'> & { 
   const [limit, setLimit] = useState<number>(cuts.entries)
   return (
     <ul>
-      {entriesOf(value, limit).map(([name, item]) => <JsonNode key={name} path={pathOf(path, name)} name={name} value={item} isOpen={isOpen} onToggle={onToggle} />)}
+      {entriesOf(value, limit).map(([name, item]) => (
+        <JsonNode key={name} path={pathOf(path, name)} name={name} value={item} isOpen={isOpen} onToggle={onToggle} />
+      ))}
       {size > limit && (
         <li className={classes.leaf}>
-          <Button variant="subtle" size="compact-sm" onClick={() => setLimit(limit + cuts.entries)}>Show more ({(size - limit).toLocaleString('en')} left)</Button>
+          <Button variant="subtle" size="compact-sm" onClick={() => setLimit(limit + cuts.entries)}>
+            Show more ({(size - limit).toLocaleString('en')} left)
+          </Button>
         </li>
       )}
     </ul>
@@ -63,7 +74,9 @@ function Words({ text }: { text: string }) {
     <>
       <span data-kind="string">{show(text.slice(0, limit), 0)}</span>
       <span className={classes.size}> cut, {showBytes(text.length)} in all </span>
-      <Button variant="subtle" size="compact-xs" onClick={() => setLimit(whole ? Infinity : cuts.text)}>{whole ? 'Show all' : 'Show more'}</Button>
+      <Button variant="subtle" size="compact-xs" onClick={() => setLimit(whole ? Infinity : cuts.text)}>
+        {whole ? 'Show all' : 'Show more'}
+      </Button>
     </>
   )
 }

@@ -4,14 +4,24 @@ import { entriesOf, kindOf, lineOf, openAtFirst, pathOf, sizeOf } from './json-t
 
 test('values are read by their kind', () => {
   const cases: [unknown, string, number, string][] = [
-    [null, 'null', 0, 'null'], [undefined, 'absent', 0, 'none'], [[1], 'array', 1, '[ 1 item ]'], [{ a: 1, b: 2 }, 'object', 2, '{ 2 keys }'],
-    ['a"b', 'string', 0, '"a\\"b"'], [1.5, 'number', 0, '1.5'], [false, 'boolean', 0, 'false'], [[], 'array', 0, '[ 0 items ]'],
+    [null, 'null', 0, 'null'],
+    [undefined, 'absent', 0, 'none'],
+    [[1], 'array', 1, '[ 1 item ]'],
+    [{ a: 1, b: 2 }, 'object', 2, '{ 2 keys }'],
+    ['a"b', 'string', 0, '"a\\"b"'],
+    [1.5, 'number', 0, '1.5'],
+    [false, 'boolean', 0, 'false'],
+    [[], 'array', 0, '[ 0 items ]'],
   ]
-  for (const [value, kind, size, line] of cases) assert.deepEqual([kindOf(value), sizeOf(value), lineOf(value)], [kind, size, line])
+  for (const [value, kind, size, line] of cases)
+    assert.deepEqual([kindOf(value), sizeOf(value), lineOf(value)], [kind, size, line])
 })
 
 test('a level is cut', () => {
-  assert.deepEqual(entriesOf([5, 6, 7], 2), [[0, 5], [1, 6]])
+  assert.deepEqual(entriesOf([5, 6, 7], 2), [
+    [0, 5],
+    [1, 6],
+  ])
   assert.deepEqual(entriesOf({ a: 1, b: 2 }, 1), [['a', 1]])
 })
 

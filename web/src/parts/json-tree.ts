@@ -28,7 +28,9 @@ export function sizeOf(value: unknown): number {
 export function entriesOf(value: unknown, limit: number): [key: string | number, value: unknown][] {
   if (Array.isArray(value)) return value.slice(0, limit).map((item, index) => [index, item])
   const object = value as Record<string, unknown>
-  return Object.keys(object).slice(0, limit).map((key) => [key, object[key]])
+  return Object.keys(object)
+    .slice(0, limit)
+    .map((key) => [key, object[key]])
 }
 
 /** A value on one line: scalars as JSON, others by their size. */

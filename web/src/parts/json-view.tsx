@@ -33,10 +33,24 @@ export function JsonView({ value, label, rows = 40, plain = false, maxHeight }: 
       {!plain && (
         <Group gap={4} justify="flex-end" className={classes.tools}>
           <CopyAll value={value} />
-          <Button variant="subtle" color="gray" size="compact-sm" leftSection={<IconDownload size={15} aria-hidden />} onClick={() => download(fileName(label), show(value))}>Download</Button>
+          <Button
+            variant="subtle"
+            color="gray"
+            size="compact-sm"
+            leftSection={<IconDownload size={15} aria-hidden />}
+            onClick={() => download(fileName(label), show(value))}
+          >
+            Download
+          </Button>
         </Group>
       )}
-      <div className={classes.tree} style={{ maxHeight }} tabIndex={maxHeight ? 0 : undefined} role={maxHeight ? 'region' : undefined} aria-label={maxHeight ? `${label}, value` : undefined}>
+      <div
+        className={classes.tree}
+        style={{ maxHeight }}
+        tabIndex={maxHeight ? 0 : undefined}
+        role={maxHeight ? 'region' : undefined}
+        aria-label={maxHeight ? `${label}, value` : undefined}
+      >
         <ul>
           <JsonNode path="" value={value} isOpen={(path) => first.has(path) !== turned.has(path)} onToggle={toggle} />
         </ul>
@@ -68,6 +82,9 @@ function CopyAll({ value }: { value: unknown }) {
 }
 
 function fileName(label: string): string {
-  const name = label.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')
+  const name = label
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
   return `${name || 'value'}.json`
 }

@@ -5,12 +5,16 @@ import classes from './key-value.module.css'
 export function KeyValue({ pairs }: { pairs: [name: string, value: ReactNode][] }) {
   return (
     <dl className={classes.list}>
-      {pairs.map(([name, value]) => value !== undefined && value !== false && (
-        <Fragment key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </Fragment>
-      ))}
+      {pairs.map(
+        ([name, value]) =>
+          value !== undefined &&
+          value !== false && (
+            <Fragment key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ),
+      )}
     </dl>
   )
 }

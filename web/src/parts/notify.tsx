@@ -9,12 +9,24 @@ export function notifyError(error: unknown, ..._rest: unknown[]): void {
   if (isAborted(error)) return
   const { message, hint, code } = describeError(error)
   notifications.show({
-    color: 'red', role: 'alert', autoClose: false, closeButtonProps: close, icon: <IconAlertTriangle size={18} aria-hidden />,
-    title: message, message: code === 'UNKNOWN' ? undefined : hint, // an error of our own says itself what to do
+    color: 'red',
+    role: 'alert',
+    autoClose: false,
+    closeButtonProps: close,
+    icon: <IconAlertTriangle size={18} aria-hidden />,
+    title: message,
+    message: code === 'UNKNOWN' ? undefined : hint, // an error of our own says itself what to do
   })
 }
 
 /** Says in the corner, for some seconds, that something was done: `notifyDone('Saved version 1.2.0')`. */
 export function notifyDone(message: string): void {
-  notifications.show({ color: 'green', role: 'status', autoClose: 4000, closeButtonProps: close, icon: <IconCheck size={18} aria-hidden />, message })
+  notifications.show({
+    color: 'green',
+    role: 'status',
+    autoClose: 4000,
+    closeButtonProps: close,
+    icon: <IconCheck size={18} aria-hidden />,
+    message,
+  })
 }

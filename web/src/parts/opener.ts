@@ -11,6 +11,7 @@ export function openerOf(element: Element | null): HTMLElement | null {
 export function giveBack(opener: HTMLElement | null): void {
   setTimeout(() => {
     const now = document.activeElement
-    if (opener?.isConnected && (!now || now === document.body || now.closest('[role=dialog]'))) opener.focus({ preventScroll: true })
+    if (opener?.isConnected && (!now || now === document.body || now.closest('[role=dialog]')))
+      opener.focus({ preventScroll: true })
   }, 30)
 }

@@ -36,19 +36,35 @@ export function PageHeader({ title, documentTitle, breadcrumbs, text, instead, b
       {breadcrumbs && breadcrumbs.length > 0 && (
         <nav aria-label="Breadcrumbs" className={classes.crumbs}>
           <ol>
-            {breadcrumbs.map(({ title: name, href }) => <li key={href}><Anchor component={Link} href={href} size="sm">{name}</Anchor></li>)}
+            {breadcrumbs.map(({ title: name, href }) => (
+              <li key={href}>
+                <Anchor component={Link} href={href} size="sm">
+                  {name}
+                </Anchor>
+              </li>
+            ))}
           </ol>
         </nav>
       )}
       <div className={classes.row}>
         <div className={classes.title}>
-          <Title order={1} ref={heading} tabIndex={-1} className={instead ? classes.unseen : undefined}>{title}</Title>
+          <Title order={1} ref={heading} tabIndex={-1} className={instead ? classes.unseen : undefined}>
+            {title}
+          </Title>
           {instead}
           {badge}
         </div>
-        {actions && <Group gap="xs" className={classes.actions}>{actions}</Group>}
+        {actions && (
+          <Group gap="xs" className={classes.actions}>
+            {actions}
+          </Group>
+        )}
       </div>
-      {text && <Text c="dimmed" size="sm" maw={720} component="div">{text}</Text>}
+      {text && (
+        <Text c="dimmed" size="sm" maw={720} component="div">
+          {text}
+        </Text>
+      )}
     </header>
   )
 }

@@ -25,17 +25,28 @@ export function Pager({ page, pages, onPage, total, noun = 'entry', label = 'Pag
   ]
   const button = ({ name, icon: Icon, to, off }: (typeof steps)[number]) => (
     // Not `disabled`: a button that goes away under the finger loses the keyboard's place.
-    <ActionIcon key={name} variant="default" aria-label={name} aria-disabled={off || undefined} data-disabled={off || undefined} onClick={() => !off && onPage(to)}>
+    <ActionIcon
+      key={name}
+      variant="default"
+      aria-label={name}
+      aria-disabled={off || undefined}
+      data-disabled={off || undefined}
+      onClick={() => !off && onPage(to)}
+    >
       <Icon size={17} aria-hidden />
     </ActionIcon>
   )
   return (
     <Group component="nav" aria-label={label} justify="space-between" gap="xs" mt="sm" mih={36}>
-      <Text size="sm" c="dimmed">{total !== undefined && showCount(total, noun, noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : undefined)}</Text>
+      <Text size="sm" c="dimmed">
+        {total !== undefined && showCount(total, noun, noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : undefined)}
+      </Text>
       {pages > 1 && (
         <Group gap={6} wrap="nowrap">
           {steps.slice(0, 2).map(button)}
-          <Text size="sm" px={6} aria-live="polite">Page {page} of {pages}</Text>
+          <Text size="sm" px={6} aria-live="polite">
+            Page {page} of {pages}
+          </Text>
           {steps.slice(2).map(button)}
         </Group>
       )}

@@ -16,5 +16,9 @@ export function Bytes({ of }: { of: number | null | undefined }) {
 
 /** What stands for no value: a dash, read out as words. */
 export function None({ word = 'none' }: { word?: string }) {
-  return <span role="img" aria-label={word}>–</span>
+  return (
+    <span role="img" aria-label={word}>
+      –
+    </span>
+  )
 }

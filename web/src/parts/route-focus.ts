@@ -16,7 +16,9 @@ export function useRouteFocus(): void {
   const before = useRef(path)
   const back = useRef(false)
   useEffect(() => {
-    const note = () => { back.current = true }
+    const note = () => {
+      back.current = true
+    }
     addEventListener('popstate', note)
     return () => removeEventListener('popstate', note)
   }, [])

@@ -55,7 +55,22 @@ export function SearchField({ label, value, onSearch, delay = 250, ...rest }: Pr
       value={text}
       maxLength={500}
       leftSection={<IconSearch size={16} aria-hidden />}
-      rightSection={text ? <CloseButton size="sm" aria-label="Empty the search" onClick={() => { search('', true); field.current?.focus() }} /> : <Kbd size="xs" aria-hidden>/</Kbd>}
+      rightSection={
+        text ? (
+          <CloseButton
+            size="sm"
+            aria-label="Empty the search"
+            onClick={() => {
+              search('', true)
+              field.current?.focus()
+            }}
+          />
+        ) : (
+          <Kbd size="xs" aria-hidden>
+            /
+          </Kbd>
+        )
+      }
       onChange={(event) => search(event.currentTarget.value, false)}
       onKeyDown={(event) => {
         if (event.key === 'Enter') search(text, true)
@@ -66,5 +81,10 @@ export function SearchField({ label, value, onSearch, delay = 250, ...rest }: Pr
 }
 
 function writes(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest('[role=dialog]') !== null)
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable ||
+      /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+      target.closest('[role=dialog]') !== null)
+  )
 }

@@ -17,14 +17,26 @@ export function Stars({ value, count, onRate, label = 'Rating' }: Props) {
   if (!onRate) {
     return (
       <Group gap={6} wrap="nowrap" title={words}>
-        <span role="img" aria-label={`${label}: ${words}`}><Rating value={value} fractions={2} readOnly size="sm" color="amber" aria-hidden /></span>
-        {count !== undefined && <Text size="xs" c="dimmed">{count}</Text>}
+        <span role="img" aria-label={`${label}: ${words}`}>
+          <Rating value={value} fractions={2} readOnly size="sm" color="amber" aria-hidden />
+        </span>
+        {count !== undefined && (
+          <Text size="xs" c="dimmed">
+            {count}
+          </Text>
+        )}
       </Group>
     )
   }
   return (
     <Group gap={6} wrap="nowrap" role="group" aria-label={label}>
-      <Rating value={value} onChange={(next) => onRate(next === value ? 0 : next)} size="lg" color="amber" getSymbolLabel={(star) => (star === 0 ? 'No rating' : `${star} of 5 stars`)} />
+      <Rating
+        value={value}
+        onChange={(next) => onRate(next === value ? 0 : next)}
+        size="lg"
+        color="amber"
+        getSymbolLabel={(star) => (star === 0 ? 'No rating' : `${star} of 5 stars`)}
+      />
     </Group>
   )
 }

@@ -1,6 +1,18 @@
 import { Badge } from '@mantine/core'
 import {
-  IconAlertTriangle, IconBan, IconCheck, IconCircleDashed, IconCopy, IconFileCheck, IconLoader2, IconPencil, IconPlayerPause, IconPlayerSkipForward, IconPlayerStop, IconPower, IconStack2,
+  IconAlertTriangle,
+  IconBan,
+  IconCheck,
+  IconCircleDashed,
+  IconCopy,
+  IconFileCheck,
+  IconLoader2,
+  IconPencil,
+  IconPlayerPause,
+  IconPlayerSkipForward,
+  IconPlayerStop,
+  IconPower,
+  IconStack2,
   type Icon,
 } from '@tabler/icons-react'
 import classes from './status-badge.module.css'
@@ -42,7 +54,19 @@ type Props = {
 export function StatusBadge({ status, word, size = 'md' }: Props) {
   const look = looks[status] ?? { color: 'gray', icon: IconCircleDashed, word: status }
   return (
-    <Badge color={look.color} size={size} className={classes.badge} leftSection={<look.icon size={size === 'lg' ? 15 : 13} stroke={2.2} aria-hidden className={status === 'running' ? classes.turning : undefined} />}>
+    <Badge
+      color={look.color}
+      size={size}
+      className={classes.badge}
+      leftSection={
+        <look.icon
+          size={size === 'lg' ? 15 : 13}
+          stroke={2.2}
+          aria-hidden
+          className={status === 'running' ? classes.turning : undefined}
+        />
+      }
+    >
       {word ?? look.word}
     </Badge>
   )

@@ -22,8 +22,14 @@ export function Time({ at, absolute = false, past = false, none = 'none' }: Prop
   if (Number.isNaN(date.getTime())) return <span>{at}</span>
   // The tick only makes this be shown anew: it may be half a minute old, and what is shown have come since.
   const now = Math.max(present(), past ? date.getTime() : 0)
-  const [shown, hidden] = absolute ? [showAbsolute(date), showRelative(date.getTime(), now)] : [showRelative(date.getTime(), now), showAbsolute(date)]
-  return <time dateTime={at} title={hidden}>{shown}</time>
+  const [shown, hidden] = absolute
+    ? [showAbsolute(date), showRelative(date.getTime(), now)]
+    : [showRelative(date.getTime(), now), showAbsolute(date)]
+  return (
+    <time dateTime={at} title={hidden}>
+      {shown}
+    </time>
+  )
 }
 
 /** The present in milliseconds since 1970, anew every half minute and when a virtual clock is moved; one timer for all who ask. */

@@ -13,19 +13,34 @@ export function AccountMenu() {
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
         <UnstyledButton aria-label={`${initials(name)}, account of ${name}`} p={4} bdrs="xl">
-          <Avatar size={30} radius="xl" color="petrol" aria-hidden>{initials(name)}</Avatar>
+          <Avatar size={30} radius="xl" color="petrol" aria-hidden>
+            {initials(name)}
+          </Avatar>
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
         <div style={{ padding: '6px 12px 8px' }}>
-          <Text size="sm" fw={600} truncate>{name}</Text>
-          <Text size="xs" c="dimmed" truncate>{user.email}</Text>
+          <Text size="sm" fw={600} truncate>
+            {name}
+          </Text>
+          <Text size="xs" c="dimmed" truncate>
+            {user.email}
+          </Text>
         </div>
         <Menu.Divider />
-        <Menu.Item component={Link} href="/settings/profile" leftSection={<IconUser size={16} aria-hidden />}>Profile</Menu.Item>
-        <Menu.Item component={Link} href="/settings/keys" leftSection={<IconKey size={16} aria-hidden />}>API keys</Menu.Item>
+        <Menu.Item component={Link} href="/settings/profile" leftSection={<IconUser size={16} aria-hidden />}>
+          Profile
+        </Menu.Item>
+        <Menu.Item component={Link} href="/settings/keys" leftSection={<IconKey size={16} aria-hidden />}>
+          API keys
+        </Menu.Item>
         <Menu.Divider />
-        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => signOut.mutate(undefined, { onError: notifyError })}>Sign out</Menu.Item>
+        <Menu.Item
+          leftSection={<IconLogout size={16} aria-hidden />}
+          onClick={() => signOut.mutate(undefined, { onError: notifyError })}
+        >
+          Sign out
+        </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )
@@ -33,5 +48,8 @@ export function AccountMenu() {
 
 function initials(name: string): string {
   const words = name.split(/[\s@._-]+/).filter(Boolean)
-  return words.slice(0, 2).map((word) => [...word][0]!.toUpperCase()).join('')
+  return words
+    .slice(0, 2)
+    .map((word) => [...word][0]!.toUpperCase())
+    .join('')
 }

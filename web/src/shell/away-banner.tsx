@@ -12,7 +12,9 @@ export function AwayBanner() {
         <div className={classes.banner}>
           <IconPlugConnectedX size={18} aria-hidden />
           <span>The server does not answer. Trying again by itself.</span>
-          <Button size="compact-sm" color="amber" variant="filled" onClick={askNow}>Try now</Button>
+          <Button size="compact-sm" color="amber" variant="filled" onClick={askNow}>
+            Try now
+          </Button>
         </div>
       )}
     </div>

@@ -29,11 +29,15 @@ function Broken({ failure }: { failure: unknown }) {
   return (
     <>
       <Title order={1}>This page broke</Title>
-      <Text>What you see is a mistake of the dashboard, not of your data. Reloading often helps; what was saved is safe.</Text>
+      <Text>
+        What you see is a mistake of the dashboard, not of your data. Reloading often helps; what was saved is safe.
+      </Text>
       <Code block>{failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure)}</Code>
       <Group>
         <Button onClick={() => location.reload()}>Reload</Button>
-        <Button variant="default" component="a" href="/">Go to the start</Button>
+        <Button variant="default" component="a" href="/">
+          Go to the start
+        </Button>
       </Group>
     </>
   )
@@ -41,5 +45,7 @@ function Broken({ failure }: { failure: unknown }) {
 
 // After an upgrade the files of the old version are gone, and without a server all are; browsers say so in different words.
 function isMissingChunk(failure: unknown): boolean {
-  return failure instanceof Error && /dynamically imported module|module script failed|preload CSS/i.test(failure.message)
+  return (
+    failure instanceof Error && /dynamically imported module|module script failed|preload CSS/i.test(failure.message)
+  )
 }

@@ -7,12 +7,23 @@ import { ErrorNote } from '../parts/error-note'
  * Shows its children to who is signed in, else the sign-in page at the same address. When a session ends while a page
  * is open, the page is only hidden: who signs in again finds it as it was, with what was typed. Another user gets a new one.
  */
-export function Gate({ signIn: SignIn, children }: { /** The sign-in page. */ signIn: ComponentType; children: ReactNode }) {
+export function Gate({
+  signIn: SignIn,
+  children,
+}: {
+  /** The sign-in page. */ signIn: ComponentType
+  children: ReactNode
+}) {
   const session = useSession()
   const [last, setLast] = useState(session.data ?? null)
   if (session.data && session.data !== last) setLast(session.data)
 
-  if (session.isPending) return <Center component="main" h="60vh"><Loader aria-label="Loading" role="status" /></Center>
+  if (session.isPending)
+    return (
+      <Center component="main" h="60vh">
+        <Loader aria-label="Loading" role="status" />
+      </Center>
+    )
   if (session.data === undefined) {
     return (
       <Stack component="main" maw={520} mx="auto" p="md" pt="12vh">
@@ -27,7 +38,11 @@ export function Gate({ signIn: SignIn, children }: { /** The sign-in page. */ si
           <SignedIn value={last}>{children}</SignedIn>
         </Activity>
       )}
-      {!session.data && <Suspense fallback={null}><SignIn /></Suspense>}
+      {!session.data && (
+        <Suspense fallback={null}>
+          <SignIn />
+        </Suspense>
+      )}
     </>
   )
 }

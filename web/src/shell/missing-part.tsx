@@ -23,7 +23,11 @@ export function MissingPart() {
       </Text>
       <Group>
         <Button onClick={there ? () => location.reload() : askNow}>{there ? 'Reload' : 'Try now'}</Button>
-        {there && <Button variant="default" component="a" href="/">Go to the start</Button>}
+        {there && (
+          <Button variant="default" component="a" href="/">
+            Go to the start
+          </Button>
+        )}
       </Group>
     </>
   )

@@ -15,7 +15,10 @@ export const PreloadContext = createContext<Preload>(() => undefined)
 const patience = 600 // milliseconds that the old page stays while the code of the next one loads
 
 /** The navigation among pages: `preload`, and `aroundNav` for wouter. */
-export function navigationAmong(pages: readonly Loadable[]): { preload: Preload; aroundNav: (navigate: Navigate, to: string, options?: object) => void } {
+export function navigationAmong(pages: readonly Loadable[]): {
+  preload: Preload
+  aroundNav: (navigate: Navigate, to: string, options?: object) => void
+} {
   const loaded = new Set<string>()
   let latest = 0
 
@@ -42,7 +45,10 @@ export function navigationAmong(pages: readonly Loadable[]): { preload: Preload;
    */
   function aroundNav(navigate: Navigate, to: string, options?: object): void {
     const asked = to.split(/[?#]/)[0] === location.pathname ? undefined : mayLeave()
-    if (asked) void asked.then((yes) => { if (yes) fetchAndGo(navigate, to, options) })
+    if (asked)
+      void asked.then((yes) => {
+        if (yes) fetchAndGo(navigate, to, options)
+      })
     else fetchAndGo(navigate, to, options)
   }
 

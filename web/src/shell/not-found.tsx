@@ -13,7 +13,11 @@ export function NotFound() {
         icon={<IconMapQuestion />}
         title="Nothing is at this address"
         text="It may be mistyped, or what it showed was deleted."
-        action={<Button component={Link} href="/blueprints">Go to the blueprints</Button>}
+        action={
+          <Button component={Link} href="/blueprints">
+            Go to the blueprints
+          </Button>
+        }
       />
     </>
   )

@@ -13,14 +13,28 @@ export function OrganizationMenu() {
   return (
     <Menu position="bottom-start">
       <Menu.Target>
-        <Button variant="subtle" color="gray" size="sm" className={classes.filter} rightSection={<IconSelector size={16} aria-hidden />} aria-label={`Organization: ${name}`}>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="sm"
+          className={classes.filter}
+          rightSection={<IconSelector size={16} aria-hidden />}
+          aria-label={`Organization: ${name}`}
+        >
           {name}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>Show only</Menu.Label>
         {entries.map((one) => (
-          <Menu.RadioItem key={one.id ?? 'all'} value={one.id ?? ''} checked={one.id === id} onChange={() => choose(one.id)} checkIcon={<IconCheck size={16} aria-hidden />} closeMenuOnClick>
+          <Menu.RadioItem
+            key={one.id ?? 'all'}
+            value={one.id ?? ''}
+            checked={one.id === id}
+            onChange={() => choose(one.id)}
+            checkIcon={<IconCheck size={16} aria-hidden />}
+            closeMenuOnClick
+          >
             {one.name}
           </Menu.RadioItem>
         ))}

@@ -17,9 +17,15 @@ const Context = createContext<OrganizationFilter | null>(null)
 /** Keeps the choice for all pages. */
 export function OrganizationProvider({ children }: { children: ReactNode }) {
   const { organizations } = useSignedIn()
-  const [kept, keep] = useLocalStorage({ key: 'blueprintd-organization', defaultValue: '', getInitialValueInEffect: false })
+  const [kept, keep] = useLocalStorage({
+    key: 'blueprintd-organization',
+    defaultValue: '',
+    getInitialValueInEffect: false,
+  })
   const filter = useMemo(() => {
-    const sorted = [...organizations].sort((a, b) => Number(b.personal) - Number(a.personal) || a.name.localeCompare(b.name))
+    const sorted = [...organizations].sort(
+      (a, b) => Number(b.personal) - Number(a.personal) || a.name.localeCompare(b.name),
+    )
     const id = sorted.some((one) => one.id === kept) ? kept : undefined // one that was left is no filter any more
     return { id, organizations: sorted, choose: (next: string | undefined) => keep(next ?? '') }
   }, [organizations, kept, keep])

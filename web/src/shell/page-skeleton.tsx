@@ -6,7 +6,9 @@ export function PageSkeleton() {
     <Stack gap="md" aria-busy="true">
       <VisuallyHidden role="status">Loading</VisuallyHidden>
       <Skeleton h={30} w={220} mb="xs" />
-      {[0, 1, 2, 3, 4].map((row) => <Skeleton key={row} h={44} />)}
+      {[0, 1, 2, 3, 4].map((row) => (
+        <Skeleton key={row} h={44} />
+      ))}
     </Stack>
   )
 }

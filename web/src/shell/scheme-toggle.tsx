@@ -14,7 +14,9 @@ export function SchemeToggle() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <ActionIcon aria-label={`Colours: ${current.title}`}><current.icon size={19} stroke={1.7} aria-hidden /></ActionIcon>
+        <ActionIcon aria-label={`Colours: ${current.title}`}>
+          <current.icon size={19} stroke={1.7} aria-hidden />
+        </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
         {schemes.map(({ value, title, icon: Icon }) => (

@@ -16,10 +16,22 @@ export function SectionLinks({ row = false }: { row?: boolean }) {
         const within = path === to || path.startsWith(`${to}/`)
         const fetchCode = () => void preload(to === '/settings' ? '/settings/profile' : to)?.catch(() => undefined)
         return (
-          <Link key={to} href={to} className={classes.link} aria-current={path === to ? 'page' : within ? 'true' : undefined} onMouseEnter={fetchCode} onFocus={fetchCode}>
+          <Link
+            key={to}
+            href={to}
+            className={classes.link}
+            aria-current={path === to ? 'page' : within ? 'true' : undefined}
+            onMouseEnter={fetchCode}
+            onFocus={fetchCode}
+          >
             <Icon size={row ? 22 : 19} stroke={1.7} aria-hidden />
             <span>{title}</span>
-            {to === '/runs' && waiting ? <span className={classes.count} title={`${waiting} wait for an answer`}>{waiting > 99 ? '99+' : waiting}<span className={classes.hidden}> wait for an answer</span></span> : null}
+            {to === '/runs' && waiting ? (
+              <span className={classes.count} title={`${waiting} wait for an answer`}>
+                {waiting > 99 ? '99+' : waiting}
+                <span className={classes.hidden}> wait for an answer</span>
+              </span>
+            ) : null}
           </Link>
         )
       })}

@@ -12,7 +12,9 @@ export function Shell({ children }: { children: ReactNode }) {
   useRouteFocus()
   return (
     <OrganizationProvider>
-      <a href="#main" className={classes.skip} onClick={skip}>Skip to the page</a>
+      <a href="#main" className={classes.skip} onClick={skip}>
+        Skip to the page
+      </a>
       <AppShell
         header={{ height: 52 }}
         navbar={{ width: 212, breakpoint: 'sm', collapsed: { mobile: true } }}
@@ -20,13 +22,19 @@ export function Shell({ children }: { children: ReactNode }) {
         classNames={{ header: classes.header, navbar: classes.navbar, footer: classes.footer, main: classes.main }}
         transitionDuration={0}
       >
-        <AppShell.Header><Header /></AppShell.Header>
-        <AppShell.Navbar component="div" visibleFrom="sm"><SectionLinks /></AppShell.Navbar>
+        <AppShell.Header>
+          <Header />
+        </AppShell.Header>
+        <AppShell.Navbar component="div" visibleFrom="sm">
+          <SectionLinks />
+        </AppShell.Navbar>
         <AppShell.Main id="main" tabIndex={-1}>
           <AwayBanner />
           <div className={classes.page}>{children}</div>
         </AppShell.Main>
-        <AppShell.Footer component="div" hiddenFrom="sm"><SectionLinks row /></AppShell.Footer>
+        <AppShell.Footer component="div" hiddenFrom="sm">
+          <SectionLinks row />
+        </AppShell.Footer>
       </AppShell>
     </OrganizationProvider>
   )

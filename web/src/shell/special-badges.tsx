@@ -12,28 +12,58 @@ export default function SpecialBadges({ info }: { info: ServerInfo }) {
     <>
       {info.sandbox && (
         <ServerBadge name="Sandbox: nothing real is reached" note={<SandboxNote host={info.apiHost} />}>
-          <IconTestPipe size={15} aria-hidden /><span>Sandbox<span className={classes.long}>: nothing real is reached</span></span>
+          <IconTestPipe size={15} aria-hidden />
+          <span>
+            Sandbox<span className={classes.long}>: nothing real is reached</span>
+          </span>
         </ServerBadge>
       )}
       {info.clock === 'virtual' && (
-        <ServerBadge kind="clock" name={`Virtual clock: ${showAbsolute(new Date(info.now))}`} note={<ClockNote host={info.apiHost} now={info.now} />}>
-          <IconClockExclamation size={15} aria-hidden /><span className={classes.middle}>{short(info.now)}</span>
+        <ServerBadge
+          kind="clock"
+          name={`Virtual clock: ${showAbsolute(new Date(info.now))}`}
+          note={<ClockNote host={info.apiHost} now={info.now} />}
+        >
+          <IconClockExclamation size={15} aria-hidden />
+          <span className={classes.middle}>{short(info.now)}</span>
         </ServerBadge>
       )}
     </>
   )
 }
 
-function ServerBadge({ name, kind, note, children }: { name: string; kind?: string; note: ReactNode; children: ReactNode }) {
+function ServerBadge({
+  name,
+  kind,
+  note,
+  children,
+}: {
+  name: string
+  kind?: string
+  note: ReactNode
+  children: ReactNode
+}) {
   return (
     <Popover width={420} position="bottom-end" withArrow shadow="md" trapFocus returnFocus>
-      <Popover.Target><UnstyledButton className={classes.badge} data-kind={kind} aria-label={name} title={name}>{children}</UnstyledButton></Popover.Target>
-      <Popover.Dropdown maw="calc(100vw - 20px)" aria-label={name}>{note}</Popover.Dropdown>
+      <Popover.Target>
+        <UnstyledButton className={classes.badge} data-kind={kind} aria-label={name} title={name}>
+          {children}
+        </UnstyledButton>
+      </Popover.Target>
+      <Popover.Dropdown maw="calc(100vw - 20px)" aria-label={name}>
+        {note}
+      </Popover.Dropdown>
     </Popover>
   )
 }
 
-const format = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
+const format = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+})
 
 function short(now: string): string {
   return format.format(new Date(now))

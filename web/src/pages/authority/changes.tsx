@@ -13,21 +13,58 @@ import { compared } from './grant-basis'
 const nothing = { blueprint_map: { nodes: [] }, environment_variables: [] }
 
 /** What a version changes since the newest version that the user wrote or granted: a summary, and the full diff on request. */
-export function Changes({ blueprintId, version, basis }: { blueprintId: string; version: string; basis: string | null | undefined }) {
+export function Changes({
+  blueprintId,
+  version,
+  basis,
+}: {
+  blueprintId: string
+  version: string
+  basis: string | null | undefined
+}) {
   const blueprint = useBlueprint(blueprintId)
   const manages = blueprint.data?.can_manage === true
-  const all = useQuery({ queryKey: ['blueprint', blueprintId, 'versions'], queryFn: () => api.blueprint.versions.query({ id: blueprintId }), enabled: manages, retry: false })
+  const all = useQuery({
+    queryKey: ['blueprint', blueprintId, 'versions'],
+    queryFn: () => api.blueprint.versions.query({ id: blueprintId }),
+    enabled: manages,
+    retry: false,
+  })
   const [open, setOpen] = useState(false)
   const { before, after } = compared(all.data, version, basis)
   const diff = useMemo(() => (after ? diffVersions(before ?? nothing, after) : undefined), [before, after])
-  if (blueprint.isPending || manages && all.isPending) return <Skeleton h={48} aria-label="Loading the changes" />
-  if (!diff || !after) return <Text size="sm"><Anchor component={Link} href={`/blueprints/${blueprintId}/edit`} inherit>View the blueprint</Anchor></Text>
+  if (blueprint.isPending || (manages && all.isPending)) return <Skeleton h={48} aria-label="Loading the changes" />
+  if (!diff || !after)
+    return (
+      <Text size="sm">
+        <Anchor component={Link} href={`/blueprints/${blueprintId}/edit`} inherit>
+          View the blueprint
+        </Anchor>
+      </Text>
+    )
   return (
     <div>
-      <Text size="sm" fw={600}>{before ? `Changes since version ${before.version}, which you wrote or granted` : 'You have not written or granted an earlier version. All changes are shown'}</Text>
-      <Text size="sm" component="ul" className={changes.words}>{changeWords(diff).map((line) => <li key={line}>{line}</li>)}</Text>
-      <Button variant="subtle" size="compact-sm" ml={-8} mt={4} aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'Hide changes' : 'Show changes'}</Button>
-      {open && <VersionDiffView before={before ?? nothing} after={after} diff={diff} names={[before?.version ?? 'nothing', after.version]} />}
+      <Text size="sm" fw={600}>
+        {before
+          ? `Changes since version ${before.version}, which you wrote or granted`
+          : 'You have not written or granted an earlier version. All changes are shown'}
+      </Text>
+      <Text size="sm" component="ul" className={changes.words}>
+        {changeWords(diff).map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </Text>
+      <Button variant="subtle" size="compact-sm" ml={-8} mt={4} aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? 'Hide changes' : 'Show changes'}
+      </Button>
+      {open && (
+        <VersionDiffView
+          before={before ?? nothing}
+          after={after}
+          diff={diff}
+          names={[before?.version ?? 'nothing', after.version]}
+        />
+      )}
     </div>
   )
 }

@@ -11,13 +11,20 @@ import { useAuthority } from './use-authority'
 type Run = Outputs['execution']['getExecutionStatus']
 type Request = NonNullable<NonNullable<Run['steps'][number]['error']>['grant']>
 
-const resources: Record<string, string> = { connection: 'the connection', blueprint: 'the blueprint', secret: 'the secret variable', file: 'the file', 'sign-in': 'your sign-in at' }
+const resources: Record<string, string> = {
+  connection: 'the connection',
+  blueprint: 'the blueprint',
+  secret: 'the secret variable',
+  file: 'the file',
+  'sign-in': 'your sign-in at',
+}
 
 /** The grants that a failed run lacked, each once. */
 export function grantsOf(run: Run): Request[] {
   const found = new Map<string, Request>()
   for (const { error } of run.steps) {
-    if (error?.code === 'needs_grant' && error.grant) found.set(`${error.grant.blueprintId} ${error.grant.version ?? ''}`, error.grant)
+    if (error?.code === 'needs_grant' && error.grant)
+      found.set(`${error.grant.blueprintId} ${error.grant.version ?? ''}`, error.grant)
   }
   return [...found.values()]
 }
@@ -40,19 +47,53 @@ export function FailedGrants({ run, mine }: { run: Run; /** The run acted for th
   if (!mine || request.version === undefined) {
     return (
       <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title="Grant needed" mb="md">
-        <Text size="sm">{mine ? `${showAuthor(request.author)} wrote the nodes of this run, and they are not a saved version. Only saved versions can be granted.` : 'This run acts for another user. Ask them to grant the version, or retry the run as yourself.'}</Text>
+        <Text size="sm">
+          {mine
+            ? `${showAuthor(request.author)} wrote the nodes of this run, and they are not a saved version. Only saved versions can be granted.`
+            : 'This run acts for another user. Ask them to grant the version, or retry the run as yourself.'}
+        </Text>
       </Alert>
     )
   }
-  return <One key={`${request.blueprintId} ${request.version}`} request={request} version={request.version} more={requests.length > 1} busy={retry.isPending} onRetry={() => retry.mutate()} />
+  return (
+    <One
+      key={`${request.blueprintId} ${request.version}`}
+      request={request}
+      version={request.version}
+      more={requests.length > 1}
+      busy={retry.isPending}
+      onRetry={() => retry.mutate()}
+    />
+  )
 }
 
-function One({ request, version, more, busy, onRetry }: { request: Request; version: string; more: boolean; busy: boolean; onRetry: () => void }) {
+function One({
+  request,
+  version,
+  more,
+  busy,
+  onRetry,
+}: {
+  request: Request
+  version: string
+  more: boolean
+  busy: boolean
+  onRetry: () => void
+}) {
   const authority = useAuthority(request.blueprintId).data
   const { kind, name, id } = request.resource
   return (
-    <GrantNote blueprintId={request.blueprintId} version={version} author={request.author} basis={authority?.basis} busy={busy} action={`Grant version ${version} and retry`} onGranted={onRetry}>
-      The run stopped before using {resources[kind] ?? kind} “{name ?? id}”. Nothing was sent.{more && ' Another version needs a grant too; you can grant it after the retry.'}
+    <GrantNote
+      blueprintId={request.blueprintId}
+      version={version}
+      author={request.author}
+      basis={authority?.basis}
+      busy={busy}
+      action={`Grant version ${version} and retry`}
+      onGranted={onRetry}
+    >
+      The run stopped before using {resources[kind] ?? kind} “{name ?? id}”. Nothing was sent.
+      {more && ' Another version needs a grant too; you can grant it after the retry.'}
     </GrantNote>
   )
 }

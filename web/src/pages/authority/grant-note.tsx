@@ -24,20 +24,39 @@ type Props = {
 /** Asks for the grant of a version by another user: its author, what it changes, and a button. */
 export function GrantNote({ blueprintId, version, author, basis, children, action, busy = false, onGranted }: Props) {
   const grant = useGrant()
-  const agree = () => grant.mutate({ id: blueprintId, version }, {
-    onSuccess: () => {
-      notifyDone(`Version ${version} granted`)
-      onGranted?.()
-    },
-  })
+  const agree = () =>
+    grant.mutate(
+      { id: blueprintId, version },
+      {
+        onSuccess: () => {
+          notifyDone(`Version ${version} granted`)
+          onGranted?.()
+        },
+      },
+    )
   return (
-    <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title={`Grant version ${version} by ${showAuthor(author)}?`} mb="md" role="region">
+    <Alert
+      color="amber"
+      icon={<IconShieldQuestion size={20} aria-hidden />}
+      title={`Grant version ${version} by ${showAuthor(author)}?`}
+      mb="md"
+      role="region"
+    >
       <Stack gap="xs">
         <Text size="sm">{children}</Text>
-        <Suspense fallback={null}><Changes blueprintId={blueprintId} version={version} basis={basis} /></Suspense>
-        <Text size="sm" c="dimmed">A grant lets this version use your connections, sign-ins, private blueprints, files and secret variables. Later versions by other users need their own grant.</Text>
+        <Suspense fallback={null}>
+          <Changes blueprintId={blueprintId} version={version} basis={basis} />
+        </Suspense>
+        <Text size="sm" c="dimmed">
+          A grant lets this version use your connections, sign-ins, private blueprints, files and secret variables.
+          Later versions by other users need their own grant.
+        </Text>
         <ErrorNote error={grant.error} title="Not granted" />
-        <Group><Button size="compact-md" loading={grant.isPending || busy} onClick={agree}>{action ?? `Grant version ${version}`}</Button></Group>
+        <Group>
+          <Button size="compact-md" loading={grant.isPending || busy} onClick={agree}>
+            {action ?? `Grant version ${version}`}
+          </Button>
+        </Group>
       </Stack>
     </Alert>
   )

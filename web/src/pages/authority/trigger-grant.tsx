@@ -13,14 +13,28 @@ export function TriggerGrant({ blueprintId, triggerId }: { blueprintId: string; 
   if (!authority || !own || own.mine || own.granted) return null
   if (own.principal.id === user.id) {
     return (
-      <GrantNote blueprintId={blueprintId} version={authority.version} author={authority.author} basis={authority.basis}>
-        This trigger runs as you, but another user wrote the current version. Steps that use your resources fail until you grant it.
+      <GrantNote
+        blueprintId={blueprintId}
+        version={authority.version}
+        author={authority.author}
+        basis={authority.basis}
+      >
+        This trigger runs as you, but another user wrote the current version. Steps that use your resources fail until
+        you grant it.
       </GrantNote>
     )
   }
   return (
-    <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title={`Not granted by ${showAuthor(own.principal)}`} mb="md">
-      <Text size="sm">This trigger runs as {showAuthor(own.principal)}, but another user wrote version {authority.version}. Steps that use their resources fail until they grant it.</Text>
+    <Alert
+      color="amber"
+      icon={<IconShieldQuestion size={20} aria-hidden />}
+      title={`Not granted by ${showAuthor(own.principal)}`}
+      mb="md"
+    >
+      <Text size="sm">
+        This trigger runs as {showAuthor(own.principal)}, but another user wrote version {authority.version}. Steps that
+        use their resources fail until they grant it.
+      </Text>
     </Alert>
   )
 }

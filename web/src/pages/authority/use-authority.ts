@@ -8,7 +8,12 @@ export type Author = Authority['author']
 
 /** The authority of a blueprint; without an id there is no request. */
 export function useAuthority(blueprintId: string | undefined) {
-  return useQuery({ queryKey: ['authority', blueprintId], queryFn: () => api.blueprint.getAuthority.query({ id: blueprintId! }), enabled: blueprintId !== undefined, retry: false })
+  return useQuery({
+    queryKey: ['authority', blueprintId],
+    queryFn: () => api.blueprint.getAuthority.query({ id: blueprintId! }),
+    enabled: blueprintId !== undefined,
+    retry: false,
+  })
 }
 
 /** Grants a version for the signed-in user, then reloads what depends on grants. */
@@ -16,6 +21,10 @@ export function useGrant() {
   const client = useQueryClient()
   return useMutation({
     mutationFn: (input: Inputs['blueprint']['grant']) => api.blueprint.grant.mutate(input),
-    onSuccess: () => Promise.all([client.invalidateQueries({ queryKey: ['authority'] }), client.invalidateQueries({ queryKey: ['grants'] })]),
+    onSuccess: () =>
+      Promise.all([
+        client.invalidateQueries({ queryKey: ['authority'] }),
+        client.invalidateQueries({ queryKey: ['grants'] }),
+      ]),
   })
 }

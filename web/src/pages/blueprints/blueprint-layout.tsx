@@ -1,5 +1,14 @@
 import { Button, Skeleton, Text } from '@mantine/core'
-import { IconBolt, IconEye, IconHistory, IconInfoCircle, IconPencil, IconPlayerPlay, IconShare, IconTimeline } from '@tabler/icons-react'
+import {
+  IconBolt,
+  IconEye,
+  IconHistory,
+  IconInfoCircle,
+  IconPencil,
+  IconPlayerPlay,
+  IconShare,
+  IconTimeline,
+} from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { ErrorNote, PageHeader, StatusBadge, UrlTabs } from '../../parts'
@@ -43,7 +52,12 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
   if (!blueprint) {
     return (
       <>
-        <PageHeader title="Blueprint" compact={ownRun} breadcrumbs={crumbs} actions={<Skeleton h={36} w={ownRun ? 78 : 180} />} />
+        <PageHeader
+          title="Blueprint"
+          compact={ownRun}
+          breadcrumbs={crumbs}
+          actions={<Skeleton h={36} w={ownRun ? 78 : 180} />}
+        />
         <Skeleton h={41} mb={18} />
         {waiting}
       </>
@@ -64,16 +78,30 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
         badge={
           <>
             {blueprint.can_manage && !editing && (
-              <button ref={pencil} type="button" className={classes.pencil} aria-label="Rename the blueprint" onClick={() => setEditing(true)}><IconPencil size={16} aria-hidden /></button>
+              <button
+                ref={pencil}
+                type="button"
+                className={classes.pencil}
+                aria-label="Rename the blueprint"
+                onClick={() => setEditing(true)}
+              >
+                <IconPencil size={16} aria-hidden />
+              </button>
             )}
             <StatusBadge status={blueprint.status} />
-            <Text size="xs" c="dimmed" component="span" title="Version" visibleFrom="sm">v{blueprint.version}</Text>
+            <Text size="xs" c="dimmed" component="span" title="Version" visibleFrom="sm">
+              v{blueprint.version}
+            </Text>
           </>
         }
         actions={
           <>
             <FavoriteButton id={id} title={blueprint.title} on={blueprint.is_favorited} />
-            {!ownRun && <Button leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setRunning(true)}>Run</Button>}
+            {!ownRun && (
+              <Button leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setRunning(true)}>
+                Run
+              </Button>
+            )}
             <BlueprintMenu blueprint={blueprint} />
           </>
         }
@@ -90,17 +118,26 @@ function BlueprintTabs({ blueprint }: { blueprint: Blueprint }) {
   const frame = useRef<HTMLDivElement>(null)
   // From the editor to another tab the whole page is another one: the tab that was pressed is gone, its twin takes over.
   useEffect(() => {
-    if (document.activeElement === document.body && (history.state as { keepFocus?: boolean } | null)?.keepFocus) frame.current?.querySelector<HTMLElement>('[aria-current]')?.focus({ preventScroll: true })
+    if (document.activeElement === document.body && (history.state as { keepFocus?: boolean } | null)?.keepFocus)
+      frame.current?.querySelector<HTMLElement>('[aria-current]')?.focus({ preventScroll: true })
     frame.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [path])
   const base = `/blueprints/${blueprint.id}`
   const icon = { size: 16, 'aria-hidden': true } as const
   const tabs = [
-    blueprint.can_manage ? { href: `${base}/edit`, title: 'Edit', icon: <IconPencil {...icon} /> } : { href: `${base}/edit`, title: 'View', icon: <IconEye {...icon} /> },
+    blueprint.can_manage
+      ? { href: `${base}/edit`, title: 'Edit', icon: <IconPencil {...icon} /> }
+      : { href: `${base}/edit`, title: 'View', icon: <IconEye {...icon} /> },
     { href: `${base}/runs`, title: 'Runs', icon: <IconTimeline {...icon} /> },
     { href: `${base}/triggers`, title: 'Triggers', icon: <IconBolt {...icon} /> },
     ...(blueprint.can_manage ? [{ href: `${base}/versions`, title: 'Versions', icon: <IconHistory {...icon} /> }] : []),
-    blueprint.can_manage ? { href: `${base}/share`, title: 'Share', icon: <IconShare {...icon} /> } : { href: `${base}/share`, title: 'About', icon: <IconInfoCircle {...icon} /> },
+    blueprint.can_manage
+      ? { href: `${base}/share`, title: 'Share', icon: <IconShare {...icon} /> }
+      : { href: `${base}/share`, title: 'About', icon: <IconInfoCircle {...icon} /> },
   ]
-  return <div ref={frame}><UrlTabs tabs={tabs} label="Pages of the blueprint" /></div>
+  return (
+    <div ref={frame}>
+      <UrlTabs tabs={tabs} label="Pages of the blueprint" />
+    </div>
+  )
 }

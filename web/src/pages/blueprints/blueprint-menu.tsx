@@ -1,5 +1,14 @@
 import { ActionIcon, Menu } from '@mantine/core'
-import { IconCopy, IconDots, IconDownload, IconEyeOff, IconFileCheck, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
+import {
+  IconCopy,
+  IconDots,
+  IconDownload,
+  IconEyeOff,
+  IconFileCheck,
+  IconPencil,
+  IconPlayerPlay,
+  IconTrash,
+} from '@tabler/icons-react'
 import { useLocation } from 'wouter'
 import { useBlueprintActions } from './use-actions'
 
@@ -19,20 +28,61 @@ export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
   return (
     <Menu position="bottom-end" width={210}>
       <Menu.Target>
-        <ActionIcon aria-label={`More for ${blueprint.title}`} loading={actions.busy} variant={open ? 'subtle' : 'default'} size={open ? 'lg' : 36}><IconDots size={18} aria-hidden /></ActionIcon>
+        <ActionIcon
+          aria-label={`More for ${blueprint.title}`}
+          loading={actions.busy}
+          variant={open ? 'subtle' : 'default'}
+          size={open ? 'lg' : 36}
+        >
+          <IconDots size={18} aria-hidden />
+        </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {open && <Menu.Item leftSection={<IconPencil {...icon} />} onClick={() => navigate(`/blueprints/${blueprint.id}/edit`)}>Open</Menu.Item>}
-        {onRun && <Menu.Item leftSection={<IconPlayerPlay {...icon} />} onClick={onRun}>Run</Menu.Item>}
-        <Menu.Item leftSection={<IconCopy {...icon} />} onClick={() => actions.duplicate(blueprint)}>Duplicate</Menu.Item>
-        <Menu.Item leftSection={<IconDownload {...icon} />} onClick={() => actions.exportFile(blueprint)}>Export as a file</Menu.Item>
-        {blueprint.can_manage && (blueprint.status === 'published'
-          ? <Menu.Item leftSection={<IconEyeOff {...icon} />} onClick={() => actions.setStatus({ ...blueprint, status: 'draft' })}>Make it a draft</Menu.Item>
-          : <Menu.Item leftSection={<IconFileCheck {...icon} />} onClick={() => actions.setStatus({ ...blueprint, status: 'published' })}>Publish</Menu.Item>)}
+        {open && (
+          <Menu.Item
+            leftSection={<IconPencil {...icon} />}
+            onClick={() => navigate(`/blueprints/${blueprint.id}/edit`)}
+          >
+            Open
+          </Menu.Item>
+        )}
+        {onRun && (
+          <Menu.Item leftSection={<IconPlayerPlay {...icon} />} onClick={onRun}>
+            Run
+          </Menu.Item>
+        )}
+        <Menu.Item leftSection={<IconCopy {...icon} />} onClick={() => actions.duplicate(blueprint)}>
+          Duplicate
+        </Menu.Item>
+        <Menu.Item leftSection={<IconDownload {...icon} />} onClick={() => actions.exportFile(blueprint)}>
+          Export as a file
+        </Menu.Item>
+        {blueprint.can_manage &&
+          (blueprint.status === 'published' ? (
+            <Menu.Item
+              leftSection={<IconEyeOff {...icon} />}
+              onClick={() => actions.setStatus({ ...blueprint, status: 'draft' })}
+            >
+              Make it a draft
+            </Menu.Item>
+          ) : (
+            <Menu.Item
+              leftSection={<IconFileCheck {...icon} />}
+              onClick={() => actions.setStatus({ ...blueprint, status: 'published' })}
+            >
+              Publish
+            </Menu.Item>
+          ))}
         {blueprint.can_manage && (
           <>
             <Menu.Divider />
-            <Menu.Item c="var(--mantine-color-red-text)" leftSection={<IconTrash {...icon} />} onClick={() => void actions.remove(blueprint)}>Delete</Menu.Item>
+            <Menu.Item
+              c="var(--mantine-color-red-text)"
+              leftSection={<IconTrash {...icon} />}
+              onClick={() => void actions.remove(blueprint)}
+            >
+              Delete
+            </Menu.Item>
           </>
         )}
       </Menu.Dropdown>

@@ -26,13 +26,29 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
   const menu = (row: Summary) => <BlueprintMenu blueprint={row} open onRun={() => setRunning(row.id)} />
   const columns: Column<Summary>[] = [
     {
-      key: 'title', title: 'Title', primary: true,
+      key: 'title',
+      title: 'Title',
+      primary: true,
       render: (row) => (
         <div className={classes.title}>
-          <span className={classes.heart}><FavoriteButton id={row.id} title={row.title} on={row.is_favorited} /></span>
+          <span className={classes.heart}>
+            <FavoriteButton id={row.id} title={row.title} on={row.is_favorited} />
+          </span>
           <div className={classes.words}>
-            <Anchor component={Link} href={`/blueprints/${row.id}/edit`} fw={600} className={classes.name} title={row.title.length > longTitle ? row.title : undefined}>{row.title}</Anchor>
-            {row.description && <Text size="xs" c="dimmed" fw={400} lineClamp={1}>{row.description}</Text>}
+            <Anchor
+              component={Link}
+              href={`/blueprints/${row.id}/edit`}
+              fw={600}
+              className={classes.name}
+              title={row.title.length > longTitle ? row.title : undefined}
+            >
+              {row.title}
+            </Anchor>
+            {row.description && (
+              <Text size="xs" c="dimmed" fw={400} lineClamp={1}>
+                {row.description}
+              </Text>
+            )}
             <Labels row={row} onTag={onTag} />
           </div>
           <span className={classes.phoneMenu}>{menu(row)}</span>
@@ -40,19 +56,64 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
       ),
     },
     {
-      key: 'status', title: 'Status', width: '140px',
-      render: (row) => <span className={classes.pair}><StatusBadge status={row.status} /><Text size="xs" c="dimmed" component="span" title="Version">v{row.version}</Text></span>,
+      key: 'status',
+      title: 'Status',
+      width: '140px',
+      render: (row) => (
+        <span className={classes.pair}>
+          <StatusBadge status={row.status} />
+          <Text size="xs" c="dimmed" component="span" title="Version">
+            v{row.version}
+          </Text>
+        </span>
+      ),
     },
-    { key: 'nodes', title: 'Nodes', width: '60px', align: 'end', wideOnly: true, render: (row) => row.node_count?.toLocaleString('en') ?? <None /> },
+    {
+      key: 'nodes',
+      title: 'Nodes',
+      width: '60px',
+      align: 'end',
+      wideOnly: true,
+      render: (row) => row.node_count?.toLocaleString('en') ?? <None />,
+    },
     { key: 'triggers', title: 'Triggers', width: '100px', render: (row) => <Triggers row={row} /> },
     { key: 'run', title: 'Last run', width: '160px', render: (row) => <LastRun row={row} /> },
-    { key: 'rating', title: 'Rating', width: '115px', wideOnly: true, render: (row) => (row.rating_count > 0 ? <Stars value={row.average_rating} count={row.rating_count} /> : <None word="no ratings" />) },
-    { key: 'updated', title: 'Changed', width: '125px', wideOnly: true, render: (row) => <Text size="sm" c="dimmed" component="span" style={{ whiteSpace: 'nowrap' }}><Time at={row.updated_at} /></Text> },
+    {
+      key: 'rating',
+      title: 'Rating',
+      width: '115px',
+      wideOnly: true,
+      render: (row) =>
+        row.rating_count > 0 ? (
+          <Stars value={row.average_rating} count={row.rating_count} />
+        ) : (
+          <None word="no ratings" />
+        ),
+    },
+    {
+      key: 'updated',
+      title: 'Changed',
+      width: '125px',
+      wideOnly: true,
+      render: (row) => (
+        <Text size="sm" c="dimmed" component="span" style={{ whiteSpace: 'nowrap' }}>
+          <Time at={row.updated_at} />
+        </Text>
+      ),
+    },
     { key: 'menu', title: '', name: 'Actions', width: '52px', wideOnly: true, render: menu },
   ]
   return (
     <>
-      <DataTable caption="Blueprints" columns={columns} rows={rows} rowKey={({ id }) => id} stale={stale} empty={empty} skeletonRows={10} />
+      <DataTable
+        caption="Blueprints"
+        columns={columns}
+        rows={rows}
+        rowKey={({ id }) => id}
+        stale={stale}
+        empty={empty}
+        skeletonRows={10}
+      />
       <LazyRunDialog blueprintId={running} onClose={() => setRunning(undefined)} />
     </>
   )
@@ -62,11 +123,37 @@ function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) 
   const rest = row.tags.length - mostTags
   return (
     <span className={classes.labels}>
-      {!row.is_owner && <Text size="xs" c="dimmed" component="span">by {row.creator_name || 'somebody who left'}</Text>}
-      {row.visibility === 'public' && <Badge size="sm" color="violet">Public</Badge>}
-      {row.categories.map(({ id, name }) => <Badge key={id} size="sm" color="petrol">{name}</Badge>)}
-      {row.tags.slice(0, mostTags).map((tag) => <button key={tag} type="button" className={classes.tag} aria-label={`Only tag ${tag}`} onClick={() => onTag(tag)}>{tag}</button>)}
-      {rest > 0 && <Text size="xs" c="dimmed" component="span" title={row.tags.slice(mostTags).join(', ')}>{rest} more</Text>}
+      {!row.is_owner && (
+        <Text size="xs" c="dimmed" component="span">
+          by {row.creator_name || 'somebody who left'}
+        </Text>
+      )}
+      {row.visibility === 'public' && (
+        <Badge size="sm" color="violet">
+          Public
+        </Badge>
+      )}
+      {row.categories.map(({ id, name }) => (
+        <Badge key={id} size="sm" color="petrol">
+          {name}
+        </Badge>
+      ))}
+      {row.tags.slice(0, mostTags).map((tag) => (
+        <button
+          key={tag}
+          type="button"
+          className={classes.tag}
+          aria-label={`Only tag ${tag}`}
+          onClick={() => onTag(tag)}
+        >
+          {tag}
+        </button>
+      ))}
+      {rest > 0 && (
+        <Text size="xs" c="dimmed" component="span" title={row.tags.slice(mostTags).join(', ')}>
+          {rest} more
+        </Text>
+      )}
     </span>
   )
 }
@@ -75,18 +162,35 @@ function Triggers({ row: { id, triggers } }: { row: Summary }) {
   if (triggers.total === 0) return <None word="no triggers" />
   const off = triggers.total - triggers.active
   return (
-    <Anchor component={Link} href={`/blueprints/${id}/triggers`} size="sm" title={`${showCount(triggers.active, 'trigger')} on, ${off} off`}>
-      {triggers.active} on{off > 0 && <Text span inherit c="dimmed">, {off} off</Text>}
+    <Anchor
+      component={Link}
+      href={`/blueprints/${id}/triggers`}
+      size="sm"
+      title={`${showCount(triggers.active, 'trigger')} on, ${off} off`}
+    >
+      {triggers.active} on
+      {off > 0 && (
+        <Text span inherit c="dimmed">
+          , {off} off
+        </Text>
+      )}
     </Anchor>
   )
 }
 
 function LastRun({ row: { last_run: run } }: { row: Summary }) {
-  if (!run) return <Text size="sm" c="dimmed" component="span">never ran</Text>
+  if (!run)
+    return (
+      <Text size="sm" c="dimmed" component="span">
+        never ran
+      </Text>
+    )
   return (
     <Link href={`/runs/${run.executionId}`} className={classes.run}>
       <StatusBadge status={run.status} />
-      <Text size="xs" c="dimmed" component="span"><Time at={run.endTime ?? run.startTime} none="not begun" /></Text>
+      <Text size="xs" c="dimmed" component="span">
+        <Time at={run.endTime ?? run.startTime} none="not begun" />
+      </Text>
     </Link>
   )
 }

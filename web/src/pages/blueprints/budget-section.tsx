@@ -13,14 +13,24 @@ type Draft = { tokens: number | string; calls: number | string; onBreach: string
 export function BudgetSection({ blueprint }: { blueprint: Blueprint }) {
   const update = useUpdate(blueprint.id)
   const stored = blueprint.budget
-  const [draft, set, changed] = useDraft<Draft>({ tokens: stored?.tokens ?? '', calls: stored?.calls ?? '', onBreach: stored?.onBreach ?? 'fail' })
+  const [draft, set, changed] = useDraft<Draft>({
+    tokens: stored?.tokens ?? '',
+    calls: stored?.calls ?? '',
+    onBreach: stored?.onBreach ?? 'fail',
+  })
   const { tokens, calls, onBreach } = draft
   const none = tokens === '' && calls === ''
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!changed) return
     const budget = none ? {} : { ...(tokens === '' ? {} : { tokens }), ...(calls === '' ? {} : { calls }), onBreach }
-    update.mutate({ budget }, { onSuccess: () => notifyDone(none ? 'Runs have no budget any more' : 'Saved. Runs that start from now on keep to it.') })
+    update.mutate(
+      { budget },
+      {
+        onSuccess: () =>
+          notifyDone(none ? 'Runs have no budget any more' : 'Saved. Runs that start from now on keep to it.'),
+      },
+    )
   }
   const at = (field: string) => (update.error ? issueFor(update.error, `budget.${field}`) : undefined)
   return (
@@ -28,11 +38,42 @@ export function BudgetSection({ blueprint }: { blueprint: Blueprint }) {
       <form onSubmit={submit}>
         <Stack gap="sm">
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <NumberInput label="Tokens" description="Of all AI calls together" placeholder="No limit" value={tokens} onChange={(next) => set({ ...draft, tokens: next })} min={0} max={Number.MAX_SAFE_INTEGER} allowDecimal={false} allowNegative={false} thousandSeparator="," error={at('tokens')} hideControls />
-            <NumberInput label="Calls" description="Of AI models" placeholder="No limit" value={calls} onChange={(next) => set({ ...draft, calls: next })} min={0} max={Number.MAX_SAFE_INTEGER} allowDecimal={false} allowNegative={false} thousandSeparator="," error={at('calls')} hideControls />
+            <NumberInput
+              label="Tokens"
+              description="Of all AI calls together"
+              placeholder="No limit"
+              value={tokens}
+              onChange={(next) => set({ ...draft, tokens: next })}
+              min={0}
+              max={Number.MAX_SAFE_INTEGER}
+              allowDecimal={false}
+              allowNegative={false}
+              thousandSeparator=","
+              error={at('tokens')}
+              hideControls
+            />
+            <NumberInput
+              label="Calls"
+              description="Of AI models"
+              placeholder="No limit"
+              value={calls}
+              onChange={(next) => set({ ...draft, calls: next })}
+              min={0}
+              max={Number.MAX_SAFE_INTEGER}
+              allowDecimal={false}
+              allowNegative={false}
+              thousandSeparator=","
+              error={at('calls')}
+              hideControls
+            />
           </SimpleGrid>
           {!none && (
-            <Radio.Group label="When it is spent" value={onBreach} onChange={(next) => set({ ...draft, onBreach: next })} error={at('onBreach')}>
+            <Radio.Group
+              label="When it is spent"
+              value={onBreach}
+              onChange={(next) => set({ ...draft, onBreach: next })}
+              error={at('onBreach')}
+            >
               <Stack gap="xs" mt={6}>
                 <Radio value="fail" label="The run fails" />
                 <Radio value="pause" label="The run waits until somebody who manages it allows more" />

@@ -17,12 +17,28 @@ export function CategoriesSection({ blueprint }: { blueprint: Blueprint }) {
   const owner = organizations.find(({ id }) => id === blueprint.organization_id)
   if (!owner || !blueprint.can_manage) {
     if (blueprint.categories.length === 0) return null
-    return <Section title="Categories"><Group gap={6}>{blueprint.categories.map(({ id, name }) => <Badge key={id}>{name}</Badge>)}</Group></Section>
+    return (
+      <Section title="Categories">
+        <Group gap={6}>
+          {blueprint.categories.map(({ id, name }) => (
+            <Badge key={id}>{name}</Badge>
+          ))}
+        </Group>
+      </Section>
+    )
   }
   return <Editor blueprint={blueprint} organizationId={owner.id} organization={owner.name} />
 }
 
-function Editor({ blueprint, organizationId, organization }: { blueprint: Blueprint; organizationId: string; organization: string }) {
+function Editor({
+  blueprint,
+  organizationId,
+  organization,
+}: {
+  blueprint: Blueprint
+  organizationId: string
+  organization: string
+}) {
   const [name, setName] = useState('')
   const key = ['categories', organizationId]
   const list = useQuery({ queryKey: key, queryFn: () => api.category.list.query({ organizationId }) })
@@ -53,27 +69,70 @@ function Editor({ blueprint, organizationId, organization }: { blueprint: Bluepr
     if (name.trim()) create.mutate(name.trim())
   }
   const askRemove = async (id: string, title: string) => {
-    const agreed = await confirm({ title: `Delete the category “${title}”?`, text: `All blueprints of ${organization} lose it. The blueprints themselves stay.`, action: 'Delete', danger: true })
+    const agreed = await confirm({
+      title: `Delete the category “${title}”?`,
+      text: `All blueprints of ${organization} lose it. The blueprints themselves stay.`,
+      action: 'Delete',
+      danger: true,
+    })
     if (agreed) remove.mutate(id)
   }
   const shown = set.isPending ? set.variables : chosen
-  const fault = create.error ? issueFor(create.error, 'name') ?? describeError(create.error).message : undefined
+  const fault = create.error ? (issueFor(create.error, 'name') ?? describeError(create.error).message) : undefined
   return (
     <Section title="Categories" text={`Shelves that the blueprints of ${organization} share.`}>
       <ErrorNote error={list.error} title="The categories could not be listed" onRetry={() => void list.refetch()} />
-      {list.data?.length === 0 && <Text size="sm" c="dimmed" mb="sm">None yet.</Text>}
+      {list.data?.length === 0 && (
+        <Text size="sm" c="dimmed" mb="sm">
+          None yet.
+        </Text>
+      )}
       {list.data?.map((category) => (
         <div key={category.id} className={classes.category}>
-          <Checkbox label={category.name} checked={shown.includes(category.id)} onChange={(event) => set.mutate(event.currentTarget.checked ? [...chosen, category.id] : chosen.filter((id) => id !== category.id))} />
-          <ActionIcon aria-label={`Delete the category ${category.name}`} onClick={() => void askRemove(category.id, category.name)}><IconTrash size={16} aria-hidden /></ActionIcon>
+          <Checkbox
+            label={category.name}
+            checked={shown.includes(category.id)}
+            onChange={(event) =>
+              set.mutate(
+                event.currentTarget.checked ? [...chosen, category.id] : chosen.filter((id) => id !== category.id),
+              )
+            }
+          />
+          <ActionIcon
+            aria-label={`Delete the category ${category.name}`}
+            onClick={() => void askRemove(category.id, category.name)}
+          >
+            <IconTrash size={16} aria-hidden />
+          </ActionIcon>
         </div>
       ))}
       <form onSubmit={submit} noValidate>
         <div className={classes.add} style={{ marginTop: 8 }}>
-          <TextInput aria-label="New category" placeholder="New category" value={name} maxLength={200} onChange={(event) => { setName(event.currentTarget.value); create.reset() }} />
-          <Button type="submit" variant="default" disabled={name.trim() === ''} loading={create.isPending} leftSection={<IconPlus size={16} aria-hidden />}>Add</Button>
+          <TextInput
+            aria-label="New category"
+            placeholder="New category"
+            value={name}
+            maxLength={200}
+            onChange={(event) => {
+              setName(event.currentTarget.value)
+              create.reset()
+            }}
+          />
+          <Button
+            type="submit"
+            variant="default"
+            disabled={name.trim() === ''}
+            loading={create.isPending}
+            leftSection={<IconPlus size={16} aria-hidden />}
+          >
+            Add
+          </Button>
         </div>
-        {fault && <Text size="sm" c="var(--mantine-color-error)" mt={6} role="alert">{fault}</Text>}
+        {fault && (
+          <Text size="sm" c="var(--mantine-color-error)" mt={6} role="alert">
+            {fault}
+          </Text>
+        )}
       </form>
     </Section>
   )

@@ -13,7 +13,10 @@ import type { Blueprint } from '../../api/use-blueprint'
 
 type Role = Inputs['collaborator']['add']['role']
 
-const roles = [{ value: 'editor', label: 'Editor' }, { value: 'admin', label: 'Admin' }]
+const roles = [
+  { value: 'editor', label: 'Editor' },
+  { value: 'admin', label: 'Admin' },
+]
 
 /** The people who edit a blueprint besides its creator and the admins of its organization. */
 export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Blueprint; allowed: boolean }) {
@@ -31,10 +34,15 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
       await renew()
     },
   })
-  const change = useMutation({ mutationFn: (input: Inputs['collaborator']['add']) => api.collaborator.add.mutate(input), onSettled: renew, onError: notifyError })
+  const change = useMutation({
+    mutationFn: (input: Inputs['collaborator']['add']) => api.collaborator.add.mutate(input),
+    onSettled: renew,
+    onError: notifyError,
+  })
   const remove = useMutation({
     mutationFn: (userId: string) => api.collaborator.remove.mutate({ blueprintId: blueprint.id, userId }),
-    onSettled: renew, onError: notifyError,
+    onSettled: renew,
+    onError: notifyError,
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -42,44 +50,105 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
   }
   const askRemove = async (userId: string, name: string) => {
     const agreed = await confirm({
-      title: `Remove ${name}?`, text: 'They can no longer edit this blueprint. Triggers that they made stop starting runs, as those ran with their rights.', action: 'Remove', danger: true,
+      title: `Remove ${name}?`,
+      text: 'They can no longer edit this blueprint. Triggers that they made stop starting runs, as those ran with their rights.',
+      action: 'Remove',
+      danger: true,
     })
     if (agreed) remove.mutate(userId)
   }
-  const fault = add.error ? issueFor(add.error, 'email') ?? describeError(add.error).message : undefined
+  const fault = add.error ? (issueFor(add.error, 'email') ?? describeError(add.error).message) : undefined
   return (
-    <Section title="Collaborators" text="Editors change the blueprint, its triggers and secrets, and see all its runs. Admins also decide who else does, who sees it, and may delete it.">
+    <Section
+      title="Collaborators"
+      text="Editors change the blueprint, its triggers and secrets, and see all its runs. Admins also decide who else does, who sees it, and may delete it."
+    >
       <ErrorNote error={list.error} title="The collaborators could not be listed" onRetry={() => void list.refetch()} />
       <ul className={classes.people}>
         {list.data?.map((one) => (
           <li key={one.userId} className={classes.person}>
             <div>
-              <Text size="sm" fw={550}>{one.name || one.email}{one.userId === user.id && ' (you)'}</Text>
-              {one.name && <Text size="xs" c="dimmed">{one.email}</Text>}
+              <Text size="sm" fw={550}>
+                {one.name || one.email}
+                {one.userId === user.id && ' (you)'}
+              </Text>
+              {one.name && (
+                <Text size="xs" c="dimmed">
+                  {one.email}
+                </Text>
+              )}
             </div>
-            {allowed
-              ? (
-                <>
-                  <NativeSelect
-                    size="xs" aria-label={`Role of ${one.name || one.email}`} data={roles} value={change.isPending && change.variables.email === one.email ? change.variables.role : one.role}
-                    onChange={(event) => change.mutate({ blueprintId: blueprint.id, email: one.email, role: event.currentTarget.value as Role })}
-                  />
-                  <ActionIcon aria-label={`Remove ${one.name || one.email}`} onClick={() => void askRemove(one.userId, one.name || one.email)}><IconTrash size={17} aria-hidden /></ActionIcon>
-                </>
-              )
-              : <Text size="sm" c="dimmed">{roles.find(({ value }) => value === one.role)?.label ?? one.role}</Text>}
+            {allowed ? (
+              <>
+                <NativeSelect
+                  size="xs"
+                  aria-label={`Role of ${one.name || one.email}`}
+                  data={roles}
+                  value={change.isPending && change.variables.email === one.email ? change.variables.role : one.role}
+                  onChange={(event) =>
+                    change.mutate({
+                      blueprintId: blueprint.id,
+                      email: one.email,
+                      role: event.currentTarget.value as Role,
+                    })
+                  }
+                />
+                <ActionIcon
+                  aria-label={`Remove ${one.name || one.email}`}
+                  onClick={() => void askRemove(one.userId, one.name || one.email)}
+                >
+                  <IconTrash size={17} aria-hidden />
+                </ActionIcon>
+              </>
+            ) : (
+              <Text size="sm" c="dimmed">
+                {roles.find(({ value }) => value === one.role)?.label ?? one.role}
+              </Text>
+            )}
           </li>
         ))}
-        {list.data?.length === 0 && <li><Text size="sm" c="dimmed">Nobody yet.</Text></li>}
+        {list.data?.length === 0 && (
+          <li>
+            <Text size="sm" c="dimmed">
+              Nobody yet.
+            </Text>
+          </li>
+        )}
       </ul>
       {allowed && (
         <form onSubmit={submit} noValidate>
           <div className={classes.add}>
-            <TextInput label="Email of their account here" type="email" autoComplete="off" value={email} maxLength={320} onChange={(event) => { setEmail(event.currentTarget.value); add.reset() }} />
-            <NativeSelect label="Role" data={roles} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)} />
-            <Button type="submit" loading={add.isPending} disabled={email.trim() === ''} leftSection={<IconUserPlus size={17} aria-hidden />}>Add</Button>
+            <TextInput
+              label="Email of their account here"
+              type="email"
+              autoComplete="off"
+              value={email}
+              maxLength={320}
+              onChange={(event) => {
+                setEmail(event.currentTarget.value)
+                add.reset()
+              }}
+            />
+            <NativeSelect
+              label="Role"
+              data={roles}
+              value={role}
+              onChange={(event) => setRole(event.currentTarget.value as Role)}
+            />
+            <Button
+              type="submit"
+              loading={add.isPending}
+              disabled={email.trim() === ''}
+              leftSection={<IconUserPlus size={17} aria-hidden />}
+            >
+              Add
+            </Button>
           </div>
-          {fault && <Text size="sm" c="var(--mantine-color-error)" mt={6} role="alert">{fault}</Text>}
+          {fault && (
+            <Text size="sm" c="var(--mantine-color-error)" mt={6} role="alert">
+              {fault}
+            </Text>
+          )}
         </form>
       )}
     </Section>

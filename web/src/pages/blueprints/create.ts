@@ -7,13 +7,21 @@ type Create = Inputs['blueprint']['create']
 type TriggerType = Inputs['blueprintTriggers']['create']['triggerType']
 
 /** What became of a new blueprint. */
-export type Created = { id: string; title: string; triggers: number; /** Why some triggers were not made. */ left: string[] }
+export type Created = {
+  id: string
+  title: string
+  triggers: number
+  /** Why some triggers were not made. */ left: string[]
+}
 
 /**
  * Makes a blueprint and its triggers, all switched off. A trigger that the server refuses does not undo the rest: `left`
  * says why. The promise fails only when the blueprint itself was refused.
  */
-export async function createWithTriggers(input: Create, triggers: (FileTrigger & { secret?: string })[]): Promise<Created> {
+export async function createWithTriggers(
+  input: Create,
+  triggers: (FileTrigger & { secret?: string })[],
+): Promise<Created> {
   const { id, title } = await api.blueprint.create.mutate(input)
   const left: string[] = []
   let made = 0
@@ -25,7 +33,11 @@ export async function createWithTriggers(input: Create, triggers: (FileTrigger &
       continue
     }
     try {
-      const { id: triggerId } = await api.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: trigger.triggerType as TriggerType, config })
+      const { id: triggerId } = await api.blueprintTriggers.create.mutate({
+        blueprintId: id,
+        triggerType: trigger.triggerType as TriggerType,
+        config,
+      })
       made++
       await api.blueprintTriggers.update.mutate({ triggerId, isActive: false })
     } catch (error) {

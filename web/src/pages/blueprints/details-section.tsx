@@ -13,12 +13,31 @@ import { useDraft } from './use-draft'
 export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
   const update = useUpdate(blueprint.id)
   const [{ description, tags }, set, changed] = useDraft({ description: blueprint.description, tags: blueprint.tags })
-  const known = useQuery({ queryKey: ['blueprints', 'tags'], queryFn: () => api.blueprint.listTags.query(), staleTime: 60_000, enabled: blueprint.can_manage })
+  const known = useQuery({
+    queryKey: ['blueprints', 'tags'],
+    queryFn: () => api.blueprint.listTags.query(),
+    staleTime: 60_000,
+    enabled: blueprint.can_manage,
+  })
   if (!blueprint.can_manage) {
     return (
       <Section title="Description">
-        <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }} c={blueprint.description ? undefined : 'dimmed'}>{blueprint.description || 'None was written.'}</Text>
-        {blueprint.tags.length > 0 && <Group gap={6} mt="sm">{blueprint.tags.map((tag) => <Badge key={tag} color="gray">{tag}</Badge>)}</Group>}
+        <Text
+          size="sm"
+          style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+          c={blueprint.description ? undefined : 'dimmed'}
+        >
+          {blueprint.description || 'None was written.'}
+        </Text>
+        {blueprint.tags.length > 0 && (
+          <Group gap={6} mt="sm">
+            {blueprint.tags.map((tag) => (
+              <Badge key={tag} color="gray">
+                {tag}
+              </Badge>
+            ))}
+          </Group>
+        )}
       </Section>
     )
   }
@@ -31,8 +50,27 @@ export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
     <Section title="Description">
       <form onSubmit={submit}>
         <Stack gap="sm">
-          <Textarea aria-label="Description" placeholder="What it does, for whom, and what to know before one runs it." value={description} maxLength={10_000} autosize minRows={3} maxRows={14} error={at('description')} onChange={(event) => set({ tags, description: event.currentTarget.value })} />
-          <TagsInput label="Tags" description="Enter or a comma ends a tag." value={tags} onChange={(next) => set({ description, tags: next })} data={known.data?.map(({ tag }) => tag) ?? []} maxTags={100} limit={20} error={at('tags')} />
+          <Textarea
+            aria-label="Description"
+            placeholder="What it does, for whom, and what to know before one runs it."
+            value={description}
+            maxLength={10_000}
+            autosize
+            minRows={3}
+            maxRows={14}
+            error={at('description')}
+            onChange={(event) => set({ tags, description: event.currentTarget.value })}
+          />
+          <TagsInput
+            label="Tags"
+            description="Enter or a comma ends a tag."
+            value={tags}
+            onChange={(next) => set({ description, tags: next })}
+            data={known.data?.map(({ tag }) => tag) ?? []}
+            maxTags={100}
+            limit={20}
+            error={at('tags')}
+          />
           <ErrorNote error={update.error} title="It was not saved" />
           <SaveButton changed={changed} saving={update.isPending} />
         </Stack>

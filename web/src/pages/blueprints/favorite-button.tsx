@@ -10,7 +10,12 @@ export function FavoriteButton({ id, title, on }: Props) {
   const Heart = on ? IconHeartFilled : IconHeart
   return (
     <Tooltip label={on ? 'Take from the favourites' : 'Add to the favourites'}>
-      <ActionIcon aria-label={`Favourite: ${title}`} aria-pressed={on} color={on ? 'red' : 'gray'} onClick={() => favorite.mutate({ id, on: !on })}>
+      <ActionIcon
+        aria-label={`Favourite: ${title}`}
+        aria-pressed={on}
+        color={on ? 'red' : 'gray'}
+        onClick={() => favorite.mutate({ id, on: !on })}
+      >
         <Heart size={18} aria-hidden />
       </ActionIcon>
     </Tooltip>

@@ -3,8 +3,13 @@ import { test } from 'node:test'
 import { configToCreate, fileName, lacksSecret, readFile, toFile } from './file'
 
 const blueprint = {
-  title: 'Täglicher Bericht', description: '', tags: ['daily'],
-  environment_variables: [{ name: 'KEY', secret: true, default: 'hidden' }, { name: 'URL', default: 'https://example.com' }],
+  title: 'Täglicher Bericht',
+  description: '',
+  tags: ['daily'],
+  environment_variables: [
+    { name: 'KEY', secret: true, default: 'hidden' },
+    { name: 'URL', default: 'https://example.com' },
+  ],
   blueprint_map: { nodes: [{ id: 'a', type: 'log', title: 'A', config: {}, position: { x: 1, y: 2 } }] },
 }
 const triggers = [
@@ -18,8 +23,12 @@ test('a file holds what is portable, and no secret', () => {
   const { file, faults } = readFile(text)
   assert.deepEqual(faults, [])
   assert.deepEqual(file, {
-    title: blueprint.title, tags: ['daily'],
-    environment_variables: [{ name: 'KEY', secret: true, default: null }, { name: 'URL', default: 'https://example.com' }],
+    title: blueprint.title,
+    tags: ['daily'],
+    environment_variables: [
+      { name: 'KEY', secret: true, default: null },
+      { name: 'URL', default: 'https://example.com' },
+    ],
     blueprint_map: blueprint.blueprint_map,
     triggers: [
       { triggerType: 'webhook', config: { secret: null, respond: 'wait' } },
@@ -41,10 +50,18 @@ const refused: [name: string, text: string, where: string, file?: string][] = [
   ['no title', '{"blueprint_map": {"nodes": []}}', 'title'],
   ['no map', '{"title": "x"}', 'blueprint_map'],
   ['nodes of the wrong kind', '{"title": "x", "blueprint_map": {"nodes": {}}}', 'blueprint_map.nodes'],
-  ['a trigger without a type', '{"title": "x", "blueprint_map": {"nodes": []}, "triggers": [{}]}', 'triggers[0].triggerType'],
+  [
+    'a trigger without a type',
+    '{"title": "x", "blueprint_map": {"nodes": []}, "triggers": [{}]}',
+    'triggers[0].triggerType',
+  ],
 ]
 for (const [name, text, where, file] of refused) {
-  test(`refused: ${name}`, () => assert.deepEqual(readFile(text, file).faults.map((fault) => fault.where), [where]))
+  test(`refused: ${name}`, () =>
+    assert.deepEqual(
+      readFile(text, file).faults.map((fault) => fault.where),
+      [where],
+    ))
 }
 
 test('a map alone takes the name of its file', () => {
@@ -55,6 +72,12 @@ test('triggers without their secret', () => {
   const slack = { triggerType: 'slack', config: { signingSecret: null, channel: 'C1' } }
   assert.equal(configToCreate(slack), undefined)
   assert.deepEqual(configToCreate(slack, 's'), { channel: 'C1', signingSecret: 's' })
-  assert.deepEqual(configToCreate({ triggerType: 'webhook', config: { secret: null, respond: 'wait' } }), { respond: 'wait' })
-  assert.ok(lacksSecret(slack) && lacksSecret({ triggerType: 'webhook', config: { secret: null } }) && !lacksSecret({ triggerType: 'webhook', config: {} }))
+  assert.deepEqual(configToCreate({ triggerType: 'webhook', config: { secret: null, respond: 'wait' } }), {
+    respond: 'wait',
+  })
+  assert.ok(
+    lacksSecret(slack) &&
+      lacksSecret({ triggerType: 'webhook', config: { secret: null } }) &&
+      !lacksSecret({ triggerType: 'webhook', config: {} }),
+  )
 })

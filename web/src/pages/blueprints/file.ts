@@ -17,13 +17,33 @@ export type BlueprintFile = {
 /** What is wrong with a file, and where. */
 export type FileFault = { where: string; message: string }
 /** A file that was read: what it holds, or why it holds nothing. `notes` do not keep it from being imported. */
-export type ReadFile = { file: BlueprintFile; faults: []; notes: FileFault[] } | { file?: undefined; faults: FileFault[]; notes: FileFault[] }
+export type ReadFile =
+  | { file: BlueprintFile; faults: []; notes: FileFault[] }
+  | { file?: undefined; faults: FileFault[]; notes: FileFault[] }
 
-const members = ['title', 'description', 'tags', 'environment_variables', 'blueprint_map', 'triggers', 'status', 'visibility', 'owner', 'organization', 'budget']
+const members = [
+  'title',
+  'description',
+  'tags',
+  'environment_variables',
+  'blueprint_map',
+  'triggers',
+  'status',
+  'visibility',
+  'owner',
+  'organization',
+  'budget',
+]
 const secretConfig = ['secret', 'signingSecret', 'previousSecret', 'previousSigningSecret']
 const largest = 5 * 1024 * 1024
 
-type Blueprint = { title: string; description: string; tags: string[]; environment_variables: unknown[]; blueprint_map: unknown }
+type Blueprint = {
+  title: string
+  description: string
+  tags: string[]
+  environment_variables: unknown[]
+  blueprint_map: unknown
+}
 type Trigger = { trigger_type: string; config: JsonObject; is_active: boolean }
 
 /** The text of a blueprint file. Secrets are null; an address of mail, which is this server's, is left out. */
@@ -31,10 +51,15 @@ export function toFile(blueprint: Blueprint, triggers: Trigger[]): string {
   const file: JsonObject = { title: blueprint.title }
   if (blueprint.description) file.description = blueprint.description
   if (blueprint.tags.length > 0) file.tags = blueprint.tags
-  if (blueprint.environment_variables.length > 0) file.environment_variables = blueprint.environment_variables.map(withoutSecret)
+  if (blueprint.environment_variables.length > 0)
+    file.environment_variables = blueprint.environment_variables.map(withoutSecret)
   file.blueprint_map = blueprint.blueprint_map ?? { nodes: [] }
   if (triggers.length > 0) {
-    file.triggers = triggers.map(({ trigger_type, config, is_active }) => ({ triggerType: trigger_type, config: portable(trigger_type, config), ...(is_active ? {} : { isActive: false }) }))
+    file.triggers = triggers.map(({ trigger_type, config, is_active }) => ({
+      triggerType: trigger_type,
+      config: portable(trigger_type, config),
+      ...(is_active ? {} : { isActive: false }),
+    }))
   }
   return `${show(file)}\n`
 }
@@ -47,26 +72,42 @@ export function fileName(title: string): string {
 /** Reads the text of a file. Only its shape is looked at; nodes and configs are the server's to judge. */
 export function readFile(text: string, name = ''): ReadFile {
   const refused = (where: string, message: string): ReadFile => ({ faults: [{ where, message }], notes: [] })
-  if (/\.ya?ml$/i.test(name)) return refused('', 'YAML is read by the command line: blueprintd import FILE. Here JSON is read, as blueprintd export --json writes it.')
+  if (/\.ya?ml$/i.test(name))
+    return refused(
+      '',
+      'YAML is read by the command line: blueprintd import FILE. Here JSON is read, as blueprintd export --json writes it.',
+    )
   if (text.length > largest) return refused('', 'The file is larger than 5 MiB.')
-  if (text.includes('\0')) return refused('', 'This is no text file. A blueprint file is JSON, as blueprintd export --json writes it.')
+  if (text.includes('\0'))
+    return refused('', 'This is no text file. A blueprint file is JSON, as blueprintd export --json writes it.')
   const json = text.replace(/^\uFEFF/, '')
   const fault = checkJson(json)
   if (fault) return refused(`line ${fault.line}, column ${fault.column}`, fault.message)
   const value = parseJson(json)
   if (!isObject(value)) return refused('', 'A blueprint file is an object with title and blueprint_map.')
   // What the editor copies is a map alone.
-  const object = Array.isArray(value.nodes) && value.blueprint_map === undefined ? { title: stem(name), blueprint_map: value } : value
+  const object =
+    Array.isArray(value.nodes) && value.blueprint_map === undefined
+      ? { title: stem(name), blueprint_map: value }
+      : value
   const faults: FileFault[] = []
   const wrong = (where: string, message: string) => faults.push({ where, message })
   if (typeof object.title !== 'string' || object.title.trim() === '') wrong('title', 'must be a text that is not empty')
   if (!isObject(object.blueprint_map)) wrong('blueprint_map', 'must be an object with nodes')
   else if (!Array.isArray(object.blueprint_map.nodes)) wrong('blueprint_map.nodes', 'must be a list of nodes')
   if (object.description !== undefined && typeof object.description !== 'string') wrong('description', 'must be a text')
-  if (object.tags !== undefined && !(Array.isArray(object.tags) && object.tags.every((tag) => typeof tag === 'string'))) wrong('tags', 'must be a list of texts')
-  if (object.environment_variables !== undefined && object.environment_variables !== null && !Array.isArray(object.environment_variables)) wrong('environment_variables', 'must be a list')
+  if (object.tags !== undefined && !(Array.isArray(object.tags) && object.tags.every((tag) => typeof tag === 'string')))
+    wrong('tags', 'must be a list of texts')
+  if (
+    object.environment_variables !== undefined &&
+    object.environment_variables !== null &&
+    !Array.isArray(object.environment_variables)
+  )
+    wrong('environment_variables', 'must be a list')
   const triggers = readTriggers(object.triggers, wrong)
-  const notes = Object.keys(object).filter((key) => !members.includes(key)).map((key) => ({ where: key, message: 'is no member of a blueprint file and is left out' }))
+  const notes = Object.keys(object)
+    .filter((key) => !members.includes(key))
+    .map((key) => ({ where: key, message: 'is no member of a blueprint file and is left out' }))
   if (faults.length > 0) return { faults, notes }
   const file: BlueprintFile = { title: object.title as string, blueprint_map: object.blueprint_map as JsonObject }
   if (object.description) file.description = object.description as string
@@ -78,7 +119,9 @@ export function readFile(text: string, name = ''): ReadFile {
 
 /** The config to make a trigger with, where export left out secrets; undefined when the trigger cannot be made without one. */
 export function configToCreate(trigger: FileTrigger, secret = ''): JsonObject | undefined {
-  const config = Object.fromEntries(Object.entries(trigger.config).filter(([key, value]) => value !== null && key !== 'address'))
+  const config = Object.fromEntries(
+    Object.entries(trigger.config).filter(([key, value]) => value !== null && key !== 'address'),
+  )
   if (secret && trigger.triggerType === 'slack') config.signingSecret = secret
   if (secret && trigger.triggerType === 'webhook') config.secret = secret
   return trigger.triggerType === 'slack' && !config.signingSecret ? undefined : config
@@ -97,19 +140,34 @@ function readTriggers(value: unknown, wrong: (where: string, message: string) =>
   }
   return value.flatMap((item: unknown, index): FileTrigger[] => {
     if (!isObject(item)) wrong(`triggers[${index}]`, 'must be an object')
-    else if (typeof item.triggerType !== 'string') wrong(`triggers[${index}].triggerType`, 'must be the name of a trigger type')
-    else if (item.config !== undefined && item.config !== null && !isObject(item.config)) wrong(`triggers[${index}].config`, 'must be an object')
-    else return [{ triggerType: item.triggerType, config: isObject(item.config) ? item.config : {}, ...(typeof item.isActive === 'boolean' ? { isActive: item.isActive } : {}) }]
+    else if (typeof item.triggerType !== 'string')
+      wrong(`triggers[${index}].triggerType`, 'must be the name of a trigger type')
+    else if (item.config !== undefined && item.config !== null && !isObject(item.config))
+      wrong(`triggers[${index}].config`, 'must be an object')
+    else
+      return [
+        {
+          triggerType: item.triggerType,
+          config: isObject(item.config) ? item.config : {},
+          ...(typeof item.isActive === 'boolean' ? { isActive: item.isActive } : {}),
+        },
+      ]
     return []
   })
 }
 
 function withoutSecret(variable: unknown): unknown {
-  return isObject(variable) && variable.secret === true && Object.hasOwn(variable, 'default') ? { ...variable, default: null } : variable
+  return isObject(variable) && variable.secret === true && Object.hasOwn(variable, 'default')
+    ? { ...variable, default: null }
+    : variable
 }
 
 function portable(type: string, config: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(config).filter(([key]) => type !== 'email' || key !== 'address').map(([key, value]) => [key, secretConfig.includes(key) ? null : value]))
+  return Object.fromEntries(
+    Object.entries(config)
+      .filter(([key]) => type !== 'email' || key !== 'address')
+      .map(([key, value]) => [key, secretConfig.includes(key) ? null : value]),
+  )
 }
 
 function stem(name: string): string {

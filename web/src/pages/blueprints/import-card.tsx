@@ -20,10 +20,20 @@ export type Entry = {
   done?: Created
 }
 
-type Props = { entry: Entry; withTriggers: boolean; onSecret: (index: number, secret: string) => void; onRemove: () => void }
+type Props = {
+  entry: Entry
+  withTriggers: boolean
+  onSecret: (index: number, secret: string) => void
+  onRemove: () => void
+}
 
 /** One file of an import. */
-export function ImportCard({ entry: { name, read, issues, error, done, secrets }, withTriggers, onSecret, onRemove }: Props) {
+export function ImportCard({
+  entry: { name, read, issues, error, done, secrets },
+  withTriggers,
+  onSecret,
+  onRemove,
+}: Props) {
   const file = read.file
   const nodes = Array.isArray(file?.blueprint_map.nodes) ? file.blueprint_map.nodes.length : 0
   const errors = issues.filter(({ severity }) => severity !== 'warning')
@@ -32,13 +42,36 @@ export function ImportCard({ entry: { name, read, issues, error, done, secrets }
       <Stack gap="xs">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <Group gap="xs" wrap="nowrap" align="flex-start" miw={0}>
-            {done ? <IconCircleCheck size={20} color="var(--mantine-color-green-text)" aria-label="Imported" /> : file ? <IconFileText size={20} aria-hidden /> : <IconAlertTriangle size={20} color="var(--mantine-color-red-text)" aria-label="Cannot be imported" />}
+            {done ? (
+              <IconCircleCheck size={20} color="var(--mantine-color-green-text)" aria-label="Imported" />
+            ) : file ? (
+              <IconFileText size={20} aria-hidden />
+            ) : (
+              <IconAlertTriangle size={20} color="var(--mantine-color-red-text)" aria-label="Cannot be imported" />
+            )}
             <div style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
-              <Text fw={600} size="sm">{file?.title ?? name}</Text>
-              <Text size="xs" c="dimmed">{file ? [name, showCount(nodes, 'node'), showCount(file.environment_variables?.length ?? 0, 'variable'), showCount(file.triggers?.length ?? 0, 'trigger')].join(' · ') : 'Cannot be imported'}</Text>
+              <Text fw={600} size="sm">
+                {file?.title ?? name}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {file
+                  ? [
+                      name,
+                      showCount(nodes, 'node'),
+                      showCount(file.environment_variables?.length ?? 0, 'variable'),
+                      showCount(file.triggers?.length ?? 0, 'trigger'),
+                    ].join(' · ')
+                  : 'Cannot be imported'}
+              </Text>
             </div>
           </Group>
-          {done ? <Anchor component={Link} href={`/blueprints/${done.id}/edit`} size="sm" style={{ flex: 'none' }}>Open</Anchor> : <CloseButton aria-label={`Leave out ${name}`} onClick={onRemove} />}
+          {done ? (
+            <Anchor component={Link} href={`/blueprints/${done.id}/edit`} size="sm" style={{ flex: 'none' }}>
+              Open
+            </Anchor>
+          ) : (
+            <CloseButton aria-label={`Leave out ${name}`} onClick={onRemove} />
+          )}
         </Group>
         <Lines of={read.faults.map(({ where, message }) => [where, message])} color="var(--mantine-color-error)" />
         <Lines of={read.notes.map(({ where, message }) => [where, message])} />
@@ -48,14 +81,26 @@ export function ImportCard({ entry: { name, read, issues, error, done, secrets }
             <Lines of={errors.map(({ path, message }) => [showPath(path as (string | number)[]), message])} />
           </div>
         )}
-        {!done && withTriggers && file?.triggers?.map((trigger, index) => lacksSecret(trigger) && (
-          <PasswordInput
-            key={index} label={`${trigger.triggerType === 'slack' ? 'Signing secret of the Slack app' : 'Secret of the webhook'}, trigger ${index + 1}`}
-            description={trigger.triggerType === 'slack' ? 'Without it the trigger is left out.' : 'Without it whoever knows the address can start it, once it is switched on.'}
-            value={secrets[index] ?? ''} onChange={(event) => onSecret(index, event.currentTarget.value)} autoComplete="new-password"
-            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide what was typed' }}
-          />
-        ))}
+        {!done &&
+          withTriggers &&
+          file?.triggers?.map(
+            (trigger, index) =>
+              lacksSecret(trigger) && (
+                <PasswordInput
+                  key={index}
+                  label={`${trigger.triggerType === 'slack' ? 'Signing secret of the Slack app' : 'Secret of the webhook'}, trigger ${index + 1}`}
+                  description={
+                    trigger.triggerType === 'slack'
+                      ? 'Without it the trigger is left out.'
+                      : 'Without it whoever knows the address can start it, once it is switched on.'
+                  }
+                  value={secrets[index] ?? ''}
+                  onChange={(event) => onSecret(index, event.currentTarget.value)}
+                  autoComplete="new-password"
+                  visibilityToggleButtonProps={{ 'aria-label': 'Show or hide what was typed' }}
+                />
+              ),
+          )}
         <Lines of={done?.left.map((left) => ['', left]) ?? []} />
         <ErrorNote error={error} title="It was not imported" />
       </Stack>
@@ -69,7 +114,9 @@ function Lines({ of, color = 'dimmed' }: { of: [where: string, message: string][
   if (of.length === 0) return null
   return (
     <List size="sm" c={color} style={{ overflowWrap: 'anywhere' }}>
-      {of.slice(0, mostLines).map(([where, message], index) => <List.Item key={index}>{where ? `${where}: ${message}` : message}</List.Item>)}
+      {of.slice(0, mostLines).map(([where, message], index) => (
+        <List.Item key={index}>{where ? `${where}: ${message}` : message}</List.Item>
+      ))}
       {of.length > mostLines && <List.Item>and {of.length - mostLines} more</List.Item>}
     </List>
   )

@@ -26,7 +26,8 @@ export function Import() {
   const picker = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
 
-  const change = (key: number, next: Partial<Entry>) => setEntries((list) => list.map((entry) => (entry.key === key ? { ...entry, ...next } : entry)))
+  const change = (key: number, next: Partial<Entry>) =>
+    setEntries((list) => list.map((entry) => (entry.key === key ? { ...entry, ...next } : entry)))
   const add = async (name: string, content: Promise<string> | string) => {
     const read = readFile(await content, name)
     const key = ++count
@@ -34,8 +35,10 @@ export function Import() {
     if (!read.file) return
     const { blueprint_map, environment_variables } = read.file
     // What the server would say of it: it imports blueprints that cannot run yet, so these are for information.
-    api.blueprint.validate.mutate({ blueprint_map, ...(environment_variables ? { environment_variables } : {}) })
-      .then(({ issues }) => change(key, { issues }), () => undefined)
+    api.blueprint.validate.mutate({ blueprint_map, ...(environment_variables ? { environment_variables } : {}) }).then(
+      ({ issues }) => change(key, { issues }),
+      () => undefined,
+    )
   }
   const take = (files: FileList | null) => {
     for (const file of [...(files ?? [])].slice(0, mostFiles)) void add(file.name, file.text())
@@ -51,7 +54,10 @@ export function Import() {
       const { triggers = [], ...file } = read.file!
       change(key, { error: undefined })
       try {
-        const done = await createWithTriggers({ ...file, organization_id: organization }, withTriggers ? triggers.map((trigger, index) => ({ ...trigger, secret: secrets[index] })) : [])
+        const done = await createWithTriggers(
+          { ...file, organization_id: organization },
+          withTriggers ? triggers.map((trigger, index) => ({ ...trigger, secret: secrets[index] })) : [],
+        )
         change(key, { done })
         made.push(done)
       } catch (error) {
@@ -67,20 +73,66 @@ export function Import() {
     <Stack gap="md">
       <div className={classes.drop} data-over={over || undefined}>
         <IconUpload size={26} aria-hidden />
-        <Text size="sm" ta="center">Drop blueprint files anywhere on this page, or</Text>
-        <Button variant="default" leftSection={<IconFileImport size={17} aria-hidden />} onClick={() => picker.current?.click()}>Choose files</Button>
-        <input ref={picker} type="file" multiple accept=".json,application/json" hidden onChange={(event) => take(event.currentTarget.files)} aria-label="Blueprint files" />
-        <Text size="xs" c="dimmed" ta="center">JSON, as Export writes it. For YAML use the command line: blueprintd import FILE</Text>
+        <Text size="sm" ta="center">
+          Drop blueprint files anywhere on this page, or
+        </Text>
+        <Button
+          variant="default"
+          leftSection={<IconFileImport size={17} aria-hidden />}
+          onClick={() => picker.current?.click()}
+        >
+          Choose files
+        </Button>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          accept=".json,application/json"
+          hidden
+          onChange={(event) => take(event.currentTarget.files)}
+          aria-label="Blueprint files"
+        />
+        <Text size="xs" c="dimmed" ta="center">
+          JSON, as Export writes it. For YAML use the command line: blueprintd import FILE
+        </Text>
       </div>
       <div>
-        <JsonInput label="Or paste one" placeholder={'{ "title": "Hello", "blueprint_map": { "nodes": [] } }'} optional value={text} onChange={setText} minRows={3} maxRows={12} />
-        <Button mt={8} variant="default" disabled={text.trim() === ''} onClick={() => { void add('Pasted text', text); setText('') }}>Read it</Button>
+        <JsonInput
+          label="Or paste one"
+          placeholder={'{ "title": "Hello", "blueprint_map": { "nodes": [] } }'}
+          optional
+          value={text}
+          onChange={setText}
+          minRows={3}
+          maxRows={12}
+        />
+        <Button
+          mt={8}
+          variant="default"
+          disabled={text.trim() === ''}
+          onClick={() => {
+            void add('Pasted text', text)
+            setText('')
+          }}
+        >
+          Read it
+        </Button>
       </div>
-      <div ref={list} tabIndex={-1} role="group" aria-label="Files that were read" aria-live="polite" style={{ outline: 'none' }}>
+      <div
+        ref={list}
+        tabIndex={-1}
+        role="group"
+        aria-label="Files that were read"
+        aria-live="polite"
+        style={{ outline: 'none' }}
+      >
         <Stack gap="sm">
           {entries.map((entry) => (
             <ImportCard
-              key={entry.key} entry={entry} withTriggers={withTriggers} onRemove={() => setEntries((list) => list.filter(({ key }) => key !== entry.key))}
+              key={entry.key}
+              entry={entry}
+              withTriggers={withTriggers}
+              onRemove={() => setEntries((list) => list.filter(({ key }) => key !== entry.key))}
               onSecret={(index, secret) => change(entry.key, { secrets: { ...entry.secrets, [index]: secret } })}
             />
           ))}
@@ -91,11 +143,15 @@ export function Import() {
           <Stack gap="md">
             <OrganizationSelect value={organization} onChange={setOrganization} />
             <Checkbox
-              label="Make their triggers too" checked={withTriggers} onChange={(event) => setWithTriggers(event.currentTarget.checked)}
+              label="Make their triggers too"
+              checked={withTriggers}
+              onChange={(event) => setWithTriggers(event.currentTarget.checked)}
               description={`They are made switched off, so that nothing runs before you have looked.${entries.some(({ read }) => read.file?.triggers?.some(lacksSecret)) ? ' A file never holds secrets: give them here, or later.' : ''}`}
             />
             <Group justify="flex-end">
-              <Button loading={busy} disabled={ready.length === 0} onClick={() => void run()}>{entries.length > 1 ? `Import ${showCount(ready.length, 'blueprint')}` : 'Import'}</Button>
+              <Button loading={busy} disabled={ready.length === 0} onClick={() => void run()}>
+                {entries.length > 1 ? `Import ${showCount(ready.length, 'blueprint')}` : 'Import'}
+              </Button>
             </Group>
           </Stack>
         </Card>
@@ -107,7 +163,9 @@ export function Import() {
 // Files may be dropped anywhere: beside the frame the browser would leave the page to show them.
 function useWholePage(setOver: (over: boolean) => void, take: (files: FileList | null) => void): void {
   const latest = useRef(take)
-  useEffect(() => { latest.current = take })
+  useEffect(() => {
+    latest.current = take
+  })
   useEffect(() => {
     const drag = (event: Event) => {
       const { dataTransfer } = event as unknown as DragEvent
@@ -116,7 +174,9 @@ function useWholePage(setOver: (over: boolean) => void, take: (files: FileList |
       setOver(event.type === 'dragover')
       if (event.type === 'drop') latest.current(dataTransfer.files)
     }
-    const leave = (event: globalThis.DragEvent) => { if (!event.relatedTarget) setOver(false) }
+    const leave = (event: globalThis.DragEvent) => {
+      if (!event.relatedTarget) setOver(false)
+    }
     addEventListener('dragover', drag)
     addEventListener('drop', drag)
     addEventListener('dragleave', leave)

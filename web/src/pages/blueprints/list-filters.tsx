@@ -14,33 +14,83 @@ type Props = { filters: Filters; onChange: (change: Partial<Filters>) => void }
 
 /** The row of filters above the list. Each change goes back to the first page. */
 export function ListFilters({ filters, onChange }: Props) {
-  const tags = useQuery({ queryKey: ['blueprints', 'tags'], queryFn: () => api.blueprint.listTags.query(), staleTime: 60_000 })
+  const tags = useQuery({
+    queryKey: ['blueprints', 'tags'],
+    queryFn: () => api.blueprint.listTags.query(),
+    staleTime: 60_000,
+  })
   const categories = useCategories()
   const set = (change: Partial<Filters>) => onChange({ ...change, page: '1' })
   const known = tags.data?.some(({ tag }) => tag === filters.tag) || filters.tag === ''
   return (
     <div className={classes.filters} role="search" aria-label="Filter the blueprints">
-      <div className={classes.search}><SearchField label="Search title and description" value={filters.search} onSearch={(search) => set({ search })} /></div>
-      <NativeSelect aria-label="Status" value={filters.status} onChange={(event) => set({ status: event.currentTarget.value })} data={[{ value: '', label: 'Any status' }, { value: 'draft', label: 'Draft' }, { value: 'published', label: 'Published' }]} />
+      <div className={classes.search}>
+        <SearchField
+          label="Search title and description"
+          value={filters.search}
+          onSearch={(search) => set({ search })}
+        />
+      </div>
+      <NativeSelect
+        aria-label="Status"
+        value={filters.status}
+        onChange={(event) => set({ status: event.currentTarget.value })}
+        data={[
+          { value: '', label: 'Any status' },
+          { value: 'draft', label: 'Draft' },
+          { value: 'published', label: 'Published' },
+        ]}
+      />
       {(tags.isPending || (tags.data?.length ?? 0) > 0 || filters.tag) && (
         <NativeSelect
-          aria-label="Tag" value={filters.tag} onChange={(event) => set({ tag: event.currentTarget.value })}
-          data={[{ value: '', label: 'Any tag' }, ...(known ? [] : [filters.tag]), ...(tags.data ?? []).map(({ tag, count }) => ({ value: tag, label: `${tag} (${count.toLocaleString('en')})` }))]}
+          aria-label="Tag"
+          value={filters.tag}
+          onChange={(event) => set({ tag: event.currentTarget.value })}
+          data={[
+            { value: '', label: 'Any tag' },
+            ...(known ? [] : [filters.tag]),
+            ...(tags.data ?? []).map(({ tag, count }) => ({
+              value: tag,
+              label: `${tag} (${count.toLocaleString('en')})`,
+            })),
+          ]}
         />
       )}
       {(categories.some(({ items }) => items.length > 0) || filters.category) && (
-        <NativeSelect aria-label="Category" value={filters.category} onChange={(event) => set({ category: event.currentTarget.value })}>
+        <NativeSelect
+          aria-label="Category"
+          value={filters.category}
+          onChange={(event) => set({ category: event.currentTarget.value })}
+        >
           <option value="">Any category</option>
           {categories.length === 1
-            ? categories[0]!.items.map(({ id, name }) => <option key={id} value={id}>{name}</option>)
-            : categories.filter(({ items }) => items.length > 0).map(({ organization, items }) => (
-              <optgroup key={organization} label={organization}>{items.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}</optgroup>
-            ))}
+            ? categories[0]!.items.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))
+            : categories
+                .filter(({ items }) => items.length > 0)
+                .map(({ organization, items }) => (
+                  <optgroup key={organization} label={organization}>
+                    {items.map(({ id, name }) => (
+                      <option key={id} value={id}>
+                        {name}
+                      </option>
+                    ))}
+                  </optgroup>
+                ))}
         </NativeSelect>
       )}
       <NativeSelect
-        aria-label="Sort" value={filters.sort} onChange={(event) => set({ sort: event.currentTarget.value })}
-        data={[{ value: 'updated', label: 'Last changed first' }, { value: 'created', label: 'Newest first' }, { value: 'title', label: 'By title' }]}
+        aria-label="Sort"
+        value={filters.sort}
+        onChange={(event) => set({ sort: event.currentTarget.value })}
+        data={[
+          { value: 'updated', label: 'Last changed first' },
+          { value: 'created', label: 'Newest first' },
+          { value: 'title', label: 'By title' },
+        ]}
       />
     </div>
   )
@@ -51,7 +101,11 @@ function useCategories() {
   const { id, organizations } = useOrganizationFilter()
   const asked = organizations.filter((one) => id === undefined || one.id === id)
   const answers = useQueries({
-    queries: asked.map((one) => ({ queryKey: ['categories', one.id], queryFn: () => api.category.list.query({ organizationId: one.id }), staleTime: 60_000 })),
+    queries: asked.map((one) => ({
+      queryKey: ['categories', one.id],
+      queryFn: () => api.category.list.query({ organizationId: one.id }),
+      staleTime: 60_000,
+    })),
   })
   return asked.map((one, index) => ({ organization: one.name, items: answers[index]?.data ?? [] }))
 }

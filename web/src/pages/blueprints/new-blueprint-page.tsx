@@ -22,11 +22,27 @@ export default function NewBlueprintPage() {
       <PageHeader title="New blueprint" breadcrumbs={[{ title: 'Blueprints', href: '/blueprints' }]} />
       <Stack gap="lg" maw={880}>
         <StartCards
-          value={from} onChange={(key) => setFrom(key)}
+          value={from}
+          onChange={(key) => setFrom(key)}
           choices={[
-            { key: 'empty', title: 'Empty', text: 'Draw it from the first node on.', icon: <IconSquareRoundedPlus size={20} aria-hidden /> },
-            ...templates.map(({ key, title, text }) => ({ key, title, text, icon: <IconTemplate size={20} aria-hidden /> })),
-            { key: 'file', title: 'From a file', text: 'Import .blueprint.json files, or paste one.', icon: <IconFileImport size={20} aria-hidden /> },
+            {
+              key: 'empty',
+              title: 'Empty',
+              text: 'Draw it from the first node on.',
+              icon: <IconSquareRoundedPlus size={20} aria-hidden />,
+            },
+            ...templates.map(({ key, title, text }) => ({
+              key,
+              title,
+              text,
+              icon: <IconTemplate size={20} aria-hidden />,
+            })),
+            {
+              key: 'file',
+              title: 'From a file',
+              text: 'Import .blueprint.json files, or paste one.',
+              icon: <IconFileImport size={20} aria-hidden />,
+            },
           ]}
         />
         {from === 'file' ? <Import /> : <CreateForm template={templates.find(({ key }) => key === from)} />}
@@ -39,20 +55,41 @@ function CreateForm({ template }: { template: Template | undefined }) {
   const [, navigate] = useLocation()
   const first = useFirstOrganization()
   // Until something is written, the words of the template stand there.
-  const [{ title = template?.title ?? '', description = template?.text ?? '' }, write] = useState<{ title?: string; description?: string }>({})
+  const [{ title = template?.title ?? '', description = template?.text ?? '' }, write] = useState<{
+    title?: string
+    description?: string
+  }>({})
   const [tags, setTags] = useState<string[]>([])
   const [organization, setOrganization] = useState(first)
-  const known = useQuery({ queryKey: ['blueprints', 'tags'], queryFn: () => api.blueprint.listTags.query(), staleTime: 60_000 })
+  const known = useQuery({
+    queryKey: ['blueprints', 'tags'],
+    queryFn: () => api.blueprint.listTags.query(),
+    staleTime: 60_000,
+  })
   const create = useMutation({
-    mutationFn: () => createWithTriggers(
-      {
-        title: title.trim(), description: description.trim(), tags, organization_id: organization,
-        blueprint_map: template?.map ?? { nodes: [] },
-      },
-      (template?.triggers ?? []).map((trigger) => ({ ...trigger, ...(trigger.triggerType === 'webhook' ? { secret: randomSecret() } : {}) })),
-    ),
+    mutationFn: () =>
+      createWithTriggers(
+        {
+          title: title.trim(),
+          description: description.trim(),
+          tags,
+          organization_id: organization,
+          blueprint_map: template?.map ?? { nodes: [] },
+        },
+        (template?.triggers ?? []).map((trigger) => ({
+          ...trigger,
+          ...(trigger.triggerType === 'webhook' ? { secret: randomSecret() } : {}),
+        })),
+      ),
     onSuccess: ({ id, triggers, left }) => {
-      notifyDone([triggers > 0 ? `Made, with ${showCount(triggers, 'trigger')} that you can switch on when all is ready.` : 'Made. Add the first node.', ...left].join(' '))
+      notifyDone(
+        [
+          triggers > 0
+            ? `Made, with ${showCount(triggers, 'trigger')} that you can switch on when all is ready.`
+            : 'Made. Add the first node.',
+          ...left,
+        ].join(' '),
+      )
       navigate(`/blueprints/${id}/edit`)
     },
   })
@@ -64,15 +101,57 @@ function CreateForm({ template }: { template: Template | undefined }) {
   return (
     <Card component="form" onSubmit={submit} aria-label="The new blueprint">
       <Stack gap="md">
-        <TextInput label="Title" placeholder="Daily report" required value={title} maxLength={500} error={at('title')} onChange={(event) => { const next = event.currentTarget.value; write((words) => ({ ...words, title: next })) }} />
-        <Textarea label="Description" description="For others, and for you in a year." value={description} maxLength={10_000} autosize minRows={2} maxRows={8} error={at('description')} onChange={(event) => { const next = event.currentTarget.value; write((words) => ({ ...words, description: next })) }} />
-        <TagsInput label="Tags" description="To find it by. Enter or a comma ends a tag." value={tags} onChange={setTags} data={known.data?.map(({ tag }) => tag) ?? []} maxTags={100} error={at('tags')} clearable limit={20} />
+        <TextInput
+          label="Title"
+          placeholder="Daily report"
+          required
+          value={title}
+          maxLength={500}
+          error={at('title')}
+          onChange={(event) => {
+            const next = event.currentTarget.value
+            write((words) => ({ ...words, title: next }))
+          }}
+        />
+        <Textarea
+          label="Description"
+          description="For others, and for you in a year."
+          value={description}
+          maxLength={10_000}
+          autosize
+          minRows={2}
+          maxRows={8}
+          error={at('description')}
+          onChange={(event) => {
+            const next = event.currentTarget.value
+            write((words) => ({ ...words, description: next }))
+          }}
+        />
+        <TagsInput
+          label="Tags"
+          description="To find it by. Enter or a comma ends a tag."
+          value={tags}
+          onChange={setTags}
+          data={known.data?.map(({ tag }) => tag) ?? []}
+          maxTags={100}
+          error={at('tags')}
+          clearable
+          limit={20}
+        />
         <OrganizationSelect value={organization} onChange={setOrganization} />
         {template && template.triggers.length > 0 && (
-          <Text size="sm" c="dimmed">Comes with a {template.triggers[0]!.triggerType === 'webhook' ? 'webhook trigger and a fresh secret for it' : 'schedule'}, switched off until you switch it on.</Text>
+          <Text size="sm" c="dimmed">
+            Comes with a{' '}
+            {template.triggers[0]!.triggerType === 'webhook' ? 'webhook trigger and a fresh secret for it' : 'schedule'}
+            , switched off until you switch it on.
+          </Text>
         )}
         <ErrorNote error={create.error} title="The blueprint was not made" />
-        <Group justify="flex-end"><Button type="submit" loading={create.isPending}>Make it and open the editor</Button></Group>
+        <Group justify="flex-end">
+          <Button type="submit" loading={create.isPending}>
+            Make it and open the editor
+          </Button>
+        </Group>
       </Stack>
     </Card>
   )

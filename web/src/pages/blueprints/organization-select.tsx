@@ -9,9 +9,14 @@ export function OrganizationSelect({ value, onChange }: Props) {
   if (organizations.length < 2) return null
   return (
     <NativeSelect
-      label="Where it lives" description="Admins of an organization manage its blueprints, its members may run them."
-      value={value} onChange={(event) => onChange(event.currentTarget.value)}
-      data={organizations.map(({ id, name, personal }) => ({ value: id, label: personal ? `${name} (personal)` : name }))}
+      label="Where it lives"
+      description="Admins of an organization manage its blueprints, its members may run them."
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      data={organizations.map(({ id, name, personal }) => ({
+        value: id,
+        label: personal ? `${name} (personal)` : name,
+      }))}
     />
   )
 }

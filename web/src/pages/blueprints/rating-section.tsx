@@ -16,12 +16,26 @@ export function RatingSection({ blueprint }: { blueprint: Blueprint }) {
     <Section title="Rating">
       <Group gap="xs" mih={24}>
         <Stars value={average_rating} label="Average" />
-        <Text size="sm" c="dimmed">{rating_count === 0 ? 'No ratings yet' : `${Number(average_rating.toFixed(1))} from ${showCount(rating_count, 'rating')}`}</Text>
+        <Text size="sm" c="dimmed">
+          {rating_count === 0
+            ? 'No ratings yet'
+            : `${Number(average_rating.toFixed(1))} from ${showCount(rating_count, 'rating')}`}
+        </Text>
       </Group>
-      <Text size="sm" fw={500} mt="sm" mb={4}>Yours</Text>
+      <Text size="sm" fw={500} mt="sm" mb={4}>
+        Yours
+      </Text>
       <Group gap="sm" mih={36}>
-        <Stars value={rate.isPending ? rate.variables : user_rating} label="Your rating" onRate={(value) => rate.mutate(value)} />
-        {user_rating > 0 && <Button variant="subtle" size="compact-sm" onClick={() => rate.mutate(0)}>Take it back</Button>}
+        <Stars
+          value={rate.isPending ? rate.variables : user_rating}
+          label="Your rating"
+          onRate={(value) => rate.mutate(value)}
+        />
+        {user_rating > 0 && (
+          <Button variant="subtle" size="compact-sm" onClick={() => rate.mutate(0)}>
+            Take it back
+          </Button>
+        )}
       </Group>
       <ErrorNote error={rate.error} title="It was not rated" />
     </Section>

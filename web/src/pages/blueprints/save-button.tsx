@@ -5,7 +5,15 @@ export function SaveButton({ changed, saving }: { changed: boolean; saving: bool
   const off = !changed && !saving
   return (
     <Group justify="flex-end">
-      <Button type="submit" aria-disabled={off || undefined} data-disabled={off || undefined} loading={saving} onClick={(event) => off && event.preventDefault()}>Save</Button>
+      <Button
+        type="submit"
+        aria-disabled={off || undefined}
+        data-disabled={off || undefined}
+        loading={saving}
+        onClick={(event) => off && event.preventDefault()}
+      >
+        Save
+      </Button>
     </Group>
   )
 }

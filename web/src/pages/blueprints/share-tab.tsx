@@ -38,7 +38,10 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
               ['Belongs to', blueprint.organizations.map((one) => one.name).join(', ') || undefined],
               ['Made', <Time key="made" at={blueprint.created_at} />],
               ['Last changed', <Time key="changed" at={blueprint.updated_at} />],
-              ['Visible to', blueprint.visibility === 'public' ? 'Everybody on this server' : 'Its organization and collaborators'],
+              [
+                'Visible to',
+                blueprint.visibility === 'public' ? 'Everybody on this server' : 'Its organization and collaborators',
+              ],
             ]}
           />
         </Section>
@@ -47,8 +50,18 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
         <CategoriesSection blueprint={blueprint} />
         {administers && (
           <Section title="Delete">
-            <Text size="sm" c="dimmed" mb="sm">Its versions and triggers go with it, and runs that are going are cancelled.</Text>
-            <Button color="red" variant="light" style={{ alignSelf: 'flex-start' }} leftSection={<IconTrash size={17} aria-hidden />} onClick={() => void actions.remove(blueprint)}>Delete the blueprint</Button>
+            <Text size="sm" c="dimmed" mb="sm">
+              Its versions and triggers go with it, and runs that are going are cancelled.
+            </Text>
+            <Button
+              color="red"
+              variant="light"
+              style={{ alignSelf: 'flex-start' }}
+              leftSection={<IconTrash size={17} aria-hidden />}
+              onClick={() => void actions.remove(blueprint)}
+            >
+              Delete the blueprint
+            </Button>
           </Section>
         )}
       </div>
@@ -60,6 +73,14 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
 function useAdministration(blueprint: Blueprint): boolean {
   const { user } = useSignedIn()
   const ofOrganization = useAdministers(blueprint.organization_id)
-  const collaborators = useQuery({ queryKey: ['blueprint', blueprint.id, 'collaborators'], queryFn: () => api.collaborator.list.query({ blueprintId: blueprint.id }), enabled: blueprint.can_manage })
-  return blueprint.is_owner || ofOrganization || Boolean(collaborators.data?.some(({ userId, role }) => userId === user.id && role === 'admin'))
+  const collaborators = useQuery({
+    queryKey: ['blueprint', blueprint.id, 'collaborators'],
+    queryFn: () => api.collaborator.list.query({ blueprintId: blueprint.id }),
+    enabled: blueprint.can_manage,
+  })
+  return (
+    blueprint.is_owner ||
+    ofOrganization ||
+    Boolean(collaborators.data?.some(({ userId, role }) => userId === user.id && role === 'admin'))
+  )
 }

@@ -15,11 +15,22 @@ export function StartCards({ value, onChange, choices }: Props) {
       <legend className={classes.legend}>Begin with</legend>
       {choices.map(({ key, title, text, icon }) => (
         <label key={key} className={classes.card}>
-          <input type="radio" name="from" value={key} checked={value === key} onChange={() => onChange(key)} className={classes.radio} />
+          <input
+            type="radio"
+            name="from"
+            value={key}
+            checked={value === key}
+            onChange={() => onChange(key)}
+            className={classes.radio}
+          />
           <span className={classes.icon}>{icon}</span>
           <span>
-            <Text fw={600} size="sm" component="span" display="block">{title}</Text>
-            <Text size="xs" c="dimmed" component="span" display="block">{text}</Text>
+            <Text fw={600} size="sm" component="span" display="block">
+              {title}
+            </Text>
+            <Text size="xs" c="dimmed" component="span" display="block">
+              {text}
+            </Text>
           </span>
         </label>
       ))}

@@ -7,12 +7,18 @@ import { templates } from './templates'
 export function Starters() {
   return (
     <section aria-labelledby="starters">
-      <Title order={2} size="h4" id="starters" mt="lg">Or begin with one of these</Title>
+      <Title order={2} size="h4" id="starters" mt="lg">
+        Or begin with one of these
+      </Title>
       <div className={classes.starters} style={{ marginTop: 10 }}>
         {templates.map(({ key, title, text }) => (
           <Link key={key} href={`/blueprints/new?from=${key}`} className={classes.starter}>
-            <Text fw={600} size="sm" c="var(--mantine-color-anchor)">{title}</Text>
-            <Text size="sm" c="dimmed">{text}</Text>
+            <Text fw={600} size="sm" c="var(--mantine-color-anchor)">
+              {title}
+            </Text>
+            <Text size="sm" c="dimmed">
+              {text}
+            </Text>
           </Link>
         ))}
       </div>

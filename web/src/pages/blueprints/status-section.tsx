@@ -12,9 +12,21 @@ export function StatusSection({ blueprint }: { blueprint: Blueprint }) {
     <Section title="Status">
       <Group justify="space-between" gap="sm">
         <StatusBadge status={blueprint.status} />
-        {blueprint.can_manage && <Button variant="default" size="xs" loading={actions.busy} onClick={() => actions.setStatus({ ...blueprint, status: published ? 'draft' : 'published' })}>{published ? 'Make it a draft' : 'Publish'}</Button>}
+        {blueprint.can_manage && (
+          <Button
+            variant="default"
+            size="xs"
+            loading={actions.busy}
+            onClick={() => actions.setStatus({ ...blueprint, status: published ? 'draft' : 'published' })}
+          >
+            {published ? 'Make it a draft' : 'Publish'}
+          </Button>
+        )}
       </Group>
-      <Text size="sm" c="dimmed" mt="sm">Drafts run like published blueprints, also by their triggers. Published ones are offered to AI assistants as tools, too (MCP).</Text>
+      <Text size="sm" c="dimmed" mt="sm">
+        Drafts run like published blueprints, also by their triggers. Published ones are offered to AI assistants as
+        tools, too (MCP).
+      </Text>
     </Section>
   )
 }

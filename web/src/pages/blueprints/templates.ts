@@ -19,8 +19,18 @@ export const templates: Template[] = [
     text: 'Takes what another service posts, picks a value, and answers with JSON.',
     map: {
       nodes: [
-        { id: 'pick', type: 'set', title: 'Pick the name', config: { values: { name: '{{inputData.name ?? "world"}}' } } },
-        { id: 'answer', type: 'respond', title: 'Answer', config: { status: 200, body: { greeting: 'Hello, {{name}}.', at: '{{now}}' } } },
+        {
+          id: 'pick',
+          type: 'set',
+          title: 'Pick the name',
+          config: { values: { name: '{{inputData.name ?? "world"}}' } },
+        },
+        {
+          id: 'answer',
+          type: 'respond',
+          title: 'Answer',
+          config: { status: 200, body: { greeting: 'Hello, {{name}}.', at: '{{now}}' } },
+        },
       ],
       edges: [{ source: 'pick', target: 'answer' }],
     },
@@ -32,11 +42,34 @@ export const templates: Template[] = [
     text: 'Asks an address every quarter of an hour and writes to Slack when it does not answer well.',
     map: {
       nodes: [
-        { id: 'ask', type: 'http-request', title: 'Ask the address', config: { method: 'GET', url: 'https://example.com/', expectStatus: ['2xx', '3xx', '4xx', '5xx'] }, onError: 'continue' },
-        { id: 'well', type: 'conditional', title: 'Is it well?', config: { condition: 'input.status != nil && input.status < 400' } },
-        { id: 'tell', type: 'send-slack', title: 'Tell the channel', config: { connectionId: '', channel: '#alerts', text: 'https://example.com/ does not answer well: status {{input.status ?? "none"}}.' } },
+        {
+          id: 'ask',
+          type: 'http-request',
+          title: 'Ask the address',
+          config: { method: 'GET', url: 'https://example.com/', expectStatus: ['2xx', '3xx', '4xx', '5xx'] },
+          onError: 'continue',
+        },
+        {
+          id: 'well',
+          type: 'conditional',
+          title: 'Is it well?',
+          config: { condition: 'input.status != nil && input.status < 400' },
+        },
+        {
+          id: 'tell',
+          type: 'send-slack',
+          title: 'Tell the channel',
+          config: {
+            connectionId: '',
+            channel: '#alerts',
+            text: 'https://example.com/ does not answer well: status {{input.status ?? "none"}}.',
+          },
+        },
       ],
-      edges: [{ source: 'ask', target: 'well' }, { source: 'well', target: 'tell', sourceHandle: 'false' }],
+      edges: [
+        { source: 'ask', target: 'well' },
+        { source: 'well', target: 'tell', sourceHandle: 'false' },
+      ],
     },
     triggers: [{ triggerType: 'scheduled', config: { cron: '*/15 * * * *', timezone: 'UTC' } }],
   },
@@ -47,18 +80,44 @@ export const templates: Template[] = [
     map: {
       nodes: [
         {
-          id: 'form', type: 'human', title: 'Ask for the purchase',
+          id: 'form',
+          type: 'human',
+          title: 'Ask for the purchase',
           config: {
             prompt: 'What shall be bought, and for how much?',
             schema: {
-              type: 'object', required: ['item', 'amount'],
-              properties: { item: { type: 'string', title: 'Item', minLength: 1 }, amount: { type: 'number', title: 'Amount in euros', minimum: 0 }, reason: { type: 'string', title: 'Reason' } },
+              type: 'object',
+              required: ['item', 'amount'],
+              properties: {
+                item: { type: 'string', title: 'Item', minLength: 1 },
+                amount: { type: 'number', title: 'Amount in euros', minimum: 0 },
+                reason: { type: 'string', title: 'Reason' },
+              },
             },
           },
         },
-        { id: 'gate', type: 'approval-gate', title: 'Ask for a yes', config: { prompt: 'Buy {{nodes.form.output.item}} for {{nodes.form.output.amount}} euros?', expiresMs: 259_200_000, onExpire: 'reject' } },
-        { id: 'buy', type: 'set', title: 'Approved', config: { values: { decision: 'approved', purchase: '{{nodes.form.output.item}}' } } },
-        { id: 'leave', type: 'set', title: 'Rejected', config: { values: { decision: 'rejected', comment: '{{input.comment ?? "none"}}' } } },
+        {
+          id: 'gate',
+          type: 'approval-gate',
+          title: 'Ask for a yes',
+          config: {
+            prompt: 'Buy {{nodes.form.output.item}} for {{nodes.form.output.amount}} euros?',
+            expiresMs: 259_200_000,
+            onExpire: 'reject',
+          },
+        },
+        {
+          id: 'buy',
+          type: 'set',
+          title: 'Approved',
+          config: { values: { decision: 'approved', purchase: '{{nodes.form.output.item}}' } },
+        },
+        {
+          id: 'leave',
+          type: 'set',
+          title: 'Rejected',
+          config: { values: { decision: 'rejected', comment: '{{input.comment ?? "none"}}' } },
+        },
       ],
       edges: [
         { source: 'form', target: 'gate' },

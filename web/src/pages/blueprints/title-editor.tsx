@@ -17,13 +17,31 @@ export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDon
   const key = (event: KeyboardEvent) => {
     if (event.key === 'Escape') onDone()
   }
-  const fault = title.trim() === '' ? 'A blueprint needs a title.' : update.error ? issueFor(update.error, 'title') ?? describeError(update.error).message : undefined
+  const fault =
+    title.trim() === ''
+      ? 'A blueprint needs a title.'
+      : update.error
+        ? (issueFor(update.error, 'title') ?? describeError(update.error).message)
+        : undefined
   return (
     <form onSubmit={submit} onKeyDown={key} className={classes.editor}>
       <Group gap="xs" align="flex-start" className={classes.editorRow}>
-        <TextInput aria-label="Title" value={title} maxLength={500} error={fault} autoFocus onFocus={(event) => event.currentTarget.select()} onChange={(event) => setTitle(event.currentTarget.value)} style={{ flex: '1 1 160px' }} />
-        <Button type="submit" loading={update.isPending} disabled={title.trim() === ''}>Rename</Button>
-        <Button variant="default" onClick={onDone}>Cancel</Button>
+        <TextInput
+          aria-label="Title"
+          value={title}
+          maxLength={500}
+          error={fault}
+          autoFocus
+          onFocus={(event) => event.currentTarget.select()}
+          onChange={(event) => setTitle(event.currentTarget.value)}
+          style={{ flex: '1 1 160px' }}
+        />
+        <Button type="submit" loading={update.isPending} disabled={title.trim() === ''}>
+          Rename
+        </Button>
+        <Button variant="default" onClick={onDone}>
+          Cancel
+        </Button>
       </Group>
     </form>
   )

@@ -19,9 +19,13 @@ export function useBlueprintActions() {
   const { organizations } = useSignedIn()
   const duplicate = useMutation({
     mutationFn: async ({ id }: Target) => {
-      const { title, description, tags, blueprint_map, environment_variables, budget, organization_id } = await api.blueprint.get.query({ id })
+      const { title, description, tags, blueprint_map, environment_variables, budget, organization_id } =
+        await api.blueprint.get.query({ id })
       return api.blueprint.create.mutate({
-        title: `Copy of ${title}`.slice(0, 500), description, tags, environment_variables,
+        title: `Copy of ${title}`.slice(0, 500),
+        description,
+        tags,
+        environment_variables,
         ...(blueprint_map ? { blueprint_map: blueprint_map as Record<string, unknown> } : {}),
         ...(budget ? { budget } : {}),
         ...(organizations.some((one) => one.id === organization_id) ? { organization_id } : {}),
@@ -36,12 +40,17 @@ export function useBlueprintActions() {
   })
   const save = useMutation({
     // The server lists triggers for managers only; the file of anyone else has none.
-    mutationFn: async ({ id, can_manage }: Target) => Promise.all([api.blueprint.get.query({ id }), can_manage ? api.blueprintTriggers.list.query({ blueprintId: id }) : []]),
+    mutationFn: async ({ id, can_manage }: Target) =>
+      Promise.all([
+        api.blueprint.get.query({ id }),
+        can_manage ? api.blueprintTriggers.list.query({ blueprintId: id }) : [],
+      ]),
     onSuccess: ([blueprint, triggers]) => download(fileName(blueprint.title), toFile(blueprint, triggers)),
     onError: notifyError,
   })
   const setStatus = useMutation({
-    mutationFn: ({ id, status }: Target & { status: 'draft' | 'published' }) => api.blueprint.update.mutate({ id, status }),
+    mutationFn: ({ id, status }: Target & { status: 'draft' | 'published' }) =>
+      api.blueprint.update.mutate({ id, status }),
     onSuccess: (after) => {
       noteChange(after.id, after)
       notifyDone(after.status === 'published' ? `“${after.title}” published` : `“${after.title}” is a draft again`)
@@ -68,7 +77,9 @@ export function useBlueprintActions() {
       const agreed = await confirm({
         title: `Delete “${title.length > 80 ? `${title.slice(0, 79)}…` : title}”?`,
         text: 'This also deletes its versions and triggers, and cancels its active runs. Finished runs stay visible to the people who started them. This cannot be undone.',
-        action: 'Delete blueprint', danger: true, typed: title.length <= longestTyped ? title : undefined,
+        action: 'Delete blueprint',
+        danger: true,
+        typed: title.length <= longestTyped ? title : undefined,
       })
       if (agreed) remove.mutate(target)
     },

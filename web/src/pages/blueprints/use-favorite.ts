@@ -9,7 +9,8 @@ type List = Outputs['blueprint']['listSummaries']
 /** The mutation that makes a blueprint a favourite, or no more one. It shows at once, and is taken back when it fails. */
 export function useFavorite() {
   return useMutation({
-    mutationFn: ({ id, on }: { id: string; on: boolean }) => (on ? api.blueprint.favorite.mutate({ id }) : api.blueprint.unfavorite.mutate({ id })),
+    mutationFn: ({ id, on }: { id: string; on: boolean }) =>
+      on ? api.blueprint.favorite.mutate({ id }) : api.blueprint.unfavorite.mutate({ id }),
     onMutate: async ({ id, on }) => {
       await queryClient.cancelQueries({ queryKey: ['blueprints'] }) // an answer from before must not undo it
       mark(id, on)
@@ -24,6 +25,9 @@ export function useFavorite() {
 }
 
 function mark(id: string, on: boolean): void {
-  queryClient.setQueriesData<List>({ queryKey: ['blueprints', 'list'] }, (list) => list && { ...list, data: list.data.map((row) => (row.id === id ? { ...row, is_favorited: on } : row)) })
+  queryClient.setQueriesData<List>(
+    { queryKey: ['blueprints', 'list'] },
+    (list) => list && { ...list, data: list.data.map((row) => (row.id === id ? { ...row, is_favorited: on } : row)) },
+  )
   queryClient.setQueryData<Blueprint>(['blueprint', id], (before) => before && { ...before, is_favorited: on })
 }

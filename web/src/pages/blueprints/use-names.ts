@@ -8,15 +8,20 @@ export function useNames(blueprint: Blueprint, unknown = 'Somebody who left'): (
   const { user, organizations } = useSignedIn()
   const member = organizations.some(({ id, personal }) => id === blueprint.organization_id && !personal)
   const members = useQuery({
-    queryKey: ['organization', blueprint.organization_id, 'members'], enabled: member,
+    queryKey: ['organization', blueprint.organization_id, 'members'],
+    enabled: member,
     queryFn: () => api.organization.members.query({ organizationId: blueprint.organization_id }),
   })
   const collaborators = useQuery({
-    queryKey: ['blueprint', blueprint.id, 'collaborators'], enabled: blueprint.can_manage,
+    queryKey: ['blueprint', blueprint.id, 'collaborators'],
+    enabled: blueprint.can_manage,
     queryFn: () => api.collaborator.list.query({ blueprintId: blueprint.id }),
   })
   return (userId) => {
     if (userId === user.id) return 'You'
-    return [...(members.data ?? []), ...(collaborators.data ?? [])].find((one) => one.userId === userId)?.name || (members.isLoading || collaborators.isLoading ? '…' : unknown)
+    return (
+      [...(members.data ?? []), ...(collaborators.data ?? [])].find((one) => one.userId === userId)?.name ||
+      (members.isLoading || collaborators.isLoading ? '…' : unknown)
+    )
   }
 }

@@ -8,7 +8,12 @@ import type { Blueprint } from '../../api/use-blueprint'
 import { useNames } from './use-names'
 import classes from './versions.module.css'
 
-type Props = { blueprint: Blueprint; versions: (Version & { until: string })[]; chosen: string | undefined; onChoose: (version: string) => void }
+type Props = {
+  blueprint: Blueprint
+  versions: (Version & { until: string })[]
+  chosen: string | undefined
+  onChoose: (version: string) => void
+}
 
 const atOnce = 30
 
@@ -19,29 +24,60 @@ export type Version = Outputs['blueprint']['versions'][number]
 export function VersionList({ blueprint, versions, chosen, onChoose }: Props) {
   const [shown, setShown] = useState(atOnce)
   const name = useNames(blueprint)
-  const lines = useMemo(() => versions.slice(0, shown).map((version, index) => {
-    const before = versions[index + 1]
-    return before ? changeWords(diffVersions(before, version)) : ['Created']
-  }), [versions, shown])
+  const lines = useMemo(
+    () =>
+      versions.slice(0, shown).map((version, index) => {
+        const before = versions[index + 1]
+        return before ? changeWords(diffVersions(before, version)) : ['Created']
+      }),
+    [versions, shown],
+  )
   return (
     <div>
       <ol className={classes.list} aria-label="Versions, newest first">
         {versions.slice(0, shown).map(({ version, until, createdAt, createdBy }, index) => (
           <li key={version}>
-            <button type="button" className={classes.version} aria-current={version === chosen || undefined} onClick={() => onChoose(version)}>
+            <button
+              type="button"
+              className={classes.version}
+              aria-current={version === chosen || undefined}
+              onClick={() => onChoose(version)}
+            >
               <span className={classes.head}>
-                <Text fw={600} size="sm" component="span">{version}</Text>
-                {until !== version && <Text size="xs" c="dimmed" component="span">to {until}</Text>}
-                {index === 0 && <Badge size="sm" variant="filled">Current</Badge>}
-                <Text size="xs" c="dimmed" component="span" ml="auto"><Time at={createdAt} /></Text>
+                <Text fw={600} size="sm" component="span">
+                  {version}
+                </Text>
+                {until !== version && (
+                  <Text size="xs" c="dimmed" component="span">
+                    to {until}
+                  </Text>
+                )}
+                {index === 0 && (
+                  <Badge size="sm" variant="filled">
+                    Current
+                  </Badge>
+                )}
+                <Text size="xs" c="dimmed" component="span" ml="auto">
+                  <Time at={createdAt} />
+                </Text>
               </span>
-              <span className={classes.what}>{lines[index]!.slice(0, 3).map((line) => <span key={line}>{line}</span>)}</span>
-              <Text size="xs" c="dimmed" component="span">{name(createdBy)}</Text>
+              <span className={classes.what}>
+                {lines[index]!.slice(0, 3).map((line) => (
+                  <span key={line}>{line}</span>
+                ))}
+              </span>
+              <Text size="xs" c="dimmed" component="span">
+                {name(createdBy)}
+              </Text>
             </button>
           </li>
         ))}
       </ol>
-      {versions.length > shown && <Button variant="default" mt="sm" fullWidth onClick={() => setShown(shown + 100)}>Show older</Button>}
+      {versions.length > shown && (
+        <Button variant="default" mt="sm" fullWidth onClick={() => setShown(shown + 100)}>
+          Show older
+        </Button>
+      )}
     </div>
   )
 }

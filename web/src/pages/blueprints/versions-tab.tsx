@@ -15,10 +15,33 @@ import classes from './versions.module.css'
 
 /** The Versions page of a blueprint: what changed when and by whom, any two compared, and going back to one. */
 export default function VersionsTab({ blueprint }: { blueprint: Blueprint }) {
-  const versions = useQuery({ queryKey: ['blueprint', blueprint.id, 'versions'], queryFn: () => api.blueprint.versions.query({ id: blueprint.id }), enabled: blueprint.can_manage })
-  if (!blueprint.can_manage) return <EmptyState title="Versions are for those who manage it" text="Ask somebody who manages this blueprint to add you as a collaborator." />
-  if (versions.error && !versions.data) return <ErrorNote error={versions.error} title="The versions could not be read" onRetry={() => void versions.refetch()} />
-  if (!versions.data) return <div className={classes.columns} aria-busy="true"><Skeleton h={420} /><Skeleton h={420} /></div>
+  const versions = useQuery({
+    queryKey: ['blueprint', blueprint.id, 'versions'],
+    queryFn: () => api.blueprint.versions.query({ id: blueprint.id }),
+    enabled: blueprint.can_manage,
+  })
+  if (!blueprint.can_manage)
+    return (
+      <EmptyState
+        title="Versions are for those who manage it"
+        text="Ask somebody who manages this blueprint to add you as a collaborator."
+      />
+    )
+  if (versions.error && !versions.data)
+    return (
+      <ErrorNote
+        error={versions.error}
+        title="The versions could not be read"
+        onRetry={() => void versions.refetch()}
+      />
+    )
+  if (!versions.data)
+    return (
+      <div className={classes.columns} aria-busy="true">
+        <Skeleton h={420} />
+        <Skeleton h={420} />
+      </div>
+    )
   return <Versions blueprint={blueprint} all={versions.data} />
 }
 
@@ -28,17 +51,25 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
   const narrow = useMediaQuery('(max-width: 61.99em)')
   // An address may name a number that is not listed: it stands for the version with the same content.
   const at = (wanted: string) => all.findIndex(({ version }) => version === wanted)
-  const named = (wanted: string) => (at(wanted) < 0 ? undefined : versions.find(({ version }) => at(wanted) <= at(version)))
+  const named = (wanted: string) =>
+    at(wanted) < 0 ? undefined : versions.find(({ version }) => at(wanted) <= at(version))
   const to = (chosen.to ? named(chosen.to) : undefined) ?? (narrow ? undefined : versions[0])
   const from = (chosen.from ? named(chosen.from) : undefined) ?? (to && versions[versions.indexOf(to) + 1])
   const restore = useMutation({
-    mutationFn: (version: Version) => api.blueprint.update.mutate({
-      id: blueprint.id, blueprint_map: (version.blueprint_map ?? { nodes: [] }) as Record<string, unknown>, environment_variables: withStoredSecrets(version, versions[0]),
-    }),
+    mutationFn: (version: Version) =>
+      api.blueprint.update.mutate({
+        id: blueprint.id,
+        blueprint_map: (version.blueprint_map ?? { nodes: [] }) as Record<string, unknown>,
+        environment_variables: withStoredSecrets(version, versions[0]),
+      }),
     onSuccess: (after, version) => {
       noteChange(blueprint.id, after)
       set({ from: '', to: '' })
-      notifyDone(after.version === all[0]?.version ? `It is as ${version.version} was already` : `Version ${after.version} is as ${version.version} was`)
+      notifyDone(
+        after.version === all[0]?.version
+          ? `It is as ${version.version} was already`
+          : `Version ${after.version} is as ${version.version} was`,
+      )
     },
     onError: notifyError,
   })
@@ -50,18 +81,57 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
     })
     if (agreed) restore.mutate(version)
   }
-  const list = <VersionList blueprint={blueprint} versions={versions} chosen={to?.version} onChoose={(version) => set({ to: version, from: '' }, { push: true })} />
+  const list = (
+    <VersionList
+      blueprint={blueprint}
+      versions={versions}
+      chosen={to?.version}
+      onChoose={(version) => set({ to: version, from: '' }, { push: true })}
+    />
+  )
   if (narrow && !to) return list
   return (
     <div className={classes.columns}>
       {!narrow && list}
       {to && (
         <section aria-label="Comparison" className={classes.side}>
-          {narrow && <Button variant="subtle" size="compact-md" mb="xs" leftSection={<IconArrowLeft size={16} aria-hidden />} onClick={() => set({ from: '', to: '' })}>All versions</Button>}
+          {narrow && (
+            <Button
+              variant="subtle"
+              size="compact-md"
+              mb="xs"
+              leftSection={<IconArrowLeft size={16} aria-hidden />}
+              onClick={() => set({ from: '', to: '' })}
+            >
+              All versions
+            </Button>
+          )}
           <div className={classes.tools}>
-            <NativeSelect label="From" value={from?.version ?? ''} onChange={(event) => set({ from: event.currentTarget.value, to: to.version })} data={[...(from ? [] : [{ value: '', label: 'nothing' }]), ...versions.map(({ version }) => version)]} />
-            <NativeSelect label="To" value={to.version} onChange={(event) => set({ to: event.currentTarget.value, from: from?.version ?? '' })} data={versions.map(({ version }, index) => ({ value: version, label: index === 0 ? `${version} (current)` : version }))} />
-            {to !== versions[0] && <Button variant="default" leftSection={<IconRestore size={17} aria-hidden />} loading={restore.isPending} onClick={() => void ask(to)}>Restore {to.version}</Button>}
+            <NativeSelect
+              label="From"
+              value={from?.version ?? ''}
+              onChange={(event) => set({ from: event.currentTarget.value, to: to.version })}
+              data={[...(from ? [] : [{ value: '', label: 'nothing' }]), ...versions.map(({ version }) => version)]}
+            />
+            <NativeSelect
+              label="To"
+              value={to.version}
+              onChange={(event) => set({ to: event.currentTarget.value, from: from?.version ?? '' })}
+              data={versions.map(({ version }, index) => ({
+                value: version,
+                label: index === 0 ? `${version} (current)` : version,
+              }))}
+            />
+            {to !== versions[0] && (
+              <Button
+                variant="default"
+                leftSection={<IconRestore size={17} aria-hidden />}
+                loading={restore.isPending}
+                onClick={() => void ask(to)}
+              >
+                Restore {to.version}
+              </Button>
+            )}
           </div>
           <Comparison from={from} to={to} />
         </section>
@@ -77,9 +147,20 @@ function Comparison({ from, to }: { from: Version | undefined; to: Version }) {
   const words = changeWords(diff)
   return (
     <>
-      <Title order={2} size="h3" mt="md">{from ? `From ${from.version} to ${to.version}` : `Version ${to.version}, the first`}</Title>
-      <Text size="sm" c="dimmed" component="ul" className={changes.words}>{words.map((line) => <li key={line}>{line}</li>)}</Text>
-      <VersionDiffView before={from ?? nothing} after={to} diff={diff} names={[from?.version ?? 'nothing', to.version]} />
+      <Title order={2} size="h3" mt="md">
+        {from ? `From ${from.version} to ${to.version}` : `Version ${to.version}, the first`}
+      </Title>
+      <Text size="sm" c="dimmed" component="ul" className={changes.words}>
+        {words.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </Text>
+      <VersionDiffView
+        before={from ?? nothing}
+        after={to}
+        diff={diff}
+        names={[from?.version ?? 'nothing', to.version]}
+      />
     </>
   )
 }
@@ -87,7 +168,9 @@ function Comparison({ from, to }: { from: Version | undefined; to: Version }) {
 // A secret sent as null keeps the value that it has now; one that is no secret any more has none to keep.
 function withStoredSecrets(version: Version, now: Version | undefined): unknown[] {
   const kept = new Set((now?.environment_variables ?? []).filter(isSecret).map(({ name }) => name))
-  return version.environment_variables.map((variable) => (isSecret(variable) && kept.has(variable.name) ? { ...variable, default: null } : variable))
+  return version.environment_variables.map((variable) =>
+    isSecret(variable) && kept.has(variable.name) ? { ...variable, default: null } : variable,
+  )
 }
 
 function isSecret(variable: unknown): variable is { name: unknown; secret: true } {

@@ -9,7 +9,10 @@ export function Callback() {
   return (
     <div>
       <CopyField label="Callback address" value={`${info.data?.apiHost ?? location.origin}/oauth/callback`} />
-      <Text size="xs" c="dimmed" mt={4}>Register it at the service, often called redirect URI. It begins with the address of this server (<code>--public-url</code>).</Text>
+      <Text size="xs" c="dimmed" mt={4}>
+        Register it at the service, often called redirect URI. It begins with the address of this server (
+        <code>--public-url</code>).
+      </Text>
     </div>
   )
 }

@@ -3,12 +3,21 @@ import { test } from 'node:test'
 import { beginning, changeOf, given, needless, secretsOf } from './config-change.ts'
 
 test('what an update sends', () => {
-  const before = { tokenUrl: 'https://a.example', clientSecret: null, scopes: ['a'], auth: { type: 'bearer', token: null } }
+  const before = {
+    tokenUrl: 'https://a.example',
+    clientSecret: null,
+    scopes: ['a'],
+    auth: { type: 'bearer', token: null },
+  }
   const cases: [string, Record<string, unknown>, unknown][] = [
     ['nothing', { ...before }, undefined],
     ['another text', { ...before, tokenUrl: 'https://b.example' }, { tokenUrl: 'https://b.example' }],
     ['a new secret', { ...before, clientSecret: 's' }, { clientSecret: 's' }],
-    ['a secret taken away', { tokenUrl: before.tokenUrl, scopes: before.scopes, auth: before.auth }, { clientSecret: '' }],
+    [
+      'a secret taken away',
+      { tokenUrl: before.tokenUrl, scopes: before.scopes, auth: before.auth },
+      { clientSecret: '' },
+    ],
     ['a key taken away', { tokenUrl: before.tokenUrl, clientSecret: null, auth: before.auth }, { scopes: null }],
     ['a secret within', { ...before, auth: { type: 'bearer', token: 't' } }, { auth: { type: 'bearer', token: 't' } }],
     ['a key that was never there', { ...before, hosts: undefined }, undefined],
@@ -18,7 +27,13 @@ test('what an update sends', () => {
 })
 
 test('what a new one begins with and sends', () => {
-  const schema = { properties: { port: { type: 'integer', default: 587 }, password: { type: 'string', 'x-kind': 'secret' }, host: { type: 'string' } } }
+  const schema = {
+    properties: {
+      port: { type: 'integer', default: 587 },
+      password: { type: 'string', 'x-kind': 'secret' },
+      host: { type: 'string' },
+    },
+  }
   assert.deepEqual(beginning(schema), { port: 587 })
   assert.deepEqual(secretsOf(schema), ['password'])
   assert.deepEqual(given({ a: '', b: null, c: undefined, d: false, e: [] }), { d: false, e: [] })

@@ -21,20 +21,25 @@ export function changeOf(before: Config, after: Config, secrets: readonly string
 
 /** The config without what stands for nothing: keys without a value, and texts that were emptied. */
 export function given(config: Config): Config {
-  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined && value !== null && value !== ''))
+  return Object.fromEntries(
+    Object.entries(config).filter(([, value]) => value !== undefined && value !== null && value !== ''),
+  )
 }
 
 /** The keys of a schema that hold secrets: those on top. */
 export function secretsOf(schema: Config): string[] {
   const properties = isObject(schema.properties) ? schema.properties : {}
-  return Object.entries(properties).filter(([, value]) => isObject(value) && (value['x-kind'] === 'secret' || value.writeOnly === true)).map(([key]) => key)
+  return Object.entries(properties)
+    .filter(([, value]) => isObject(value) && (value['x-kind'] === 'secret' || value.writeOnly === true))
+    .map(([key]) => key)
 }
 
 /** The config that a new connection begins with: the defaults of its schema. */
 export function beginning(schema: Config): Config {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const config: Config = {}
-  for (const [key, value] of Object.entries(properties)) if (isObject(value) && Object.hasOwn(value, 'default')) config[key] = value.default
+  for (const [key, value] of Object.entries(properties))
+    if (isObject(value) && Object.hasOwn(value, 'default')) config[key] = value.default
   return config
 }
 

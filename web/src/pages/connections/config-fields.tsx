@@ -20,13 +20,26 @@ export function ConfigFields({ type, schema, config, onChange, error, readOnly, 
   const holder = useRef<HTMLDivElement>(null)
   const { flow } = config
   const shown = useMemo(() => dressed(schema, { flow }), [schema, flow])
-  const issues = error ? issuesUnder(describeError(error).issues, ['config']).map((issue) => ({ ...issue, message: plainer(issue.message) })) : []
+  const issues = error
+    ? issuesUnder(describeError(error).issues, ['config']).map((issue) => ({
+        ...issue,
+        message: plainer(issue.message),
+      }))
+    : []
   useEffect(() => {
     if (error) requestAnimationFrame(() => holder.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
   }, [error])
   return (
     <div ref={holder}>
-      <SchemaForm schema={shown} value={config} onChange={(next) => onChange((next ?? {}) as Record<string, unknown>)} issues={issues} readOnly={readOnly} hide={needless(type, config)} context={{ organizationId }} />
+      <SchemaForm
+        schema={shown}
+        value={config}
+        onChange={(next) => onChange((next ?? {}) as Record<string, unknown>)}
+        issues={issues}
+        readOnly={readOnly}
+        hide={needless(type, config)}
+        context={{ organizationId }}
+      />
     </div>
   )
 }
@@ -42,5 +55,8 @@ function plainer(message: string): string {
 /** Whether all that a call was refused for stands at a field of the form, so that no note above it is needed. */
 export function allAtFields(error: unknown): boolean {
   const { issues } = describeError(error)
-  return issues.length > 0 && issues.every(({ path }) => path[0] === 'config' && path.length > 1 || showPath(path) === 'name')
+  return (
+    issues.length > 0 &&
+    issues.every(({ path }) => (path[0] === 'config' && path.length > 1) || showPath(path) === 'name')
+  )
 }

@@ -22,10 +22,26 @@ export function ConnectionForm({ of, type, readOnly }: Props) {
   const [dirty, setDirty] = useState(false)
   const newer = of.updatedAt !== base.updatedAt
   if (newer && !dirty) setBase(of)
-  return <Fields key={base.updatedAt} of={base} type={type} readOnly={readOnly} onDirty={setDirty} onSaved={setBase} newer={newer && dirty} onNewer={() => setBase(of)} />
+  return (
+    <Fields
+      key={base.updatedAt}
+      of={base}
+      type={type}
+      readOnly={readOnly}
+      onDirty={setDirty}
+      onSaved={setBase}
+      newer={newer && dirty}
+      onNewer={() => setBase(of)}
+    />
+  )
 }
 
-type FieldsProps = Props & { onDirty: (dirty: boolean) => void; onSaved: (saved: Connection) => void; newer: boolean; onNewer: () => void }
+type FieldsProps = Props & {
+  onDirty: (dirty: boolean) => void
+  onSaved: (saved: Connection) => void
+  newer: boolean
+  onNewer: () => void
+}
 
 function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: FieldsProps) {
   const client = useQueryClient()
@@ -48,7 +64,14 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
     if (!dirty) return
     const warn = (event: BeforeUnloadEvent) => event.preventDefault()
     addEventListener('beforeunload', warn)
-    const free = guardLeaving(() => confirm({ title: 'Leave without saving?', text: 'What you changed here is lost.', action: 'Leave', danger: true }))
+    const free = guardLeaving(() =>
+      confirm({
+        title: 'Leave without saving?',
+        text: 'What you changed here is lost.',
+        action: 'Leave',
+        danger: true,
+      }),
+    )
     return () => {
       removeEventListener('beforeunload', warn)
       free()
@@ -56,7 +79,12 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
   }, [dirty, onDirty])
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (dirty) save.mutate({ id: of.id, ...(name.trim() !== of.name ? { name: name.trim() } : {}), ...(change ? { config: change } : {}) })
+    if (dirty)
+      save.mutate({
+        id: of.id,
+        ...(name.trim() !== of.name ? { name: name.trim() } : {}),
+        ...(change ? { config: change } : {}),
+      })
   }
   const undo = () => {
     setName(of.name)
@@ -68,19 +96,55 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
     <Section title="What it is" boxed>
       <form onSubmit={submit} noValidate>
         <Stack>
-          {readOnly && <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />}>You may use this connection. Whoever made it and the admins of its organization may change it.</Alert>}
+          {readOnly && (
+            <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />}>
+              You may use this connection. Whoever made it and the admins of its organization may change it.
+            </Alert>
+          )}
           {newer && (
-            <Alert color="amber" icon={<IconInfoCircle size={20} aria-hidden />} role="status" title="It was changed meanwhile">
-              Saving sends only what you changed here. <Button size="compact-sm" variant="default" ml={4} onClick={onNewer}>Take the newer one instead</Button>
+            <Alert
+              color="amber"
+              icon={<IconInfoCircle size={20} aria-hidden />}
+              role="status"
+              title="It was changed meanwhile"
+            >
+              Saving sends only what you changed here.{' '}
+              <Button size="compact-sm" variant="default" ml={4} onClick={onNewer}>
+                Take the newer one instead
+              </Button>
             </Alert>
           )}
           {error && !allAtFields(error) && <ErrorNote error={error} title="The connection was not saved" />}
-          <TextInput label="Name" required withAsterisk={false} maxLength={200} autoComplete="off" readOnly={readOnly} value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
-          <ConfigFields type={of.type} schema={type.configSchema} config={config} onChange={setConfig} error={error} readOnly={readOnly} organizationId={of.organizationId ?? undefined} />
+          <TextInput
+            label="Name"
+            required
+            withAsterisk={false}
+            maxLength={200}
+            autoComplete="off"
+            readOnly={readOnly}
+            value={name}
+            error={issueFor(error, 'name')}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <ConfigFields
+            type={of.type}
+            schema={type.configSchema}
+            config={config}
+            onChange={setConfig}
+            error={error}
+            readOnly={readOnly}
+            organizationId={of.organizationId ?? undefined}
+          />
           {!readOnly && (
             <Group gap="xs">
-              <Button type="submit" loading={save.isPending} disabled={!dirty || name.trim() === ''}>Save changes</Button>
-              {dirty && <Button variant="default" onClick={undo}>Undo</Button>}
+              <Button type="submit" loading={save.isPending} disabled={!dirty || name.trim() === ''}>
+                Save changes
+              </Button>
+              {dirty && (
+                <Button variant="default" onClick={undo}>
+                  Undo
+                </Button>
+              )}
             </Group>
           )}
         </Stack>

@@ -27,13 +27,26 @@ function One({ id }: { id: string }) {
   const types = useTypes()
   const one = connection.data
   if (!one) {
-    const missing = connection.error && ['NOT_FOUND', 'FORBIDDEN', 'BAD_REQUEST'].includes(describeError(connection.error).code)
+    const missing =
+      connection.error && ['NOT_FOUND', 'FORBIDDEN', 'BAD_REQUEST'].includes(describeError(connection.error).code)
     return (
       <>
         <PageHeader title="Connection" breadcrumbs={crumbs} />
         {connection.isPending && <Skeleton h={320} radius="md" />}
-        {missing && <EmptyState title="No such connection" text="It was deleted, or it is not yours to use." action={<Button component={Link} href="/connections">All connections</Button>} />}
-        {connection.error && !missing && <ErrorNote error={connection.error} onRetry={() => void connection.refetch()} />}
+        {missing && (
+          <EmptyState
+            title="No such connection"
+            text="It was deleted, or it is not yours to use."
+            action={
+              <Button component={Link} href="/connections">
+                All connections
+              </Button>
+            }
+          />
+        )}
+        {connection.error && !missing && (
+          <ErrorNote error={connection.error} onRetry={() => void connection.refetch()} />
+        )}
       </>
     )
   }
@@ -41,7 +54,13 @@ function One({ id }: { id: string }) {
   const type = types.data?.find((known) => known.type === one.type)
   return (
     <>
-      <PageHeader title={one.name} breadcrumbs={crumbs} badge={<Badge color="gray">{typeTitle(one.type)}</Badge>} text={type?.description} actions={may ? <DeleteConnection of={one} /> : undefined} />
+      <PageHeader
+        title={one.name}
+        breadcrumbs={crumbs}
+        badge={<Badge color="gray">{typeTitle(one.type)}</Badge>}
+        text={type?.description}
+        actions={may ? <DeleteConnection of={one} /> : undefined}
+      />
       <div className={classes.columns}>
         <div>
           {types.error && !types.data && <ErrorNote error={types.error} onRetry={() => void types.refetch()} />}

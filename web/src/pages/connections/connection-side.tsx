@@ -22,8 +22,12 @@ export function ConnectionSide({ of }: { of: Connection }) {
   const people = of.type === 'oauth2' && of.config.flow === 'authorization_code'
   return (
     <div className={classes.side}>
-      <Section title={people ? 'Sign in and test' : 'Test'} boxed><Try key={of.updatedAt} of={of} people={people} /></Section>
-      <Section title="Used by" boxed><Users of={of} /></Section>
+      <Section title={people ? 'Sign in and test' : 'Test'} boxed>
+        <Try key={of.updatedAt} of={of} people={people} />
+      </Section>
+      <Section title="Used by" boxed>
+        <Users of={of} />
+      </Section>
       <Section title="About" boxed>
         <Stack gap="sm">
           <KeyValue
@@ -52,10 +56,13 @@ function Try({ of, people }: { of: Connection; people: boolean }) {
   // Right after it was made: does it work?
   useEffect(() => {
     if (!made) return
-    setParams((before) => {
-      before.delete('made')
-      return before
-    }, { replace: true })
+    setParams(
+      (before) => {
+        before.delete('made')
+        return before
+      },
+      { replace: true },
+    )
     if (!people) mutate()
   }, [made, people, mutate, setParams])
   const { waiting, done } = signIn
@@ -65,17 +72,51 @@ function Try({ of, people }: { of: Connection; people: boolean }) {
   }, [waiting, works, done])
   return (
     <Stack gap="sm">
-      {people && <Text size="sm">Each person signs in for themselves. A run uses the sign-in of whoever started it, and asks for one where it is missing.</Text>}
+      {people && (
+        <Text size="sm">
+          Each person signs in for themselves. A run uses the sign-in of whoever started it, and asks for one where it
+          is missing.
+        </Text>
+      )}
       <Group gap="xs">
-        {people && <Button leftSection={<IconExternalLink size={17} aria-hidden />} onClick={signIn.begin} loading={signIn.isPending}>Sign in</Button>}
-        <Button variant={people ? 'default' : 'filled'} leftSection={<IconPlugConnected size={17} aria-hidden />} onClick={again} loading={isPending}>{people ? 'Check the sign-in' : 'Test connection'}</Button>
+        {people && (
+          <Button
+            leftSection={<IconExternalLink size={17} aria-hidden />}
+            onClick={signIn.begin}
+            loading={signIn.isPending}
+          >
+            Sign in
+          </Button>
+        )}
+        <Button
+          variant={people ? 'default' : 'filled'}
+          leftSection={<IconPlugConnected size={17} aria-hidden />}
+          onClick={again}
+          loading={isPending}
+        >
+          {people ? 'Check the sign-in' : 'Test connection'}
+        </Button>
       </Group>
       <ErrorNote error={signIn.error} />
-      {signIn.refused && <Text size="sm">Your browser opened no tab: <SafeLink href={signIn.refused}>go to the sign-in page</SafeLink></Text>}
+      {signIn.refused && (
+        <Text size="sm">
+          Your browser opened no tab: <SafeLink href={signIn.refused}>go to the sign-in page</SafeLink>
+        </Text>
+      )}
       <div role="status" className={classes.result}>
-        {signIn.waiting && <Text size="sm" mb="xs">Finish signing in in the other tab. It is checked when you are back here.</Text>}
+        {signIn.waiting && (
+          <Text size="sm" mb="xs">
+            Finish signing in in the other tab. It is checked when you are back here.
+          </Text>
+        )}
         {test.data && !isPending && <TestResult of={test.data} />}
-        {!test.data && !isPending && !test.error && !signIn.waiting && <Text size="sm" c="dimmed">{people ? 'Asks the service whether your sign-in is still good.' : 'Makes the cheapest real call with what is saved, and says what came of it.'}</Text>}
+        {!test.data && !isPending && !test.error && !signIn.waiting && (
+          <Text size="sm" c="dimmed">
+            {people
+              ? 'Asks the service whether your sign-in is still good.'
+              : 'Makes the cheapest real call with what is saved, and says what came of it.'}
+          </Text>
+        )}
       </div>
       <ErrorNote error={test.error} />
     </Stack>
@@ -89,14 +130,35 @@ function Users({ of }: { of: Connection }) {
   const users = uses.data.users.get(of.id) ?? []
   return (
     <Stack gap={6}>
-      {users.length === 0 && <Text size="sm" c="dimmed">Nothing that you can see names it.</Text>}
+      {users.length === 0 && (
+        <Text size="sm" c="dimmed">
+          Nothing that you can see names it.
+        </Text>
+      )}
       {users.length > 0 && (
         <ul className={classes.users}>
-          {users.slice(0, 20).map((user) => <li key={`${user.kind} ${user.id}`}><Anchor component={Link} href={hrefOf(user)} inherit>{user.title}</Anchor> <Text span size="xs" c="dimmed">{user.kind}</Text></li>)}
+          {users.slice(0, 20).map((user) => (
+            <li key={`${user.kind} ${user.id}`}>
+              <Anchor component={Link} href={hrefOf(user)} inherit>
+                {user.title}
+              </Anchor>{' '}
+              <Text span size="xs" c="dimmed">
+                {user.kind}
+              </Text>
+            </li>
+          ))}
         </ul>
       )}
-      {users.length > 20 && <Text size="sm" c="dimmed">and {users.length - 20} more</Text>}
-      {!uses.data.whole && <Text size="xs" c="dimmed">Looked at the newest 400 blueprints only.</Text>}
+      {users.length > 20 && (
+        <Text size="sm" c="dimmed">
+          and {users.length - 20} more
+        </Text>
+      )}
+      {!uses.data.whole && (
+        <Text size="xs" c="dimmed">
+          Looked at the newest 400 blueprints only.
+        </Text>
+      )}
     </Stack>
   )
 }

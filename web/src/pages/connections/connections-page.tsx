@@ -4,7 +4,17 @@ import { IconPlugConnected, IconPlus } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import { api } from '../../api/client'
 import { useSignedIn } from '../../api/session'
-import { type Column, DataTable, EmptyState, ErrorNote, PageHeader, SearchField, showCount, Time, useUrlStates } from '../../parts'
+import {
+  type Column,
+  DataTable,
+  EmptyState,
+  ErrorNote,
+  PageHeader,
+  SearchField,
+  showCount,
+  Time,
+  useUrlStates,
+} from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import { ownerOf } from './owner'
 import { type Connection, TypeIcon, typeTitle } from './types'
@@ -22,13 +32,30 @@ export default function ConnectionsPage() {
   // In one's personal workspace stand those that are one's own.
   const personal = session.organizations.find((one) => one.id === organizationId)?.personal === true
   const rows = all
-    ?.filter((one) => organizationId === undefined || (one.organizationId === null ? personal : one.organizationId === organizationId))
+    ?.filter(
+      (one) =>
+        organizationId === undefined ||
+        (one.organizationId === null ? personal : one.organizationId === organizationId),
+    )
     .filter((one) => (type === '' || one.type === type) && (wanted === '' || one.name.toLowerCase().includes(wanted)))
-  const begin = <Button component={Link} href="/connections/new" leftSection={<IconPlus size={17} aria-hidden />}>New connection</Button>
+  const begin = (
+    <Button component={Link} href="/connections/new" leftSection={<IconPlus size={17} aria-hidden />}>
+      New connection
+    </Button>
+  )
   const columns: Column<Connection>[] = [
     {
-      key: 'name', title: 'Name', primary: true,
-      render: (row) => <Group gap={9} wrap="nowrap"><TypeIcon type={row.type} /><Anchor component={Link} href={`/connections/${row.id}`} inherit>{row.name}</Anchor></Group>,
+      key: 'name',
+      title: 'Name',
+      primary: true,
+      render: (row) => (
+        <Group gap={9} wrap="nowrap">
+          <TypeIcon type={row.type} />
+          <Anchor component={Link} href={`/connections/${row.id}`} inherit>
+            {row.name}
+          </Anchor>
+        </Group>
+      ),
     },
     { key: 'type', title: 'Type', width: '130px', render: (row) => typeTitle(row.type) },
     { key: 'owner', title: 'For', width: '180px', render: (row) => ownerOf(row, session) },
@@ -39,20 +66,70 @@ export default function ConnectionsPage() {
   const searching = wanted !== '' || type !== ''
   return (
     <>
-      <PageHeader title="Connections" text="How blueprints reach other services, and with which credentials. Secrets are encrypted, and never shown again." actions={all?.length === 0 ? undefined : begin} />
-      {list.error && !all ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
+      <PageHeader
+        title="Connections"
+        text="How blueprints reach other services, and with which credentials. Secrets are encrypted, and never shown again."
+        actions={all?.length === 0 ? undefined : begin}
+      />
+      {list.error && !all ? (
+        <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
         <>
           {all && all.length > 5 && (
             <Group mb="sm" gap="sm">
-              <SearchField label="Search connections" value={search} onSearch={(text) => set({ search: text })} style={{ flex: '1 1 220px' }} maw={360} />
-              <NativeSelect aria-label="Type" data={[{ value: '', label: 'All types' }, ...types.map((value) => ({ value, label: typeTitle(value) }))]} value={type} onChange={(event) => set({ type: event.currentTarget.value })} />
+              <SearchField
+                label="Search connections"
+                value={search}
+                onSearch={(text) => set({ search: text })}
+                style={{ flex: '1 1 220px' }}
+                maw={360}
+              />
+              <NativeSelect
+                aria-label="Type"
+                data={[
+                  { value: '', label: 'All types' },
+                  ...types.map((value) => ({ value, label: typeTitle(value) })),
+                ]}
+                value={type}
+                onChange={(event) => set({ type: event.currentTarget.value })}
+              />
             </Group>
           )}
           <DataTable
-            caption="Connections" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={3}
-            empty={all && all.length > 0
-              ? <EmptyState icon={<IconPlugConnected />} title="No connections found" text={searching ? 'No connection matches this name and type.' : 'This organization has no connections of its own.'} action={searching ? <Button variant="default" onClick={() => set({ search: '', type: '' })}>Clear search</Button> : begin} />
-              : <EmptyState icon={<IconPlugConnected />} title="No connections yet" text="A connection holds the address and the credentials of a service: a language model, a mail server, Slack, any HTTP API. Nodes name it, so no secret stands in a blueprint." action={begin} />}
+            caption="Connections"
+            columns={columns}
+            rows={rows}
+            rowKey={(row) => row.id}
+            skeletonRows={3}
+            empty={
+              all && all.length > 0 ? (
+                <EmptyState
+                  icon={<IconPlugConnected />}
+                  title="No connections found"
+                  text={
+                    searching
+                      ? 'No connection matches this name and type.'
+                      : 'This organization has no connections of its own.'
+                  }
+                  action={
+                    searching ? (
+                      <Button variant="default" onClick={() => set({ search: '', type: '' })}>
+                        Clear search
+                      </Button>
+                    ) : (
+                      begin
+                    )
+                  }
+                />
+              ) : (
+                <EmptyState
+                  icon={<IconPlugConnected />}
+                  title="No connections yet"
+                  text="A connection holds the address and the credentials of a service: a language model, a mail server, Slack, any HTTP API. Nodes name it, so no secret stands in a blueprint."
+                  action={begin}
+                />
+              )
+            }
           />
         </>
       )}
@@ -62,10 +139,29 @@ export default function ConnectionsPage() {
 
 function UsedBy({ of, uses }: { of: string; uses: ReturnType<typeof useUses> }) {
   if (uses.isPending) return <Skeleton h={14} w={90} />
-  if (!uses.data) return <Text size="sm" c="dimmed" title="The blueprints could not be read.">Not known</Text>
+  if (!uses.data)
+    return (
+      <Text size="sm" c="dimmed" title="The blueprints could not be read.">
+        Not known
+      </Text>
+    )
   const users = uses.data.users.get(of) ?? []
-  if (users.length === 0) return <Text size="sm" c="dimmed">{uses.data.whole ? 'Nothing yet' : 'Nothing found'}</Text>
+  if (users.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {uses.data.whole ? 'Nothing yet' : 'Nothing found'}
+      </Text>
+    )
   const blueprints = users.filter((user) => user.kind === 'blueprint').length
   const words = blueprints === users.length ? showCount(blueprints, 'blueprint') : showCount(users.length, 'thing')
-  return <span title={users.slice(0, 10).map((user) => user.title).join(', ')}>{words}</span>
+  return (
+    <span
+      title={users
+        .slice(0, 10)
+        .map((user) => user.title)
+        .join(', ')}
+    >
+      {words}
+    </span>
+  )
 }

@@ -24,9 +24,30 @@ export function DeleteConnection({ of }: { of: Connection }) {
   })
   const ask = async () => {
     const users = uses.data?.users.get(of.id) ?? []
-    const used = users.length > 0 ? ` ${showCount(users.length, 'place')} still ${users.length === 1 ? 'names' : 'name'} it: ${users.slice(0, 3).map((user) => user.title).join(', ')}${users.length > 3 ? ' and others' : ''}. Their runs will fail there.` : ''
-    const yes = await confirm({ title: `Delete ${of.name}?`, text: `Its credentials and all sign-ins are removed at once. This cannot be undone.${used}`, action: 'Delete', danger: true, typed: users.length > 0 ? of.name : undefined })
+    const used =
+      users.length > 0
+        ? ` ${showCount(users.length, 'place')} still ${users.length === 1 ? 'names' : 'name'} it: ${users
+            .slice(0, 3)
+            .map((user) => user.title)
+            .join(', ')}${users.length > 3 ? ' and others' : ''}. Their runs will fail there.`
+        : ''
+    const yes = await confirm({
+      title: `Delete ${of.name}?`,
+      text: `Its credentials and all sign-ins are removed at once. This cannot be undone.${used}`,
+      action: 'Delete',
+      danger: true,
+      typed: users.length > 0 ? of.name : undefined,
+    })
     if (yes) remove.mutate({ id: of.id })
   }
-  return <Button variant="default" leftSection={<IconTrash size={17} aria-hidden />} loading={remove.isPending} onClick={() => void ask()}>Delete</Button>
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconTrash size={17} aria-hidden />}
+      loading={remove.isPending}
+      onClick={() => void ask()}
+    >
+      Delete
+    </Button>
+  )
 }

@@ -39,10 +39,24 @@ export function NewConnection() {
   const type = types.data?.find((one) => one.type === wanted)
   return (
     <>
-      <PageHeader key={wanted} title={type ? `New connection: ${type.title}` : 'New connection'} text={type?.description} breadcrumbs={[...crumbs, { title: 'New', href: '/connections/new' }]} />
+      <PageHeader
+        key={wanted}
+        title={type ? `New connection: ${type.title}` : 'New connection'}
+        text={type?.description}
+        breadcrumbs={[...crumbs, { title: 'New', href: '/connections/new' }]}
+      />
       {types.isPending && <Skeleton h={320} maw={640} radius="md" />}
       {types.error && !types.data && <ErrorNote error={types.error} onRetry={() => void types.refetch()} />}
-      {types.data && !type && <EmptyState title="There is no such type" action={<Button component={Link} href="/connections/new">Choose a type</Button>} />}
+      {types.data && !type && (
+        <EmptyState
+          title="There is no such type"
+          action={
+            <Button component={Link} href="/connections/new">
+              Choose a type
+            </Button>
+          }
+        />
+      )}
       {type && <Form key={type.type} type={type} />}
     </>
   )
@@ -68,7 +82,9 @@ function Form({ type }: { type: ConnectionType }) {
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const sent = given(Object.fromEntries(Object.entries(config).filter(([key]) => !needless(type.type, config).includes(key))))
+    const sent = given(
+      Object.fromEntries(Object.entries(config).filter(([key]) => !needless(type.type, config).includes(key))),
+    )
     create.mutate({ name: name.trim(), type: type.type, config: sent, ...(owner ? { organizationId: owner } : {}) })
   }
   const { error } = create
@@ -76,17 +92,49 @@ function Form({ type }: { type: ConnectionType }) {
     <form onSubmit={submit} noValidate>
       <Stack maw={640}>
         {error && !allAtFields(error) && <ErrorNote error={error} title="The connection was not saved" />}
-        <TextInput label="Name" description="Nodes are given the connection by this name." inputWrapperOrder={['label', 'input', 'error', 'description']} required withAsterisk={false} maxLength={200} autoComplete="off" value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput
+          label="Name"
+          description="Nodes are given the connection by this name."
+          inputWrapperOrder={['label', 'input', 'error', 'description']}
+          required
+          withAsterisk={false}
+          maxLength={200}
+          autoComplete="off"
+          value={name}
+          error={issueFor(error, 'name')}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
         <NativeSelect
-          inputWrapperOrder={['label', 'input', 'error', 'description']} label="Who may use it" data={[{ value: '', label: 'Only you' }, ...shared.map((one) => ({ value: one.id, label: `Everybody in ${one.name}` }))]}
-          description={shared.length === 0 ? 'With an organization, its members could share it.' : 'It cannot be given to others later.'}
-          value={owner} onChange={(event) => setOwner(event.currentTarget.value)}
+          inputWrapperOrder={['label', 'input', 'error', 'description']}
+          label="Who may use it"
+          data={[
+            { value: '', label: 'Only you' },
+            ...shared.map((one) => ({ value: one.id, label: `Everybody in ${one.name}` })),
+          ]}
+          description={
+            shared.length === 0
+              ? 'With an organization, its members could share it.'
+              : 'It cannot be given to others later.'
+          }
+          value={owner}
+          onChange={(event) => setOwner(event.currentTarget.value)}
         />
         {type.type === 'oauth2' && config.flow !== 'client_credentials' && <Callback />}
-        <ConfigFields type={type.type} schema={type.configSchema} config={config} onChange={setConfig} error={error} organizationId={owner || undefined} />
+        <ConfigFields
+          type={type.type}
+          schema={type.configSchema}
+          config={config}
+          onChange={setConfig}
+          error={error}
+          organizationId={owner || undefined}
+        />
         <Group gap="xs">
-          <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>Save connection</Button>
-          <Button variant="default" component={Link} href="/connections/new">Another type</Button>
+          <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
+            Save connection
+          </Button>
+          <Button variant="default" component={Link} href="/connections/new">
+            Another type
+          </Button>
         </Group>
       </Stack>
     </form>

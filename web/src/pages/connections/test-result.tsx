@@ -7,10 +7,17 @@ export function TestResult({ of }: { of: Outputs['connection']['test'] }) {
   // The address in it is for who has no button to sign in.
   const message = of.message.replace(/ Visit https?:\/\/\S+$/, '')
   const missing = message !== of.message // a sign-in: nothing is wrong with the connection
-  const [color, Icon, title] = of.ok ? ['green', IconCircleCheck, 'It works'] as const : missing ? ['amber', IconLock, 'You are not signed in'] as const : ['red', IconCircleX, 'It does not work'] as const
+  const [color, Icon, title] = of.ok
+    ? (['green', IconCircleCheck, 'It works'] as const)
+    : missing
+      ? (['amber', IconLock, 'You are not signed in'] as const)
+      : (['red', IconCircleX, 'It does not work'] as const)
   return (
     <Alert color={color} icon={<Icon size={20} aria-hidden />} title={title}>
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>{message.charAt(0).toUpperCase() + message.slice(1)}{/[.!?]$/.test(message) ? '' : '.'}</Text>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {message.charAt(0).toUpperCase() + message.slice(1)}
+        {/[.!?]$/.test(message) ? '' : '.'}
+      </Text>
     </Alert>
   )
 }

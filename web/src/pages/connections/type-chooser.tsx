@@ -10,12 +10,23 @@ export function TypeChooser() {
   if (types.error && !types.data) return <ErrorNote error={types.error} onRetry={() => void types.refetch()} />
   return (
     <ul className={classes.types} aria-label="Types of connections" aria-busy={types.isPending || undefined}>
-      {types.isPending && [0, 1, 2, 3, 4, 5].map((row) => <li key={row}><Skeleton h={92} radius="md" /></li>)}
+      {types.isPending &&
+        [0, 1, 2, 3, 4, 5].map((row) => (
+          <li key={row}>
+            <Skeleton h={92} radius="md" />
+          </li>
+        ))}
       {types.data?.map(({ type, title, description }) => (
         <li key={type}>
           <Link href={`/connections/new?type=${type}`} className={classes.type}>
-            <span className={classes.sign}><TypeIcon type={type} size={22} /></span>
-            <span><b>{title}</b><br /><span className={classes.about}>{description}</span></span>
+            <span className={classes.sign}>
+              <TypeIcon type={type} size={22} />
+            </span>
+            <span>
+              <b>{title}</b>
+              <br />
+              <span className={classes.about}>{description}</span>
+            </span>
           </Link>
         </li>
       ))}

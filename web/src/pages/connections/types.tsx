@@ -1,4 +1,13 @@
-import { IconApi, IconBrandSlack, IconLock, IconMail, IconPlugConnected, IconSparkles, IconTools, type Icon } from '@tabler/icons-react'
+import {
+  IconApi,
+  IconBrandSlack,
+  IconLock,
+  IconMail,
+  IconPlugConnected,
+  IconSparkles,
+  IconTools,
+  type Icon,
+} from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { api, type Outputs } from '../../api/client'
 
@@ -8,8 +17,12 @@ export type Connection = Outputs['connection']['get']
 export type ConnectionType = Outputs['connection']['listTypes'][number]
 
 const looks: Record<string, { icon: Icon; title: string }> = {
-  'ai-provider': { icon: IconSparkles, title: 'AI provider' }, 'mcp-server': { icon: IconTools, title: 'MCP server' }, oauth2: { icon: IconLock, title: 'OAuth 2' },
-  http: { icon: IconApi, title: 'HTTP' }, smtp: { icon: IconMail, title: 'Mail server' }, slack: { icon: IconBrandSlack, title: 'Slack' },
+  'ai-provider': { icon: IconSparkles, title: 'AI provider' },
+  'mcp-server': { icon: IconTools, title: 'MCP server' },
+  oauth2: { icon: IconLock, title: 'OAuth 2' },
+  http: { icon: IconApi, title: 'HTTP' },
+  smtp: { icon: IconMail, title: 'Mail server' },
+  slack: { icon: IconBrandSlack, title: 'Slack' },
 }
 
 /** The sign of a type. */
@@ -24,21 +37,40 @@ export function typeTitle(type: string): string {
 }
 
 const words: Record<string, string> = {
-  authorization_code: 'People sign in', client_credentials: 'This server signs in',
-  openai: 'OpenAI', anthropic: 'Anthropic', starttls: 'STARTTLS, after the greeting', tls: 'TLS, from the start', none: 'None: anybody on the way can read it',
+  authorization_code: 'People sign in',
+  client_credentials: 'This server signs in',
+  openai: 'OpenAI',
+  anthropic: 'Anthropic',
+  starttls: 'STARTTLS, after the greeting',
+  tls: 'TLS, from the start',
+  none: 'None: anybody on the way can read it',
 }
 
 /** The schema of a config with words for the choices, and with what the others make needed. */
 export function dressed(schema: Record<string, unknown>, config: Record<string, unknown>): Record<string, unknown> {
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>).map(([key, one]) => {
-    const choices = one.enum
-    return [key, Array.isArray(choices) && !one['x-labels'] ? { ...one, 'x-labels': choices.map((choice) => words[String(choice)] ?? String(choice)) } : one]
-  })
-  const required = [...((schema.required ?? []) as string[]), ...(config.flow === 'authorization_code' ? ['authorizationUrl'] : [])]
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>).map(
+    ([key, one]) => {
+      const choices = one.enum
+      return [
+        key,
+        Array.isArray(choices) && !one['x-labels']
+          ? { ...one, 'x-labels': choices.map((choice) => words[String(choice)] ?? String(choice)) }
+          : one,
+      ]
+    },
+  )
+  const required = [
+    ...((schema.required ?? []) as string[]),
+    ...(config.flow === 'authorization_code' ? ['authorizationUrl'] : []),
+  ]
   return { ...schema, properties: Object.fromEntries(properties), required }
 }
 
 /** The types that there are, with their forms; they do not change while the server runs. */
 export function useTypes() {
-  return useQuery({ queryKey: ['connection', 'types'], queryFn: () => api.connection.listTypes.query(), staleTime: 10 * 60_000 })
+  return useQuery({
+    queryKey: ['connection', 'types'],
+    queryFn: () => api.connection.listTypes.query(),
+    staleTime: 10 * 60_000,
+  })
 }

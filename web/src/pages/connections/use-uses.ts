@@ -12,7 +12,10 @@ export function useUses(enabled = true) {
 
 async function look() {
   const [own, shared, triggers, connections] = await Promise.all([
-    blueprints('own'), blueprints('shared'), api.blueprintTriggers.listAll.query({ type: 'slack', limit: 100 }), api.connection.list.query(),
+    blueprints('own'),
+    blueprints('shared'),
+    api.blueprintTriggers.listAll.query({ type: 'slack', limit: 100 }),
+    api.connection.list.query(),
   ])
   const whole = own.whole && shared.whole && triggers.pagination.totalPages <= 1
   return { users: usersOf({ blueprints: [...own.data, ...shared.data], triggers: triggers.data, connections }), whole }

@@ -21,8 +21,10 @@ export function usersOf({ blueprints, triggers, connections }: Things): Map<stri
       if (known.has(found) && found !== user.id) users.set(found, [...(users.get(found) ?? []), user])
     }
   }
-  for (const one of blueprints) note([one.blueprint_map, one.environment_variables], { kind: 'blueprint', id: one.id, title: one.title })
-  for (const one of triggers) note(one.config, { kind: 'trigger', id: one.id, title: `A trigger of ${one.blueprint_title}` })
+  for (const one of blueprints)
+    note([one.blueprint_map, one.environment_variables], { kind: 'blueprint', id: one.id, title: one.title })
+  for (const one of triggers)
+    note(one.config, { kind: 'trigger', id: one.id, title: `A trigger of ${one.blueprint_title}` })
   for (const one of connections) note(one.config, { kind: 'connection', id: one.id, title: one.name })
   return users
 }

@@ -5,10 +5,16 @@ import { findPlace, placeText } from './address'
 import { activeOf } from './use-follow'
 
 const log = (id: string) => ({ id, type: 'log', title: id, config: {} })
-const map: BlueprintMap = { nodes: [log('a/b'), { id: 'each', type: 'for-each', title: '', config: { nodes: [log('in')] } }] }
+const map: BlueprintMap = {
+  nodes: [log('a/b'), { id: 'each', type: 'for-each', title: '', config: { nodes: [log('in')] } }],
+}
 
 test('a place in the map stands in the address', () => {
-  for (const place of [{ level: [], nodeId: 'a/b' }, { level: ['each'], nodeId: 'in' }, { level: ['each'], nodeId: undefined }]) {
+  for (const place of [
+    { level: [], nodeId: 'a/b' },
+    { level: ['each'], nodeId: 'in' },
+    { level: ['each'], nodeId: undefined },
+  ]) {
     const found = findPlace(map, placeText(place.level, place.nodeId))
     assert.deepEqual([found.level, found.nodeId], [place.level, place.nodeId])
   }

@@ -4,7 +4,12 @@ import { isElsewhere } from './use-clipboard'
 import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
 
-const arrows: Record<string, [number, number]> = { ArrowLeft: [-8, 0], ArrowRight: [8, 0], ArrowUp: [0, -8], ArrowDown: [0, 8] }
+const arrows: Record<string, [number, number]> = {
+  ArrowLeft: [-8, 0],
+  ArrowRight: [8, 0],
+  ArrowUp: [0, -8],
+  ArrowDown: [0, 8],
+}
 
 /** What the keys do while the canvas has the focus. */
 export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Commands, onSettings: () => void): void {
@@ -15,7 +20,9 @@ export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Comman
   const arrow = arrows[event.key]
   if (event.ctrlKey || event.metaKey) {
     if (event.altKey) return
-    const command = ({ a: commands.all, d: commands.duplicate } as Record<string, (() => void) | undefined>)[event.key.toLowerCase()]
+    const command = ({ a: commands.all, d: commands.duplicate } as Record<string, (() => void) | undefined>)[
+      event.key.toLowerCase()
+    ]
     if (!command || event.shiftKey) return
     event.preventDefault()
     return command()
@@ -51,26 +58,36 @@ export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Comman
       })
     case 'Escape':
       if (nodes.size + editor.state.edges.size > 0) take(() => editor.select([]))
-      else if (editor.state.level.length > 0) take(() => editor.enter(editor.state.level.slice(0, -1), [editor.state.level.at(-1)!]))
+      else if (editor.state.level.length > 0)
+        take(() => editor.enter(editor.state.level.slice(0, -1), [editor.state.level.at(-1)!]))
       return
     case 'Delete':
     case 'Backspace':
       return take(() => {
         const order = flowOrder(editor.shown)
-        const next = id === undefined ? undefined : order[order.indexOf(id) + 1] ?? order[order.indexOf(id) - 1]
+        const next = id === undefined ? undefined : (order[order.indexOf(id) + 1] ?? order[order.indexOf(id) - 1])
         commands.remove()
         if (next !== undefined && !nodes.has(next)) setTimeout(() => commands.focus(next))
       })
     case 'ContextMenu':
     case 'm':
       return take(() => document.querySelector<HTMLElement>('#editor-selection button')?.focus())
-    case 'a': return take(commands.add)
-    case 'c': return id === undefined ? undefined : take(() => commands.connect(id))
-    case 'o': return take(commands.toggle)
-    case 'l': return take(commands.tidy)
-    case 'f': return take(commands.fit)
-    case '+': case '=': return take(() => commands.zoom(1))
-    case '-': return take(() => commands.zoom(-1))
-    case 'F2': return id === undefined ? undefined : take(() => commands.rename(id))
+    case 'a':
+      return take(commands.add)
+    case 'c':
+      return id === undefined ? undefined : take(() => commands.connect(id))
+    case 'o':
+      return take(commands.toggle)
+    case 'l':
+      return take(commands.tidy)
+    case 'f':
+      return take(commands.fit)
+    case '+':
+    case '=':
+      return take(() => commands.zoom(1))
+    case '-':
+      return take(() => commands.zoom(-1))
+    case 'F2':
+      return id === undefined ? undefined : take(() => commands.rename(id))
   }
 }

@@ -1,9 +1,30 @@
 import '@xyflow/react/dist/base.css'
 import { useComputedColorScheme } from '@mantine/core'
 import {
-  Background, BackgroundVariant, type Connection, type Edge, type EdgeChange, type FinalConnectionState, MiniMap, type NodeChange, Panel, ReactFlow, useReactFlow, type Viewport,
+  Background,
+  BackgroundVariant,
+  type Connection,
+  type Edge,
+  type EdgeChange,
+  type FinalConnectionState,
+  MiniMap,
+  type NodeChange,
+  Panel,
+  ReactFlow,
+  useReactFlow,
+  type Viewport,
 } from '@xyflow/react'
-import { type DragEvent, type FocusEvent, type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import {
+  type DragEvent,
+  type FocusEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import graph from '../../graph/canvas.module.css'
 import { type CardNode, keyOfWire, type Problems, toWires, type WireEdge } from '../../graph/flow'
 import { edgeOptions, edgeTypes, nodeTypes, useFirstView } from '../../graph/graph-canvas'
@@ -39,7 +60,23 @@ type Props = {
 }
 
 /** The canvas on which a map is edited. */
-export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onConnect, onReconnect, onFit, onLook, onReady, onDrop, onOpen, onRefused, children }: Props) {
+export function Canvas({
+  editor,
+  problems,
+  statuses,
+  wide,
+  views,
+  onKeyDown,
+  onConnect,
+  onReconnect,
+  onFit,
+  onLook,
+  onReady,
+  onDrop,
+  onOpen,
+  onRefused,
+  children,
+}: Props) {
   const { shown: map, readOnly, select } = editor
   const { nodes: chosen, edges: chosenEdges } = editor.state
   const flow = useReactFlow<CardNode, WireEdge>()
@@ -50,53 +87,81 @@ export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onC
   const scheme = useComputedColorScheme('light')
   const [moving, setMoving] = useState<ReadonlyMap<string, Position>>()
   const resting = useCards(map, { problems, statuses, editable: !readOnly })
-  const marked = useMemo(() => resting.map((card) => (chosen.has(card.id) ? { ...card, selected: true } : card)), [resting, chosen])
-  const cards = useMemo(() => (moving ? marked.map((card) => (moving.has(card.id) ? { ...card, position: moving.get(card.id)!, dragging: true } : card)) : marked), [marked, moving])
+  const marked = useMemo(
+    () => resting.map((card) => (chosen.has(card.id) ? { ...card, selected: true } : card)),
+    [resting, chosen],
+  )
+  const cards = useMemo(
+    () =>
+      moving
+        ? marked.map((card) =>
+            moving.has(card.id) ? { ...card, position: moving.get(card.id)!, dragging: true } : card,
+          )
+        : marked,
+    [marked, moving],
+  )
   const wires = useMemo(() => toWires(map, { statuses }, chosenEdges), [map, statuses, chosenEdges])
   const live = useRef({ editor, chosen, chosenEdges })
-  useEffect(() => { live.current = { editor, chosen, chosenEdges } })
+  useEffect(() => {
+    live.current = { editor, chosen, chosenEdges }
+  })
 
-  const onNodesChange = useCallback((changes: NodeChange<CardNode>[]) => {
-    const moves = changes.flatMap((change) => (change.type === 'position' && change.dragging && change.position ? [[change.id, change.position] as const] : []))
-    if (moves.length > 0) setMoving((known) => new Map([...(known ?? []), ...moves]))
-    const picks = changes.filter((change) => change.type === 'select')
-    if (picks.length > 0) {
-      const now = live.current
-      const nodes = new Set(now.chosen)
-      for (const pick of picks) {
-        if (pick.selected) nodes.add(pick.id)
-        else nodes.delete(pick.id)
+  const onNodesChange = useCallback(
+    (changes: NodeChange<CardNode>[]) => {
+      const moves = changes.flatMap((change) =>
+        change.type === 'position' && change.dragging && change.position ? [[change.id, change.position] as const] : [],
+      )
+      if (moves.length > 0) setMoving((known) => new Map([...(known ?? []), ...moves]))
+      const picks = changes.filter((change) => change.type === 'select')
+      if (picks.length > 0) {
+        const now = live.current
+        const nodes = new Set(now.chosen)
+        for (const pick of picks) {
+          if (pick.selected) nodes.add(pick.id)
+          else nodes.delete(pick.id)
+        }
+        now.chosen = nodes
+        select(nodes, now.chosenEdges)
       }
-      now.chosen = nodes
-      select(nodes, now.chosenEdges)
-    }
-  }, [select])
-  const onEdgesChange = useCallback((changes: EdgeChange<WireEdge>[]) => {
-    const now = live.current
-    const edges = new Set(now.chosenEdges)
-    for (const change of changes) {
-      if (change.type !== 'select') continue
-      if (change.selected) edges.add(keyOfWire(change.id))
-      else edges.delete(keyOfWire(change.id))
-    }
-    now.chosenEdges = edges
-    select(now.chosen, edges)
-  }, [select])
+    },
+    [select],
+  )
+  const onEdgesChange = useCallback(
+    (changes: EdgeChange<WireEdge>[]) => {
+      const now = live.current
+      const edges = new Set(now.chosenEdges)
+      for (const change of changes) {
+        if (change.type !== 'select') continue
+        if (change.selected) edges.add(keyOfWire(change.id))
+        else edges.delete(keyOfWire(change.id))
+      }
+      now.chosenEdges = edges
+      select(now.chosen, edges)
+    },
+    [select],
+  )
   const settle = useCallback((_event: unknown, _node: unknown, nodes: CardNode[]) => {
     setMoving(undefined)
     const places = new Map(nodes.map((node) => [node.id, { x: snap(node.position.x), y: snap(node.position.y) }]))
-    live.current.editor.edit(nodes.length === 1 ? 'moving a node' : `moving ${nodes.length} nodes`, (map) => place(map, places))
+    live.current.editor.edit(nodes.length === 1 ? 'moving a node' : `moving ${nodes.length} nodes`, (map) =>
+      place(map, places),
+    )
   }, [])
   const pulled = useRef<string>(undefined) // the edge whose end is being moved
   const valid = useCallback((wanted: Connection | Edge) => {
     const ends = [wanted.source, wanted.sourceHandle ?? MAIN, wanted.target] as const
     const { shown } = live.current.editor
-    return (pulled.current === undefined ? connectProblem(shown, ...ends) : reconnectProblem(shown, pulled.current, ...ends)) === undefined
+    return (
+      (pulled.current === undefined
+        ? connectProblem(shown, ...ends)
+        : reconnectProblem(shown, pulled.current, ...ends)) === undefined
+    )
   }, [])
   const connectEnd = (_event: unknown, state: FinalConnectionState) => {
     if (state.isValid || !state.fromNode || !state.toNode || !state.toHandle) return
     const forth = state.fromHandle?.type === 'source'
-    if (state.fromHandle?.type === state.toHandle.type) return onRefused('Draw from a way out, at the right, to the left side of another node.')
+    if (state.fromHandle?.type === state.toHandle.type)
+      return onRefused('Draw from a way out, at the right, to the left side of another node.')
     const [source, target] = forth ? [state.fromNode, state.toNode] : [state.toNode, state.fromNode]
     const why = connectProblem(map, source.id, (forth ? state.fromHandle : state.toHandle)?.id ?? MAIN, target.id)
     if (why) onRefused(why)
@@ -115,24 +180,90 @@ export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onC
   }
   return (
     <div
-      ref={frame} className={`${graph.canvas} ${classes.canvas}`} role="group" aria-label="Canvas" tabIndex={-1} data-nested={editor.state.level.length > 0 || undefined} onKeyDown={onKeyDown} onFocus={focused} onDrop={readOnly ? undefined : drop}
-      onDragOver={(event) => { if (event.dataTransfer.types.includes(DRAGGED)) { event.preventDefault(); event.dataTransfer.dropEffect = 'copy' } }}
+      ref={frame}
+      className={`${graph.canvas} ${classes.canvas}`}
+      role="group"
+      aria-label="Canvas"
+      tabIndex={-1}
+      data-nested={editor.state.level.length > 0 || undefined}
+      onKeyDown={onKeyDown}
+      onFocus={focused}
+      onDrop={readOnly ? undefined : drop}
+      onDragOver={(event) => {
+        if (event.dataTransfer.types.includes(DRAGGED)) {
+          event.preventDefault()
+          event.dataTransfer.dropEffect = 'copy'
+        }
+      }}
     >
       {view && (
         <ReactFlow<CardNode, WireEdge>
-          nodes={cards} edges={wires} nodeTypes={nodeTypes} edgeTypes={edgeTypes} defaultEdgeOptions={edgeOptions} defaultViewport={view} minZoom={0.05} maxZoom={1.75} colorMode={scheme}
-          onEdgeClick={() => frame.current?.focus({ preventScroll: true })} onSelectionEnd={() => frame.current?.focus({ preventScroll: true })} onNodesChange={onNodesChange} onEdgesChange={onEdgesChange} onNodeDragStop={settle} onSelectionDragStop={(event, nodes) => settle(event, undefined, nodes)}
-          onConnect={(wanted) => onConnect(wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)} onConnectEnd={connectEnd} isValidConnection={valid}
-          edgesReconnectable={!readOnly} reconnectRadius={14} onReconnectStart={(_event, edge) => { pulled.current = keyOfWire(edge.id) }} onReconnectEnd={() => { pulled.current = undefined }}
-          onReconnect={(edge, wanted) => onReconnect(keyOfWire(edge.id), wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)}
-          onInit={onReady} onMoveStart={(event) => { if (event) onLook() }} onMoveEnd={(_event, at) => void views.set(levelKey, at)} onNodeDoubleClick={(_event, node) => onOpen(node.id)} nodesDraggable={!readOnly} nodesConnectable={!readOnly} edgesFocusable={false} deleteKeyCode={null} disableKeyboardA11y
-          multiSelectionKeyCode={['Shift', 'Meta', 'Control']} selectionKeyCode="Shift" zoomOnDoubleClick={false} snapToGrid snapGrid={[GRID, GRID]} connectionRadius={32} nodeDragThreshold={3}
-          onlyRenderVisibleElements elevateNodesOnSelect={false} defaultMarkerColor={null} proOptions={{ hideAttribution: true }}
+          nodes={cards}
+          edges={wires}
+          nodeTypes={nodeTypes}
+          edgeTypes={edgeTypes}
+          defaultEdgeOptions={edgeOptions}
+          defaultViewport={view}
+          minZoom={0.05}
+          maxZoom={1.75}
+          colorMode={scheme}
+          onEdgeClick={() => frame.current?.focus({ preventScroll: true })}
+          onSelectionEnd={() => frame.current?.focus({ preventScroll: true })}
+          onNodesChange={onNodesChange}
+          onEdgesChange={onEdgesChange}
+          onNodeDragStop={settle}
+          onSelectionDragStop={(event, nodes) => settle(event, undefined, nodes)}
+          onConnect={(wanted) => onConnect(wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)}
+          onConnectEnd={connectEnd}
+          isValidConnection={valid}
+          edgesReconnectable={!readOnly}
+          reconnectRadius={14}
+          onReconnectStart={(_event, edge) => {
+            pulled.current = keyOfWire(edge.id)
+          }}
+          onReconnectEnd={() => {
+            pulled.current = undefined
+          }}
+          onReconnect={(edge, wanted) =>
+            onReconnect(keyOfWire(edge.id), wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)
+          }
+          onInit={onReady}
+          onMoveStart={(event) => {
+            if (event) onLook()
+          }}
+          onMoveEnd={(_event, at) => void views.set(levelKey, at)}
+          onNodeDoubleClick={(_event, node) => onOpen(node.id)}
+          nodesDraggable={!readOnly}
+          nodesConnectable={!readOnly}
+          edgesFocusable={false}
+          deleteKeyCode={null}
+          disableKeyboardA11y
+          multiSelectionKeyCode={['Shift', 'Meta', 'Control']}
+          selectionKeyCode="Shift"
+          zoomOnDoubleClick={false}
+          snapToGrid
+          snapGrid={[GRID, GRID]}
+          connectionRadius={32}
+          nodeDragThreshold={3}
+          onlyRenderVisibleElements
+          elevateNodesOnSelect={false}
+          defaultMarkerColor={null}
+          proOptions={{ hideAttribution: true }}
         >
           <Background variant={BackgroundVariant.Dots} gap={GRID * 3} size={1.5} />
           <Zoom onFit={onFit} />
-          {wide && map.nodes.length > 8 && <MiniMap pannable zoomable position="bottom-right" ariaLabel="Overview" style={{ width: 160, height: 100 }} />}
-          <Panel position="top-center" className={classes.above}>{children}</Panel>
+          {wide && map.nodes.length > 8 && (
+            <MiniMap
+              pannable
+              zoomable
+              position="bottom-right"
+              ariaLabel="Overview"
+              style={{ width: 160, height: 100 }}
+            />
+          )}
+          <Panel position="top-center" className={classes.above}>
+            {children}
+          </Panel>
         </ReactFlow>
       )}
     </div>

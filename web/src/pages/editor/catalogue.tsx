@@ -28,11 +28,16 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
   const searching = text.trim() !== ''
   const found = findTypes(types, text, (type) => groups[type.category] ?? '')
   // What is found stands in one list, the best at its head, because that is what Enter adds.
-  const shown: [string, NodeType[]][] = searching ? [['Found', found]] : Object.entries(groups).map(([key, title]) => [title, found.filter((type) => type.category === key)])
+  const shown: [string, NodeType[]][] = searching
+    ? [['Found', found]]
+    : Object.entries(groups).map(([key, title]) => [title, found.filter((type) => type.category === key)])
   const first = (event: KeyboardEvent) => {
     // A type that is called so comes before those that only mention the words.
     const wanted = text.trim().toLowerCase()
-    const best = found.find((type) => type.title.toLowerCase().startsWith(wanted) || type.type.startsWith(wanted)) ?? found.find((type) => type.title.toLowerCase().includes(wanted)) ?? found[0]
+    const best =
+      found.find((type) => type.title.toLowerCase().startsWith(wanted) || type.type.startsWith(wanted)) ??
+      found.find((type) => type.title.toLowerCase().includes(wanted)) ??
+      found[0]
     if (event.key !== 'Enter' || !best || text === '') return
     event.preventDefault()
     onAdd(best)
@@ -41,10 +46,20 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
   return (
     <div className={classes.catalogue}>
       <TextInput
-        ref={search} type="search" size="sm" aria-label="Search node types" placeholder="Add a node" value={text} onChange={(event) => setText(event.currentTarget.value)} onKeyDown={first}
-        leftSection={<IconSearch size={15} aria-hidden />} maxLength={100}
+        ref={search}
+        type="search"
+        size="sm"
+        aria-label="Search node types"
+        placeholder="Add a node"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={first}
+        leftSection={<IconSearch size={15} aria-hidden />}
+        maxLength={100}
       />
-      <Text size="xs" c="dimmed" className={classes.where}>{where}</Text>
+      <Text size="xs" c="dimmed" className={classes.where}>
+        {where}
+      </Text>
       <ScrollArea className={classes.list} type="auto" offsetScrollbars="y" viewportProps={{ tabIndex: -1 }}>
         {shown.map(([title, members]) => {
           if (members.length === 0) return null
@@ -55,12 +70,23 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
                 {members.map((type, index) => (
                   <li key={type.type}>
                     <UnstyledButton
-                      className={classes.type} data-next={searching && index === 0 || undefined} onClick={() => onAdd(type)} draggable={draggable} title={type.description}
-                      onDragStart={(event) => { event.dataTransfer.setData(DRAGGED, type.type); event.dataTransfer.effectAllowed = 'copy' }}
+                      className={classes.type}
+                      data-next={(searching && index === 0) || undefined}
+                      onClick={() => onAdd(type)}
+                      draggable={draggable}
+                      title={type.description}
+                      onDragStart={(event) => {
+                        event.dataTransfer.setData(DRAGGED, type.type)
+                        event.dataTransfer.effectAllowed = 'copy'
+                      }}
                     >
                       <TypeIcon type={type.type} size={28} />
                       <span className={classes.name}>{type.title}</span>
-                      {searching && index === 0 && draggable && <Kbd size="xs" className={classes.enter} aria-hidden>Enter</Kbd>}
+                      {searching && index === 0 && draggable && (
+                        <Kbd size="xs" className={classes.enter} aria-hidden>
+                          Enter
+                        </Kbd>
+                      )}
                     </UnstyledButton>
                   </li>
                 ))}
@@ -68,7 +94,11 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
             </section>
           )
         })}
-        {found.length === 0 && <Text size="sm" c="dimmed" p="sm">No type fits "{text}".</Text>}
+        {found.length === 0 && (
+          <Text size="sm" c="dimmed" p="sm">
+            No type fits "{text}".
+          </Text>
+        )}
       </ScrollArea>
     </div>
   )

@@ -6,29 +6,55 @@ import { same } from './same'
 import type { Doc } from './state'
 import { type Blueprint, docOf } from './use-save'
 
-type Props = { theirs: Blueprint | undefined; ours: Doc; saving: boolean; onOverwrite: () => void; onReload: () => void; onClose: () => void }
+type Props = {
+  theirs: Blueprint | undefined
+  ours: Doc
+  saving: boolean
+  onOverwrite: () => void
+  onReload: () => void
+  onClose: () => void
+}
 
 /** Says that somebody else saved meanwhile, and lets one choose whose work counts. */
 export function ConflictDialog({ theirs, ours, saving, onOverwrite, onReload, onClose }: Props) {
   const [shown, setShown] = useState(false)
   const found = useMemo(() => (theirs ? compare(docOf(theirs).map, ours.map) : undefined), [theirs, ours])
   return (
-    <Modal opened={theirs !== undefined} onClose={onClose} title="Somebody else saved meanwhile" size={shown ? 'xl' : 'lg'}>
+    <Modal
+      opened={theirs !== undefined}
+      onClose={onClose}
+      title="Somebody else saved meanwhile"
+      size={shown ? 'xl' : 'lg'}
+    >
       {theirs && found && (
         <Stack gap="md">
           <Text size="sm">Version {theirs.version} was saved since you began. Against it, yours differs so:</Text>
           <List size="sm">
-            {found.lines.map((line) => <List.Item key={line}>{line}</List.Item>)}
+            {found.lines.map((line) => (
+              <List.Item key={line}>{line}</List.Item>
+            ))}
             {!same(theirs.environment_variables, ours.variables) && <List.Item>The variables differ.</List.Item>}
           </List>
           {shown && <GraphView map={found.both} diff={found.diff} height={320} label="What differs" />}
-          <div><Button variant="subtle" size="compact-sm" ml={-8} onClick={() => setShown(!shown)} aria-expanded={shown}>{shown ? 'Hide the difference' : 'Show the difference'}</Button></div>
+          <div>
+            <Button variant="subtle" size="compact-sm" ml={-8} onClick={() => setShown(!shown)} aria-expanded={shown}>
+              {shown ? 'Hide the difference' : 'Show the difference'}
+            </Button>
+          </div>
           <Group gap="xs" justify="flex-end">
-            <Button variant="default" onClick={onClose}>Go on editing</Button>
-            <Button variant="default" color="red" onClick={onReload}>Take theirs</Button>
-            <Button loading={saving} onClick={onOverwrite}>Save mine as a newer version</Button>
+            <Button variant="default" onClick={onClose}>
+              Go on editing
+            </Button>
+            <Button variant="default" color="red" onClick={onReload}>
+              Take theirs
+            </Button>
+            <Button loading={saving} onClick={onOverwrite}>
+              Save mine as a newer version
+            </Button>
           </Group>
-          <Text size="xs" c="dimmed">Theirs stays among the versions, whatever you choose. Taking theirs gives up your changes.</Text>
+          <Text size="xs" c="dimmed">
+            Theirs stays among the versions, whatever you choose. Taking theirs gives up your changes.
+          </Text>
         </Stack>
       )}
     </Modal>
@@ -58,7 +84,12 @@ function compare(theirs: BlueprintMap, ours: BlueprintMap): { lines: string[]; b
   for (const edge of after) if (!oldKeys.has(edgeKey(edge))) diff.edges![edgeKey(edge)] = 'added'
   for (const edge of lost) diff.edges![edgeKey(edge)] = 'removed'
   const words = { added: 'Only in yours', removed: 'Only in theirs', changed: 'Different' }
-  const lines = (['added', 'removed', 'changed'] as const).filter((kind) => lists[kind].length > 0).map((kind) => `${words[kind]}: ${lists[kind].slice(0, 8).join(', ')}${lists[kind].length > 8 ? ` and ${lists[kind].length - 8} more` : ''}`)
+  const lines = (['added', 'removed', 'changed'] as const)
+    .filter((kind) => lists[kind].length > 0)
+    .map(
+      (kind) =>
+        `${words[kind]}: ${lists[kind].slice(0, 8).join(', ')}${lists[kind].length > 8 ? ` and ${lists[kind].length - 8} more` : ''}`,
+    )
   if (Object.keys(diff.edges!).length > 0) lines.push(`${Object.keys(diff.edges!).length} edges differ.`)
   if (lines.length === 0) lines.push('The nodes and edges say the same; only their places or order differ.')
   return { lines, both: { ...ours, nodes: [...ours.nodes, ...gone], edges: [...after, ...lost] }, diff }

@@ -5,7 +5,12 @@ import type { BlueprintMap } from '../../graph/map'
 import { flowOrder } from '../../graph/order'
 import { connectProblem } from './operations'
 
-type Props = { map: BlueprintMap; id: string | undefined; onClose: () => void; onConnect: (source: string, handle: string, target: string) => void }
+type Props = {
+  map: BlueprintMap
+  id: string | undefined
+  onClose: () => void
+  onConnect: (source: string, handle: string, target: string) => void
+}
 
 /** Joins a node to another without a mouse. */
 export function ConnectDialog({ map, id, onClose, onConnect }: Props) {
@@ -34,16 +39,49 @@ function Form({ map, id, onClose, onConnect }: Props & { id: string }) {
     <form onSubmit={submit}>
       <Stack gap="md">
         {ways.length > 1 && (
-          <Select label="By its way out" data={ways.map((each) => ({ value: each.id, label: each.id === 'main' ? 'always' : each.label }))} value={way} onChange={(value) => setWay(value ?? way)} allowDeselect={false} />
+          <Select
+            label="By its way out"
+            data={ways.map((each) => ({ value: each.id, label: each.id === 'main' ? 'always' : each.label }))}
+            value={way}
+            onChange={(value) => setWay(value ?? way)}
+            allowDeselect={false}
+          />
         )}
         <Select
-          label="To" placeholder="Choose a node" searchable selectFirstOptionOnChange selectFirstOptionOnDropdownOpen data-autofocus openOnFocus={false} nothingFoundMessage="No node is called so" value={target} onChange={setTarget} error={problem} limit={200}
-          data={flowOrder(map).filter((each) => each !== id).map((each) => ({ value: each, label: nodes.get(each)!.title && nodes.get(each)!.title !== each ? `${nodes.get(each)!.title} (${each})` : each }))}
+          label="To"
+          placeholder="Choose a node"
+          searchable
+          selectFirstOptionOnChange
+          selectFirstOptionOnDropdownOpen
+          data-autofocus
+          openOnFocus={false}
+          nothingFoundMessage="No node is called so"
+          value={target}
+          onChange={setTarget}
+          error={problem}
+          limit={200}
+          data={flowOrder(map)
+            .filter((each) => each !== id)
+            .map((each) => ({
+              value: each,
+              label:
+                nodes.get(each)!.title && nodes.get(each)!.title !== each
+                  ? `${nodes.get(each)!.title} (${each})`
+                  : each,
+            }))}
         />
-        {map.nodes.length < 2 && <Text size="sm" c="dimmed">There is no other node yet. Add one first.</Text>}
+        {map.nodes.length < 2 && (
+          <Text size="sm" c="dimmed">
+            There is no other node yet. Add one first.
+          </Text>
+        )}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>Cancel</Button>
-          <Button type="submit" disabled={target === null || problem !== undefined}>Connect</Button>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" disabled={target === null || problem !== undefined}>
+            Connect
+          </Button>
         </Group>
       </Stack>
     </form>

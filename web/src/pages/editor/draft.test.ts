@@ -5,7 +5,12 @@ import { nextMinor } from './version'
 
 function storage() {
   const kept = new Map<string, string>()
-  return { kept, getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => void kept.set(key, value), removeItem: (key: string) => void kept.delete(key) }
+  return {
+    kept,
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  }
 }
 const map = { nodes: [{ id: 'a', type: 'log', title: 'A', config: {} }] }
 const saved = { map: { nodes: [] }, variables: [{ name: 'key', secret: true, default: null }] }
@@ -13,7 +18,15 @@ const saved = { map: { nodes: [] }, variables: [{ name: 'key', secret: true, def
 test('a draft comes back without the values of secrets', () => {
   const store = storage()
   const key = draftKey('u', 'b')
-  keepDraft(store, key, { map, variables: [{ name: 'key', secret: true, default: 'hush-hush' }, { name: 'n', default: 1 }], version: '1.0.0', at: 5 })
+  keepDraft(store, key, {
+    map,
+    variables: [
+      { name: 'key', secret: true, default: 'hush-hush' },
+      { name: 'n', default: 1 },
+    ],
+    version: '1.0.0',
+    at: 5,
+  })
   assert.ok(!store.kept.get(key)!.includes('hush'))
   const draft = readDraft(store, key, saved)!
   assert.deepEqual(draft.map, map)
@@ -30,7 +43,12 @@ test('what says the same as what is saved, or is broken, is no draft', () => {
     store.setItem('k', text)
     assert.equal(readDraft(store, 'k', saved), undefined)
   }
-  const full = { ...store, setItem: () => { throw new Error('full') } }
+  const full = {
+    ...store,
+    setItem: () => {
+      throw new Error('full')
+    },
+  }
   keepDraft(full, 'k', { map, variables: [], version: '1.0.0', at: 5 })
 })
 

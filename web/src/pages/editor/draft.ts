@@ -42,12 +42,21 @@ export function readDraft(storage: Storage, key: string, saved: Doc): Draft | un
   } catch {
     return undefined
   }
-  if (!isObject(value) || !isObject(value.map) || !Array.isArray(value.variables) || typeof value.version !== 'string' || typeof value.at !== 'number') return undefined
+  if (
+    !isObject(value) ||
+    !isObject(value.map) ||
+    !Array.isArray(value.variables) ||
+    typeof value.version !== 'string' ||
+    typeof value.at !== 'number'
+  )
+    return undefined
   const draft = { map: readMap(value.map), variables: value.variables, version: value.version, at: value.at }
   return same(draft.map, saved.map) && same(draft.variables, saved.variables.map(withoutSecret)) ? undefined : draft
 }
 
 // null is how a variable says that its secret stays as it is.
 function withoutSecret(variable: unknown): unknown {
-  return isObject(variable) && variable.secret === true && variable.default !== undefined && variable.default !== '' ? { ...variable, default: null } : variable
+  return isObject(variable) && variable.secret === true && variable.default !== undefined && variable.default !== ''
+    ? { ...variable, default: null }
+    : variable
 }

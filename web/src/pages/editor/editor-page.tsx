@@ -10,18 +10,38 @@ import { useNodeTypes } from '../../graph/use-node-types'
 /** /blueprints/:id/edit: the visual editor. */
 export default function EditorPage() {
   const { id = '' } = useParams<{ id: string }>()
-  return <div data-editor><BlueprintLayout id={id} ownRun tab="Edit" waiting={<EditorSkeleton />}><Loaded key={id} id={id} /></BlueprintLayout></div>
+  return (
+    <div data-editor>
+      <BlueprintLayout id={id} ownRun tab="Edit" waiting={<EditorSkeleton />}>
+        <Loaded key={id} id={id} />
+      </BlueprintLayout>
+    </div>
+  )
 }
 
 function Loaded({ id }: { id: string }) {
   // Asked anew at each opening: an editor must not begin with what was read an hour ago.
   const blueprint = useQuery({
-    queryKey: ['editor', id], queryFn: () => api.blueprint.get.query({ id }),
-    gcTime: 0, staleTime: Infinity, refetchOnMount: 'always', refetchOnReconnect: false,
+    queryKey: ['editor', id],
+    queryFn: () => api.blueprint.get.query({ id }),
+    gcTime: 0,
+    staleTime: Infinity,
+    refetchOnMount: 'always',
+    refetchOnReconnect: false,
   })
   const types = useNodeTypes()
   const error = blueprint.error ?? types.error
-  if (error && !(blueprint.data && types.data)) return <ErrorNote error={error} title="The editor could not be opened" onRetry={() => { void blueprint.refetch(); void types.refetch() }} />
+  if (error && !(blueprint.data && types.data))
+    return (
+      <ErrorNote
+        error={error}
+        title="The editor could not be opened"
+        onRetry={() => {
+          void blueprint.refetch()
+          void types.refetch()
+        }}
+      />
+    )
   if (!blueprint.data || !types.data) return <EditorSkeleton />
   return <Editor key={blueprint.data.id} blueprint={blueprint.data} types={types.data} />
 }

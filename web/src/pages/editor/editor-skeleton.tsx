@@ -5,5 +5,15 @@ import { useRestOfWindow } from './use-rest-of-window'
 /** What stands in the place of the editor, as large as it, until what it needs is there. */
 export function EditorSkeleton() {
   const frame = useRestOfWindow()
-  return <div className={classes.editor} ref={frame}><Skeleton className={classes.waiting} height="100%" radius={0} role="img" aria-label="The editor is being opened" /></div>
+  return (
+    <div className={classes.editor} ref={frame}>
+      <Skeleton
+        className={classes.waiting}
+        height="100%"
+        radius={0}
+        role="img"
+        aria-label="The editor is being opened"
+      />
+    </div>
+  )
 }

@@ -49,7 +49,11 @@ type Props = { blueprint: Blueprint; types: NodeType[] }
 
 /** The editor of one blueprint. What is saved by others while it is open does not change it. */
 export function Editor(props: Props) {
-  return <ReactFlowProvider><Inside {...props} /></ReactFlowProvider>
+  return (
+    <ReactFlowProvider>
+      <Inside {...props} />
+    </ReactFlowProvider>
+  )
 }
 
 function Inside({ blueprint, types }: Props) {
@@ -77,7 +81,9 @@ function Inside({ blueprint, types }: Props) {
     if (folded) setSheet('catalogue')
     else search.current?.focus()
   }
-  const commands = useCommands(editor, types, expressions, showCatalogue, (id) => pending.some(({ place, path }) => place !== 'variables' && place.nodeId === id && path[0] !== 'id'))
+  const commands = useCommands(editor, types, expressions, showCatalogue, (id) =>
+    pending.some(({ place, path }) => place !== 'variables' && place.nodeId === id && path[0] !== 'id'),
+  )
   const saver = useSave(editor, blueprint)
   const draft = useDraft(editor, draftKey(user.id, blueprint.id))
   const live = useRun(executionId)
@@ -95,7 +101,12 @@ function Inside({ blueprint, types }: Props) {
   const openPanel = (wanted: PanelTab) => {
     setTab(wanted)
     if (small) setSheet('panel')
-    else setTimeout(() => document.querySelector<HTMLElement>('#editor-panel :is(input, textarea, button, select, [tabindex="0"])')?.focus())
+    else
+      setTimeout(() =>
+        document
+          .querySelector<HTMLElement>('#editor-panel :is(input, textarea, button, select, [tabindex="0"])')
+          ?.focus(),
+      )
   }
   const go = (issue: Located) => {
     if (issue.variable !== undefined) {
@@ -109,7 +120,9 @@ function Inside({ blueprint, types }: Props) {
     if (small) setSheet('panel')
   }
   const latest = useRef({ pending, validation })
-  useLayoutEffect(() => { latest.current = { pending, validation } })
+  useLayoutEffect(() => {
+    latest.current = { pending, validation }
+  })
   const save = async (): Promise<boolean> => {
     applyFocused()
     const [first] = latest.current.pending
@@ -152,15 +165,23 @@ function Inside({ blueprint, types }: Props) {
     return () => removeEventListener('keydown', listen)
   }, [])
 
-  const after = editor.state.nodes.size === 1 ? editor.shown.nodes.find((node) => editor.state.nodes.has(node.id)) : undefined
-  const where = after ? `after ${after.title || after.id}` : editor.state.edges.size === 1 ? 'into the chosen edge' : 'at the end'
+  const after =
+    editor.state.nodes.size === 1 ? editor.shown.nodes.find((node) => editor.state.nodes.has(node.id)) : undefined
+  const where = after
+    ? `after ${after.title || after.id}`
+    : editor.state.edges.size === 1
+      ? 'into the chosen edge'
+      : 'at the end'
   const shownPanel = tab !== 'node' || editor.state.nodes.size > 0
   const closePanel = () => {
     setTab('node')
     editor.select([])
   }
   // Where a node stands that somebody wants to see: the map tells nodes apart by what they are.
-  const levelOf = (node: MapNode) => levelsOf(editor.doc.map).find((each) => mapAt(editor.doc.map, each)!.nodes.some((one) => one === node || same(one, node))) ?? []
+  const levelOf = (node: MapNode) =>
+    levelsOf(editor.doc.map).find((each) =>
+      mapAt(editor.doc.map, each)!.nodes.some((one) => one === node || same(one, node)),
+    ) ?? []
   const chosenId = after?.id
   const reveal = useEffectEvent(commands.reveal)
   useEffect(() => {
@@ -169,23 +190,69 @@ function Inside({ blueprint, types }: Props) {
   const catalogue = <Catalogue types={types} onAdd={pick} search={search} where={where} draggable={!folded} />
   const panel = (
     <SidePanel
-      editor={editor} commands={commands} types={types} validation={validation} tab={tab} onTab={setTab} onGo={go} lastRun={lastRun} lastRunLoading={lastRun === undefined && stored.loading} unapplied={unapplied} focus={focus} variable={variable}
-      onClose={small ? undefined : closePanel} onShowNode={(node) => { editor.enter(levelOf(node), [node.id]); setTab('node') }}
-      organizationId={blueprint.organization_id} blueprintId={blueprint.id}
+      editor={editor}
+      commands={commands}
+      types={types}
+      validation={validation}
+      tab={tab}
+      onTab={setTab}
+      onGo={go}
+      lastRun={lastRun}
+      lastRunLoading={lastRun === undefined && stored.loading}
+      unapplied={unapplied}
+      focus={focus}
+      variable={variable}
+      onClose={small ? undefined : closePanel}
+      onShowNode={(node) => {
+        editor.enter(levelOf(node), [node.id])
+        setTab('node')
+      }}
+      organizationId={blueprint.organization_id}
+      blueprintId={blueprint.id}
     />
   )
   return (
     <div className={classes.editor} ref={frame}>
       <Toolbar
-        editor={editor} commands={commands} validation={validation} narrow={narrow} folded={folded} saving={saver.saving} dirty={dirty} onSave={() => void save()}
-        onRun={() => void run()} onIssues={() => openPanel('issues')} onVariables={() => openPanel('variables')}
+        editor={editor}
+        commands={commands}
+        validation={validation}
+        narrow={narrow}
+        folded={folded}
+        saving={saver.saving}
+        dirty={dirty}
+        onSave={() => void save()}
+        onRun={() => void run()}
+        onIssues={() => openPanel('issues')}
+        onVariables={() => openPanel('variables')}
       />
-      {!folded && !editor.readOnly && <aside className={classes.left} aria-label="Node types">{catalogue}</aside>}
+      {!folded && !editor.readOnly && (
+        <aside className={classes.left} aria-label="Node types">
+          {catalogue}
+        </aside>
+      )}
       <section className={classes.middle} aria-label="Graph">
         <Canvas
-          key={JSON.stringify(level)} editor={editor} views={views} problems={problems} statuses={statuses} wide={!narrow} onConnect={commands.tryConnect} onReconnect={commands.tryReconnect} onFit={commands.fit} onLook={follow.release} onReady={() => { if (chosenId !== undefined) commands.reveal(chosenId) }} onRefused={commands.refuse}
-          onKeyDown={(event) => canvasKey(event, editor, commands, () => openPanel('node'))} onOpen={(id) => (commands.open(id) ? undefined : openPanel('node'))}
-          onDrop={(name, at) => { const type = types.find((each) => each.type === name); if (type) commands.addType(type, at) }}
+          key={JSON.stringify(level)}
+          editor={editor}
+          views={views}
+          problems={problems}
+          statuses={statuses}
+          wide={!narrow}
+          onConnect={commands.tryConnect}
+          onReconnect={commands.tryReconnect}
+          onFit={commands.fit}
+          onLook={follow.release}
+          onReady={() => {
+            if (chosenId !== undefined) commands.reveal(chosenId)
+          }}
+          onRefused={commands.refuse}
+          onKeyDown={(event) => canvasKey(event, editor, commands, () => openPanel('node'))}
+          onOpen={(id) => (commands.open(id) ? undefined : openPanel('node'))}
+          onDrop={(name, at) => {
+            const type = types.find((each) => each.type === name)
+            if (type) commands.addType(type, at)
+          }}
         >
           <SelectionBar editor={editor} commands={commands} onSettings={small ? () => openPanel('node') : undefined} />
         </Canvas>
@@ -193,36 +260,109 @@ function Inside({ blueprint, types }: Props) {
         {editor.shown.nodes.length === 0 && (
           <div className={classes.empty}>
             <EmptyState
-              icon={<IconSchema />} title={level.length > 0 ? 'Nothing runs for each item yet' : 'No nodes yet'} text="Each node does one thing: asks a service, decides, waits, writes. Add the first; the next ones follow it."
+              icon={<IconSchema />}
+              title={level.length > 0 ? 'Nothing runs for each item yet' : 'No nodes yet'}
+              text="Each node does one thing: asks a service, decides, waits, writes. Add the first; the next ones follow it."
               action={editor.readOnly ? undefined : <Button onClick={showCatalogue}>Add the first node</Button>}
             />
           </div>
         )}
         <div className={classes.notes} id="editor-notes">
           {draft.found && (
-            <Alert icon={<IconHistory size={20} aria-hidden />} title="There are changes that were never saved" role="status">
-              From <Time at={new Date(draft.found.at).toISOString()} />{draft.found.version !== blueprint.version ? `, made on version ${draft.found.version}; now it is ${blueprint.version}` : ''}.
+            <Alert
+              icon={<IconHistory size={20} aria-hidden />}
+              title="There are changes that were never saved"
+              role="status"
+            >
+              From <Time at={new Date(draft.found.at).toISOString()} />
+              {draft.found.version !== blueprint.version
+                ? `, made on version ${draft.found.version}; now it is ${blueprint.version}`
+                : ''}
+              .
               <Group gap="xs" mt="xs">
-                <Button size="compact-md" onClick={draft.take}>Bring them back</Button>
-                <Button size="compact-md" variant="default" onClick={draft.drop}>Throw them away</Button>
+                <Button size="compact-md" onClick={draft.take}>
+                  Bring them back
+                </Button>
+                <Button size="compact-md" variant="default" onClick={draft.drop}>
+                  Throw them away
+                </Button>
               </Group>
             </Alert>
           )}
           {executionId && <RunStrip live={live} executionId={executionId} onClose={() => setExecutionId(undefined)} />}
         </div>
       </section>
-      {!small && shownPanel && <aside className={classes.right} aria-label="Settings">{panel}</aside>}
+      {!small && shownPanel && (
+        <aside className={classes.right} aria-label="Settings">
+          {panel}
+        </aside>
+      )}
 
-      <Drawer opened={sheet === 'catalogue'} onClose={() => setSheet(undefined)} position={narrow ? 'bottom' : 'left'} size={narrow ? '75%' : 320} title="Add a node">{folded && catalogue}</Drawer>
-      <Drawer opened={sheet === 'panel'} onClose={() => setSheet(undefined)} position={narrow ? 'bottom' : 'right'} size={narrow ? '80%' : 420} title={tab === 'node' ? after?.title || 'Node' : tab === 'variables' ? 'Variables' : 'Issues'}>{small && panel}</Drawer>
-      <ConnectDialog map={editor.shown} id={commands.dialog?.kind === 'connect' ? commands.dialog.id : undefined} onClose={commands.close} onConnect={commands.tryConnect} />
-      <RenameDialog map={editor.shown} id={commands.dialog?.kind === 'rename' ? commands.dialog.id : undefined} wanted={commands.dialog?.kind === 'rename' ? commands.dialog.to : undefined} expressions={expressions} onClose={commands.close} onRename={commands.renamed} />
-      <FirstEdgeDialog map={editor.shown} inLoop={level.length > 0} edge={commands.dialog?.kind === 'first' ? commands.dialog.edge : undefined} onClose={commands.close} onAnswer={commands.joined} />
+      <Drawer
+        opened={sheet === 'catalogue'}
+        onClose={() => setSheet(undefined)}
+        position={narrow ? 'bottom' : 'left'}
+        size={narrow ? '75%' : 320}
+        title="Add a node"
+      >
+        {folded && catalogue}
+      </Drawer>
+      <Drawer
+        opened={sheet === 'panel'}
+        onClose={() => setSheet(undefined)}
+        position={narrow ? 'bottom' : 'right'}
+        size={narrow ? '80%' : 420}
+        title={tab === 'node' ? after?.title || 'Node' : tab === 'variables' ? 'Variables' : 'Issues'}
+      >
+        {small && panel}
+      </Drawer>
+      <ConnectDialog
+        map={editor.shown}
+        id={commands.dialog?.kind === 'connect' ? commands.dialog.id : undefined}
+        onClose={commands.close}
+        onConnect={commands.tryConnect}
+      />
+      <RenameDialog
+        map={editor.shown}
+        id={commands.dialog?.kind === 'rename' ? commands.dialog.id : undefined}
+        wanted={commands.dialog?.kind === 'rename' ? commands.dialog.to : undefined}
+        expressions={expressions}
+        onClose={commands.close}
+        onRename={commands.renamed}
+      />
+      <FirstEdgeDialog
+        map={editor.shown}
+        inLoop={level.length > 0}
+        edge={commands.dialog?.kind === 'first' ? commands.dialog.edge : undefined}
+        onClose={commands.close}
+        onAnswer={commands.joined}
+      />
       <PasteDialog opened={commands.dialog?.kind === 'paste'} onClose={commands.close} onPaste={commands.pasteText} />
       <HelpDialog opened={commands.dialog?.kind === 'help'} onClose={commands.close} />
-      <ConflictDialog theirs={saver.conflict} ours={editor.doc} saving={saver.saving} onOverwrite={() => void saver.overwrite()} onReload={saver.reload} onClose={saver.dismiss} />
-      {asking && <Suspense fallback={null}><RunDialog blueprintId={blueprint.id} opened onClose={() => setAsking(false)} onStarted={(id) => { setAsking(false); setExecutionId(id) }} /></Suspense>}
-      <VisuallyHidden role="status" aria-live="polite">{editor.said}</VisuallyHidden>
+      <ConflictDialog
+        theirs={saver.conflict}
+        ours={editor.doc}
+        saving={saver.saving}
+        onOverwrite={() => void saver.overwrite()}
+        onReload={saver.reload}
+        onClose={saver.dismiss}
+      />
+      {asking && (
+        <Suspense fallback={null}>
+          <RunDialog
+            blueprintId={blueprint.id}
+            opened
+            onClose={() => setAsking(false)}
+            onStarted={(id) => {
+              setAsking(false)
+              setExecutionId(id)
+            }}
+          />
+        </Suspense>
+      )}
+      <VisuallyHidden role="status" aria-live="polite">
+        {editor.said}
+      </VisuallyHidden>
     </div>
   )
 }
@@ -230,14 +370,30 @@ function Inside({ blueprint, types }: Props) {
 // Which for-each one is in, and the way out.
 function Levels({ title, editor }: { title: string; editor: ReturnType<typeof useEditor> }) {
   const { level } = editor.state
-  const nameOf = (index: number) => mapAt(editor.doc.map, level.slice(0, index))?.nodes.find((node) => node.id === level[index])?.title || level[index]
+  const nameOf = (index: number) =>
+    mapAt(editor.doc.map, level.slice(0, index))?.nodes.find((node) => node.id === level[index])?.title || level[index]
   return (
     <nav className={classes.crumbs} aria-label="Levels">
       <ol>
-        <li><Anchor component="button" type="button" size="sm" onClick={() => editor.enter([], [level[0]!])}>{title}</Anchor></li>
+        <li>
+          <Anchor component="button" type="button" size="sm" onClick={() => editor.enter([], [level[0]!])}>
+            {title}
+          </Anchor>
+        </li>
         {level.map((_id, index) => (
           <li key={index}>
-            {index === level.length - 1 ? <span aria-current="location">{nameOf(index)}</span> : <Anchor component="button" type="button" size="sm" onClick={() => editor.enter(level.slice(0, index + 1), [level[index + 1]!])}>{nameOf(index)}</Anchor>}
+            {index === level.length - 1 ? (
+              <span aria-current="location">{nameOf(index)}</span>
+            ) : (
+              <Anchor
+                component="button"
+                type="button"
+                size="sm"
+                onClick={() => editor.enter(level.slice(0, index + 1), [level[index + 1]!])}
+              >
+                {nameOf(index)}
+              </Anchor>
+            )}
           </li>
         ))}
       </ol>

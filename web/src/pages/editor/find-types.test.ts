@@ -10,11 +10,15 @@ const types = [
 ]
 
 test('what is called so comes before what only speaks of it', () => {
-  const found = (text: string) => findTypes(types, text, (type) => (type.type === 'http-request' ? 'Services' : 'Data')).map((type) => type.type)
+  const found = (text: string) =>
+    findTypes(types, text, (type) => (type.type === 'http-request' ? 'Services' : 'Data')).map((type) => type.type)
   assert.deepEqual(found('log'), ['log', 'code'])
   assert.deepEqual(found('run'), ['blueprint', 'code'])
   assert.deepEqual(found('http req'), ['http-request'])
   assert.deepEqual(found('services'), ['http-request'])
-  assert.deepEqual(found(' '), types.map((type) => type.type))
+  assert.deepEqual(
+    found(' '),
+    types.map((type) => type.type),
+  )
   assert.deepEqual(found('nothing'), [])
 })

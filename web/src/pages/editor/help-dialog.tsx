@@ -16,10 +16,23 @@ const shortcuts: [string, string[][]][] = [
   ['Connect to another node', [['C']]],
   ['Change the id', [['F2']]],
   ['Switch off or on', [['O']]],
-  ['Copy, cut, paste', [[command, 'C'], [command, 'X'], [command, 'V']]],
+  [
+    'Copy, cut, paste',
+    [
+      [command, 'C'],
+      [command, 'X'],
+      [command, 'V'],
+    ],
+  ],
   ['Duplicate', [[command, 'D']]],
   ['Delete', [['Delete']]],
-  ['Undo, redo', [[command, 'Z'], [command, 'Shift', 'Z']]],
+  [
+    'Undo, redo',
+    [
+      [command, 'Z'],
+      [command, 'Shift', 'Z'],
+    ],
+  ],
   ['Save', [[command, 'S']]],
   ['Run', [[command, 'Enter']]],
   ['Tidy up', [['L']]],
@@ -36,9 +49,19 @@ export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () =
         <Table.Tbody>
           {shortcuts.map(([what, keys]) => (
             <Table.Tr key={what}>
-              <Table.Th scope="row" fw={400}>{what}</Table.Th>
+              <Table.Th scope="row" fw={400}>
+                {what}
+              </Table.Th>
               <Table.Td className={classes.keys}>
-                {keys.map((combination, index) => <span key={index} className={classes.combination}>{combination.map((key) => <Kbd key={key} size="xs">{key}</Kbd>)}</span>)}
+                {keys.map((combination, index) => (
+                  <span key={index} className={classes.combination}>
+                    {combination.map((key) => (
+                      <Kbd key={key} size="xs">
+                        {key}
+                      </Kbd>
+                    ))}
+                  </span>
+                ))}
               </Table.Td>
             </Table.Tr>
           ))}

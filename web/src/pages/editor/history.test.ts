@@ -19,7 +19,8 @@ test('steps are taken back and done again', () => {
 
 test('typing is one step until a pause or something else', () => {
   let history = begin('')
-  for (const [index, text] of ['h', 'he', 'hey'].entries()) history = change(history, text, 'type', 'title a', index * 200)
+  for (const [index, text] of ['h', 'he', 'hey'].entries())
+    history = change(history, text, 'type', 'title a', index * 200)
   assert.equal(history.past.length, 1)
   history = change(history, 'hey!', 'type', 'title a', 5000)
   assert.equal(history.past.length, 2)

@@ -24,11 +24,18 @@ export function begin<T>(present: T): History<T> {
  * Makes `next` the present. `name` says what was done ("delete 2 nodes"). Changes with the same `tag` that follow each
  * other soon are one step; `now` is in milliseconds. A state that is the present already changes nothing.
  */
-export function change<T>(history: History<T>, next: T, name: string, tag: string | undefined, now: number): History<T> {
+export function change<T>(
+  history: History<T>,
+  next: T,
+  name: string,
+  tag: string | undefined,
+  now: number,
+): History<T> {
   if (next === history.present) return history
   const last = tag === undefined ? undefined : { tag, at: now }
   const before = history.last
-  if (last && before && before.tag === tag && now - before.at < pause && history.past.length > 0) return { ...history, present: next, future: [], last }
+  if (last && before && before.tag === tag && now - before.at < pause && history.past.length > 0)
+    return { ...history, present: next, future: [], last }
   return { past: [...history.past.slice(1 - most), { state: history.present, name }], present: next, future: [], last }
 }
 
@@ -36,7 +43,11 @@ export function change<T>(history: History<T>, next: T, name: string, tag: strin
 export function undo<T>(history: History<T>): History<T> {
   const step = history.past.at(-1)
   if (!step) return history
-  return { past: history.past.slice(0, -1), present: step.state, future: [{ state: history.present, name: step.name }, ...history.future] }
+  return {
+    past: history.past.slice(0, -1),
+    present: step.state,
+    future: [{ state: history.present, name: step.name }, ...history.future],
+  }
 }
 
 /** Goes one step forth again; the same history when there is none. */

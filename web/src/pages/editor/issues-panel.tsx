@@ -10,31 +10,76 @@ import type { Located, Validation } from './use-validation'
 export function IssuesPanel({ validation, onGo }: { validation: Validation; onGo: (issue: Located) => void }) {
   const { issues, checking, error } = validation
   if (error !== undefined && issues.length === 0) return <ErrorNote error={error} title="Not checked" />
-  if (checking) return <Text size="sm" c="dimmed" p="sm"><Loader size={12} mr={6} />Checking</Text>
-  if (issues.length === 0) return <Alert color="green" icon={<IconCircleCheck size={20} aria-hidden />}>No problems</Alert>
+  if (checking)
+    return (
+      <Text size="sm" c="dimmed" p="sm">
+        <Loader size={12} mr={6} />
+        Checking
+      </Text>
+    )
+  if (issues.length === 0)
+    return (
+      <Alert color="green" icon={<IconCircleCheck size={20} aria-hidden />}>
+        No problems
+      </Alert>
+    )
   const errors = issues.filter((issue) => issue.severity === 'error')
   const warnings = issues.filter((issue) => issue.severity === 'warning')
   return (
     <>
-      {errors.length > 0 && <Part title={showCount(errors.length, 'error')} text={errors.some((issue) => issue.unapplied) ? 'Fields that are not applied must be fixed before saving. A step with another error fails when it is reached.' : 'A step with an error fails when it is reached. Saving is possible.'} issues={errors} onGo={onGo} />}
-      {warnings.length > 0 && <Part title={showCount(warnings.length, 'warning')} text="Worth a look. Nothing of it keeps the blueprint from being saved or run." issues={warnings} onGo={onGo} />}
+      {errors.length > 0 && (
+        <Part
+          title={showCount(errors.length, 'error')}
+          text={
+            errors.some((issue) => issue.unapplied)
+              ? 'Fields that are not applied must be fixed before saving. A step with another error fails when it is reached.'
+              : 'A step with an error fails when it is reached. Saving is possible.'
+          }
+          issues={errors}
+          onGo={onGo}
+        />
+      )}
+      {warnings.length > 0 && (
+        <Part
+          title={showCount(warnings.length, 'warning')}
+          text="Worth a look. Nothing of it keeps the blueprint from being saved or run."
+          issues={warnings}
+          onGo={onGo}
+        />
+      )}
     </>
   )
 }
 
-function Part({ title, text, issues, onGo }: { title: string; text: string; issues: Located[]; onGo: (issue: Located) => void }) {
+function Part({
+  title,
+  text,
+  issues,
+  onGo,
+}: {
+  title: string
+  text: string
+  issues: Located[]
+  onGo: (issue: Located) => void
+}) {
   const id = useId()
   return (
     <section className={classes.part} aria-labelledby={id}>
-      <h3 id={id} className={classes.title}>{title}</h3>
-      <Text size="xs" c="dimmed" px={8} mb={4}>{text}</Text>
+      <h3 id={id} className={classes.title}>
+        {title}
+      </h3>
+      <Text size="xs" c="dimmed" px={8} mb={4}>
+        {text}
+      </Text>
       <ul className={classes.list} aria-labelledby={id}>
         {issues.map((issue, index) => (
           <li key={index}>
             <UnstyledButton className={classes.issue} onClick={() => onGo(issue)}>
-              {issue.severity === 'error'
-                ? <IconAlertCircle size={17} className={classes.error} role="img" aria-label="Error" />
-                : <IconAlertTriangle size={17} className={classes.warning} role="img" aria-label="Warning" />}
+              {issue.severity === 'error' ? (
+                <IconAlertCircle size={17} className={classes.error} role="img" aria-label="Error" />
+              ) : (
+                <IconAlertTriangle size={17} className={classes.warning} role="img" aria-label="Warning" />
+              )}
               <span className={classes.words}>
                 <b>{placeOf(issue)}</b>
                 <span>{issue.message}</span>
@@ -50,7 +95,9 @@ function Part({ title, text, issues, onGo }: { title: string; text: string; issu
 function placeOf(issue: Located): string {
   if (issue.variable !== undefined) {
     const field = issue.variableName !== undefined && issue.field[0] === 'name' ? '' : showPath(issue.field)
-    return [issue.variableName === undefined ? 'Variables' : `Variable ${issue.variableName}`, field].filter(Boolean).join(': ')
+    return [issue.variableName === undefined ? 'Variables' : `Variable ${issue.variableName}`, field]
+      .filter(Boolean)
+      .join(': ')
   }
   const field = issue.field[0] === 'config' ? issue.field.slice(1) : issue.field
   const node = [...issue.level, issue.nodeId].filter(Boolean).join(' / ')

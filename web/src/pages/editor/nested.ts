@@ -6,7 +6,9 @@ export type Level = readonly string[]
 
 /** Whether a node has a body of its own nodes that can be opened. */
 export function hasBody(node: MapNode): boolean {
-  return normalType(node.type) === 'for-each' && (Array.isArray(node.config.nodes) || node.config.blueprintId === undefined)
+  return (
+    normalType(node.type) === 'for-each' && (Array.isArray(node.config.nodes) || node.config.blueprintId === undefined)
+  )
 }
 
 /** The map at a level; undefined when a node on the way is not there (any more). */
@@ -58,19 +60,30 @@ export function withMapAt(map: BlueprintMap, level: Level, inner: BlueprintMap):
  * Where an issue of the whole map lies: the level of the node it is about, the node, and the path within it. The path
  * is as the server gives it, below blueprint_map.
  */
-export function locate(map: BlueprintMap, path: readonly unknown[]): { level: string[]; nodeId?: string; edge?: number; field: (string | number)[] } {
+export function locate(
+  map: BlueprintMap,
+  path: readonly unknown[],
+): { level: string[]; nodeId?: string; edge?: number; field: (string | number)[] } {
   const level: string[] = []
   let at: unknown = map
   let nodeId: string | undefined
   let rest = [...path]
   for (;;) {
-    if (rest[0] === 'edges' && typeof rest[1] === 'number') return { level, edge: rest[1], field: rest.slice(2) as (string | number)[] }
+    if (rest[0] === 'edges' && typeof rest[1] === 'number')
+      return { level, edge: rest[1], field: rest.slice(2) as (string | number)[] }
     const nodes: unknown = isObject(at) ? at.nodes : undefined
-    const node: unknown = rest[0] === 'nodes' && typeof rest[1] === 'number' && Array.isArray(nodes) ? nodes[rest[1]] : undefined
+    const node: unknown =
+      rest[0] === 'nodes' && typeof rest[1] === 'number' && Array.isArray(nodes) ? nodes[rest[1]] : undefined
     if (!isObject(node)) return { level, nodeId, field: rest as (string | number)[] }
     nodeId = String(node.id)
     rest = rest.slice(2)
-    if (!(rest[0] === 'config' && (rest[1] === 'nodes' || rest[1] === 'edges') && typeof rest[2] === 'number' && normalType(String(node.type)) === 'for-each')) return { level, nodeId, field: rest as (string | number)[] }
+    if (!(
+      rest[0] === 'config' &&
+      (rest[1] === 'nodes' || rest[1] === 'edges') &&
+      typeof rest[2] === 'number' &&
+      normalType(String(node.type)) === 'for-each'
+    ))
+      return { level, nodeId, field: rest as (string | number)[] }
     level.push(nodeId)
     nodeId = undefined
     at = node.config

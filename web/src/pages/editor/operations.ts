@@ -1,6 +1,18 @@
 import { connectable, handlesOf, usedHandles } from '../../graph/handles'
 import { behind, freePlace, snap } from '../../graph/layout'
-import { edgeKey, edgesOf, freeId, isSequential, MAIN, positionOf, type BlueprintMap, type JsonObject, type MapEdge, type MapNode, type Position } from '../../graph/map'
+import {
+  edgeKey,
+  edgesOf,
+  freeId,
+  isSequential,
+  MAIN,
+  positionOf,
+  type BlueprintMap,
+  type JsonObject,
+  type MapEdge,
+  type MapNode,
+  type Position,
+} from '../../graph/map'
 import { chain, circle, downstream } from '../../graph/order'
 import { heightOf } from '../../graph/sizes'
 import { type Ordered, orderAsEdges, withEdge } from './order-as-edges'
@@ -21,11 +33,25 @@ export function newNode(map: BlueprintMap, of: NewType): MapNode {
 export function addNode(map: BlueprintMap, node: MapNode, after?: string, at?: Position): BlueprintMap {
   const before = after === undefined ? undefined : map.nodes.find((each) => each.id === after)
   const last = before ?? (isSequential(map) ? map.nodes.at(-1) : undefined)
-  const wish = at ?? (last ? behind(last) : { x: 0, y: map.nodes.reduce((low, each) => Math.max(low, (positionOf(each)?.y ?? 0) + heightOf(each) + 32), 0) })
+  const wish =
+    at ??
+    (last
+      ? behind(last)
+      : {
+          x: 0,
+          y: map.nodes.reduce((low, each) => Math.max(low, (positionOf(each)?.y ?? 0) + heightOf(each) + 32), 0),
+        })
   if (before && !at && isSequential(map) && map.nodes.at(-1) !== before) {
     const index = map.nodes.indexOf(before) + 1
     const later = makeRoom(map, new Set(map.nodes.slice(index).map((each) => each.id)), wish.x)
-    return { ...later, nodes: [...later.nodes.slice(0, index), { ...node, position: freePlace(later, wish, heightOf(node)) }, ...later.nodes.slice(index)] }
+    return {
+      ...later,
+      nodes: [
+        ...later.nodes.slice(0, index),
+        { ...node, position: freePlace(later, wish, heightOf(node)) },
+        ...later.nodes.slice(index),
+      ],
+    }
   }
   const fresh = { ...node, position: at ? { x: snap(at.x), y: snap(at.y) } : freePlace(map, wish, heightOf(node)) }
   if (isSequential(map)) {
@@ -64,34 +90,65 @@ export function connect(map: BlueprintMap, source: string, handle: string, targe
  * What the first edge of a sequence makes of it when its order is kept, as orderAsEdges describes it; undefined when the
  * edge goes against the order.
  */
-export function connectInOrder(map: BlueprintMap, source: string, handle: string, target: string, inLoop: boolean): Ordered | undefined {
+export function connectInOrder(
+  map: BlueprintMap,
+  source: string,
+  handle: string,
+  target: string,
+  inLoop: boolean,
+): Ordered | undefined {
   if (circle(chain(map.nodes.map((node) => node.id)), source, target)) return undefined
   const wanted = edge(source, handle, target)
   const ordered = orderAsEdges(map, inLoop, { wanted })
-  return 'problem' in ordered ? ordered : { ...ordered, map: { ...ordered.map, edges: withEdge(edgesOf(ordered.map), wanted) } }
+  return 'problem' in ordered
+    ? ordered
+    : { ...ordered, map: { ...ordered.map, edges: withEdge(edgesOf(ordered.map), wanted) } }
 }
 
 /** Why the ends of an edge cannot be these; undefined when they can. */
-export function reconnectProblem(map: BlueprintMap, key: string, source: string, handle: string, target: string): string | undefined {
+export function reconnectProblem(
+  map: BlueprintMap,
+  key: string,
+  source: string,
+  handle: string,
+  target: string,
+): string | undefined {
   return connectProblem({ ...map, edges: edgesOf(map).filter((each) => edgeKey(each) !== key) }, source, handle, target)
 }
 
 /** Moves the ends of an edge; what else the edge holds stays. */
-export function reconnect(map: BlueprintMap, key: string, source: string, handle: string, target: string): BlueprintMap {
+export function reconnect(
+  map: BlueprintMap,
+  key: string,
+  source: string,
+  handle: string,
+  target: string,
+): BlueprintMap {
   const wanted = edge(source, handle, target)
   if (edgeKey(wanted) === key) return map
-  return { ...map, edges: edgesOf(map).map((each) => {
-    if (edgeKey(each) !== key) return each
-    const { sourceHandle: _, ...rest } = each
-    return { ...rest, ...wanted }
-  }) }
+  return {
+    ...map,
+    edges: edgesOf(map).map((each) => {
+      if (edgeKey(each) !== key) return each
+      const { sourceHandle: _, ...rest } = each
+      return { ...rest, ...wanted }
+    }),
+  }
 }
 
 /** Removes nodes with their edges, and edges by their keys. */
-export function remove(map: BlueprintMap, ids: ReadonlySet<string>, edges: ReadonlySet<string> = new Set()): BlueprintMap {
+export function remove(
+  map: BlueprintMap,
+  ids: ReadonlySet<string>,
+  edges: ReadonlySet<string> = new Set(),
+): BlueprintMap {
   const nodes = map.nodes.filter((node) => !ids.has(node.id))
   if (!map.edges) return { ...map, nodes }
-  return { ...map, nodes, edges: map.edges.filter((each) => !ids.has(each.source) && !ids.has(each.target) && !edges.has(edgeKey(each))) }
+  return {
+    ...map,
+    nodes,
+    edges: map.edges.filter((each) => !ids.has(each.source) && !ids.has(each.target) && !edges.has(edgeKey(each))),
+  }
 }
 
 /** Puts nodes at new places. */
@@ -150,17 +207,25 @@ export function toggleDisabled(map: BlueprintMap, ids: ReadonlySet<string>): Blu
 export function insertInEdge(map: BlueprintMap, key: string, node: MapNode): BlueprintMap {
   const through = edgesOf(map).find((each) => edgeKey(each) === key)
   if (!through) return map
-  const [source, target] = [through.source, through.target].map((id) => map.nodes.find((each) => each.id === id)) as [MapNode, MapNode]
+  const [source, target] = [through.source, through.target].map((id) => map.nodes.find((each) => each.id === id)) as [
+    MapNode,
+    MapNode,
+  ]
   const wish = { x: behind(source).x, y: positionOf(target)?.y ?? behind(source).y }
   const room = makeRoom(map, new Set([target.id, ...downstream(map, target.id)]), wish.x)
   const way = connectable(node)[0]!.id
-  const edges = edgesOf(map).flatMap((each) => (each === through ? [{ ...each, target: node.id }, edge(node.id, way, through.target)] : [each]))
+  const edges = edgesOf(map).flatMap((each) =>
+    each === through ? [{ ...each, target: node.id }, edge(node.id, way, through.target)] : [each],
+  )
   return { ...map, nodes: [...room.nodes, { ...node, position: freePlace(room, wish, heightOf(node)) }], edges }
 }
 
 // Moves the nodes that come later to the right, so that one more column fits in before them.
 function makeRoom(map: BlueprintMap, later: ReadonlySet<string>, x: number): BlueprintMap {
-  const first = map.nodes.reduce((left, node) => (later.has(node.id) ? Math.min(left, positionOf(node)?.x ?? left) : left), Infinity)
+  const first = map.nodes.reduce(
+    (left, node) => (later.has(node.id) ? Math.min(left, positionOf(node)?.x ?? left) : left),
+    Infinity,
+  )
   const column = behind({ id: '', type: '', title: '', config: {} }).x
   const by = x + column - first
   // What stands left of the place, or far enough away, is not in the way.

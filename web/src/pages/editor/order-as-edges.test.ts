@@ -5,28 +5,52 @@ import { orderAsEdges } from './order-as-edges'
 
 // That both forms run alike is tested with the real engine: testdata/e2e/order-as-edges.test.mjs.
 
-const node = (id: string, type = 'log', more: Partial<MapNode> = {}): MapNode => ({ id, type, title: id, config: {}, ...more })
+const node = (id: string, type = 'log', more: Partial<MapNode> = {}): MapNode => ({
+  id,
+  type,
+  title: id,
+  config: {},
+  ...more,
+})
 const edges = (...nodes: MapNode[]) => {
   const made = orderAsEdges({ nodes })
   assert.ok('map' in made)
-  return { edges: made.map.edges!.map((edge) => `${edge.source} ${edge.sourceHandle ?? 'main'} ${edge.target}`), nodes: made.map.nodes, notes: made.notes }
+  return {
+    edges: made.map.edges!.map((edge) => `${edge.source} ${edge.sourceHandle ?? 'main'} ${edge.target}`),
+    nodes: made.map.nodes,
+    notes: made.notes,
+  }
 }
 
 test('conditions and approvals lead on by the way that goes on', () => {
-  const { edges: found, nodes, notes } = edges(node('a'), node('if', 'conditional'), node('ask', 'approval_gate'), node('pick', 'switch'), node('b'))
+  const {
+    edges: found,
+    nodes,
+    notes,
+  } = edges(node('a'), node('if', 'conditional'), node('ask', 'approval_gate'), node('pick', 'switch'), node('b'))
   assert.deepEqual(found, ['a main if', 'if true ask', 'ask approved pick', 'ask rejected rejected', 'pick main b'])
   assert.deepEqual([nodes.at(-1)!.type, nodes.at(-1)!.config.failed, notes.length], ['stop', true, 1])
 })
 
 test('the last of a sequence', () => {
   assert.deepEqual(edges(node('a'), node('if', 'conditional', { onError: 'continue' })).edges, ['a main if'])
-  assert.deepEqual(edges(node('rejected'), node('ask', 'approval-gate')).edges, ['rejected main ask', 'ask rejected rejected_2'])
+  assert.deepEqual(edges(node('rejected'), node('ask', 'approval-gate')).edges, [
+    'rejected main ask',
+    'ask rejected rejected_2',
+  ])
 })
 
 test('a failure that the run survives leads on', () => {
-  const { edges: found, nodes } = edges(node('if', 'conditional', { onError: 'continue' }), node('b', 'log', { onError: 'continue' }), node('c'))
+  const { edges: found, nodes } = edges(
+    node('if', 'conditional', { onError: 'continue' }),
+    node('b', 'log', { onError: 'continue' }),
+    node('c'),
+  )
   assert.deepEqual(found, ['if true b', 'if error b', 'b main c'])
-  assert.deepEqual(nodes.map((each) => each.onError), ['branch', 'continue', undefined])
+  assert.deepEqual(
+    nodes.map((each) => each.onError),
+    ['branch', 'continue', undefined],
+  )
 })
 
 test('a node that is switched off passes everything on', () => {
@@ -36,7 +60,10 @@ test('a node that is switched off passes everything on', () => {
 })
 
 test('what cannot be kept, and what has edges already', () => {
-  assert.match((orderAsEdges({ nodes: [node('ask', 'approval-gate'), node('b')] }, true) as { problem: string }).problem, /for-each/)
+  assert.match(
+    (orderAsEdges({ nodes: [node('ask', 'approval-gate'), node('b')] }, true) as { problem: string }).problem,
+    /for-each/,
+  )
   const graph: BlueprintMap = { nodes: [node('a'), node('b')], edges: [{ source: 'b', target: 'a' }] }
   assert.deepEqual(orderAsEdges(graph), { map: graph, notes: [] })
 })

@@ -1,5 +1,14 @@
 import { behind, freePlace } from '../../graph/layout'
-import { edgeKey, freeId, isSequential, normalType, positionOf, type BlueprintMap, type MapEdge, type MapNode } from '../../graph/map'
+import {
+  edgeKey,
+  freeId,
+  isSequential,
+  normalType,
+  positionOf,
+  type BlueprintMap,
+  type MapEdge,
+  type MapNode,
+} from '../../graph/map'
 import { heightOf } from '../../graph/sizes'
 
 /**
@@ -15,7 +24,11 @@ export type Ordered = { map: BlueprintMap; notes: string[] } | { problem: string
  * the body of a for-each; `wanted` is an edge about to be added, whose way out is left to it; `taken` holds ids that a
  * new node must not have. A map with edges stays as it is.
  */
-export function orderAsEdges(map: BlueprintMap, inLoop = false, { wanted, taken = [] }: { wanted?: MapEdge; taken?: Iterable<string> } = {}): Ordered {
+export function orderAsEdges(
+  map: BlueprintMap,
+  inLoop = false,
+  { wanted, taken = [] }: { wanted?: MapEdge; taken?: Iterable<string> } = {},
+): Ordered {
   if (!isSequential(map)) return { map, notes: [] }
   const edges: MapEdge[] = []
   const notes: string[] = []
@@ -27,7 +40,8 @@ export function orderAsEdges(map: BlueprintMap, inLoop = false, { wanted, taken 
     const way = node.disabled ? undefined : ways[normalType(node.type)]
     if (!way) {
       if (target !== undefined) edges.push({ source: node.id, target })
-      if (node.disabled && target !== undefined && ways[normalType(node.type)]) notes.push(`“${name}” is switched off, so its edge is always taken. Replace the edge before you switch it on.`)
+      if (node.disabled && target !== undefined && ways[normalType(node.type)])
+        notes.push(`“${name}” is switched off, so its edge is always taken. Replace the edge before you switch it on.`)
       return node
     }
     if (target !== undefined) edges.push({ source: node.id, target, sourceHandle: way.on })
@@ -44,7 +58,8 @@ export function orderAsEdges(map: BlueprintMap, inLoop = false, { wanted, taken 
     notes.push(`“${name}” now branches on errors, and both edges lead on.`)
     return { ...node, onError: 'branch' as const }
   })
-  if (inLoop && added.length > 0) return { problem: 'In the body of a for-each, a rejection fails only its item. No edge can express that.' }
+  if (inLoop && added.length > 0)
+    return { problem: 'In the body of a for-each, a rejection fails only its item. No edge can express that.' }
   return { map: { ...map, nodes: [...nodes, ...added], edges }, notes }
 }
 
@@ -55,15 +70,26 @@ export function withEdge(edges: MapEdge[], wanted: MapEdge): MapEdge[] {
 }
 
 // The types that end a sequence: by which way out they lead on, and by which the run fails.
-const ways: Record<string, { on: string; fails?: string }> = { conditional: { on: 'true' }, 'approval-gate': { on: 'approved', fails: 'rejected' } }
+const ways: Record<string, { on: string; fails?: string }> = {
+  conditional: { on: 'true' },
+  'approval-gate': { on: 'approved', fails: 'rejected' },
+}
 
 // Fails the run with the words that the sequence would have failed with.
 function rejected(map: BlueprintMap, added: readonly MapNode[], gate: MapNode, taken: ReadonlySet<string>): MapNode {
   const all = { ...map, nodes: [...map.nodes, ...added] }
   const node: MapNode = {
-    id: freeId('rejected', taken), type: 'stop', title: `Rejected: ${gate.title || gate.id}`,
-    config: { failed: true, message: '{{= (input.comment ?? "") != "" ? "rejected: " + input.comment : (input.expired ?? false) ? "rejected: nobody decided in time" : "rejected" }}' },
+    id: freeId('rejected', taken),
+    type: 'stop',
+    title: `Rejected: ${gate.title || gate.id}`,
+    config: {
+      failed: true,
+      message:
+        '{{= (input.comment ?? "") != "" ? "rejected: " + input.comment : (input.expired ?? false) ? "rejected: nobody decided in time" : "rejected" }}',
+    },
   }
   const at = positionOf(gate)
-  return at ? { ...node, position: freePlace(all, { x: behind(gate).x, y: at.y + heightOf(gate) + 32 }, heightOf(node)) } : node
+  return at
+    ? { ...node, position: freePlace(all, { x: behind(gate).x, y: at.y + heightOf(gate) + 32 }, heightOf(node)) }
+    : node
 }

@@ -20,12 +20,25 @@ export function PasteDialog({ opened, onClose, onPaste }: Props) {
       <form onSubmit={submit}>
         <Stack gap="md">
           <Textarea
-            label="Nodes as JSON" description="Copied nodes, a blueprint file or a map." autosize minRows={6} maxRows={16} value={text} onChange={(event) => setText(event.currentTarget.value)}
-            error={read && 'problem' in read ? read.problem : undefined} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }} spellCheck={false} data-autofocus
+            label="Nodes as JSON"
+            description="Copied nodes, a blueprint file or a map."
+            autosize
+            minRows={6}
+            maxRows={16}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            error={read && 'problem' in read ? read.problem : undefined}
+            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+            spellCheck={false}
+            data-autofocus
           />
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={onClose}>Cancel</Button>
-            <Button type="submit" disabled={!read || 'problem' in read}>Paste</Button>
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" disabled={!read || 'problem' in read}>
+              Paste
+            </Button>
           </Group>
         </Stack>
       </form>

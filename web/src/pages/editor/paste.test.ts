@@ -4,14 +4,24 @@ import type { BlueprintMap, MapNode, Position } from '../../graph/map'
 import { type Clip, copyText, duplicate, paste as pasteWith, readClip } from './paste'
 
 const noExpressions = () => []
-const paste = (map: BlueprintMap, clip: Clip, at?: Position, inLoop = false) => pasteWith(map, clip, at, noExpressions, inLoop)
-const node = (id: string, text = '', x = 0): MapNode => ({ id, type: 'template', title: id, config: { text }, position: { x, y: 0 } })
+const paste = (map: BlueprintMap, clip: Clip, at?: Position, inLoop = false) =>
+  pasteWith(map, clip, at, noExpressions, inLoop)
+const node = (id: string, text = '', x = 0): MapNode => ({
+  id,
+  type: 'template',
+  title: id,
+  config: { text },
+  position: { x, y: 0 },
+})
 const clipOf = (text: string): Clip => {
   const read = readClip(text)
   assert.ok('clip' in read, JSON.stringify(read))
   return read.clip
 }
-const graph: BlueprintMap = { nodes: [node('a'), node('b', '{{nodes.a.output}}', 312)], edges: [{ source: 'a', target: 'b', id: 'e', label: 'kept' }] }
+const graph: BlueprintMap = {
+  nodes: [node('a'), node('b', '{{nodes.a.output}}', 312)],
+  edges: [{ source: 'a', target: 'b', id: 'e', label: 'kept' }],
+}
 
 test('what is copied can be pasted, with ids of its own', () => {
   const clip = clipOf(copyText(graph, new Set(['a', 'b'])))
@@ -19,10 +29,25 @@ test('what is copied can be pasted, with ids of its own', () => {
   assert.deepEqual(ids, ['a_2', 'b_2'])
   assert.equal(map.nodes[3]!.config.text, '{{nodes.a_2.output}}')
   assert.deepEqual(map.edges?.[1], { source: 'a_2', target: 'b_2', id: 'e', label: 'kept' })
-  assert.deepEqual([...renamed], [['a', 'a_2'], ['b', 'b_2']])
+  assert.deepEqual(
+    [...renamed],
+    [
+      ['a', 'a_2'],
+      ['b', 'b_2'],
+    ],
+  )
   assert.deepEqual(map.nodes[2]!.position, { x: 32, y: 32 })
   assert.deepEqual(paste(graph, clip, { x: 100, y: 200 }).map.nodes[3]!.position, { x: 416, y: 200 })
-  assert.deepEqual(paste(graph, clip, { x: 100, y: 0 }).map.nodes.slice(2).map((each) => each.position), [{ x: 104, y: 88 }, { x: 416, y: 88 }], 'not on top of others')
+  assert.deepEqual(
+    paste(graph, clip, { x: 100, y: 0 })
+      .map.nodes.slice(2)
+      .map((each) => each.position),
+    [
+      { x: 104, y: 88 },
+      { x: 416, y: 88 },
+    ],
+    'not on top of others',
+  )
 })
 
 test('what can be read', () => {
@@ -43,7 +68,10 @@ test('what cannot', () => {
     ['{"nodes":[{"id":"x"}]}', /nodes\[0\]\.type/],
     ['{"nodes":[{"id":"x","type":"a"},{"id":"x","type":"a"}]}', /nodes\[1\]\.id: x is there twice/],
     ['{"nodes":[{"id":"x","type":"a"}],"edges":[{"source":"x","target":"y"}]}', /edges\[0\]\.target/],
-    ['{"nodes":[{"id":"x","type":"a"},{"id":"y","type":"a"}],"edges":[{"source":"x","target":"y"},{"source":"y","target":"x"}]}', /circle/],
+    [
+      '{"nodes":[{"id":"x","type":"a"},{"id":"y","type":"a"}],"edges":[{"source":"x","target":"y"},{"source":"y","target":"x"}]}',
+      /circle/,
+    ],
     ['{"nodes":[{"id":"x","type":"a"}],"edges":[{"source":"x","target":"x"}]}', /itself/],
   ]
   for (const [text, want] of cases) {
@@ -57,13 +85,25 @@ test('lists that run in order', () => {
   const line: BlueprintMap = { nodes: [node('a'), node('b')] }
   const copied = clipOf(copyText(line, new Set(['a', 'b'])))
   assert.equal(copied.ordered, true)
-  assert.deepEqual(paste(graph, copied).map.edges?.slice(1), [{ source: 'a_2', target: 'b_2' }], 'in a graph the order becomes edges')
+  assert.deepEqual(
+    paste(graph, copied).map.edges?.slice(1),
+    [{ source: 'a_2', target: 'b_2' }],
+    'in a graph the order becomes edges',
+  )
   assert.equal(paste(line, copied).map.edges, undefined)
   assert.equal(paste(line, clipOf(copyText(graph, new Set(['a', 'b'])))).ordered, true)
   assert.equal(paste({ nodes: [] }, clipOf(copyText(graph, new Set(['a', 'b'])))).ordered, false)
   const gate: BlueprintMap = { nodes: [{ ...node('ask'), type: 'approval-gate' }, node('rejected')] }
   const both = paste(gate, clipOf(copyText(graph, new Set(['a', 'b']))))
-  assert.deepEqual(both.map.edges?.map((edge) => [edge.source, edge.sourceHandle, edge.target]), [['ask', 'approved', 'rejected'], ['ask', 'rejected', 'rejected_2'], ['a', undefined, 'b']], 'a graph joins a sequence')
+  assert.deepEqual(
+    both.map.edges?.map((edge) => [edge.source, edge.sourceHandle, edge.target]),
+    [
+      ['ask', 'approved', 'rejected'],
+      ['ask', 'rejected', 'rejected_2'],
+      ['a', undefined, 'b'],
+    ],
+    'a graph joins a sequence',
+  )
   assert.match(paste(gate, clipOf(copyText(graph, new Set(['a', 'b']))), undefined, true).problem!, /rejection/)
 })
 
@@ -74,7 +114,10 @@ test('a new id that the clip itself has is not taken', () => {
 })
 
 test('a duplicate is fed by what feeds the first, and digits stay', () => {
-  const map: BlueprintMap = { ...graph, nodes: [graph.nodes[0]!, { ...graph.nodes[1]!, config: { text: '{{input}}', n: JSON.parse('12345678901') } }] }
+  const map: BlueprintMap = {
+    ...graph,
+    nodes: [graph.nodes[0]!, { ...graph.nodes[1]!, config: { text: '{{input}}', n: JSON.parse('12345678901') } }],
+  }
   const copy = duplicate(map, new Set(['b']), noExpressions)
   assert.deepEqual(copy.ids, ['b_2'])
   assert.deepEqual(copy.map.edges?.[1], { source: 'a', target: 'b_2', id: 'e', label: 'kept' })

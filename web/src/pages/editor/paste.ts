@@ -1,5 +1,16 @@
 import { parseJson, show } from '../../api/json'
-import { edgesOf, freeId, handleOf, isObject, isSequential, positionOf, type BlueprintMap, type MapEdge, type MapNode, type Position } from '../../graph/map'
+import {
+  edgesOf,
+  freeId,
+  handleOf,
+  isObject,
+  isSequential,
+  positionOf,
+  type BlueprintMap,
+  type MapEdge,
+  type MapNode,
+  type Position,
+} from '../../graph/map'
 import { circle } from '../../graph/order'
 import { snap } from '../../graph/layout'
 import { heightOf, WIDTH } from '../../graph/sizes'
@@ -39,7 +50,8 @@ export function readClip(text: string): Read {
   if (isObject(value) && isObject(value.blueprint_map)) value = value.blueprint_map
   if (isObject(value) && !Array.isArray(value.nodes) && typeof value.type === 'string') value = { nodes: [value] }
   if (Array.isArray(value)) value = { nodes: value }
-  if (!isObject(value) || !Array.isArray(value.nodes)) return { problem: 'What was pasted is JSON, but has no list called nodes.' }
+  if (!isObject(value) || !Array.isArray(value.nodes))
+    return { problem: 'What was pasted is JSON, but has no list called nodes.' }
   if (value.nodes.length === 0) return { problem: 'The list of nodes is empty.' }
   if (value.nodes.length > mostNodes) return { problem: 'A blueprint has at most 10,000 nodes.' }
   const ids = new Set<string>()
@@ -58,7 +70,8 @@ export function readClip(text: string): Read {
   }
   const read: MapEdge[] = []
   for (const edge of edges as MapEdge[]) {
-    if (edges.length <= 2000 && circle(read, edge.source, edge.target)) return { problem: `The edges go in a circle at ${edge.source} → ${edge.target}.` }
+    if (edges.length <= 2000 && circle(read, edge.source, edge.target))
+      return { problem: `The edges go in a circle at ${edge.source} → ${edge.target}.` }
     read.push(edge)
   }
   return { clip: { nodes, edges: read, ordered: !Array.isArray(value.edges) } }
@@ -68,14 +81,26 @@ export function readClip(text: string): Read {
  * What came of a paste. `renamed`: old id to new, where an id was taken. `ordered`: the order of the map that it was
  * pasted into is written as edges now. `problem`: why nothing was pasted.
  */
-export type Pasted = { map: BlueprintMap; ids: string[]; renamed: Map<string, string>; ordered: boolean; problem?: string }
+export type Pasted = {
+  map: BlueprintMap
+  ids: string[]
+  renamed: Map<string, string>
+  ordered: boolean
+  problem?: string
+}
 
 /**
  * Puts a clip into a map: ids that are taken get a number behind, and what names them within the clip follows. `at` is
  * where its upper left corner comes, or below that where there is room; without it, it stands a little beside where it
  * was. Where a sequence and a graph meet, the order of the sequence is written as edges; `inLoop` as for orderAsEdges.
  */
-export function paste(map: BlueprintMap, clip: Clip, at: Position | undefined, expressions: Expressions, inLoop = false): Pasted {
+export function paste(
+  map: BlueprintMap,
+  clip: Clip,
+  at: Position | undefined,
+  expressions: Expressions,
+  inLoop = false,
+): Pasted {
   const taken = new Set(map.nodes.map((node) => node.id))
   const own = new Set(clip.nodes.map((node) => node.id))
   const renamed = new Map<string, string>()
@@ -91,7 +116,10 @@ export function paste(map: BlueprintMap, clip: Clip, at: Position | undefined, e
     piece = rename(piece, node.id, id, true, expressions)
   }
   const corner = cornerOf(piece.nodes)
-  const shift = at && corner ? clear(map.nodes, piece.nodes, { x: snap(at.x - corner.x), y: snap(at.y - corner.y) }) : { x: 32, y: 32 }
+  const shift =
+    at && corner
+      ? clear(map.nodes, piece.nodes, { x: snap(at.x - corner.x), y: snap(at.y - corner.y) })
+      : { x: 32, y: 32 }
   const nodes = piece.nodes.map((node) => {
     const from = positionOf(node)
     if (!from) return node
@@ -102,7 +130,10 @@ export function paste(map: BlueprintMap, clip: Clip, at: Position | undefined, e
   const refused = (problem: string): Pasted => ({ map, ids: [], renamed, ordered: false, problem })
   const mine = joins ? orderAsEdges(map, inLoop, { taken: nodes.map((node) => node.id) }) : { map }
   if ('problem' in mine) return refused(mine.problem)
-  const theirs = joins && clip.ordered && nodes.length > 1 ? orderAsEdges(clipped, inLoop, { taken: mine.map.nodes.map((node) => node.id) }) : { map: clipped }
+  const theirs =
+    joins && clip.ordered && nodes.length > 1
+      ? orderAsEdges(clipped, inLoop, { taken: mine.map.nodes.map((node) => node.id) })
+      : { map: clipped }
   if ('problem' in theirs) return refused(theirs.problem)
   const ids = theirs.map.nodes.map((node) => node.id)
   const edges = [...edgesOf(mine.map), ...edgesOf(theirs.map)]
@@ -118,7 +149,9 @@ export function duplicate(map: BlueprintMap, ids: ReadonlySet<string>, expressio
   const pasted = paste(map, { ...read.clip, ordered: false }, undefined, expressions)
   if (isSequential(map)) return pasted
   const copies = new Map(pasted.renamed)
-  const into = edgesOf(map).filter((edge) => !ids.has(edge.source) && ids.has(edge.target)).map((edge) => ({ ...edge, target: copies.get(edge.target)! }))
+  const into = edgesOf(map)
+    .filter((edge) => !ids.has(edge.source) && ids.has(edge.target))
+    .map((edge) => ({ ...edge, target: copies.get(edge.target)! }))
   return { ...pasted, map: { ...pasted.map, edges: [...edgesOf(pasted.map), ...into] } }
 }
 
@@ -135,24 +168,36 @@ function nodeProblem(value: unknown, ids: Set<string>): string | undefined {
 function edgeProblem(value: unknown, ids: Set<string>): string | undefined {
   if (!isObject(value)) return ' must be an object.'
   for (const end of ['source', 'target'] as const) {
-    if (typeof value[end] !== 'string' || !ids.has(value[end])) return `.${end}: no node has the id ${show(value[end], 0)}.`
+    if (typeof value[end] !== 'string' || !ids.has(value[end]))
+      return `.${end}: no node has the id ${show(value[end], 0)}.`
   }
-  if (value.sourceHandle !== undefined && value.sourceHandle !== null && typeof value.sourceHandle !== 'string') return '.sourceHandle must be a text.'
+  if (value.sourceHandle !== undefined && value.sourceHandle !== null && typeof value.sourceHandle !== 'string')
+    return '.sourceHandle must be a text.'
   if (value.source === value.target) return ` leads from ${value.source as string} to itself.`
   return handleOf(value as MapEdge) === '' ? '.sourceHandle must not be empty.' : undefined
 }
 
 // A shift by which none of the moved nodes comes to lie on one that stands there: the wished one, or further down.
 function clear(standing: MapNode[], moved: MapNode[], wish: Position): Position {
-  const boxes = (nodes: MapNode[]) => nodes.flatMap((node) => {
-    const at = positionOf(node)
-    return at ? [{ ...at, bottom: at.y + heightOf(node) }] : []
-  })
+  const boxes = (nodes: MapNode[]) =>
+    nodes.flatMap((node) => {
+      const at = positionOf(node)
+      return at ? [{ ...at, bottom: at.y + heightOf(node) }] : []
+    })
   const [others, own] = [boxes(standing), boxes(moved)]
   if (others.length * own.length > 250_000) return wish
   let { y } = wish
   for (;;) {
-    const hit = own.flatMap((box) => others.filter((other) => Math.abs(other.x - box.x - wish.x) < WIDTH + room && other.y < box.bottom + y + room && other.bottom + room > box.y + y).map((other) => other.bottom + room - box.y))
+    const hit = own.flatMap((box) =>
+      others
+        .filter(
+          (other) =>
+            Math.abs(other.x - box.x - wish.x) < WIDTH + room &&
+            other.y < box.bottom + y + room &&
+            other.bottom + room > box.y + y,
+        )
+        .map((other) => other.bottom + room - box.y),
+    )
     if (hit.length === 0) return { x: wish.x, y }
     y = snap(Math.max(...hit) + room / 2)
   }

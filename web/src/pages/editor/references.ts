@@ -45,7 +45,14 @@ function replaceIn(map: BlueprintMap, from: string, to: string, expressions: Exp
   return changed ? { ...map, nodes } : map
 }
 
-function configWith(node: MapNode, names: string[], from: string, to: string, expressions: Expressions, found: (path: (string | number)[], count: number) => void): JsonObject {
+function configWith(
+  node: MapNode,
+  names: string[],
+  from: string,
+  to: string,
+  expressions: Expressions,
+  found: (path: (string | number)[], count: number) => void,
+): JsonObject {
   const type = normalType(node.type)
   const whole = new Set(expressions(type))
   const walk = (value: unknown, path: (string | number)[], key: string): unknown => {
@@ -58,22 +65,32 @@ function configWith(node: MapNode, names: string[], from: string, to: string, ex
     }
     if (Array.isArray(value)) {
       if (type === 'for-each' && key === 'nodes') return body(value, path)
-      return same(value, value.map((item, index) => walk(item, [...path, index], `${key}[]`)))
+      return same(
+        value,
+        value.map((item, index) => walk(item, [...path, index], `${key}[]`)),
+      )
     }
     if (!isObject(value) || isRawNumber(value)) return value
     if ((key === 'schema' && type === 'human') || (key === 'responseSchema' && type === 'ai-prompt')) return value
-    const entries = Object.entries(value).map(([name, item]) => [name, walk(item, [...path, name], key === '' ? name : `${key}.${name}`)] as const)
+    const entries = Object.entries(value).map(
+      ([name, item]) => [name, walk(item, [...path, name], key === '' ? name : `${key}.${name}`)] as const,
+    )
     return entries.every(([name, item]) => item === value[name]) ? value : Object.fromEntries(entries)
   }
   // A for-each's own nodes are a map of their own: one there with the same id hides ours.
   const body = (list: unknown[], path: (string | number)[]): unknown => {
     const inner = list.filter(isObject) as MapNode[]
     if (inner.length !== list.length || inner.some((each) => each.id === from)) return list
-    return same(list, inner.map((each, index) => {
-      if (!isObject(each.config)) return each
-      const config = configWith(each, ['nodes'], from, to, expressions, (at, count) => found([...path, index, 'config', ...at], count))
-      return config === each.config ? each : { ...each, config }
-    }))
+    return same(
+      list,
+      inner.map((each, index) => {
+        if (!isObject(each.config)) return each
+        const config = configWith(each, ['nodes'], from, to, expressions, (at, count) =>
+          found([...path, index, 'config', ...at], count),
+        )
+        return config === each.config ? each : { ...each, config }
+      }),
+    )
   }
   return walk(node.config, [], '') as JsonObject
 }
@@ -81,7 +98,13 @@ function configWith(node: MapNode, names: string[], from: string, to: string, ex
 type Mode = 'template' | 'expression' | 'code'
 
 /** Replaces the id of a node in one text; `count` says how often it stood there. */
-export function replaceText(text: string, mode: Mode, names: string[], from: string, to: string): { text: string; count: number } {
+export function replaceText(
+  text: string,
+  mode: Mode,
+  names: string[],
+  from: string,
+  to: string,
+): { text: string; count: number } {
   if (!text.includes(from)) return { text, count: 0 }
   if (mode !== 'template') return replaceNames(text, mode === 'code', names, from, to)
   let out = ''

@@ -3,5 +3,12 @@ import { IconHandStop } from '@tabler/icons-react'
 
 /** Says, in the corner, why something was not done. */
 export function refuse(why: string): void {
-  notifications.show({ color: 'amber', role: 'alert', autoClose: 9000, closeButtonProps: { 'aria-label': 'Close' }, icon: <IconHandStop size={18} aria-hidden />, message: why })
+  notifications.show({
+    color: 'amber',
+    role: 'alert',
+    autoClose: 9000,
+    closeButtonProps: { 'aria-label': 'Close' },
+    icon: <IconHandStop size={18} aria-hidden />,
+    message: why,
+  })
 }

@@ -4,7 +4,14 @@ import type { BlueprintMap } from '../../graph/map'
 import { referencesTo, type Expressions } from './references'
 import { idProblem } from './rename'
 
-type Props = { map: BlueprintMap; id: string | undefined; /** An id that was typed already. */ wanted?: string; expressions: Expressions; onClose: () => void; onRename: (from: string, to: string, everywhere: boolean) => void }
+type Props = {
+  map: BlueprintMap
+  id: string | undefined
+  /** An id that was typed already. */ wanted?: string
+  expressions: Expressions
+  onClose: () => void
+  onRename: (from: string, to: string, everywhere: boolean) => void
+}
 
 /** Asks for another id of a node, and whether what names it shall follow. */
 export function RenameDialog({ id, onClose, ...rest }: Props) {
@@ -31,19 +38,35 @@ function Form({ map, id, wanted, expressions, onClose, onRename }: Props & { id:
     <form onSubmit={submit}>
       <Stack gap="md">
         <TextInput
-          label="Id" description="Templates name the node by it: nodes.id.output" value={to} onChange={(event) => setTo(event.currentTarget.value)} error={problem} maxLength={200}
-          autoComplete="off" spellCheck={false} data-autofocus
+          label="Id"
+          description="Templates name the node by it: nodes.id.output"
+          value={to}
+          onChange={(event) => setTo(event.currentTarget.value)}
+          error={problem}
+          maxLength={200}
+          autoComplete="off"
+          spellCheck={false}
+          data-autofocus
         />
         {count > 0 ? (
           <Checkbox
-            checked={everywhere} onChange={(event) => setEverywhere(event.currentTarget.checked)}
+            checked={everywhere}
+            onChange={(event) => setEverywhere(event.currentTarget.checked)}
             label={`Change it in the ${count === 1 ? 'place' : `${count} places`} that ${count === 1 ? 'names' : 'name'} it too`}
             description={[...new Set(references.map((each) => each.nodeId))].slice(0, 8).join(', ')}
           />
-        ) : <Text size="sm" c="dimmed">No template or expression names it. Edges follow by themselves.</Text>}
+        ) : (
+          <Text size="sm" c="dimmed">
+            No template or expression names it. Edges follow by themselves.
+          </Text>
+        )}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>Cancel</Button>
-          <Button type="submit" disabled={problem !== undefined}>Change</Button>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" disabled={problem !== undefined}>
+            Change
+          </Button>
         </Group>
       </Stack>
     </form>

@@ -11,7 +11,13 @@ export function idProblem(map: BlueprintMap, from: string, to: string): string |
 }
 
 /** Gives a node another id, in its edges too, and with `everywhere` in all templates, expressions and code that name it. */
-export function rename(map: BlueprintMap, from: string, to: string, everywhere: boolean, expressions: Expressions): BlueprintMap {
+export function rename(
+  map: BlueprintMap,
+  from: string,
+  to: string,
+  everywhere: boolean,
+  expressions: Expressions,
+): BlueprintMap {
   if (from === to) return map
   const named = everywhere ? replaceReferences(map, from, to, expressions) : map
   const nodes = named.nodes.map((node) => (node.id === from ? { ...node, id: to } : node))

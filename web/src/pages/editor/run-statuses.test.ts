@@ -3,13 +3,20 @@ import { test } from 'node:test'
 import { statusesAt } from './run-statuses'
 
 const steps = [
-  { nodeId: 'a', status: 'completed' }, { nodeId: 'loop', status: 'running' },
-  { nodeId: 'loop[0]/x', status: 'completed' }, { nodeId: 'loop[1]/x', status: 'failed' }, { nodeId: 'loop[1]/in', status: 'pending' }, { nodeId: 'loop[1]/in[3]/y', status: 'skipped' },
+  { nodeId: 'a', status: 'completed' },
+  { nodeId: 'loop', status: 'running' },
+  { nodeId: 'loop[0]/x', status: 'completed' },
+  { nodeId: 'loop[1]/x', status: 'failed' },
+  { nodeId: 'loop[1]/in', status: 'pending' },
+  { nodeId: 'loop[1]/in[3]/y', status: 'skipped' },
 ]
 
 test('statuses of each level', () => {
   assert.equal(statusesAt(steps, []).loop, 'running')
-  assert.deepEqual({ ...statusesAt(steps, ['loop']), 'in[3]/y': undefined }, { x: 'failed', in: 'pending', 'in[3]/y': undefined })
+  assert.deepEqual(
+    { ...statusesAt(steps, ['loop']), 'in[3]/y': undefined },
+    { x: 'failed', in: 'pending', 'in[3]/y': undefined },
+  )
   assert.deepEqual(statusesAt(steps, ['loop', 'in']), { y: 'skipped' })
   assert.deepEqual(statusesAt(steps, ['lo.p']), {})
 })

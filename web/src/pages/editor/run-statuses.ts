@@ -8,12 +8,14 @@ const ranks = ['running', 'paused', 'failed', 'completed', 'skipped', 'pending']
 /** The statuses of the nodes of a level, from a run's steps. Within a for-each the most telling of all items counts. */
 export function statusesAt(steps: readonly Step[], level: Level): Record<string, string> {
   const found: Record<string, string> = {}
-  const inside = level.length === 0 ? undefined : new RegExp(`^${level.map((id) => `${escape(id)}\\[\\d+\\]/`).join('')}(.+)$`, 's')
+  const inside =
+    level.length === 0 ? undefined : new RegExp(`^${level.map((id) => `${escape(id)}\\[\\d+\\]/`).join('')}(.+)$`, 's')
   for (const step of steps) {
     const id = inside ? inside.exec(step.nodeId)?.[1] : step.nodeId
     if (id === undefined) continue
     const known = found[id]
-    if (known === undefined || ranks.indexOf(step.status) < ranks.indexOf(known)) Object.defineProperty(found, id, { value: step.status, enumerable: true, configurable: true, writable: true })
+    if (known === undefined || ranks.indexOf(step.status) < ranks.indexOf(known))
+      Object.defineProperty(found, id, { value: step.status, enumerable: true, configurable: true, writable: true })
   }
   return found
 }

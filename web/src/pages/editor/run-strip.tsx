@@ -13,11 +13,23 @@ export function RunStrip({ live, executionId, onClose }: { live: LiveRun; execut
         <StatusBadge status={run?.status ?? 'running'} />
         {run?.status === 'running' && <Progress value={run.progress} w={80} size="sm" aria-label="Progress" />}
         <Text size="sm" truncate style={{ minWidth: 0 }}>
-          {run?.awaitingInput ? 'It waits for an answer.' : failed ? `${failed.title || failed.nodeId}: ${failed.error?.message ?? 'failed'}` : run ? `${run.completedSteps} of ${run.totalSteps} steps` : 'Starting'}
+          {run?.awaitingInput
+            ? 'It waits for an answer.'
+            : failed
+              ? `${failed.title || failed.nodeId}: ${failed.error?.message ?? 'failed'}`
+              : run
+                ? `${run.completedSteps} of ${run.totalSteps} steps`
+                : 'Starting'}
         </Text>
-        {run?.awaitingInput
-          ? <Button component={Link} href={`/runs/${executionId}`} size="compact-sm" style={{ flex: 'none' }}>Answer</Button>
-          : <Anchor component={Link} href={`/runs/${executionId}`} size="sm" style={{ flex: 'none' }}>See the run</Anchor>}
+        {run?.awaitingInput ? (
+          <Button component={Link} href={`/runs/${executionId}`} size="compact-sm" style={{ flex: 'none' }}>
+            Answer
+          </Button>
+        ) : (
+          <Anchor component={Link} href={`/runs/${executionId}`} size="sm" style={{ flex: 'none' }}>
+            See the run
+          </Anchor>
+        )}
         <CloseButton size="sm" aria-label="Put the run away" onClick={onClose} />
       </Group>
     </Paper>

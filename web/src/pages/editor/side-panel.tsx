@@ -45,43 +45,123 @@ export function SidePanel({ tab, onTab, onClose, validation, ...props }: Props) 
     <>
       <div className={classes.tabs}>
         <SegmentedControl
-          className={classes.choice} fullWidth size="xs" value={tab} onChange={(value) => onTab(value as PanelTab)} aria-label="Panel"
-          data={[{ value: 'node', label: 'Node' }, { value: 'variables', label: 'Variables' }, { value: 'issues', label: count > 0 ? `Issues (${count})` : 'Issues' }]}
+          className={classes.choice}
+          fullWidth
+          size="xs"
+          value={tab}
+          onChange={(value) => onTab(value as PanelTab)}
+          aria-label="Panel"
+          data={[
+            { value: 'node', label: 'Node' },
+            { value: 'variables', label: 'Variables' },
+            { value: 'issues', label: count > 0 ? `Issues (${count})` : 'Issues' },
+          ]}
         />
         {onClose && <CloseButton size="sm" aria-label="Put the panel away" onClick={onClose} />}
       </div>
-      <div className={classes.inside} id="editor-panel"><Inside tab={tab} validation={validation} {...props} /></div>
+      <div className={classes.inside} id="editor-panel">
+        <Inside tab={tab} validation={validation} {...props} />
+      </div>
     </>
   )
 }
 
-function Inside({ editor, commands, types, validation, tab, onGo, lastRun, lastRunLoading, unapplied, focus, variable, onShowNode, organizationId, blueprintId }: Omit<Props, 'onTab' | 'onClose'>) {
+function Inside({
+  editor,
+  commands,
+  types,
+  validation,
+  tab,
+  onGo,
+  lastRun,
+  lastRunLoading,
+  unapplied,
+  focus,
+  variable,
+  onShowNode,
+  organizationId,
+  blueprintId,
+}: Omit<Props, 'onTab' | 'onClose'>) {
   const { shown, state, readOnly } = editor
   const id = state.nodes.size === 1 ? [...state.nodes][0]! : undefined
   const node = shown.nodes.find((each) => each.id === id)
   const level = state.level.join('\n')
   const issues = useMemo(() => issuesOf(validation.issues, state.level, id), [validation.issues, state.level, id])
-  const faults = useMemo<FormIssue[]>(() => validation.issues.filter((issue) => issue.variable !== undefined && !issue.unapplied).map(({ path, message, severity }) => ({ path: path.slice(1), message, severity })), [validation.issues])
-  const around = useMemo(() => state.level.map((nodeId, index) => ({ map: mapAt(editor.doc.map, state.level.slice(0, index))!, nodeId })), [editor.doc.map, state.level])
+  const faults = useMemo<FormIssue[]>(
+    () =>
+      validation.issues
+        .filter((issue) => issue.variable !== undefined && !issue.unapplied)
+        .map(({ path, message, severity }) => ({ path: path.slice(1), message, severity })),
+    [validation.issues],
+  )
+  const around = useMemo(
+    () => state.level.map((nodeId, index) => ({ map: mapAt(editor.doc.map, state.level.slice(0, index))!, nodeId })),
+    [editor.doc.map, state.level],
+  )
   const place = JSON.stringify(tab === 'variables' ? 'variables' : { level: state.level, nodeId: id })
   const scope = useMemo(() => ({ texts: unapplied, place: JSON.parse(place) as unknown, path: [] }), [unapplied, place])
   if (tab === 'issues') return <IssuesPanel validation={validation} onGo={onGo} />
-  if (tab === 'variables') return <UnappliedContext value={scope}><VariablesEditor variables={editor.doc.variables} onChange={editor.variables} issues={faults} readOnly={readOnly} map={editor.doc.map} types={types} onShowNode={onShowNode} focus={variable} /></UnappliedContext>
+  if (tab === 'variables')
+    return (
+      <UnappliedContext value={scope}>
+        <VariablesEditor
+          variables={editor.doc.variables}
+          onChange={editor.variables}
+          issues={faults}
+          readOnly={readOnly}
+          map={editor.doc.map}
+          types={types}
+          onShowNode={onShowNode}
+          focus={variable}
+        />
+      </UnappliedContext>
+    )
   if (!node) {
-    return <Text className={classes.hint}>{state.nodes.size > 1 ? `${state.nodes.size} nodes are chosen. Choose one to see its settings.` : 'Choose a node to see its settings.'}</Text>
+    return (
+      <Text className={classes.hint}>
+        {state.nodes.size > 1
+          ? `${state.nodes.size} nodes are chosen. Choose one to see its settings.`
+          : 'Choose a node to see its settings.'}
+      </Text>
+    )
   }
   return (
-    <UnappliedContext value={scope}><NodeInspector
-      key={`${level} ${node.id}`} map={shown} nodeId={node.id} types={types} variables={editor.doc.variables} issues={issues} readOnly={readOnly} around={around} lastRun={lastRun} lastRunLoading={lastRunLoading} focus={focus}
-      organizationId={organizationId} blueprintId={blueprintId}
-      onChange={(next) => commands.set(node.id, next)} onRename={readOnly ? undefined : (to) => commands.renameTo(node.id, to)} onDelete={readOnly ? undefined : commands.remove} onDuplicate={readOnly ? undefined : commands.duplicate} onOpenBody={() => void commands.open(node.id)}
-    /></UnappliedContext>
+    <UnappliedContext value={scope}>
+      <NodeInspector
+        key={`${level} ${node.id}`}
+        map={shown}
+        nodeId={node.id}
+        types={types}
+        variables={editor.doc.variables}
+        issues={issues}
+        readOnly={readOnly}
+        around={around}
+        lastRun={lastRun}
+        lastRunLoading={lastRunLoading}
+        focus={focus}
+        organizationId={organizationId}
+        blueprintId={blueprintId}
+        onChange={(next) => commands.set(node.id, next)}
+        onRename={readOnly ? undefined : (to) => commands.renameTo(node.id, to)}
+        onDelete={readOnly ? undefined : commands.remove}
+        onDuplicate={readOnly ? undefined : commands.duplicate}
+        onOpenBody={() => void commands.open(node.id)}
+      />
+    </UnappliedContext>
   )
 }
 
 // The paths that a node's form takes start at the node.
 function issuesOf(issues: Located[], level: readonly string[], id: string | undefined): FormIssue[] {
   return issues
-    .filter((issue) => issue.variable === undefined && !issue.unapplied && issue.edge === undefined && issue.nodeId === id && issue.level.length === level.length && issue.level.every((each, index) => each === level[index]))
+    .filter(
+      (issue) =>
+        issue.variable === undefined &&
+        !issue.unapplied &&
+        issue.edge === undefined &&
+        issue.nodeId === id &&
+        issue.level.length === level.length &&
+        issue.level.every((each, index) => each === level[index]),
+    )
     .map(({ field, message, severity }) => ({ path: field, message, severity }))
 }

@@ -4,13 +4,22 @@ import type { MapNode } from '../../graph/map'
 import { addNode, remove } from './operations'
 import { isDirty, open, reduce, shownMap } from './state'
 
-const node = (id: string, config: object = {}): MapNode => ({ id, type: 'items' in config ? 'for-each' : 'log', title: id, config: config as MapNode['config'], position: { x: 0, y: 0 } })
+const node = (id: string, config: object = {}): MapNode => ({
+  id,
+  type: 'items' in config ? 'for-each' : 'log',
+  title: id,
+  config: config as MapNode['config'],
+  position: { x: 0, y: 0 },
+})
 const doc = { map: { nodes: [node('a'), node('loop', { items: 'input', nodes: [node('in')] })] }, variables: [] }
 
 test('changes reach the level that is shown, and are taken back together with it', () => {
   let state = reduce(open(doc, '1.0.0'), { do: 'enter', level: ['loop'] })
   state = reduce(state, { do: 'map', name: 'add', change: (map) => addNode(map, node('x')), select: ['x'], at: 0 })
-  assert.deepEqual(shownMap(state.history.present.map, state.level).nodes.map((each) => each.id), ['in', 'x'])
+  assert.deepEqual(
+    shownMap(state.history.present.map, state.level).nodes.map((each) => each.id),
+    ['in', 'x'],
+  )
   assert.deepEqual([...state.nodes], ['x'])
   assert.equal(isDirty(state), true)
   state = reduce(state, { do: 'undo' })
@@ -20,8 +29,18 @@ test('changes reach the level that is shown, and are taken back together with it
 })
 
 test('a level that is gone is left', () => {
-  let state = reduce(open(doc, '1.0.0'), { do: 'map', name: 'delete', change: (map) => remove(map, new Set(['a'])), at: 0 })
-  state = reduce(reduce(state, { do: 'enter', level: ['loop'] }), { do: 'replace', name: 'draft', doc: { map: { nodes: [] }, variables: [] }, at: 1 })
+  let state = reduce(open(doc, '1.0.0'), {
+    do: 'map',
+    name: 'delete',
+    change: (map) => remove(map, new Set(['a'])),
+    at: 0,
+  })
+  state = reduce(reduce(state, { do: 'enter', level: ['loop'] }), {
+    do: 'replace',
+    name: 'draft',
+    doc: { map: { nodes: [] }, variables: [] },
+    at: 1,
+  })
   assert.deepEqual(state.level, [])
   assert.equal(reduce(state, { do: 'map', name: 'none', change: (map) => map, at: 2 }).history, state.history)
 })

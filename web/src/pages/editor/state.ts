@@ -21,7 +21,14 @@ export type EditorState = {
 
 export type Action =
   /** Changes the map of the level. `tag`: see history. `select` chooses other nodes with it. */
-  | { do: 'map'; name: string; change: (map: BlueprintMap) => BlueprintMap; tag?: string; select?: Iterable<string>; at: number }
+  | {
+      do: 'map'
+      name: string
+      change: (map: BlueprintMap) => BlueprintMap
+      tag?: string
+      select?: Iterable<string>
+      at: number
+    }
   | { do: 'variables'; variables: unknown[]; at: number }
   | { do: 'undo' | 'redo' }
   | { do: 'select'; nodes?: Iterable<string>; edges?: Iterable<string> }
@@ -48,11 +55,23 @@ export function reduce(state: EditorState, action: Action): EditorState {
       if (!before) return state
       const after = action.change(before)
       const map = after === before ? doc.map : withMapAt(doc.map, state.level, after)
-      const next = map === doc.map ? state : { ...state, history: change(state.history, { ...doc, map }, action.name, action.tag, action.at) }
+      const next =
+        map === doc.map
+          ? state
+          : { ...state, history: change(state.history, { ...doc, map }, action.name, action.tag, action.at) }
       return settle(action.select ? { ...next, nodes: new Set(action.select), edges: none } : next)
     }
     case 'variables':
-      return { ...state, history: change(state.history, { ...doc, variables: action.variables }, 'change of variables', 'variables', action.at) }
+      return {
+        ...state,
+        history: change(
+          state.history,
+          { ...doc, variables: action.variables },
+          'change of variables',
+          'variables',
+          action.at,
+        ),
+      }
     case 'undo':
       return returned(state, { ...state, history: undo(state.history) })
     case 'redo':
@@ -95,7 +114,9 @@ function settle(state: EditorState): EditorState {
   let level = state.level
   while (level.length > 0 && !mapAt(state.history.present.map, level)) level = level.slice(0, -1)
   const ids = new Set(mapAt(state.history.present.map, level)!.nodes.map((node) => node.id))
-  const nodes = [...state.nodes].every((id) => ids.has(id)) ? state.nodes : new Set([...state.nodes].filter((id) => ids.has(id)))
+  const nodes = [...state.nodes].every((id) => ids.has(id))
+    ? state.nodes
+    : new Set([...state.nodes].filter((id) => ids.has(id)))
   return { ...state, level, nodes, edges: level === state.level ? state.edges : none }
 }
 

@@ -1,6 +1,18 @@
 import { ActionIcon, Badge, Button, Group, Menu, Text, Tooltip } from '@mantine/core'
 import {
-  IconAlertCircle, IconAlertTriangle, IconArrowBackUp, IconArrowForwardUp, IconBraces, IconCircleCheck, IconClipboardText, IconDeviceFloppy, IconDotsVertical, IconKeyboard, IconLayoutDashboard, IconPlayerPlay, IconPlus,
+  IconAlertCircle,
+  IconAlertTriangle,
+  IconArrowBackUp,
+  IconArrowForwardUp,
+  IconBraces,
+  IconCircleCheck,
+  IconClipboardText,
+  IconDeviceFloppy,
+  IconDotsVertical,
+  IconKeyboard,
+  IconLayoutDashboard,
+  IconPlayerPlay,
+  IconPlus,
 } from '@tabler/icons-react'
 import classes from './editor.module.css'
 import { command } from './help-dialog'
@@ -25,59 +37,184 @@ type Props = {
 }
 
 /** The commands of the editor that are always there. */
-export function Toolbar({ editor, commands, validation, narrow, folded, saving, dirty, onSave, onRun, onIssues, onVariables }: Props) {
+export function Toolbar({
+  editor,
+  commands,
+  validation,
+  narrow,
+  folded,
+  saving,
+  dirty,
+  onSave,
+  onRun,
+  onIssues,
+  onVariables,
+}: Props) {
   const { readOnly, steps } = editor
   return (
     <div className={classes.toolbar} role="toolbar" aria-label="Editor">
       {!readOnly && (
         <Group gap={2} wrap="nowrap">
-          {folded && (narrow
-            ? <ActionIcon variant="light" color="petrol" size={36} aria-label="Add a node" onClick={commands.add}><IconPlus size={20} aria-hidden /></ActionIcon>
-            : <Button variant="light" size="compact-sm" px={12} h={30} leftSection={<IconPlus size={16} aria-hidden />} onClick={commands.add}>Add a node</Button>)}
-          <Tool label={steps.undo ? `Undo ${steps.undo}` : 'Undo'} off={!steps.undo} act={editor.undo} large={narrow}><IconArrowBackUp size={19} aria-hidden /></Tool>
-          {!narrow && <Tool label={steps.redo ? `Redo ${steps.redo}` : 'Redo'} off={!steps.redo} act={editor.redo}><IconArrowForwardUp size={19} aria-hidden /></Tool>}
-          {!narrow && <Tool label="Tidy up" off={editor.shown.nodes.length === 0} act={commands.tidy}><IconLayoutDashboard size={18} aria-hidden /></Tool>}
+          {folded &&
+            (narrow ? (
+              <ActionIcon variant="light" color="petrol" size={36} aria-label="Add a node" onClick={commands.add}>
+                <IconPlus size={20} aria-hidden />
+              </ActionIcon>
+            ) : (
+              <Button
+                variant="light"
+                size="compact-sm"
+                px={12}
+                h={30}
+                leftSection={<IconPlus size={16} aria-hidden />}
+                onClick={commands.add}
+              >
+                Add a node
+              </Button>
+            ))}
+          <Tool label={steps.undo ? `Undo ${steps.undo}` : 'Undo'} off={!steps.undo} act={editor.undo} large={narrow}>
+            <IconArrowBackUp size={19} aria-hidden />
+          </Tool>
+          {!narrow && (
+            <Tool label={steps.redo ? `Redo ${steps.redo}` : 'Redo'} off={!steps.redo} act={editor.redo}>
+              <IconArrowForwardUp size={19} aria-hidden />
+            </Tool>
+          )}
+          {!narrow && (
+            <Tool label="Tidy up" off={editor.shown.nodes.length === 0} act={commands.tidy}>
+              <IconLayoutDashboard size={18} aria-hidden />
+            </Tool>
+          )}
         </Group>
       )}
       <Status validation={validation} narrow={narrow} onClick={onIssues} />
       <div className={classes.space} />
-      {!narrow && <Text size="xs" c="dimmed" className={classes.state}>{readOnly ? 'You can look, not change' : dirty ? 'Not saved' : ''}</Text>}
+      {!narrow && (
+        <Text size="xs" c="dimmed" className={classes.state}>
+          {readOnly ? 'You can look, not change' : dirty ? 'Not saved' : ''}
+        </Text>
+      )}
       <Menu position="bottom-end">
-        <Menu.Target><ActionIcon size={narrow ? 36 : 32} aria-label="More"><IconDotsVertical size={18} aria-hidden /></ActionIcon></Menu.Target>
+        <Menu.Target>
+          <ActionIcon size={narrow ? 36 : 32} aria-label="More">
+            <IconDotsVertical size={18} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item leftSection={<IconBraces size={16} aria-hidden />} onClick={onVariables}>Variables</Menu.Item>
-          {!readOnly && <Menu.Item leftSection={<IconClipboardText size={16} aria-hidden />} onClick={() => void commands.paste()}>Paste nodes</Menu.Item>}
-          {!readOnly && narrow && <Menu.Item leftSection={<IconArrowForwardUp size={16} aria-hidden />} onClick={editor.redo} disabled={!steps.redo}>{steps.redo ? `Redo ${steps.redo}` : 'Redo'}</Menu.Item>}
-          {!readOnly && narrow && <Menu.Item leftSection={<IconLayoutDashboard size={16} aria-hidden />} onClick={commands.tidy}>Tidy up</Menu.Item>}
-          <Menu.Item leftSection={<IconKeyboard size={16} aria-hidden />} onClick={commands.help}>Keys</Menu.Item>
+          <Menu.Item leftSection={<IconBraces size={16} aria-hidden />} onClick={onVariables}>
+            Variables
+          </Menu.Item>
+          {!readOnly && (
+            <Menu.Item leftSection={<IconClipboardText size={16} aria-hidden />} onClick={() => void commands.paste()}>
+              Paste nodes
+            </Menu.Item>
+          )}
+          {!readOnly && narrow && (
+            <Menu.Item
+              leftSection={<IconArrowForwardUp size={16} aria-hidden />}
+              onClick={editor.redo}
+              disabled={!steps.redo}
+            >
+              {steps.redo ? `Redo ${steps.redo}` : 'Redo'}
+            </Menu.Item>
+          )}
+          {!readOnly && narrow && (
+            <Menu.Item leftSection={<IconLayoutDashboard size={16} aria-hidden />} onClick={commands.tidy}>
+              Tidy up
+            </Menu.Item>
+          )}
+          <Menu.Item leftSection={<IconKeyboard size={16} aria-hidden />} onClick={commands.help}>
+            Keys
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {onRun && (narrow
-        ? <ActionIcon variant="default" size={36} aria-label={dirty ? 'Save and run' : 'Run'} onClick={onRun}><IconPlayerPlay size={18} aria-hidden /></ActionIcon>
-        : <Button variant="default" size="compact-sm" px={12} h={30} leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={onRun}>{dirty ? 'Save and run' : 'Run'}</Button>)}
+      {onRun &&
+        (narrow ? (
+          <ActionIcon variant="default" size={36} aria-label={dirty ? 'Save and run' : 'Run'} onClick={onRun}>
+            <IconPlayerPlay size={18} aria-hidden />
+          </ActionIcon>
+        ) : (
+          <Button
+            variant="default"
+            size="compact-sm"
+            px={12}
+            h={30}
+            leftSection={<IconPlayerPlay size={16} aria-hidden />}
+            onClick={onRun}
+          >
+            {dirty ? 'Save and run' : 'Run'}
+          </Button>
+        ))}
       {!readOnly && (
         <Tooltip label={`${command} S`}>
-          <Button size={narrow ? 'sm' : 'compact-sm'} px={12} h={narrow ? 36 : 30} style={{ flex: 'none' }} loading={saving} aria-disabled={!dirty || undefined} variant={dirty ? 'filled' : 'default'} leftSection={narrow ? undefined : <IconDeviceFloppy size={16} aria-hidden />} onClick={onSave}>{dirty ? 'Save' : 'Saved'}</Button>
+          <Button
+            size={narrow ? 'sm' : 'compact-sm'}
+            px={12}
+            h={narrow ? 36 : 30}
+            style={{ flex: 'none' }}
+            loading={saving}
+            aria-disabled={!dirty || undefined}
+            variant={dirty ? 'filled' : 'default'}
+            leftSection={narrow ? undefined : <IconDeviceFloppy size={16} aria-hidden />}
+            onClick={onSave}
+          >
+            {dirty ? 'Save' : 'Saved'}
+          </Button>
         </Tooltip>
       )}
     </div>
   )
 }
 
-function Tool({ label, off, act, large, children }: { label: string; off: boolean; act: () => void; large?: boolean; children: React.ReactNode }) {
-  return <Tooltip label={label}><ActionIcon size={large ? 36 : 32} aria-label={label} disabled={off} className={classes.tool} onClick={act}>{children}</ActionIcon></Tooltip>
+function Tool({
+  label,
+  off,
+  act,
+  large,
+  children,
+}: {
+  label: string
+  off: boolean
+  act: () => void
+  large?: boolean
+  children: React.ReactNode
+}) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon size={large ? 36 : 32} aria-label={label} disabled={off} className={classes.tool} onClick={act}>
+        {children}
+      </ActionIcon>
+    </Tooltip>
+  )
 }
 
 // The counts as a button: two of them would make a bar too wide for a phone.
 function Status({ validation, narrow, onClick }: { validation: Validation; narrow: boolean; onClick: () => void }) {
   const { errors, warnings, checking, error } = validation
-  const unknown = checking || error !== undefined && errors + warnings === 0
-  const words = [errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : '', warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : ''].filter(Boolean)
-  const [color, Sign] = errors > 0 ? ['red', IconAlertCircle] as const : warnings > 0 ? ['amber', IconAlertTriangle] as const : ['green', IconCircleCheck] as const
+  const unknown = checking || (error !== undefined && errors + warnings === 0)
+  const words = [
+    errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : '',
+    warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : '',
+  ].filter(Boolean)
+  const [color, Sign] =
+    errors > 0
+      ? (['red', IconAlertCircle] as const)
+      : warnings > 0
+        ? (['amber', IconAlertTriangle] as const)
+        : (['green', IconCircleCheck] as const)
   const label = checking ? 'Checking' : words.join(', ') || (unknown ? 'Not checked' : 'No problems')
   const short = errors + warnings || (unknown ? '…' : 'OK')
   return (
-    <Badge component="button" type="button" onClick={onClick} color={unknown ? 'gray' : color} size="lg" className={classes.status} leftSection={<Sign size={15} aria-hidden />} aria-label={narrow ? `Issues: ${short}, ${label}` : `Issues: ${label}`}>
+    <Badge
+      component="button"
+      type="button"
+      onClick={onClick}
+      color={unknown ? 'gray' : color}
+      size="lg"
+      className={classes.status}
+      leftSection={<Sign size={15} aria-hidden />}
+      aria-label={narrow ? `Issues: ${short}, ${label}` : `Issues: ${label}`}
+    >
       {narrow ? short : label}
     </Badge>
   )

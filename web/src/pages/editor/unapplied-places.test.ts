@@ -12,7 +12,8 @@ test('texts of nodes and variables that are gone do not count', () => {
   texts.put({ level: ['loop'], nodeId: 'a' }, [], { text: '{', message })
   texts.put('variables', [0, 'default'], { text: '{', message })
   const node = { id: 'a', type: 'log', title: '', config: {} }
-  const count = (nodes: object[], variables: unknown[]) => placedTexts(texts.snapshot().values(), { map: { nodes: nodes as never }, variables }).length
+  const count = (nodes: object[], variables: unknown[]) =>
+    placedTexts(texts.snapshot().values(), { map: { nodes: nodes as never }, variables }).length
   assert.equal(count([], []), 0)
   assert.equal(count([node], [{}]), 2)
   assert.equal(count([node, { id: 'loop', type: 'for-each', title: '', config: { nodes: [node] } }], [{}]), 3)

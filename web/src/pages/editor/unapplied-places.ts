@@ -7,7 +7,7 @@ export type Place = { level: readonly string[]; nodeId: string } | 'variables'
 
 /** The texts that are not applied and whose place is still there. */
 export function placedTexts(texts: Iterable<Unapplied>, doc: Doc): Unapplied<Place>[] {
-  return [...texts as Iterable<Unapplied<Place>>].filter(({ place: at, path }) => {
+  return [...(texts as Iterable<Unapplied<Place>>)].filter(({ place: at, path }) => {
     if (at === 'variables') return typeof path[0] !== 'number' || path[0] < doc.variables.length
     return mapAt(doc.map, at.level)?.nodes.some((node) => node.id === at.nodeId)
   })

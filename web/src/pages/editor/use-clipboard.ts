@@ -10,7 +10,9 @@ type Actions = {
 /** Copies and pastes by the browser's own commands, wherever on the page they are given except in a field or a dialog. */
 export function useClipboard(actions: Actions): void {
   const latest = useRef(actions)
-  useEffect(() => { latest.current = actions })
+  useEffect(() => {
+    latest.current = actions
+  })
   useEffect(() => {
     const take = (event: ClipboardEvent, text: string | undefined) => {
       if (text === undefined || !event.clipboardData) return
@@ -35,5 +37,9 @@ export function useClipboard(actions: Actions): void {
 /** Whether an event is meant for a field or a dialog, not for the canvas. */
 export function isElsewhere(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
-  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest('[role=dialog], [role=menu], [role=listbox]') !== null
+  return (
+    target.isContentEditable ||
+    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    target.closest('[role=dialog], [role=menu], [role=listbox]') !== null
+  )
 }

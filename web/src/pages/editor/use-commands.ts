@@ -8,7 +8,21 @@ import { notifyDone } from '../../parts'
 import { refuse } from './refuse'
 import type { FirstEdge } from './first-edge-dialog'
 import { hasBody } from './nested'
-import { addNode, connect, connectInOrder, connectProblem, insertInEdge, newNode, nudge, reconnect, reconnectProblem, remove, reorder, setNode, toggleDisabled } from './operations'
+import {
+  addNode,
+  connect,
+  connectInOrder,
+  connectProblem,
+  insertInEdge,
+  newNode,
+  nudge,
+  reconnect,
+  reconnectProblem,
+  remove,
+  reorder,
+  setNode,
+  toggleDisabled,
+} from './operations'
 import { copyText, duplicate, paste, readClip } from './paste'
 import { type Expressions, referencesTo } from './references'
 import { idProblem, rename } from './rename'
@@ -16,7 +30,12 @@ import type { Editor } from './use-editor'
 import { type NodeType, typeIn } from '../../graph/node-types'
 
 /** Which dialog is open, and about what. */
-export type Dialog = { kind: 'connect'; id: string } | { kind: 'rename'; id: string; to?: string } | { kind: 'first'; edge: FirstEdge } | { kind: 'help' | 'paste' } | undefined
+export type Dialog =
+  | { kind: 'connect'; id: string }
+  | { kind: 'rename'; id: string; to?: string }
+  | { kind: 'first'; edge: FirstEdge }
+  | { kind: 'help' | 'paste' }
+  | undefined
 
 /** Everything that a button or a key can do to the map. */
 export type Commands = ReturnType<typeof useCommands>
@@ -25,7 +44,13 @@ export type Commands = ReturnType<typeof useCommands>
  * The commands of the editor. `showCatalogue` brings the catalogue and gives it the focus; `isUnapplied` says whether a
  * field of a node shows a text that is not applied.
  */
-export function useCommands(editor: Editor, types: NodeType[], expressions: Expressions, showCatalogue: () => void, isUnapplied: (id: string) => boolean) {
+export function useCommands(
+  editor: Editor,
+  types: NodeType[],
+  expressions: Expressions,
+  showCatalogue: () => void,
+  isUnapplied: (id: string) => boolean,
+) {
   const flow = useReactFlow()
   const [dialog, setDialog] = useState<Dialog>()
   const kept = useRef<string>(undefined) // what was copied, where the browser's clipboard is closed to us
@@ -65,13 +90,17 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     const edge = !at && chosen.size === 0 && chosenEdges.size === 1 ? [...chosenEdges][0] : undefined
     const after = at ? undefined : chosen.size === 1 ? [...chosen][0] : undefined
     const next = edge ? insertInEdge(map, edge, node) : addNode(map, node, after, at)
-    edit(`adding ${node.title}`, () => next, { select: [node.id], say: after === undefined ? `Added ${node.title}` : `Added ${node.title} after ${titled(after)}` })
+    edit(`adding ${node.title}`, () => next, {
+      select: [node.id],
+      say: after === undefined ? `Added ${node.title}` : `Added ${node.title} after ${titled(after)}`,
+    })
     added.current = { id: node.id, around: !at } // shown once it is drawn, and with it the panel, which takes room
   }
   const tryConnect = (source: string, handle: string, target: string) => {
     const why = connectProblem(map, source, handle, target)
     if (why) return refuse(why)
-    if (isSequential(map) && !onlyOrders(map, connectInOrder(map, source, handle, target, inLoop))) return setDialog({ kind: 'first', edge: { source, handle, target } })
+    if (isSequential(map) && !onlyOrders(map, connectInOrder(map, source, handle, target, inLoop)))
+      return setDialog({ kind: 'first', edge: { source, handle, target } })
     joined({ source, handle, target }, connect(map, source, handle, target))
   }
   const joined = ({ source, target }: FirstEdge, next: BlueprintMap) => {
@@ -85,14 +114,23 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     const last = at ?? middle()
     const result = paste(map, read.clip, last, expressions, inLoop)
     if (result.problem) return refuse(result.problem)
-    const say = `Pasted ${count(result.ids.length)}${result.renamed.size > 0 ? `; ${[...result.renamed].slice(0, 3).map(([from, to]) => `${from} is now ${to}`).join(', ')}` : ''}`
+    const say = `Pasted ${count(result.ids.length)}${
+      result.renamed.size > 0
+        ? `; ${[...result.renamed]
+            .slice(0, 3)
+            .map(([from, to]) => `${from} is now ${to}`)
+            .join(', ')}`
+        : ''
+    }`
     edit('pasting', () => result.map, { select: result.ids, say })
     notifyDone(result.ordered ? `${say}. The order of the other nodes is written as edges now.` : say)
   }
   // Where the view looks, for nodes that come from elsewhere.
   const middle = (): Position => {
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()
-    const at = box ? flow.screenToFlowPosition({ x: box.left + box.width / 3, y: box.top + box.height / 3 }) : { x: 0, y: 0 }
+    const at = box
+      ? flow.screenToFlowPosition({ x: box.left + box.width / 3, y: box.top + box.height / 3 })
+      : { x: 0, y: 0 }
     return { x: snap(at.x), y: snap(at.y) }
   }
   const textOf = () => (chosen.size > 0 ? (kept.current = copyText(map, chosen)) : undefined)
@@ -105,9 +143,17 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
   const removeChosen = () => {
     if (readOnly || chosen.size + chosenEdges.size === 0) return
     const next = remove(map, chosen, chosenEdges)
-    const what = chosen.size === 1 ? titled([...chosen][0]!) : chosen.size > 1 ? count(chosen.size) : chosenEdges.size === 1 ? 'an edge' : `${chosenEdges.size} edges`
+    const what =
+      chosen.size === 1
+        ? titled([...chosen][0]!)
+        : chosen.size > 1
+          ? count(chosen.size)
+          : chosenEdges.size === 1
+            ? 'an edge'
+            : `${chosenEdges.size} edges`
     edit(`deleting ${what}`, () => next, { select: [], say: `Deleted ${what}` })
-    if (edgesOf(map).length > 0 && isSequential(next) && next.nodes.length > 1) notifyDone('Without edges the nodes run one after the other, in the order of the list.')
+    if (edgesOf(map).length > 0 && isSequential(next) && next.nodes.length > 1)
+      notifyDone('Without edges the nodes run one after the other, in the order of the list.')
   }
   return {
     dialog,
@@ -128,19 +174,31 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     tryReconnect: (key: string, source: string, handle: string, target: string) => {
       const why = reconnectProblem(map, key, source, handle, target)
       if (why) return refuse(why)
-      edit('moving an edge', (now) => reconnect(now, key, source, handle, target), { say: `Connected ${titled(source)} to ${titled(target)}` })
+      edit('moving an edge', (now) => reconnect(now, key, source, handle, target), {
+        say: `Connected ${titled(source)} to ${titled(target)}`,
+      })
     },
     joined,
-    rename: (id: string) => { if (!readOnly && !keepsId(id)) setDialog({ kind: 'rename', id }) },
+    rename: (id: string) => {
+      if (!readOnly && !keepsId(id)) setDialog({ kind: 'rename', id })
+    },
     /** Another id that was typed elsewhere: it asks only when something names the node. */
     renameTo: (id: string, to: string) => {
       if (readOnly || idProblem(map, id, to) || keepsId(id)) return
       if (referencesTo(map, id, expressions).length > 0) setDialog({ kind: 'rename', id, to })
-      else edit(`renaming ${id}`, (now) => rename(now, id, to, false, expressions), { select: [to], say: `${id} is now ${to}` })
+      else
+        edit(`renaming ${id}`, (now) => rename(now, id, to, false, expressions), {
+          select: [to],
+          say: `${id} is now ${to}`,
+        })
     },
     renamed: (from: string, to: string, everywhere: boolean) =>
-      edit(`renaming ${from}`, (now) => rename(now, from, to, everywhere, expressions), { select: [to], say: `${from} is now ${to}` }),
-    set: (id: string, node: MapNode) => edit(`changing ${titled(id)}`, (now) => setNode(now, id, node), { tag: `node ${id}` }),
+      edit(`renaming ${from}`, (now) => rename(now, from, to, everywhere, expressions), {
+        select: [to],
+        say: `${from} is now ${to}`,
+      }),
+    set: (id: string, node: MapNode) =>
+      edit(`changing ${titled(id)}`, (now) => setNode(now, id, node), { tag: `node ${id}` }),
     open: (id: string) => {
       const node = map.nodes.find((each) => each.id === id)
       if (!node || !hasBody(node)) return false
@@ -150,17 +208,25 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     refuse,
     remove: removeChosen,
     toggle: () => edit('switching off or on', (now) => toggleDisabled(now, chosen)),
-    reorder: (id: string, by: -1 | 1) => edit('changing the order', (now) => reorder(now, id, by), { say: by < 0 ? 'Runs earlier' : 'Runs later' }),
-    nudge: (dx: number, dy: number) => edit(`moving ${count(chosen.size)}`, (now) => nudge(now, chosen, dx, dy), { tag: 'nudge' }),
+    reorder: (id: string, by: -1 | 1) =>
+      edit('changing the order', (now) => reorder(now, id, by), { say: by < 0 ? 'Runs earlier' : 'Runs later' }),
+    nudge: (dx: number, dy: number) =>
+      edit(`moving ${count(chosen.size)}`, (now) => nudge(now, chosen, dx, dy), { tag: 'nudge' }),
     duplicate: () => {
       if (readOnly || chosen.size === 0) return
       const result = duplicate(map, chosen, expressions)
-      edit(`duplicating ${count(chosen.size)}`, () => result.map, { select: result.ids, say: `Duplicated as ${result.ids.slice(0, 3).join(', ')}` })
+      edit(`duplicating ${count(chosen.size)}`, () => result.map, {
+        select: result.ids,
+        say: `Duplicated as ${result.ids.slice(0, 3).join(', ')}`,
+      })
     },
     example: (id: string) => {
       const node = map.nodes.find((each) => each.id === id)
       const type = node && typeIn(types, node.type)
-      if (node && type) edit('filling in the example', (now) => setNode(now, id, { ...node, config: type.example }), { say: 'The example is filled in' })
+      if (node && type)
+        edit('filling in the example', (now) => setNode(now, id, { ...node, config: type.example }), {
+          say: 'The example is filled in',
+        })
     },
     tidy: () => {
       edit('tidying up', layout, { say: 'Tidied up' })
@@ -211,13 +277,17 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
 function roomOf(box: DOMRect): Room {
   const bar = document.querySelector('#editor-selection')?.getBoundingClientRect()
   const notes = document.querySelector('#editor-notes')?.getBoundingClientRect()
-  return { top: (bar ? bar.bottom - box.top : 16) + 12, bottom: (notes && notes.height > 0 ? box.bottom - notes.top : 16) + 12, side: 28 }
+  return {
+    top: (bar ? bar.bottom - box.top : 16) + 12,
+    bottom: (notes && notes.height > 0 ? box.bottom - notes.top : 16) + 12,
+    side: 28,
+  }
 }
 
 // Whether the first edge of two nodes only says what their order said.
 function onlyOrders(map: BlueprintMap, kept: ReturnType<typeof connectInOrder>): boolean {
   if (map.nodes.length > 2) return false
-  return kept === undefined || 'map' in kept && kept.notes.length === 0
+  return kept === undefined || ('map' in kept && kept.notes.length === 0)
 }
 
 function count(nodes: number): string {

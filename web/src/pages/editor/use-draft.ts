@@ -5,7 +5,9 @@ import type { Editor } from './use-editor'
 
 /** Keeps what is not saved in this browser, and gives what an earlier visit left there. */
 export function useDraft(editor: Editor, key: string) {
-  const [found, setFound] = useState<Draft | undefined>(() => (editor.readOnly ? undefined : readDraft(localStorage, key, editor.state.saved)))
+  const [found, setFound] = useState<Draft | undefined>(() =>
+    editor.readOnly ? undefined : readDraft(localStorage, key, editor.state.saved),
+  )
   const { doc, dirty, readOnly } = editor
   const { version } = editor.state
   useEffect(() => {
@@ -17,7 +19,9 @@ export function useDraft(editor: Editor, key: string) {
     const keep = () => keepDraft(localStorage, key, { ...doc, version, at: now() })
     const timer = setTimeout(keep, 800)
     // A page that is closed or crashes gives no other sign that can be relied on.
-    const hide = () => { if (document.visibilityState === 'hidden') keep() }
+    const hide = () => {
+      if (document.visibilityState === 'hidden') keep()
+    }
     document.addEventListener('visibilitychange', hide)
     return () => {
       clearTimeout(timer)

@@ -16,22 +16,27 @@ export function useEditor(doc: Doc, version: string, readOnly: boolean) {
   const [said, setSaid] = useState('')
   // The same words twice are said twice: a blank that nobody hears tells them apart.
   const say = useCallback((words: string) => setSaid((before) => (before === words ? `${words}\u00a0` : words)), [])
-  const act = useMemo(() => ({
-    /** Changes the map that is shown; `name` says what it is for undo. */
-    edit(name: string, change: (map: BlueprintMap) => BlueprintMap, options: ChangeOptions = {}) {
-      if (readOnly) return
-      dispatch({ do: 'map', name, change, tag: options.tag, select: options.select, at: Date.now() })
-      if (options.say) say(options.say)
-    },
-    variables: (variables: unknown[]) => { if (!readOnly) dispatch({ do: 'variables', variables, at: Date.now() }) },
-    select: (nodes: Iterable<string>, edges: Iterable<string> = []) => dispatch({ do: 'select', nodes, edges }),
-    enter: (level: Level, select?: Iterable<string>) => dispatch({ do: 'enter', level, select }),
-    saved: (doc: Doc, version: string) => dispatch({ do: 'saved', doc, version }),
-    replace: (name: string, doc: Doc) => dispatch({ do: 'replace', name, doc, at: Date.now() }),
-    reload: (doc: Doc, version: string) => dispatch({ do: 'reload', doc, version }),
-    undo: () => dispatch({ do: 'undo' }),
-    redo: () => dispatch({ do: 'redo' }),
-  }), [readOnly, say])
+  const act = useMemo(
+    () => ({
+      /** Changes the map that is shown; `name` says what it is for undo. */
+      edit(name: string, change: (map: BlueprintMap) => BlueprintMap, options: ChangeOptions = {}) {
+        if (readOnly) return
+        dispatch({ do: 'map', name, change, tag: options.tag, select: options.select, at: Date.now() })
+        if (options.say) say(options.say)
+      },
+      variables: (variables: unknown[]) => {
+        if (!readOnly) dispatch({ do: 'variables', variables, at: Date.now() })
+      },
+      select: (nodes: Iterable<string>, edges: Iterable<string> = []) => dispatch({ do: 'select', nodes, edges }),
+      enter: (level: Level, select?: Iterable<string>) => dispatch({ do: 'enter', level, select }),
+      saved: (doc: Doc, version: string) => dispatch({ do: 'saved', doc, version }),
+      replace: (name: string, doc: Doc) => dispatch({ do: 'replace', name, doc, at: Date.now() }),
+      reload: (doc: Doc, version: string) => dispatch({ do: 'reload', doc, version }),
+      undo: () => dispatch({ do: 'undo' }),
+      redo: () => dispatch({ do: 'redo' }),
+    }),
+    [readOnly, say],
+  )
   const steps = names(state.history)
   const undo = () => {
     if (readOnly || !steps.undo) return

@@ -7,16 +7,28 @@ const telling = ['paused', 'failed', 'running']
  * Keeps what a run does in view: all of the graph when it can be read so, else the node that is under way, until
  * somebody looks elsewhere; `release` is to be called then.
  */
-export function useFollow(executionId: string | undefined, statuses: Readonly<Record<string, string>> | undefined, commands: Commands) {
+export function useFollow(
+  executionId: string | undefined,
+  statuses: Readonly<Record<string, string>> | undefined,
+  commands: Commands,
+) {
   const following = useRef(false)
-  const begin = useEffectEvent(() => { following.current = executionId !== undefined && !commands.fitReadably() })
+  const begin = useEffectEvent(() => {
+    following.current = executionId !== undefined && !commands.fitReadably()
+  })
   useEffect(() => begin(), [executionId]) // once a run
   const active = statuses && activeOf(statuses)
-  const show = useEffectEvent((id: string) => { if (following.current) commands.reveal(id) })
+  const show = useEffectEvent((id: string) => {
+    if (following.current) commands.reveal(id)
+  })
   useEffect(() => {
     if (active !== undefined) show(active)
   }, [active])
-  return { release: () => { following.current = false } }
+  return {
+    release: () => {
+      following.current = false
+    },
+  }
 }
 
 /** The node of a run that one wants to see: one that waits, else one that failed or is under way, else the last that was done. */

@@ -26,13 +26,22 @@ export function useSave(editor: Editor, blueprint: Blueprint) {
   const [saving, setSaving] = useState(false)
   const [conflict, setConflict] = useState<Blueprint>()
   const live = useRef(editor) // the newest: a field may be applied just before it is saved
-  useLayoutEffect(() => { live.current = editor })
+  useLayoutEffect(() => {
+    live.current = editor
+  })
   const busy = useRef<Promise<boolean>>(undefined)
   const base = useRef<Pick<Blueprint, 'blueprint_map' | 'environment_variables' | 'version'>>(blueprint)
 
   const send = async (doc: Doc, over?: string): Promise<boolean> => {
     const now = await api.blueprint.get.query({ id: blueprint.id })
-    if (over !== now.version && now.version !== base.current.version && !(same(now.blueprint_map, base.current.blueprint_map) && same(now.environment_variables, base.current.environment_variables))) {
+    if (
+      over !== now.version &&
+      now.version !== base.current.version &&
+      !(
+        same(now.blueprint_map, base.current.blueprint_map) &&
+        same(now.environment_variables, base.current.environment_variables)
+      )
+    ) {
       setConflict(now)
       return false
     }
@@ -40,7 +49,12 @@ export function useSave(editor: Editor, blueprint: Blueprint) {
     // theirs, and the server refuses ours.
     const version = nextMinor(now.version)
     try {
-      const after = await api.blueprint.update.mutate({ id: blueprint.id, blueprint_map: doc.map, environment_variables: doc.variables, version })
+      const after = await api.blueprint.update.mutate({
+        id: blueprint.id,
+        blueprint_map: doc.map,
+        environment_variables: doc.variables,
+        version,
+      })
       base.current = after
       editor.saved(doc, after.version)
       setConflict(undefined)
@@ -58,13 +72,15 @@ export function useSave(editor: Editor, blueprint: Blueprint) {
     if (!live.current.dirty && over === undefined) return Promise.resolve(true)
     if (busy.current) return busy.current
     setSaving(true)
-    busy.current = send(live.current.doc, over).catch((error: unknown) => {
-      notifyError(error)
-      return false
-    }).finally(() => {
-      busy.current = undefined
-      setSaving(false)
-    })
+    busy.current = send(live.current.doc, over)
+      .catch((error: unknown) => {
+        notifyError(error)
+        return false
+      })
+      .finally(() => {
+        busy.current = undefined
+        setSaving(false)
+      })
     return busy.current
   }
   return {

@@ -12,7 +12,18 @@ import type { Place } from './unapplied-places'
 export type Issue = Outputs['blueprint']['validate']['issues'][number]
 
 /** An issue and where it lies. `unapplied`: the page found it, not the server; its field says so itself. */
-export type Located = { message: string; severity: 'error' | 'warning'; level: string[]; nodeId?: string; edge?: number; field: (string | number)[]; variable?: number; /** What that variable is called. */ variableName?: string; path: readonly unknown[]; unapplied?: boolean }
+export type Located = {
+  message: string
+  severity: 'error' | 'warning'
+  level: string[]
+  nodeId?: string
+  edge?: number
+  field: (string | number)[]
+  variable?: number
+  /** What that variable is called. */ variableName?: string
+  path: readonly unknown[]
+  unapplied?: boolean
+}
 
 /** What is known about the blueprint as it stands in the editor. */
 export type Validation = { issues: Located[]; errors: number; warnings: number; checking: boolean; error: unknown }
@@ -31,16 +42,23 @@ export function useValidation(doc: Doc, unapplied: readonly Unapplied<Place>[]):
     // Where things stand changes nothing of what is right.
     if (asked.current && sameButPlaces(asked.current, doc)) return
     const abort = new AbortController()
-    const timer = setTimeout(() => {
-      asked.current = doc
-      api.blueprint.validate.mutate({ blueprint_map: doc.map, environment_variables: doc.variables }, { signal: abort.signal }).then(
-        ({ issues }) => {
-          setAnswer({ issues, doc })
-          setError(undefined)
-        },
-        (failure: unknown) => { if (!isAborted(failure) && !abort.signal.aborted) setError(failure) },
-      )
-    }, asked.current ? delay : 0)
+    const timer = setTimeout(
+      () => {
+        asked.current = doc
+        api.blueprint.validate
+          .mutate({ blueprint_map: doc.map, environment_variables: doc.variables }, { signal: abort.signal })
+          .then(
+            ({ issues }) => {
+              setAnswer({ issues, doc })
+              setError(undefined)
+            },
+            (failure: unknown) => {
+              if (!isAborted(failure) && !abort.signal.aborted) setError(failure)
+            },
+          )
+      },
+      asked.current ? delay : 0,
+    )
     return () => {
       clearTimeout(timer)
       abort.abort()
@@ -48,10 +66,22 @@ export function useValidation(doc: Doc, unapplied: readonly Unapplied<Place>[]):
     }
   }, [doc])
   const told = useMemo(() => (answer ? answer.issues.map((issue) => place(issue, answer.doc)) : []), [answer])
-  const issues = useMemo(() => [...unapplied.map((entry) => placeUnapplied(entry, doc)), ...told], [unapplied, told, doc])
+  const issues = useMemo(
+    () => [...unapplied.map((entry) => placeUnapplied(entry, doc)), ...told],
+    [unapplied, told, doc],
+  )
   const errors = issues.filter((issue) => issue.severity === 'error').length
-  const fresh = useMemo(() => answer !== undefined && (answer.doc === doc || sameButPlaces(answer.doc, doc)), [answer, doc])
-  return { issues, errors, warnings: issues.length - errors, checking: error === undefined && issues.length === 0 && !fresh, error }
+  const fresh = useMemo(
+    () => answer !== undefined && (answer.doc === doc || sameButPlaces(answer.doc, doc)),
+    [answer, doc],
+  )
+  return {
+    issues,
+    errors,
+    warnings: issues.length - errors,
+    checking: error === undefined && issues.length === 0 && !fresh,
+    error,
+  }
 }
 
 function placeUnapplied({ place: at, path, message }: Unapplied<Place>, doc: Doc): Located {
@@ -59,17 +89,29 @@ function placeUnapplied({ place: at, path, message }: Unapplied<Place>, doc: Doc
   if (at !== 'variables') return { ...common, level: [...at.level], nodeId: at.nodeId, field: [...path] }
   const variable = Number(path[0])
   const name = (doc.variables[variable] as { name?: unknown } | null | undefined)?.name
-  return { ...common, level: [], field: path.slice(1), variable, variableName: typeof name === 'string' && name !== '' ? name : undefined }
+  return {
+    ...common,
+    level: [],
+    field: path.slice(1),
+    variable,
+    variableName: typeof name === 'string' && name !== '' ? name : undefined,
+  }
 }
 
 function place(issue: Issue, doc: Doc): Located {
-  const severity = issue.severity === 'warning' ? 'warning' as const : 'error' as const
+  const severity = issue.severity === 'warning' ? ('warning' as const) : ('error' as const)
   const [root, ...path] = issue.path
   const common = { message: issue.message, severity, path: issue.path }
   if (root === 'environment_variables') {
     const variable = typeof path[0] === 'number' ? path[0] : 0
     const name = (doc.variables[variable] as { name?: unknown } | null | undefined)?.name
-    return { ...common, level: [], field: path.slice(1) as (string | number)[], variable, variableName: typeof name === 'string' && name !== '' ? name : undefined }
+    return {
+      ...common,
+      level: [],
+      field: path.slice(1) as (string | number)[],
+      variable,
+      variableName: typeof name === 'string' && name !== '' ? name : undefined,
+    }
   }
   const found = locate(readMap(doc.map), root === 'blueprint_map' ? path : issue.path)
   return { ...common, ...found, nodeId: found.nodeId ?? (found.edge === undefined ? undefined : issue.nodeId) }
@@ -83,15 +125,31 @@ export function problemsAt(issues: Located[], level: Level): Map<string, Problem
     const id = issue.level[level.length] ?? issue.nodeId
     if (id === undefined || issue.variable !== undefined) continue
     const count = found.get(id) ?? { errors: 0, warnings: 0 }
-    found.set(id, issue.severity === 'error' ? { ...count, errors: count.errors + 1 } : { ...count, warnings: count.warnings + 1 })
+    found.set(
+      id,
+      issue.severity === 'error' ? { ...count, errors: count.errors + 1 } : { ...count, warnings: count.warnings + 1 },
+    )
   }
   return found
 }
 
 function sameButPlaces(one: Doc, other: Doc): boolean {
-  if (one.variables !== other.variables || one.map.edges !== other.map.edges || one.map.nodes.length !== other.map.nodes.length) return one === other
+  if (
+    one.variables !== other.variables ||
+    one.map.edges !== other.map.edges ||
+    one.map.nodes.length !== other.map.nodes.length
+  )
+    return one === other
   return one.map.nodes.every((node, index) => {
     const next = other.map.nodes[index]!
-    return node === next || (node.id === next.id && node.config === next.config && node.title === next.title && node.type === next.type && Object.keys(next).every((key) => key === 'position' || next[key] === node[key]) && Object.keys(node).length === Object.keys(next).length)
+    return (
+      node === next ||
+      (node.id === next.id &&
+        node.config === next.config &&
+        node.title === next.title &&
+        node.type === next.type &&
+        Object.keys(next).every((key) => key === 'position' || next[key] === node[key]) &&
+        Object.keys(node).length === Object.keys(next).length)
+    )
   })
 }

@@ -13,10 +13,36 @@ export function ApprovalForm({ answering }: AnswerProps) {
   }
   return (
     <Stack gap="sm">
-      <Textarea label="Comment" description="May stay empty. The run can read it." value={comment} onChange={(event) => setComment(event.currentTarget.value)} autosize minRows={2} maxRows={8} maxLength={10_000} />
+      <Textarea
+        label="Comment"
+        description="May stay empty. The run can read it."
+        value={comment}
+        onChange={(event) => setComment(event.currentTarget.value)}
+        autosize
+        minRows={2}
+        maxRows={8}
+        maxLength={10_000}
+      />
       <Group gap="xs">
-        <Button color="green" leftSection={<IconCheck size={17} aria-hidden />} loading={answering.isPending && choice === true} disabled={answering.isPending && choice === false} onClick={() => send(true)}>Approve</Button>
-        <Button color="red" variant="outline" leftSection={<IconX size={17} aria-hidden />} loading={answering.isPending && choice === false} disabled={answering.isPending && choice === true} onClick={() => send(false)}>Reject</Button>
+        <Button
+          color="green"
+          leftSection={<IconCheck size={17} aria-hidden />}
+          loading={answering.isPending && choice === true}
+          disabled={answering.isPending && choice === false}
+          onClick={() => send(true)}
+        >
+          Approve
+        </Button>
+        <Button
+          color="red"
+          variant="outline"
+          leftSection={<IconX size={17} aria-hidden />}
+          loading={answering.isPending && choice === false}
+          disabled={answering.isPending && choice === true}
+          onClick={() => send(false)}
+        >
+          Reject
+        </Button>
       </Group>
     </Stack>
   )

@@ -27,7 +27,11 @@ function SchemaAnswer({ answering, schema }: AnswerProps & { schema: Schema }) {
     <form onSubmit={submit} noValidate>
       <Stack gap="md">
         <SchemaForm schema={schema} value={value} onChange={setValue} issues={issues} />
-        <Group><Button type="submit" loading={answering.isPending}>Answer</Button></Group>
+        <Group>
+          <Button type="submit" loading={answering.isPending}>
+            Answer
+          </Button>
+        </Group>
       </Stack>
     </form>
   )
@@ -35,7 +39,10 @@ function SchemaAnswer({ answering, schema }: AnswerProps & { schema: Schema }) {
 
 // The paths of the server begin with the input of resume; those of the form with the answer.
 function issuesOf(error: unknown): { path: (string | number)[]; message: string }[] {
-  return describeError(error).issues.map(({ path, message }) => ({ path: path[0] === 'input' ? path.slice(1) : path, message }))
+  return describeError(error).issues.map(({ path, message }) => ({
+    path: path[0] === 'input' ? path.slice(1) : path,
+    message,
+  }))
 }
 
 function FreeAnswer({ answering }: AnswerProps) {
@@ -49,12 +56,25 @@ function FreeAnswer({ answering }: AnswerProps) {
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
-        {json
-          ? <JsonInput label="Your answer, as JSON" value={text} onChange={setText} minRows={4} />
-          : <Textarea label="Your answer" value={text} onChange={(event) => setText(event.currentTarget.value)} autosize minRows={2} maxRows={16} />}
+        {json ? (
+          <JsonInput label="Your answer, as JSON" value={text} onChange={setText} minRows={4} />
+        ) : (
+          <Textarea
+            label="Your answer"
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            autosize
+            minRows={2}
+            maxRows={16}
+          />
+        )}
         <Group gap="xs">
-          <Button type="submit" loading={answering.isPending}>Answer</Button>
-          <Button variant="subtle" color="gray" onClick={() => setJson(!json)}>{json ? 'Write text instead' : 'Write JSON instead'}</Button>
+          <Button type="submit" loading={answering.isPending}>
+            Answer
+          </Button>
+          <Button variant="subtle" color="gray" onClick={() => setJson(!json)}>
+            {json ? 'Write text instead' : 'Write JSON instead'}
+          </Button>
         </Group>
       </Stack>
     </form>

@@ -8,8 +8,16 @@ import type { AnswerProps } from './answer-props'
 type Action = 'retry' | 'mark-done' | 'abort'
 
 const choices: { value: Action; label: string; description: string }[] = [
-  { value: 'retry', label: 'Do it again', description: 'If you have seen that it did not happen. If it did, it happens twice.' },
-  { value: 'mark-done', label: 'Take it as done', description: 'If you have seen that it happened. The run goes on with the output that you give.' },
+  {
+    value: 'retry',
+    label: 'Do it again',
+    description: 'If you have seen that it did not happen. If it did, it happens twice.',
+  },
+  {
+    value: 'mark-done',
+    label: 'Take it as done',
+    description: 'If you have seen that it happened. The run goes on with the output that you give.',
+  },
   { value: 'abort', label: 'End the run', description: 'The run ends as failed. It can be retried later.' },
 ]
 
@@ -21,17 +29,43 @@ export function OutcomeForm({ asked, answering }: AnswerProps) {
   const bad = output.trim() !== '' && checkJson(output) !== undefined
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!action || action === 'mark-done' && bad) return
+    if (!action || (action === 'mark-done' && bad)) return
     answering.mutate({ action, ...(action === 'mark-done' && output.trim() ? { output: parseJson(output) } : {}) })
   }
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
-        <Radio.Group label="It must not happen twice. Look at the other side first." value={action} onChange={(value) => setAction(value as Action)}>
-          <Stack gap="xs" mt="xs">{offered.map(({ value, label, description }) => <Radio key={value} value={value} label={label} description={description} />)}</Stack>
+        <Radio.Group
+          label="It must not happen twice. Look at the other side first."
+          value={action}
+          onChange={(value) => setAction(value as Action)}
+        >
+          <Stack gap="xs" mt="xs">
+            {offered.map(({ value, label, description }) => (
+              <Radio key={value} value={value} label={label} description={description} />
+            ))}
+          </Stack>
         </Radio.Group>
-        {action === 'mark-done' && <JsonInput label="Output of the step" description="What later steps get from it, as JSON. Empty: nothing." optional value={output} onChange={setOutput} minRows={3} />}
-        <Group><Button type="submit" color={action === 'abort' ? 'red' : undefined} disabled={!action} loading={answering.isPending}>{action === 'abort' ? 'End the run' : 'Go on'}</Button></Group>
+        {action === 'mark-done' && (
+          <JsonInput
+            label="Output of the step"
+            description="What later steps get from it, as JSON. Empty: nothing."
+            optional
+            value={output}
+            onChange={setOutput}
+            minRows={3}
+          />
+        )}
+        <Group>
+          <Button
+            type="submit"
+            color={action === 'abort' ? 'red' : undefined}
+            disabled={!action}
+            loading={answering.isPending}
+          >
+            {action === 'abort' ? 'End the run' : 'Go on'}
+          </Button>
+        </Group>
       </Stack>
     </form>
   )

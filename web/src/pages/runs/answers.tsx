@@ -28,16 +28,41 @@ export function Answers({ run, facts, onRecord, onStale }: Props) {
   const [taken, setTaken] = useState<string | null>(null)
   return (
     <>
-      {taken && <Alert color="blue" mb="md" withCloseButton onClose={() => setTaken(null)} title="Somebody else was first" role="status">“{taken}” was answered, expired or cancelled before your answer came. The page shows how it stands now.</Alert>}
+      {taken && (
+        <Alert
+          color="blue"
+          mb="md"
+          withCloseButton
+          onClose={() => setTaken(null)}
+          title="Somebody else was first"
+          role="status"
+        >
+          “{taken}” was answered, expired or cancelled before your answer came. The page shows how it stands now.
+        </Alert>
+      )}
       {waits.map((asked) => (
-        <Answer key={`${asked.nodeId} ${asked.requestedAt}`} run={run} asked={asked} facts={facts} onRecord={onRecord} onStale={() => { setTaken(titleOf(run, asked)); onStale() }} />
+        <Answer
+          key={`${asked.nodeId} ${asked.requestedAt}`}
+          run={run}
+          asked={asked}
+          facts={facts}
+          onRecord={onRecord}
+          onStale={() => {
+            setTaken(titleOf(run, asked))
+            onStale()
+          }}
+        />
       ))}
     </>
   )
 }
 
 const titles: Record<Awaiting['kind'], string> = {
-  human: 'Needs an answer', approval: 'Needs approval', oauth: 'Needs a sign-in', 'unknown-outcome': 'Needs a decision', budget: 'Needs more budget',
+  human: 'Needs an answer',
+  approval: 'Needs approval',
+  oauth: 'Needs a sign-in',
+  'unknown-outcome': 'Needs a decision',
+  budget: 'Needs more budget',
 }
 
 function titleOf(run: Run, asked: Awaiting): string {
@@ -49,7 +74,11 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
   const { user } = useSignedIn()
   const now = useServerClock(asked.expiresAt !== undefined)
   const answer = useAnswer(run, asked, onRecord, onStale)
-  const reason = whyNot(asked.kind, { userId: user.id, principal: facts.listed?.userId, canManage: facts.blueprint === null ? false : facts.blueprint?.can_manage })
+  const reason = whyNot(asked.kind, {
+    userId: user.id,
+    principal: facts.listed?.userId,
+    canManage: facts.blueprint === null ? false : facts.blueprint?.can_manage,
+  })
   const left = expiry(asked.expiresAt, now, showDuration)
   const note = useRef<HTMLDivElement>(null)
   const failed = answer.isError
@@ -60,21 +89,44 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
     if (wrong) wrong.focus()
     else note.current?.scrollIntoView({ block: 'nearest' })
   }, [failed, answer.error])
-  const Form = { human: HumanForm, approval: ApprovalForm, oauth: SignInForm, 'unknown-outcome': OutcomeForm, budget: BudgetForm }[asked.kind] ?? HumanForm
+  const Form =
+    { human: HumanForm, approval: ApprovalForm, oauth: SignInForm, 'unknown-outcome': OutcomeForm, budget: BudgetForm }[
+      asked.kind
+    ] ?? HumanForm
   const { code, issues } = answer.error ? describeError(answer.error) : { code: '', issues: [] }
   return (
     <section className={classes.answer} aria-labelledby={`answer-${asked.nodeId}`}>
       <div className={classes.answerHead}>
-        <Title order={2} size="h4" id={`answer-${asked.nodeId}`}><IconHandStop size={18} aria-hidden />{titles[asked.kind] ?? 'Needs an answer'}: {titleOf(run, asked)}</Title>
-        <Text size="sm">asked <Time at={asked.requestedAt} past />{left && <>, {left}</>}</Text>
+        <Title order={2} size="h4" id={`answer-${asked.nodeId}`}>
+          <IconHandStop size={18} aria-hidden />
+          {titles[asked.kind] ?? 'Needs an answer'}: {titleOf(run, asked)}
+        </Title>
+        <Text size="sm">
+          asked <Time at={asked.requestedAt} past />
+          {left && <>, {left}</>}
+        </Text>
       </div>
       <div ref={body} className={classes.answerBody}>
         <div className={classes.prompt}>{asked.prompt}</div>
-        {reason
-          ? <Text size="sm" c="dimmed"><IconLock size={15} aria-hidden style={{ verticalAlign: '-2px' }} /> {reason}</Text>
-          : <Suspense fallback={<Skeleton h={heightOf(asked)} />}><Form asked={asked} run={run} facts={facts} answering={answer} /></Suspense>}
+        {reason ? (
+          <Text size="sm" c="dimmed">
+            <IconLock size={15} aria-hidden style={{ verticalAlign: '-2px' }} /> {reason}
+          </Text>
+        ) : (
+          <Suspense fallback={<Skeleton h={heightOf(asked)} />}>
+            <Form asked={asked} run={run} facts={facts} answering={answer} />
+          </Suspense>
+        )}
         <div ref={note}>
-          {failed && code !== 'CONFLICT' && !(asked.kind === 'human' && issues.length > 0) && <><br /><ErrorNote error={answer.error} title={code === 'FORBIDDEN' ? 'This question is for somebody else' : 'The answer was not taken'} /></>}
+          {failed && code !== 'CONFLICT' && !(asked.kind === 'human' && issues.length > 0) && (
+            <>
+              <br />
+              <ErrorNote
+                error={answer.error}
+                title={code === 'FORBIDDEN' ? 'This question is for somebody else' : 'The answer was not taken'}
+              />
+            </>
+          )}
         </div>
       </div>
     </section>

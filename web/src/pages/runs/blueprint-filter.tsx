@@ -10,16 +10,35 @@ export function BlueprintFilter({ value, onChange }: { value: string; onChange: 
   const [search] = useDebouncedValue(text, 250)
   const found = useQuery({
     queryKey: ['blueprints', 'to filter by', search],
-    queryFn: () => api.blueprint.listSummaries.query({ limit: 20, ...(search.trim() ? { search: search.trim() } : {}) }),
+    queryFn: () =>
+      api.blueprint.listSummaries.query({ limit: 20, ...(search.trim() ? { search: search.trim() } : {}) }),
     placeholderData: (before) => before,
   })
-  const chosen = useQuery({ queryKey: ['blueprint', value, 'title'], queryFn: async () => (await api.blueprint.get.query({ id: value })).title, enabled: value !== '', staleTime: 60_000 })
+  const chosen = useQuery({
+    queryKey: ['blueprint', value, 'title'],
+    queryFn: async () => (await api.blueprint.get.query({ id: value })).title,
+    enabled: value !== '',
+    staleTime: 60_000,
+  })
   const data = (found.data?.data ?? []).map(({ id, title }) => ({ value: id, label: title }))
-  if (value && !data.some((one) => one.value === value)) data.unshift({ value, label: chosen.data ?? (chosen.isError ? 'A blueprint that is not yours to see' : 'One blueprint') })
+  if (value && !data.some((one) => one.value === value))
+    data.unshift({
+      value,
+      label: chosen.data ?? (chosen.isError ? 'A blueprint that is not yours to see' : 'One blueprint'),
+    })
   return (
     <Select
-      aria-label="Blueprint" placeholder="Any blueprint" searchable clearable data={data} value={value || null} onChange={(id) => onChange(id ?? '')}
-      onSearchChange={setText} filter={({ options }) => options} nothingFoundMessage="No such blueprint" clearButtonProps={{ 'aria-label': 'Any blueprint' }}
+      aria-label="Blueprint"
+      placeholder="Any blueprint"
+      searchable
+      clearable
+      data={data}
+      value={value || null}
+      onChange={(id) => onChange(id ?? '')}
+      onSearchChange={setText}
+      filter={({ options }) => options}
+      nothingFoundMessage="No such blueprint"
+      clearButtonProps={{ 'aria-label': 'Any blueprint' }}
       comboboxProps={{ width: 280, position: 'bottom-start' }}
     />
   )

@@ -15,18 +15,52 @@ export function FailedExchange({ exchange, address }: { exchange: Exchange; addr
       {mail ? (
         <>
           <Title order={4}>Mail</Title>
-          <KeyValue pairs={[['Server', `${request.host ?? ''}:${request.port ?? ''}`], ['From', request.from], ['To', request.to], ['Subject', request.subject], ['Reply', response ? [response.code, response.message].filter(Boolean).join(' ') : 'None']]} />
+          <KeyValue
+            pairs={[
+              ['Server', `${request.host ?? ''}:${request.port ?? ''}`],
+              ['From', request.from],
+              ['To', request.to],
+              ['Subject', request.subject],
+              ['Reply', response ? [response.code, response.message].filter(Boolean).join(' ') : 'None'],
+            ]}
+          />
         </>
       ) : (
         <>
-          <Text size="sm" className={classes.url}>{request.method} {request.url}</Text>
-          <Side level={4} title="Request" headers={request.headers} body={request.body} label={`Body of the request of ${address}`} />
-          {response
-            ? <Side level={4} title="Response" first={`Status ${response.status}`} headers={response.headers} body={response.body} label={`Body of the response to ${address}`} />
-            : <Side level={4} title="Response" body={undefined} label={`Body of the response to ${address}`} error="None" brief />}
+          <Text size="sm" className={classes.url}>
+            {request.method} {request.url}
+          </Text>
+          <Side
+            level={4}
+            title="Request"
+            headers={request.headers}
+            body={request.body}
+            label={`Body of the request of ${address}`}
+          />
+          {response ? (
+            <Side
+              level={4}
+              title="Response"
+              first={`Status ${response.status}`}
+              headers={response.headers}
+              body={response.body}
+              label={`Body of the response to ${address}`}
+            />
+          ) : (
+            <Side
+              level={4}
+              title="Response"
+              body={undefined}
+              label={`Body of the response to ${address}`}
+              error="None"
+              brief
+            />
+          )}
         </>
       )}
-      <Text size="xs" c="dimmed" mt={4}>Credentials are masked. Bodies are kept up to 16 KiB.</Text>
+      <Text size="xs" c="dimmed" mt={4}>
+        Credentials are masked. Bodies are kept up to 16 KiB.
+      </Text>
     </section>
   )
 }

@@ -5,7 +5,15 @@ import type { Start } from './run-dialog'
 const RunDialog = lazy(async () => ({ default: (await import('./run-dialog')).RunDialog }))
 
 /** The dialog that starts a run; open while a blueprint is given. Its code is fetched when it is first opened. */
-export function LazyRunDialog({ blueprintId, onClose, start }: { blueprintId: string | undefined; onClose: () => void; start?: Start }) {
+export function LazyRunDialog({
+  blueprintId,
+  onClose,
+  start,
+}: {
+  blueprintId: string | undefined
+  onClose: () => void
+  start?: Start
+}) {
   const [last, setLast] = useState(blueprintId) // it fades out with what it showed
   if (blueprintId !== undefined && blueprintId !== last) setLast(blueprintId)
   // The dialog gives the focus back only when it was there, closed, before; the first time its code was not.
@@ -15,5 +23,9 @@ export function LazyRunDialog({ blueprintId, onClose, start }: { blueprintId: st
     return () => giveBack(opener)
   }, [blueprintId])
   if (last === undefined) return null
-  return <Suspense fallback={null}><RunDialog blueprintId={last} opened={blueprintId !== undefined} onClose={onClose} start={start} /></Suspense>
+  return (
+    <Suspense fallback={null}>
+      <RunDialog blueprintId={last} opened={blueprintId !== undefined} onClose={onClose} start={start} />
+    </Suspense>
+  )
 }

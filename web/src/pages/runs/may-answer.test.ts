@@ -6,7 +6,8 @@ test('who may answer what', () => {
   const starter = { userId: 'u', principal: 'u', canManage: false }
   const manager = { userId: 'm', principal: 'u', canManage: true }
   const other = { userId: 'x', principal: 'u', canManage: false }
-  const allowed = (kind: 'human' | 'approval' | 'oauth' | 'unknown-outcome' | 'budget') => [starter, manager, other].map((who) => whyNot(kind, who) === null)
+  const allowed = (kind: 'human' | 'approval' | 'oauth' | 'unknown-outcome' | 'budget') =>
+    [starter, manager, other].map((who) => whyNot(kind, who) === null)
   assert.deepEqual(allowed('human'), [true, true, false])
   assert.deepEqual(allowed('approval'), [false, true, false])
   assert.deepEqual(allowed('unknown-outcome'), [false, true, false])

@@ -19,7 +19,11 @@ export function whyNot(kind: Awaiting['kind'], { userId, principal, canManage }:
 }
 
 /** How long until a question expires, in words; `null` when it does not. */
-export function expiry(expiresAt: string | undefined, now: number, show: (milliseconds: number) => string): string | null {
+export function expiry(
+  expiresAt: string | undefined,
+  now: number,
+  show: (milliseconds: number) => string,
+): string | null {
   if (!expiresAt) return null
   const left = Date.parse(expiresAt) - now
   if (!Number.isFinite(left)) return null

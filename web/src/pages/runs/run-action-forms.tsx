@@ -12,7 +12,8 @@ import type { Run } from './types'
 export function Cancel({ run, onRecord, onClose }: { run: Run; onRecord: (run: Run) => void; onClose: () => void }) {
   const [reason, setReason] = useState('')
   const cancel = useMutation({
-    mutationFn: () => api.execution.cancel.mutate({ executionId: run.id, ...(reason.trim() ? { reason: reason.trim() } : {}) }),
+    mutationFn: () =>
+      api.execution.cancel.mutate({ executionId: run.id, ...(reason.trim() ? { reason: reason.trim() } : {}) }),
     onSuccess: (record) => {
       onRecord(record)
       onClose()
@@ -21,14 +22,34 @@ export function Cancel({ run, onRecord, onClose }: { run: Run; onRecord: (run: R
     },
   })
   return (
-    <form onSubmit={(event) => { event.preventDefault(); cancel.mutate() }}>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        cancel.mutate()
+      }}
+    >
       <Stack gap="md">
-        <Text size="sm">It ends as failed. Steps that are under way are stopped; what they did already stays done.</Text>
-        <Textarea label="Reason" description="Stands in the record of the run. May stay empty." value={reason} onChange={(event) => setReason(event.currentTarget.value)} maxLength={1000} autosize minRows={2} autoFocus />
+        <Text size="sm">
+          It ends as failed. Steps that are under way are stopped; what they did already stays done.
+        </Text>
+        <Textarea
+          label="Reason"
+          description="Stands in the record of the run. May stay empty."
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          maxLength={1000}
+          autosize
+          minRows={2}
+          autoFocus
+        />
         <ErrorNote error={cancel.error} title="The run was not cancelled" />
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>Let it go on</Button>
-          <Button type="submit" color="red" loading={cancel.isPending}>Cancel the run</Button>
+          <Button variant="default" onClick={onClose}>
+            Let it go on
+          </Button>
+          <Button type="submit" color="red" loading={cancel.isPending}>
+            Cancel the run
+          </Button>
         </Group>
       </Stack>
     </form>
@@ -45,7 +66,7 @@ export function Retry({ run, onClose }: { run: Run; onClose: () => void }) {
   const steps = run.steps.filter((step) => step.startTime !== null).slice(0, most)
   const chosen = run.steps.find((step) => step.nodeId === selected && step.startTime !== null)
   if (chosen && !steps.includes(chosen)) steps.unshift(chosen)
-  const [from, setFrom] = useState<string | null>(failed ? '' : chosen?.nodeId ?? steps[0]?.nodeId ?? null)
+  const [from, setFrom] = useState<string | null>(failed ? '' : (chosen?.nodeId ?? steps[0]?.nodeId ?? null))
   const retry = useMutation({
     mutationFn: () => api.execution.retry.mutate({ executionId: run.id, ...(from ? { fromNodeId: from } : {}) }),
     onSuccess: ({ executionId }) => {
@@ -57,17 +78,40 @@ export function Retry({ run, onClose }: { run: Run; onClose: () => void }) {
   })
   const data = [
     ...(failed ? [{ value: '', label: 'What did not complete' }] : []),
-    ...steps.map((step, index) => ({ value: step.nodeId, label: `${nameOf(step)}${step.nodeId === nameOf(step) ? '' : ` (${step.nodeId})`}${index === 0 ? ', the first step' : ''}` })),
+    ...steps.map((step, index) => ({
+      value: step.nodeId,
+      label: `${nameOf(step)}${step.nodeId === nameOf(step) ? '' : ` (${step.nodeId})`}${index === 0 ? ', the first step' : ''}`,
+    })),
   ]
   return (
-    <form onSubmit={(event) => { event.preventDefault(); retry.mutate() }}>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        retry.mutate()
+      }}
+    >
       <Stack gap="md">
-        <Text size="sm">A new run begins, of the same version and with the same input. Steps before the chosen one keep their results; it and all that follows run again, with their mails, messages and requests.</Text>
-        <Select label="Begin at" data={data} value={from} onChange={setFrom} searchable allowDeselect={false} nothingFoundMessage="No such step" />
+        <Text size="sm">
+          A new run begins, of the same version and with the same input. Steps before the chosen one keep their results;
+          it and all that follows run again, with their mails, messages and requests.
+        </Text>
+        <Select
+          label="Begin at"
+          data={data}
+          value={from}
+          onChange={setFrom}
+          searchable
+          allowDeselect={false}
+          nothingFoundMessage="No such step"
+        />
         <ErrorNote error={retry.error} title="No run was started" />
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>Cancel</Button>
-          <Button type="submit" loading={retry.isPending} disabled={from === null} autoFocus>Retry</Button>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={retry.isPending} disabled={from === null} autoFocus>
+            Retry
+          </Button>
         </Group>
       </Stack>
     </form>

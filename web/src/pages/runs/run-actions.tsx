@@ -17,12 +17,33 @@ export function RunActions({ run, facts, onRecord }: Props) {
   return (
     <>
       <RunMenu run={run} facts={facts} />
-      {isOver(run.status)
-        ? <Button variant={run.status === 'failed' ? 'filled' : 'default'} leftSection={<IconRefresh size={17} aria-hidden />} onClick={() => setAsked('retry')}>Retry</Button>
-        : <Button variant="default" leftSection={<IconPlayerStop size={17} aria-hidden />} onClick={() => setAsked('cancel')}>Cancel the run</Button>}
-      <Modal opened={asked === 'cancel'} onClose={close} title="Cancel this run?" returnFocus><Suspense fallback={<Skeleton h={210} />}><Cancel run={run} onRecord={onRecord} onClose={close} /></Suspense></Modal>
-      <Modal opened={asked === 'retry'} onClose={close} title="Retry this run" returnFocus><Suspense fallback={<Skeleton h={190} />}><Retry run={run} onClose={close} /></Suspense></Modal>
+      {isOver(run.status) ? (
+        <Button
+          variant={run.status === 'failed' ? 'filled' : 'default'}
+          leftSection={<IconRefresh size={17} aria-hidden />}
+          onClick={() => setAsked('retry')}
+        >
+          Retry
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<IconPlayerStop size={17} aria-hidden />}
+          onClick={() => setAsked('cancel')}
+        >
+          Cancel the run
+        </Button>
+      )}
+      <Modal opened={asked === 'cancel'} onClose={close} title="Cancel this run?" returnFocus>
+        <Suspense fallback={<Skeleton h={210} />}>
+          <Cancel run={run} onRecord={onRecord} onClose={close} />
+        </Suspense>
+      </Modal>
+      <Modal opened={asked === 'retry'} onClose={close} title="Retry this run" returnFocus>
+        <Suspense fallback={<Skeleton h={190} />}>
+          <Retry run={run} onClose={close} />
+        </Suspense>
+      </Modal>
     </>
   )
 }
-

@@ -10,7 +10,11 @@ function bucket(at: number, completed = 0, failed = 0, meanMs: number | null = n
 
 test('the question ends at the next whole hour', () => {
   const asked = questionOf('24h', 10.5 * hour)
-  assert.deepEqual(asked, { from: new Date(-13 * hour).toISOString(), to: new Date(11 * hour).toISOString(), bucket: 'hour' })
+  assert.deepEqual(asked, {
+    from: new Date(-13 * hour).toISOString(),
+    to: new Date(11 * hour).toISOString(),
+    bucket: 'hour',
+  })
   assert.equal(questionOf('30d', 10.5 * hour).bucket, 'day')
 })
 
@@ -25,7 +29,10 @@ test('a week sums six hours into a bar, and weighs the means', () => {
   const buckets = [bucket(0, 1, 0, 100, 100), bucket(1, 2, 1, 20, 50), ...[2, 3, 4, 5, 6].map((at) => bucket(at))]
   const { bars } = barsOf(buckets, '7d')
   assert.equal(bars.length, 2)
-  assert.deepEqual([bars[0]?.completed, bars[0]?.failed, bars[0]?.meanMs, bars[0]?.slowestMs, bars[0]?.end], [3, 1, 40, 100, 6 * hour])
+  assert.deepEqual(
+    [bars[0]?.completed, bars[0]?.failed, bars[0]?.meanMs, bars[0]?.slowestMs, bars[0]?.end],
+    [3, 1, 40, 100, 6 * hour],
+  )
 })
 
 test('no runs are no division by nought', () => {

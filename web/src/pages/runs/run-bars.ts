@@ -58,7 +58,12 @@ export function barsOf(buckets: Statistics['buckets'], range: Range): { bars: Ba
     bars.push({
       start: Date.parse(first.start),
       end: next ? Date.parse(next.start) : Date.parse(last.start) + (bucket === 'day' ? day : hour),
-      completed, failed, meanMs: meanOf(some), slowestMs: slowestOf(some), completedHeight: 0, failedHeight: 0,
+      completed,
+      failed,
+      meanMs: meanOf(some),
+      slowestMs: slowestOf(some),
+      completedHeight: 0,
+      failedHeight: 0,
     })
   }
   const top = niceTop(Math.max(0, ...bars.map((bar) => bar.completed + bar.failed)))

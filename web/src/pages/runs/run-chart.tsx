@@ -27,18 +27,32 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const statistics = useQuery({
     queryKey: ['runs', 'statistics', blueprintId, organizationId, range],
-    queryFn: () => api.execution.getStatistics.query({ ...(blueprintId ? { blueprintId } : organizationId ? { organizationId } : {}), ...questionOf(range, now()), timezone }),
+    queryFn: () =>
+      api.execution.getStatistics.query({
+        ...(blueprintId ? { blueprintId } : organizationId ? { organizationId } : {}),
+        ...questionOf(range, now()),
+        timezone,
+      }),
     refetchInterval: 15_000,
     placeholderData: (before) => before,
   })
   const { data } = statistics
-  if (statistics.isError && !data) return <div className={classes.frame}><ErrorNote error={statistics.error} title="The picture of runs could not be drawn" onRetry={() => void statistics.refetch()} /></div>
+  if (statistics.isError && !data)
+    return (
+      <div className={classes.frame}>
+        <ErrorNote
+          error={statistics.error}
+          title="The picture of runs could not be drawn"
+          onRetry={() => void statistics.refetch()}
+        />
+      </div>
+    )
   const { bars, top } = barsOf(data?.buckets ?? [], range)
   const totals = data?.totals
   const figures: [string, string][] = [
     ['Completed', totals ? totals.completed.toLocaleString('en') : ''],
     ['Failed', totals ? totals.failed.toLocaleString('en') : ''],
-    ['Failure rate', totals ? failureRate(totals.completed, totals.failed) ?? '–' : ''],
+    ['Failure rate', totals ? (failureRate(totals.completed, totals.failed) ?? '–') : ''],
     ['Mean duration', totals ? (totals.meanMs === null ? '–' : showDuration(totals.meanMs)) : ''],
     ['Slowest', totals ? (totals.slowestMs === null ? '–' : showDuration(totals.slowestMs)) : ''],
     ['Running now', data ? data.running.toLocaleString('en') : ''],
@@ -48,26 +62,52 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
     <section className={classes.frame} aria-label={`Runs of the last ${words[range]}`}>
       <div className={classes.head}>
         <dl className={classes.figures}>
-          {figures.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value || <Skeleton h={18} w={48} mt={5} />}</dd></div>)}
+          {figures.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value || <Skeleton h={18} w={48} mt={5} />}</dd>
+            </div>
+          ))}
         </dl>
         <SegmentedControl
-          aria-label="Time shown" size="sm" value={range} onChange={(value) => onRange(value as Range)}
+          aria-label="Time shown"
+          size="sm"
+          value={range}
+          onChange={(value) => onRange(value as Range)}
           data={ranges.map((value) => ({ value, label: words[value] }))}
         />
       </div>
-      {table ? <BarTable bars={bars} range={range} /> : <Plot bars={bars} top={top} range={range} chosen={chosen} onChoose={onChoose} />}
+      {table ? (
+        <BarTable bars={bars} range={range} />
+      ) : (
+        <Plot bars={bars} top={top} range={range} chosen={chosen} onChoose={onChoose} />
+      )}
       <div className={classes.foot}>
         <div className={classes.legend} aria-hidden>
-          <span><i className={classes.completed} />Completed</span>
-          <span><i className={classes.failed} />Failed</span>
+          <span>
+            <i className={classes.completed} />
+            Completed
+          </span>
+          <span>
+            <i className={classes.failed} />
+            Failed
+          </span>
         </div>
-        <Button variant="subtle" size="compact-sm" color="gray" onClick={() => setTable(!table)}>{table ? 'Show as a picture' : 'Show as a table'}</Button>
+        <Button variant="subtle" size="compact-sm" color="gray" onClick={() => setTable(!table)}>
+          {table ? 'Show as a picture' : 'Show as a table'}
+        </Button>
       </div>
     </section>
   )
 }
 
-function Plot({ bars, top, range, chosen, onChoose }: { bars: Bar[]; top: number; range: Range } & Pick<Props, 'chosen' | 'onChoose'>) {
+function Plot({
+  bars,
+  top,
+  range,
+  chosen,
+  onChoose,
+}: { bars: Bar[]; top: number; range: Range } & Pick<Props, 'chosen' | 'onChoose'>) {
   const group = useRef<HTMLDivElement>(null)
   const [stop, setStop] = useState(-1) // the bar that the Tab key leads to
   const at = stop < 0 || stop >= bars.length ? bars.length - 1 : stop
@@ -81,28 +121,65 @@ function Plot({ bars, top, range, chosen, onChoose }: { bars: Bar[]; top: number
   const marks = bars.length > 0 ? [0, 0.25, 0.5, 0.75].map((share) => Math.floor(share * bars.length)) : []
   return (
     <div className={classes.plot}>
-      <div className={classes.scale} aria-hidden><span>{top.toLocaleString('en')}</span><span>{top % 2 === 0 ? (top / 2).toLocaleString('en') : ''}</span><span>0</span></div>
-      <div ref={group} className={classes.bars} role="group" aria-label={`A bar for each ${unitOf(range)}; choose one to list its runs`} onKeyDown={walk}>
+      <div className={classes.scale} aria-hidden>
+        <span>{top.toLocaleString('en')}</span>
+        <span>{top % 2 === 0 ? (top / 2).toLocaleString('en') : ''}</span>
+        <span>0</span>
+      </div>
+      <div
+        ref={group}
+        className={classes.bars}
+        role="group"
+        aria-label={`A bar for each ${unitOf(range)}; choose one to list its runs`}
+        onKeyDown={walk}
+      >
         {bars.map((bar, index) => {
           const from = new Date(bar.start).toISOString()
           const pressed = chosen !== '' && Date.parse(chosen) === bar.start
           return (
             <Tooltip key={bar.start} multiline openDelay={80} label={<Words bar={bar} range={range} />}>
               <button
-                type="button" className={classes.slot} tabIndex={index === at ? 0 : -1} aria-pressed={pressed} aria-label={barLabel(bar, range)}
-                onFocus={() => setStop(index)} onClick={() => onChoose(pressed ? null : { from, to: new Date(bar.end).toISOString() })}
+                type="button"
+                className={classes.slot}
+                tabIndex={index === at ? 0 : -1}
+                aria-pressed={pressed}
+                aria-label={barLabel(bar, range)}
+                onFocus={() => setStop(index)}
+                onClick={() => onChoose(pressed ? null : { from, to: new Date(bar.end).toISOString() })}
               >
-                {bar.failed > 0 && <span className={`${classes.failed} ${classes.part}`} style={{ height: `${bar.failedHeight * 100}%` }} />}
-                {bar.completed > 0 && <span className={`${classes.completed} ${classes.part}`} style={{ height: `${bar.completedHeight * 100}%` }} />}
+                {bar.failed > 0 && (
+                  <span
+                    className={`${classes.failed} ${classes.part}`}
+                    style={{ height: `${bar.failedHeight * 100}%` }}
+                  />
+                )}
+                {bar.completed > 0 && (
+                  <span
+                    className={`${classes.completed} ${classes.part}`}
+                    style={{ height: `${bar.completedHeight * 100}%` }}
+                  />
+                )}
               </button>
             </Tooltip>
           )
         })}
       </div>
       <div className={classes.times} aria-hidden>
-        {marks.map((index) => bars[index] && (
-          <span key={index} style={{ left: `${((index + 0.5) / bars.length) * 100}%`, transform: index === 0 ? 'none' : undefined, ...(index === 0 ? { left: 0 } : {}) }}>{mark(bars[index].start, range)}</span>
-        ))}
+        {marks.map(
+          (index) =>
+            bars[index] && (
+              <span
+                key={index}
+                style={{
+                  left: `${((index + 0.5) / bars.length) * 100}%`,
+                  transform: index === 0 ? 'none' : undefined,
+                  ...(index === 0 ? { left: 0 } : {}),
+                }}
+              >
+                {mark(bars[index].start, range)}
+              </span>
+            ),
+        )}
       </div>
     </div>
   )
@@ -112,8 +189,14 @@ function Words({ bar, range }: { bar: Bar; range: Range }) {
   return (
     <>
       <strong>{when(bar, range)}</strong>
-      <div>{showCount(bar.completed, 'run')} completed, {bar.failed.toLocaleString('en')} failed</div>
-      {bar.meanMs !== null && <div>Mean {showDuration(bar.meanMs)}, slowest {bar.slowestMs === null ? '–' : showDuration(bar.slowestMs)}</div>}
+      <div>
+        {showCount(bar.completed, 'run')} completed, {bar.failed.toLocaleString('en')} failed
+      </div>
+      {bar.meanMs !== null && (
+        <div>
+          Mean {showDuration(bar.meanMs)}, slowest {bar.slowestMs === null ? '–' : showDuration(bar.slowestMs)}
+        </div>
+      )}
     </>
   )
 }
@@ -124,12 +207,20 @@ function BarTable({ bars, range }: { bars: Bar[]; range: Range }) {
       <Table striped stickyHeader fz="sm" verticalSpacing={4}>
         <Table.Caption>Newest first</Table.Caption>
         <Table.Thead>
-          <Table.Tr><Table.Th>Time</Table.Th><Table.Th ta="end">Completed</Table.Th><Table.Th ta="end">Failed</Table.Th><Table.Th ta="end">Mean</Table.Th><Table.Th ta="end">Slowest</Table.Th></Table.Tr>
+          <Table.Tr>
+            <Table.Th>Time</Table.Th>
+            <Table.Th ta="end">Completed</Table.Th>
+            <Table.Th ta="end">Failed</Table.Th>
+            <Table.Th ta="end">Mean</Table.Th>
+            <Table.Th ta="end">Slowest</Table.Th>
+          </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {[...bars].reverse().map((bar) => (
             <Table.Tr key={bar.start}>
-              <Table.Th scope="row" fw={400}>{when(bar, range)}</Table.Th>
+              <Table.Th scope="row" fw={400}>
+                {when(bar, range)}
+              </Table.Th>
               <Table.Td ta="end">{bar.completed.toLocaleString('en')}</Table.Td>
               <Table.Td ta="end">{bar.failed.toLocaleString('en')}</Table.Td>
               <Table.Td ta="end">{bar.meanMs === null ? '–' : showDuration(bar.meanMs)}</Table.Td>

@@ -38,11 +38,42 @@ export function RunDialog({ blueprintId, opened, onClose, onStarted, start }: Pr
 
 function Inside({ blueprintId, onClose, onStarted, start }: Omit<Props, 'opened'>) {
   // Asked anew each time: what runs is the stored blueprint, not what somebody looked at an hour ago.
-  const blueprint = useQuery({ queryKey: ['blueprint', blueprintId, 'to run'], queryFn: () => api.blueprint.get.query({ id: blueprintId }), staleTime: 0, gcTime: 0 })
-  const earlier = useQuery({ queryKey: ['runs', 'inputs', blueprintId], queryFn: () => api.execution.getExecutionLogs.query({ blueprintId, limit: 10 }), staleTime: 0 })
-  if (blueprint.isError) return <ErrorNote error={blueprint.error} title="The blueprint could not be read" onRetry={() => void blueprint.refetch()} />
-  if (!blueprint.data) return <Stack aria-busy="true"><Skeleton h={58} /><Skeleton h={58} /><Skeleton h={120} /></Stack>
-  return <Form blueprint={blueprint.data} logs={earlier.data?.logs ?? []} onClose={onClose} onStarted={onStarted} begin={start} />
+  const blueprint = useQuery({
+    queryKey: ['blueprint', blueprintId, 'to run'],
+    queryFn: () => api.blueprint.get.query({ id: blueprintId }),
+    staleTime: 0,
+    gcTime: 0,
+  })
+  const earlier = useQuery({
+    queryKey: ['runs', 'inputs', blueprintId],
+    queryFn: () => api.execution.getExecutionLogs.query({ blueprintId, limit: 10 }),
+    staleTime: 0,
+  })
+  if (blueprint.isError)
+    return (
+      <ErrorNote
+        error={blueprint.error}
+        title="The blueprint could not be read"
+        onRetry={() => void blueprint.refetch()}
+      />
+    )
+  if (!blueprint.data)
+    return (
+      <Stack aria-busy="true">
+        <Skeleton h={58} />
+        <Skeleton h={58} />
+        <Skeleton h={120} />
+      </Stack>
+    )
+  return (
+    <Form
+      blueprint={blueprint.data}
+      logs={earlier.data?.logs ?? []}
+      onClose={onClose}
+      onStarted={onStarted}
+      begin={start}
+    />
+  )
 }
 
 type FormProps = {
@@ -68,7 +99,12 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
       return api.execution.executeBlueprintWithLogging.mutate({
         nodes: map?.nodes ?? [],
         ...(map?.edges?.length ? { edges: map.edges } : {}),
-        options: { blueprintId: blueprint.id, variables: values, ...(input.trim() ? { inputData: parseJson(input) } : {}), ...(record ? { record } : {}) },
+        options: {
+          blueprintId: blueprint.id,
+          variables: values,
+          ...(input.trim() ? { inputData: parseJson(input) } : {}),
+          ...(record ? { record } : {}),
+        },
       })
     },
     onSuccess: ({ executionId }) => {
@@ -93,19 +129,31 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="md">
-        <Text size="sm" c="dimmed">Runs version {blueprint.version} of “{blueprint.title}” as it is stored.</Text>
+        <Text size="sm" c="dimmed">
+          Runs version {blueprint.version} of “{blueprint.title}” as it is stored.
+        </Text>
         {variables.length > 0 && (
           <Stack gap="sm" role="group" aria-labelledby="run-variables">
             <Group justify="space-between">
-              <Text id="run-variables" fw={600} size="sm">Variables</Text>
+              <Text id="run-variables" fw={600} size="sm">
+                Variables
+              </Text>
               {latest && (
-                <Button variant="subtle" size="compact-sm" onClick={() => setFields(firstFields(variables, latest.inputVariables))}>Take those of the last run</Button>
+                <Button
+                  variant="subtle"
+                  size="compact-sm"
+                  onClick={() => setFields(firstFields(variables, latest.inputVariables))}
+                >
+                  Take those of the last run
+                </Button>
               )}
             </Group>
             {variables.map((variable) => (
               <VariableField
-                key={variable.name} variable={variable} field={fields[variable.name] ?? { text: '', stored: false }}
-                fault={tried ? faults[variable.name] ?? serverFault(issues, variable.name) : undefined}
+                key={variable.name}
+                variable={variable}
+                field={fields[variable.name] ?? { text: '', stored: false }}
+                fault={tried ? (faults[variable.name] ?? serverFault(issues, variable.name)) : undefined}
                 onChange={(field) => setFields((before) => ({ ...before, [variable.name]: field }))}
               />
             ))}
@@ -113,19 +161,31 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
         )}
         <div>
           <JsonInput
-            label="Input" description="What the first step gets, as JSON. Leave it empty for none." placeholder={'{ "name": "Ada" }'} optional
-            value={input} onChange={setInput} minRows={4} maxRows={14}
+            label="Input"
+            description="What the first step gets, as JSON. Leave it empty for none."
+            placeholder={'{ "name": "Ada" }'}
+            optional
+            value={input}
+            onChange={setInput}
+            minRows={4}
+            maxRows={14}
           />
           {inputs.length > 0 && (
             <Menu position="bottom-start" width={320}>
               <Menu.Target>
-                <Button mt={6} variant="subtle" size="compact-sm" leftSection={<IconHistory size={15} aria-hidden />}>Take an earlier input</Button>
+                <Button mt={6} variant="subtle" size="compact-sm" leftSection={<IconHistory size={15} aria-hidden />}>
+                  Take an earlier input
+                </Button>
               </Menu.Target>
               <Menu.Dropdown>
                 {inputs.map((one) => (
                   <Menu.Item key={one.executionId} onClick={() => setInput(one.text)}>
-                    <Text size="sm" ff="monospace" truncate>{shortened(one.text)}</Text>
-                    <Text size="xs"><Time at={one.at} /></Text>
+                    <Text size="sm" ff="monospace" truncate>
+                      {shortened(one.text)}
+                    </Text>
+                    <Text size="xs">
+                      <Time at={one.at} />
+                    </Text>
                   </Menu.Item>
                 ))}
               </Menu.Dropdown>
@@ -133,13 +193,19 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
           )}
         </div>
         <Switch
-          label="Record traffic" description="Keeps requests to other services with their answers, and mails, to look at and to make tests of. Credentials are left out."
-          checked={record} onChange={(event) => setRecord(event.currentTarget.checked)}
+          label="Record traffic"
+          description="Keeps requests to other services with their answers, and mails, to look at and to make tests of. Credentials are left out."
+          checked={record}
+          onChange={(event) => setRecord(event.currentTarget.checked)}
         />
         <ErrorNote error={start.error} title="The run was not started" />
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>Cancel</Button>
-          <Button type="submit" loading={start.isPending} leftSection={<IconPlayerPlay size={17} aria-hidden />}>Start</Button>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={start.isPending} leftSection={<IconPlayerPlay size={17} aria-hidden />}>
+            Start
+          </Button>
         </Group>
       </Stack>
     </form>

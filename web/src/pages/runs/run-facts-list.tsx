@@ -11,7 +11,17 @@ import { type RunFacts, useChildren } from './use-run-facts'
 import { useServerClock } from './use-server-clock'
 
 /** Where a run came from and how it went, in pairs of name and value. */
-export function RunFactsList({ run, facts, id, live }: { run: Run; facts: RunFacts; id: string; live: RunState['phase'] }) {
+export function RunFactsList({
+  run,
+  facts,
+  id,
+  live,
+}: {
+  run: Run
+  facts: RunFacts
+  id: string
+  live: RunState['phase']
+}) {
   const { listed, record } = facts
   const now = useServerClock(!isOver(run.status))
   const children = useChildren(id, run)
@@ -19,22 +29,76 @@ export function RunFactsList({ run, facts, id, live }: { run: Run; facts: RunFac
   const end = ms(run.endTime)
   const skipped = run.steps.filter((step) => step.status === 'skipped' && !step.nodeId.includes(']/')).length
   const pairs: [string, ReactNode][] = [
-    ['Blueprint', listed ? <><Anchor component={Link} href={`/blueprints/${listed.blueprintId}`} inherit>{listed.blueprintTitle}</Anchor> version {listed.blueprintVersion}</> : wait(listed)],
+    [
+      'Blueprint',
+      listed ? (
+        <>
+          <Anchor component={Link} href={`/blueprints/${listed.blueprintId}`} inherit>
+            {listed.blueprintTitle}
+          </Anchor>{' '}
+          version {listed.blueprintVersion}
+        </>
+      ) : (
+        wait(listed)
+      ),
+    ],
     ['Started by', listed ? <StartedBy facts={facts} /> : wait(listed)],
     ['Started', <Time at={run.startTime} past />],
-    [isOver(run.status) ? 'Ended' : 'Going on for', isOver(run.status) ? <Time at={run.endTime} past /> : <Duration ms={Number.isFinite(start) ? Math.max(0, now - start) : null} />],
+    [
+      isOver(run.status) ? 'Ended' : 'Going on for',
+      isOver(run.status) ? (
+        <Time at={run.endTime} past />
+      ) : (
+        <Duration ms={Number.isFinite(start) ? Math.max(0, now - start) : null} />
+      ),
+    ],
     ['Duration', isOver(run.status) && Number.isFinite(end - start) ? <Duration ms={end - start} /> : false],
-    ['Steps', `${run.completedSteps} of ${run.totalSteps} completed${skipped ? `, ${skipped} skipped` : ''}${run.failedSteps ? `, ${run.failedSteps} failed` : ''}`],
+    [
+      'Steps',
+      `${run.completedSteps} of ${run.totalSteps} completed${skipped ? `, ${skipped} skipped` : ''}${run.failedSteps ? `, ${run.failedSteps} failed` : ''}`,
+    ],
     ['Tokens', record && record.totalTokensUsed > 0 ? record.totalTokensUsed.toLocaleString('en') : false],
     ['Retry of', record?.executionMetadata.retryOf ? <RunLink id={record.executionMetadata.retryOf} /> : false],
     ['Part of', listed?.parentExecutionId ? <RunLink id={listed.parentExecutionId} /> : false],
-    ['Runs it started', children.length > 0 ? children.slice(0, 5).map((child) => <div key={child.executionId}><Anchor component={Link} href={`/runs/${child.executionId}`} inherit>{child.blueprintTitle}</Anchor> {child.status}</div>).concat(children.length > 5 ? [<div key="more">and {children.length - 5} more</div>] : []) : false],
-    ['News', isOver(run.status) ? false : live === 'live' ? 'as they happen' : live === 'polling' ? 'every few seconds' : 'connecting'],
+    [
+      'Runs it started',
+      children.length > 0
+        ? children
+            .slice(0, 5)
+            .map((child) => (
+              <div key={child.executionId}>
+                <Anchor component={Link} href={`/runs/${child.executionId}`} inherit>
+                  {child.blueprintTitle}
+                </Anchor>{' '}
+                {child.status}
+              </div>
+            ))
+            .concat(children.length > 5 ? [<div key="more">and {children.length - 5} more</div>] : [])
+        : false,
+    ],
+    [
+      'News',
+      isOver(run.status)
+        ? false
+        : live === 'live'
+          ? 'as they happen'
+          : live === 'polling'
+            ? 'every few seconds'
+            : 'connecting',
+    ],
     ['Run id', <RunId id={id} />],
   ]
   return (
     <dl className={classes.facts}>
-      {pairs.map(([name, value]) => value !== false && <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+      {pairs.map(
+        ([name, value]) =>
+          value !== false && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
     </dl>
   )
 }
@@ -48,16 +112,26 @@ function StartedBy({ facts: { listed, record } }: { facts: RunFacts }) {
   const firing = record?.executionMetadata.firingId
   return (
     <>
-      {listed.triggerId
-        ? <Anchor component={Link} href={`/triggers/${listed.triggerId}${firing ? `?firing=${firing}` : ''}`} inherit>{triggerWord(listed.triggerType)}</Anchor>
-        : listed.parentExecutionId ? 'another run' : triggerWord(null)}
+      {listed.triggerId ? (
+        <Anchor component={Link} href={`/triggers/${listed.triggerId}${firing ? `?firing=${firing}` : ''}`} inherit>
+          {triggerWord(listed.triggerType)}
+        </Anchor>
+      ) : listed.parentExecutionId ? (
+        'another run'
+      ) : (
+        triggerWord(null)
+      )}
       {listed.userName && `, as ${listed.userName}`}
     </>
   )
 }
 
 function RunLink({ id }: { id: string }) {
-  return <Anchor component={Link} href={`/runs/${id}`} inherit>Run …{id.slice(-8)}</Anchor>
+  return (
+    <Anchor component={Link} href={`/runs/${id}`} inherit>
+      Run …{id.slice(-8)}
+    </Anchor>
+  )
 }
 
 function RunId({ id }: { id: string }) {
@@ -67,7 +141,9 @@ function RunId({ id }: { id: string }) {
       <CopyButton value={id} timeout={2000}>
         {({ copied, copy }) => (
           <Tooltip label={copied ? 'Copied' : 'Copy'}>
-            <ActionIcon size={26} aria-label="Copy the run id" color={copied ? 'green' : 'gray'} onClick={copy}>{copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}</ActionIcon>
+            <ActionIcon size={26} aria-label="Copy the run id" color={copied ? 'green' : 'gray'} onClick={copy}>
+              {copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}
+            </ActionIcon>
           </Tooltip>
         )}
       </CopyButton>

@@ -4,7 +4,20 @@ import { patience, pollEvery, RunFeed, type RunSource, tryAgain } from './run-fe
 import type { Run } from './types'
 
 function record(status: Run['status'], progress = 0): Run {
-  return { id: 'exec_1', status, progress, startTime: null, endTime: null, totalSteps: 0, completedSteps: 0, failedSteps: 0, steps: [], logs: [], currentStep: null, awaitingInput: null }
+  return {
+    id: 'exec_1',
+    status,
+    progress,
+    startTime: null,
+    endTime: null,
+    totalSteps: 0,
+    completedSteps: 0,
+    failedSteps: 0,
+    steps: [],
+    logs: [],
+    currentStep: null,
+    awaitingInput: null,
+  }
 }
 
 // A source whose network and clock the test plays.
@@ -14,7 +27,13 @@ function stage(answers: (Run | Error)[] = []) {
   let now = 0
   let timers: { at: number; call: () => void }[] = []
   const source: RunSource = {
-    subscribe: (_id, handlers) => { seen.subscriptions++; to = handlers; return () => { seen.ended++ } },
+    subscribe: (_id, handlers) => {
+      seen.subscriptions++
+      to = handlers
+      return () => {
+        seen.ended++
+      }
+    },
     fetch: () => {
       seen.fetched++
       const answer = answers.shift() ?? new Error('nothing more')
@@ -23,7 +42,9 @@ function stage(answers: (Run | Error)[] = []) {
     after: (milliseconds, call) => {
       const timer = { at: now + milliseconds, call }
       timers.push(timer)
-      return () => { timers = timers.filter((one) => one !== timer) }
+      return () => {
+        timers = timers.filter((one) => one !== timer)
+      }
     },
     isFinal: (error) => error instanceof Error && error.message === 'final',
   }

@@ -72,7 +72,7 @@ export class RunFeed {
   /** Takes a record that came otherwise, as the answer to a resume or a cancel. What is known may be newer: it stays. */
   put(run: Run): void {
     const known = this.state.run
-    if (known && (isOver(known.status) && !isOver(run.status) || known.logs.length > run.logs.length)) return
+    if (known && ((isOver(known.status) && !isOver(run.status)) || known.logs.length > run.logs.length)) return
     this.take(run, this.state.phase === 'polling' ? 'polling' : this.state.phase === 'live' ? 'live' : 'connecting')
   }
 
@@ -85,17 +85,28 @@ export class RunFeed {
 
   private connect(): void {
     const turn = ++this.turn
-    const mine = (call: () => void) => { if (turn === this.turn) call() }
+    const mine = (call: () => void) => {
+      if (turn === this.turn) call()
+    }
     let ended = false
     this.ends = () => undefined
     const end = this.source.subscribe(this.id, {
-      onData: (run) => mine(() => {
-        this.drop('patience')
-        this.drop('poll')
-        this.take(run, 'live')
-      }),
-      onError: (error) => { ended = true; mine(() => this.broke(error)) },
-      onComplete: () => { ended = true; mine(() => { if (!this.isDone()) this.broke(null) }) },
+      onData: (run) =>
+        mine(() => {
+          this.drop('patience')
+          this.drop('poll')
+          this.take(run, 'live')
+        }),
+      onError: (error) => {
+        ended = true
+        mine(() => this.broke(error))
+      },
+      onComplete: () => {
+        ended = true
+        mine(() => {
+          if (!this.isDone()) this.broke(null)
+        })
+      },
     })
     if (ended || turn !== this.turn) return
     this.ends = end
@@ -123,7 +134,7 @@ export class RunFeed {
     this.drop('poll')
     try {
       const run = await this.source.fetch(this.id)
-      if (turn !== this.turn || this.state.phase === 'live' && !this.timers.has('again')) return
+      if (turn !== this.turn || (this.state.phase === 'live' && !this.timers.has('again'))) return
       this.take(run, 'polling')
     } catch (error) {
       if (turn !== this.turn) return
@@ -146,7 +157,13 @@ export class RunFeed {
 
   private plan(name: 'patience' | 'poll' | 'again', milliseconds: number, call: () => void): void {
     this.drop(name)
-    this.timers.set(name, this.source.after(milliseconds, () => { this.timers.delete(name); call() }))
+    this.timers.set(
+      name,
+      this.source.after(milliseconds, () => {
+        this.timers.delete(name)
+        call()
+      }),
+    )
   }
 
   private drop(name: 'patience' | 'poll' | 'again'): void {

@@ -8,25 +8,41 @@ export const noFilters: RunFilters = { status: '', blueprint: '', time: '', from
 
 /** The states that one can filter by. */
 export const statuses = [
-  { value: '', label: 'Any status' }, { value: 'running', label: 'Running' }, { value: 'paused', label: 'Waiting for an answer' },
-  { value: 'completed', label: 'Completed' }, { value: 'failed', label: 'Failed' },
+  { value: '', label: 'Any status' },
+  { value: 'running', label: 'Running' },
+  { value: 'paused', label: 'Waiting for an answer' },
+  { value: 'completed', label: 'Completed' },
+  { value: 'failed', label: 'Failed' },
 ]
 
 /** The times that one can filter by; from and to are chosen on the picture. */
 export const times = [
-  { value: '', label: 'Any time' }, { value: '1h', label: 'Last hour' }, { value: '24h', label: 'Last 24 hours' },
-  { value: '7d', label: 'Last 7 days' }, { value: '30d', label: 'Last 30 days' },
+  { value: '', label: 'Any time' },
+  { value: '1h', label: 'Last hour' },
+  { value: '24h', label: 'Last 24 hours' },
+  { value: '7d', label: 'Last 7 days' },
+  { value: '30d', label: 'Last 30 days' },
 ]
 
-const lengths: Record<string, number> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 7 * 86_400_000, '30d': 30 * 86_400_000 }
+const lengths: Record<string, number> = {
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+  '7d': 7 * 86_400_000,
+  '30d': 30 * 86_400_000,
+}
 
 /** What to ask the server. What of the address makes no sense is left out. */
-export function questionFor(filters: RunFilters, within: { blueprintId?: string; organizationId?: string }, now: number): NonNullable<Inputs['execution']['listRuns']> {
+export function questionFor(
+  filters: RunFilters,
+  within: { blueprintId?: string; organizationId?: string },
+  now: number,
+): NonNullable<Inputs['execution']['listRuns']> {
   const question: NonNullable<Inputs['execution']['listRuns']> = {}
   const blueprintId = within.blueprintId ?? filters.blueprint
   if (blueprintId) question.blueprintId = blueprintId
   if (within.organizationId && !within.blueprintId) question.organizationId = within.organizationId
-  if (filters.status && statuses.some(({ value }) => value === filters.status)) question.status = filters.status as 'running'
+  if (filters.status && statuses.some(({ value }) => value === filters.status))
+    question.status = filters.status as 'running'
   const length = lengths[filters.time]
   if (isTime(filters.from) && isTime(filters.to)) Object.assign(question, { from: filters.from, to: filters.to })
   else if (length) question.from = new Date(now - length).toISOString()

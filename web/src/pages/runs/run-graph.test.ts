@@ -13,7 +13,10 @@ test('the nodes of the map get the statuses of their steps', () => {
 
 test('a step within a loop marks the loop', () => {
   const graph = graphOf(map, [step('a'), step('loop'), step('loop[0]/x')])
-  assert.deepEqual(['a', 'loop[0]/x', 'loop[0]', 'loop[1]/y[2]/z', 'gone', ''].map((address) => graph?.selectedOf(address)), ['a', 'loop', 'loop', 'loop', undefined, undefined])
+  assert.deepEqual(
+    ['a', 'loop[0]/x', 'loop[0]', 'loop[1]/y[2]/z', 'gone', ''].map((address) => graph?.selectedOf(address)),
+    ['a', 'loop', 'loop', 'loop', undefined, undefined],
+  )
 })
 
 test('a run of other nodes is not drawn on the stored map', () => {

@@ -11,7 +11,10 @@ export type RunGraph = {
 
 /** The map with the statuses of a run's steps; `null` when there is no map, or the run was one of other nodes. */
 export function graphOf(map: unknown, steps: Step[]): RunGraph | null {
-  const nodes = typeof map === 'object' && map !== null && Array.isArray((map as { nodes?: unknown }).nodes) ? (map as { nodes: { id?: unknown }[] }).nodes : []
+  const nodes =
+    typeof map === 'object' && map !== null && Array.isArray((map as { nodes?: unknown }).nodes)
+      ? (map as { nodes: { id?: unknown }[] }).nodes
+      : []
   if (nodes.length === 0) return null
   const ids = new Set(nodes.map((node) => node.id))
   const statuses: Record<string, StepStatus> = {}
@@ -27,7 +30,7 @@ export function graphOf(map: unknown, steps: Step[]): RunGraph | null {
   if (own !== ids.size) return null
   const selectedOf = (address: string) => {
     let at = address
-    while (at && !ids.has(at)) at = placeOf(at)?.loop ?? (/^(.*)\[\d+\]$/s.exec(at)?.[1] ?? '')
+    while (at && !ids.has(at)) at = placeOf(at)?.loop ?? /^(.*)\[\d+\]$/s.exec(at)?.[1] ?? ''
     return at || undefined
   }
   return { map, statuses, selectedOf }

@@ -14,10 +14,14 @@ export function earlierInputs(logs: LogRecord[], most = 5): EarlierInput[] {
   for (const log of logs) {
     const first = log.executionData.steps
       .filter((step) => step.startTime !== null && !step.nodeId.includes(']/'))
-      .reduce<LogRecord['executionData']['steps'][number] | null>((least, step) => (least && ms(least.startTime) <= ms(step.startTime) ? least : step), null)
+      .reduce<LogRecord['executionData']['steps'][number] | null>(
+        (least, step) => (least && ms(least.startTime) <= ms(step.startTime) ? least : step),
+        null,
+      )
     if (!first || first.input === null || first.input === undefined || log.executionMetadata.retryOf) continue
     const text = show(first.input)
-    if (text !== '{}' && !found.has(text)) found.set(text, { executionId: log.executionData.executionId, at: log.startTime, text })
+    if (text !== '{}' && !found.has(text))
+      found.set(text, { executionId: log.executionData.executionId, at: log.startTime, text })
   }
   return [...found.values()].slice(0, most)
 }

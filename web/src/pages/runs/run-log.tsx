@@ -17,10 +17,20 @@ export function RunLog({ run }: { run: Run }) {
   return (
     <section className={classes.section} aria-labelledby="run-log">
       <div className={classes.sectionHead}>
-        <Title order={2} id="run-log">Log</Title>
+        <Title order={2} id="run-log">
+          Log
+        </Title>
         <SegmentedControl
-          size="xs" aria-label="Least level shown" value={levels[least]} onChange={(value) => set({ level: value })}
-          data={[{ value: 'debug', label: 'All' }, { value: 'info', label: 'Info' }, { value: 'warn', label: 'Warnings' }, { value: 'error', label: 'Errors' }]}
+          size="xs"
+          aria-label="Least level shown"
+          value={levels[least]}
+          onChange={(value) => set({ level: value })}
+          data={[
+            { value: 'debug', label: 'All' },
+            { value: 'info', label: 'Info' },
+            { value: 'warn', label: 'Warnings' },
+            { value: 'error', label: 'Errors' },
+          ]}
         />
       </div>
       <LogLines lines={lines} start={ms(run.startTime)} label="Log lines of the run" linked />
@@ -29,26 +39,57 @@ export function RunLog({ run }: { run: Run }) {
 }
 
 /** Some lines of a log. With `linked` the steps that wrote them can be chosen. */
-export function LogLines({ lines, start, label, linked = false }: { lines: LogLine[]; start: number; label: string; linked?: boolean }) {
+export function LogLines({
+  lines,
+  start,
+  label,
+  linked = false,
+}: {
+  lines: LogLine[]
+  start: number
+  label: string
+  linked?: boolean
+}) {
   const [most, setMost] = useState(some)
   const [, set] = useUrlStates({ step: '' })
-  if (lines.length === 0) return <Text size="sm" c="dimmed">No lines.</Text>
+  if (lines.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        No lines.
+      </Text>
+    )
   const cut = lines.length - most
   return (
     <div className={classes.log} tabIndex={0} role="region" aria-label={label}>
-      {cut > 0 && <Button m={8} variant="default" size="compact-sm" onClick={() => setMost(most + 1000)}>Show earlier lines ({showCount(cut, 'line')})</Button>}
+      {cut > 0 && (
+        <Button m={8} variant="default" size="compact-sm" onClick={() => setMost(most + 1000)}>
+          Show earlier lines ({showCount(cut, 'line')})
+        </Button>
+      )}
       <ol className={classes.lines} data-compact={!linked}>
         {lines.slice(Math.max(0, cut)).map((line, index) => (
           <li key={index + Math.max(0, cut)}>
-            <time dateTime={line.timestamp} title={line.timestamp}>+{showDuration(Math.max(0, ms(line.timestamp) - start))}</time>
+            <time dateTime={line.timestamp} title={line.timestamp}>
+              +{showDuration(Math.max(0, ms(line.timestamp) - start))}
+            </time>
             <span className={classes.level} data-level={line.level}>
-              {line.level === 'error' || line.level === 'warn' ? <IconAlertTriangle size={13} aria-hidden /> : <IconInfoCircle size={13} aria-hidden />}
+              {line.level === 'error' || line.level === 'warn' ? (
+                <IconAlertTriangle size={13} aria-hidden />
+              ) : (
+                <IconInfoCircle size={13} aria-hidden />
+              )}
               {line.level}
             </span>
             <div className={classes.message}>
-              {linked && line.nodeId && <button type="button" className={classes.where} onClick={() => set({ step: line.nodeId ?? '' })}>{line.nodeId}</button>}
+              {linked && line.nodeId && (
+                <button type="button" className={classes.where} onClick={() => set({ step: line.nodeId ?? '' })}>
+                  {line.nodeId}
+                </button>
+              )}
               {line.message}
-              {line.data !== undefined && line.data !== null && <JsonView value={line.data} label="Data of the line" rows={4} plain />}
+              {line.data !== undefined && line.data !== null && (
+                <JsonView value={line.data} label="Data of the line" rows={4} plain />
+              )}
             </div>
           </li>
         ))}

@@ -32,25 +32,53 @@ export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
     },
     onError: notifyError,
   })
-  const reason = facts.blueprint?.can_manage ? undefined : 'Both hold the whole blueprint, so only who manages it may have them.'
+  const reason = facts.blueprint?.can_manage
+    ? undefined
+    : 'Both hold the whole blueprint, so only who manages it may have them.'
   const early = !isOver(run.status)
   return (
     <>
       <Menu position="bottom-end" width={300} withinPortal>
         <Menu.Target>
-          <ActionIcon ref={opener} variant="default" size={36} aria-label="More for this run" loading={save.isPending}><IconDots size={18} aria-hidden /></ActionIcon>
+          <ActionIcon ref={opener} variant="default" size={36} aria-label="More for this run" loading={save.isPending}>
+            <IconDots size={18} aria-hidden />
+          </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item leftSection={<IconTestPipe size={16} aria-hidden />} disabled={reason !== undefined || early} aria-describedby={reason ? 'run-menu-reason' : undefined} onClick={() => setSaving(true)}>
-            Save as test<Text size="xs" component="span" display="block">{early ? 'When the run is over.' : 'For blueprintd test'}</Text>
+          <Menu.Item
+            leftSection={<IconTestPipe size={16} aria-hidden />}
+            disabled={reason !== undefined || early}
+            aria-describedby={reason ? 'run-menu-reason' : undefined}
+            onClick={() => setSaving(true)}
+          >
+            Save as test
+            <Text size="xs" component="span" display="block">
+              {early ? 'When the run is over.' : 'For blueprintd test'}
+            </Text>
           </Menu.Item>
-          <Menu.Item leftSection={<IconDownload size={16} aria-hidden />} disabled={reason !== undefined} aria-describedby={reason ? 'run-menu-reason' : undefined} onClick={() => save.mutate()}>
-            Export run<Text size="xs" component="span" display="block">One file; blueprintd open FILE shows it</Text>
+          <Menu.Item
+            leftSection={<IconDownload size={16} aria-hidden />}
+            disabled={reason !== undefined}
+            aria-describedby={reason ? 'run-menu-reason' : undefined}
+            onClick={() => save.mutate()}
+          >
+            Export run
+            <Text size="xs" component="span" display="block">
+              One file; blueprintd open FILE shows it
+            </Text>
           </Menu.Item>
-          {reason && <Text size="xs" p="6px 12px" id="run-menu-reason">{reason}</Text>}
+          {reason && (
+            <Text size="xs" p="6px 12px" id="run-menu-reason">
+              {reason}
+            </Text>
+          )}
         </Menu.Dropdown>
       </Menu>
-      <Modal opened={saving} onClose={close} title="Save as test" size="xl" fullScreen={narrow} returnFocus={false}><Suspense fallback={<Skeleton h={270} />}><SaveTest id={run.id} onClose={close} /></Suspense></Modal>
+      <Modal opened={saving} onClose={close} title="Save as test" size="xl" fullScreen={narrow} returnFocus={false}>
+        <Suspense fallback={<Skeleton h={270} />}>
+          <SaveTest id={run.id} onClose={close} />
+        </Suspense>
+      </Modal>
     </>
   )
 }

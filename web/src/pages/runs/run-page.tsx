@@ -37,8 +37,14 @@ function RunView({ id }: { id: string }) {
       <>
         <PageHeader title="Run" breadcrumbs={crumbs} />
         <EmptyState
-          icon={<IconSearchOff />} title="There is no such run to see"
-          text="The address is mistyped, the run was removed with old history, or it is not yours to see." action={<Button component={Link} href="/runs">All runs</Button>}
+          icon={<IconSearchOff />}
+          title="There is no such run to see"
+          text="The address is mistyped, the run was removed with old history, or it is not yours to see."
+          action={
+            <Button component={Link} href="/runs">
+              All runs
+            </Button>
+          }
         />
       </>
     )
@@ -48,7 +54,14 @@ function RunView({ id }: { id: string }) {
     return (
       <>
         <PageHeader title="Run" breadcrumbs={crumbs} />
-        {error ? <ErrorNote error={error} title="The run could not be read" onRetry={live.again} /> : <Stack aria-busy="true"><Skeleton h={90} /><Skeleton h={360} /></Stack>}
+        {error ? (
+          <ErrorNote error={error} title="The run could not be read" onRetry={live.again} />
+        ) : (
+          <Stack aria-busy="true">
+            <Skeleton h={90} />
+            <Skeleton h={360} />
+          </Stack>
+        )}
       </>
     )
   }
@@ -56,7 +69,10 @@ function RunView({ id }: { id: string }) {
   return (
     <>
       <PageHeader
-        title={title} documentTitle={`${title}, run`} breadcrumbs={crumbs} badge={<RunStatusBadge run={run} error={facts.listed?.error} />}
+        title={title}
+        documentTitle={`${title}, run`}
+        breadcrumbs={crumbs}
+        badge={<RunStatusBadge run={run} error={facts.listed?.error} />}
         actions={<RunActions run={run} facts={facts} onRecord={live.put} />}
       />
       <VisuallyHidden role="status">{spoken(run.status)}</VisuallyHidden>
@@ -64,12 +80,26 @@ function RunView({ id }: { id: string }) {
       {!isOver(run.status) && (
         <div className={classes.progress}>
           <Progress value={run.progress} aria-label="Progress" size="sm" />
-          <Text size="sm" c="dimmed">{run.progress} %</Text>
+          <Text size="sm" c="dimmed">
+            {run.progress} %
+          </Text>
         </div>
       )}
-      {facts.listed?.error && <Alert color={facts.listed.error.startsWith('cancelled') ? 'gray' : 'red'} mb="md" title={facts.listed.error.startsWith('cancelled') ? undefined : 'The run failed'}><Text size="sm" className={classes.wrap}>{facts.listed.error}</Text></Alert>}
+      {facts.listed?.error && (
+        <Alert
+          color={facts.listed.error.startsWith('cancelled') ? 'gray' : 'red'}
+          mb="md"
+          title={facts.listed.error.startsWith('cancelled') ? undefined : 'The run failed'}
+        >
+          <Text size="sm" className={classes.wrap}>
+            {facts.listed.error}
+          </Text>
+        </Alert>
+      )}
       {run.status === 'failed' && run.steps.some((step) => step.error?.grant) && (
-        <Suspense><FailedGrants run={run} mine={facts.listed?.userId === user.id} /></Suspense>
+        <Suspense>
+          <FailedGrants run={run} mine={facts.listed?.userId === user.id} />
+        </Suspense>
       )}
       <Answers run={run} facts={facts} onRecord={live.put} onStale={live.again} />
       <RunFactsList run={run} facts={facts} id={id} live={phase} />
@@ -83,9 +113,13 @@ function RunView({ id }: { id: string }) {
 
 function spoken(status: string): string {
   switch (status) {
-    case 'running': return 'The run is under way.'
-    case 'paused': return 'The run waits for an answer.'
-    case 'completed': return 'The run completed.'
-    default: return 'The run failed.'
+    case 'running':
+      return 'The run is under way.'
+    case 'paused':
+      return 'The run waits for an answer.'
+    case 'completed':
+      return 'The run completed.'
+    default:
+      return 'The run failed.'
   }
 }

@@ -24,11 +24,17 @@ export function withFirst(before: RunList | null, page: RunPage, hold: boolean):
   const known = new Set(before.runs.map((run) => run.executionId))
   const last = page.runs[page.runs.length - 1]
   // No overlap: more has come than a page holds, or all has gone. Then it begins anew.
-  if (!last || !page.runs.some((run) => known.has(run.executionId))) return hold && last ? { ...before, held: page.runs.length } : fresh
+  if (!last || !page.runs.some((run) => known.has(run.executionId)))
+    return hold && last ? { ...before, held: page.runs.length } : fresh
   const inPage = new Set(page.runs.map((run) => run.executionId))
   const lastKnown = before.runs.findIndex((run) => run.executionId === last.executionId)
   // What the page should hold and does not has left the filter; what lies behind the page stays.
-  const older = page.next === null ? [] : before.runs.slice(lastKnown < 0 ? before.runs.length : lastKnown + 1).filter((run) => !inPage.has(run.executionId))
+  const older =
+    page.next === null
+      ? []
+      : before.runs
+          .slice(lastKnown < 0 ? before.runs.length : lastKnown + 1)
+          .filter((run) => !inPage.has(run.executionId))
   const firstKnown = page.runs.findIndex((run) => known.has(run.executionId))
   const runs = [...(hold ? page.runs.slice(firstKnown) : page.runs), ...older]
   const end = older.length > 0 ? before : page
@@ -38,5 +44,10 @@ export function withFirst(before: RunList | null, page: RunPage, hold: boolean):
 /** The list with an older page below. */
 export function withOlder(before: RunList, page: RunPage): RunList {
   const known = new Set(before.runs.map((run) => run.executionId))
-  return { ...before, runs: [...before.runs, ...page.runs.filter((run) => !known.has(run.executionId))], next: page.next, searchedUntil: page.searchedUntil }
+  return {
+    ...before,
+    runs: [...before.runs, ...page.runs.filter((run) => !known.has(run.executionId))],
+    next: page.next,
+    searchedUntil: page.searchedUntil,
+  }
 }

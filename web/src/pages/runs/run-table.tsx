@@ -14,22 +14,56 @@ type Props = { runs: ListedRun[] | undefined; ofOneBlueprint: boolean; empty?: R
 export function RunTable({ runs, ofOneBlueprint, empty }: Props) {
   const columns: Column<ListedRun>[] = [
     { key: 'run', title: 'Run', primary: true, render: (run) => <What run={run} ofOneBlueprint={ofOneBlueprint} /> },
-    { key: 'status', title: 'Status', width: '150px', render: (run) => <StatusBadge status={run.error?.startsWith('cancelled') && run.status === 'failed' ? 'cancelled' : run.status} word={run.status === 'paused' ? 'Waiting' : undefined} /> },
-    { key: 'started', title: 'Started', width: '140px', render: (run) => <Time at={run.startTime ?? run.createdAt} past /> },
+    {
+      key: 'status',
+      title: 'Status',
+      width: '150px',
+      render: (run) => (
+        <StatusBadge
+          status={run.error?.startsWith('cancelled') && run.status === 'failed' ? 'cancelled' : run.status}
+          word={run.status === 'paused' ? 'Waiting' : undefined}
+        />
+      ),
+    },
+    {
+      key: 'started',
+      title: 'Started',
+      width: '140px',
+      render: (run) => <Time at={run.startTime ?? run.createdAt} past />,
+    },
     { key: 'duration', title: 'Duration', width: '110px', align: 'end', render: (run) => <Took run={run} /> },
     { key: 'trigger', title: 'Started by', width: '200px', wideOnly: true, render: (run) => <Who run={run} /> },
   ]
-  return <DataTable caption="Runs, newest first" columns={columns} rows={runs} rowKey={(run) => run.executionId} skeletonRows={10} empty={empty} />
+  return (
+    <DataTable
+      caption="Runs, newest first"
+      columns={columns}
+      rows={runs}
+      rowKey={(run) => run.executionId}
+      skeletonRows={10}
+      empty={empty}
+    />
+  )
 }
 
 function What({ run, ofOneBlueprint }: { run: ListedRun; ofOneBlueprint: boolean }) {
   const short = `…${run.executionId.slice(-8)}`
   return (
     <div className={classes.what}>
-      <Anchor component={Link} href={`/runs/${run.executionId}`} fw={550} inherit>{ofOneBlueprint ? `Run ${short}` : run.blueprintTitle}</Anchor>
-      {run.error
-        ? <span className={classes.error} data-quiet={run.error.startsWith('cancelled')} title={run.error}>{run.error}</span>
-        : <span className={classes.sub}>{run.status === 'paused' ? awaitWord(run.awaiting) : `${ofOneBlueprint ? '' : `${short} · `}v${run.blueprintVersion}`}</span>}
+      <Anchor component={Link} href={`/runs/${run.executionId}`} fw={550} inherit>
+        {ofOneBlueprint ? `Run ${short}` : run.blueprintTitle}
+      </Anchor>
+      {run.error ? (
+        <span className={classes.error} data-quiet={run.error.startsWith('cancelled')} title={run.error}>
+          {run.error}
+        </span>
+      ) : (
+        <span className={classes.sub}>
+          {run.status === 'paused'
+            ? awaitWord(run.awaiting)
+            : `${ofOneBlueprint ? '' : `${short} · `}v${run.blueprintVersion}`}
+        </span>
+      )}
     </div>
   )
 }
@@ -38,16 +72,32 @@ function Took({ run }: { run: ListedRun }) {
   const now = Math.max(useNow(), present())
   if (run.durationMs !== null) return <Duration ms={run.durationMs} />
   const start = ms(run.startTime)
-  return Number.isFinite(start) && now > start ? <Text span size="sm" c="dimmed"><Duration ms={now - start} /></Text> : <Duration ms={null} />
+  return Number.isFinite(start) && now > start ? (
+    <Text span size="sm" c="dimmed">
+      <Duration ms={now - start} />
+    </Text>
+  ) : (
+    <Duration ms={null} />
+  )
 }
 
 function Who({ run }: { run: ListedRun }) {
   return (
     <div className={classes.what}>
-      {run.triggerId
-        ? <Anchor component={Link} href={`/triggers/${run.triggerId}`} inherit>{triggerWord(run.triggerType)}</Anchor>
-        : run.parentExecutionId ? <Anchor component={Link} href={`/runs/${run.parentExecutionId}`} inherit>Another run</Anchor> : triggerWord(null)}
-      <Text size="xs" c="dimmed" truncate title={run.userName}>{run.userName}</Text>
+      {run.triggerId ? (
+        <Anchor component={Link} href={`/triggers/${run.triggerId}`} inherit>
+          {triggerWord(run.triggerType)}
+        </Anchor>
+      ) : run.parentExecutionId ? (
+        <Anchor component={Link} href={`/runs/${run.parentExecutionId}`} inherit>
+          Another run
+        </Anchor>
+      ) : (
+        triggerWord(null)
+      )}
+      <Text size="xs" c="dimmed" truncate title={run.userName}>
+        {run.userName}
+      </Text>
     </div>
   )
 }

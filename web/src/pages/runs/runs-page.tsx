@@ -8,7 +8,13 @@ export default function RunsPage() {
   return (
     <>
       <PageHeader title="Runs" text="Every execution of your blueprints, as it happens." />
-      <RunsView begin={<Button component={Link} href="/blueprints">Go to the blueprints</Button>} />
+      <RunsView
+        begin={
+          <Button component={Link} href="/blueprints">
+            Go to the blueprints
+          </Button>
+        }
+      />
     </>
   )
 }

@@ -26,52 +26,108 @@ export function RunsView({ blueprintId, begin }: Props) {
   const head = useRef<HTMLDivElement>(null)
   const list = useRunList(filters, blueprintId, () => (head.current?.getBoundingClientRect().top ?? 0) < 40)
   const filtered = isFiltered(blueprintId ? { ...filters, blueprint: '' } : filters)
-  const chosenTime = filters.from && filters.to ? { start: Date.parse(filters.from), end: Date.parse(filters.to) } : null
+  const chosenTime =
+    filters.from && filters.to ? { start: Date.parse(filters.from), end: Date.parse(filters.to) } : null
   // What stands at the head is known at the same time as the rest; until then nothing is shown that it would push down.
   const heads = useWaitingRuns(blueprintId)
   return (
     <div style={heads.isPending ? { visibility: 'hidden' } : undefined} aria-busy={heads.isPending || undefined}>
       <WaitingRuns blueprintId={blueprintId} onShowAll={() => set({ ...noFilters, status: 'paused' })} />
       <RunChart
-        blueprintId={blueprintId} range={range} chosen={filters.from} onRange={(value: Range) => set({ over: value, from: '', to: '' })}
+        blueprintId={blueprintId}
+        range={range}
+        chosen={filters.from}
+        onRange={(value: Range) => set({ over: value, from: '', to: '' })}
         onChoose={(span) => set(span ? { ...span, time: '' } : { from: '', to: '' })}
       />
       <div ref={head} className={classes.filters} role="search" aria-label="Filter the runs">
-        <div className={classes.search}><SearchField label="Search by run id" value={filters.search} onSearch={(search) => set({ search })} /></div>
+        <div className={classes.search}>
+          <SearchField label="Search by run id" value={filters.search} onSearch={(search) => set({ search })} />
+        </div>
         {!blueprintId && <BlueprintFilter value={filters.blueprint} onChange={(blueprint) => set({ blueprint })} />}
-        <NativeSelect aria-label="Status" data={statuses} value={filters.status} onChange={(event) => set({ status: event.currentTarget.value })} />
+        <NativeSelect
+          aria-label="Status"
+          data={statuses}
+          value={filters.status}
+          onChange={(event) => set({ status: event.currentTarget.value })}
+        />
         {chosenTime && Number.isFinite(chosenTime.start) && Number.isFinite(chosenTime.end) ? (
           <Button
-            variant="light" justify="space-between" rightSection={<CloseButton component="span" size="sm" aria-hidden />} aria-label={`Time: ${when(chosenTime, range)}. Take this filter off`}
-            onClick={() => set({ from: '', to: '' })} styles={{ label: { whiteSpace: 'nowrap' } }} style={{ flexBasis: 'auto' }}
+            variant="light"
+            justify="space-between"
+            rightSection={<CloseButton component="span" size="sm" aria-hidden />}
+            aria-label={`Time: ${when(chosenTime, range)}. Take this filter off`}
+            onClick={() => set({ from: '', to: '' })}
+            styles={{ label: { whiteSpace: 'nowrap' } }}
+            style={{ flexBasis: 'auto' }}
           >
             {when(chosenTime, range)}
           </Button>
         ) : (
-          <NativeSelect aria-label="Time" data={times} value={filters.time} onChange={(event) => set({ time: event.currentTarget.value })} />
+          <NativeSelect
+            aria-label="Time"
+            data={times}
+            value={filters.time}
+            onChange={(event) => set({ time: event.currentTarget.value })}
+          />
         )}
       </div>
       {(list.list?.held ?? 0) > 0 && (
         <div className={classes.new} role="status">
-          <Button size="compact-md" radius="xl" leftSection={<IconArrowUp size={16} aria-hidden />} onClick={() => { list.showNew(); head.current?.scrollIntoView({ block: 'center' }) }}>
+          <Button
+            size="compact-md"
+            radius="xl"
+            leftSection={<IconArrowUp size={16} aria-hidden />}
+            onClick={() => {
+              list.showNew()
+              head.current?.scrollIntoView({ block: 'center' })
+            }}
+          >
             {showCount(list.list?.held ?? 0, 'new run')}
           </Button>
         </div>
       )}
-      {list.error && !list.list
-        ? <ErrorNote error={list.error} title="The runs could not be listed" onRetry={list.refetch} />
-        : (
-          <RunTable
-            runs={list.list?.runs} ofOneBlueprint={blueprintId !== undefined}
-            empty={list.list?.next ? undefined : filtered
-              ? <EmptyState icon={<IconTimeline />} title="No runs found" text="No run matches these filters." action={<Button variant="default" onClick={() => set(noFilters)}>Clear filters</Button>} />
-              : <EmptyState icon={<IconTimeline />} title="No runs yet" text="A run is one execution of a blueprint: what each step got, gave and how long it took is kept here." action={begin} />}
-          />
-        )}
+      {list.error && !list.list ? (
+        <ErrorNote error={list.error} title="The runs could not be listed" onRetry={list.refetch} />
+      ) : (
+        <RunTable
+          runs={list.list?.runs}
+          ofOneBlueprint={blueprintId !== undefined}
+          empty={
+            list.list?.next ? undefined : filtered ? (
+              <EmptyState
+                icon={<IconTimeline />}
+                title="No runs found"
+                text="No run matches these filters."
+                action={
+                  <Button variant="default" onClick={() => set(noFilters)}>
+                    Clear filters
+                  </Button>
+                }
+              />
+            ) : (
+              <EmptyState
+                icon={<IconTimeline />}
+                title="No runs yet"
+                text="A run is one execution of a blueprint: what each step got, gave and how long it took is kept here."
+                action={begin}
+              />
+            )
+          }
+        />
+      )}
       <div className={classes.foot}>
-        {list.list?.searchedUntil && <Text size="sm" c="dimmed" role="status">Looked back to <Time at={list.list.searchedUntil} absolute />; older runs may fit too.</Text>}
+        {list.list?.searchedUntil && (
+          <Text size="sm" c="dimmed" role="status">
+            Looked back to <Time at={list.list.searchedUntil} absolute />; older runs may fit too.
+          </Text>
+        )}
         <ErrorNote error={list.olderError} title="Older runs could not be loaded" />
-        {list.list?.next && <Button variant="default" loading={list.isLoadingOlder} onClick={list.loadOlder}>{list.list.searchedUntil ? 'Look further back' : 'Load older'}</Button>}
+        {list.list?.next && (
+          <Button variant="default" loading={list.isLoadingOlder} onClick={list.loadOlder}>
+            {list.list.searchedUntil ? 'Look further back' : 'Load older'}
+          </Button>
+        )}
       </div>
     </div>
   )

@@ -1,5 +1,13 @@
 /** How states look in the pictures of this area; StatusBadge of the parts says them in words. */
-import { IconAlertTriangle, IconCheck, IconCircleDashed, IconHandStop, IconLoader2, IconPlayerSkipForward, type Icon } from '@tabler/icons-react'
+import {
+  IconAlertTriangle,
+  IconCheck,
+  IconCircleDashed,
+  IconHandStop,
+  IconLoader2,
+  IconPlayerSkipForward,
+  type Icon,
+} from '@tabler/icons-react'
 
 const looks: Record<string, { icon: Icon; word: string }> = {
   completed: { icon: IconCheck, word: 'completed' },
@@ -14,4 +22,3 @@ const looks: Record<string, { icon: Icon; word: string }> = {
 export function lookOf(status: string): { icon: Icon; word: string } {
   return looks[status] ?? { icon: IconCircleDashed, word: status }
 }
-

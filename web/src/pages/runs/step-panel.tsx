@@ -14,19 +14,40 @@ import { isOf } from './traffic-words'
 import { ms, type Run, type Step } from './types'
 import { useExchanges } from './use-exchanges'
 
-type Props = { run: Run; address: string; whole: Span; /** Whose nodes the steps are, when they are those of a blueprint. */ blueprintId?: string; onClose?: () => void; onSelect: (address: string) => void }
+type Props = {
+  run: Run
+  address: string
+  whole: Span
+  /** Whose nodes the steps are, when they are those of a blueprint. */ blueprintId?: string
+  onClose?: () => void
+  onSelect: (address: string) => void
+}
 
 /** One step in full: what it got, gave, wrote and why it failed. Of an item of a loop, its steps. */
 export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect }: Props) {
   const step = run.steps.find((one) => one.nodeId === address)
-  const within = useMemo(() => (step ? [] : run.steps.filter((one) => one.nodeId.startsWith(`${address}/`))), [run.steps, step, address])
+  const within = useMemo(
+    () => (step ? [] : run.steps.filter((one) => one.nodeId.startsWith(`${address}/`))),
+    [run.steps, step, address],
+  )
   return (
     <section aria-label="The chosen step">
       <div className={classes.panelHead}>
         <div>
-          <Title order={3} tabIndex={-1} data-autofocus className={classes.panelTitle}>{step ? nameOf(step) : within.length > 0 ? 'Item of a loop' : 'No such step'}</Title>
+          <Title order={3} tabIndex={-1} data-autofocus className={classes.panelTitle}>
+            {step ? nameOf(step) : within.length > 0 ? 'Item of a loop' : 'No such step'}
+          </Title>
           <div className={classes.address}>
-            {around(address).filter((_, index) => index % 2 === 0).map((loop) => <span key={loop}><Anchor component="button" type="button" inherit onClick={() => onSelect(loop)}>{loop}</Anchor> › </span>)}
+            {around(address)
+              .filter((_, index) => index % 2 === 0)
+              .map((loop) => (
+                <span key={loop}>
+                  <Anchor component="button" type="button" inherit onClick={() => onSelect(loop)}>
+                    {loop}
+                  </Anchor>{' '}
+                  ›{' '}
+                </span>
+              ))}
             {address}
           </div>
         </div>
@@ -34,26 +55,44 @@ export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect 
           <CopyButton value={location.href} timeout={2000}>
             {({ copied, copy }) => (
               <Tooltip label={copied ? 'Copied' : 'Copy a link to this step'}>
-                <ActionIcon aria-label="Copy a link to this step" onClick={copy} color={copied ? 'green' : 'gray'}>{copied ? <IconCheck size={17} aria-hidden /> : <IconLink size={17} aria-hidden />}</ActionIcon>
+                <ActionIcon aria-label="Copy a link to this step" onClick={copy} color={copied ? 'green' : 'gray'}>
+                  {copied ? <IconCheck size={17} aria-hidden /> : <IconLink size={17} aria-hidden />}
+                </ActionIcon>
               </Tooltip>
             )}
           </CopyButton>
           {blueprintId && step && (
             <Tooltip label="Open the node in the editor">
-              <ActionIcon component={Link} href={`/blueprints/${blueprintId}/edit?node=${encodeURIComponent(nodePathOf(address))}`} aria-label="Open the node in the editor"><IconPencil size={17} aria-hidden /></ActionIcon>
+              <ActionIcon
+                component={Link}
+                href={`/blueprints/${blueprintId}/edit?node=${encodeURIComponent(nodePathOf(address))}`}
+                aria-label="Open the node in the editor"
+              >
+                <IconPencil size={17} aria-hidden />
+              </ActionIcon>
             </Tooltip>
           )}
-          {onClose && <ActionIcon aria-label="Close the step" onClick={onClose}><IconX size={17} aria-hidden /></ActionIcon>}
+          {onClose && (
+            <ActionIcon aria-label="Close the step" onClick={onClose}>
+              <IconX size={17} aria-hidden />
+            </ActionIcon>
+          )}
         </Group>
       </div>
       {step && <Inside run={run} step={step} whole={whole} />}
       {within.map((one) => (
         <Group key={one.nodeId} justify="space-between" gap="xs" mt={6} wrap="nowrap">
-          <Anchor component="button" type="button" size="sm" ta="start" onClick={() => onSelect(one.nodeId)} mih={24}>{nameOf(one)}</Anchor>
+          <Anchor component="button" type="button" size="sm" ta="start" onClick={() => onSelect(one.nodeId)} mih={24}>
+            {nameOf(one)}
+          </Anchor>
           <StatusBadge status={one.status} size="sm" />
         </Group>
       ))}
-      {!step && within.length === 0 && <Text size="sm" c="dimmed">This run has no step of that address.</Text>}
+      {!step && within.length === 0 && (
+        <Text size="sm" c="dimmed">
+          This run has no step of that address.
+        </Text>
+      )}
     </section>
   )
 }
@@ -76,18 +115,50 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
         ]}
       />
       {step.error && (
-        <Alert color="red" mt="sm" icon={<IconAlertTriangle size={20} aria-hidden />} title={step.error.code ?? 'Failed'}>
-          <Text size="sm" className={classes.wrap}>{step.error.message}</Text>
-          <Text size="sm" mt={6}>{step.error.hint ?? hintFor(step.error.code)}</Text>
+        <Alert
+          color="red"
+          mt="sm"
+          icon={<IconAlertTriangle size={20} aria-hidden />}
+          title={step.error.code ?? 'Failed'}
+        >
+          <Text size="sm" className={classes.wrap}>
+            {step.error.message}
+          </Text>
+          <Text size="sm" mt={6}>
+            {step.error.hint ?? hintFor(step.error.code)}
+          </Text>
         </Alert>
       )}
       {step.error?.exchange && <FailedExchange exchange={step.error.exchange} address={step.nodeId} />}
       <TrafficOf run={run} address={step.nodeId} />
-      {begun && <div className={classes.part}><Title order={4}>Input</Title><JsonView value={step.input} label={`Input of ${step.nodeId}`} maxHeight="320px" /></div>}
-      {(step.status === 'completed' || step.output !== null) && <div className={classes.part}><Title order={4}>Output</Title><JsonView value={step.output} label={`Output of ${step.nodeId}`} maxHeight="420px" /></div>}
-      {!begun && step.status === 'pending' && <Text size="sm" c="dimmed" mt="sm">{run.status === 'failed' ? 'The run ended before this step.' : 'It has not begun.'}</Text>}
-      {!begun && step.status === 'skipped' && <Text size="sm" c="dimmed" mt="sm">No branch led here, or the step is disabled.</Text>}
-      {lines.length > 0 && <div className={classes.part}><Title order={4}>Log of this step</Title><LogLines lines={lines} start={whole.from} label={`Log lines of ${step.nodeId}`} /></div>}
+      {begun && (
+        <div className={classes.part}>
+          <Title order={4}>Input</Title>
+          <JsonView value={step.input} label={`Input of ${step.nodeId}`} maxHeight="320px" />
+        </div>
+      )}
+      {(step.status === 'completed' || step.output !== null) && (
+        <div className={classes.part}>
+          <Title order={4}>Output</Title>
+          <JsonView value={step.output} label={`Output of ${step.nodeId}`} maxHeight="420px" />
+        </div>
+      )}
+      {!begun && step.status === 'pending' && (
+        <Text size="sm" c="dimmed" mt="sm">
+          {run.status === 'failed' ? 'The run ended before this step.' : 'It has not begun.'}
+        </Text>
+      )}
+      {!begun && step.status === 'skipped' && (
+        <Text size="sm" c="dimmed" mt="sm">
+          No branch led here, or the step is disabled.
+        </Text>
+      )}
+      {lines.length > 0 && (
+        <div className={classes.part}>
+          <Title order={4}>Log of this step</Title>
+          <LogLines lines={lines} start={whole.from} label={`Log lines of ${step.nodeId}`} />
+        </div>
+      )}
     </>
   )
 }
@@ -97,5 +168,15 @@ function TrafficOf({ run, address }: { run: Run; address: string }) {
   const count = useExchanges(run).data?.exchanges.filter((one) => isOf(one, address)).length ?? 0
   const [, set] = useUrlStates({ traffic: '', calls: '' })
   if (count === 0) return null
-  return <Button mt="sm" variant="default" size="compact-sm" leftSection={<IconArrowsLeftRight size={15} aria-hidden />} onClick={() => set({ traffic: address, calls: '' })}>{showCount(count, 'exchange')} with other services</Button>
+  return (
+    <Button
+      mt="sm"
+      variant="default"
+      size="compact-sm"
+      leftSection={<IconArrowsLeftRight size={15} aria-hidden />}
+      onClick={() => set({ traffic: address, calls: '' })}
+    >
+      {showCount(count, 'exchange')} with other services
+    </Button>
+  )
 }

@@ -45,8 +45,17 @@ export function rowsOf(tree: StepNode[], asked: RowsAsked): Row[] {
     const { step, items } = node
     const open = items.length > 0 && isOpen(step.nodeId, items.length <= manyItems)
     rows.push({
-      address: step.nodeId, kind: 'step', depth, title, status: step.status, start: ms(step.startTime), end: ms(step.endTime),
-      step, within: items.length, counts: items.length > 0 ? countItems(items) : undefined, open,
+      address: step.nodeId,
+      kind: 'step',
+      depth,
+      title,
+      status: step.status,
+      start: ms(step.startTime),
+      end: ms(step.endTime),
+      step,
+      within: items.length,
+      counts: items.length > 0 ? countItems(items) : undefined,
+      open,
     })
     if (open) for (const item of items) addItem(item, depth + 1)
   }
@@ -57,8 +66,15 @@ export function rowsOf(tree: StepNode[], asked: RowsAsked): Row[] {
     if (!item.steps.some((node) => wanted(node, asked.only))) return
     const open = isOpen(item.address, false)
     rows.push({
-      address: item.address, kind: 'item', depth, title: `Item ${item.index}`, status: item.status, start: item.start, end: item.end,
-      within: item.steps.length, open,
+      address: item.address,
+      kind: 'item',
+      depth,
+      title: `Item ${item.index}`,
+      status: item.status,
+      start: item.start,
+      end: item.end,
+      within: item.steps.length,
+      open,
     })
     if (open) for (const node of item.steps) addStep(node, depth + 1, nameOf(node.step))
   }
@@ -85,7 +101,13 @@ function wanted(node: StepNode, only?: ReadonlySet<StepStatus>): boolean {
 }
 
 /** The rows of a list that are in sight, and some more at both ends so that scrolling shows no gaps. */
-export function inSight(scrolled: number, height: number, rowHeight: number, total: number, spare = 10): { from: number; to: number } {
+export function inSight(
+  scrolled: number,
+  height: number,
+  rowHeight: number,
+  total: number,
+  spare = 10,
+): { from: number; to: number } {
   const from = Math.max(0, Math.min(total, Math.floor(scrolled / rowHeight)) - spare)
   const to = Math.min(total, Math.ceil((scrolled + height) / rowHeight) + spare)
   return { from, to: Math.max(from, to) }

@@ -6,7 +6,18 @@ import type { Step } from './types'
 
 function step(nodeId: string, status: Step['status'] = 'completed', from?: number, to?: number): Step {
   const time = (at?: number) => (at === undefined ? null : new Date(at).toISOString())
-  return { nodeId, nodeType: 'set', title: '', status, startTime: time(from), endTime: time(to), durationMs: null, attempt: 1, input: null, output: null }
+  return {
+    nodeId,
+    nodeType: 'set',
+    title: '',
+    status,
+    startTime: time(from),
+    endTime: time(to),
+    durationMs: null,
+    attempt: 1,
+    input: null,
+    output: null,
+  }
 }
 
 const nothing = { toggled: new Map<string, boolean>() }
@@ -21,13 +32,25 @@ test('an address is taken apart from its inner end', () => {
 
 test('steps of items stand below their for-each node, items by their number', () => {
   const tree = treeOf([step('first'), step('loop[10]/x'), step('loop'), step('loop[2]/x'), step('loop[2]/y')])
-  assert.deepEqual(tree.map((node) => node.step.nodeId), ['first', 'loop'])
-  assert.deepEqual(tree[1]?.items.map((item) => [item.index, item.steps.length]), [[2, 2], [10, 1]])
+  assert.deepEqual(
+    tree.map((node) => node.step.nodeId),
+    ['first', 'loop'],
+  )
+  assert.deepEqual(
+    tree[1]?.items.map((item) => [item.index, item.steps.length]),
+    [
+      [2, 2],
+      [10, 1],
+    ],
+  )
 })
 
 test('an id that only looks like an address is a node of its own', () => {
   const tree = treeOf([step('odd[1]/name'), step('other')])
-  assert.deepEqual(tree.map((node) => node.step.nodeId), ['odd[1]/name', 'other'])
+  assert.deepEqual(
+    tree.map((node) => node.step.nodeId),
+    ['odd[1]/name', 'other'],
+  )
 })
 
 test('an item is as far as its steps are', () => {
@@ -40,7 +63,10 @@ test('an item is as far as its steps are', () => {
 })
 
 test('many items are closed until somebody opens them, or a step within is selected', () => {
-  const steps = [step('l'), ...Array.from({ length: 50 }, (_, index) => [step(`l[${index}]/a`), step(`l[${index}]/b`)]).flat()]
+  const steps = [
+    step('l'),
+    ...Array.from({ length: 50 }, (_, index) => [step(`l[${index}]/a`), step(`l[${index}]/b`)]).flat(),
+  ]
   const tree = treeOf(steps)
   assert.equal(rowsOf(tree, nothing).length, 1)
   const open = rowsOf(tree, { toggled: new Map([['l', true]]) })
@@ -53,13 +79,19 @@ test('many items are closed until somebody opens them, or a step within is selec
 
 test('items of one step take one row each', () => {
   const rows = rowsOf(treeOf([step('l'), step('l[0]/a'), step('l[1]/a')]), nothing)
-  assert.deepEqual(rows.map((row) => row.title), ['l', '[0] a', '[1] a'])
+  assert.deepEqual(
+    rows.map((row) => row.title),
+    ['l', '[0] a', '[1] a'],
+  )
 })
 
 test('a choice of states keeps what stands around the chosen', () => {
   const tree = treeOf([step('before'), step('l', 'failed'), step('l[0]/a'), step('l[1]/a', 'failed')])
   const rows = rowsOf(tree, { ...nothing, only: new Set(['failed']) })
-  assert.deepEqual(rows.map((row) => row.address), ['l', 'l[1]/a'])
+  assert.deepEqual(
+    rows.map((row) => row.address),
+    ['l', 'l[1]/a'],
+  )
 })
 
 test('the keyboard walks the rows and stays at the ends', () => {
@@ -76,7 +108,10 @@ test('only rows in sight are drawn', () => {
 })
 
 test('ten thousand steps make their rows quickly', () => {
-  const steps = [step('l'), ...Array.from({ length: 10_000 }, (_, index) => step(`l[${index}]/a`, 'completed', index, index + 1))]
+  const steps = [
+    step('l'),
+    ...Array.from({ length: 10_000 }, (_, index) => step(`l[${index}]/a`, 'completed', index, index + 1)),
+  ]
   const began = performance.now()
   const rows = rowsOf(treeOf(steps), { toggled: new Map([['l', true]]) })
   assert.equal(rows.length, 10_001)

@@ -7,7 +7,14 @@ import { ms, type Step, type StepStatus } from './types'
 /** A step, with the items when it is a for-each node. */
 export type StepNode = { step: Step; items: ItemNode[] }
 /** One item of a for-each node. Times are milliseconds, NaN when there is none. */
-export type ItemNode = { address: string; index: number; steps: StepNode[]; status: StepStatus; start: number; end: number }
+export type ItemNode = {
+  address: string
+  index: number
+  steps: StepNode[]
+  status: StepStatus
+  start: number
+  end: number
+}
 
 /** Where an address of an item's step stands; `null` for a node of the run's own map. */
 export type Place = { loop: string; item: string; index: number; inner: string }
@@ -29,7 +36,10 @@ export function around(address: string): string[] {
 
 /** The node of a step as the editor's address names it: the ids of the loops around it and its own. */
 export function nodePathOf(address: string): string {
-  return address.split(/\[\d+\]\//).map(encodeURIComponent).join('/')
+  return address
+    .split(/\[\d+\]\//)
+    .map(encodeURIComponent)
+    .join('/')
 }
 
 /** The tree of a run's steps, in the order in which they came; items by their number. */
@@ -46,7 +56,14 @@ export function treeOf(steps: Step[]): StepNode[] {
     }
     let item = items.get(place.item)
     if (!item) {
-      item = { address: place.item, index: place.index, steps: [], status: 'pending', start: Number.NaN, end: Number.NaN }
+      item = {
+        address: place.item,
+        index: place.index,
+        steps: [],
+        status: 'pending',
+        start: Number.NaN,
+        end: Number.NaN,
+      }
       items.set(place.item, item)
       loop.items.push(item)
     }
@@ -70,7 +87,9 @@ const weight: StepStatus[] = ['failed', 'paused', 'running']
 function sumUp(item: ItemNode): void {
   const seen = new Set(item.steps.map((node) => node.step.status))
   const has = (status: StepStatus) => seen.has(status)
-  item.status = weight.find(has) ?? (has('pending') ? (has('completed') ? 'running' : 'pending') : has('completed') ? 'completed' : 'skipped')
+  item.status =
+    weight.find(has) ??
+    (has('pending') ? (has('completed') ? 'running' : 'pending') : has('completed') ? 'completed' : 'skipped')
   const starts = item.steps.map((node) => ms(node.step.startTime)).filter(Number.isFinite)
   const ends = item.steps.map((node) => ms(node.step.endTime)).filter(Number.isFinite)
   item.start = starts.length ? Math.min(...starts) : Number.NaN

@@ -43,37 +43,92 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
   const toggle = (address: string, open: boolean) => {
     setToggled((before) => new Map(before).set(address, open))
     // What is closed over the chosen step takes the choice along.
-    if (!open && selected.startsWith(`${address}[`) || !open && selected.startsWith(`${address}/`)) choose(address)
+    if ((!open && selected.startsWith(`${address}[`)) || (!open && selected.startsWith(`${address}/`))) choose(address)
   }
-  const panel = selected && <StepPanel run={run} address={selected} whole={whole} blueprintId={facts.map ? facts.listed?.blueprintId : undefined} onClose={wide ? () => choose('') : undefined} onSelect={choose} />
+  const panel = selected && (
+    <StepPanel
+      run={run}
+      address={selected}
+      whole={whole}
+      blueprintId={facts.map ? facts.listed?.blueprintId : undefined}
+      onClose={wide ? () => choose('') : undefined}
+      onSelect={choose}
+    />
+  )
 
   return (
     <section className={classes.section} aria-labelledby="run-steps">
       <div className={classes.sectionHead}>
-        <Title order={2} id="run-steps">Steps</Title>
+        <Title order={2} id="run-steps">
+          Steps
+        </Title>
       </div>
       {graph && (
         <div className={classes.graph}>
-          <GraphView map={graph.map} statuses={graph.statuses} selected={graph.selectedOf(selected)} onSelect={choose} height={wide ? 300 : 240} label="The blueprint, with the status of each step" />
+          <GraphView
+            map={graph.map}
+            statuses={graph.statuses}
+            selected={graph.selectedOf(selected)}
+            onSelect={choose}
+            height={wide ? 300 : 240}
+            label="The blueprint, with the status of each step"
+          />
         </div>
       )}
       <div className={classes.tools}>
-        {(failed || only === 'failed') && <Chip size="xs" checked={only === 'failed'} onChange={(on) => set({ only: on ? 'failed' : '' })}>Failed and open only</Chip>}
+        {(failed || only === 'failed') && (
+          <Chip size="xs" checked={only === 'failed'} onChange={(on) => set({ only: on ? 'failed' : '' })}>
+            Failed and open only
+          </Chip>
+        )}
         <Group gap={4} role="group" aria-label="Zoom of the time line">
-          <Tool name="Zoom in" off={false} act={() => onWindow(zoomed(window, whole, 0.5))}><IconZoomIn size={17} aria-hidden /></Tool>
-          <Tool name="Zoom out" off={!zoomedIn} act={() => setWindow(next(zoomed(window, whole, 2), whole))}><IconZoomOut size={17} aria-hidden /></Tool>
-          <Tool name="Zoom to the chosen step" off={!row || !Number.isFinite(row.start) || row.end < whole.from} act={() => row && onWindow(around({ from: row.start, to: Number.isFinite(row.end) ? row.end : whole.to }, whole))}><IconFocus2 size={17} aria-hidden /></Tool>
-          <Tool name="Show the whole run" off={!zoomedIn} act={() => setWindow(null)}><IconArrowsMaximize size={17} aria-hidden /></Tool>
+          <Tool name="Zoom in" off={false} act={() => onWindow(zoomed(window, whole, 0.5))}>
+            <IconZoomIn size={17} aria-hidden />
+          </Tool>
+          <Tool name="Zoom out" off={!zoomedIn} act={() => setWindow(next(zoomed(window, whole, 2), whole))}>
+            <IconZoomOut size={17} aria-hidden />
+          </Tool>
+          <Tool
+            name="Zoom to the chosen step"
+            off={!row || !Number.isFinite(row.start) || row.end < whole.from}
+            act={() =>
+              row && onWindow(around({ from: row.start, to: Number.isFinite(row.end) ? row.end : whole.to }, whole))
+            }
+          >
+            <IconFocus2 size={17} aria-hidden />
+          </Tool>
+          <Tool name="Show the whole run" off={!zoomedIn} act={() => setWindow(null)}>
+            <IconArrowsMaximize size={17} aria-hidden />
+          </Tool>
         </Group>
       </div>
       <div className={classes.columns} data-two={wide && Boolean(selected)}>
-        <Timeline rows={rows} whole={whole} window={window} selected={selected || null} waits={waits} pauses={pauses} onSelect={choose} onToggle={toggle} onWindow={onWindow} />
+        <Timeline
+          rows={rows}
+          whole={whole}
+          window={window}
+          selected={selected || null}
+          waits={waits}
+          pauses={pauses}
+          onSelect={choose}
+          onToggle={toggle}
+          onWindow={onWindow}
+        />
         {wide && panel && <div className={classes.panel}>{panel}</div>}
       </div>
       {!wide && (
-        <Drawer opened={Boolean(selected)} onClose={() => choose('')} position="bottom" size="82%" title="The chosen step" padding="md">
+        <Drawer
+          opened={Boolean(selected)}
+          onClose={() => choose('')}
+          position="bottom"
+          size="82%"
+          title="The chosen step"
+          padding="md"
+        >
           {panel}
-          <Button mt="md" fullWidth variant="default" onClick={() => choose('')}>Back to the steps</Button>
+          <Button mt="md" fullWidth variant="default" onClick={() => choose('')}>
+            Back to the steps
+          </Button>
         </Drawer>
       )}
     </section>
@@ -85,10 +140,31 @@ function next(window: Span, whole: Span): Span | null {
   return window.to - window.from >= whole.to - whole.from - 0.5 ? null : window
 }
 
-function Tool({ name, off, act, children }: { name: string; off: boolean; act: () => void; children: React.ReactNode }) {
+function Tool({
+  name,
+  off,
+  act,
+  children,
+}: {
+  name: string
+  off: boolean
+  act: () => void
+  children: React.ReactNode
+}) {
   return (
     <Tooltip label={name}>
-      <ActionIcon className={classes.tool} size={30} aria-label={name} aria-disabled={off || undefined} data-disabled={off || undefined} onClick={() => { if (!off) act() }}>{children}</ActionIcon>
+      <ActionIcon
+        className={classes.tool}
+        size={30}
+        aria-label={name}
+        aria-disabled={off || undefined}
+        data-disabled={off || undefined}
+        onClick={() => {
+          if (!off) act()
+        }}
+      >
+        {children}
+      </ActionIcon>
     </Tooltip>
   )
 }

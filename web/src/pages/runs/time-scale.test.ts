@@ -7,19 +7,35 @@ import type { Awaiting, LogLine } from './types'
 const whole = { from: 1000, to: 2000 }
 
 function row(start: number, end: number, status: Row['status'] = 'completed', nodeType = 'set'): Row {
-  const step = { nodeId: 'a', nodeType, title: '', status, startTime: null, endTime: null, durationMs: null, attempt: 1, input: null, output: null }
+  const step = {
+    nodeId: 'a',
+    nodeType,
+    title: '',
+    status,
+    startTime: null,
+    endTime: null,
+    durationMs: null,
+    attempt: 1,
+    input: null,
+    output: null,
+  }
   return { address: 'a', kind: 'step', depth: 0, title: 'a', status, start, end, step, within: 0, open: false }
 }
 
 test('the whole goes on to now until the run ends, and is never empty', () => {
   assert.deepEqual(wholeOf({ startTime: '1970-01-01T00:00:01Z', endTime: null }, 5000), { from: 1000, to: 5000 })
-  assert.deepEqual(wholeOf({ startTime: '1970-01-01T00:00:01Z', endTime: '1970-01-01T00:00:01Z' }, 5000), { from: 1000, to: 1001 })
+  assert.deepEqual(wholeOf({ startTime: '1970-01-01T00:00:01Z', endTime: '1970-01-01T00:00:01Z' }, 5000), {
+    from: 1000,
+    to: 1001,
+  })
   assert.deepEqual(wholeOf({ startTime: null, endTime: null }, 7), { from: 7, to: 8 })
 })
 
 test('a bar knows what of it was waiting', () => {
   assert.deepEqual(partsOf(row(1100, 1200), whole), [{ from: 1100, to: 1200, waits: false }])
-  assert.deepEqual(partsOf(row(1100, 1200, 'completed', 'human'), whole, undefined, [], true), [{ from: 1100, to: 1200, waits: true }])
+  assert.deepEqual(partsOf(row(1100, 1200, 'completed', 'human'), whole, undefined, [], true), [
+    { from: 1100, to: 1200, waits: true },
+  ])
   assert.deepEqual(partsOf(row(1100, Number.NaN, 'running'), whole), [{ from: 1100, to: 2000, waits: false }])
   const asked = { requestedAt: new Date(1500).toISOString() } as Awaiting
   assert.deepEqual(partsOf(row(1100, Number.NaN, 'paused', 'ai-prompt'), whole, asked), [
@@ -34,12 +50,31 @@ test('what has not begun or was taken over has no bar', () => {
 })
 
 test('the time between attempts is waiting', () => {
-  const line = (at: number, wait: string) => ({ timestamp: new Date(at).toISOString(), level: 'warn', nodeId: 'a', message: `attempt 1 failed: no; the next in ${wait}` }) as LogLine
-  const pauses = pausesOf([line(1100, '100ms'), line(1300, '1m2.5s'), { timestamp: '', level: 'warn', nodeId: 'a', message: 'else' } as LogLine])
-  assert.deepEqual(pauses.get('a'), [{ from: 1100, to: 1200 }, { from: 1300, to: 63_800 }])
-  assert.deepEqual(partsOf(row(1050, 1400), whole, undefined, pauses.get('a')).map((part) => [part.from, part.to, part.waits]), [
-    [1050, 1100, false], [1100, 1200, true], [1200, 1300, false], [1300, 1400, true],
+  const line = (at: number, wait: string) =>
+    ({
+      timestamp: new Date(at).toISOString(),
+      level: 'warn',
+      nodeId: 'a',
+      message: `attempt 1 failed: no; the next in ${wait}`,
+    }) as LogLine
+  const pauses = pausesOf([
+    line(1100, '100ms'),
+    line(1300, '1m2.5s'),
+    { timestamp: '', level: 'warn', nodeId: 'a', message: 'else' } as LogLine,
   ])
+  assert.deepEqual(pauses.get('a'), [
+    { from: 1100, to: 1200 },
+    { from: 1300, to: 63_800 },
+  ])
+  assert.deepEqual(
+    partsOf(row(1050, 1400), whole, undefined, pauses.get('a')).map((part) => [part.from, part.to, part.waits]),
+    [
+      [1050, 1100, false],
+      [1100, 1200, true],
+      [1200, 1300, false],
+      [1300, 1400, true],
+    ],
+  )
 })
 
 test('a stretch is placed within the window', () => {
@@ -50,8 +85,14 @@ test('a stretch is placed within the window', () => {
 })
 
 test('marks stand at round offsets from the start', () => {
-  assert.deepEqual(ticksOf(whole, 1000, 5).map((tick) => tick.label), ['0', '200 ms', '400 ms', '600 ms', '800 ms', '1.0 s'])
-  assert.deepEqual(ticksOf({ from: 0, to: 3_600_000 }, 0, 4).map((tick) => tick.label), ['0', '15 min', '30 min', '45 min', '1 h'])
+  assert.deepEqual(
+    ticksOf(whole, 1000, 5).map((tick) => tick.label),
+    ['0', '200 ms', '400 ms', '600 ms', '800 ms', '1.0 s'],
+  )
+  assert.deepEqual(
+    ticksOf({ from: 0, to: 3_600_000 }, 0, 4).map((tick) => tick.label),
+    ['0', '15 min', '30 min', '45 min', '1 h'],
+  )
   assert.ok(ticksOf({ from: 0, to: 4e12 }, 0, 6).length <= 7)
 })
 

@@ -26,7 +26,10 @@ export function partsOf(row: Row, whole: Span, asked?: Awaiting, pauses: Span[] 
   const to = Math.max(row.start, end)
   const since = ms(asked?.requestedAt)
   if (Number.isFinite(since) && since > row.start && since < to) {
-    return [{ from: row.start, to: since, waits: false }, { from: since, to, waits: true }]
+    return [
+      { from: row.start, to: since, waits: false },
+      { from: since, to, waits: true },
+    ]
   }
   const between = pauses.filter((pause) => pause.from >= row.start && pause.from < to)
   if (between.length > 0) return alternate(row.start, to, between)
@@ -49,7 +52,8 @@ function alternate(from: number, to: number, pauses: Span[]): Part[] {
 export function pausesOf(logs: LogLine[]): Map<string, Span[]> {
   const pauses = new Map<string, Span[]>()
   for (const { nodeId, level, message, timestamp } of logs) {
-    const wait = nodeId !== null && level === 'warn' && /^attempt \d+ failed: .*; the next in (\S+)$/s.exec(message)?.[1]
+    const wait =
+      nodeId !== null && level === 'warn' && /^attempt \d+ failed: .*; the next in (\S+)$/s.exec(message)?.[1]
     if (!wait) continue
     const from = ms(timestamp)
     const list = pauses.get(nodeId) ?? []
@@ -59,12 +63,13 @@ export function pausesOf(logs: LogLine[]): Map<string, Span[]> {
   return pauses
 }
 
-const units: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, 'µs': 0.001, ns: 0.000001 }
+const units: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, µs: 0.001, ns: 0.000001 }
 
 // A length as Go writes it: `1m2.5s`.
 function goDuration(text: string): number {
   let total = 0
-  for (const [, digits = '0', unit = ''] of text.matchAll(/([\d.]+)(ms|µs|ns|h|m|s)/g)) total += Number(digits) * (units[unit] ?? 0)
+  for (const [, digits = '0', unit = ''] of text.matchAll(/([\d.]+)(ms|µs|ns|h|m|s)/g))
+    total += Number(digits) * (units[unit] ?? 0)
   return total
 }
 
@@ -91,8 +96,37 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 const steps = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500, second, 2 * second, 5 * second, 10 * second, 15 * second, 30 * second, minute, 2 * minute, 5 * minute,
-  10 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day, 30 * day, 365 * day,
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
+  second,
+  2 * second,
+  5 * second,
+  10 * second,
+  15 * second,
+  30 * second,
+  minute,
+  2 * minute,
+  5 * minute,
+  10 * minute,
+  15 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  3 * hour,
+  6 * hour,
+  12 * hour,
+  day,
+  2 * day,
+  7 * day,
+  30 * day,
+  365 * day,
 ]
 
 /** At most `most` marks within the window: offsets from the start of the run at round numbers. */
@@ -100,7 +134,11 @@ export function ticksOf(window: Span, start: number, most: number): { at: number
   const length = window.to - window.from
   const step = steps.find((each) => length / each <= most) ?? Math.ceil(length / most / day) * day
   const ticks: { at: number; label: string }[] = []
-  for (let offset = Math.ceil((window.from - start) / step) * step; start + offset <= window.to && ticks.length <= most; offset += step) {
+  for (
+    let offset = Math.ceil((window.from - start) / step) * step;
+    start + offset <= window.to && ticks.length <= most;
+    offset += step
+  ) {
     ticks.push({ at: start + offset, label: lengthLabel(offset, step) })
   }
   return ticks
@@ -114,7 +152,12 @@ export function lengthLabel(length: number, step: number): string {
     const digits = step >= second ? 0 : step >= 100 ? 1 : step >= 10 ? 2 : 3
     return `${(length / second).toFixed(digits)} s`
   }
-  const parts: [number, string][] = [[day, 'd'], [hour, 'h'], [minute, 'min'], [second, 's']]
+  const parts: [number, string][] = [
+    [day, 'd'],
+    [hour, 'h'],
+    [minute, 'min'],
+    [second, 's'],
+  ]
   let rest = Math.round(length)
   const words: string[] = []
   for (const [unit, name] of parts) {

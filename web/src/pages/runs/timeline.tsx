@@ -1,6 +1,15 @@
 import { VisuallyHidden } from '@mantine/core'
 import { IconChevronRight } from '@tabler/icons-react'
-import { type KeyboardEvent, type PointerEvent, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { describeRow } from './row-words'
 import { typeIn } from '../../graph/node-types'
 import { useNodeTypesLater } from '../../graph/use-node-types'
@@ -27,7 +36,17 @@ export type TimelineProps = {
 }
 
 /** The steps of a run over time. Only rows in sight are in the page, so that ten thousand steps cost no more than fifty. */
-export function Timeline({ rows, whole, window, selected, waits, pauses, onSelect, onToggle, onWindow }: TimelineProps) {
+export function Timeline({
+  rows,
+  whole,
+  window,
+  selected,
+  waits,
+  pauses,
+  onSelect,
+  onToggle,
+  onWindow,
+}: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const frame = useRef<HTMLDivElement>(null)
   const types = useNodeTypesLater().data
@@ -36,7 +55,10 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
   const { from, to } = inSight(sight.top, sight.height, rowHeight, rows.length)
   const width = useWidth(frame)
   const room = (sight.width || width) - (width < 600 ? 148 : 260) - 10 // for the bars
-  const ticks = useMemo(() => ticksOf(window, whole.from, width < 600 ? 2 : width < 900 ? 4 : 7), [window, whole.from, width])
+  const ticks = useMemo(
+    () => ticksOf(window, whole.from, width < 600 ? 2 : width < 900 ? 4 : 7),
+    [window, whole.from, width],
+  )
   const selectedAt = rows.findIndex((row) => row.address === selected)
 
   useLayoutEffect(() => {
@@ -55,7 +77,8 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
     if (!element || selectedAt < 0) return
     const top = selectedAt * rowHeight
     if (top < element.scrollTop) element.scrollTop = top
-    else if (top + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = top + rowHeight - element.clientHeight
+    else if (top + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = top + rowHeight - element.clientHeight
   })
   const hidden = selectedAt < 0
   useEffect(() => show(), [selected, hidden])
@@ -66,15 +89,29 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const row = rows[selectedAt]
     setHover(null)
-    const go = (next: Row | null | undefined) => { if (next) onSelect(next.address) }
+    const go = (next: Row | null | undefined) => {
+      if (next) onSelect(next.address)
+    }
     const page = Math.max(1, Math.floor(sight.height / rowHeight) - 1)
     switch (event.key) {
-      case 'ArrowDown': go(neighbour(rows, selected, 1)); break
-      case 'ArrowUp': go(neighbour(rows, selected, -1)); break
-      case 'PageDown': go(rows[Math.min(rows.length - 1, Math.max(0, selectedAt) + page)]); break
-      case 'PageUp': go(rows[Math.max(0, selectedAt - page)]); break
-      case 'Home': go(rows[0]); break
-      case 'End': go(rows[rows.length - 1]); break
+      case 'ArrowDown':
+        go(neighbour(rows, selected, 1))
+        break
+      case 'ArrowUp':
+        go(neighbour(rows, selected, -1))
+        break
+      case 'PageDown':
+        go(rows[Math.min(rows.length - 1, Math.max(0, selectedAt) + page)])
+        break
+      case 'PageUp':
+        go(rows[Math.max(0, selectedAt - page)])
+        break
+      case 'Home':
+        go(rows[0])
+        break
+      case 'End':
+        go(rows[rows.length - 1])
+        break
       case 'ArrowRight':
         if (row && row.within > 0 && !row.open) onToggle(row.address, true)
         else if (row?.open) go(rows[selectedAt + 1])
@@ -83,12 +120,19 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
         if (row?.open) onToggle(row.address, false)
         else if (row) go(rows.slice(0, selectedAt).findLast((above) => above.depth < row.depth))
         break
-      case 'Enter': case ' ':
+      case 'Enter':
+      case ' ':
         if (row && row.within > 0) onToggle(row.address, !row.open)
         break
-      case '+': case '=': onWindow(zoomed(window, whole, 0.5)); break
-      case '-': onWindow(zoomed(window, whole, 2)); break
-      default: return
+      case '+':
+      case '=':
+        onWindow(zoomed(window, whole, 0.5))
+        break
+      case '-':
+        onWindow(zoomed(window, whole, 2))
+        break
+      default:
+        return
     }
     event.preventDefault()
   }
@@ -96,7 +140,8 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
   function point(event: PointerEvent, row: Row): void {
     if (event.pointerType === 'touch') return
     const box = frame.current?.getBoundingClientRect()
-    if (box) setHover({ row, x: Math.min(event.clientX - box.left + 12, box.width - 240), y: event.clientY - box.top + 16 })
+    if (box)
+      setHover({ row, x: Math.min(event.clientX - box.left + 12, box.width - 240), y: event.clientY - box.top + 16 })
   }
 
   return (
@@ -106,12 +151,21 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
         <div className={classes.ticks}>
           {ticks.map(({ at, label }) => {
             const left = placed({ from: at, to: at }, window)?.left ?? 0
-            return <span key={at} className={classes.tick} style={{ left: `${left}%` }}>{left < 93 && label}</span>
+            return (
+              <span key={at} className={classes.tick} style={{ left: `${left}%` }}>
+                {left < 93 && label}
+              </span>
+            )
           })}
         </div>
       </div>
       <div
-        ref={scroller} className={classes.scroll} role="tree" aria-label="Steps over time" tabIndex={0} onKeyDown={press}
+        ref={scroller}
+        className={classes.scroll}
+        role="tree"
+        aria-label="Steps over time"
+        tabIndex={0}
+        onKeyDown={press}
         aria-activedescendant={selectedAt >= from && selectedAt < to ? `step-row-${selectedAt}` : undefined}
         onScroll={({ currentTarget: { scrollTop, clientHeight, clientWidth } }) => {
           setSight({ top: scrollTop, height: clientHeight, width: clientWidth })
@@ -122,8 +176,21 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
         <div className={classes.space} role="presentation" style={{ height: rows.length * rowHeight }}>
           {rows.slice(from, to).map((row, offset) => (
             <TimelineRow
-              key={row.address} row={row} at={from + offset} whole={whole} window={window} room={room} chosen={row.address === selected}
-              asked={waits.get(row.address)} pauses={pauses.get(row.address)} onlyWaits={row.step !== undefined && ['time', 'person'].includes(typeIn(types, row.step.nodeType)?.waits ?? '')} onSelect={onSelect} onToggle={onToggle} onPoint={point}
+              key={row.address}
+              row={row}
+              at={from + offset}
+              whole={whole}
+              window={window}
+              room={room}
+              chosen={row.address === selected}
+              asked={waits.get(row.address)}
+              pauses={pauses.get(row.address)}
+              onlyWaits={
+                row.step !== undefined && ['time', 'person'].includes(typeIn(types, row.step.nodeType)?.waits ?? '')
+              }
+              onSelect={onSelect}
+              onToggle={onToggle}
+              onPoint={point}
             />
           ))}
         </div>
@@ -153,7 +220,20 @@ type RowProps = {
   onPoint: (event: PointerEvent, row: Row) => void
 }
 
-function TimelineRow({ row, at, whole, window, room, chosen, asked, pauses, onlyWaits, onSelect, onToggle, onPoint }: RowProps) {
+function TimelineRow({
+  row,
+  at,
+  whole,
+  window,
+  room,
+  chosen,
+  asked,
+  pauses,
+  onlyWaits,
+  onSelect,
+  onToggle,
+  onPoint,
+}: RowProps) {
   const { icon: Icon } = lookOf(row.status)
   const parts = partsOf(row, whole, asked, pauses, onlyWaits)
   const last = parts[parts.length - 1]
@@ -163,35 +243,61 @@ function TimelineRow({ row, at, whole, window, room, chosen, asked, pauses, only
   return (
     // Keys are handled by the tree, which keeps the focus.
     <div
-      id={`step-row-${at}`} role="treeitem" aria-level={row.depth + 1} aria-selected={chosen} aria-expanded={row.within > 0 ? row.open : undefined}
+      id={`step-row-${at}`}
+      role="treeitem"
+      aria-level={row.depth + 1}
+      aria-selected={chosen}
+      aria-expanded={row.within > 0 ? row.open : undefined}
       className={classes.row}
       style={{ top: at * rowHeight, height: rowHeight, ['--depth' as string]: row.depth }}
-      onClick={() => onSelect(row.address)} onPointerMove={(event) => onPoint(event, row)}
+      onClick={() => onSelect(row.address)}
+      onPointerMove={(event) => onPoint(event, row)}
     >
       <div className={classes.name}>
         {row.within > 0 && (
           <span
-            className={classes.opener} data-open={row.open} aria-hidden
-            onClick={(event) => { event.stopPropagation(); onToggle(row.address, !row.open) }}
+            className={classes.opener}
+            data-open={row.open}
+            aria-hidden
+            onClick={(event) => {
+              event.stopPropagation()
+              onToggle(row.address, !row.open)
+            }}
           >
             <IconChevronRight size={16} />
           </span>
         )}
-        <span className={classes.icon} data-status={row.status}><Icon size={16} stroke={2} aria-hidden /></span>
+        <span className={classes.icon} data-status={row.status}>
+          <Icon size={16} stroke={2} aria-hidden />
+        </span>
         <span className={classes.title}>{row.title}</span>
-        {attempts > 1 && <span className={classes.note} aria-hidden>×{attempts}</span>}
-        {row.within > 0 && <span className={classes.note} aria-hidden>{row.within} {row.kind === 'item' ? 'steps' : row.within === 1 ? 'item' : 'items'}</span>}
+        {attempts > 1 && (
+          <span className={classes.note} aria-hidden>
+            ×{attempts}
+          </span>
+        )}
+        {row.within > 0 && (
+          <span className={classes.note} aria-hidden>
+            {row.within} {row.kind === 'item' ? 'steps' : row.within === 1 ? 'item' : 'items'}
+          </span>
+        )}
         <VisuallyHidden>: {describeRow(row, whole, asked)}</VisuallyHidden>
       </div>
       <div className={classes.bars} aria-hidden>
         {isReused(row, whole) && <span className={classes.reused}>kept from the earlier run</span>}
         {parts.map((part) => {
           const place = placed(part, window)
-          return place && (
-            <span
-              key={part.from} className={classes.bar} data-status={row.status} data-waits={part.waits} data-group={row.within > 0}
-              style={{ left: `min(${place.left}%, calc(100% - 4px))`, width: `${place.width}%` }}
-            />
+          return (
+            place && (
+              <span
+                key={part.from}
+                className={classes.bar}
+                data-status={row.status}
+                data-waits={part.waits}
+                data-group={row.within > 0}
+                style={{ left: `min(${place.left}%, calc(100% - 4px))`, width: `${place.width}%` }}
+              />
+            )
           )
         })}
         {bar && <LengthLabel row={row} bar={bar} room={room} last={last.to - first.from} />}
@@ -203,20 +309,43 @@ function TimelineRow({ row, at, whole, window, room, chosen, asked, pauses, only
 // Behind the bar where there is room, else before it, else on it.
 const label = 84 // pixels that a length may take
 
-function LengthLabel({ row, bar, room, last }: { row: Row; bar: { left: number; width: number }; room: number; last: number }) {
+function LengthLabel({
+  row,
+  bar,
+  room,
+  last,
+}: {
+  row: Row
+  bar: { left: number; width: number }
+  room: number
+  last: number
+}) {
   const end = bar.left + bar.width
   const text = showDuration(row.step?.durationMs ?? last)
   const after = ((100 - end) / 100) * room >= label
-  if (!after && (bar.left / 100) * room < label) return <span className={`${classes.length} ${classes.over}`} style={{ right: `calc(${Math.max(0, 100 - end)}% + 1px)` }}><span>{text}</span></span>
-  const place = after ? { left: `calc(max(${end}%, ${bar.left}% + 4px) + 6px)` } : { right: `calc(${100 - bar.left}% + 6px)` }
-  return <span className={classes.length} style={place}>{text}</span>
+  if (!after && (bar.left / 100) * room < label)
+    return (
+      <span className={`${classes.length} ${classes.over}`} style={{ right: `calc(${Math.max(0, 100 - end)}% + 1px)` }}>
+        <span>{text}</span>
+      </span>
+    )
+  const place = after
+    ? { left: `calc(max(${end}%, ${bar.left}% + 4px) + 6px)` }
+    : { right: `calc(${100 - bar.left}% + 6px)` }
+  return (
+    <span className={classes.length} style={place}>
+      {text}
+    </span>
+  )
 }
 
 function useWidth(ref: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(1000)
   useLayoutEffect(() => {
     if (!ref.current) return
-    const observer = new ResizeObserver(([entry]) => { if (entry) setWidth(entry.contentRect.width) })
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry) setWidth(entry.contentRect.width)
+    })
     observer.observe(ref.current)
     return () => observer.disconnect()
   }, [ref])
@@ -225,7 +354,12 @@ function useWidth(ref: { current: HTMLElement | null }): number {
 
 // The wheel zooms with Ctrl or Cmd (a pinch on a touchpad is that too) and moves along when turned sideways. React's
 // own listener could not keep the page from zooming.
-function useWheel(ref: { current: HTMLElement | null }, window: Span, whole: Span, onWindow: (window: Span) => void): void {
+function useWheel(
+  ref: { current: HTMLElement | null },
+  window: Span,
+  whole: Span,
+  onWindow: (window: Span) => void,
+): void {
   const turn = useEffectEvent((event: WheelEvent) => {
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault()

@@ -20,7 +20,14 @@ export function TrafficList({ run, facts }: Props) {
   const [{ traffic: step, calls }, set] = useUrlStates({ traffic: '', calls: '', step: '' })
   const [most, setMost] = useState(some)
   if (exchanges.isPending && exchanges.isLoading) return <Skeleton h={96} />
-  if (!exchanges.data) return <ErrorNote error={exchanges.error} title="The traffic could not be read" onRetry={() => void exchanges.refetch()} />
+  if (!exchanges.data)
+    return (
+      <ErrorNote
+        error={exchanges.error}
+        title="The traffic could not be read"
+        onRetry={() => void exchanges.refetch()}
+      />
+    )
   const { recorded, exchanges: all } = exchanges.data
   const goTo = (address: string) => {
     set({ step: address })
@@ -30,20 +37,68 @@ export function TrafficList({ run, facts }: Props) {
   const ofStep = step ? all.filter((one) => isOf(one, step)) : all
   const failed = ofStep.filter((one) => outcomeOf(one).failed)
   const shown = calls === 'failed' ? failed : ofStep
-  if (all.length === 0) return <Text size="sm" c="dimmed">{isOver(run.status) ? 'Recorded: this run sent nothing to any other service.' : 'It is recorded. Nothing was sent to another service so far.'}</Text>
+  if (all.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {isOver(run.status)
+          ? 'Recorded: this run sent nothing to any other service.'
+          : 'It is recorded. Nothing was sent to another service so far.'}
+      </Text>
+    )
   return (
     <>
       <div className={classes.tools}>
-        <Text size="sm" c="dimmed" role="status">{showCount(shown.length, 'exchange')}{step ? ` of ${step}` : ''}. Credentials are left out.</Text>
+        <Text size="sm" c="dimmed" role="status">
+          {showCount(shown.length, 'exchange')}
+          {step ? ` of ${step}` : ''}. Credentials are left out.
+        </Text>
         <Group gap="xs">
-          {step && <Button variant="default" size="compact-sm" leftSection={<IconX size={14} aria-hidden />} onClick={() => set({ traffic: '' })}>Of all steps</Button>}
-          {(failed.length > 0 || calls === 'failed') && <SegmentedControl size="xs" aria-label="Which exchanges" value={calls} onChange={(value) => set({ calls: value })} data={[{ value: '', label: 'All' }, { value: 'failed', label: `Failed (${failed.length.toLocaleString('en')})` }]} />}
+          {step && (
+            <Button
+              variant="default"
+              size="compact-sm"
+              leftSection={<IconX size={14} aria-hidden />}
+              onClick={() => set({ traffic: '' })}
+            >
+              Of all steps
+            </Button>
+          )}
+          {(failed.length > 0 || calls === 'failed') && (
+            <SegmentedControl
+              size="xs"
+              aria-label="Which exchanges"
+              value={calls}
+              onChange={(value) => set({ calls: value })}
+              data={[
+                { value: '', label: 'All' },
+                { value: 'failed', label: `Failed (${failed.length.toLocaleString('en')})` },
+              ]}
+            />
+          )}
         </Group>
       </div>
-      {shown.length === 0
-        ? <Text size="sm" c="dimmed">{calls === 'failed' ? 'None of them failed.' : 'This step sent nothing to any other service.'}</Text>
-        : <ol className={classes.list} aria-label="Exchanges, oldest first">{shown.slice(0, most).map((one, index) => <ExchangeRow key={`${one.at} ${one.nodeId} ${one.attempt} ${index}`} exchange={one} start={ms(run.startTime)} name={nameFor(run, one.nodeId)} onStep={goTo} />)}</ol>}
-      {shown.length > most && <Button mt="sm" variant="default" onClick={() => setMost(most + some)}>Show more ({(shown.length - most).toLocaleString('en')} left)</Button>}
+      {shown.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {calls === 'failed' ? 'None of them failed.' : 'This step sent nothing to any other service.'}
+        </Text>
+      ) : (
+        <ol className={classes.list} aria-label="Exchanges, oldest first">
+          {shown.slice(0, most).map((one, index) => (
+            <ExchangeRow
+              key={`${one.at} ${one.nodeId} ${one.attempt} ${index}`}
+              exchange={one}
+              start={ms(run.startTime)}
+              name={nameFor(run, one.nodeId)}
+              onStep={goTo}
+            />
+          ))}
+        </ol>
+      )}
+      {shown.length > most && (
+        <Button mt="sm" variant="default" onClick={() => setMost(most + some)}>
+          Show more ({(shown.length - most).toLocaleString('en')} left)
+        </Button>
+      )}
     </>
   )
 }
@@ -57,11 +112,24 @@ function NotRecorded({ facts: { blueprint, record } }: Pick<Props, 'facts'>) {
   const input = record ? earlierInputs([record])[0]?.text : undefined
   return (
     <Stack gap="sm" align="flex-start">
-      <Text size="sm" c="dimmed" maw={720}>This run was not recorded. Switch on “Record traffic” when you start a run, or in the form of a trigger, and its requests, answers and mails stand here.</Text>
+      <Text size="sm" c="dimmed" maw={720}>
+        This run was not recorded. Switch on “Record traffic” when you start a run, or in the form of a trigger, and its
+        requests, answers and mails stand here.
+      </Text>
       {blueprint && (
         <>
-          <Button variant="default" leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setAsking(true)}>Run again, recorded</Button>
-          <LazyRunDialog blueprintId={asking ? blueprint.id : undefined} onClose={() => setAsking(false)} start={{ record: true, variables: record?.inputVariables, input }} />
+          <Button
+            variant="default"
+            leftSection={<IconPlayerPlay size={17} aria-hidden />}
+            onClick={() => setAsking(true)}
+          >
+            Run again, recorded
+          </Button>
+          <LazyRunDialog
+            blueprintId={asking ? blueprint.id : undefined}
+            onClose={() => setAsking(false)}
+            start={{ record: true, variables: record?.inputVariables, input }}
+          />
         </>
       )}
     </Stack>

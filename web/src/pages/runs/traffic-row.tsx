@@ -7,7 +7,12 @@ import { bodyOf, curlOf, type Exchange, isMail, outcomeOf, targetOf } from './tr
 import classes from './traffic.module.css'
 import { ms } from './types'
 
-type Props = { exchange: Exchange; /** When the run began, in milliseconds. */ start: number; /** The name of the step. */ name: string; onStep: (address: string) => void }
+type Props = {
+  exchange: Exchange
+  /** When the run began, in milliseconds. */ start: number
+  /** The name of the step. */ name: string
+  onStep: (address: string) => void
+}
 
 /** One exchange on a line, to be opened. */
 export function ExchangeRow({ exchange, start, name, onStep }: Props) {
@@ -16,15 +21,33 @@ export function ExchangeRow({ exchange, start, name, onStep }: Props) {
   const { text, failed } = outcomeOf(exchange)
   return (
     <li className={classes.item}>
-      <button type="button" className={classes.row} aria-expanded={open} aria-controls={open ? id : undefined} onClick={() => setOpen(!open)}>
+      <button
+        type="button"
+        className={classes.row}
+        aria-expanded={open}
+        aria-controls={open ? id : undefined}
+        onClick={() => setOpen(!open)}
+      >
         <IconChevronRight size={15} aria-hidden className={classes.chevron} />
-        <time dateTime={exchange.at} title={exchange.at}>+{showDuration(Math.max(0, ms(exchange.at) - start)) || '0 ms'}</time>
-        <span className={classes.name} title={exchange.nodeId}>{name}{exchange.attempt !== undefined && exchange.attempt > 1 && `, attempt ${exchange.attempt}`}</span>
+        <time dateTime={exchange.at} title={exchange.at}>
+          +{showDuration(Math.max(0, ms(exchange.at) - start)) || '0 ms'}
+        </time>
+        <span className={classes.name} title={exchange.nodeId}>
+          {name}
+          {exchange.attempt !== undefined && exchange.attempt > 1 && `, attempt ${exchange.attempt}`}
+        </span>
         <span className={classes.method}>{exchange.request.method}</span>
         <span className={classes.target}>{targetOf(exchange)}</span>
-        <span className={classes.outcome} data-failed={failed || undefined}>{failed && <IconAlertTriangle size={14} role="img" aria-label="failed" />}{text}</span>
+        <span className={classes.outcome} data-failed={failed || undefined}>
+          {failed && <IconAlertTriangle size={14} role="img" aria-label="failed" />}
+          {text}
+        </span>
       </button>
-      {open && <div id={id} className={classes.inside}><Inside exchange={exchange} onStep={onStep} /></div>}
+      {open && (
+        <div id={id} className={classes.inside}>
+          <Inside exchange={exchange} onStep={onStep} />
+        </div>
+      )}
     </li>
   )
 }
@@ -35,39 +58,108 @@ function Inside({ exchange, onStep }: Pick<Props, 'exchange' | 'onStep'>) {
   return (
     <>
       <div className={classes.head}>
-        <Text size="sm" className={classes.url}>{request.method} {request.url}</Text>
+        <Text size="sm" className={classes.url}>
+          {request.method} {request.url}
+        </Text>
         <Group gap={4}>
-          {nodeId && <Anchor component="button" type="button" size="sm" mih={24} px={6} onClick={() => onStep(nodeId)}>Go to the step</Anchor>}
+          {nodeId && (
+            <Anchor component="button" type="button" size="sm" mih={24} px={6} onClick={() => onStep(nodeId)}>
+              Go to the step
+            </Anchor>
+          )}
           {curl && (
             <CopyButton value={curl} timeout={2000}>
-              {({ copied, copy }) => <Button variant="default" size="compact-sm" color={copied ? 'green' : undefined} leftSection={copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />} onClick={copy}>{copied ? 'Copied' : 'Copy as curl'}</Button>}
+              {({ copied, copy }) => (
+                <Button
+                  variant="default"
+                  size="compact-sm"
+                  color={copied ? 'green' : undefined}
+                  leftSection={copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}
+                  onClick={copy}
+                >
+                  {copied ? 'Copied' : 'Copy as curl'}
+                </Button>
+              )}
             </CopyButton>
           )}
         </Group>
       </div>
       <div className={classes.sides}>
-        <Side title={isMail(exchange) ? 'Mail' : 'Request'} headers={request.headers} body={request.body} cut={request.cut} label={`Body of the request to ${targetOf(exchange)}`} />
-        {response
-          ? <Side title={isMail(exchange) ? 'Reply of the mail server' : 'Answer'} first={`Status ${response.status}`} headers={response.headers} body={response.body} cut={response.cut} label={`Body of the answer of ${targetOf(exchange)}`} error={error} brief={isMail(exchange)} />
-          : <section className={classes.side}><Title order={3} size="h4">Answer</Title><Text size="sm" className={classes.error}>{error ?? 'None came yet.'}</Text></section>}
+        <Side
+          title={isMail(exchange) ? 'Mail' : 'Request'}
+          headers={request.headers}
+          body={request.body}
+          cut={request.cut}
+          label={`Body of the request to ${targetOf(exchange)}`}
+        />
+        {response ? (
+          <Side
+            title={isMail(exchange) ? 'Reply of the mail server' : 'Answer'}
+            first={`Status ${response.status}`}
+            headers={response.headers}
+            body={response.body}
+            cut={response.cut}
+            label={`Body of the answer of ${targetOf(exchange)}`}
+            error={error}
+            brief={isMail(exchange)}
+          />
+        ) : (
+          <section className={classes.side}>
+            <Title order={3} size="h4">
+              Answer
+            </Title>
+            <Text size="sm" className={classes.error}>
+              {error ?? 'None came yet.'}
+            </Text>
+          </section>
+        )}
       </div>
     </>
   )
 }
 
-type SideProps = { title: string; first?: string; headers?: Record<string, string>; body: unknown; cut?: boolean; label: string; error?: string; /** Says nothing of a body that is not there. */ brief?: boolean; /** The level of its heading; 3 when absent. */ level?: 3 | 4 }
+type SideProps = {
+  title: string
+  first?: string
+  headers?: Record<string, string>
+  body: unknown
+  cut?: boolean
+  label: string
+  error?: string
+  /** Says nothing of a body that is not there. */ brief?: boolean
+  /** The level of its heading; 3 when absent. */ level?: 3 | 4
+}
 
 /** One side of an exchange: headers and body. */
 export function Side({ title, first, headers = {}, body, cut, label, error, brief = false, level = 3 }: SideProps) {
   const names = Object.keys(headers)
   return (
     <section className={classes.side}>
-      <Title order={level} size="h4">{title}</Title>
+      <Title order={level} size="h4">
+        {title}
+      </Title>
       {first && <Text size="sm">{first}</Text>}
-      {error && <Text size="sm" className={classes.error}>{error}</Text>}
-      {names.length > 0 && <dl className={classes.headers}>{names.map((name) => <div key={name}><dt>{name}</dt><dd>{headers[name]}</dd></div>)}</dl>}
+      {error && (
+        <Text size="sm" className={classes.error}>
+          {error}
+        </Text>
+      )}
+      {names.length > 0 && (
+        <dl className={classes.headers}>
+          {names.map((name) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{headers[name]}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
       {!(brief && bodyOf(body).kind === 'none') && <Contents body={body} label={label} />}
-      {cut && <Text size="xs" c="dimmed" mt={4}>It was longer than what is kept of one, or was not read to its end.</Text>}
+      {cut && (
+        <Text size="xs" c="dimmed" mt={4}>
+          It was longer than what is kept of one, or was not read to its end.
+        </Text>
+      )}
     </section>
   )
 }
@@ -78,15 +170,38 @@ function Contents({ body, label }: { body: unknown; label: string }) {
   const [whole, setWhole] = useState(false)
   const kept = bodyOf(body)
   switch (kept.kind) {
-    case 'none': return <Text size="sm" c="dimmed">No body.</Text>
-    case 'value': return <JsonView value={kept.value} label={label} rows={20} maxHeight="360px" />
-    case 'bytes': return <Button variant="default" size="compact-sm" leftSection={<IconDownload size={15} aria-hidden />} onClick={() => download('body.bin', bytes(kept.base64), 'application/octet-stream')}>{showBytes(kept.size)} that are no text</Button>
-    default: return (
-      <>
-        <pre className={classes.text} tabIndex={0} role="region" aria-label={label}>{whole ? kept.text : kept.text.slice(0, cutAt)}</pre>
-        {!whole && kept.text.length > cutAt && <Button variant="subtle" size="compact-sm" onClick={() => setWhole(true)}>Show all {showBytes(kept.text.length)}</Button>}
-      </>
-    )
+    case 'none':
+      return (
+        <Text size="sm" c="dimmed">
+          No body.
+        </Text>
+      )
+    case 'value':
+      return <JsonView value={kept.value} label={label} rows={20} maxHeight="360px" />
+    case 'bytes':
+      return (
+        <Button
+          variant="default"
+          size="compact-sm"
+          leftSection={<IconDownload size={15} aria-hidden />}
+          onClick={() => download('body.bin', bytes(kept.base64), 'application/octet-stream')}
+        >
+          {showBytes(kept.size)} that are no text
+        </Button>
+      )
+    default:
+      return (
+        <>
+          <pre className={classes.text} tabIndex={0} role="region" aria-label={label}>
+            {whole ? kept.text : kept.text.slice(0, cutAt)}
+          </pre>
+          {!whole && kept.text.length > cutAt && (
+            <Button variant="subtle" size="compact-sm" onClick={() => setWhole(true)}>
+              Show all {showBytes(kept.text.length)}
+            </Button>
+          )}
+        </>
+      )
   }
 }
 

@@ -5,7 +5,11 @@ import { show } from '../../api/json'
 /** A message to another service and what came back. */
 export type Exchange = Outputs['execution']['getExchanges']['exchanges'][number]
 /** What was sent or came, as it is to be shown. */
-export type Body = { kind: 'none' } | { kind: 'text'; text: string } | { kind: 'bytes'; base64: string; size: number } | { kind: 'value'; value: unknown }
+export type Body =
+  | { kind: 'none' }
+  | { kind: 'text'; text: string }
+  | { kind: 'bytes'; base64: string; size: number }
+  | { kind: 'value'; value: unknown }
 
 /** Whether it is a mail and no HTTP request. */
 export function isMail(exchange: Exchange): boolean {
@@ -35,7 +39,8 @@ export function bodyOf(body: unknown): Body {
   if (typeof body === 'string') return body === '' ? { kind: 'none' } : { kind: 'text', text: body }
   if (typeof body === 'object' && Object.keys(body).length === 1) {
     const { $base64 } = body as { $base64?: unknown }
-    if (typeof $base64 === 'string') return { kind: 'bytes', base64: $base64, size: Math.floor(($base64.replace(/=+$/, '').length * 3) / 4) }
+    if (typeof $base64 === 'string')
+      return { kind: 'bytes', base64: $base64, size: Math.floor(($base64.replace(/=+$/, '').length * 3) / 4) }
   }
   return { kind: 'value', value: body }
 }
@@ -54,7 +59,8 @@ export function curlOf(exchange: Exchange): string | undefined {
   if (isMail(exchange)) return undefined
   const { method, url, headers = {}, body } = exchange.request
   const lines = [`curl -X ${quote(method)} ${quote(url)}`]
-  for (const [name, value] of Object.entries(headers)) if (!own.has(name)) lines.push(`-H ${quote(`${name}: ${value}`)}`)
+  for (const [name, value] of Object.entries(headers))
+    if (!own.has(name)) lines.push(`-H ${quote(`${name}: ${value}`)}`)
   const kept = bodyOf(body)
   const first: string[] = []
   if (kept.kind === 'text') lines.push(`--data-raw ${quote(kept.text)}`)

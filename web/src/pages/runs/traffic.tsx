@@ -14,7 +14,12 @@ export function Traffic({ run, facts }: { run: Run; facts: RunFacts }) {
   const [near, setNear] = useState(false)
   useEffect(() => {
     if (near || !place.current) return
-    const watch = new IntersectionObserver(([entry]) => { if (entry?.isIntersecting) setNear(true) }, { rootMargin: '150px' })
+    const watch = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting) setNear(true)
+      },
+      { rootMargin: '150px' },
+    )
     watch.observe(place.current)
     return () => watch.disconnect()
   }, [near])
@@ -24,9 +29,17 @@ export function Traffic({ run, facts }: { run: Run; facts: RunFacts }) {
   }, [step])
   return (
     <section className={classes.section} aria-labelledby="traffic" ref={place}>
-      <div className={classes.sectionHead}><Title order={2} id="traffic" tabIndex={-1} className={classes.panelTitle}>Traffic</Title></div>
+      <div className={classes.sectionHead}>
+        <Title order={2} id="traffic" tabIndex={-1} className={classes.panelTitle}>
+          Traffic
+        </Title>
+      </div>
       <div className={classes.traffic}>
-        {(near || step) && <Suspense fallback={null}><TrafficList run={run} facts={facts} /></Suspense>}
+        {(near || step) && (
+          <Suspense fallback={null}>
+            <TrafficList run={run} facts={facts} />
+          </Suspense>
+        )}
       </div>
     </section>
   )

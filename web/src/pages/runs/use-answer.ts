@@ -8,13 +8,20 @@ import type { Awaiting, Run } from './types'
 /** Sends an answer to a paused run. `onStale` is called when the question is not open any more. */
 export function useAnswer(run: Run, asked: Awaiting, onRecord: (run: Run) => void, onStale: () => void) {
   return useMutation({
-    mutationFn: (input: unknown) => api.execution.resume.mutate({ executionId: run.id, nodeId: asked.nodeId, ...(input === undefined ? {} : { input }) }),
+    mutationFn: (input: unknown) =>
+      api.execution.resume.mutate({
+        executionId: run.id,
+        nodeId: asked.nodeId,
+        ...(input === undefined ? {} : { input }),
+      }),
     onSuccess: (record) => {
       notifyDone('Answered. The run goes on.')
       onRecord(record)
       void queryClient.invalidateQueries({ queryKey: ['runs'] })
     },
-    onError: (error) => { if (describeError(error).code === 'CONFLICT') onStale() },
+    onError: (error) => {
+      if (describeError(error).code === 'CONFLICT') onStale()
+    },
   })
 }
 

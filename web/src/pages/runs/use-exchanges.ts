@@ -6,8 +6,12 @@ import { isOver, type Run } from './types'
 export function useExchanges(run: Run, wanted = true) {
   const over = isOver(run.status)
   return useQuery({
-    queryKey: ['run', run.id, 'exchanges', over], queryFn: () => api.execution.getExchanges.query({ executionId: run.id }),
-    enabled: wanted && run.status !== 'not_found', placeholderData: (before) => before, retry: false, staleTime: over ? Number.POSITIVE_INFINITY : 0,
+    queryKey: ['run', run.id, 'exchanges', over],
+    queryFn: () => api.execution.getExchanges.query({ executionId: run.id }),
+    enabled: wanted && run.status !== 'not_found',
+    placeholderData: (before) => before,
+    retry: false,
+    staleTime: over ? Number.POSITIVE_INFINITY : 0,
     refetchInterval: ({ state }) => (over || state.data?.recorded === false ? false : 4000),
   })
 }

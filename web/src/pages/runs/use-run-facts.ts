@@ -20,25 +20,43 @@ export type RunFacts = {
 /** Looks up which blueprint and version a run is of, and its log record. */
 export function useRunFacts(id: string, status: Run['status'] | undefined): RunFacts {
   const over = status !== undefined && isOver(status)
-  const listed = useQuery({ queryKey: ['run', id, 'listed', over], queryFn: () => find(id), placeholderData: (before) => before, enabled: status !== undefined && status !== 'not_found' })
+  const listed = useQuery({
+    queryKey: ['run', id, 'listed', over],
+    queryFn: () => find(id),
+    placeholderData: (before) => before,
+    enabled: status !== undefined && status !== 'not_found',
+  })
   const run = listed.data
   const record = useQuery({
     queryKey: ['run', id, 'record', over, run?.blueprintId],
-    queryFn: () => api.execution.getRecord.query({ executionId: id }), enabled: Boolean(run), placeholderData: (before) => before, retry: false,
+    queryFn: () => api.execution.getRecord.query({ executionId: id }),
+    enabled: Boolean(run),
+    placeholderData: (before) => before,
+    retry: false,
   })
-  const blueprint = useQuery({ queryKey: ['blueprint', run?.blueprintId, 'of a run'], queryFn: () => api.blueprint.get.query({ id: run!.blueprintId }), enabled: Boolean(run), retry: false })
+  const blueprint = useQuery({
+    queryKey: ['blueprint', run?.blueprintId, 'of a run'],
+    queryFn: () => api.blueprint.get.query({ id: run!.blueprintId }),
+    enabled: Boolean(run),
+    retry: false,
+  })
   const isCurrent = run && blueprint.data?.version === run.blueprintVersion
   const versions = useQuery({
     queryKey: ['blueprint', run?.blueprintId, 'version', run?.blueprintVersion],
-    queryFn: async () => (await api.blueprint.versions.query({ id: run!.blueprintId })).find(({ version }) => version === run!.blueprintVersion)?.blueprint_map ?? null,
-    enabled: Boolean(run && blueprint.data?.can_manage && !isCurrent), retry: false, staleTime: Infinity,
+    queryFn: async () =>
+      (await api.blueprint.versions.query({ id: run!.blueprintId })).find(
+        ({ version }) => version === run!.blueprintVersion,
+      )?.blueprint_map ?? null,
+    enabled: Boolean(run && blueprint.data?.can_manage && !isCurrent),
+    retry: false,
+    staleTime: Infinity,
   })
   return {
     listed: listed.isError ? null : listed.data,
     record: record.isError || listed.data === null || listed.isError ? null : record.data,
     blueprint: blueprint.isError ? null : blueprint.data,
     pending: listed.isLoading || blueprint.isLoading || versions.isLoading,
-    map: isCurrent ? blueprint.data?.blueprint_map : versions.data ?? undefined,
+    map: isCurrent ? blueprint.data?.blueprint_map : (versions.data ?? undefined),
   }
 }
 
@@ -47,22 +65,34 @@ const around = 60_000
 // The id of a run holds the instant at which it was made, so that the server need not look far.
 async function find(id: string): Promise<ListedRun | null> {
   const at = Number(/^exec_(\d+)_/.exec(id)?.[1])
-  const near = Number.isFinite(at) ? { from: new Date(at - around).toISOString(), to: new Date(at + around).toISOString() } : {}
+  const near = Number.isFinite(at)
+    ? { from: new Date(at - around).toISOString(), to: new Date(at + around).toISOString() }
+    : {}
   const { runs } = await api.execution.listRuns.query({ search: id, limit: 1, ...near })
   return runs.find((run) => run.executionId === id) ?? null
 }
 
 /** The runs that a run started itself, newest first. */
 export function useChildren(id: string, run: Run | null): ListedRun[] {
-  const starts = run?.steps.some((step) => step.nodeType === 'blueprint' || step.nodeType === 'for-each' || step.nodeType === 'for_each') ?? false
+  const starts =
+    run?.steps.some(
+      (step) => step.nodeType === 'blueprint' || step.nodeType === 'for-each' || step.nodeType === 'for_each',
+    ) ?? false
   const children = useQuery({
     queryKey: ['run', id, 'children', run?.endTime],
     queryFn: async () => {
       const to = run?.endTime ? { to: new Date(Date.parse(run.endTime) + 1000).toISOString() } : {}
-      const { runs } = await api.execution.listRuns.query({ parentExecutionId: id, from: run!.startTime!, ...to, limit: 100 })
+      const { runs } = await api.execution.listRuns.query({
+        parentExecutionId: id,
+        from: run!.startTime!,
+        ...to,
+        limit: 100,
+      })
       return runs
     },
-    enabled: starts && Boolean(run?.startTime), refetchInterval: run?.endTime ? false : 5000, retry: false,
+    enabled: starts && Boolean(run?.startTime),
+    refetchInterval: run?.endTime ? false : 5000,
+    retry: false,
   })
   return children.data ?? []
 }

@@ -46,7 +46,11 @@ export function useRunList(filters: RunFilters, blueprintId: string | undefined,
     refetch: () => void page.refetch(),
     olderError: older.error,
     isLoadingOlder: older.isPending,
-    loadOlder: () => { if (list?.next) older.mutate(list.next) },
-    showNew: () => { if (page.data) keep({ key, list: withFirst(list, page.data, false) }) },
+    loadOlder: () => {
+      if (list?.next) older.mutate(list.next)
+    },
+    showNew: () => {
+      if (page.data) keep({ key, list: withFirst(list, page.data, false) })
+    },
   }
 }

@@ -15,7 +15,8 @@ export type LiveRun = RunState & {
 
 const source: RunSource = {
   subscribe: (executionId, { onData, onError, onComplete }) =>
-    api.execution.subscribe.subscribe({ executionId }, { onData: (run) => onData(run as Run), onError, onComplete }).unsubscribe,
+    api.execution.subscribe.subscribe({ executionId }, { onData: (run) => onData(run as Run), onError, onComplete })
+      .unsubscribe,
   fetch: (executionId) => api.execution.getExecutionStatus.query({ executionId }),
   after: (milliseconds, call) => {
     const timer = setTimeout(call, milliseconds)
@@ -43,8 +44,15 @@ export function useRun(executionId: string | null | undefined): LiveRun {
   const listen = useCallback((listener: () => void) => (id ? shared(id).feed.listen(listener) : () => undefined), [id])
   const state = useSyncExternalStore(listen, () => (id ? shared(id).feed.state : idle))
   useEffect(() => (id ? follow(id) : undefined), [id])
-  const put = useCallback((run: Run) => { if (id) shared(id).feed.put(run) }, [id])
-  const again = useCallback(() => { if (id) shared(id).feed.again() }, [id])
+  const put = useCallback(
+    (run: Run) => {
+      if (id) shared(id).feed.put(run)
+    },
+    [id],
+  )
+  const again = useCallback(() => {
+    if (id) shared(id).feed.again()
+  }, [id])
   return { ...state, put, again }
 }
 
@@ -75,6 +83,8 @@ function follow(id: string): () => void {
     one.users--
     if (one.users > 0) return
     one.feed.stop()
-    one.leave = setTimeout(() => { if (one.users === 0) feeds.delete(id) }, kept)
+    one.leave = setTimeout(() => {
+      if (one.users === 0) feeds.delete(id)
+    }, kept)
   }
 }

@@ -9,19 +9,33 @@ export function VariableField({ variable, field, fault, onChange }: Props) {
   const { name, type, secret } = variable
   const write = (text: string) => onChange({ ...field, text })
   const common = {
-    label: name, description: variable.description || undefined, error: fault, value: field.text,
-    required: variable.required && !hasPreset(variable), withAsterisk: variable.required && !hasPreset(variable),
+    label: name,
+    description: variable.description || undefined,
+    error: fault,
+    value: field.text,
+    required: variable.required && !hasPreset(variable),
+    withAsterisk: variable.required && !hasPreset(variable),
   }
   if (secret) {
     return (
       <Stack gap={6}>
         {hasPreset(variable) && (
           <Checkbox
-            label={`Use the stored value of ${name}`} description={variable.description || undefined} checked={field.stored}
+            label={`Use the stored value of ${name}`}
+            description={variable.description || undefined}
+            checked={field.stored}
             onChange={(event) => onChange({ text: '', stored: event.currentTarget.checked })}
           />
         )}
-        {!field.stored && <PasswordInput {...common} aria-invalid={fault !== undefined || undefined} autoComplete="off" onChange={(event) => write(event.currentTarget.value)} visibilityToggleButtonProps={{ 'aria-label': `Show ${name}` }} />}
+        {!field.stored && (
+          <PasswordInput
+            {...common}
+            aria-invalid={fault !== undefined || undefined}
+            autoComplete="off"
+            onChange={(event) => write(event.currentTarget.value)}
+            visibilityToggleButtonProps={{ 'aria-label': `Show ${name}` }}
+          />
+        )}
       </Stack>
     )
   }
@@ -29,15 +43,32 @@ export function VariableField({ variable, field, fault, onChange }: Props) {
     case 'boolean':
       return (
         <NativeSelect
-          {...common} onChange={(event) => write(event.currentTarget.value)}
+          {...common}
+          onChange={(event) => write(event.currentTarget.value)}
           data={hasPreset(variable) ? ['true', 'false'] : [{ value: '', label: 'Not set' }, 'true', 'false']}
         />
       )
     case 'json':
       return <JsonInput {...common} optional minRows={2} maxRows={10} onChange={write} />
     case 'number':
-      return <TextInput {...common} inputMode="decimal" autoComplete="off" onChange={(event) => write(event.currentTarget.value)} />
+      return (
+        <TextInput
+          {...common}
+          inputMode="decimal"
+          autoComplete="off"
+          onChange={(event) => write(event.currentTarget.value)}
+        />
+      )
     default:
-      return <Textarea {...common} autosize minRows={1} maxRows={6} autoComplete="off" onChange={(event) => write(event.currentTarget.value)} />
+      return (
+        <Textarea
+          {...common}
+          autosize
+          minRows={1}
+          maxRows={6}
+          autoComplete="off"
+          onChange={(event) => write(event.currentTarget.value)}
+        />
+      )
   }
 }

@@ -3,12 +3,19 @@ import { test } from 'node:test'
 import { firstFields, readFields, readVariables, serverFault } from './variable-fields'
 
 const declared = [
-  { name: 'greeting', default: 'hi' }, { name: 'count', type: 'number' }, { name: 'deep', type: 'json', default: { a: 1 } },
-  { name: 'on', type: 'boolean', required: true }, { name: 'token', secret: true, default: 's3cret!' }, { name: 'other', secret: true, required: true },
+  { name: 'greeting', default: 'hi' },
+  { name: 'count', type: 'number' },
+  { name: 'deep', type: 'json', default: { a: 1 } },
+  { name: 'on', type: 'boolean', required: true },
+  { name: 'token', secret: true, default: 's3cret!' },
+  { name: 'other', secret: true, required: true },
 ]
 
 test('declarations are read, the rest is left out', () => {
-  assert.deepEqual(readVariables([{ name: 'a' }, 3, { type: 'string' }, null]).map(({ name, type }) => [name, type]), [['a', 'string']])
+  assert.deepEqual(
+    readVariables([{ name: 'a' }, 3, { type: 'string' }, null]).map(({ name, type }) => [name, type]),
+    [['a', 'string']],
+  )
   assert.deepEqual(readVariables(undefined), [])
 })
 
@@ -34,7 +41,14 @@ test('only what differs is sent, and what is missing is said', () => {
 test('values are read by their type', () => {
   const variables = readVariables(declared)
   const plain = (text: string) => ({ text, stored: false })
-  const { values, faults } = readFields(variables, { greeting: plain(''), count: plain('1.5'), deep: plain('[1]'), on: plain('false'), token: plain('new'), other: plain('x') })
+  const { values, faults } = readFields(variables, {
+    greeting: plain(''),
+    count: plain('1.5'),
+    deep: plain('[1]'),
+    on: plain('false'),
+    token: plain('new'),
+    other: plain('x'),
+  })
   assert.deepEqual([values, faults], [{ greeting: '', count: 1.5, deep: [1], on: false, token: 'new', other: 'x' }, {}])
   const bad = readFields(variables, { count: plain('1,5'), deep: plain('{'), on: plain('yes'), other: plain('x') })
   assert.deepEqual(Object.keys(bad.faults), ['count', 'deep', 'on'])

@@ -25,8 +25,11 @@ export function readVariables(declared: unknown): Variable[] {
     if (typeof value.name !== 'string') return []
     const type = value.type === 'number' || value.type === 'boolean' || value.type === 'json' ? value.type : 'string'
     const read: Variable = {
-      name: value.name, type, description: typeof value.description === 'string' ? value.description : '',
-      required: value.required === true, secret: value.secret === true,
+      name: value.name,
+      type,
+      description: typeof value.description === 'string' ? value.description : '',
+      required: value.required === true,
+      secret: value.secret === true,
     }
     if (Object.hasOwn(value, 'default')) read.preset = value.default
     return [read]
@@ -43,20 +46,25 @@ export function firstFields(variables: Variable[], earlier: Record<string, unkno
   const fields: Fields = {}
   for (const variable of variables) {
     const given = !variable.secret && Object.hasOwn(earlier, variable.name) ? earlier[variable.name] : variable.preset
-    fields[variable.name] = variable.secret ? { text: '', stored: hasPreset(variable) } : { text: textOf(variable, given), stored: false }
+    fields[variable.name] = variable.secret
+      ? { text: '', stored: hasPreset(variable) }
+      : { text: textOf(variable, given), stored: false }
   }
   return fields
 }
 
 /** What to send, and what is wrong, by the variables' names. Values that are the preset ones are left out. */
-export function readFields(variables: Variable[], fields: Fields): { values: Record<string, unknown>; faults: Record<string, string> } {
+export function readFields(
+  variables: Variable[],
+  fields: Fields,
+): { values: Record<string, unknown>; faults: Record<string, string> } {
   const values: Record<string, unknown> = {}
   const faults: Record<string, string> = {}
   for (const variable of variables) {
     const field = fields[variable.name]
-    if (!field || variable.secret && field.stored) continue
+    if (!field || (variable.secret && field.stored)) continue
     if (!variable.secret && hasPreset(variable) && field.text === textOf(variable, variable.preset)) continue
-    const cleared = field.text === '' || variable.type !== 'string' && field.text.trim() === ''
+    const cleared = field.text === '' || (variable.type !== 'string' && field.text.trim() === '')
     // An emptied text is an empty text where something was preset; elsewhere it is no value at all.
     if (cleared && !(variable.type === 'string' && hasPreset(variable))) {
       if (variable.required && !hasPreset(variable)) faults[variable.name] = 'Needed for the run.'
@@ -80,7 +88,8 @@ function textOf(variable: Variable, value: unknown): string {
 function valueOf(variable: Variable, text: string): unknown {
   switch (variable.type) {
     case 'number':
-      if (!/^\s*-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?\s*$/.test(text)) throw new Error('Must be a number, such as 12 or 0.5.')
+      if (!/^\s*-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?\s*$/.test(text))
+        throw new Error('Must be a number, such as 12 or 0.5.')
       return parseJson(text)
     case 'boolean':
       if (text !== 'true' && text !== 'false') throw new Error('Must be true or false.')
@@ -97,6 +106,9 @@ function valueOf(variable: Variable, text: string): unknown {
 }
 
 /** The fault that the server found with one variable. */
-export function serverFault(issues: { path: (string | number)[]; message: string }[], name: string): string | undefined {
+export function serverFault(
+  issues: { path: (string | number)[]; message: string }[],
+  name: string,
+): string | undefined {
   return issues.find(({ path }) => path.some((part, at) => part === 'variables' && path[at + 1] === name))?.message
 }

@@ -15,7 +15,12 @@ export function useWaitingRuns(blueprintId?: string) {
   const organizationId = useOrganizationFilter().id
   return useQuery({
     queryKey: ['runs', 'waiting', blueprintId, organizationId],
-    queryFn: () => api.execution.listRuns.query({ ...(blueprintId ? { blueprintId } : organizationId ? { organizationId } : {}), status: 'paused', limit: shown }),
+    queryFn: () =>
+      api.execution.listRuns.query({
+        ...(blueprintId ? { blueprintId } : organizationId ? { organizationId } : {}),
+        status: 'paused',
+        limit: shown,
+      }),
     refetchInterval: 10_000,
   })
 }
@@ -27,17 +32,32 @@ export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; 
   if (runs.length === 0) return null
   return (
     <section className={classes.waiting} aria-labelledby="waiting-runs">
-      <Title order={2} size="h4" id="waiting-runs"><IconHandStop size={18} aria-hidden />Needs an answer</Title>
+      <Title order={2} size="h4" id="waiting-runs">
+        <IconHandStop size={18} aria-hidden />
+        Needs an answer
+      </Title>
       <ul>
         {runs.map((run) => (
           <li key={run.executionId}>
-            <span><strong>{run.blueprintTitle}</strong> {awaitWord(run.awaiting)}</span>
-            <span>started <Time at={run.startTime} past /></span>
-            <Button component={Link} href={`/runs/${run.executionId}`} size="compact-md" variant="default">Look<span style={{ position: 'absolute', clipPath: 'inset(50%)' }}> at {run.blueprintTitle}</span></Button>
+            <span>
+              <strong>{run.blueprintTitle}</strong> {awaitWord(run.awaiting)}
+            </span>
+            <span>
+              started <Time at={run.startTime} past />
+            </span>
+            <Button component={Link} href={`/runs/${run.executionId}`} size="compact-md" variant="default">
+              Look<span style={{ position: 'absolute', clipPath: 'inset(50%)' }}> at {run.blueprintTitle}</span>
+            </Button>
           </li>
         ))}
       </ul>
-      {waiting.data?.next && <p><Button variant="subtle" size="compact-sm" onClick={onShowAll}>List all that wait</Button></p>}
+      {waiting.data?.next && (
+        <p>
+          <Button variant="subtle" size="compact-sm" onClick={onShowAll}>
+            List all that wait
+          </Button>
+        </p>
+      )}
     </section>
   )
 }

@@ -32,15 +32,37 @@ export function AddMember({ of }: { of: Organization }) {
       <Stack>
         {unknown && (
           <Stack gap="xs" role="alert">
-            <Text size="sm">Nobody on this server has the email <b>{asked}</b>. Whoever runs the server can add them; then add them here.</Text>
+            <Text size="sm">
+              Nobody on this server has the email <b>{asked}</b>. Whoever runs the server can add them; then add them
+              here.
+            </Text>
             <CopyField label="Command that adds them" hideLabel value={`blueprintd user add --email ${shell(asked)}`} />
           </Stack>
         )}
         {add.error && !unknown && !issue && <ErrorNote error={add.error} />}
         <Group align="flex-end" gap="sm">
-          <TextInput label="Email" type="email" required withAsterisk={false} maxLength={320} autoComplete="off" style={{ flex: '1 1 220px' }} value={email} error={issue} onChange={(event) => setEmail(event.currentTarget.value)} />
-          <NativeSelect label="Role" data={givable(of.role).map((value) => ({ value, label: roleTitle(value) }))} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)} style={{ flex: '0 1 140px' }} />
-          <Button type="submit" loading={add.isPending} disabled={email.trim() === ''}>Add</Button>
+          <TextInput
+            label="Email"
+            type="email"
+            required
+            withAsterisk={false}
+            maxLength={320}
+            autoComplete="off"
+            style={{ flex: '1 1 220px' }}
+            value={email}
+            error={issue}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+          <NativeSelect
+            label="Role"
+            data={givable(of.role).map((value) => ({ value, label: roleTitle(value) }))}
+            value={role}
+            onChange={(event) => setRole(event.currentTarget.value as Role)}
+            style={{ flex: '0 1 140px' }}
+          />
+          <Button type="submit" loading={add.isPending} disabled={email.trim() === ''}>
+            Add
+          </Button>
         </Group>
       </Stack>
     </form>

@@ -9,10 +9,25 @@ import classes from './audit.module.css'
 type Entry = Outputs['auditLog']['list']['entries'][number]
 
 /** The button that shows and hides what else there is to know of an entry. */
-export function DetailsToggle({ open, what, onToggle, id }: { open: boolean; what: string; onToggle: () => void; id: string }) {
+export function DetailsToggle({
+  open,
+  what,
+  onToggle,
+  id,
+}: {
+  open: boolean
+  what: string
+  onToggle: () => void
+  id: string
+}) {
   return (
     <Tooltip label={open ? 'Hide details' : 'Show details'}>
-      <ActionIcon aria-expanded={open} aria-controls={open ? id : undefined} aria-label={`Details: ${what}`} onClick={onToggle}>
+      <ActionIcon
+        aria-expanded={open}
+        aria-controls={open ? id : undefined}
+        aria-label={`Details: ${what}`}
+        onClick={onToggle}
+      >
         <IconChevronDown size={17} aria-hidden className={classes.chevron} data-open={open || undefined} />
       </ActionIcon>
     </Tooltip>
@@ -24,13 +39,22 @@ export function AuditDetails({ of, id }: { of: Entry; id: string }) {
   const pairs: [string, ReactNode][] = [
     ['When', <Time key="at" at={of.at} absolute />],
     ['Procedure', <code key="action">{of.action}</code>],
-    ['Target', of.targetId !== '' && <span key="target">{of.targetType} <code>{of.targetId}</code></span>],
+    [
+      'Target',
+      of.targetId !== '' && (
+        <span key="target">
+          {of.targetType} <code>{of.targetId}</code>
+        </span>
+      ),
+    ],
     ['Actor', <code key="actor">{of.actorId || 'the operator'}</code>],
   ]
   return (
     <div id={id} className={classes.details}>
       <KeyValue pairs={pairs} />
-      {Object.keys(of.detail).length > 0 && <JsonView value={of.detail} label={`What was noted: ${actionWords(of)}, ${of.at}`} plain maxHeight="260px" />}
+      {Object.keys(of.detail).length > 0 && (
+        <JsonView value={of.detail} label={`What was noted: ${actionWords(of)}, ${of.at}`} plain maxHeight="260px" />
+      )}
     </div>
   )
 }

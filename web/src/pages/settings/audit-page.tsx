@@ -25,7 +25,12 @@ export default function AuditPage() {
   const { organization } = filters
   const list = useQuery({
     queryKey: ['audit', organization, at],
-    queryFn: () => api.auditLog.list.query({ limit: perPage, offset: (at - 1) * perPage, ...(organization ? { organizationId: organization } : {}) }),
+    queryFn: () =>
+      api.auditLog.list.query({
+        limit: perPage,
+        offset: (at - 1) * perPage,
+        ...(organization ? { organizationId: organization } : {}),
+      }),
     placeholderData: (before, query) => (query?.queryKey[1] === organization ? keepPreviousData(before) : undefined),
   })
   const toggle = (id: string) => {
@@ -37,14 +42,18 @@ export default function AuditPage() {
 
   const columns: Column<Row>[] = [
     {
-      key: 'what', title: 'What', primary: true,
+      key: 'what',
+      title: 'What',
+      primary: true,
       render: (row) => {
         const words = `${who(row, user.id)} ${actionWords(row)}`
         const id = `details-${row.id}`
         return (
           <div className={classes.what}>
             <Group gap={6} wrap="nowrap" justify="space-between" align="flex-start">
-              <Text size="sm" pt={5}><b>{who(row, user.id)}</b> {actionWords(row)}</Text>
+              <Text size="sm" pt={5}>
+                <b>{who(row, user.id)}</b> {actionWords(row)}
+              </Text>
               <DetailsToggle open={open.has(row.id)} what={words} onToggle={() => toggle(row.id)} id={id} />
             </Group>
             {open.has(row.id) && <AuditDetails of={row} id={id} />}
@@ -61,19 +70,62 @@ export default function AuditPage() {
   const filtered = filters.area !== '' || filters.via !== '' || filters.who !== ''
   const pages = Math.max(1, Math.ceil((list.data?.total ?? 0) / perPage))
   return (
-    <SettingsFrame title="Audit log" text="Every change leaves a line: who did what, to what, when, and by which way. Nobody can edit it; old lines go by age.">
+    <SettingsFrame
+      title="Audit log"
+      text="Every change leaves a line: who did what, to what, when, and by which way. Nobody can edit it; old lines go by age."
+    >
       <Stack gap="sm">
         <AuditFilters filters={filters} onChange={change} />
-        {filtered && rows && shown && pages > 1 && <Text size="sm" c="dimmed" role="status">{shown.length} of the {rows.length} entries on this page fit.</Text>}
-        {list.error && !list.data ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
+        {filtered && rows && shown && pages > 1 && (
+          <Text size="sm" c="dimmed" role="status">
+            {shown.length} of the {rows.length} entries on this page fit.
+          </Text>
+        )}
+        {list.error && !list.data ? (
+          <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
+        ) : (
           <DataTable
-            caption="Audit log, newest first" columns={columns} rows={shown} rowKey={(row) => row.id} stale={list.isPlaceholderData}
-            empty={filtered && rows && rows.length > 0
-              ? <EmptyState icon={<IconHistory />} title="No entries found" text={pages > 1 ? 'The filters apply to this page only. Older entries are on the next pages.' : 'No entry matches these filters.'} action={<Button variant="default" onClick={() => set({ area: '', via: '', who: '' })}>Clear filters</Button>} />
-              : <EmptyState icon={<IconHistory />} title="No entries yet" text="When somebody makes, changes, runs or deletes something, it is noted here." />}
+            caption="Audit log, newest first"
+            columns={columns}
+            rows={shown}
+            rowKey={(row) => row.id}
+            stale={list.isPlaceholderData}
+            empty={
+              filtered && rows && rows.length > 0 ? (
+                <EmptyState
+                  icon={<IconHistory />}
+                  title="No entries found"
+                  text={
+                    pages > 1
+                      ? 'The filters apply to this page only. Older entries are on the next pages.'
+                      : 'No entry matches these filters.'
+                  }
+                  action={
+                    <Button variant="default" onClick={() => set({ area: '', via: '', who: '' })}>
+                      Clear filters
+                    </Button>
+                  }
+                />
+              ) : (
+                <EmptyState
+                  icon={<IconHistory />}
+                  title="No entries yet"
+                  text="When somebody makes, changes, runs or deletes something, it is noted here."
+                />
+              )
+            }
           />
         )}
-        {list.data && <Pager page={at} pages={pages} onPage={(next) => set({ page: String(next) }, { push: true })} total={list.data?.total} noun="entry" label="Pages of the audit log" />}
+        {list.data && (
+          <Pager
+            page={at}
+            pages={pages}
+            onPage={(next) => set({ page: String(next) }, { push: true })}
+            total={list.data?.total}
+            noun="entry"
+            label="Pages of the audit log"
+          />
+        )}
       </Stack>
     </SettingsFrame>
   )
@@ -82,7 +134,13 @@ export default function AuditPage() {
 function Target({ of }: { of: Row }) {
   const href = targetHref(of)
   if (of.targetType === '') return <span>–</span>
-  return href ? <Anchor component={Link} href={href} inherit aria-label={`${targetWord(of.targetType)} ${of.targetId}`}>{targetWord(of.targetType)}</Anchor> : <span>{targetWord(of.targetType)}</span>
+  return href ? (
+    <Anchor component={Link} href={href} inherit aria-label={`${targetWord(of.targetType)} ${of.targetId}`}>
+      {targetWord(of.targetType)}
+    </Anchor>
+  ) : (
+    <span>{targetWord(of.targetType)}</span>
+  )
 }
 
 function who(row: Row, own: string): string {
@@ -94,5 +152,10 @@ function fits(row: Row, { area, via, who: text }: Filters, own: string): boolean
   if (area !== '' && areaOf(row.action) !== area) return false
   if (via !== '' && row.via !== via) return false
   const wanted = text.trim().toLowerCase()
-  return wanted === '' || `${who(row, own)} ${row.actorName} ${row.action} ${actionWords(row)} ${row.targetType} ${row.targetId}`.toLowerCase().includes(wanted)
+  return (
+    wanted === '' ||
+    `${who(row, own)} ${row.actorName} ${row.action} ${actionWords(row)} ${row.targetType} ${row.targetId}`
+      .toLowerCase()
+      .includes(wanted)
+  )
 }

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { actionWords, areaOf, targetHref, viaWord } from './audit-words.ts'
 
-const entry = (action: string, detail: Record<string, unknown> = {}, targetType = '', targetId = 'a1') => ({ action, targetType, targetId, detail })
+const entry = (action: string, detail: Record<string, unknown> = {}, targetType = '', targetId = 'a1') => ({
+  action,
+  targetType,
+  targetId,
+  detail,
+})
 
 test('actions in words', () => {
   const cases: [string, Record<string, unknown>, string][] = [
@@ -14,7 +19,11 @@ test('actions in words', () => {
     ['session.create', { outcome: 'failed' }, 'failed to sign in'],
     ['session.create', { outcome: 'signed in' }, 'signed in'],
     ['organization.addMember', { userName: 'Bob', role: 'admin', roleBefore: null }, 'added Bob as admin'],
-    ['organization.addMember', { userName: 'Bob', role: 'owner', roleBefore: 'admin' }, 'made Bob owner, who was admin'],
+    [
+      'organization.addMember',
+      { userName: 'Bob', role: 'owner', roleBefore: 'admin' },
+      'made Bob owner, who was admin',
+    ],
     ['organization.removeMember', { userName: 'Bob', roleBefore: 'member' }, 'removed Bob'],
     ['organization.removeMember', { roleBefore: 'member' }, 'removed a member'],
     ['collaborator.add', { role: 'editor' }, 'added a collaborator as collaborator (editor)'],

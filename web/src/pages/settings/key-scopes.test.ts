@@ -11,7 +11,11 @@ test('scopes are shown as they are chosen', () => {
 test('what is asked of the server', () => {
   const now = Date.parse('2026-11-23T12:00:00Z')
   assert.deepEqual(keyInput(' ci ', 'all', '', '', now), { name: 'ci' })
-  assert.deepEqual(keyInput('ci', 'run', '7', '', now), { name: 'ci', scopes: ['run'], expiresAt: '2026-11-30T12:00:00.000Z' })
+  assert.deepEqual(keyInput('ci', 'run', '7', '', now), {
+    name: 'ci',
+    scopes: ['run'],
+    expiresAt: '2026-11-30T12:00:00.000Z',
+  })
   assert.equal(keyInput('ci', 'all', 'at', '', now), undefined)
   assert.equal(keyInput('ci', 'all', 'at', '2020-01-01T00:00', now), undefined)
   assert.equal(keyInput('ci', 'all', 'at', '2027-01-01T00:00Z', now)?.expiresAt, '2027-01-01T00:00:00.000Z')

@@ -3,7 +3,18 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { IconKey, IconPlus } from '@tabler/icons-react'
 import { useState } from 'react'
 import { api, type Inputs, type Outputs } from '../../api/client'
-import { type Column, confirm, DataTable, EmptyState, ErrorNote, notifyDone, notifyError, StatusBadge, Time, useUrlState } from '../../parts'
+import {
+  type Column,
+  confirm,
+  DataTable,
+  EmptyState,
+  ErrorNote,
+  notifyDone,
+  notifyError,
+  StatusBadge,
+  Time,
+  useUrlState,
+} from '../../parts'
 import { now } from '../../api/clock'
 import { showScopes } from './key-scopes'
 import { NewKey } from './new-key'
@@ -26,8 +37,21 @@ export default function KeysPage() {
   const ask = async (row: Row) => {
     const yes = await confirm({
       title: `Revoke "${row.name}"?`,
-      text: <>The key ending in <Code>{row.last4}</Code> stops working immediately. This cannot be undone.{row.lastUsedAt ? <> Last used <Time at={row.lastUsedAt} />.</> : ' It was never used.'}</>,
-      action: 'Revoke', danger: true,
+      text: (
+        <>
+          The key ending in <Code>{row.last4}</Code> stops working immediately. This cannot be undone.
+          {row.lastUsedAt ? (
+            <>
+              {' '}
+              Last used <Time at={row.lastUsedAt} />.
+            </>
+          ) : (
+            ' It was never used.'
+          )}
+        </>
+      ),
+      action: 'Revoke',
+      danger: true,
     })
     if (yes) revoke.mutate({ id: row.id })
   }
@@ -41,22 +65,75 @@ export default function KeysPage() {
     { key: 'created', title: 'Created', render: (row) => <Time at={row.createdAt} /> },
     { key: 'used', title: 'Last used', render: (row) => (row.lastUsedAt ? <Time at={row.lastUsedAt} /> : 'Never') },
     { key: 'expires', title: 'Expires', render: (row) => <Expiry at={row.expiresAt} /> },
-    ...(revoked ? [{ key: 'state', title: 'State', render: (row: Row) => (row.revokedAt ? <Group gap={6}><Badge color="gray">Revoked</Badge><Time at={row.revokedAt} /></Group> : <StatusBadge status="active" />) }] : []),
+    ...(revoked
+      ? [
+          {
+            key: 'state',
+            title: 'State',
+            render: (row: Row) =>
+              row.revokedAt ? (
+                <Group gap={6}>
+                  <Badge color="gray">Revoked</Badge>
+                  <Time at={row.revokedAt} />
+                </Group>
+              ) : (
+                <StatusBadge status="active" />
+              ),
+          },
+        ]
+      : []),
     {
-      key: 'revoke', title: '', name: 'Actions', align: 'end', width: '1%',
-      render: (row) => !row.revokedAt && <Button size="compact-sm" variant="default" onClick={() => void ask(row)} aria-label={`Revoke ${row.name}`}>Revoke</Button>,
+      key: 'revoke',
+      title: '',
+      name: 'Actions',
+      align: 'end',
+      width: '1%',
+      render: (row) =>
+        !row.revokedAt && (
+          <Button size="compact-sm" variant="default" onClick={() => void ask(row)} aria-label={`Revoke ${row.name}`}>
+            Revoke
+          </Button>
+        ),
     },
   ]
-  const begin = <Button leftSection={<IconPlus size={17} aria-hidden />} onClick={() => setCreating(true)}>New API key</Button>
+  const begin = (
+    <Button leftSection={<IconPlus size={17} aria-hidden />} onClick={() => setCreating(true)}>
+      New API key
+    </Button>
+  )
   return (
-    <SettingsFrame title="API keys" text="Programs, scripts and MCP clients authenticate with an API key." actions={rows?.length === 0 ? undefined : begin}>
-      {list.error && !all ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
+    <SettingsFrame
+      title="API keys"
+      text="Programs, scripts and MCP clients authenticate with an API key."
+      actions={rows?.length === 0 ? undefined : begin}
+    >
+      {list.error && !all ? (
+        <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
         <div>
           <DataTable
-            caption="Your API keys" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={3}
-            empty={<EmptyState icon={<IconKey />} title="No API keys" text="Create one key per program, so that you can revoke each separately." action={begin} />}
+            caption="Your API keys"
+            columns={columns}
+            rows={rows}
+            rowKey={(row) => row.id}
+            skeletonRows={3}
+            empty={
+              <EmptyState
+                icon={<IconKey />}
+                title="No API keys"
+                text="Create one key per program, so that you can revoke each separately."
+                action={begin}
+              />
+            }
           />
-          {hidden > 0 && <Switch mt="sm" label={`Show revoked keys (${hidden})`} checked={revoked !== ''} onChange={(event) => setRevoked(event.currentTarget.checked ? 'yes' : '')} />}
+          {hidden > 0 && (
+            <Switch
+              mt="sm"
+              label={`Show revoked keys (${hidden})`}
+              checked={revoked !== ''}
+              onChange={(event) => setRevoked(event.currentTarget.checked ? 'yes' : '')}
+            />
+          )}
         </div>
       )}
       <NewKey opened={creating} onClose={() => setCreating(false)} />
@@ -66,5 +143,12 @@ export default function KeysPage() {
 
 function Expiry({ at }: { at: string | null }) {
   if (!at) return 'Never'
-  return Date.parse(at) <= now() ? <Group gap={6}><Badge color="gray">Expired</Badge><Time at={at} past /></Group> : <Time at={at} />
+  return Date.parse(at) <= now() ? (
+    <Group gap={6}>
+      <Badge color="gray">Expired</Badge>
+      <Time at={at} past />
+    </Group>
+  ) : (
+    <Time at={at} />
+  )
 }

@@ -4,14 +4,39 @@ import { keepWords, limitsOf, variableOf } from './limits-list.ts'
 
 test('how long history is kept, in words', () => {
   const cases: [string, string][] = [
-    ['all', 'For ever'], ['0', 'For ever'], ['90d', '90 days'], ['1d', '1 day'], ['2160h0m0s', '90 days'], ['36h', '36 hours'], ['1h30m0s', '1 hour 30 minutes'], ['100000', 'The newest 100,000 runs'], ['odd', 'odd'],
+    ['all', 'For ever'],
+    ['0', 'For ever'],
+    ['90d', '90 days'],
+    ['1d', '1 day'],
+    ['2160h0m0s', '90 days'],
+    ['36h', '36 hours'],
+    ['1h30m0s', '1 hour 30 minutes'],
+    ['100000', 'The newest 100,000 runs'],
+    ['odd', 'odd'],
   ]
   for (const [keep, words] of cases) assert.equal(keepWords(keep, 'run'), words)
 })
 
 test('no limit is said so', () => {
-  const zero = { maxBlueprints: 0, blueprints: 3, rateLimit: 0, rateBurst: 200, maxBody: 1 << 20, syncTimeoutMs: 30_000, maxRunning: 1000, maxQueued: 0, keepExecutions: 'all', keepFirings: '90d', keepAudit: '400d', maxDisk: 0 }
-  const values = Object.fromEntries(limitsOf({ limits: zero, ephemeral: false } as never).flatMap((group) => group.limits).map((one) => [one.flag, one.value]))
+  const zero = {
+    maxBlueprints: 0,
+    blueprints: 3,
+    rateLimit: 0,
+    rateBurst: 200,
+    maxBody: 1 << 20,
+    syncTimeoutMs: 30_000,
+    maxRunning: 1000,
+    maxQueued: 0,
+    keepExecutions: 'all',
+    keepFirings: '90d',
+    keepAudit: '400d',
+    maxDisk: 0,
+  }
+  const values = Object.fromEntries(
+    limitsOf({ limits: zero, ephemeral: false } as never)
+      .flatMap((group) => group.limits)
+      .map((one) => [one.flag, one.value]),
+  )
   assert.equal(values['--rate-limit'], 'No limit')
   assert.equal(values['--max-body'], '1 MiB')
   assert.equal(values['--sync-timeout'], '30 s')

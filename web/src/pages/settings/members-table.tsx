@@ -20,56 +20,123 @@ export function MembersTable({ of }: { of: Organization }) {
   const [, navigate] = useLocation()
   const [search, setSearch] = useState('')
   const [page, setPage] = useState(1)
-  const list = useQuery({ queryKey: ['members', of.id], queryFn: () => api.organization.members.query({ organizationId: of.id }) })
-  const refresh = () => Promise.all([client.invalidateQueries({ queryKey: ['members', of.id] }), refreshOrganizations()])
+  const list = useQuery({
+    queryKey: ['members', of.id],
+    queryFn: () => api.organization.members.query({ organizationId: of.id }),
+  })
+  const refresh = () =>
+    Promise.all([client.invalidateQueries({ queryKey: ['members', of.id] }), refreshOrganizations()])
   const change = useMutation({
     mutationFn: (input: Inputs['organization']['addMember']) => api.organization.addMember.mutate(input),
     onSuccess: (member) => notifyDone(`${member.name || member.email} is ${roleTitle(member.role).toLowerCase()} now.`),
     onError: notifyError,
     onSettled: refresh,
   })
-  const remove = useMutation({ mutationFn: (input: Inputs['organization']['removeMember']) => api.organization.removeMember.mutate(input), onError: notifyError })
+  const remove = useMutation({
+    mutationFn: (input: Inputs['organization']['removeMember']) => api.organization.removeMember.mutate(input),
+    onError: notifyError,
+  })
 
   const give = async (row: Row, role: Role) => {
     const own = row.userId === user.id
-    if (own && !(await confirm({ title: `Become ${roleTitle(role).toLowerCase()}?`, text: 'You give up rights that only another owner can give back to you.', action: 'Change my role', danger: true }))) return
+    if (
+      own &&
+      !(await confirm({
+        title: `Become ${roleTitle(role).toLowerCase()}?`,
+        text: 'You give up rights that only another owner can give back to you.',
+        action: 'Change my role',
+        danger: true,
+      }))
+    )
+      return
     change.mutate({ organizationId: of.id, email: row.email, role })
   }
   const takeOut = async (row: Row) => {
     const own = row.userId === user.id
-    const yes = await confirm(own
-      ? { title: `Leave ${of.name}?`, text: 'You lose sight of its blueprints, runs and connections, but for blueprints that you made. An admin can add you again.', action: 'Leave', danger: true }
-      : { title: `Remove ${row.name || row.email} from ${of.name}?`, text: 'They lose sight of its blueprints, runs and connections, but for blueprints that they made. You can add them again.', action: 'Remove', danger: true })
+    const yes = await confirm(
+      own
+        ? {
+            title: `Leave ${of.name}?`,
+            text: 'You lose sight of its blueprints, runs and connections, but for blueprints that you made. An admin can add you again.',
+            action: 'Leave',
+            danger: true,
+          }
+        : {
+            title: `Remove ${row.name || row.email} from ${of.name}?`,
+            text: 'They lose sight of its blueprints, runs and connections, but for blueprints that they made. You can add them again.',
+            action: 'Remove',
+            danger: true,
+          },
+    )
     if (!yes) return
-    remove.mutate({ organizationId: of.id, userId: row.userId }, {
-      onSuccess: async () => {
-        notifyDone(own ? `You have left ${of.name}.` : `${row.name || row.email} is no member any more.`)
-        if (own) {
-          navigate('/settings/organizations')
-          await refreshOrganizations()
-        } else await refresh()
+    remove.mutate(
+      { organizationId: of.id, userId: row.userId },
+      {
+        onSuccess: async () => {
+          notifyDone(own ? `You have left ${of.name}.` : `${row.name || row.email} is no member any more.`)
+          if (own) {
+            navigate('/settings/organizations')
+            await refreshOrganizations()
+          } else await refresh()
+        },
       },
-    })
+    )
   }
 
   const last = isLastOwner(list.data ?? [], user.id)
   const columns: Column<Row>[] = [
     {
-      key: 'name', title: 'Name', primary: true,
-      render: (row) => <Group gap={8} wrap="nowrap"><span>{row.name || row.email}</span>{row.userId === user.id && <Badge color="petrol">You</Badge>}</Group>,
+      key: 'name',
+      title: 'Name',
+      primary: true,
+      render: (row) => (
+        <Group gap={8} wrap="nowrap">
+          <span>{row.name || row.email}</span>
+          {row.userId === user.id && <Badge color="petrol">You</Badge>}
+        </Group>
+      ),
     },
     { key: 'email', title: 'Email', render: (row) => row.email },
     {
-      key: 'role', title: 'Role', width: '150px',
-      render: (row) => (mayTouch(of.role, row.role) && !(last && row.userId === user.id) && givable(of.role).length > 1
-        ? <NativeSelect size="xs" aria-label={`Role of ${row.name || row.email}`} data={givable(of.role).map((role) => ({ value: role, label: roleTitle(role) }))} value={change.isPending && change.variables.email === row.email ? change.variables.role : row.role} onChange={(event) => void give(row, event.currentTarget.value as Role)} />
-        : roleTitle(row.role)),
+      key: 'role',
+      title: 'Role',
+      width: '150px',
+      render: (row) =>
+        mayTouch(of.role, row.role) && !(last && row.userId === user.id) && givable(of.role).length > 1 ? (
+          <NativeSelect
+            size="xs"
+            aria-label={`Role of ${row.name || row.email}`}
+            data={givable(of.role).map((role) => ({ value: role, label: roleTitle(role) }))}
+            value={change.isPending && change.variables.email === row.email ? change.variables.role : row.role}
+            onChange={(event) => void give(row, event.currentTarget.value as Role)}
+          />
+        ) : (
+          roleTitle(row.role)
+        ),
     },
     {
-      key: 'remove', title: '', name: 'Actions', align: 'end', width: '1%',
-      render: (row) => (row.userId === user.id
-        ? !last && <Button size="compact-sm" variant="default" onClick={() => void takeOut(row)}>Leave</Button>
-        : mayTouch(of.role, row.role) && <Button size="compact-sm" variant="default" onClick={() => void takeOut(row)} aria-label={`Remove ${row.name || row.email}`}>Remove</Button>),
+      key: 'remove',
+      title: '',
+      name: 'Actions',
+      align: 'end',
+      width: '1%',
+      render: (row) =>
+        row.userId === user.id
+          ? !last && (
+              <Button size="compact-sm" variant="default" onClick={() => void takeOut(row)}>
+                Leave
+              </Button>
+            )
+          : mayTouch(of.role, row.role) && (
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => void takeOut(row)}
+                aria-label={`Remove ${row.name || row.email}`}
+              >
+                Remove
+              </Button>
+            ),
     },
   ]
   const wanted = search.trim().toLowerCase()
@@ -77,12 +144,51 @@ export function MembersTable({ of }: { of: Organization }) {
   const pages = Math.max(1, Math.ceil((found?.length ?? 0) / perPage))
   const shown = Math.min(page, pages)
   return (
-    <Section title="Members" text={last || (list.isPending && of.role === 'owner') ? 'You are its only owner. To leave, make somebody else an owner first.' : undefined}>
-      {list.error && !list.data ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
+    <Section
+      title="Members"
+      text={
+        last || (list.isPending && of.role === 'owner')
+          ? 'You are its only owner. To leave, make somebody else an owner first.'
+          : undefined
+      }
+    >
+      {list.error && !list.data ? (
+        <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
         <Stack gap="xs">
-          {(list.data?.length ?? 0) > 10 && <SearchField label="Search members" value={search} onSearch={(text) => { setSearch(text); setPage(1) }} maw={320} />}
-          <DataTable caption={`Members of ${of.name}`} columns={columns} rows={found?.slice((shown - 1) * perPage, shown * perPage)} rowKey={(row) => row.userId} skeletonRows={1} empty={<Text size="sm" c="dimmed">Nobody here is called so.</Text>} />
-          {(found?.length ?? 0) > perPage && <Pager page={shown} pages={pages} onPage={setPage} total={found?.length} noun="member" label="Pages of members" />}
+          {(list.data?.length ?? 0) > 10 && (
+            <SearchField
+              label="Search members"
+              value={search}
+              onSearch={(text) => {
+                setSearch(text)
+                setPage(1)
+              }}
+              maw={320}
+            />
+          )}
+          <DataTable
+            caption={`Members of ${of.name}`}
+            columns={columns}
+            rows={found?.slice((shown - 1) * perPage, shown * perPage)}
+            rowKey={(row) => row.userId}
+            skeletonRows={1}
+            empty={
+              <Text size="sm" c="dimmed">
+                Nobody here is called so.
+              </Text>
+            }
+          />
+          {(found?.length ?? 0) > perPage && (
+            <Pager
+              page={shown}
+              pages={pages}
+              onPage={setPage}
+              total={found?.length}
+              noun="member"
+              label="Pages of members"
+            />
+          )}
         </Stack>
       )}
     </Section>

@@ -36,10 +36,25 @@ function Inside({ onClose, action, name: before = '', description, pending, erro
     <form onSubmit={submit}>
       <Stack>
         {Boolean(error) && !issue && <ErrorNote error={error} />}
-        <TextInput label="Name" description={description} required withAsterisk={false} maxLength={200} data-autofocus autoComplete="off" value={name} error={issue} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput
+          label="Name"
+          description={description}
+          required
+          withAsterisk={false}
+          maxLength={200}
+          data-autofocus
+          autoComplete="off"
+          value={name}
+          error={issue}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>Cancel</Button>
-          <Button type="submit" loading={pending} disabled={name.trim() === '' || name.trim() === before}>{action}</Button>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={pending} disabled={name.trim() === '' || name.trim() === before}>
+            {action}
+          </Button>
         </Group>
       </Stack>
     </form>

@@ -28,9 +28,31 @@ export function NameForm() {
     <form onSubmit={submit}>
       <Stack maw={420}>
         {save.error && !issue && <ErrorNote error={save.error} />}
-        <TextInput label="Name" autoComplete="name" required withAsterisk={false} maxLength={200} description="Others in your organizations see it." value={name} error={issue} onChange={(event) => setName(event.currentTarget.value)} />
-        <TextInput label="Email" type="email" autoComplete="username" readOnly variant="filled" value={user.email} description="You sign in with it. It cannot be changed." />
-        <div><Button type="submit" loading={save.isPending} disabled={name.trim() === '' || name.trim() === user.name}>Save name</Button></div>
+        <TextInput
+          label="Name"
+          autoComplete="name"
+          required
+          withAsterisk={false}
+          maxLength={200}
+          description="Others in your organizations see it."
+          value={name}
+          error={issue}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <TextInput
+          label="Email"
+          type="email"
+          autoComplete="username"
+          readOnly
+          variant="filled"
+          value={user.email}
+          description="You sign in with it. It cannot be changed."
+        />
+        <div>
+          <Button type="submit" loading={save.isPending} disabled={name.trim() === '' || name.trim() === user.name}>
+            Save name
+          </Button>
+        </div>
       </Stack>
     </form>
   )

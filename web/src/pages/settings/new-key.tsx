@@ -37,23 +37,78 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
     if (input) create.mutate(input)
   }
   const issue = issueFor(create.error, 'name')
-  const late = issueFor(create.error, 'expiresAt') ?? (at !== '' && !keyInput(name, access, expiry, at, now()) ? 'Choose a time in the future' : undefined)
+  const late =
+    issueFor(create.error, 'expiresAt') ??
+    (at !== '' && !keyInput(name, access, expiry, at, now()) ? 'Choose a time in the future' : undefined)
   return (
     // The key is shown only once: only its button closes the dialog.
-    <Modal opened={opened} onClose={close} onExitTransitionEnd={forget} title={made ? 'Copy your key now' : 'New API key'} size="lg" closeOnClickOutside={!made} closeOnEscape={!made}>
-      {made ? <Shown secret={made.key} onDone={close} /> : (
+    <Modal
+      opened={opened}
+      onClose={close}
+      onExitTransitionEnd={forget}
+      title={made ? 'Copy your key now' : 'New API key'}
+      size="lg"
+      closeOnClickOutside={!made}
+      closeOnEscape={!made}
+    >
+      {made ? (
+        <Shown secret={made.key} onDone={close} />
+      ) : (
         <form onSubmit={submit}>
           <Stack>
             {create.error && !issue && !late && <ErrorNote error={create.error} />}
-            <TextInput label="Name" description="The program or person that will use the key." placeholder="laptop" required withAsterisk={false} maxLength={200} data-autofocus autoComplete="off" value={name} error={issue} onChange={(event) => setName(event.currentTarget.value)} />
-            <NativeSelect label="Access" description={accesses.find(({ value }) => value === access)?.text} data={accesses.map(({ value, label }) => ({ value, label }))} value={access} onChange={(event) => setAccess(event.currentTarget.value)} />
+            <TextInput
+              label="Name"
+              description="The program or person that will use the key."
+              placeholder="laptop"
+              required
+              withAsterisk={false}
+              maxLength={200}
+              data-autofocus
+              autoComplete="off"
+              value={name}
+              error={issue}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <NativeSelect
+              label="Access"
+              description={accesses.find(({ value }) => value === access)?.text}
+              data={accesses.map(({ value, label }) => ({ value, label }))}
+              value={access}
+              onChange={(event) => setAccess(event.currentTarget.value)}
+            />
             <Group align="flex-start" gap="sm">
-              <NativeSelect label="Expires" data={expiries} value={expiry} onChange={(event) => setExpiry(event.currentTarget.value)} style={{ flex: '1 1 160px' }} />
-              {expiry === 'at' && <TextInput label="Time" type="datetime-local" required withAsterisk={false} value={at} error={late} onChange={(event) => setAt(event.currentTarget.value)} style={{ flex: '1 1 220px' }} />}
+              <NativeSelect
+                label="Expires"
+                data={expiries}
+                value={expiry}
+                onChange={(event) => setExpiry(event.currentTarget.value)}
+                style={{ flex: '1 1 160px' }}
+              />
+              {expiry === 'at' && (
+                <TextInput
+                  label="Time"
+                  type="datetime-local"
+                  required
+                  withAsterisk={false}
+                  value={at}
+                  error={late}
+                  onChange={(event) => setAt(event.currentTarget.value)}
+                  style={{ flex: '1 1 220px' }}
+                />
+              )}
             </Group>
             <Group justify="flex-end" gap="xs">
-              <Button variant="default" onClick={close}>Cancel</Button>
-              <Button type="submit" loading={create.isPending} disabled={name.trim() === '' || expiry === 'at' && (at === '' || late !== undefined)}>Create key</Button>
+              <Button variant="default" onClick={close}>
+                Cancel
+              </Button>
+              <Button
+                type="submit"
+                loading={create.isPending}
+                disabled={name.trim() === '' || (expiry === 'at' && (at === '' || late !== undefined))}
+              >
+                Create key
+              </Button>
             </Group>
           </Stack>
         </form>
@@ -69,11 +124,16 @@ function Shown({ secret, onDone }: { secret: string; onDone: () => void }) {
   return (
     <Stack>
       <Alert color="amber" icon={<IconAlertTriangle size={20} aria-hidden />} title="This key is shown only once">
-        The server stores a hash and the last four characters. Save the key in a password manager. If you lose it, revoke it and create another.
+        The server stores a hash and the last four characters. Save the key in a password manager. If you lose it,
+        revoke it and create another.
       </Alert>
       <CopyField label="API key" value={secret} secret />
       <CopyField label="Example" value={curl(secret)} secret mask={curl('•••')} />
-      <Group justify="flex-end"><Button onClick={onDone} data-autofocus>Done</Button></Group>
+      <Group justify="flex-end">
+        <Button onClick={onDone} data-autofocus>
+          Done
+        </Button>
+      </Group>
     </Stack>
   )
 }

@@ -26,7 +26,17 @@ export default function OrganizationPage() {
     <SettingsFrame title="Organization" breadcrumbs={crumbs}>
       {list.isPending && <Skeleton h={220} />}
       {list.error && <ErrorNote error={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && <EmptyState title="Not one of your organizations" text="You have left it, or its admins took you out of it. They can add you again by your email." action={<Button component={Link} href="/settings/organizations">Your organizations</Button>} />}
+      {list.data && (
+        <EmptyState
+          title="Not one of your organizations"
+          text="You have left it, or its admins took you out of it. They can add you again by your email."
+          action={
+            <Button component={Link} href="/settings/organizations">
+              Your organizations
+            </Button>
+          }
+        />
+      )}
     </SettingsFrame>
   )
 }
@@ -47,29 +57,72 @@ function Found({ of }: { of: Organization }) {
   }
   const actions = manages(of.role) && (
     <>
-      <Button variant="default" component={Link} href={`/settings/audit?organization=${of.id}`} leftSection={<IconHistory size={17} aria-hidden />}>Audit log</Button>
-      <Button variant="default" leftSection={<IconPencil size={17} aria-hidden />} onClick={begin}>Rename</Button>
+      <Button
+        variant="default"
+        component={Link}
+        href={`/settings/audit?organization=${of.id}`}
+        leftSection={<IconHistory size={17} aria-hidden />}
+      >
+        Audit log
+      </Button>
+      <Button variant="default" leftSection={<IconPencil size={17} aria-hidden />} onClick={begin}>
+        Rename
+      </Button>
     </>
   )
   return (
-    <SettingsFrame title={of.name} badge={<Badge color="gray">{of.personal ? 'Personal workspace' : `You are ${roleTitle(of.role).toLowerCase()}`}</Badge>} breadcrumbs={crumbs} actions={actions || undefined}>
+    <SettingsFrame
+      title={of.name}
+      badge={
+        <Badge color="gray">{of.personal ? 'Personal workspace' : `You are ${roleTitle(of.role).toLowerCase()}`}</Badge>
+      }
+      breadcrumbs={crumbs}
+      actions={actions || undefined}
+    >
       {of.personal ? (
         <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />} title="This is yours alone">
-          What you make without choosing an organization lies here. Nobody can join a personal workspace; share single blueprints with collaborators, or make an organization to share all that is in it.
+          What you make without choosing an organization lies here. Nobody can join a personal workspace; share single
+          blueprints with collaborators, or make an organization to share all that is in it.
         </Alert>
       ) : (
         <>
           <MembersTable of={of} />
-          {manages(of.role) && <Section title="Add a member" boxed><AddMember of={of} /></Section>}
+          {manages(of.role) && (
+            <Section title="Add a member" boxed>
+              <AddMember of={of} />
+            </Section>
+          )}
           <Section title="What each role may" boxed>
             <List size="sm" spacing="xs" listStyleType="none" withPadding={false}>
-              {roles.map(({ role, title, text }) => <List.Item key={role}><b>{title}{role === of.role && ' (you)'}</b><br />{text}</List.Item>)}
+              {roles.map(({ role, title, text }) => (
+                <List.Item key={role}>
+                  <b>
+                    {title}
+                    {role === of.role && ' (you)'}
+                  </b>
+                  <br />
+                  {text}
+                </List.Item>
+              ))}
             </List>
           </Section>
         </>
       )}
-      <Section title="For the API"><Box maw={480}><CopyField label="Organization id" value={of.id} /></Box></Section>
-      <NameDialog opened={renaming} onClose={() => setRenaming(false)} title={`Rename ${of.name}`} action="Rename" name={of.name} pending={rename.isPending} error={rename.error} onName={(name) => rename.mutate({ organizationId: of.id, name })} />
+      <Section title="For the API">
+        <Box maw={480}>
+          <CopyField label="Organization id" value={of.id} />
+        </Box>
+      </Section>
+      <NameDialog
+        opened={renaming}
+        onClose={() => setRenaming(false)}
+        title={`Rename ${of.name}`}
+        action="Rename"
+        name={of.name}
+        pending={rename.isPending}
+        error={rename.error}
+        onName={(name) => rename.mutate({ organizationId: of.id, name })}
+      />
     </SettingsFrame>
   )
 }

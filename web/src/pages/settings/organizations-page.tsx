@@ -13,8 +13,17 @@ import { refreshOrganizations, useOrganizations } from './use-organizations'
 
 const columns: Column<Organization>[] = [
   {
-    key: 'name', title: 'Name', primary: true,
-    render: (row) => <Group gap={8}><Anchor component={Link} href={`/settings/organizations/${row.id}`} inherit>{row.name}</Anchor>{row.personal && <Badge color="gray">Personal workspace</Badge>}</Group>,
+    key: 'name',
+    title: 'Name',
+    primary: true,
+    render: (row) => (
+      <Group gap={8}>
+        <Anchor component={Link} href={`/settings/organizations/${row.id}`} inherit>
+          {row.name}
+        </Anchor>
+        {row.personal && <Badge color="gray">Personal workspace</Badge>}
+      </Group>
+    ),
   },
   { key: 'role', title: 'Your role', render: (row) => roleTitle(row.role) },
 ]
@@ -41,14 +50,32 @@ export default function OrganizationsPage() {
     <SettingsFrame
       title="Organizations"
       text="People who share blueprints, runs and connections. Your personal workspace is yours alone; nobody can join it."
-      actions={<Button leftSection={<IconPlus size={17} aria-hidden />} onClick={begin}>New organization</Button>}
+      actions={
+        <Button leftSection={<IconPlus size={17} aria-hidden />} onClick={begin}>
+          New organization
+        </Button>
+      }
     >
-      {list.error && !list.data ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
-        <DataTable caption="Your organizations" columns={columns} rows={list.data} rowKey={(row) => row.id} skeletonRows={2} />
+      {list.error && !list.data ? (
+        <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
+        <DataTable
+          caption="Your organizations"
+          columns={columns}
+          rows={list.data}
+          rowKey={(row) => row.id}
+          skeletonRows={2}
+        />
       )}
       <NameDialog
-        opened={creating} onClose={() => setCreating(false)} title="New organization" action="Create" description="You become its owner and can add others."
-        pending={create.isPending} error={create.error} onName={(name) => create.mutate({ name })}
+        opened={creating}
+        onClose={() => setCreating(false)}
+        title="New organization"
+        action="Create"
+        description="You become its owner and can add others."
+        pending={create.isPending}
+        error={create.error}
+        onName={(name) => create.mutate({ name })}
       />
     </SettingsFrame>
   )

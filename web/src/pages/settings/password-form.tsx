@@ -44,15 +44,45 @@ export function PasswordForm() {
   return (
     <form onSubmit={submit}>
       <Stack maw={420}>
-        {error && !atField && (describeError(error).code === 'TOO_MANY_REQUESTS' ? <SignInError error={error} left={left} /> : <ErrorNote error={error} />)}
+        {error &&
+          !atField &&
+          (describeError(error).code === 'TOO_MANY_REQUESTS' ? (
+            <SignInError error={error} left={left} />
+          ) : (
+            <ErrorNote error={error} />
+          ))}
         <input type="email" name="email" autoComplete="username" value={user.email} readOnly hidden />
         <PasswordInput
-          label="Present password" name="current-password" autoComplete="current-password" required withAsterisk={false} error={sentence(issueFor(error, 'current'))} aria-invalid={issueFor(error, 'current') !== undefined || undefined}
-          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the present password', tabIndex: 0, 'aria-hidden': false }}
-          value={current} onChange={(event) => setCurrent(event.currentTarget.value)}
+          label="Present password"
+          name="current-password"
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          error={sentence(issueFor(error, 'current'))}
+          aria-invalid={issueFor(error, 'current') !== undefined || undefined}
+          visibilityToggleButtonProps={{
+            'aria-label': 'Show or hide the present password',
+            tabIndex: 0,
+            'aria-hidden': false,
+          }}
+          value={current}
+          onChange={(event) => setCurrent(event.currentTarget.value)}
         />
-        <NewPassword size="sm" label="New password" value={password} onChange={setPassword} known={known} error={sentence(issueFor(error, 'password')) ?? (tried && level === 0 && password !== '' ? advice : undefined)} />
-        <div><Button type="submit" loading={change.isPending} disabled={left > 0}>Change password</Button></div>
+        <NewPassword
+          size="sm"
+          label="New password"
+          value={password}
+          onChange={setPassword}
+          known={known}
+          error={
+            sentence(issueFor(error, 'password')) ?? (tried && level === 0 && password !== '' ? advice : undefined)
+          }
+        />
+        <div>
+          <Button type="submit" loading={change.isPending} disabled={left > 0}>
+            Change password
+          </Button>
+        </div>
       </Stack>
     </form>
   )

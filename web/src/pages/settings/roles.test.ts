@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { givable, isLastOwner, manages, mayTouch, roleTitle } from './roles.ts'
 
 test('the last owner stays', () => {
-  const [ada, bo] = [{ userId: 'ada', role: 'owner' }, { userId: 'bo', role: 'admin' }]
+  const [ada, bo] = [
+    { userId: 'ada', role: 'owner' },
+    { userId: 'bo', role: 'admin' },
+  ]
   assert.equal(isLastOwner([ada, bo], 'ada'), true)
   assert.equal(isLastOwner([ada, bo], 'bo'), false)
   assert.equal(isLastOwner([ada, { ...bo, role: 'owner' }], 'ada'), false)
@@ -12,7 +15,12 @@ test('the last owner stays', () => {
 
 test('who decides about whom', () => {
   const cases: [string, string, boolean][] = [
-    ['member', 'member', false], ['admin', 'member', true], ['admin', 'admin', false], ['admin', 'owner', false], ['owner', 'admin', true], ['owner', 'owner', true],
+    ['member', 'member', false],
+    ['admin', 'member', true],
+    ['admin', 'admin', false],
+    ['admin', 'owner', false],
+    ['owner', 'admin', true],
+    ['owner', 'owner', true],
   ]
   for (const [own, other, wanted] of cases) assert.equal(mayTouch(own, other), wanted, `${own} about ${other}`)
   assert.deepEqual([manages('member'), manages('admin'), manages('owner')], [false, true, true])

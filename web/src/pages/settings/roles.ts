@@ -4,8 +4,16 @@ export type Role = 'member' | 'admin' | 'owner'
 
 /** The roles, the least first, in words. */
 export const roles: { role: Role; title: string; text: string }[] = [
-  { role: 'member', title: 'Member', text: 'Sees, changes and runs the blueprints of the organization, answers paused runs, and uses its connections. Deletes only what they made.' },
-  { role: 'admin', title: 'Admin', text: 'Also deletes any of its blueprints, makes them public, invites collaborators, changes its connections, renames it, adds and removes members, and reads its audit log.' },
+  {
+    role: 'member',
+    title: 'Member',
+    text: 'Sees, changes and runs the blueprints of the organization, answers paused runs, and uses its connections. Deletes only what they made.',
+  },
+  {
+    role: 'admin',
+    title: 'Admin',
+    text: 'Also deletes any of its blueprints, makes them public, invites collaborators, changes its connections, renames it, adds and removes members, and reads its audit log.',
+  },
   { role: 'owner', title: 'Owner', text: 'Also decides who is an admin or owner. There is always at least one.' },
 ]
 
@@ -21,7 +29,7 @@ export function manages(own: string): boolean {
 
 /** Whether somebody with a role may change or remove one with another. */
 export function mayTouch(own: string, other: string): boolean {
-  return own === 'owner' || own === 'admin' && other === 'member'
+  return own === 'owner' || (own === 'admin' && other === 'member')
 }
 
 /** Whether of these members one alone is an owner, and so cannot leave or become less. */

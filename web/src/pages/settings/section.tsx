@@ -18,10 +18,16 @@ export function Section({ title, text, actions, boxed = false, children }: Props
     <section aria-labelledby={id} className={classes.section}>
       <div>
         <div className={classes.head}>
-          <Title order={2} id={id}>{title}</Title>
+          <Title order={2} id={id}>
+            {title}
+          </Title>
           {actions}
         </div>
-        {text && <Text size="sm" c="dimmed" maw={720} component="div">{text}</Text>}
+        {text && (
+          <Text size="sm" c="dimmed" maw={720} component="div">
+            {text}
+          </Text>
+        )}
       </div>
       {boxed ? <div className={classes.box}>{children}</div> : children}
     </section>

@@ -18,23 +18,61 @@ export function SessionsTable() {
     onSettled: () => client.invalidateQueries({ queryKey: ['sessions'] }),
   })
   const end = async (row: Row) => {
-    const yes = await confirm({ title: `End the session of ${showAgent(row.agent)}?`, text: 'Whoever uses that browser has to sign in again, from the next click on.', action: 'End session', danger: true })
+    const yes = await confirm({
+      title: `End the session of ${showAgent(row.agent)}?`,
+      text: 'Whoever uses that browser has to sign in again, from the next click on.',
+      action: 'End session',
+      danger: true,
+    })
     if (yes) revoke.mutate({ id: row.id })
   }
   const columns: Column<Row>[] = [
     {
-      key: 'agent', title: 'Browser', primary: true,
-      render: (row) => <Group gap="4px 8px"><Group gap={8} wrap="nowrap"><IconDeviceLaptop size={18} stroke={1.7} aria-hidden style={{ flex: 'none' }} /><span title={row.agent}>{showAgent(row.agent)}</span></Group>{row.current && <Badge color="petrol">This browser</Badge>}</Group>,
+      key: 'agent',
+      title: 'Browser',
+      primary: true,
+      render: (row) => (
+        <Group gap="4px 8px">
+          <Group gap={8} wrap="nowrap">
+            <IconDeviceLaptop size={18} stroke={1.7} aria-hidden style={{ flex: 'none' }} />
+            <span title={row.agent}>{showAgent(row.agent)}</span>
+          </Group>
+          {row.current && <Badge color="petrol">This browser</Badge>}
+        </Group>
+      ),
     },
     { key: 'created', title: 'Signed in', render: (row) => <Time at={row.createdAt} /> },
     { key: 'used', title: 'Last used', render: (row) => <Time at={row.lastUsedAt} none="not used yet" /> },
     { key: 'ends', title: 'Ends unless used', render: (row) => <Time at={row.expiresAt} /> },
     {
-      key: 'end', title: '', name: 'Actions', align: 'end', width: '1%',
-      render: (row) => !row.current && <Button size="compact-sm" variant="default" onClick={() => void end(row)} aria-label={`End session of ${showAgent(row.agent)}`} style={{ whiteSpace: 'nowrap' }}>End session</Button>,
+      key: 'end',
+      title: '',
+      name: 'Actions',
+      align: 'end',
+      width: '1%',
+      render: (row) =>
+        !row.current && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => void end(row)}
+            aria-label={`End session of ${showAgent(row.agent)}`}
+            style={{ whiteSpace: 'nowrap' }}
+          >
+            End session
+          </Button>
+        ),
     },
   ]
   const rows = list.data && [...list.data].sort((a, b) => Number(b.current) - Number(a.current))
   if (list.error && !list.data) return <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
-  return <DataTable caption="Where you are signed in" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={1} />
+  return (
+    <DataTable
+      caption="Where you are signed in"
+      columns={columns}
+      rows={rows}
+      rowKey={(row) => row.id}
+      skeletonRows={1}
+    />
+  )
 }

@@ -9,5 +9,8 @@ export function useOrganizations() {
 
 /** Asks anew for all that tells which organizations there are: this list, and the session that the header shows. */
 export function refreshOrganizations(): Promise<unknown> {
-  return Promise.all([queryClient.invalidateQueries({ queryKey: ['organizations'] }), queryClient.invalidateQueries({ queryKey: sessionKey })])
+  return Promise.all([
+    queryClient.invalidateQueries({ queryKey: ['organizations'] }),
+    queryClient.invalidateQueries({ queryKey: sessionKey }),
+  ])
 }

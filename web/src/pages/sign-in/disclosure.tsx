@@ -9,12 +9,21 @@ export function Disclosure({ label, children }: { label: string; children: React
   return (
     <div>
       <Button
-        variant="subtle" size="compact-md" ml={-8} aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}
-        leftSection={<IconChevronRight size={16} aria-hidden style={{ transform: open ? 'rotate(90deg)' : undefined }} />}
+        variant="subtle"
+        size="compact-md"
+        ml={-8}
+        aria-expanded={open}
+        aria-controls={id}
+        onClick={() => setOpen(!open)}
+        leftSection={
+          <IconChevronRight size={16} aria-hidden style={{ transform: open ? 'rotate(90deg)' : undefined }} />
+        }
       >
         {label}
       </Button>
-      <Collapse expanded={open} id={id} transitionDuration={0}><div style={{ paddingTop: 8 }}>{children}</div></Collapse>
+      <Collapse expanded={open} id={id} transitionDuration={0}>
+        <div style={{ paddingTop: 8 }}>{children}</div>
+      </Collapse>
     </div>
   )
 }

@@ -13,7 +13,9 @@ export function Frame({ children, below }: { children: ReactNode; below?: ReactN
         <div className={classes.brand}>
           <Mark size={30} />
           <span>blueprintd</span>
-          <span style={{ marginLeft: 'auto' }}><SchemeToggle /></span>
+          <span style={{ marginLeft: 'auto' }}>
+            <SchemeToggle />
+          </span>
         </div>
         <div className={classes.card}>{children}</div>
         {below}

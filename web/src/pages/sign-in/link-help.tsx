@@ -6,9 +6,13 @@ export function LinkHelp({ email }: { email?: string }) {
   const whose = email && /^[\w.+@-]+$/.test(email) ? email : 'you@example.org' // anything else would need quotes in a shell
   return (
     <Stack gap="xs">
-      <Text size="sm" c="dimmed">Whoever runs the server makes a link with this command, also while the server runs. It works once, for 24 hours.</Text>
+      <Text size="sm" c="dimmed">
+        Whoever runs the server makes a link with this command, also while the server runs. It works once, for 24 hours.
+      </Text>
       <CopyField label="Command for a link" hideLabel value={`blueprintd user link --email ${whose}`} />
-      <Text size="sm" c="dimmed">As long as nobody has a password, <b>blueprintd serve</b> prints such a link for the first user at each start.</Text>
+      <Text size="sm" c="dimmed">
+        As long as nobody has a password, <b>blueprintd serve</b> prints such a link for the first user at each start.
+      </Text>
     </Stack>
   )
 }

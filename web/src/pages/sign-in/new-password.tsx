@@ -22,12 +22,34 @@ export function NewPassword({ value, onChange, known, label = 'Password', error,
   return (
     <div>
       <PasswordInput
-        label={label} name="new-password" autoComplete="new-password" required withAsterisk={false} size={size} autoFocus={autoFocus} error={error} aria-invalid={error !== undefined || undefined} aria-describedby={id}
+        label={label}
+        name="new-password"
+        autoComplete="new-password"
+        required
+        withAsterisk={false}
+        size={size}
+        autoFocus={autoFocus}
+        error={error}
+        aria-invalid={error !== undefined || undefined}
+        aria-describedby={id}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0, 'aria-hidden': false }}
-        value={value} onChange={(event) => onChange(event.currentTarget.value)}
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value)}
       />
-      <div className={classes.meter} data-level={level} aria-hidden><span /><span /><span /><span /></div>
-      <Text id={id} size="xs" c="dimmed" className={classes.strength} aria-live="polite">{word && <Text span fw={600} c="var(--mantine-color-text)" inherit>{word}. </Text>}{advice !== error && advice}</Text>
+      <div className={classes.meter} data-level={level} aria-hidden>
+        <span />
+        <span />
+        <span />
+        <span />
+      </div>
+      <Text id={id} size="xs" c="dimmed" className={classes.strength} aria-live="polite">
+        {word && (
+          <Text span fw={600} c="var(--mantine-color-text)" inherit>
+            {word}.{' '}
+          </Text>
+        )}
+        {advice !== error && advice}
+      </Text>
     </div>
   )
 }

@@ -9,23 +9,75 @@ export const longest = 1000
 export type Strength = { level: 0 | 1 | 2 | 3 | 4; word: string; advice: string }
 
 const common = [
-  'password', 'passwort', 'qwerty', 'qwertz', 'azerty', 'letmein', 'welcome', 'iloveyou', 'admin', 'administrator', 'changeme', 'secret', 'login', 'master',
-  'monkey', 'dragon', 'sunshine', 'princess', 'football', 'baseball', 'superman', 'batman', 'trustno', 'blueprintd', 'blueprint', 'dashboard', 'test', 'abc', 'hallo', 'hello',
+  'password',
+  'passwort',
+  'qwerty',
+  'qwertz',
+  'azerty',
+  'letmein',
+  'welcome',
+  'iloveyou',
+  'admin',
+  'administrator',
+  'changeme',
+  'secret',
+  'login',
+  'master',
+  'monkey',
+  'dragon',
+  'sunshine',
+  'princess',
+  'football',
+  'baseball',
+  'superman',
+  'batman',
+  'trustno',
+  'blueprintd',
+  'blueprint',
+  'dashboard',
+  'test',
+  'abc',
+  'hallo',
+  'hello',
 ]
-const rows = ['abcdefghijklmnopqrstuvwxyz', '01234567890', 'qwertyuiop', 'qwertzuiop', 'asdfghjkl', 'zxcvbnm', 'yxcvbnm']
+const rows = [
+  'abcdefghijklmnopqrstuvwxyz',
+  '01234567890',
+  'qwertyuiop',
+  'qwertzuiop',
+  'asdfghjkl',
+  'zxcvbnm',
+  'yxcvbnm',
+]
 
 /** Judges a password; known are texts that others would try first: the email, the name. */
 export function strengthOf(password: string, known: string[] = []): Strength {
   const characters = [...password]
-  if (characters.length === 0) return { level: 0, word: '', advice: `At least ${shortest} characters. A few words that do not belong together are easy to keep in mind.` }
-  if (new TextEncoder().encode(password).length > longest) return { level: 0, word: 'Too long', advice: `At most ${longest} bytes.` }
+  if (characters.length === 0)
+    return {
+      level: 0,
+      word: '',
+      advice: `At least ${shortest} characters. A few words that do not belong together are easy to keep in mind.`,
+    }
+  if (new TextEncoder().encode(password).length > longest)
+    return { level: 0, word: 'Too long', advice: `At most ${longest} bytes.` }
   if (characters.length < shortest) {
     const missing = shortest - characters.length
-    return { level: 0, word: 'Too short', advice: `${missing} more ${missing === 1 ? 'character' : 'characters'} needed.` }
+    return {
+      level: 0,
+      word: 'Too short',
+      advice: `${missing} more ${missing === 1 ? 'character' : 'characters'} needed.`,
+    }
   }
-  if (known.some((text) => text.includes('@') && text.trim().toLowerCase() === password.trim().toLowerCase())) return { level: 0, word: 'Your email', advice: 'The password must not be the email.' }
+  if (known.some((text) => text.includes('@') && text.trim().toLowerCase() === password.trim().toLowerCase()))
+    return { level: 0, word: 'Your email', advice: 'The password must not be the email.' }
   const bits = bitsOf(password, known)
-  if (bits < 36) return { level: 1, word: 'Weak', advice: 'Common words, names, rows of keys and repeats are tried first. Add words that do not belong.' }
+  if (bits < 36)
+    return {
+      level: 1,
+      word: 'Weak',
+      advice: 'Common words, names, rows of keys and repeats are tried first. Add words that do not belong.',
+    }
   if (bits < 46) return { level: 2, word: 'Fair', advice: 'One or two more words make it good.' }
   if (bits < 70) return { level: 3, word: 'Good', advice: 'Hard to guess.' }
   return { level: 4, word: 'Strong', advice: 'Very hard to guess.' }
@@ -35,7 +87,9 @@ export function strengthOf(password: string, known: string[] = []): Strength {
 function bitsOf(password: string, known: string[]): number {
   let text = password.toLowerCase()
   let bits = 0
-  const words = [...known.flatMap((one) => [one, ...one.split(/[^\p{L}\p{N}]+/u)]), ...common].map((word) => word.toLowerCase()).filter((word) => word.length >= 3)
+  const words = [...known.flatMap((one) => [one, ...one.split(/[^\p{L}\p{N}]+/u)]), ...common]
+    .map((word) => word.toLowerCase())
+    .filter((word) => word.length >= 3)
   words.sort((a, b) => b.length - a.length)
   for (const word of words) {
     while (text.includes(word)) {
@@ -45,7 +99,9 @@ function bitsOf(password: string, known: string[]): number {
   }
   const letters = [...text].filter((letter) => letter !== '\u0000')
   const each = Math.log2(alphabetOf(password))
-  letters.forEach((letter, index) => { bits += cheap(letters, index) ? 1 : each * plainness(letter) })
+  letters.forEach((letter, index) => {
+    bits += cheap(letters, index) ? 1 : each * plainness(letter)
+  })
   return bits
 }
 
@@ -55,7 +111,13 @@ function cheap(letters: string[], index: number): boolean {
   const [before, letter] = [letters[index - 1]!, letters[index]!]
   if (before === letter) return true
   if (rows.some((row) => row.includes(before + letter) || row.includes(letter + before))) return true
-  for (const period of [2, 3, 4]) if (index >= period && letters.slice(index - period, index).join('') === letters.slice(index - 2 * period, index - period).join('') && letters[index - period] === letter) return true
+  for (const period of [2, 3, 4])
+    if (
+      index >= period &&
+      letters.slice(index - period, index).join('') === letters.slice(index - 2 * period, index - period).join('') &&
+      letters[index - period] === letter
+    )
+      return true
   return false
 }
 

@@ -27,7 +27,8 @@ export function SetupForm({ token, link }: Props) {
   const { level, advice } = strengthOf(password, known)
   const error = setup.error
   const issues = error ? describeError(error).issues : []
-  const atFields = issues.length > 0 && issues.every((issue) => ['name', 'email', 'password'].includes(String(issue.path[0])))
+  const atFields =
+    issues.length > 0 && issues.every((issue) => ['name', 'email', 'password'].includes(String(issue.path[0])))
 
   useEffect(() => {
     if (error) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
@@ -38,33 +39,79 @@ export function SetupForm({ token, link }: Props) {
     setTried(true)
     if (level === 0) return form.current?.querySelector<HTMLElement>('[name=new-password]')?.focus()
     if (setup.isPending) return
-    setup.mutate({ token, email: email.trim(), name: name.trim(), password }, {
-      onSuccess: () => {
-        expectHeading()
-        navigate('/blueprints', { replace: true })
-        notifyDone('Your password is set and you are signed in.')
+    setup.mutate(
+      { token, email: email.trim(), name: name.trim(), password },
+      {
+        onSuccess: () => {
+          expectHeading()
+          navigate('/blueprints', { replace: true })
+          notifyDone('Your password is set and you are signed in.')
+        },
       },
-    })
+    )
   }
   const other = session.data && session.data.user.email !== link.email ? session.data.user.email : undefined
   return (
     <>
       <PageHeader
         title={link.fresh ? 'Welcome to blueprintd' : 'Set your password'}
-        text={link.fresh ? 'You are the first here. Choose who you are and a password; then build your first blueprint.' : `For ${link.email}. Then you are signed in.`}
+        text={
+          link.fresh
+            ? 'You are the first here. Choose who you are and a password; then build your first blueprint.'
+            : `For ${link.email}. Then you are signed in.`
+        }
       />
       <form onSubmit={submit} ref={form} noValidate={false}>
         <Stack>
-          {other && <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />}>This browser is signed in as {other}. It will be signed in as {link.email} instead.</Alert>}
+          {other && (
+            <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />}>
+              This browser is signed in as {other}. It will be signed in as {link.email} instead.
+            </Alert>
+          )}
           {error && !atFields && <ErrorNote error={error} />}
-          <TextInput label="Name" name="name" autoComplete="name" required withAsterisk={false} size="md" maxLength={200} autoFocus={nameFirst} description="Others in your organizations see it." value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
           <TextInput
-            label="Email" name="email" type="email" autoComplete="username" required withAsterisk={false} size="md" maxLength={320} readOnly={!link.fresh}
-            description={link.fresh ? 'You sign in with it. Nothing is sent to it.' : 'You sign in with it. It is fixed by whoever made the link.'}
-            value={email} error={issueFor(error, 'email')} onChange={(event) => setEmail(event.currentTarget.value)}
+            label="Name"
+            name="name"
+            autoComplete="name"
+            required
+            withAsterisk={false}
+            size="md"
+            maxLength={200}
+            autoFocus={nameFirst}
+            description="Others in your organizations see it."
+            value={name}
+            error={issueFor(error, 'name')}
+            onChange={(event) => setName(event.currentTarget.value)}
           />
-          <NewPassword autoFocus={!nameFirst} value={password} onChange={setPassword} known={known} error={issueFor(error, 'password') ?? (tried && level === 0 ? advice : undefined)} />
-          <Button type="submit" size="md" h={44} loading={setup.isPending}>{link.fresh ? 'Start' : 'Set password and sign in'}</Button>
+          <TextInput
+            label="Email"
+            name="email"
+            type="email"
+            autoComplete="username"
+            required
+            withAsterisk={false}
+            size="md"
+            maxLength={320}
+            readOnly={!link.fresh}
+            description={
+              link.fresh
+                ? 'You sign in with it. Nothing is sent to it.'
+                : 'You sign in with it. It is fixed by whoever made the link.'
+            }
+            value={email}
+            error={issueFor(error, 'email')}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+          <NewPassword
+            autoFocus={!nameFirst}
+            value={password}
+            onChange={setPassword}
+            known={known}
+            error={issueFor(error, 'password') ?? (tried && level === 0 ? advice : undefined)}
+          />
+          <Button type="submit" size="md" h={44} loading={setup.isPending}>
+            {link.fresh ? 'Start' : 'Set password and sign in'}
+          </Button>
         </Stack>
       </form>
     </>

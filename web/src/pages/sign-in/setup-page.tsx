@@ -15,14 +15,44 @@ export default function SetupPage() {
   const token = useLinkToken()
   const link = useQuery({
     // Under the session's key: who is not signed in yet is no reason to look the session up anew.
-    queryKey: [...sessionKey, 'setup', token], queryFn: () => api.session.getSetup.query({ token }), enabled: token !== '', staleTime: Infinity, gcTime: 0, refetchOnWindowFocus: false,
+    queryKey: [...sessionKey, 'setup', token],
+    queryFn: () => api.session.getSetup.query({ token }),
+    enabled: token !== '',
+    staleTime: Infinity,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
   })
-  if (token === '') return <Frame><Useless title="This page needs a link" text="Open the link that blueprintd printed, whole: it ends with a long token." /></Frame>
-  if (link.data) return <Frame><SetupForm token={token} link={link.data} /></Frame>
-  if (link.isPending) return <Frame><Waiting /></Frame>
+  if (token === '')
+    return (
+      <Frame>
+        <Useless
+          title="This page needs a link"
+          text="Open the link that blueprintd printed, whole: it ends with a long token."
+        />
+      </Frame>
+    )
+  if (link.data)
+    return (
+      <Frame>
+        <SetupForm token={token} link={link.data} />
+      </Frame>
+    )
+  if (link.isPending)
+    return (
+      <Frame>
+        <Waiting />
+      </Frame>
+    )
   const { code } = describeError(link.error)
   if (code === 'NOT_FOUND' || code === 'BAD_REQUEST') {
-    return <Frame><Useless title="This link is not good any more" text="Each link works once, for 24 hours, and only the newest one. If you have set your password with it already, sign in." /></Frame>
+    return (
+      <Frame>
+        <Useless
+          title="This link is not good any more"
+          text="Each link works once, for 24 hours, and only the newest one. If you have set your password with it already, sign in."
+        />
+      </Frame>
+    )
   }
   return (
     <Frame>
@@ -39,7 +69,9 @@ function Useless({ title, text }: { title: string; text: string }) {
       <Stack>
         <Text size="sm">{text}</Text>
         <LinkHelp />
-        <Button component={Link} href="/signin" size="md" h={44}>Go to sign-in</Button>
+        <Button component={Link} href="/signin" size="md" h={44}>
+          Go to sign-in
+        </Button>
       </Stack>
     </>
   )
@@ -50,7 +82,9 @@ function Waiting() {
     <Stack aria-busy="true">
       <VisuallyHidden role="status">Reading the link</VisuallyHidden>
       <Skeleton h={28} w={220} />
-      {[0, 1, 2].map((row) => <Skeleton key={row} h={64} />)}
+      {[0, 1, 2].map((row) => (
+        <Skeleton key={row} h={64} />
+      ))}
       <Skeleton h={44} />
     </Stack>
   )

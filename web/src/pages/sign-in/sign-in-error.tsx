@@ -11,15 +11,26 @@ export function SignInError({ error, left }: { error: unknown; left: number }) {
     return (
       <Alert color="amber" icon={<IconClock size={20} aria-hidden />} title="Too many failed attempts">
         <Text size="sm" role="status">
-          {left > 0 ? 'This account waits, so that nobody can guess its password. Even the right password is refused until then.' : 'The wait is over. You can try again now.'}
+          {left > 0
+            ? 'This account waits, so that nobody can guess its password. Even the right password is refused until then.'
+            : 'The wait is over. You can try again now.'}
         </Text>
-        {left > 0 && <Text size="sm" fw={600} mt={4}>Try again in <span role="timer">{showCountdown(left)}</span></Text>}
+        {left > 0 && (
+          <Text size="sm" fw={600} mt={4}>
+            Try again in <span role="timer">{showCountdown(left)}</span>
+          </Text>
+        )}
       </Alert>
     )
   }
   if (code === 'UNAUTHORIZED') {
     return (
-      <Alert color="red" icon={<IconAlertTriangle size={20} aria-hidden />} role="alert" title="The email or the password is wrong">
+      <Alert
+        color="red"
+        icon={<IconAlertTriangle size={20} aria-hidden />}
+        role="alert"
+        title="The email or the password is wrong"
+      >
         <Text size="sm">Check both. After ten failures within five minutes an account waits.</Text>
       </Alert>
     )

@@ -28,30 +28,70 @@ export default function SignInPage() {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (left > 0 || signIn.isPending) return
-    signIn.mutate({ email: email.trim(), password }, {
-      onSuccess: expectHeading,
-      onError: (refusal) => {
-        const { code, retryAfter } = describeError(refusal)
-        if (code === 'TOO_MANY_REQUESTS') start(retryAfter ?? 60)
-        // A wrong password is typed anew, not mended.
-        if (code === 'UNAUTHORIZED') passwordField.current?.select()
+    signIn.mutate(
+      { email: email.trim(), password },
+      {
+        onSuccess: expectHeading,
+        onError: (refusal) => {
+          const { code, retryAfter } = describeError(refusal)
+          if (code === 'TOO_MANY_REQUESTS') start(retryAfter ?? 60)
+          // A wrong password is typed anew, not mended.
+          if (code === 'UNAUTHORIZED') passwordField.current?.select()
+        },
       },
-    })
+    )
   }
   return (
-    <Frame below={<Disclosure label="No password yet, or forgotten?"><LinkHelp email={email} /></Disclosure>}>
-      <PageHeader title="Sign in" text={elsewhere && location.pathname !== '/' ? 'Then you are back where you were.' : undefined} />
+    <Frame
+      below={
+        <Disclosure label="No password yet, or forgotten?">
+          <LinkHelp email={email} />
+        </Disclosure>
+      }
+    >
+      <PageHeader
+        title="Sign in"
+        text={elsewhere && location.pathname !== '/' ? 'Then you are back where you were.' : undefined}
+      />
       <form onSubmit={submit}>
         <Stack>
           {signIn.error && !signIn.isPending && <SignInError error={signIn.error} left={left} />}
-          <TextInput label="Email" type="email" name="email" autoComplete="username" required withAsterisk={false} autoFocus size="md" maxLength={320} value={email} onChange={(event) => setEmail(event.currentTarget.value)} />
-          <PasswordInput
-            ref={passwordField} label="Password" name="password" autoComplete="current-password" required withAsterisk={false} size="md" maxLength={1000}
-            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0, 'aria-hidden': false }}
-            value={password} onChange={(event) => setPassword(event.currentTarget.value)}
+          <TextInput
+            label="Email"
+            type="email"
+            name="email"
+            autoComplete="username"
+            required
+            withAsterisk={false}
+            autoFocus
+            size="md"
+            maxLength={320}
+            value={email}
+            onChange={(event) => setEmail(event.currentTarget.value)}
           />
-          <Button type="submit" size="md" h={44} loading={signIn.isPending} disabled={left > 0}>Sign in</Button>
-          <Text size="xs" c="dimmed">You stay signed in on this browser for 30 days after the last use, for 90 days at most.</Text>
+          <PasswordInput
+            ref={passwordField}
+            label="Password"
+            name="password"
+            autoComplete="current-password"
+            required
+            withAsterisk={false}
+            size="md"
+            maxLength={1000}
+            visibilityToggleButtonProps={{
+              'aria-label': 'Show or hide the password',
+              tabIndex: 0,
+              'aria-hidden': false,
+            }}
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+          />
+          <Button type="submit" size="md" h={44} loading={signIn.isPending} disabled={left > 0}>
+            Sign in
+          </Button>
+          <Text size="xs" c="dimmed">
+            You stay signed in on this browser for 30 days after the last use, for 90 days at most.
+          </Text>
         </Stack>
       </form>
     </Frame>

@@ -5,7 +5,13 @@ export function useCountdown(): { left: number; start: (seconds: number) => void
   const [{ until, now }, setState] = useState({ until: 0, now: 0 })
   useEffect(() => {
     if (until === 0) return
-    const timer = setInterval(() => setState((before) => (before.now >= before.until ? before : { ...before, now: Math.min(before.until, Date.now()) })), 500)
+    const timer = setInterval(
+      () =>
+        setState((before) =>
+          before.now >= before.until ? before : { ...before, now: Math.min(before.until, Date.now()) },
+        ),
+      500,
+    )
     return () => clearInterval(timer)
   }, [until])
   return {

@@ -9,8 +9,14 @@ export function ActiveSwitch({ trigger, label }: { trigger: Trigger; label?: str
   const on = turn.isPending ? turn.variables.isActive : trigger.is_active
   return (
     <Switch
-      checked={on} disabled={!trigger.can_manage} label={label} withThumbIndicator={false} size="md"
-      aria-label={label ? undefined : `Active: ${listensTo(trigger.trigger_type, trigger.config)}, ${trigger.blueprint_title}`}
+      checked={on}
+      disabled={!trigger.can_manage}
+      label={label}
+      withThumbIndicator={false}
+      size="md"
+      aria-label={
+        label ? undefined : `Active: ${listensTo(trigger.trigger_type, trigger.config)}, ${trigger.blueprint_title}`
+      }
       onChange={(event) => turn.mutate({ triggerId: trigger.id, isActive: event.currentTarget.checked })}
     />
   )

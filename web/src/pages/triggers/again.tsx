@@ -22,35 +22,75 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
       notifyDone('It was delivered again, and a run was started')
       if (answer.firingId) onOpen(answer.firingId)
     },
-    onError: notifyError, onSettled: refresh,
+    onError: notifyError,
+    onSettled: refresh,
   })
-  const ran = firing.executionId !== null && firing.decision === 'started' || redeliveries.some((one) => one.executionId !== null)
+  const ran =
+    (firing.executionId !== null && firing.decision === 'started') ||
+    redeliveries.some((one) => one.executionId !== null)
   const askToRepeat = async () => {
-    const yes = !ran || await ask({ title: 'Deliver it once more?', action: 'Deliver again', text: 'It has started a run before. This starts another one: whatever the blueprint does, it does again.' })
+    const yes =
+      !ran ||
+      (await ask({
+        title: 'Deliver it once more?',
+        action: 'Deliver again',
+        text: 'It has started a run before. This starts another one: whatever the blueprint does, it does again.',
+      }))
     if (yes) again.mutate()
   }
   // What is refused again however often it is delivered can be taken by hand.
-  const body = firing.executionId === null && delivery?.body && !delivery.bodyTruncated ? objectOf(delivery.body) : undefined
+  const body =
+    firing.executionId === null && delivery?.body && !delivery.bodyTruncated ? objectOf(delivery.body) : undefined
   const fire = useMutation({
-    mutationFn: (inputData: Record<string, unknown>) => api.blueprintTriggers.fire.mutate({ triggerId: trigger.id, inputData }),
+    mutationFn: (inputData: Record<string, unknown>) =>
+      api.blueprintTriggers.fire.mutate({ triggerId: trigger.id, inputData }),
     onSuccess: (answer) => {
       notifyDone('A run was started with this body')
       onOpen(answer.firingId)
     },
-    onError: notifyError, onSettled: refresh,
+    onError: notifyError,
+    onSettled: refresh,
   })
   const askToFire = async (inputData: Record<string, unknown>) => {
-    const yes = await ask({ title: 'Start a run with this body?', action: 'Start it', text: 'As if you had fired the trigger by hand: neither the signature nor a filter is looked at. Do this only if you know where it came from.' })
+    const yes = await ask({
+      title: 'Start a run with this body?',
+      action: 'Start it',
+      text: 'As if you had fired the trigger by hand: neither the signature nor a filter is looked at. Do this only if you know where it came from.',
+    })
     if (yes) fire.mutate(inputData)
   }
   const lost = firing.source !== 'redelivery' && delivery !== null && !delivery.kept && delivery.size > 0
   return (
     <div>
       <Group gap="xs">
-        <Button variant="default" leftSection={<IconRepeat size={17} aria-hidden />} loading={again.isPending} disabled={!trigger.is_active || lost} onClick={() => void askToRepeat()}>Deliver again</Button>
-        {body && <Button variant="default" leftSection={<IconPlayerPlay size={17} aria-hidden />} loading={fire.isPending} disabled={!trigger.is_active} onClick={() => void askToFire(body)}>Fire with its body</Button>}
+        <Button
+          variant="default"
+          leftSection={<IconRepeat size={17} aria-hidden />}
+          loading={again.isPending}
+          disabled={!trigger.is_active || lost}
+          onClick={() => void askToRepeat()}
+        >
+          Deliver again
+        </Button>
+        {body && (
+          <Button
+            variant="default"
+            leftSection={<IconPlayerPlay size={17} aria-hidden />}
+            loading={fire.isPending}
+            disabled={!trigger.is_active}
+            onClick={() => void askToFire(body)}
+          >
+            Fire with its body
+          </Button>
+        )}
       </Group>
-      <Text size="xs" c="dimmed" mt={4}>{!trigger.is_active ? 'Switch the trigger on first.' : lost ? 'Its body was not kept, so it cannot be delivered again.' : 'Decided anew, by the trigger as it is now.'}</Text>
+      <Text size="xs" c="dimmed" mt={4}>
+        {!trigger.is_active
+          ? 'Switch the trigger on first.'
+          : lost
+            ? 'Its body was not kept, so it cannot be delivered again.'
+            : 'Decided anew, by the trigger as it is now.'}
+      </Text>
     </div>
   )
 }
@@ -58,7 +98,9 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
 function objectOf(text: string): Record<string, unknown> | undefined {
   try {
     const value = parseJson(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Record<string, unknown> : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
   } catch {
     return undefined
   }

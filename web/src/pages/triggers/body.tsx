@@ -13,5 +13,9 @@ export function Body({ text }: { text: string }) {
     }
   }, [text])
   if (text === '') return <CodeBlock text="(empty)" label="body" />
-  return parsed ? <JsonView value={parsed.value} label="Body of the delivery" maxHeight="360px" /> : <CodeBlock text={text} label="body" />
+  return parsed ? (
+    <JsonView value={parsed.value} label="Body of the delivery" maxHeight="360px" />
+  ) : (
+    <CodeBlock text={text} label="body" />
+  )
 }

@@ -14,15 +14,37 @@ export function ClockChange({ schedule, zone }: { schedule: Schedule; zone: stri
   const minute = Math.floor(useNow() / 60_000)
   const change = useMemo(() => (isZone(zone) ? nextChange(zone, after.at(-1) ?? minute) : null), [zone, after, minute])
   const picture = useMemo(() => change && pictureOf(schedule, zone, change), [schedule, zone, change])
-  if (!isZone(zone)) return <Text size="sm" c="dimmed">This browser does not know the time zone {zone}.</Text>
-  if (!picture || !change) return <Text size="sm" c="dimmed">Clocks in {zone} do not change within two years{after.length > 0 && ' after that'}, so nothing special happens.</Text>
+  if (!isZone(zone))
+    return (
+      <Text size="sm" c="dimmed">
+        This browser does not know the time zone {zone}.
+      </Text>
+    )
+  if (!picture || !change)
+    return (
+      <Text size="sm" c="dimmed">
+        Clocks in {zone} do not change within two years{after.length > 0 && ' after that'}, so nothing special happens.
+      </Text>
+    )
   return (
     <Stack gap="xs">
-      <div aria-live="polite">{picture.words.map((sentence) => <Text key={sentence} size="sm" mb={4}>{sentence}</Text>)}</div>
+      <div aria-live="polite">
+        {picture.words.map((sentence) => (
+          <Text key={sentence} size="sm" mb={4}>
+            {sentence}
+          </Text>
+        ))}
+      </div>
       <ChangePicture picture={picture} zone={zone} />
       <Group gap="xs">
-        {after.length > 0 && <Button variant="subtle" size="compact-sm" onClick={() => setAfter(after.slice(0, -1))}>The change before</Button>}
-        <Button variant="subtle" size="compact-sm" onClick={() => setAfter([...after, change.at + 1440])}>The change after it</Button>
+        {after.length > 0 && (
+          <Button variant="subtle" size="compact-sm" onClick={() => setAfter(after.slice(0, -1))}>
+            The change before
+          </Button>
+        )}
+        <Button variant="subtle" size="compact-sm" onClick={() => setAfter([...after, change.at + 1440])}>
+          The change after it
+        </Button>
       </Group>
     </Stack>
   )
@@ -39,30 +61,66 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
   const many = crowded(ticks.map((tick) => x(tick.at)))
   const every = w < 460 ? 120 : 60
   const marks = marksOf(picture, every)
-  const notRun = kind === 'gap' || ticks.length === 0 ? [] : touched.map((wall) => wall - change.after).filter((minute) => !ticks.some((tick) => tick.at === minute))
+  const notRun =
+    kind === 'gap' || ticks.length === 0
+      ? []
+      : touched.map((wall) => wall - change.after).filter((minute) => !ticks.some((tick) => tick.at === minute))
   const bubble = Math.min(150, w / 2)
   const inBubble = (wall: number) => at - bubble / 2 + 14 + ((wall - low) / Math.max(1, high - low)) * (bubble - 28)
   const moved = ticks.some((tick) => tick.at === change.at) && touched.length > 0
   return (
     <>
       <div ref={ref} className={classes.frame}>
-        <svg width={w} height={132} viewBox={`0 0 ${w} 132`} role="img" aria-label={`Runs around the change of the clock, ${dayAndTime(from * 60_000, zone)} to ${dayAndTime(to * 60_000, zone)}: ${ticks.length === 0 ? 'none' : many ? `${ticks.length} runs` : ticks.map((tick) => showReading(tick.wall)).join(', ')}`}>
+        <svg
+          width={w}
+          height={132}
+          viewBox={`0 0 ${w} 132`}
+          role="img"
+          aria-label={`Runs around the change of the clock, ${dayAndTime(from * 60_000, zone)} to ${dayAndTime(to * 60_000, zone)}: ${ticks.length === 0 ? 'none' : many ? `${ticks.length} runs` : ticks.map((tick) => showReading(tick.wall)).join(', ')}`}
+        >
           {kind === 'repeat' && (
             <>
-              <rect x={x(change.at - (high - low))} width={at - x(change.at - (high - low))} y={52} height={58} className={classes.band} />
+              <rect
+                x={x(change.at - (high - low))}
+                width={at - x(change.at - (high - low))}
+                y={52}
+                height={58}
+                className={classes.band}
+              />
               <rect x={at} width={x(change.at + (high - low)) - at} y={52} height={58} className={classes.band} />
-              <text x={at - 5} y={66} textAnchor="end" className={classes.note}>first</text>
-              <text x={at + 5} y={66} className={classes.note}>again</text>
-              <text x={at} y={34} textAnchor="middle" className={classes.note}>{showReading(low)} to {showReading(high)} comes twice</text>
+              <text x={at - 5} y={66} textAnchor="end" className={classes.note}>
+                first
+              </text>
+              <text x={at + 5} y={66} className={classes.note}>
+                again
+              </text>
+              <text x={at} y={34} textAnchor="middle" className={classes.note}>
+                {showReading(low)} to {showReading(high)} comes twice
+              </text>
             </>
           )}
           {kind === 'gap' && (
             <>
               <rect x={at - bubble / 2} width={bubble} y={22} height={30} rx={5} className={classes.bubble} />
-              <text x={at} y={14} textAnchor="middle" className={classes.note}>{showReading(low)} to {showReading(high)} is skipped</text>
+              <text x={at} y={14} textAnchor="middle" className={classes.note}>
+                {showReading(low)} to {showReading(high)} is skipped
+              </text>
               {!crowded(touched.map(inBubble))
-                ? touched.map((wall) => <circle key={wall} cx={inBubble(wall)} cy={37} r={4.5} className={classes.silent}><title>{showReading(wall)} does not exist</title></circle>)
-                : touched.map((wall) => <line key={wall} x1={inBubble(wall)} x2={inBubble(wall)} y1={30} y2={44} className={classes.silentThin} />)}
+                ? touched.map((wall) => (
+                    <circle key={wall} cx={inBubble(wall)} cy={37} r={4.5} className={classes.silent}>
+                      <title>{showReading(wall)} does not exist</title>
+                    </circle>
+                  ))
+                : touched.map((wall) => (
+                    <line
+                      key={wall}
+                      x1={inBubble(wall)}
+                      x2={inBubble(wall)}
+                      y1={30}
+                      y2={44}
+                      className={classes.silentThin}
+                    />
+                  ))}
               {moved && <path d={`M ${at} 53 V 84 m -4 -6 l 4 6 l 4 -6`} className={classes.arrow} />}
             </>
           )}
@@ -71,18 +129,52 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
           {marks.map(({ minute, text }) => (
             <g key={minute}>
               <line x1={x(minute)} x2={x(minute)} y1={axisAt - 4} y2={axisAt + 8} className={classes.axis} />
-              <text x={x(minute)} y={124} textAnchor="middle" className={classes.faint}>{text}</text>
+              <text x={x(minute)} y={124} textAnchor="middle" className={classes.faint}>
+                {text}
+              </text>
             </g>
           ))}
-          {notRun.map((minute) => (many ? <line key={minute} x1={x(minute)} x2={x(minute)} y1={axisAt - 9} y2={axisAt + 9} className={classes.silentThin} /> : <circle key={minute} cx={x(minute)} cy={axisAt} r={4.5} className={classes.silent} />))}
-          {ticks.map((tick) => (many
-            ? <line key={tick.at} x1={x(tick.at)} x2={x(tick.at)} y1={axisAt - 9} y2={axisAt + 9} className={classes.thin} />
-            : <circle key={tick.at} cx={x(tick.at)} cy={axisAt} r={5.5} className={classes.tick}><title>{showReading(tick.wall)}</title></circle>))}
+          {notRun.map((minute) =>
+            many ? (
+              <line
+                key={minute}
+                x1={x(minute)}
+                x2={x(minute)}
+                y1={axisAt - 9}
+                y2={axisAt + 9}
+                className={classes.silentThin}
+              />
+            ) : (
+              <circle key={minute} cx={x(minute)} cy={axisAt} r={4.5} className={classes.silent} />
+            ),
+          )}
+          {ticks.map((tick) =>
+            many ? (
+              <line
+                key={tick.at}
+                x1={x(tick.at)}
+                x2={x(tick.at)}
+                y1={axisAt - 9}
+                y2={axisAt + 9}
+                className={classes.thin}
+              />
+            ) : (
+              <circle key={tick.at} cx={x(tick.at)} cy={axisAt} r={5.5} className={classes.tick}>
+                <title>{showReading(tick.wall)}</title>
+              </circle>
+            ),
+          )}
         </svg>
       </div>
       <div className={classes.key}>
-        <span><Dot name="tick" /> runs</span>
-        {(kind === 'gap' ? touched.length > 0 : notRun.length > 0) && <span><Dot name="silent" /> {kind === 'gap' ? 'a time that does not exist' : 'does not run again'}</span>}
+        <span>
+          <Dot name="tick" /> runs
+        </span>
+        {(kind === 'gap' ? touched.length > 0 : notRun.length > 0) && (
+          <span>
+            <Dot name="silent" /> {kind === 'gap' ? 'a time that does not exist' : 'does not run again'}
+          </span>
+        )}
         <span>Hours as the clock in {zone} shows them.</span>
       </div>
     </>
@@ -95,7 +187,11 @@ function crowded(places: number[]): boolean {
 }
 
 function Dot({ name }: { name: 'tick' | 'silent' }) {
-  return <svg width={12} height={12} aria-hidden><circle cx={6} cy={6} r={4.5} className={classes[name]} /></svg>
+  return (
+    <svg width={12} height={12} aria-hidden>
+      <circle cx={6} cy={6} r={4.5} className={classes[name]} />
+    </svg>
+  )
 }
 
 // Full hours of the clock, on each side of the change.

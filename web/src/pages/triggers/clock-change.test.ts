@@ -32,7 +32,11 @@ test('the runs around a change are those of the server', () => {
   for (const [zone, cron, at, ticks] of known) {
     const change = nextChange(zone, at - 90 * 1440)!
     assert.equal(change.at, at, zone)
-    assert.deepEqual(pictureOf(parseCron(cron)!, zone, change).ticks.map((tick) => tick.at - at), ticks, `${zone} ${cron} ${at}`)
+    assert.deepEqual(
+      pictureOf(parseCron(cron)!, zone, change).ticks.map((tick) => tick.at - at),
+      ticks,
+      `${zone} ${cron} ${at}`,
+    )
   }
 })
 
@@ -42,15 +46,25 @@ test('offsets and changes', () => {
   assert.equal(offset(winter, 'America/New_York'), -300)
   assert.equal(nextChange('UTC', winter), null)
   assert.equal(nextChange('Asia/Tokyo', winter), null)
-  assert.deepEqual(nextChange('Europe/Berlin', winter), { at: Date.UTC(2026, 2, 29, 1) / 60_000, before: 60, after: 120 })
+  assert.deepEqual(nextChange('Europe/Berlin', winter), {
+    at: Date.UTC(2026, 2, 29, 1) / 60_000,
+    before: 60,
+    after: 120,
+  })
 })
 
 test('what is said', () => {
   const gap = nextChange('Europe/Berlin', Date.UTC(2026, 0, 15) / 60_000)!
   const repeat = nextChange('Europe/Berlin', gap.at)!
   const say = (cron: string, change = gap) => pictureOf(parseCron(cron)!, 'Europe/Berlin', change).words.join(' ')
-  assert.match(say('30 2 * * *'), /Sunday, 29 March 2026: clocks in Europe\/Berlin go forward from 02:00 to 03:00.* 02:30 does not exist\. .* runs once instead, at the first instant after the gap: 03:00\.$/)
-  assert.match(say('30 2 * * *', repeat), /go back from 03:00 to 02:00.* 02:30 comes twice\. .* runs the first time only\.$/)
+  assert.match(
+    say('30 2 * * *'),
+    /Sunday, 29 March 2026: clocks in Europe\/Berlin go forward from 02:00 to 03:00.* 02:30 does not exist\. .* runs once instead, at the first instant after the gap: 03:00\.$/,
+  )
+  assert.match(
+    say('30 2 * * *', repeat),
+    /go back from 03:00 to 02:00.* 02:30 comes twice\. .* runs the first time only\.$/,
+  )
   assert.match(say('0 9 * * *'), /None of its times lies there/)
   assert.match(say('*/10 * * * *', repeat), /it runs in the first and again in the second/)
   assert.match(say('*/10 2 * * *'), /simply not there/)

@@ -31,7 +31,17 @@ export function pictureOf(schedule: Schedule, zone: string, change: Change, arou
   const touched: number[] = []
   for (let wall = low; wall < high; wall++) if (suits(schedule, wall)) touched.push(wall)
   const ticks = ticksAround(schedule, change, from, to)
-  return { change, from, to, ticks, touched, low, high, kind, words: wordsOf(schedule, zone, { change, touched, low, high, kind }) }
+  return {
+    change,
+    from,
+    to,
+    ticks,
+    touched,
+    low,
+    high,
+    kind,
+    words: wordsOf(schedule, zone, { change, touched, low, high, kind }),
+  }
 }
 
 /** The runs from one instant to before another, with one change of the clock about there. */
@@ -63,23 +73,43 @@ export function showReading(wall: number): string {
 
 /** `Sunday, 29 March 2026`, of a reading. */
 export function showDate(wall: number): string {
-  return new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' }).format(wall * 60_000)
+  return new Intl.DateTimeFormat('en-GB', {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  }).format(wall * 60_000)
 }
 
-function wordsOf(schedule: Schedule, zone: string, { change, touched, low, high, kind }: Pick<Picture, 'change' | 'touched' | 'low' | 'high' | 'kind'>): string[] {
+function wordsOf(
+  schedule: Schedule,
+  zone: string,
+  { change, touched, low, high, kind }: Pick<Picture, 'change' | 'touched' | 'low' | 'high' | 'kind'>,
+): string[] {
   const name = zone || 'UTC'
-  const said = touched.length > 4 ? `${touched.length} of its times, from ${showReading(touched[0]!)} to ${showReading(touched.at(-1)!)},` : list(touched.map(showReading))
+  const said =
+    touched.length > 4
+      ? `${touched.length} of its times, from ${showReading(touched[0]!)} to ${showReading(touched.at(-1)!)},`
+      : list(touched.map(showReading))
   const one = touched.length === 1
-  const first = kind === 'gap'
-    ? `${showDate(change.at + change.before)}: clocks in ${name} go forward from ${showReading(low)} to ${showReading(high)}. The time between does not exist that day.`
-    : `${showDate(change.at + change.after)}: clocks in ${name} go back from ${showReading(high)} to ${showReading(low)}. The time between comes twice that day.`
+  const first =
+    kind === 'gap'
+      ? `${showDate(change.at + change.before)}: clocks in ${name} go forward from ${showReading(low)} to ${showReading(high)}. The time between does not exist that day.`
+      : `${showDate(change.at + change.after)}: clocks in ${name} go back from ${showReading(high)} to ${showReading(low)}. The time between comes twice that day.`
   if (!schedule.fixed) {
-    return [first, kind === 'gap'
-      ? 'This schedule follows the minutes that really pass, because its minute or hour has a star: it goes on through the change, and the skipped readings are simply not there.'
-      : `This schedule follows the minutes that really pass, because its minute or hour has a star: ${touched.length > 0 ? 'it runs in the first and again in the second of the two.' : 'none of its times lies there.'}`]
+    return [
+      first,
+      kind === 'gap'
+        ? 'This schedule follows the minutes that really pass, because its minute or hour has a star: it goes on through the change, and the skipped readings are simply not there.'
+        : `This schedule follows the minutes that really pass, because its minute or hour has a star: ${touched.length > 0 ? 'it runs in the first and again in the second of the two.' : 'none of its times lies there.'}`,
+    ]
   }
   if (touched.length === 0) return [first, 'None of its times lies there, so it runs as on any other day.']
-  return [first, kind === 'gap'
-    ? `${said} ${one ? 'does' : 'do'} not exist. Minute and hour of this schedule are fixed, so it runs once instead, at the first instant after the gap: ${showReading(high)}.`
-    : `${said} ${one ? 'comes' : 'come'} twice. Minute and hour of this schedule are fixed, so it runs the first time only.`]
+  return [
+    first,
+    kind === 'gap'
+      ? `${said} ${one ? 'does' : 'do'} not exist. Minute and hour of this schedule are fixed, so it runs once instead, at the first instant after the gap: ${showReading(high)}.`
+      : `${said} ${one ? 'comes' : 'come'} twice. Minute and hour of this schedule are fixed, so it runs the first time only.`,
+  ]
 }

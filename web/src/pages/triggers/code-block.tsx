@@ -6,11 +6,18 @@ import classes from './triggers.module.css'
 export function CodeBlock({ text, label }: { text: string; label: string }) {
   return (
     <figure className={classes.code} aria-label={label}>
-      <pre tabIndex={0} aria-label={label} role="region">{text}</pre>
+      <pre tabIndex={0} aria-label={label} role="region">
+        {text}
+      </pre>
       <CopyButton value={text} timeout={2000}>
         {({ copied, copy }) => (
           <Tooltip label={copied ? 'Copied' : 'Copy'}>
-            <ActionIcon className={classes.copy} aria-label={`Copy the ${label}`} onClick={copy} color={copied ? 'green' : 'gray'}>
+            <ActionIcon
+              className={classes.copy}
+              aria-label={`Copy the ${label}`}
+              onClick={copy}
+              color={copied ? 'green' : 'gray'}
+            >
               {copied ? <IconCheck size={17} aria-hidden /> : <IconCopy size={17} aria-hidden />}
             </ActionIcon>
           </Tooltip>

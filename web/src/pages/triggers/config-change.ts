@@ -18,5 +18,7 @@ export function changeOf(before: Config, after: Config): Config {
 
 /** A config without the keys that are not set. */
 export function compact(config: Config): Config {
-  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined && value !== null && value !== ''))
+  return Object.fromEntries(
+    Object.entries(config).filter(([, value]) => value !== undefined && value !== null && value !== ''),
+  )
 }

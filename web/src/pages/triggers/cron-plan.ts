@@ -26,14 +26,40 @@ export type Plan = {
 export const paces = { minutes: [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30], hours: [1, 2, 3, 4, 6, 8, 12] }
 
 /** Where somebody begins: every weekday at nine. */
-export const firstPlan: Plan = { pace: 'times', every: 15, from: 0, to: 23, minutes: [0], hours: [9], on: 'weekdays', weekdays: [1, 2, 3, 4, 5], dates: [1], months: [] }
+export const firstPlan: Plan = {
+  pace: 'times',
+  every: 15,
+  from: 0,
+  to: 23,
+  minutes: [0],
+  hours: [9],
+  on: 'weekdays',
+  weekdays: [1, 2, 3, 4, 5],
+  dates: [1],
+  months: [],
+}
 
 /** Writes a plan as an expression. */
 export function writeCron(plan: Plan): string {
-  const minute = plan.pace === 'minutes' ? (plan.every === 1 ? '*' : `*/${plan.every}`) : write(plan.minutes.length > 0 ? plan.minutes : [0])
-  const hour = plan.pace === 'hours' ? (plan.every === 1 ? '*' : `*/${plan.every}`) : plan.pace === 'minutes' ? (plan.from <= 0 && plan.to >= 23 ? '*' : write(range(plan.from, Math.max(plan.from, plan.to)))) : write(plan.hours.length > 0 ? plan.hours : [0])
+  const minute =
+    plan.pace === 'minutes'
+      ? plan.every === 1
+        ? '*'
+        : `*/${plan.every}`
+      : write(plan.minutes.length > 0 ? plan.minutes : [0])
+  const hour =
+    plan.pace === 'hours'
+      ? plan.every === 1
+        ? '*'
+        : `*/${plan.every}`
+      : plan.pace === 'minutes'
+        ? plan.from <= 0 && plan.to >= 23
+          ? '*'
+          : write(range(plan.from, Math.max(plan.from, plan.to)))
+        : write(plan.hours.length > 0 ? plan.hours : [0])
   const date = plan.on === 'dates' && plan.dates.length > 0 && plan.dates.length < 31 ? write(plan.dates) : '*'
-  const weekday = plan.on === 'weekdays' && plan.weekdays.length > 0 && plan.weekdays.length < 7 ? write(plan.weekdays) : '*'
+  const weekday =
+    plan.on === 'weekdays' && plan.weekdays.length > 0 && plan.weekdays.length < 7 ? write(plan.weekdays) : '*'
   const month = plan.months.length > 0 && plan.months.length < 12 ? write(plan.months) : '*'
   return `${minute} ${hour} ${date} ${month} ${weekday}`
 }
@@ -45,19 +71,23 @@ export function readPlan(expression: string): Plan | null {
   const [minute, hour, date, , weekday] = schedule.texts
   const { minutes, hours, days, months, weekdays } = schedule
   // Stars are no restriction; with one, `*/2`, day and weekday mean something that plain choices do not say.
-  if (date !== '*' && weekday !== '*' || date.includes('*/') || weekday.includes('*/')) return null
+  if ((date !== '*' && weekday !== '*') || date.includes('*/') || weekday.includes('*/')) return null
   const plan: Plan = {
-    ...firstPlan, on: 'every', minutes, hours,
-    ...(weekday !== '*' && { on: 'weekdays' as const, weekdays }), ...(date !== '*' && { on: 'dates' as const, dates: days }),
+    ...firstPlan,
+    on: 'every',
+    minutes,
+    hours,
+    ...(weekday !== '*' && { on: 'weekdays' as const, weekdays }),
+    ...(date !== '*' && { on: 'dates' as const, dates: days }),
     months: months.length === 12 ? [] : months,
   }
-  const everyMinutes = paces.minutes.find((one) => minute === `*/${one}` || minute === '*' && one === 1)
+  const everyMinutes = paces.minutes.find((one) => minute === `*/${one}` || (minute === '*' && one === 1))
   if (everyMinutes) {
     const [from, to] = [hours[0]!, hours.at(-1)!]
     if (hour.includes('/') || hours.length !== to - from + 1) return null
     return { ...plan, pace: 'minutes', every: everyMinutes, from, to, minutes: [0], hours: [9] }
   }
-  const everyHours = paces.hours.find((one) => hour === `*/${one}` || hour === '*' && one === 1)
+  const everyHours = paces.hours.find((one) => hour === `*/${one}` || (hour === '*' && one === 1))
   if (minute.includes('*')) return null
   if (everyHours) return minutes.length === 1 ? { ...plan, pace: 'hours', every: everyHours, hours: [9] } : null
   if (hour.includes('*')) return null

@@ -3,7 +3,20 @@ import { parseCron, type Schedule } from './cron'
 /** Days of the week as Intl has them, Sunday first. */
 export const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 /** Months, January first. */
-export const monthNames = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
+export const monthNames = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
 
 /** `every weekday at 09:00`; the expression itself when it cannot be read. */
 export function cronInWords(expression: string): string {
@@ -33,7 +46,7 @@ export function clock(hour: number, minute: number): string {
 
 /** `1st`, `22nd`, `13th`. */
 export function ordinal(day: number): string {
-  const end = day % 100 > 10 && day % 100 < 14 ? 'th' : ['th', 'st', 'nd', 'rd'][day % 10] ?? 'th'
+  const end = day % 100 > 10 && day % 100 < 14 ? 'th' : (['th', 'st', 'nd', 'rd'][day % 10] ?? 'th')
   return `${day}${end}`
 }
 
@@ -41,12 +54,15 @@ function times({ texts: [minuteText, hourText], minutes, hours }: Schedule): str
   const step = stepOf(minutes, 60)
   if (minuteText === '*' || minutes.length === 60) return within('every minute', hours)
   if (minutes.length > 1 && step && minutes[0] === 0) return within(`every ${step} minutes`, hours)
-  if (minutes.length * hours.length <= 6) return `at ${list(hours.flatMap((hour) => minutes.map((minute) => clock(hour, minute))))}`
-  const minute = minutes.length === 1 && minutes[0] === 0 ? '' : ` at ${minutes.length > 1 ? 'minutes' : 'minute'} ${spans(minutes)}`
+  if (minutes.length * hours.length <= 6)
+    return `at ${list(hours.flatMap((hour) => minutes.map((minute) => clock(hour, minute))))}`
+  const minute =
+    minutes.length === 1 && minutes[0] === 0 ? '' : ` at ${minutes.length > 1 ? 'minutes' : 'minute'} ${spans(minutes)}`
   if (hourText === '*' || hours.length === 24) return minute ? `every hour${minute}` : 'every hour'
   const hourStep = stepOf(hours, 24)
   if (hourStep && hourStep > 1 && hours[0] === 0) return `every ${hourStep} hours${minute}`
-  if (minutes.length === 1 && isSpan(hours)) return `every hour from ${clock(hours[0]!, minutes[0]!)} to ${clock(hours.at(-1)!, minutes[0]!)}`
+  if (minutes.length === 1 && isSpan(hours))
+    return `every hour from ${clock(hours[0]!, minutes[0]!)} to ${clock(hours.at(-1)!, minutes[0]!)}`
   if (minutes.length === 1) return `at ${list(hours.map((hour) => clock(hour, minutes[0]!)))}`
   return `at minutes ${spans(minutes)} of the hours ${spans(hours)}`
 }
@@ -62,19 +78,25 @@ function days({ texts: [, , dayText, , weekdayText], days: dates, months, weekda
   const anyWeekday = weekdayText === '*' || weekdays.length === 7
   const month = months.length === 12 ? '' : list(months.map((one) => monthNames[one - 1]!))
   // Either is enough where both are restricted, and one of them is always true.
-  if (anyDate && anyWeekday || !both && (anyDate || anyWeekday)) return month ? `every day in ${month}` : ''
+  if ((anyDate && anyWeekday) || (!both && (anyDate || anyWeekday))) return month ? `every day in ${month}` : ''
   if (anyDate) return `${everyWeekday(weekdays)}${month && ` in ${month}`}`
   const date = datesInWords(dates)
   const ofMonth = month ? ` of ${month}` : ' of every month'
   if (anyWeekday) return `on ${date}${ofMonth}`
-  return both ? `on ${date}${ofMonth} when it is a ${list(weekdays.map((one) => weekdayNames[one]!), 'or')}` : `on ${date}${ofMonth} and ${everyWeekday(weekdays)}${month && ` in ${month}`}`
+  return both
+    ? `on ${date}${ofMonth} when it is a ${list(
+        weekdays.map((one) => weekdayNames[one]!),
+        'or',
+      )}`
+    : `on ${date}${ofMonth} and ${everyWeekday(weekdays)}${month && ` in ${month}`}`
 }
 
 function datesInWords(dates: number[]): string {
   const [first, last] = [ordinal(dates[0]!), ordinal(dates.at(-1)!)]
   if (dates.length > 2 && isSpan(dates)) return `the ${first} to ${last}`
   const step = (dates[1] ?? 0) - dates[0]!
-  if (dates.length > 4 && dates.every((day, index) => day === dates[0]! + index * step)) return `every ${ordinal(step)} day from the ${first} to the ${last}`
+  if (dates.length > 4 && dates.every((day, index) => day === dates[0]! + index * step))
+    return `every ${ordinal(step)} day from the ${first} to the ${last}`
   return `the ${list(dates.map(ordinal))}`
 }
 
@@ -82,7 +104,7 @@ function everyWeekday(weekdays: number[]): string {
   const key = weekdays.join()
   if (key === '1,2,3,4,5') return 'every weekday'
   if (key === '0,6') return 'every Saturday and Sunday'
-  const fromMonday = [...weekdays].sort((a, b) => (a + 6) % 7 - (b + 6) % 7)
+  const fromMonday = [...weekdays].sort((a, b) => ((a + 6) % 7) - ((b + 6) % 7))
   return `every ${list(fromMonday.map((one) => weekdayNames[one]!))}`
 }
 

@@ -30,7 +30,13 @@ const fields: Field[] = [
 ]
 
 const words: Record<string, string> = {
-  '@hourly': '0 * * * *', '@daily': '0 0 * * *', '@midnight': '0 0 * * *', '@weekly': '0 0 * * 0', '@monthly': '0 0 1 * *', '@yearly': '0 0 1 1 *', '@annually': '0 0 1 1 *',
+  '@hourly': '0 * * * *',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@weekly': '0 0 * * 0',
+  '@monthly': '0 0 1 * *',
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
 }
 
 /** Reads an expression; null for one that the server would not take. */
@@ -43,9 +49,14 @@ export function parseCron(expression: string): Schedule | null {
   const [minutes, hours, days, months, weekdays] = sets as number[][]
   const [minute, hour, day, , weekday] = texts as Schedule['texts']
   return {
-    texts: texts as Schedule['texts'], minutes: minutes!, hours: hours!, days: days!, months: months!,
+    texts: texts as Schedule['texts'],
+    minutes: minutes!,
+    hours: hours!,
+    days: days!,
+    months: months!,
     weekdays: [...new Set(weekdays!.map((one) => one % 7))].sort((a, b) => a - b),
-    both: day.startsWith('*') || weekday.startsWith('*'), fixed: !minute.includes('*') && !hour.includes('*'),
+    both: day.startsWith('*') || weekday.startsWith('*'),
+    fixed: !minute.includes('*') && !hour.includes('*'),
   }
 }
 
@@ -59,7 +70,8 @@ export function suitsDay(schedule: Schedule, month: number, day: number, weekday
 /** Whether a reading of the clock suits: minutes since 1970, as a clock in UTC would show them. */
 export function suits(schedule: Schedule, reading: number): boolean {
   const minuteOfDay = ((reading % 1440) + 1440) % 1440
-  if (!schedule.minutes.includes(minuteOfDay % 60) || !schedule.hours.includes(Math.floor(minuteOfDay / 60))) return false
+  if (!schedule.minutes.includes(minuteOfDay % 60) || !schedule.hours.includes(Math.floor(minuteOfDay / 60)))
+    return false
   const date = new Date(reading * 60_000)
   return suitsDay(schedule, date.getUTCMonth() + 1, date.getUTCDate(), date.getUTCDay())
 }
@@ -96,7 +108,7 @@ function parseItem(item: string, field: Field): { low: number; high: number; ste
   if (high === null) return null
   if (field.names[0] === 'SUN') {
     const sunday = ends[1]!.toUpperCase() === 'SUN'
-    if (low > field.last || sunday && ends[0]!.toUpperCase() === 'SUN') return null
+    if (low > field.last || (sunday && ends[0]!.toUpperCase() === 'SUN')) return null
     if (sunday) high = 7
   }
   return low > high ? null : { low, high, step }

@@ -18,11 +18,28 @@ import { listensTo } from './words'
 export default function EditTriggerPage() {
   const { id = '' } = useParams<{ id: string }>()
   const { data: trigger, error, refetch } = useTrigger(id)
-  const crumbs = [{ title: 'Triggers', href: '/triggers' }, ...(trigger ? [{ title: listensTo(trigger.trigger_type, trigger.config), href: `/triggers/${id}` }] : [])]
+  const crumbs = [
+    { title: 'Triggers', href: '/triggers' },
+    ...(trigger ? [{ title: listensTo(trigger.trigger_type, trigger.config), href: `/triggers/${id}` }] : []),
+  ]
   return (
     <>
-      <PageHeader title="Edit the trigger" breadcrumbs={crumbs} text={trigger && `${kinds[trigger.trigger_type].title}, starts ${trigger.blueprint_title}`} />
-      {trigger ? trigger.can_manage ? <EditForm trigger={trigger} /> : <Text>Only who manages the blueprint can change its triggers.</Text> : error ? <ErrorNote error={error} title="The trigger could not be opened" onRetry={() => void refetch()} /> : <Skeleton h={420} maw={760} />}
+      <PageHeader
+        title="Edit the trigger"
+        breadcrumbs={crumbs}
+        text={trigger && `${kinds[trigger.trigger_type].title}, starts ${trigger.blueprint_title}`}
+      />
+      {trigger ? (
+        trigger.can_manage ? (
+          <EditForm trigger={trigger} />
+        ) : (
+          <Text>Only who manages the blueprint can change its triggers.</Text>
+        )
+      ) : error ? (
+        <ErrorNote error={error} title="The trigger could not be opened" onRetry={() => void refetch()} />
+      ) : (
+        <Skeleton h={420} maw={760} />
+      )}
     </>
   )
 }
@@ -55,10 +72,18 @@ function EditForm({ trigger: now }: { trigger: Trigger }) {
       <ErrorNote error={save.error} title="It was not saved" />
       <TypeFields type={trigger.trigger_type} {...props} />
       <CommonFields {...props} />
-      {others.length > 0 && <Text size="sm" c="dimmed">Its config has more keys, which stay as they are: {others.join(', ')}.</Text>}
+      {others.length > 0 && (
+        <Text size="sm" c="dimmed">
+          Its config has more keys, which stay as they are: {others.join(', ')}.
+        </Text>
+      )}
       <div className={classes.bar}>
-        <Button type="submit" loading={save.isPending}>Save</Button>
-        <Button component={Link} href={`/triggers/${trigger.id}`} variant="default">Cancel</Button>
+        <Button type="submit" loading={save.isPending}>
+          Save
+        </Button>
+        <Button component={Link} href={`/triggers/${trigger.id}`} variant="default">
+          Cancel
+        </Button>
       </div>
     </form>
   )

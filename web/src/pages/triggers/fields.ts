@@ -13,8 +13,13 @@ export type FieldsProps = {
 }
 
 const shown: Record<TriggerType, string[]> = {
-  scheduled: ['cron', 'timezone', 'catchUp'], webhook: ['secret', 'preset', 'respond'], api: ['label', 'inputSchema'], email: ['allowFrom', 'requireAuth', 'attachments'],
-  slack: ['signingSecret', 'eventType', 'channel', 'connectionId'], event: ['event', 'blueprintId'], manual: [],
+  scheduled: ['cron', 'timezone', 'catchUp'],
+  webhook: ['secret', 'preset', 'respond'],
+  api: ['label', 'inputSchema'],
+  email: ['allowFrom', 'requireAuth', 'attachments'],
+  slack: ['signingSecret', 'eventType', 'channel', 'connectionId'],
+  event: ['event', 'blueprintId'],
+  manual: [],
 }
 
 /** The message for a field, if the server has one. */
@@ -24,15 +29,29 @@ export function fault(error: unknown, ...path: string[]): string | undefined {
 
 /** The keys of a config that a form does not show, as one sentence needs them. */
 export function unshown(type: TriggerType, config: Config): string[] {
-  const known = [...shown[type], 'concurrency', 'breaker', 'record', 'address', 'previousSecret', 'previousSecretUntil', 'previousSigningSecret', 'previousSigningSecretUntil']
+  const known = [
+    ...shown[type],
+    'concurrency',
+    'breaker',
+    'record',
+    'address',
+    'previousSecret',
+    'previousSecretUntil',
+    'previousSigningSecret',
+    'previousSigningSecretUntil',
+  ]
   return Object.keys(config).filter((key) => !known.includes(key))
 }
 
 // An issue within a value that has one field only: the schema, the list of senders.
 function nested(error: unknown, path: string[]): string | undefined {
-  const issues = (error as { data?: { issues?: { path: (string | number)[]; message: string }[] } } | null)?.data?.issues
+  const issues = (error as { data?: { issues?: { path: (string | number)[]; message: string }[] } } | null)?.data
+    ?.issues
   if (!Array.isArray(issues) || path.length !== 1) return undefined
-  const found = issues.find((issue) => issue.path[0] === 'config' && issue.path[1] === path[0] && issue.path.length > 2 && path[0] !== 'concurrency')
+  const found = issues.find(
+    (issue) =>
+      issue.path[0] === 'config' && issue.path[1] === path[0] && issue.path.length > 2 && path[0] !== 'concurrency',
+  )
   const rest = found?.path.slice(2) ?? []
   return found && `${typeof rest[0] === 'number' ? `Entry ${rest[0] + 1}` : rest.join('.')}: ${found.message}`
 }

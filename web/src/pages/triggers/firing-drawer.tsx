@@ -11,7 +11,13 @@ import { Body } from './body'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
 
-type Props = { id: string; trigger: Trigger; onOpen: (id: string) => void; onClose: () => void; /** Called once it is gone. */ onClosed: () => void }
+type Props = {
+  id: string
+  trigger: Trigger
+  onOpen: (id: string) => void
+  onClose: () => void
+  /** Called once it is gone. */ onClosed: () => void
+}
 
 /** What became of one delivery and why, what came with it, and the way to have it once more. */
 export function FiringDrawer({ id, trigger, onOpen, onClose, onClosed }: Props) {
@@ -25,16 +31,38 @@ export function FiringDrawer({ id, trigger, onOpen, onClose, onClosed }: Props) 
     return yes
   }
   return (
-    <Drawer opened={id !== ''} onClose={onClose} closeOnEscape={!asking} trapFocus={!asking} position="right" size="lg" title="What became of it" returnFocus={false} onExitTransitionEnd={onClosed}>
+    <Drawer
+      opened={id !== ''}
+      onClose={onClose}
+      closeOnEscape={!asking}
+      trapFocus={!asking}
+      position="right"
+      size="lg"
+      title="What became of it"
+      returnFocus={false}
+      onExitTransitionEnd={onClosed}
+    >
       {last && <Story key={last} id={last} trigger={trigger} onOpen={onOpen} ask={ask} />}
     </Drawer>
   )
 }
 
 function Story({ id, trigger, onOpen, ask }: Omit<Props, 'onClose' | 'onClosed'> & { ask: Ask }) {
-  const story = useQuery({ queryKey: ['trigger', trigger.id, 'firing', id], queryFn: () => api.blueprintTriggers.explain.query({ firingId: id }), retry: false })
-  if (story.error && !story.data) return <ErrorNote error={story.error} title="It cannot be explained" onRetry={() => void story.refetch()} />
-  if (!story.data) return <Stack><Skeleton h={60} /><Skeleton h={160} /><Skeleton h={200} /></Stack>
+  const story = useQuery({
+    queryKey: ['trigger', trigger.id, 'firing', id],
+    queryFn: () => api.blueprintTriggers.explain.query({ firingId: id }),
+    retry: false,
+  })
+  if (story.error && !story.data)
+    return <ErrorNote error={story.error} title="It cannot be explained" onRetry={() => void story.refetch()} />
+  if (!story.data)
+    return (
+      <Stack>
+        <Skeleton h={60} />
+        <Skeleton h={160} />
+        <Skeleton h={200} />
+      </Stack>
+    )
   return <Told story={story.data} trigger={trigger} onOpen={onOpen} ask={ask} />
 }
 
@@ -44,22 +72,69 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
   return (
     <Stack gap="lg">
       <Stack gap="xs">
-        <Group gap="xs"><StatusBadge status={firing.decision} /><Text size="sm" c="dimmed"><Time at={firing.receivedAt} absolute past /></Text></Group>
+        <Group gap="xs">
+          <StatusBadge status={firing.decision} />
+          <Text size="sm" c="dimmed">
+            <Time at={firing.receivedAt} absolute past />
+          </Text>
+        </Group>
         <Text style={{ overflowWrap: 'anywhere' }}>{sentence(summary)}</Text>
         {run && (
           <Group gap="xs">
-            <Anchor component={Link} href={`/runs/${run.executionId}`} size="sm">View run</Anchor><StatusBadge status={run.status} size="sm" />
-            {run.error && <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>{run.error}</Text>}
+            <Anchor component={Link} href={`/runs/${run.executionId}`} size="sm">
+              View run
+            </Anchor>
+            <StatusBadge status={run.status} size="sm" />
+            {run.error && (
+              <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                {run.error}
+              </Text>
+            )}
           </Group>
         )}
       </Stack>
-      {next && <Alert color={firing.decision === 'refused' ? 'amber' : 'petrol'} icon={<IconArrowRight size={20} aria-hidden />} title="What to do"><Text size="sm" style={{ overflowWrap: 'anywhere' }}>{sentence(next)}</Text>{first && <button type="button" className={classes.toggle} style={{ marginTop: 6, fontSize: 'var(--mantine-font-size-sm)' }} onClick={() => onOpen(first)}>Open that delivery</button>}</Alert>}
+      {next && (
+        <Alert
+          color={firing.decision === 'refused' ? 'amber' : 'petrol'}
+          icon={<IconArrowRight size={20} aria-hidden />}
+          title="What to do"
+        >
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {sentence(next)}
+          </Text>
+          {first && (
+            <button
+              type="button"
+              className={classes.toggle}
+              style={{ marginTop: 6, fontSize: 'var(--mantine-font-size-sm)' }}
+              onClick={() => onOpen(first)}
+            >
+              Open that delivery
+            </button>
+          )}
+        </Alert>
+      )}
       <Again story={story} trigger={trigger} onOpen={onOpen} ask={ask} />
       <Part title="Details">
         <dl className={classes.facts}>
-          {details.map(({ label, text }, index) => <Fragment key={index}><dt>{label}</dt><dd>{text}</dd></Fragment>)}
-          {firing.key && <><dt>key</dt><dd><code>{firing.key}</code></dd></>}
-          <dt>firing</dt><dd><code>{firing.id}</code></dd>
+          {details.map(({ label, text }, index) => (
+            <Fragment key={index}>
+              <dt>{label}</dt>
+              <dd>{text}</dd>
+            </Fragment>
+          ))}
+          {firing.key && (
+            <>
+              <dt>key</dt>
+              <dd>
+                <code>{firing.key}</code>
+              </dd>
+            </>
+          )}
+          <dt>firing</dt>
+          <dd>
+            <code>{firing.id}</code>
+          </dd>
         </dl>
       </Part>
       {redeliveries.length > 0 && (
@@ -68,8 +143,18 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
             {redeliveries.map((one) => (
               <Group key={one.firingId} gap="xs">
                 <StatusBadge status={one.decision} size="sm" />
-                <button type="button" className={classes.toggle} onClick={() => onOpen(one.firingId)}><Time at={one.receivedAt} past /></button>
-                {one.executionId ? <Anchor component={Link} href={`/runs/${one.executionId}`} size="sm">Run …{one.executionId.slice(-8)}</Anchor> : <Text size="sm" c="dimmed">{one.reason}</Text>}
+                <button type="button" className={classes.toggle} onClick={() => onOpen(one.firingId)}>
+                  <Time at={one.receivedAt} past />
+                </button>
+                {one.executionId ? (
+                  <Anchor component={Link} href={`/runs/${one.executionId}`} size="sm">
+                    Run …{one.executionId.slice(-8)}
+                  </Anchor>
+                ) : (
+                  <Text size="sm" c="dimmed">
+                    {one.reason}
+                  </Text>
+                )}
               </Group>
             ))}
           </Stack>
@@ -77,20 +162,57 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
       )}
       {delivery && (
         <>
-          {Object.keys(delivery.headers).length > 0 && <Part title="Headers"><KeyValue pairs={Object.entries(delivery.headers).map(([name, value]) => [name, <code>{value}</code>])} /></Part>}
+          {Object.keys(delivery.headers).length > 0 && (
+            <Part title="Headers">
+              <KeyValue pairs={Object.entries(delivery.headers).map(([name, value]) => [name, <code>{value}</code>])} />
+            </Part>
+          )}
           <Part title="Body">
-            {delivery.body !== null ? <Body text={delivery.body} /> : <Text size="sm" c="dimmed">{first ? <>It is stored with <button type="button" className={classes.toggle} onClick={() => onOpen(first)}>the delivery that this one repeats</button>.</> : delivery.kept || delivery.size === 0 ? 'None.' : 'It was not kept.'}</Text>}
-            {delivery.bodyTruncated && <Text size="sm" c="dimmed" mt={6}>This is the beginning; {showBytes(delivery.size)} came in all.</Text>}
+            {delivery.body !== null ? (
+              <Body text={delivery.body} />
+            ) : (
+              <Text size="sm" c="dimmed">
+                {first ? (
+                  <>
+                    It is stored with{' '}
+                    <button type="button" className={classes.toggle} onClick={() => onOpen(first)}>
+                      the delivery that this one repeats
+                    </button>
+                    .
+                  </>
+                ) : delivery.kept || delivery.size === 0 ? (
+                  'None.'
+                ) : (
+                  'It was not kept.'
+                )}
+              </Text>
+            )}
+            {delivery.bodyTruncated && (
+              <Text size="sm" c="dimmed" mt={6}>
+                This is the beginning; {showBytes(delivery.size)} came in all.
+              </Text>
+            )}
           </Part>
         </>
       )}
-      {Object.keys(facts).length > 0 && <Part title="Facts"><JsonView value={facts} label="Facts of the firing" plain /></Part>}
+      {Object.keys(facts).length > 0 && (
+        <Part title="Facts">
+          <JsonView value={facts} label="Facts of the firing" plain />
+        </Part>
+      )}
     </Stack>
   )
 }
 
 function Part({ title, children }: { title: string; children: ReactNode }) {
-  return <section aria-label={title}><Title order={3} mb={8}>{title}</Title>{children}</section>
+  return (
+    <section aria-label={title}>
+      <Title order={3} mb={8}>
+        {title}
+      </Title>
+      {children}
+    </section>
+  )
 }
 
 function sentence(text: string): string {

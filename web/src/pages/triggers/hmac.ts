@@ -29,7 +29,8 @@ export function plainHmac(key: Uint8Array, message: Uint8Array): Uint8Array {
 
 // The constants of FIPS 180-4: the first 32 bits of the fraction of the cube roots, and square roots, of primes.
 const primes: number[] = []
-for (let candidate = 2; primes.length < 64; candidate++) if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate)
+for (let candidate = 2; primes.length < 64; candidate++)
+  if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate)
 const fraction = (value: number) => ((value - Math.floor(value)) * 2 ** 32) | 0
 const rounds = primes.map((prime) => fraction(Math.cbrt(prime)))
 const begin = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
@@ -50,7 +51,11 @@ function sha256(message: Uint8Array): Uint8Array {
       if (i < 16) word[i] = view.getInt32(at + i * 4)
       else {
         const [x, y] = [word[i - 15]!, word[i - 2]!]
-        word[i] = (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10)) + word[i - 7]! + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + word[i - 16]!
+        word[i] =
+          (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10)) +
+          word[i - 7]! +
+          (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) +
+          word[i - 16]!
       }
     }
     let [a, b, c, d, e, f, g, h] = state as [number, number, number, number, number, number, number, number]
@@ -59,7 +64,9 @@ function sha256(message: Uint8Array): Uint8Array {
       const two = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
       ;[h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0]
     }
-    ;[a, b, c, d, e, f, g, h].forEach((value, i) => { state[i] = (state[i]! + value) | 0 })
+    ;[a, b, c, d, e, f, g, h].forEach((value, i) => {
+      state[i] = (state[i]! + value) | 0
+    })
   }
   const out = new DataView(new ArrayBuffer(32))
   state.forEach((value, i) => out.setInt32(i * 4, value))

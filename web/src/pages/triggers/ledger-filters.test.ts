@@ -6,8 +6,20 @@ import { listensTo } from './words.ts'
 
 test('what of the address is asked', () => {
   const all = { decision: 'refused', source: 'webhook', status: 'failed', time: '1h', key: ' k1 ', page: '3' }
-  assert.deepEqual(questionFor('t', all, ['webhook'], 3_600_000), { triggerId: 't', limit: 25, offset: 50, decision: 'refused', source: 'webhook', executionStatus: 'failed', from: '1970-01-01T00:00:00.000Z', key: 'k1' })
-  assert.deepEqual(questionFor('t', { decision: 'x', source: 'y', status: 'z', time: 'w', key: ' ', page: '-2' }, [], 0), { triggerId: 't', limit: 25, offset: 0 })
+  assert.deepEqual(questionFor('t', all, ['webhook'], 3_600_000), {
+    triggerId: 't',
+    limit: 25,
+    offset: 50,
+    decision: 'refused',
+    source: 'webhook',
+    executionStatus: 'failed',
+    from: '1970-01-01T00:00:00.000Z',
+    key: 'k1',
+  })
+  assert.deepEqual(
+    questionFor('t', { decision: 'x', source: 'y', status: 'z', time: 'w', key: ' ', page: '-2' }, [], 0),
+    { triggerId: 't', limit: 25, offset: 0 },
+  )
   assert.equal(isFiltered(noFilters), false)
   assert.equal(isFiltered({ ...noFilters, page: '2' }), false)
   assert.equal(isFiltered({ ...noFilters, key: 'a' }), true)
@@ -19,7 +31,18 @@ test('what of the address is asked', () => {
 })
 
 test('samples', () => {
-  assert.deepEqual(exampleOf({ type: 'object', properties: { a: { type: 'integer' }, b: { enum: ['x'] }, c: { type: 'array', items: { type: 'string' } }, d: { default: null } } }), { a: 1, b: 'x', c: ['text'], d: null })
+  assert.deepEqual(
+    exampleOf({
+      type: 'object',
+      properties: {
+        a: { type: 'integer' },
+        b: { enum: ['x'] },
+        c: { type: 'array', items: { type: 'string' } },
+        d: { default: null },
+      },
+    }),
+    { a: 1, b: 'x', c: ['text'], d: null },
+  )
   assert.deepEqual(exampleOf(undefined), {})
   assert.equal(sampleInput('event', { event: 'custom.x' }).event, 'custom.x')
   assert.equal(checkObject(''), undefined)
@@ -29,7 +52,10 @@ test('samples', () => {
 })
 
 test('what a trigger listens to', () => {
-  assert.equal(listensTo('scheduled', { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' }), 'Every weekday at 09:00, Europe/Berlin')
+  assert.equal(
+    listensTo('scheduled', { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' }),
+    'Every weekday at 09:00, Europe/Berlin',
+  )
   assert.equal(listensTo('webhook', { secret: null }), 'Webhook, signed with a secret')
   assert.equal(listensTo('webhook', {}), 'Webhook, open to everybody who knows the address')
   assert.equal(listensTo('webhook', { secret: 's', preset: 'github' }), 'Webhook, GitHub signature')
@@ -37,6 +63,9 @@ test('what a trigger listens to', () => {
   assert.equal(listensTo('slack', { eventType: 'app_mention', channel: 'ops' }), 'Slack: app_mention in #ops')
   assert.equal(listensTo('slack', { channel: 'C012' }), 'Slack: every event in C012')
   assert.equal(listensTo('event', { event: 'custom.paid' }), 'When custom.paid is raised')
-  assert.equal(listensTo('event', { event: 'execution.failed', blueprintId: 'x' }), 'When a run failed, of one blueprint')
+  assert.equal(
+    listensTo('event', { event: 'execution.failed', blueprintId: 'x' }),
+    'When a run failed, of one blueprint',
+  )
   assert.equal(listensTo('api', {}), 'API call')
 })

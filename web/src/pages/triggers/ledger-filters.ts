@@ -1,7 +1,14 @@
 import type { Inputs } from '../../api/client'
 
 /** The filters of a ledger, as texts of the address; empty: not filtered. */
-export type LedgerFilters = { decision: string; source: string; status: string; time: string; key: string; page: string }
+export type LedgerFilters = {
+  decision: string
+  source: string
+  status: string
+  time: string
+  key: string
+  page: string
+}
 /** None of them. */
 export const noFilters: LedgerFilters = { decision: '', source: '', status: '', time: '', key: '', page: '1' }
 /** Rows of a page. */
@@ -9,25 +16,49 @@ export const perPage = 25
 
 /** What one can filter by; the words are those of the server. */
 export const decisions = [
-  { value: '', label: 'Any decision' }, { value: 'started', label: 'Started' }, { value: 'duplicate', label: 'Duplicate' }, { value: 'skipped', label: 'Skipped' },
-  { value: 'refused', label: 'Refused' }, { value: 'coalesced', label: 'Coalesced' },
+  { value: '', label: 'Any decision' },
+  { value: 'started', label: 'Started' },
+  { value: 'duplicate', label: 'Duplicate' },
+  { value: 'skipped', label: 'Skipped' },
+  { value: 'refused', label: 'Refused' },
+  { value: 'coalesced', label: 'Coalesced' },
 ]
 export const statuses = [
-  { value: '', label: 'Any run' }, { value: 'running', label: 'Run is running' }, { value: 'paused', label: 'Run waits' }, { value: 'completed', label: 'Run completed' }, { value: 'failed', label: 'Run failed' },
+  { value: '', label: 'Any run' },
+  { value: 'running', label: 'Run is running' },
+  { value: 'paused', label: 'Run waits' },
+  { value: 'completed', label: 'Run completed' },
+  { value: 'failed', label: 'Run failed' },
 ]
 export const times = [
-  { value: '', label: 'Any time' }, { value: '1h', label: 'Last hour' }, { value: '24h', label: 'Last 24 hours' }, { value: '7d', label: 'Last 7 days' }, { value: '30d', label: 'Last 30 days' },
+  { value: '', label: 'Any time' },
+  { value: '1h', label: 'Last hour' },
+  { value: '24h', label: 'Last 24 hours' },
+  { value: '7d', label: 'Last 7 days' },
+  { value: '30d', label: 'Last 30 days' },
 ]
 
-const lengths: Record<string, number> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 7 * 86_400_000, '30d': 30 * 86_400_000 }
+const lengths: Record<string, number> = {
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+  '7d': 7 * 86_400_000,
+  '30d': 30 * 86_400_000,
+}
 const known = (list: { value: string }[], value: string) => value !== '' && list.some((one) => one.value === value)
 
 /** What to ask the server; what of the address makes no sense is left out. `now` in milliseconds. */
-export function questionFor(triggerId: string, filters: LedgerFilters, sources: readonly string[], now: number): Inputs['blueprintTriggers']['history'] {
+export function questionFor(
+  triggerId: string,
+  filters: LedgerFilters,
+  sources: readonly string[],
+  now: number,
+): Inputs['blueprintTriggers']['history'] {
   const page = Math.max(1, Number.parseInt(filters.page, 10) || 1)
   const length = lengths[filters.time]
   return {
-    triggerId, limit: perPage, offset: (page - 1) * perPage,
+    triggerId,
+    limit: perPage,
+    offset: (page - 1) * perPage,
     ...(known(decisions, filters.decision) ? { decision: filters.decision } : {}),
     ...(sources.includes(filters.source) ? { source: filters.source } : {}),
     ...(known(statuses, filters.status) ? { executionStatus: filters.status as 'failed' } : {}),
@@ -56,6 +87,7 @@ export function fromField(text: string): string | null {
 /** When a firing came, which its id (a ULID) begins with; in milliseconds. */
 export function timeOfId(id: string): number {
   let at = 0
-  for (const char of id.slice(0, 10).toUpperCase()) at = at * 32 + Math.max(0, '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(char))
+  for (const char of id.slice(0, 10).toUpperCase())
+    at = at * 32 + Math.max(0, '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(char))
   return at
 }

@@ -2,7 +2,15 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 
 /** `Mon 23 Nov 2026, 09:00`, in a zone. */
 export function dayAndTime(at: number, zone: string): string {
-  return format('long', zone, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(at)
+  return format('long', zone, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).format(at)
 }
 
 /** `Mon 23 Nov`, in a zone. */
@@ -31,7 +39,8 @@ function format(name: string, zone: string, options: Intl.DateTimeFormatOptions)
   if (!known) {
     try {
       known = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: zone })
-    } catch { // a zone that the browser does not know
+    } catch {
+      // a zone that the browser does not know
       known = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
     }
     formats.set(key, known)

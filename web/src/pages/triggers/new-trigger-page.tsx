@@ -18,7 +18,10 @@ import { useRefresh } from './use-triggers'
 /** /triggers/new: first the type, then its form. `?blueprint=` and `?type=` choose beforehand. */
 export default function NewTriggerPage() {
   const [{ type, blueprint }, set] = useUrlStates({ type: '', blueprint: '' })
-  const crumbs = [{ title: 'Triggers', href: '/triggers' }, ...(blueprint ? [{ title: 'Triggers of the blueprint', href: `/blueprints/${blueprint}/triggers` }] : [])]
+  const crumbs = [
+    { title: 'Triggers', href: '/triggers' },
+    ...(blueprint ? [{ title: 'Triggers of the blueprint', href: `/blueprints/${blueprint}/triggers` }] : []),
+  ]
   if (!isType(type)) {
     return (
       <>
@@ -29,13 +32,35 @@ export default function NewTriggerPage() {
   }
   return (
     <>
-      <PageHeader key={type} title={`New trigger: ${kinds[type].title}`} breadcrumbs={crumbs} text={kinds[type].text} actions={<Button component={Link} variant="default" href={`/triggers/new${blueprint ? `?blueprint=${blueprint}` : ''}`}>Another type</Button>} />
+      <PageHeader
+        key={type}
+        title={`New trigger: ${kinds[type].title}`}
+        breadcrumbs={crumbs}
+        text={kinds[type].text}
+        actions={
+          <Button
+            component={Link}
+            variant="default"
+            href={`/triggers/new${blueprint ? `?blueprint=${blueprint}` : ''}`}
+          >
+            Another type
+          </Button>
+        }
+      />
       <NewForm key={type} type={type} blueprint={blueprint} onBlueprint={(id) => set({ blueprint: id })} />
     </>
   )
 }
 
-function NewForm({ type, blueprint, onBlueprint }: { type: TriggerType; blueprint: string; onBlueprint: (id: string) => void }) {
+function NewForm({
+  type,
+  blueprint,
+  onBlueprint,
+}: {
+  type: TriggerType
+  blueprint: string
+  onBlueprint: (id: string) => void
+}) {
   const [config, setConfig] = useState<Config>(() => kinds[type].start())
   const [missing, setMissing] = useState(false)
   const [, go] = useLocation()
@@ -62,15 +87,49 @@ function NewForm({ type, blueprint, onBlueprint }: { type: TriggerType; blueprin
     <form onSubmit={submit} noValidate className={classes.form}>
       <ErrorNote error={create.error} title="The trigger was not made" />
       <section className={classes.box} aria-label="The blueprint">
-        <BlueprintSelect label="Blueprint" description="What it starts. You need to manage it." value={blueprint} onChange={(id) => { onBlueprint(id); setMissing(false) }} managed placeholder="Choose a blueprint" error={missing && !blueprint ? 'Choose the blueprint that it starts.' : issueFor(create.error, 'blueprintId')} />
-        <Text size="sm" c="dimmed">{kinds[type].gives}</Text>
+        <BlueprintSelect
+          label="Blueprint"
+          description="What it starts. You need to manage it."
+          value={blueprint}
+          onChange={(id) => {
+            onBlueprint(id)
+            setMissing(false)
+          }}
+          managed
+          placeholder="Choose a blueprint"
+          error={missing && !blueprint ? 'Choose the blueprint that it starts.' : issueFor(create.error, 'blueprintId')}
+        />
+        <Text size="sm" c="dimmed">
+          {kinds[type].gives}
+        </Text>
       </section>
-      <TypeFields type={type} config={config} set={(change) => setConfig({ ...config, ...change })} error={create.error} stored={false} />
-      {type === 'manual' && <Alert color="petrol"><Text size="sm">No settings. Fire it on its page, or call blueprintTriggers.fire, with input data if you like.</Text></Alert>}
-      <CommonFields config={config} set={(change) => setConfig({ ...config, ...change })} error={create.error} stored={false} />
+      <TypeFields
+        type={type}
+        config={config}
+        set={(change) => setConfig({ ...config, ...change })}
+        error={create.error}
+        stored={false}
+      />
+      {type === 'manual' && (
+        <Alert color="petrol">
+          <Text size="sm">
+            No settings. Fire it on its page, or call blueprintTriggers.fire, with input data if you like.
+          </Text>
+        </Alert>
+      )}
+      <CommonFields
+        config={config}
+        set={(change) => setConfig({ ...config, ...change })}
+        error={create.error}
+        stored={false}
+      />
       <div className={classes.bar}>
-        <Button type="submit" loading={create.isPending}>Make the trigger</Button>
-        <Button component={Link} href={blueprint ? `/blueprints/${blueprint}/triggers` : '/triggers'} variant="default">Cancel</Button>
+        <Button type="submit" loading={create.isPending}>
+          Make the trigger
+        </Button>
+        <Button component={Link} href={blueprint ? `/blueprints/${blueprint}/triggers` : '/triggers'} variant="default">
+          Cancel
+        </Button>
       </div>
     </form>
   )

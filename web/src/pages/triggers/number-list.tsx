@@ -1,14 +1,29 @@
 import { MultiSelect } from '@mantine/core'
 
-type Props = { label: string; values: number[]; all: { value: number; label: string }[]; onChange: (values: number[]) => void; placeholder?: string; readOnly?: boolean }
+type Props = {
+  label: string
+  values: number[]
+  all: { value: number; label: string }[]
+  onChange: (values: number[]) => void
+  placeholder?: string
+  readOnly?: boolean
+}
 
 /** Several numbers out of a fixed list, by their names. */
 export function NumberList({ label, values, all, onChange, placeholder, readOnly }: Props) {
   return (
     <MultiSelect
-      label={label} data={all.map((one) => ({ value: String(one.value), label: one.label }))} value={values.map(String)} readOnly={readOnly}
-      onChange={(next) => onChange(next.map(Number).sort((a, b) => a - b))} placeholder={values.length === 0 ? placeholder : undefined}
-      searchable hidePickedOptions style={{ flex: values.length > 3 ? '2 1 260px' : undefined }} comboboxProps={{ withinPortal: true }} maxDropdownHeight={240}
+      label={label}
+      data={all.map((one) => ({ value: String(one.value), label: one.label }))}
+      value={values.map(String)}
+      readOnly={readOnly}
+      onChange={(next) => onChange(next.map(Number).sort((a, b) => a - b))}
+      placeholder={values.length === 0 ? placeholder : undefined}
+      searchable
+      hidePickedOptions
+      style={{ flex: values.length > 3 ? '2 1 260px' : undefined }}
+      comboboxProps={{ withinPortal: true }}
+      maxDropdownHeight={240}
     />
   )
 }

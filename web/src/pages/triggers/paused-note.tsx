@@ -10,13 +10,30 @@ export function PausedNote({ trigger }: { trigger: Trigger }) {
   if (!trigger.paused_reason) return null
   return (
     <Alert color="amber" icon={<IconPlayerPause size={20} aria-hidden />} title="Switched off by the server" mb="md">
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>{trigger.paused_reason}.</Text>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {trigger.paused_reason}.
+      </Text>
       <Text size="sm" c="dimmed" mt={4}>
-        {trigger.retry_at ? <>It retries automatically with the first delivery after <Time at={trigger.retry_at} absolute />. </> : 'It stays off until someone switches it on. '}
+        {trigger.retry_at ? (
+          <>
+            It retries automatically with the first delivery after <Time at={trigger.retry_at} absolute />.{' '}
+          </>
+        ) : (
+          'It stays off until someone switches it on. '
+        )}
         Deliveries received meanwhile are in the ledger and can be redelivered.
       </Text>
       {trigger.can_manage && (
-        <Group mt="xs"><Button size="compact-md" variant="default" loading={turn.isPending} onClick={() => turn.mutate({ triggerId: trigger.id, isActive: true })}>Switch on again</Button></Group>
+        <Group mt="xs">
+          <Button
+            size="compact-md"
+            variant="default"
+            loading={turn.isPending}
+            onClick={() => turn.mutate({ triggerId: trigger.id, isActive: true })}
+          >
+            Switch on again
+          </Button>
+        </Group>
       )}
     </Alert>
   )

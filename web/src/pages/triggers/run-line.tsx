@@ -16,26 +16,52 @@ export function RunLine({ ticks, zone }: { ticks: number[]; zone: string }) {
   const height = both ? 118 : 76
   return (
     <div ref={ref} className={classes.frame}>
-      <svg width={w} height={height} viewBox={`0 0 ${w} ${height}`} role="img" aria-label={`The next ${ticks.length} runs, from ${dayAndTime(first, zone)} to ${dayAndTime(last, zone)}, ${zone}`}>
-        <text x={0} y={11} className={classes.place}>{zone}</text>
+      <svg
+        width={w}
+        height={height}
+        viewBox={`0 0 ${w} ${height}`}
+        role="img"
+        aria-label={`The next ${ticks.length} runs, from ${dayAndTime(first, zone)} to ${dayAndTime(last, zone)}, ${zone}`}
+      >
+        <text x={0} y={11} className={classes.place}>
+          {zone}
+        </text>
         <line x1={4} x2={w - 4} y1={62} y2={62} className={classes.axis} />
         {ticks.map((at, index) => {
           const changed = index === 0 || dayOf(at, zone) !== dayOf(ticks[index - 1]!, zone)
           return (
             <g key={at}>
-              <circle cx={places[index]} cy={62} r={5} className={classes.tick}><title>{dayAndTime(at, zone)}</title></circle>
+              <circle cx={places[index]} cy={62} r={5} className={classes.tick}>
+                <title>{dayAndTime(at, zone)}</title>
+              </circle>
               {shown[index] && (
                 <>
-                  <text x={places[index]} y={34} className={changed ? classes.day : classes.faint} textAnchor="middle">{dayOf(at, zone)}</text>
-                  <text x={places[index]} y={50} className={classes.time} textAnchor="middle">{timeOf(at, zone)}</text>
-                  {both && <text x={places[index]} y={84} className={classes.faint} textAnchor="middle">{timeOf(at, here)}</text>}
-                  {both && dayOf(at, here) !== dayOf(at, zone) && <text x={places[index]} y={98} className={classes.faint} textAnchor="middle">{dayOf(at, here)}</text>}
+                  <text x={places[index]} y={34} className={changed ? classes.day : classes.faint} textAnchor="middle">
+                    {dayOf(at, zone)}
+                  </text>
+                  <text x={places[index]} y={50} className={classes.time} textAnchor="middle">
+                    {timeOf(at, zone)}
+                  </text>
+                  {both && (
+                    <text x={places[index]} y={84} className={classes.faint} textAnchor="middle">
+                      {timeOf(at, here)}
+                    </text>
+                  )}
+                  {both && dayOf(at, here) !== dayOf(at, zone) && (
+                    <text x={places[index]} y={98} className={classes.faint} textAnchor="middle">
+                      {dayOf(at, here)}
+                    </text>
+                  )}
                 </>
               )}
             </g>
           )
         })}
-        {both && <text x={0} y={115} className={classes.place}>Here, {here}</text>}
+        {both && (
+          <text x={0} y={115} className={classes.place}>
+            Here, {here}
+          </text>
+        )}
       </svg>
     </div>
   )

@@ -6,31 +6,73 @@ import type { Config, TriggerType } from './types'
 export function sampleInput(type: TriggerType, config: Config): Record<string, unknown> {
   const at = new Date(now()).toISOString()
   switch (type) {
-    case 'scheduled': return { scheduledAt: at, firedAt: at, missedCount: 0 }
-    case 'email': return { messageId: '<1@example.org>', from: { address: 'ada@example.org', name: 'Ada' }, to: [], subject: 'Hello', text: 'Hello there', html: '', date: at, headers: {}, attachments: [] }
-    case 'slack': return { eventId: 'Ev1', eventType: config.eventType ?? 'message', channel: config.channel ?? 'C0123456789', user: 'U0123456789', text: 'Hello', ts: '1700000000.000100', threadTs: null, teamId: 'T0123456789', raw: {} }
-    case 'event': return { event: config.event ?? '', at, blueprintId: config.blueprintId ?? null, executionId: null, data: {} }
-    case 'api': return exampleOf(config.inputSchema) as Record<string, unknown>
-    default: return {}
+    case 'scheduled':
+      return { scheduledAt: at, firedAt: at, missedCount: 0 }
+    case 'email':
+      return {
+        messageId: '<1@example.org>',
+        from: { address: 'ada@example.org', name: 'Ada' },
+        to: [],
+        subject: 'Hello',
+        text: 'Hello there',
+        html: '',
+        date: at,
+        headers: {},
+        attachments: [],
+      }
+    case 'slack':
+      return {
+        eventId: 'Ev1',
+        eventType: config.eventType ?? 'message',
+        channel: config.channel ?? 'C0123456789',
+        user: 'U0123456789',
+        text: 'Hello',
+        ts: '1700000000.000100',
+        threadTs: null,
+        teamId: 'T0123456789',
+        raw: {},
+      }
+    case 'event':
+      return { event: config.event ?? '', at, blueprintId: config.blueprintId ?? null, executionId: null, data: {} }
+    case 'api':
+      return exampleOf(config.inputSchema) as Record<string, unknown>
+    default:
+      return {}
   }
 }
 
 /** A value that a simple JSON Schema takes, as far as that can be guessed. */
 export function exampleOf(schema: unknown, depth = 0): unknown {
   if (typeof schema !== 'object' || schema === null || depth > 6) return {}
-  const { type, properties, items, enum: words, default: given, const: fixed, examples } = schema as Record<string, unknown>
+  const {
+    type,
+    properties,
+    items,
+    enum: words,
+    default: given,
+    const: fixed,
+    examples,
+  } = schema as Record<string, unknown>
   if (given !== undefined) return given
   if (fixed !== undefined) return fixed
   if (Array.isArray(examples) && examples.length > 0) return examples[0]
   if (Array.isArray(words) && words.length > 0) return words[0]
   switch (Array.isArray(type) ? type[0] : type) {
-    case 'string': return 'text'
-    case 'integer': case 'number': return 1
-    case 'boolean': return true
-    case 'null': return null
-    case 'array': return [exampleOf(items, depth + 1)]
+    case 'string':
+      return 'text'
+    case 'integer':
+    case 'number':
+      return 1
+    case 'boolean':
+      return true
+    case 'null':
+      return null
+    case 'array':
+      return [exampleOf(items, depth + 1)]
   }
-  return Object.fromEntries(Object.entries((properties ?? {}) as Record<string, unknown>).map(([key, one]) => [key, exampleOf(one, depth + 1)]))
+  return Object.fromEntries(
+    Object.entries((properties ?? {}) as Record<string, unknown>).map(([key, one]) => [key, exampleOf(one, depth + 1)]),
+  )
 }
 
 /** Says that a text is no JSON object; undefined when it is one, or empty. The place of a fault in JSON is the field's own to say. */
@@ -38,7 +80,9 @@ export function checkObject(text: string): string | undefined {
   if (text.trim() === '') return undefined
   try {
     const value = parseJson(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? undefined : 'This must be an object: { … }.'
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? undefined
+      : 'This must be an object: { … }.'
   } catch {
     return 'This is no JSON.'
   }

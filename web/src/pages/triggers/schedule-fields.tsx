@@ -14,28 +14,62 @@ import { ZoneSelect } from './zone-select'
 
 /** cron, timezone and catchUp, with the next runs as the server computes them. */
 export function ScheduleFields({ config, set, error }: FieldsProps) {
-  const [cron, zone, catchUp] = [textOf(config, 'cron'), textOf(config, 'timezone'), textOf(config, 'catchUp') || 'latest']
+  const [cron, zone, catchUp] = [
+    textOf(config, 'cron'),
+    textOf(config, 'timezone'),
+    textOf(config, 'catchUp') || 'latest',
+  ]
   const preview = usePreview(cron, zone)
   return (
     <>
       <section className={classes.box} aria-label="When">
         <CronBuilder cron={cron} onChange={(next) => set({ cron: next })} />
         <TextInput
-          label="Cron expression" description="Minute, hour, day of the month, month, weekday. The choices above write it; you can as well." required withAsterisk={false} value={cron} onChange={(event) => set({ cron: event.currentTarget.value })}
-          spellCheck={false} autoComplete="off" error={issueFor(preview.error, 'cron') ?? fault(error, 'cron')} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+          label="Cron expression"
+          description="Minute, hour, day of the month, month, weekday. The choices above write it; you can as well."
+          required
+          withAsterisk={false}
+          value={cron}
+          onChange={(event) => set({ cron: event.currentTarget.value })}
+          spellCheck={false}
+          autoComplete="off"
+          error={issueFor(preview.error, 'cron') ?? fault(error, 'cron')}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
         />
-        {parseCron(cron) && <Text className={classes.said} aria-live="polite">Runs {scheduleInWords(cron, zone)}.</Text>}
-        <ZoneSelect value={zone} onChange={(next) => set({ timezone: next })} error={issueFor(preview.error, 'timezone') ?? fault(error, 'timezone')} />
+        {parseCron(cron) && (
+          <Text className={classes.said} aria-live="polite">
+            Runs {scheduleInWords(cron, zone)}.
+          </Text>
+        )}
+        <ZoneSelect
+          value={zone}
+          onChange={(next) => set({ timezone: next })}
+          error={issueFor(preview.error, 'timezone') ?? fault(error, 'timezone')}
+        />
       </section>
       <section className={classes.box} aria-label="Next runs">
         <NextRuns ticks={preview.data} error={preview.error} cron={cron} zone={zone} />
       </section>
       <section className={classes.box} aria-label="Missed times">
-        <Radio.Group label="When the server was down at a time" description="What to do about the runs that were missed." value={catchUp} onChange={(next) => set({ catchUp: next === 'latest' ? undefined : next })} error={fault(error, 'catchUp')}>
+        <Radio.Group
+          label="When the server was down at a time"
+          description="What to do about the runs that were missed."
+          value={catchUp}
+          onChange={(next) => set({ catchUp: next === 'latest' ? undefined : next })}
+          error={fault(error, 'catchUp')}
+        >
           <Stack gap="xs" mt="xs">
-            <Radio value="latest" label="Run once" description="The last missed time runs, and says in missedCount how many it stands for." />
+            <Radio
+              value="latest"
+              label="Run once"
+              description="The last missed time runs, and says in missedCount how many it stands for."
+            />
             <Radio value="all" label="Run each of them" description="At most the last 100." />
-            <Radio value="none" label="Leave them out" description="Go on with the next time. The ledger says what was left out." />
+            <Radio
+              value="none"
+              label="Leave them out"
+              description="Go on with the next time. The ledger says what was left out."
+            />
           </Stack>
         </Radio.Group>
       </section>
@@ -49,7 +83,15 @@ export function usePreview(cron: string, zone: string) {
   const [askedCron, askedZone] = JSON.parse(question) as [string, string]
   return useQuery({
     queryKey: ['schedule', 'preview', askedCron, askedZone],
-    queryFn: () => api.blueprintTriggers.preview.query({ cron: askedCron, count: 10, ...(askedZone ? { timezone: askedZone } : {}) }),
-    enabled: askedCron.trim() !== '', placeholderData: keepPreviousData, retry: false, refetchInterval: 60_000,
+    queryFn: () =>
+      api.blueprintTriggers.preview.query({
+        cron: askedCron,
+        count: 10,
+        ...(askedZone ? { timezone: askedZone } : {}),
+      }),
+    enabled: askedCron.trim() !== '',
+    placeholderData: keepPreviousData,
+    retry: false,
+    refetchInterval: 60_000,
   })
 }

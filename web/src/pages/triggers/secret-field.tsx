@@ -2,17 +2,38 @@ import { Button, PasswordInput } from '@mantine/core'
 import { newSecret } from './signature'
 import classes from './triggers.module.css'
 
-type Props = { label: string; description: string; value: string; onChange: (secret: string | undefined) => void; error?: string; /** Offers a new one of the form that the preset has. */ generate?: string }
+type Props = {
+  label: string
+  description: string
+  value: string
+  onChange: (secret: string | undefined) => void
+  error?: string
+  /** Offers a new one of the form that the preset has. */ generate?: string
+}
 
 /** A secret that managers may read, with a button that makes one up. */
 export function SecretField({ label, description, value, onChange, error, generate }: Props) {
   return (
     <div className={classes.row} style={error ? { alignItems: 'center' } : undefined}>
       <PasswordInput
-        label={label} description={description} value={value} error={error} aria-invalid={error !== undefined || undefined} onChange={(event) => onChange(event.currentTarget.value || undefined)} style={{ flex: '4 1 260px' }}
-        autoComplete="new-password" spellCheck={false} data-1p-ignore data-lpignore="true" visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret' }}
+        label={label}
+        description={description}
+        value={value}
+        error={error}
+        aria-invalid={error !== undefined || undefined}
+        onChange={(event) => onChange(event.currentTarget.value || undefined)}
+        style={{ flex: '4 1 260px' }}
+        autoComplete="new-password"
+        spellCheck={false}
+        data-1p-ignore
+        data-lpignore="true"
+        visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret' }}
       />
-      {generate !== undefined && <Button className={classes.fixed} variant="default" onClick={() => onChange(newSecret(generate))}>Generate</Button>}
+      {generate !== undefined && (
+        <Button className={classes.fixed} variant="default" onClick={() => onChange(newSecret(generate))}>
+          Generate
+        </Button>
+      )}
     </div>
   )
 }

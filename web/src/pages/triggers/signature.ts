@@ -27,11 +27,26 @@ export async function signedHeaders({ preset, secret, body, seconds, id }: ToSig
   const bytes = new TextEncoder().encode(secret)
   const sign = (before: string, key = bytes) => hmacSha256(key, before + body)
   switch (preset) {
-    case 'github': return [['X-GitHub-Delivery', id], ['X-Hub-Signature-256', `sha256=${hex(await sign(''))}`]]
-    case 'stripe': return [['Stripe-Signature', `t=${seconds},v1=${hex(await sign(`${seconds}.`))}`]]
-    case 'slack': return [['X-Slack-Request-Timestamp', String(seconds)], ['X-Slack-Signature', `v0=${hex(await sign(`v0:${seconds}:`))}`]]
-    case 'standard': return [['webhook-id', id], ['webhook-timestamp', String(seconds)], ['webhook-signature', `v1,${base64(await sign(`${id}.${seconds}.`, standardKey(secret)))}`]]
-    default: return [['X-Webhook-Signature', `sha256=${hex(await sign(''))}`]]
+    case 'github':
+      return [
+        ['X-GitHub-Delivery', id],
+        ['X-Hub-Signature-256', `sha256=${hex(await sign(''))}`],
+      ]
+    case 'stripe':
+      return [['Stripe-Signature', `t=${seconds},v1=${hex(await sign(`${seconds}.`))}`]]
+    case 'slack':
+      return [
+        ['X-Slack-Request-Timestamp', String(seconds)],
+        ['X-Slack-Signature', `v0=${hex(await sign(`v0:${seconds}:`))}`],
+      ]
+    case 'standard':
+      return [
+        ['webhook-id', id],
+        ['webhook-timestamp', String(seconds)],
+        ['webhook-signature', `v1,${base64(await sign(`${id}.${seconds}.`, standardKey(secret)))}`],
+      ]
+    default:
+      return [['X-Webhook-Signature', `sha256=${hex(await sign(''))}`]]
   }
 }
 
@@ -50,7 +65,12 @@ export function standardKey(secret: string): Uint8Array<ArrayBuffer> {
 
 /** A curl command for a POSIX shell that sends exactly this body. */
 export function curlOf(url: string, headers: Headers, body: string): string {
-  const lines = [`curl -X POST ${quote(url)}`, `-H ${quote('Content-Type: application/json')}`, ...headers.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`), `--data-binary ${quote(body)}`]
+  const lines = [
+    `curl -X POST ${quote(url)}`,
+    `-H ${quote('Content-Type: application/json')}`,
+    ...headers.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
+    `--data-binary ${quote(body)}`,
+  ]
   return lines.join(' \\\n  ')
 }
 
@@ -70,9 +90,21 @@ export function newSecret(preset: string): string {
 export function sampleBody(preset: string, id: string): string {
   const sample: Record<string, unknown> = {
     github: { action: 'opened', number: 7, repository: { full_name: 'ada/engine' }, sender: { login: 'ada' } },
-    stripe: { id: `evt_${id}`, type: 'invoice.paid', data: { object: { id: 'in_1', amount_paid: 4200, currency: 'eur' } } },
-    slack: { type: 'event_callback', event_id: `Ev${id}`, event: { type: 'message', channel: 'C0123456789', user: 'U0123456789', text: 'Hello' } },
-    standard: { type: 'user.created', timestamp: '2026-01-01T00:00:00Z', data: { id: 'user_1', email: 'ada@example.org' } },
+    stripe: {
+      id: `evt_${id}`,
+      type: 'invoice.paid',
+      data: { object: { id: 'in_1', amount_paid: 4200, currency: 'eur' } },
+    },
+    slack: {
+      type: 'event_callback',
+      event_id: `Ev${id}`,
+      event: { type: 'message', channel: 'C0123456789', user: 'U0123456789', text: 'Hello' },
+    },
+    standard: {
+      type: 'user.created',
+      timestamp: '2026-01-01T00:00:00Z',
+      data: { id: 'user_1', email: 'ada@example.org' },
+    },
   }[preset] ?? { order: 1001, customer: 'ada@example.org', total: 42.5 }
   return JSON.stringify(sample, null, 2)
 }

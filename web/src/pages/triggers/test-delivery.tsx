@@ -26,11 +26,19 @@ export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }
   const refresh = useRefresh()
   const seconds = Math.floor((tick + serverNow() - now()) / 1000)
   const headers = useQuery({
-    queryKey: ['signature', trigger.id, preset, secret, body, seconds, id], queryFn: () => signedHeaders({ preset, secret, body, seconds, id }), placeholderData: (before) => before,
-    staleTime: Number.POSITIVE_INFINITY, gcTime: 0, // what is made of a secret is not kept
+    queryKey: ['signature', trigger.id, preset, secret, body, seconds, id],
+    queryFn: () => signedHeaders({ preset, secret, body, seconds, id }),
+    placeholderData: (before) => before,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0, // what is made of a secret is not kept
   })
   const send = useMutation({
-    mutationFn: async () => deliver(trigger.id, await signedHeaders({ preset, secret, body, seconds: Math.floor(serverNow() / 1000), id }), body),
+    mutationFn: async () =>
+      deliver(
+        trigger.id,
+        await signedHeaders({ preset, secret, body, seconds: Math.floor(serverNow() / 1000), id }),
+        body,
+      ),
     onSettled: refresh,
   })
   const renew = () => {
@@ -40,19 +48,42 @@ export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }
   }
   return (
     <section className={classes.box} aria-label="Send to it">
-      <Text size="sm">{secret ? 'The signature is computed here, over exactly the bytes of the body below.' : 'This trigger has no secret: whoever knows the address can send to it.'}</Text>
+      <Text size="sm">
+        {secret
+          ? 'The signature is computed here, over exactly the bytes of the body below.'
+          : 'This trigger has no secret: whoever knows the address can send to it.'}
+      </Text>
       <JsonInput label="Body" value={body} onChange={setBody} maxRows={14} />
       <Group gap="xs">
-        <Button leftSection={<IconSend size={17} aria-hidden />} loading={send.isPending} onClick={() => send.mutate()} disabled={!trigger.is_active}>Send a test delivery</Button>
-        <Button variant="default" leftSection={<IconRefresh size={17} aria-hidden />} onClick={renew}>Another sample</Button>
+        <Button
+          leftSection={<IconSend size={17} aria-hidden />}
+          loading={send.isPending}
+          onClick={() => send.mutate()}
+          disabled={!trigger.is_active}
+        >
+          Send a test delivery
+        </Button>
+        <Button variant="default" leftSection={<IconRefresh size={17} aria-hidden />} onClick={renew}>
+          Another sample
+        </Button>
       </Group>
-      {!trigger.is_active && <Text size="sm" c="dimmed">It is switched off, and would answer 404.</Text>}
+      {!trigger.is_active && (
+        <Text size="sm" c="dimmed">
+          It is switched off, and would answer 404.
+        </Text>
+      )}
       <ErrorNote error={send.error} title="The delivery could not be sent" />
       {send.data && <Answered answer={send.data} />}
       <Stack gap={6}>
-        <Title order={2} size="h3">curl</Title>
+        <Title order={2} size="h3">
+          curl
+        </Title>
         <CodeBlock label="curl command" text={curlOf(url, headers.data ?? [], body)} />
-        {secret && signsTime(preset) && <Text size="sm" c="dimmed">The time is signed too: this command is good for five minutes, and made anew twice a minute.</Text>}
+        {secret && signsTime(preset) && (
+          <Text size="sm" c="dimmed">
+            The time is signed too: this command is good for five minutes, and made anew twice a minute.
+          </Text>
+        )}
       </Stack>
     </section>
   )
@@ -61,8 +92,18 @@ export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }
 function Answered({ answer: { status, text, executionId, duplicate } }: { answer: Answer }) {
   const good = status >= 200 && status < 300
   return (
-    <Alert color={good ? 'green' : 'red'} role="status" title={`Answered ${status}${duplicate ? ': this delivery came before, and starts nothing again' : ''}`}>
-      {executionId && <Text size="sm" mb={6}><Anchor component={Link} href={`/runs/${executionId}`} inherit>View run</Anchor></Text>}
+    <Alert
+      color={good ? 'green' : 'red'}
+      role="status"
+      title={`Answered ${status}${duplicate ? ': this delivery came before, and starts nothing again' : ''}`}
+    >
+      {executionId && (
+        <Text size="sm" mb={6}>
+          <Anchor component={Link} href={`/runs/${executionId}`} inherit>
+            View run
+          </Anchor>
+        </Text>
+      )}
       {text && <CodeBlock label="answer" text={text.length > 4000 ? `${text.slice(0, 4000)}…` : text} />}
     </Alert>
   )
@@ -70,7 +111,12 @@ function Answered({ answer: { status, text, executionId, duplicate } }: { answer
 
 // To this very server, whatever address it is known by outside.
 async function deliver(triggerId: string, headers: Headers, body: string): Promise<Answer> {
-  const answer = await fetch(`/webhooks/blueprint/${triggerId}`, { method: 'POST', headers: [['Content-Type', 'application/json'], ...headers], body, credentials: 'omit' })
+  const answer = await fetch(`/webhooks/blueprint/${triggerId}`, {
+    method: 'POST',
+    headers: [['Content-Type', 'application/json'], ...headers],
+    body,
+    credentials: 'omit',
+  })
   const text = await answer.text()
   let executionId: string | undefined
   let fired = false
@@ -81,7 +127,12 @@ async function deliver(triggerId: string, headers: Headers, body: string): Promi
   } catch {
     // what a run answers may be anything
   }
-  return { status: answer.status, text, executionId, duplicate: answer.status === 200 && fired && executionId !== undefined }
+  return {
+    status: answer.status,
+    text,
+    executionId,
+    duplicate: answer.status === 200 && fired && executionId !== undefined,
+  }
 }
 
 function newId(): string {

@@ -13,18 +13,65 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
   const previous = textOf(config, type === 'slack' ? 'previousSigningSecretUntil' : 'previousSecretUntil')
   return (
     <section className={classes.box} style={{ marginBottom: 18 }} aria-label="Settings">
-      {address && <CopyField label={type === 'email' ? 'Mail address' : type === 'slack' ? 'Request URL for Slack' : 'Address'} value={address} />}
+      {address && (
+        <CopyField
+          label={type === 'email' ? 'Mail address' : type === 'slack' ? 'Request URL for Slack' : 'Address'}
+          value={address}
+        />
+      )}
       <KeyValue
         pairs={[
-          ['Starts', <Anchor component={Link} href={`/blueprints/${trigger.blueprint_id}`} inherit>{trigger.blueprint_title}</Anchor>],
+          [
+            'Starts',
+            <Anchor component={Link} href={`/blueprints/${trigger.blueprint_id}`} inherit>
+              {trigger.blueprint_title}
+            </Anchor>,
+          ],
           ['Expression', type === 'scheduled' && <code>{textOf(config, 'cron')}</code>],
-          ['Next run', type === 'scheduled' && (trigger.next_at ? <><Time at={trigger.next_at} />, <Time at={trigger.next_at} absolute /></> : trigger.is_active ? 'none' : 'none while switched off')],
-          ['Missed times', type === 'scheduled' && { all: 'run each', none: 'skip' }[textOf(config, 'catchUp')] || (type === 'scheduled' && 'run once for all')],
-          ['Response', type === 'webhook' && (textOf(config, 'respond') === 'wait' ? 'the output of the run' : 'accepted immediately')],
-          ['Earlier secret', previous !== '' && <>valid until <Time at={previous} absolute /></>],
-          ['Accepts', type === 'email' && (Array.isArray(config.allowFrom) ? config.allowFrom.join(', ') : 'mail from anyone')],
+          [
+            'Next run',
+            type === 'scheduled' &&
+              (trigger.next_at ? (
+                <>
+                  <Time at={trigger.next_at} />, <Time at={trigger.next_at} absolute />
+                </>
+              ) : trigger.is_active ? (
+                'none'
+              ) : (
+                'none while switched off'
+              )),
+          ],
+          [
+            'Missed times',
+            (type === 'scheduled' && { all: 'run each', none: 'skip' }[textOf(config, 'catchUp')]) ||
+              (type === 'scheduled' && 'run once for all'),
+          ],
+          [
+            'Response',
+            type === 'webhook' &&
+              (textOf(config, 'respond') === 'wait' ? 'the output of the run' : 'accepted immediately'),
+          ],
+          [
+            'Earlier secret',
+            previous !== '' && (
+              <>
+                valid until <Time at={previous} absolute />
+              </>
+            ),
+          ],
+          [
+            'Accepts',
+            type === 'email' && (Array.isArray(config.allowFrom) ? config.allowFrom.join(', ') : 'mail from anyone'),
+          ],
           ['Sender', type === 'email' && (config.requireAuth === true ? 'must be authenticated' : 'not checked')],
-          ['From blueprint', type === 'event' && textOf(config, 'blueprintId') !== '' && <Anchor component={Link} href={`/blueprints/${textOf(config, 'blueprintId')}`} inherit>{textOf(config, 'blueprintId')}</Anchor>],
+          [
+            'From blueprint',
+            type === 'event' && textOf(config, 'blueprintId') !== '' && (
+              <Anchor component={Link} href={`/blueprints/${textOf(config, 'blueprintId')}`} inherit>
+                {textOf(config, 'blueprintId')}
+              </Anchor>
+            ),
+          ],
           ['Input', type === 'api' && (config.inputSchema ? 'must match the schema' : 'any JSON object')],
           ['Limit', concurrencyWords(config.concurrency)],
           ['Failing runs', config.breaker === false && 'do not switch it off'],
@@ -39,6 +86,11 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
 function concurrencyWords(value: unknown): string | false {
   if (typeof value !== 'object' || value === null) return false
   const { limit, onLimit } = value as { limit?: unknown; onLimit?: unknown }
-  const then = onLimit === 'skip' ? 'further runs are skipped' : onLimit === 'cancel-running' ? 'a further run cancels the oldest' : 'further runs are queued'
+  const then =
+    onLimit === 'skip'
+      ? 'further runs are skipped'
+      : onLimit === 'cancel-running'
+        ? 'a further run cancels the oldest'
+        : 'further runs are queued'
   return `${String(limit)} ${limit === 1 ? 'run' : 'runs'} at once; ${then}`
 }

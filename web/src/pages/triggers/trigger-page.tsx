@@ -12,18 +12,36 @@ import { UseIt } from './use-it'
 import { useTrigger } from './use-triggers'
 import { listensTo } from './words'
 
-const useTitles: Record<Trigger['trigger_type'], string> = { scheduled: 'Next runs', webhook: 'Send to it', api: 'Call it', email: 'Write to it', slack: 'Connect Slack', event: 'Raise it', manual: 'Fire it' }
+const useTitles: Record<Trigger['trigger_type'], string> = {
+  scheduled: 'Next runs',
+  webhook: 'Send to it',
+  api: 'Call it',
+  email: 'Write to it',
+  slack: 'Connect Slack',
+  event: 'Raise it',
+  manual: 'Fire it',
+}
 
 /** /triggers/:id: what it is, how to reach it, and the ledger of what came. */
 export default function TriggerPage() {
   const { id = '' } = useParams<{ id: string }>()
   const { data: trigger, error, refetch } = useTrigger(id)
-  const crumbs = [{ title: 'Triggers', href: '/triggers' }, ...(trigger ? [{ title: trigger.blueprint_title, href: `/blueprints/${trigger.blueprint_id}/triggers` }] : [])]
+  const crumbs = [
+    { title: 'Triggers', href: '/triggers' },
+    ...(trigger ? [{ title: trigger.blueprint_title, href: `/blueprints/${trigger.blueprint_id}/triggers` }] : []),
+  ]
   if (!trigger) {
     return (
       <>
         <PageHeader title="Trigger" breadcrumbs={crumbs} />
-        {error ? <ErrorNote error={error} title="The trigger could not be opened" onRetry={() => void refetch()} /> : <><Skeleton h={120} mb={18} /><Skeleton h={320} /></>}
+        {error ? (
+          <ErrorNote error={error} title="The trigger could not be opened" onRetry={() => void refetch()} />
+        ) : (
+          <>
+            <Skeleton h={120} mb={18} />
+            <Skeleton h={320} />
+          </>
+        )}
       </>
     )
   }
@@ -31,8 +49,16 @@ export default function TriggerPage() {
   return (
     <>
       <PageHeader
-        title={listensTo(trigger.trigger_type, trigger.config)} breadcrumbs={crumbs}
-        badge={<><Badge color="petrol" leftSection={<kind.icon size={14} aria-hidden />}>{kind.title}</Badge><StatusBadge status={trigger.is_active ? 'active' : 'inactive'} /></>}
+        title={listensTo(trigger.trigger_type, trigger.config)}
+        breadcrumbs={crumbs}
+        badge={
+          <>
+            <Badge color="petrol" leftSection={<kind.icon size={14} aria-hidden />}>
+              {kind.title}
+            </Badge>
+            <StatusBadge status={trigger.is_active ? 'active' : 'inactive'} />
+          </>
+        }
         actions={trigger.can_manage && <TriggerActions trigger={trigger} />}
       />
       <PausedNote trigger={trigger} />
@@ -48,7 +74,13 @@ function Tabs({ trigger }: { trigger: Trigger }) {
   const path = `/triggers/${trigger.id}`
   return (
     <>
-      <UrlTabs label="Parts of the trigger" tabs={[{ href: path, title: 'Ledger', current: tab !== 'use' }, { href: `${path}?tab=use`, title: useTitles[trigger.trigger_type], current: tab === 'use' }]} />
+      <UrlTabs
+        label="Parts of the trigger"
+        tabs={[
+          { href: path, title: 'Ledger', current: tab !== 'use' },
+          { href: `${path}?tab=use`, title: useTitles[trigger.trigger_type], current: tab === 'use' },
+        ]}
+      />
       {tab === 'use' ? <UseIt trigger={trigger} /> : <Ledger trigger={trigger} />}
     </>
   )

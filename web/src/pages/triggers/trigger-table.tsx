@@ -13,12 +13,34 @@ type Props = { rows: Trigger[] | undefined; ofOneBlueprint: boolean; stale?: boo
 /** The list of triggers. */
 export function TriggerTable({ rows, ofOneBlueprint, stale, empty }: Props) {
   const columns: Column<Trigger>[] = [
-    { key: 'what', title: 'Trigger', primary: true, render: (trigger) => <What trigger={trigger} ofOneBlueprint={ofOneBlueprint} /> },
+    {
+      key: 'what',
+      title: 'Trigger',
+      primary: true,
+      render: (trigger) => <What trigger={trigger} ofOneBlueprint={ofOneBlueprint} />,
+    },
     { key: 'active', title: 'Active', width: '90px', render: (trigger) => <ActiveSwitch trigger={trigger} /> },
-    { key: 'next', title: 'Next run', width: '130px', render: (trigger) => <Time at={trigger.next_at} none={trigger.trigger_type === 'scheduled' ? 'none' : 'whenever something comes'} /> },
+    {
+      key: 'next',
+      title: 'Next run',
+      width: '130px',
+      render: (trigger) => (
+        <Time at={trigger.next_at} none={trigger.trigger_type === 'scheduled' ? 'none' : 'whenever something comes'} />
+      ),
+    },
     { key: 'last', title: 'Last firing', width: '200px', render: (trigger) => <Last trigger={trigger} /> },
   ]
-  return <DataTable caption="Triggers" columns={columns} rows={rows} rowKey={(trigger) => trigger.id} skeletonRows={6} stale={stale} empty={empty} />
+  return (
+    <DataTable
+      caption="Triggers"
+      columns={columns}
+      rows={rows}
+      rowKey={(trigger) => trigger.id}
+      skeletonRows={6}
+      stale={stale}
+      empty={empty}
+    />
+  )
 }
 
 function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: boolean }) {
@@ -28,9 +50,17 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
     <div className={classes.what}>
       <kind.icon size={20} stroke={1.7} className={classes.kind} role="img" aria-label={kind.title} />
       <div>
-        <Anchor component={Link} href={`/triggers/${trigger.id}`} fw={550} inherit>{listensTo(trigger.trigger_type, trigger.config)}</Anchor>
-        <div className={classes.sub}>{ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}{end && <span className={classes.tail}>, at …{end}</span>}<span>, runs as {trigger.creator_name}</span></div>
-        {trigger.paused_reason && <div className={classes.paused}>Switched off by the server: {trigger.paused_reason.split(/[,;]/)[0]}</div>}
+        <Anchor component={Link} href={`/triggers/${trigger.id}`} fw={550} inherit>
+          {listensTo(trigger.trigger_type, trigger.config)}
+        </Anchor>
+        <div className={classes.sub}>
+          {ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}
+          {end && <span className={classes.tail}>, at …{end}</span>}
+          <span>, runs as {trigger.creator_name}</span>
+        </div>
+        {trigger.paused_reason && (
+          <div className={classes.paused}>Switched off by the server: {trigger.paused_reason.split(/[,;]/)[0]}</div>
+        )}
       </div>
     </div>
   )
@@ -38,5 +68,12 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
 
 function Last({ trigger: { last_firing: last } }: { trigger: Trigger }) {
   if (!last) return <Time at={null} none="nothing came yet" />
-  return <div className={classes.stack} title={last.reason}><StatusBadge status={last.decision} size="sm" /><span className={classes.sub}><Time at={last.receivedAt} past /></span></div>
+  return (
+    <div className={classes.stack} title={last.reason}>
+      <StatusBadge status={last.decision} size="sm" />
+      <span className={classes.sub}>
+        <Time at={last.receivedAt} past />
+      </span>
+    </div>
+  )
 }

@@ -8,7 +8,15 @@ import { AllTriggers } from './triggers-view'
 export default function TriggersPage() {
   return (
     <>
-      <PageHeader title="Triggers" text="What starts your blueprints, and when." actions={<Button component={Link} href="/triggers/new" leftSection={<IconPlus size={17} aria-hidden />}>New trigger</Button>} />
+      <PageHeader
+        title="Triggers"
+        text="What starts your blueprints, and when."
+        actions={
+          <Button component={Link} href="/triggers/new" leftSection={<IconPlus size={17} aria-hidden />}>
+            New trigger
+          </Button>
+        }
+      />
       <AllTriggers />
     </>
   )

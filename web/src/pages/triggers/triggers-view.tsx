@@ -18,39 +18,99 @@ export function AllTriggers() {
   const [filters, set] = useUrlStates(noFilters)
   const organization = useOrganizationFilter()
   const query: NonNullable<Inputs['blueprintTriggers']['listAll']> = {
-    page: Math.max(1, Number.parseInt(filters.page, 10) || 1), limit: perPage,
-    ...(isType(filters.type) ? { type: filters.type } : {}), ...(filters.active === 'yes' || filters.active === 'no' ? { active: filters.active === 'yes' } : {}),
-    ...(filters.search.trim() ? { search: filters.search.trim() } : {}), ...(organization.id ? { organizationId: organization.id } : {}),
+    page: Math.max(1, Number.parseInt(filters.page, 10) || 1),
+    limit: perPage,
+    ...(isType(filters.type) ? { type: filters.type } : {}),
+    ...(filters.active === 'yes' || filters.active === 'no' ? { active: filters.active === 'yes' } : {}),
+    ...(filters.search.trim() ? { search: filters.search.trim() } : {}),
+    ...(organization.id ? { organizationId: organization.id } : {}),
   }
   const list = useTriggerList(query, true)
   const filtered = Boolean(filters.type || filters.active || filters.search || organization.id)
   const pages = Math.max(1, list.data?.pagination.totalPages ?? 1)
-  const off = () => { set(noFilters); organization.choose(undefined) }
+  const off = () => {
+    set(noFilters)
+    organization.choose(undefined)
+  }
   return (
     <>
       <div className={classes.filters} role="search" aria-label="Filter the triggers">
-        <div className={classes.search}><SearchField label="Search triggers" value={filters.search} onSearch={(search) => set({ search, page: '1' })} /></div>
-        <NativeSelect aria-label="Type" data={[{ value: '', label: 'Any type' }, ...types.map((value) => ({ value, label: kinds[value].title }))]} value={filters.type} onChange={(event) => set({ type: event.currentTarget.value, page: '1' })} />
-        <NativeSelect aria-label="Active" data={[{ value: '', label: 'Any state' }, { value: 'yes', label: 'Active' }, { value: 'no', label: 'Switched off' }]} value={filters.active} onChange={(event) => set({ active: event.currentTarget.value, page: '1' })} />
-      </div>
-      {list.error && !list.data
-        ? <ErrorNote error={list.error} title="Could not load the triggers" onRetry={() => void list.refetch()} />
-        : (
-          <TriggerTable
-            rows={list.data?.data} ofOneBlueprint={false} stale={list.isPlaceholderData}
-            empty={filtered || (list.data?.pagination.total ?? 0) > 0
-              ? <EmptyState icon={<IconBolt />} title="No triggers found" text="No trigger matches these filters." action={<Button variant="default" onClick={off}>Clear filters</Button>} />
-              : <Nothing />}
+        <div className={classes.search}>
+          <SearchField
+            label="Search triggers"
+            value={filters.search}
+            onSearch={(search) => set({ search, page: '1' })}
           />
-        )}
-      {list.data && list.data.data.length > 0 && <Pager page={list.data.pagination.page} pages={pages} total={list.data.pagination.total} noun="trigger" label="Pages of triggers" onPage={(page) => { set({ page: String(page) }, { push: true }); scrollTo(0, 0) }} />}
+        </div>
+        <NativeSelect
+          aria-label="Type"
+          data={[{ value: '', label: 'Any type' }, ...types.map((value) => ({ value, label: kinds[value].title }))]}
+          value={filters.type}
+          onChange={(event) => set({ type: event.currentTarget.value, page: '1' })}
+        />
+        <NativeSelect
+          aria-label="Active"
+          data={[
+            { value: '', label: 'Any state' },
+            { value: 'yes', label: 'Active' },
+            { value: 'no', label: 'Switched off' },
+          ]}
+          value={filters.active}
+          onChange={(event) => set({ active: event.currentTarget.value, page: '1' })}
+        />
+      </div>
+      {list.error && !list.data ? (
+        <ErrorNote error={list.error} title="Could not load the triggers" onRetry={() => void list.refetch()} />
+      ) : (
+        <TriggerTable
+          rows={list.data?.data}
+          ofOneBlueprint={false}
+          stale={list.isPlaceholderData}
+          empty={
+            filtered || (list.data?.pagination.total ?? 0) > 0 ? (
+              <EmptyState
+                icon={<IconBolt />}
+                title="No triggers found"
+                text="No trigger matches these filters."
+                action={
+                  <Button variant="default" onClick={off}>
+                    Clear filters
+                  </Button>
+                }
+              />
+            ) : (
+              <Nothing />
+            )
+          }
+        />
+      )}
+      {list.data && list.data.data.length > 0 && (
+        <Pager
+          page={list.data.pagination.page}
+          pages={pages}
+          total={list.data.pagination.total}
+          noun="trigger"
+          label="Pages of triggers"
+          onPage={(page) => {
+            set({ page: String(page) }, { push: true })
+            scrollTo(0, 0)
+          }}
+        />
+      )}
     </>
   )
 }
 
 /** The triggers of one blueprint: the Triggers tab. The server lists them for managers only. */
 export function TriggersView({ blueprintId, canManage }: { blueprintId: string; canManage: boolean }) {
-  if (!canManage) return <EmptyState icon={<IconBolt />} title="Triggers are hidden" text="Only people who manage this blueprint can see its triggers." />
+  if (!canManage)
+    return (
+      <EmptyState
+        icon={<IconBolt />}
+        title="Triggers are hidden"
+        text="Only people who manage this blueprint can see its triggers."
+      />
+    )
   return <OfBlueprint blueprintId={blueprintId} />
 }
 
@@ -63,9 +123,26 @@ function OfBlueprint({ blueprintId }: { blueprintId: string }) {
   if (list.rows?.length === 0) return <Nothing blueprintId={blueprintId} />
   return (
     <Stack gap="sm">
-      <div><Button component={Link} href={`/triggers/new?blueprint=${blueprintId}`} leftSection={<IconPlus size={17} aria-hidden />}>New trigger</Button></div>
+      <div>
+        <Button
+          component={Link}
+          href={`/triggers/new?blueprint=${blueprintId}`}
+          leftSection={<IconPlus size={17} aria-hidden />}
+        >
+          New trigger
+        </Button>
+      </div>
       <TriggerTable rows={list.rows} ofOneBlueprint />
-      {list.rows && <Pager page={at} pages={pages} total={list.total} noun="trigger" label="Pages of triggers" onPage={(next) => set({ page: String(next) }, { push: true })} />}
+      {list.rows && (
+        <Pager
+          page={at}
+          pages={pages}
+          total={list.total}
+          noun="trigger"
+          label="Pages of triggers"
+          onPage={(next) => set({ page: String(next) }, { push: true })}
+        />
+      )}
     </Stack>
   )
 }
@@ -73,7 +150,11 @@ function OfBlueprint({ blueprintId }: { blueprintId: string }) {
 function Nothing({ blueprintId }: { blueprintId?: string }) {
   return (
     <Stack gap="md">
-      <EmptyState icon={<IconBolt />} title="Start automatically" text="A trigger starts a blueprint when something happens. Its ledger shows every event it received, and why a run did or did not start. Choose a type." />
+      <EmptyState
+        icon={<IconBolt />}
+        title="Start automatically"
+        text="A trigger starts a blueprint when something happens. Its ledger shows every event it received, and why a run did or did not start. Choose a type."
+      />
       <TypeCards href={(type) => `/triggers/new?type=${type}${blueprintId ? `&blueprint=${blueprintId}` : ''}`} />
     </Stack>
   )

@@ -13,7 +13,10 @@ export function TypeCards({ href }: { href: (type: TriggerType) => string }) {
           <li key={type}>
             <Link href={href(type)} className={classes.card}>
               <Icon size={24} stroke={1.6} aria-hidden />
-              <span><strong>{title}</strong><span className={classes.sub}>{text}</span></span>
+              <span>
+                <strong>{title}</strong>
+                <span className={classes.sub}>{text}</span>
+              </span>
             </Link>
           </li>
         )

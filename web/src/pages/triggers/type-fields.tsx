@@ -9,7 +9,13 @@ import type { TriggerType } from './types'
 import { WebhookFields } from './webhook-fields'
 
 const forms: Record<TriggerType, ComponentType<FieldsProps> | null> = {
-  scheduled: ScheduleFields, webhook: WebhookFields, api: ApiFields, email: EmailFields, slack: SlackFields, event: EventFields, manual: null,
+  scheduled: ScheduleFields,
+  webhook: WebhookFields,
+  api: ApiFields,
+  email: EmailFields,
+  slack: SlackFields,
+  event: EventFields,
+  manual: null,
 }
 
 /** The fields of a type. */

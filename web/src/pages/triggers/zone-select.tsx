@@ -11,8 +11,17 @@ export function ZoneSelect({ value, onChange, error }: Props) {
   const data = useMemo(() => zones(value), [value])
   return (
     <Select
-      label="Time zone" description={`Times are read on the clock of this place. Here it is ${localZone()}.`} data={data} value={value || 'UTC'} searchable error={error} limit={60}
-      onChange={(next) => onChange(next ?? undefined)} nothingFoundMessage="No such place" comboboxProps={{ withinPortal: true }} allowDeselect={false}
+      label="Time zone"
+      description={`Times are read on the clock of this place. Here it is ${localZone()}.`}
+      data={data}
+      value={value || 'UTC'}
+      searchable
+      error={error}
+      limit={60}
+      onChange={(next) => onChange(next ?? undefined)}
+      nothingFoundMessage="No such place"
+      comboboxProps={{ withinPortal: true }}
+      allowDeselect={false}
     />
   )
 }
@@ -21,7 +30,10 @@ function zones(chosen: string) {
   const minute = Math.floor(now() / 60_000)
   const names = new Set(['UTC', localZone(), ...Intl.supportedValuesOf('timeZone')])
   if (chosen) names.add(chosen)
-  return [...names].map((value) => ({ value, label: isZone(value) ? `${value} (${show(offset(minute, value))})` : value }))
+  return [...names].map((value) => ({
+    value,
+    label: isZone(value) ? `${value} (${show(offset(minute, value))})` : value,
+  }))
 }
 
 function show(minutes: number): string {

@@ -51,7 +51,15 @@ function format(zone: string): Intl.DateTimeFormat | null {
   let known = formats.get(zone)
   if (known === undefined) {
     try {
-      known = new Intl.DateTimeFormat('en-US', { timeZone: zone || 'UTC', hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' })
+      known = new Intl.DateTimeFormat('en-US', {
+        timeZone: zone || 'UTC',
+        hourCycle: 'h23',
+        year: 'numeric',
+        month: 'numeric',
+        day: 'numeric',
+        hour: 'numeric',
+        minute: 'numeric',
+      })
     } catch {
       known = null
     }
