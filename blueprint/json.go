@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 )
 
@@ -126,4 +128,21 @@ func Equal(a, b any) bool {
 	left, errLeft := Encode(a)
 	right, errRight := Encode(b)
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}
+
+// WholeNumber gives the value of a JSON number without a fraction, however it
+// is written.
+func WholeNumber(value any) (int64, bool) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	if whole, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
+		return whole, true
+	}
+	f, err := number.Float64()
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
 }

@@ -3,6 +3,7 @@ package blueprint
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Disturbs tells of a character that does not belong in a name, which stands in
@@ -42,4 +43,10 @@ func ShellWord(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// IsOneLine tells whether a text is UTF-8 without line breaks and other control
+// characters.
+func IsOneLine(source string) bool {
+	return utf8.ValidString(source) && !strings.ContainsFunc(source, func(c rune) bool { return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' })
 }

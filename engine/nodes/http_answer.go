@@ -54,7 +54,7 @@ func parseStatus(value any) (statusRange, bool) {
 		}
 		value = json.Number(form)
 	}
-	status, ok := wholeNumber(value)
+	status, ok := blueprint.WholeNumber(value)
 	return statusRange{int(status), int(status)}, ok && status >= 100 && status <= 599
 }
 

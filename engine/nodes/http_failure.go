@@ -78,7 +78,7 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		f.Code, f.Message = codeTimeout, fmt.Sprintf("%s did not answer in time", host)
 	case errors.As(err, &certificate), errors.As(err, &authority):
-		f.Code, f.Message = codeCertificate, fmt.Sprintf("the certificate of %s is not trusted: %s", host, certificateProblem(err))
+		f.Code, f.Message = codeCertificate, fmt.Sprintf("the certificate of %s is not trusted: %s", host, outbound.CertificateProblem(err))
 	case errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
 		f.Code, f.Message = codeCertificate, fmt.Sprintf("%s does not speak TLS as asked for; check whether the url must begin with http://", host)
 	case f.NotSent && errors.As(err, &number):
@@ -89,22 +89,4 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 		f.Code, f.Message = codeConnect, fmt.Sprintf("%s broke the connection off before its answer was complete", host)
 	}
 	return f
-}
-
-func certificateProblem(err error) string {
-	var (
-		invalid   x509.CertificateInvalidError
-		host      x509.HostnameError
-		authority x509.UnknownAuthorityError
-	)
-	switch {
-	case errors.As(err, &host):
-		return "it is for another host"
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "it has expired or is not valid yet"
-	case errors.As(err, &authority):
-		return "its issuer is not known"
-	default:
-		return "it is not valid"
-	}
 }

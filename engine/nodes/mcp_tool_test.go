@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"blueprintd/blueprint"
 	"blueprintd/engine/nodes/mcp"
 	"blueprintd/foundation/outbound"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const toolboxID = "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61"

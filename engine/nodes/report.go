@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -138,7 +137,7 @@ func (r *report) structured(f *field, target reflect.Value, value any, path []an
 			r.issue("must be true or false", path...)
 		}
 	case integerField:
-		number, ok := wholeNumber(value)
+		number, ok := blueprint.WholeNumber(value)
 		switch {
 		case !ok:
 			r.issue("must be a whole number", path...)
@@ -262,23 +261,6 @@ func (r *report) compile(source string, before int, path []any) {
 		r.issue(err.Error(), path...)
 		r.issues[len(r.issues)-1].Spot = expressions.SpotOf(err, before)
 	}
-}
-
-// wholeNumber gives the value of a JSON number without a fraction, however it
-// is written.
-func wholeNumber(value any) (int64, bool) {
-	number, ok := value.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	if whole, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
-		return whole, true
-	}
-	f, err := number.Float64()
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, false
-	}
-	return int64(f), true
 }
 
 func (f *field) inRange(number int64) bool {

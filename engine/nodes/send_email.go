@@ -92,12 +92,7 @@ func deliver(ctx context.Context, d Dependencies, task *blueprint.Task, c *email
 		ctx, cancel = context.WithTimeout(ctx, emailTimeout)
 		defer cancel()
 	}
-	letter := envelope{from: server.from.Address, to: c.everybody(), international: message.international(), message: message.bytes()}
-	t := &talk{smtpServer: server}
-	err = t.send(ctx, d.HTTP, letter)
-	noteMail(ctx, server, message, err)
-	keepMail(ctx, t, message)
-	if err != nil {
+	if err := sendMail(ctx, d.HTTP, server, message, c.everybody()); err != nil {
 		return result, err
 	}
 	result.Output = map[string]any{"messageId": message.id}
@@ -120,4 +115,44 @@ func (c *emailConfig) everybody() []string {
 func messageID(key, from string) string {
 	sum := sha256.Sum256([]byte("message " + key))
 	return "<" + hex.EncodeToString(sum[:16]) + from[strings.LastIndexByte(from, '@'):] + ">"
+}
+
+// recipients reads a text with addresses, or a list of such texts. What holds a
+// template is left out.
+func recipients(value anyValue, r *report, key string) (all []mail.Address) {
+	list, isList := value.Value.([]any)
+	source, isText := value.Value.(string)
+	switch {
+	case value.Value == nil, isList && len(list) == 0, isText && strings.TrimSpace(source) == "":
+		if value.Given && key == "to" {
+			r.issue("must name somebody", key)
+		}
+		return nil
+	case isText:
+		return addresses(source, r, key)
+	case !isList:
+		r.issue("must be a string with addresses, or a list of them", key)
+	case len(list) > maxRecipients:
+		r.issue("must be at most 100 addresses", key)
+	default:
+		for i, element := range list {
+			if source, ok := element.(string); ok {
+				all = append(all, addresses(source, r, key, i)...)
+			} else {
+				r.issue("must be an address, as a string", key, i)
+			}
+		}
+	}
+	return all
+}
+
+func addresses(source string, r *report, path ...any) []mail.Address {
+	if r.open(source) {
+		return nil
+	}
+	found, err := parseAddresses(source)
+	if err != nil {
+		r.issue(err.Error(), path...)
+	}
+	return found
 }

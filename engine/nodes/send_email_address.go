@@ -7,50 +7,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"blueprintd/blueprint"
 )
-
-// maxAddressList bounds a list of addresses that is one text, in bytes.
-const maxAddressList = 100 << 10
-
-// recipients reads a text with addresses, or a list of such texts. What holds a
-// template is left out.
-func recipients(value anyValue, r *report, key string) (all []mail.Address) {
-	list, isList := value.Value.([]any)
-	source, isText := value.Value.(string)
-	switch {
-	case value.Value == nil, isList && len(list) == 0, isText && strings.TrimSpace(source) == "":
-		if value.Given && key == "to" {
-			r.issue("must name somebody", key)
-		}
-		return nil
-	case isText:
-		return addresses(source, r, key)
-	case !isList:
-		r.issue("must be a string with addresses, or a list of them", key)
-	case len(list) > maxRecipients:
-		r.issue("must be at most 100 addresses", key)
-	default:
-		for i, element := range list {
-			if source, ok := element.(string); ok {
-				all = append(all, addresses(source, r, key, i)...)
-			} else {
-				r.issue("must be an address, as a string", key, i)
-			}
-		}
-	}
-	return all
-}
-
-func addresses(source string, r *report, path ...any) []mail.Address {
-	if r.open(source) {
-		return nil
-	}
-	found, err := parseAddresses(source)
-	if err != nil {
-		r.issue(err.Error(), path...)
-	}
-	return found
-}
 
 // errAddress says how addresses are written.
 var errAddress = errors.New("must be an address such as ada@example.org or Ada <ada@example.org>, or several with commas between")
@@ -62,7 +21,7 @@ func parseAddresses(source string) ([]mail.Address, error) {
 	if len(source) > maxAddressList {
 		return nil, errors.New("is too long")
 	}
-	if !oneLine(source) {
+	if !blueprint.IsOneLine(source) {
 		return nil, errors.New("must be one line without control characters")
 	}
 	list, err := mail.ParseAddressList(source)
@@ -74,18 +33,12 @@ func parseAddresses(source string) ([]mail.Address, error) {
 		if problem := addressProblem(one.Address); problem != "" {
 			return nil, fmt.Errorf("%q is no address that can be used: %s", one.Address, problem)
 		}
-		if !oneLine(one.Name) {
+		if !blueprint.IsOneLine(one.Name) {
 			return nil, errors.New("must not name anybody with control characters")
 		}
 		all[i] = *one
 	}
 	return all, nil
-}
-
-// oneLine tells whether a text is UTF-8 without line breaks and other control
-// characters.
-func oneLine(source string) bool {
-	return utf8.ValidString(source) && !strings.ContainsFunc(source, func(c rune) bool { return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' })
 }
 
 // addressProblem says why an address cannot be used, "" when it can. Local
@@ -144,3 +97,6 @@ func isLetterOrDigit(c rune) bool {
 func isASCII(source string) bool {
 	return !strings.ContainsFunc(source, func(c rune) bool { return c >= utf8.RuneSelf })
 }
+
+// maxAddressList bounds a list of addresses that is one text, in bytes.
+const maxAddressList = 100 << 10

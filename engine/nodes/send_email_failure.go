@@ -16,12 +16,18 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// The codes of failures that only messages have.
+// The codes of the failures.
 const (
-	codeRejected   = "rejected"            // the other side does not take the message
-	codeRecipients = "recipients_rejected" // the server does not take all of the recipients
-	codeLogin      = "login_failed"
-	codeUnknown    = "outcome_unknown" // the message may have been sent
+	smtpcodeConnection  = "connection_unavailable" // the connection of the node cannot be used
+	smtpcodeConnect     = "connect_failed"
+	smtpcodeTimeout     = "timeout"
+	smtpcodeRefused     = "address_refused" // by this server's own rules
+	smtpcodeCertificate = "tls_failed"
+	smtpcodeTooLarge    = "too_large"
+	codeRejected        = "rejected"            // the other side does not take the message
+	codeRecipients      = "recipients_rejected" // the server does not take all of the recipients
+	codeLogin           = "login_failed"
+	codeUnknown         = "outcome_unknown" // the message may have been sent
 )
 
 // refuse is a failure that lasts until somebody changes something.
@@ -79,25 +85,25 @@ func (t *talk) failure(ctx context.Context, err error) error {
 	case t.inDoubt:
 		f.Code, f.Message = codeUnknown, t.host+" got the whole message and gave no answer: it may have been sent or not"
 	case errors.As(err, &refused):
-		f.Code, f.Message = codeRefused, refused.Error()
+		f.Code, f.Message = smtpcodeRefused, refused.Error()
 	case errors.Is(err, errTalkative):
-		f.Code, f.Message = codeTooLarge, t.host+" says more than a mail server does"
+		f.Code, f.Message = smtpcodeTooLarge, t.host+" says more than a mail server does"
 	case errors.As(err, &name) && name.IsNotFound:
-		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the host of the connection", t.host)
+		f.Code, f.Message = smtpcodeConnect, fmt.Sprintf("no host named %s is known; check the host of the connection", t.host)
 	case t.silent.Load() && t.tls != tlsFirst:
-		f.Code, f.Message = codeTimeout, fmt.Sprintf(`%s says nothing; if it speaks TLS from the start at port %d, set tls of the connection to "tls"`, t.host, t.port)
+		f.Code, f.Message = smtpcodeTimeout, fmt.Sprintf(`%s says nothing; if it speaks TLS from the start at port %d, set tls of the connection to "tls"`, t.host, t.port)
 	case t.silent.Load():
-		f.Code, f.Message = codeTimeout, t.host+" says nothing"
+		f.Code, f.Message = smtpcodeTimeout, t.host+" says nothing"
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
-		f.Code, f.Message = codeTimeout, t.host+" did not answer in time"
+		f.Code, f.Message = smtpcodeTimeout, t.host+" did not answer in time"
 	case t.conn == nil && errors.As(err, &number):
-		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s at port %d: %s", t.host, t.port, number.Error())
+		f.Code, f.Message = smtpcodeConnect, fmt.Sprintf("cannot connect to %s at port %d: %s", t.host, t.port, number.Error())
 	case t.conn == nil:
-		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s at port %d", t.host, t.port)
+		f.Code, f.Message = smtpcodeConnect, fmt.Sprintf("cannot connect to %s at port %d", t.host, t.port)
 	case t.encrypted && isTLS(err):
-		f.Code, f.Message = codeCertificate, t.tlsProblem(err)
+		f.Code, f.Message = smtpcodeCertificate, t.tlsProblem(err)
 	default:
-		f.Code, f.Message = codeConnect, t.host+" broke the talk off, or does not speak SMTP as the connection says; nothing was sent"
+		f.Code, f.Message = smtpcodeConnect, t.host+" broke the talk off, or does not speak SMTP as the connection says; nothing was sent"
 	}
 	return f
 }
@@ -122,7 +128,7 @@ func (t *talk) tlsProblem(err error) string {
 	if errors.As(err, &alert) {
 		return t.host + " does not speak TLS as it is spoken today"
 	}
-	return fmt.Sprintf("the certificate of %s is not trusted: %s", t.host, certificateProblem(err))
+	return fmt.Sprintf("the certificate of %s is not trusted: %s", t.host, outbound.CertificateProblem(err))
 }
 
 // enhanced is the number that many servers put before their words (RFC 3463).
@@ -138,5 +144,5 @@ const maxReply = 200
 
 // replyText gives a reply on one line.
 func replyText(reply *textproto.Error) string {
-	return strings.TrimSpace(fmt.Sprintf("%03d %s", reply.Code, shortLine(reply.Msg, maxReply)))
+	return strings.TrimSpace(fmt.Sprintf("%03d %s", reply.Code, outbound.ShortLine(reply.Msg, maxReply)))
 }

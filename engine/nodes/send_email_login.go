@@ -15,7 +15,7 @@ func (t *talk) login() error {
 		return nil
 	}
 	if !t.encrypted && !isLoopback(t.conn.RemoteAddr()) {
-		return t.refuse(codeConnection, `the connection has a password and tls "none": no password goes over a network unencrypted; set tls to "starttls" or "tls"`)
+		return t.refuse(smtpcodeConnection, `the connection has a password and tls "none": no password goes over a network unencrypted; set tls to "starttls" or "tls"`)
 	}
 	_, offered := t.client.Extension("AUTH")
 	mechanisms := strings.Fields(strings.ToUpper(offered))

@@ -40,7 +40,7 @@ func keepMail(ctx context.Context, t *talk, message *email) {
 	}
 	x := &blueprint.StepExchange{Request: blueprint.StepRequest{Host: t.host, Port: t.port, From: addressText(t.from), To: addressTexts(message.to), Subject: message.subject}}
 	if t.refusal != nil {
-		x.Response = &blueprint.StepResponse{Code: t.refusal.Code, Message: shortLine(t.refusal.Msg, outbound.MaxEvidence)}
+		x.Response = &blueprint.StepResponse{Code: t.refusal.Code, Message: outbound.ShortLine(t.refusal.Msg, outbound.MaxEvidence)}
 	}
 	outbound.KeepMail(ctx, x)
 }

@@ -35,21 +35,21 @@ const (
 // key and not the value.
 func readSMTP(open *blueprint.OpenConnection) (*smtpServer, error) {
 	bad := func(key, problem string) (*smtpServer, error) {
-		return nil, badConnection(fmt.Sprintf("the %s cannot be used: its %s %s", open.Text(), key, problem))
+		return nil, &blueprint.Failure{Code: smtpcodeConnection, Message: fmt.Sprintf("the %s cannot be used: its %s %s", open.Text(), key, problem), Permanent: true, NotSent: true}
 	}
 	given := func(key string) string {
 		value, _ := open.Config[key].(string)
 		return value
 	}
 	s := &smtpServer{host: given("host"), username: given("username"), password: given("password"), tls: given("tls"), patience: greetingPatience}
-	port, isNumber := wholeNumber(open.Config["port"])
+	port, isNumber := blueprint.WholeNumber(open.Config["port"])
 	s.port = port
 	if s.tls == "" {
 		s.tls = tlsStart
 	}
 	sender, err := parseAddresses(given("from"))
 	switch {
-	case s.host == "" || !oneLine(s.host) || strings.ContainsAny(s.host, " /@"):
+	case s.host == "" || !blueprint.IsOneLine(s.host) || strings.ContainsAny(s.host, " /@"):
 		return bad("host", "is no name of a host")
 	case !isNumber || port < 1 || port > 65535:
 		return bad("port", "must be from 1 to 65535")

@@ -38,6 +38,17 @@ type talk struct {
 // goodbye is how long a server may take for it. The message is sent by then.
 const goodbye = 2 * time.Second
 
+// sendMail sends a message to everybody in to, or to nobody, and keeps what was
+// exchanged for the run. An error is a *blueprint.Failure, or that of a context
+// that was cancelled.
+func sendMail(ctx context.Context, dialer *outbound.Client, server *smtpServer, message *email, to []string) error {
+	t := &talk{smtpServer: server}
+	err := t.send(ctx, dialer, envelope{from: server.from.Address, to: to, international: message.international(), message: message.bytes()})
+	noteMail(ctx, server, message, err)
+	keepMail(ctx, t, message)
+	return err
+}
+
 // send talks to the server. An error is a *blueprint.Failure, or that of a
 // context that was cancelled.
 func (t *talk) send(ctx context.Context, dialer *outbound.Client, letter envelope) error {
@@ -90,7 +101,7 @@ func (t *talk) greet(ctx context.Context, secure *tls.Config) (err error) {
 		return nil
 	}
 	if offered, _ := t.client.Extension("STARTTLS"); !offered {
-		return t.refuse(codeCertificate, `%s does not offer STARTTLS, and nothing goes to it unencrypted; if it speaks TLS from the start, as on port 465, set tls of the connection to "tls"`, t.host)
+		return t.refuse(smtpcodeCertificate, `%s does not offer STARTTLS, and nothing goes to it unencrypted; if it speaks TLS from the start, as on port 465, set tls of the connection to "tls"`, t.host)
 	}
 	t.encrypted = true
 	return t.client.StartTLS(secure)
@@ -101,7 +112,7 @@ func (t *talk) greet(ctx context.Context, secure *tls.Config) (err error) {
 func (t *talk) address(letter *envelope) error {
 	if _, limit := t.client.Extension("SIZE"); limit != "" {
 		if most, err := strconv.ParseInt(limit, 10, 64); err == nil && most > 0 && int64(len(letter.message)) > most {
-			return t.refuse(codeTooLarge, "the message is larger than the %d bytes that %s takes", most, t.host)
+			return t.refuse(smtpcodeTooLarge, "the message is larger than the %d bytes that %s takes", most, t.host)
 		}
 	}
 	parameters := ""

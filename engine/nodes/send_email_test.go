@@ -220,7 +220,7 @@ func TestSendEmailInTime(t *testing.T) {
 	port, _ := strconv.ParseInt(string(waits.connection()["port"].(json.Number)), 10, 64)
 	server := &smtpServer{host: "127.0.0.1", port: port, tls: tlsStart, patience: 50 * time.Millisecond}
 	var f *blueprint.Failure
-	if err := (&talk{smtpServer: server}).send(t.Context(), waits.client(), envelope{}); !errors.As(err, &f) || f.Code != codeTimeout || !f.NotSent || !strings.Contains(f.Message, `set tls of the connection to "tls"`) {
+	if err := sendMail(t.Context(), waits.client(), server, &email{}, nil); !errors.As(err, &f) || f.Code != codeTimeout || !f.NotSent || !strings.Contains(f.Message, `set tls of the connection to "tls"`) {
 		t.Errorf("%v", err)
 	}
 	s := newMailStub(t, func(s *mailStub) { s.replies["end"] = "hang" })

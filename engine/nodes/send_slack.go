@@ -49,10 +49,10 @@ func sendSlack(d Dependencies) *blueprint.NodeType {
 
 func (c *slackConfig) check(r *report) {
 	checkConnectionID(c.ConnectionID, r)
-	if r.given("channel") && !r.open(c.Channel) && (strings.TrimSpace(c.Channel) == "" || !oneLine(c.Channel) || len(c.Channel) > 200) {
+	if r.given("channel") && !r.open(c.Channel) && (strings.TrimSpace(c.Channel) == "" || !blueprint.IsOneLine(c.Channel) || len(c.Channel) > 200) {
 		r.issue("must be the id or the name of a channel", "channel")
 	}
-	if !r.open(c.ThreadTs) && (!oneLine(c.ThreadTs) || len(c.ThreadTs) > 100) {
+	if !r.open(c.ThreadTs) && (!blueprint.IsOneLine(c.ThreadTs) || len(c.ThreadTs) > 100) {
 		r.issue("must be the ts of a message, such as 1712345678.000100", "threadTs")
 	}
 	if len(c.Text) > 4*maxSlackText {

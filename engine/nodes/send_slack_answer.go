@@ -18,6 +18,9 @@ import (
 // codeSlack is the code of a failure for which Slack has no name.
 const codeSlack = "slack_error"
 
+// maxDetail is how much of what Slack says of an error is shown, in bytes.
+const maxDetail = 200
+
 // slackAnswer is what Slack says to a call.
 type slackAnswer struct {
 	OK       bool   `json:"ok"`
@@ -109,7 +112,7 @@ func slackFailure(name string, answer *slackAnswer, wait time.Duration) *bluepri
 		words += ": " + answer.Needed
 	}
 	if detail := strings.Join(answer.Metadata.Messages, "; "); lasting && detail != "" {
-		words += " (" + shortLine(detail, maxReply) + ")"
+		words += " (" + outbound.ShortLine(detail, maxDetail) + ")"
 	}
 	f.Message = fmt.Sprintf("Slack did not take the message: %s: %s", name, words)
 	return f
@@ -131,18 +134,4 @@ func slackTrouble(ctx context.Context, err error, hops *outbound.Hops) error {
 		return &doubtful
 	}
 	return err
-}
-
-// shortLine gives the beginning of a text on one line, at most so many bytes.
-func shortLine(source string, most int) string {
-	line := strings.Join(strings.Fields(strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
-			return ' '
-		}
-		return c
-	}, source)), " ")
-	if len(line) > most {
-		line = line[:most] + "…"
-	}
-	return strings.ToValidUTF8(line, "")
 }

@@ -264,3 +264,17 @@ func (o *overheard) Read(p []byte) (int, error) {
 	o.into.whole = err == io.EOF && len(o.into.data) <= MaxEvidence
 	return n, err
 }
+
+// ShortLine gives the beginning of what the other side said on one line, at most so many bytes.
+func ShortLine(source string, most int) string {
+	line := strings.Join(strings.Fields(strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return ' '
+		}
+		return c
+	}, source)), " ")
+	if len(line) > most {
+		line = line[:most] + "…"
+	}
+	return strings.ToValidUTF8(line, "")
+}
