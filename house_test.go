@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"foundation/ids":            {},
 	"engine/nodes/llm":          {"blueprint", "foundation/clock", "foundation/outbound"},
 	"triggers/mail":             {"blueprint", "foundation/clock"},
+	"engine/nodes/smtp":         {"blueprint", "foundation/outbound"},
 	"engine/nodes/mcp":          {"blueprint", "foundation/outbound"},
 	"foundation/metrics":        {},
 	"foundation/outbound":       {"blueprint", "foundation/clock", "foundation/secret"},
@@ -67,7 +68,7 @@ var rooms = map[string][]string{
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"foundation/fileio", "blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "engine/nodes/llm", "engine/nodes/mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "foundation/recording", "engine/script", "foundation/secret"}
+var small = []string{"foundation/fileio", "blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "engine/nodes/llm", "engine/nodes/mcp", "engine/nodes/smtp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "foundation/recording", "engine/script", "foundation/secret"}
 
 const module = "blueprintd"
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/engine/nodes/smtp"
 )
 
 type emailConfig struct {
@@ -79,23 +80,23 @@ func deliver(ctx context.Context, d Dependencies, task *blueprint.Task, c *email
 	if err != nil {
 		return result, err
 	}
-	server, err := readSMTP(open)
+	server, err := smtp.Read(open)
 	if err != nil {
 		return result, err
 	}
-	message := &email{
-		from: server.from, to: c.to, cc: c.cc, replyTo: c.replyTo, date: task.Now,
-		id: messageID(task.IdempotencyKey, server.from.Address), subject: string(c.Subject), text: string(c.Text), html: string(c.HTML),
+	message := &smtp.Message{
+		From: server.From, To: c.to, CC: c.cc, ReplyTo: c.replyTo, Date: task.Now,
+		ID: messageID(task.IdempotencyKey, server.From.Address), Subject: string(c.Subject), Text: string(c.Text), HTML: string(c.HTML),
 	}
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, emailTimeout)
 		defer cancel()
 	}
-	if err := sendMail(ctx, d.HTTP, server, message, c.everybody()); err != nil {
+	if err := smtp.Send(ctx, d.HTTP, server, message, c.everybody()); err != nil {
 		return result, err
 	}
-	result.Output = map[string]any{"messageId": message.id}
+	result.Output = map[string]any{"messageId": message.ID}
 	return result, nil
 }
 
@@ -150,7 +151,7 @@ func addresses(source string, r *report, path ...any) []mail.Address {
 	if r.open(source) {
 		return nil
 	}
-	found, err := parseAddresses(source)
+	found, err := smtp.ParseAddresses(source)
 	if err != nil {
 		r.issue(err.Error(), path...)
 	}

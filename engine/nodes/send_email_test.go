@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/engine/nodes/smtp"
 )
 
 const hello = `{"to": "Grace <grace@example.org>", "subject": "Hello", "text": "Good day."}`
@@ -132,33 +133,33 @@ func TestSendEmailFails(t *testing.T) {
 		message   string
 	}{
 		{name: "no STARTTLS", stub: func(s *mailStub) { s.offers = []string{"AUTH PLAIN"} }, code: codeCertificate, permanent: true, message: "does not offer STARTTLS"},
-		{name: "STARTTLS refused", stub: reply("STARTTLS", "454 4.7.0 not now"), code: codeRejected, message: "454 4.7.0 not now"},
+		{name: "STARTTLS refused", stub: reply("STARTTLS", "454 4.7.0 not now"), code: smtp.CodeRejected, message: "454 4.7.0 not now"},
 		{name: "unknown certificate", stub: func(s *mailStub) { s.roots = nil }, code: codeCertificate, message: "its issuer is not known"},
 		{name: "unknown certificate, tls", stub: func(s *mailStub) { s.roots, s.implicit = nil, true }, connect: func(c map[string]any) { c["tls"] = "tls" }, code: codeCertificate, message: "not trusted"},
 		{name: "no TLS there", stub: func(s *mailStub) { s.lenient = true }, connect: func(c map[string]any) { c["tls"] = "tls" }, code: codeCertificate, message: `set tls of the connection to "starttls"`},
-		{name: "wrong password", connect: func(c map[string]any) { c["password"] = "wrong" }, code: codeLogin, permanent: true, message: "(535 5.7.8)"},
-		{name: "login later", stub: reply("AUTH", "454 4.7.0 later"), code: codeLogin, message: "(454 4.7.0)"},
-		{name: "no login there", stub: func(s *mailStub) { s.offers = []string{"STARTTLS"} }, code: codeLogin, permanent: true, message: "offers no way to log in"},
+		{name: "wrong password", connect: func(c map[string]any) { c["password"] = "wrong" }, code: smtp.CodeLogin, permanent: true, message: "(535 5.7.8)"},
+		{name: "login later", stub: reply("AUTH", "454 4.7.0 later"), code: smtp.CodeLogin, message: "(454 4.7.0)"},
+		{name: "no login there", stub: func(s *mailStub) { s.offers = []string{"STARTTLS"} }, code: smtp.CodeLogin, permanent: true, message: "offers no way to log in"},
 		{name: "asks for more", stub: reply("AUTH", "334 bW9yZQ=="), code: codeConnect, message: "broke the talk off"},
-		{name: "busy", stub: reply("greeting", "421 4.3.2 too many of you"), code: codeRejected, message: "421 4.3.2 too many of you"},
-		{name: "not for us", stub: reply("greeting", "554 no mail here"), code: codeRejected, permanent: true, message: "554 no mail here"},
+		{name: "busy", stub: reply("greeting", "421 4.3.2 too many of you"), code: smtp.CodeRejected, message: "421 4.3.2 too many of you"},
+		{name: "not for us", stub: reply("greeting", "554 no mail here"), code: smtp.CodeRejected, permanent: true, message: "554 no mail here"},
 		{name: "no mail server", stub: reply("greeting", "HTTP/1.1 400 Bad Request"), code: codeConnect, message: "does not speak SMTP"},
 		{name: "silent", stub: reply("greeting", "close"), code: codeConnect, message: "broke the talk off"},
 		{name: "talkative", stub: reply("greeting", "220-"+strings.Repeat("x", 2<<20)), code: codeTooLarge, message: "more than a mail server"},
-		{name: "sender", stub: reply("MAIL", "550 5.7.1 not as that\x07 sender"), code: codeRejected, permanent: true, message: "550 5.7.1 not as that sender"},
-		{name: "one recipient", stub: reply("RCPT TO:<b@", "550 5.1.1 unknown"), config: `{"to": "a@x.org, b@x.org, c@x.org", "subject": "x", "text": "x"}`, code: codeRecipients, permanent: true, message: "nobody was sent the message: b@x.org (550 5.1.1 unknown)"},
-		{name: "grey", stub: reply("RCPT", "451 4.7.1 later"), config: `{"to": "a@x.org, b@x.org", "subject": "x", "text": "x"}`, code: codeRecipients, message: "a@x.org (451 4.7.1 later); b@x.org (451 4.7.1 later)"},
-		{name: "leaves", stub: reply("RCPT", "421 bye"), config: `{"to": "a@x.org, b@x.org", "subject": "x", "text": "x"}`, code: codeRecipients, message: "a@x.org (421 bye)"},
+		{name: "sender", stub: reply("MAIL", "550 5.7.1 not as that\x07 sender"), code: smtp.CodeRejected, permanent: true, message: "550 5.7.1 not as that sender"},
+		{name: "one recipient", stub: reply("RCPT TO:<b@", "550 5.1.1 unknown"), config: `{"to": "a@x.org, b@x.org, c@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, permanent: true, message: "nobody was sent the message: b@x.org (550 5.1.1 unknown)"},
+		{name: "grey", stub: reply("RCPT", "451 4.7.1 later"), config: `{"to": "a@x.org, b@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, message: "a@x.org (451 4.7.1 later); b@x.org (451 4.7.1 later)"},
+		{name: "leaves", stub: reply("RCPT", "421 bye"), config: `{"to": "a@x.org, b@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, message: "a@x.org (421 bye)"},
 		{name: "gone at a recipient", stub: reply("RCPT", "close"), code: codeConnect, message: "broke the talk off"},
-		{name: "no data", stub: reply("DATA", "554 5.5.1 no"), code: codeRejected, permanent: true, message: "554 5.5.1 no"},
+		{name: "no data", stub: reply("DATA", "554 5.5.1 no"), code: smtp.CodeRejected, permanent: true, message: "554 5.5.1 no"},
 		{name: "gone at data", stub: reply("DATA", "close"), code: codeConnect, message: "nothing was sent"},
-		{name: "refused at the end", stub: reply("end", "552 5.3.4 too big"), code: codeRejected, permanent: true, message: "552 5.3.4 too big"},
-		{name: "later at the end", stub: reply("end", "451 4.3.0 disk full"), code: codeRejected, message: "451 4.3.0 disk full"},
-		{name: "gone at the end", stub: reply("end", "close"), code: codeUnknown, unknown: true, message: "may have been sent or not"},
-		{name: "nonsense at the end", stub: reply("end", "all right"), code: codeUnknown, unknown: true, message: "may have been sent or not"},
-		{name: "odd at the end", stub: reply("end", "354 more"), code: codeUnknown, unknown: true, message: "may have been sent or not"},
+		{name: "refused at the end", stub: reply("end", "552 5.3.4 too big"), code: smtp.CodeRejected, permanent: true, message: "552 5.3.4 too big"},
+		{name: "later at the end", stub: reply("end", "451 4.3.0 disk full"), code: smtp.CodeRejected, message: "451 4.3.0 disk full"},
+		{name: "gone at the end", stub: reply("end", "close"), code: smtp.CodeUnknown, unknown: true, message: "may have been sent or not"},
+		{name: "nonsense at the end", stub: reply("end", "all right"), code: smtp.CodeUnknown, unknown: true, message: "may have been sent or not"},
+		{name: "odd at the end", stub: reply("end", "354 more"), code: smtp.CodeUnknown, unknown: true, message: "may have been sent or not"},
 		{name: "too large", config: `{"to": "a@x.org", "subject": "x", "text": "` + strings.Repeat("x", 100_000) + `"}`, code: codeTooLarge, permanent: true, message: "100000 bytes"},
-		{name: "ASCII only", stub: func(s *mailStub) { s.offers = allOffers[:2] }, config: `{"to": "a@bücher.example", "subject": "é", "text": "é"}`, code: codeRejected, permanent: true, message: "xn--"},
+		{name: "ASCII only", stub: func(s *mailStub) { s.offers = allOffers[:2] }, config: `{"to": "a@bücher.example", "subject": "é", "text": "é"}`, code: smtp.CodeRejected, permanent: true, message: "xn--"},
 		{name: "refused address", connect: func(c map[string]any) { c["host"] = "10.0.0.1" }, code: codeRefused, message: "a private address"},
 		{name: "closed port", connect: func(c map[string]any) { c["port"] = closedPort(c) }, code: codeConnect, message: "connection refused"},
 		{name: "no host", connect: func(c map[string]any) { delete(c, "host") }, code: codeConnection, permanent: true, message: "its host"},
@@ -206,7 +207,7 @@ func closedPort(map[string]any) json.Number {
 }
 
 func TestSendEmailInTime(t *testing.T) {
-	for _, c := range []struct{ at, code string }{{"greeting", codeTimeout}, {"EHLO", codeTimeout}, {"STARTTLS", codeTimeout}, {"AUTH", codeTimeout}, {"MAIL", codeTimeout}, {"DATA", codeTimeout}, {"end", codeUnknown}} {
+	for _, c := range []struct{ at, code string }{{"greeting", codeTimeout}, {"EHLO", codeTimeout}, {"STARTTLS", codeTimeout}, {"AUTH", codeTimeout}, {"MAIL", codeTimeout}, {"DATA", codeTimeout}, {"end", smtp.CodeUnknown}} {
 		s := newMailStub(t, func(s *mailStub) { s.replies[c.at] = "hang" })
 		kind, task := s.sending(t, hello, s.connection())
 		_, err := kind.Run(expiring{t.Context(), s.hung}, task)
@@ -218,9 +219,9 @@ func TestSendEmailInTime(t *testing.T) {
 	// A server that speaks TLS from the start waits for the other side to begin.
 	waits := newMailStub(t, func(s *mailStub) { s.replies["greeting"] = "hang" })
 	port, _ := strconv.ParseInt(string(waits.connection()["port"].(json.Number)), 10, 64)
-	server := &smtpServer{host: "127.0.0.1", port: port, tls: tlsStart, patience: 50 * time.Millisecond}
+	server := &smtp.Server{Host: "127.0.0.1", Port: port, TLS: smtp.StartTLS, Patience: 50 * time.Millisecond}
 	var f *blueprint.Failure
-	if err := sendMail(t.Context(), waits.client(), server, &email{}, nil); !errors.As(err, &f) || f.Code != codeTimeout || !f.NotSent || !strings.Contains(f.Message, `set tls of the connection to "tls"`) {
+	if err := smtp.Send(t.Context(), waits.client(), server, &smtp.Message{}, nil); !errors.As(err, &f) || f.Code != codeTimeout || !f.NotSent || !strings.Contains(f.Message, `set tls of the connection to "tls"`) {
 		t.Errorf("%v", err)
 	}
 	s := newMailStub(t, func(s *mailStub) { s.replies["end"] = "hang" })

@@ -1,4 +1,10 @@
-package nodes
+// Package smtp sends messages by SMTP.
+//
+// Read takes a connection of type smtp, Send talks to its server about one
+// message: everybody gets it, or nobody. A server that takes the whole message and
+// gives no answer may have sent it; that is the failure CodeUnknown. After every
+// other failure nothing was sent. No password goes over a network unencrypted.
+package smtp
 
 import (
 	"context"
@@ -26,7 +32,7 @@ type envelope struct {
 
 // talk is the dialogue with a server about one message (RFC 5321).
 type talk struct {
-	*smtpServer
+	*Server
 	conn      net.Conn // nil until there is one
 	client    *smtp.Client
 	encrypted bool             // or about to be
@@ -38,12 +44,12 @@ type talk struct {
 // goodbye is how long a server may take for it. The message is sent by then.
 const goodbye = 2 * time.Second
 
-// sendMail sends a message to everybody in to, or to nobody, and keeps what was
+// Send sends a message to everybody in to, or to nobody, and keeps what was
 // exchanged for the run. An error is a *blueprint.Failure, or that of a context
 // that was cancelled.
-func sendMail(ctx context.Context, dialer *outbound.Client, server *smtpServer, message *email, to []string) error {
-	t := &talk{smtpServer: server}
-	err := t.send(ctx, dialer, envelope{from: server.from.Address, to: to, international: message.international(), message: message.bytes()})
+func Send(ctx context.Context, dialer *outbound.Client, server *Server, message *Message, to []string) error {
+	t := &talk{Server: server}
+	err := t.send(ctx, dialer, envelope{from: server.From.Address, to: to, international: message.international(), message: message.bytes()})
 	noteMail(ctx, server, message, err)
 	keepMail(ctx, t, message)
 	return err
@@ -52,7 +58,7 @@ func sendMail(ctx context.Context, dialer *outbound.Client, server *smtpServer, 
 // send talks to the server. An error is a *blueprint.Failure, or that of a
 // context that was cancelled.
 func (t *talk) send(ctx context.Context, dialer *outbound.Client, letter envelope) error {
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(t.host, strconv.FormatInt(t.port, 10)))
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(t.Host, strconv.FormatInt(t.Port, 10)))
 	if err != nil {
 		return t.failure(ctx, err)
 	}
@@ -60,7 +66,7 @@ func (t *talk) send(ctx context.Context, dialer *outbound.Client, letter envelop
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	for _, step := range []func() error{
-		func() error { return t.greet(ctx, dialer.TLSConfig(t.host)) },
+		func() error { return t.greet(ctx, dialer.TLSConfig(t.Host)) },
 		t.login,
 		func() error { return t.address(&letter) },
 		func() error { return t.hand(letter.message) },
@@ -78,7 +84,7 @@ func (t *talk) send(ctx context.Context, dialer *outbound.Client, letter envelop
 // greet exchanges names and makes the talk a secret one.
 func (t *talk) greet(ctx context.Context, secure *tls.Config) (err error) {
 	conn := t.conn
-	if t.tls == tlsFirst {
+	if t.TLS == tlsFirst {
 		t.encrypted = true
 		encrypted := tls.Client(t.conn, secure)
 		if err := encrypted.HandshakeContext(ctx); err != nil {
@@ -86,22 +92,22 @@ func (t *talk) greet(ctx context.Context, secure *tls.Config) (err error) {
 		}
 		conn = encrypted
 	}
-	patience := time.AfterFunc(t.patience, func() {
+	patience := time.AfterFunc(t.Patience, func() {
 		t.silent.Store(true)
 		t.conn.Close()
 	})
-	t.client, err = smtp.NewClient(conn, t.host)
+	t.client, err = smtp.NewClient(conn, t.Host)
 	if patience.Stop(); err != nil {
 		return err
 	}
 	if err := t.client.Hello(literal(t.conn.LocalAddr())); err != nil {
 		return err
 	}
-	if t.tls != tlsStart {
+	if t.TLS != StartTLS {
 		return nil
 	}
 	if offered, _ := t.client.Extension("STARTTLS"); !offered {
-		return t.refuse(smtpcodeCertificate, `%s does not offer STARTTLS, and nothing goes to it unencrypted; if it speaks TLS from the start, as on port 465, set tls of the connection to "tls"`, t.host)
+		return t.refuse(codeCertificate, `%s does not offer STARTTLS, and nothing goes to it unencrypted; if it speaks TLS from the start, as on port 465, set tls of the connection to "tls"`, t.Host)
 	}
 	t.encrypted = true
 	return t.client.StartTLS(secure)
@@ -112,13 +118,13 @@ func (t *talk) greet(ctx context.Context, secure *tls.Config) (err error) {
 func (t *talk) address(letter *envelope) error {
 	if _, limit := t.client.Extension("SIZE"); limit != "" {
 		if most, err := strconv.ParseInt(limit, 10, 64); err == nil && most > 0 && int64(len(letter.message)) > most {
-			return t.refuse(smtpcodeTooLarge, "the message is larger than the %d bytes that %s takes", most, t.host)
+			return t.refuse(codeTooLarge, "the message is larger than the %d bytes that %s takes", most, t.Host)
 		}
 	}
 	parameters := ""
 	if letter.international || slices.ContainsFunc(letter.to, func(one string) bool { return !isASCII(one) }) {
 		if offered, _ := t.client.Extension("SMTPUTF8"); !offered {
-			return t.refuse(codeRejected, "%s takes addresses of ASCII characters only; write a domain in its xn-- form", t.host)
+			return t.refuse(CodeRejected, "%s takes addresses of ASCII characters only; write a domain in its xn-- form", t.Host)
 		}
 		parameters = " SMTPUTF8 BODY=8BITMIME"
 	}

@@ -1,4 +1,4 @@
-package nodes
+package smtp
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ func (t *talk) login() error {
 		return nil
 	}
 	if !t.encrypted && !isLoopback(t.conn.RemoteAddr()) {
-		return t.refuse(smtpcodeConnection, `the connection has a password and tls "none": no password goes over a network unencrypted; set tls to "starttls" or "tls"`)
+		return t.refuse(codeConnection, `the connection has a password and tls "none": no password goes over a network unencrypted; set tls to "starttls" or "tls"`)
 	}
 	_, offered := t.client.Extension("AUTH")
 	mechanisms := strings.Fields(strings.ToUpper(offered))
@@ -26,13 +26,13 @@ func (t *talk) login() error {
 		}
 	}
 	if proof.mechanism == "" {
-		return t.refuse(codeLogin, "%s offers no way to log in with a password (AUTH PLAIN or LOGIN); if it needs none, take username and password out of the connection", t.host)
+		return t.refuse(CodeLogin, "%s offers no way to log in with a password (AUTH PLAIN or LOGIN); if it needs none, take username and password out of the connection", t.Host)
 	}
 	err := t.client.Auth(proof)
 	var reply *textproto.Error
 	if errors.As(err, &reply) { // its text may repeat what was sent
 		t.refusal = &textproto.Error{Code: reply.Code, Msg: enhanced.FindString(reply.Msg)}
-		failure := t.refuse(codeLogin, "%s refused the username or the password of the connection (%s)", t.host, replyNumber(reply))
+		failure := t.refuse(CodeLogin, "%s refused the username or the password of the connection (%s)", t.Host, replyNumber(reply))
 		failure.Permanent = reply.Code >= 500
 		return failure
 	}

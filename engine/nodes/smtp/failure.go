@@ -1,4 +1,4 @@
-package nodes
+package smtp
 
 import (
 	"context"
@@ -18,16 +18,17 @@ import (
 
 // The codes of the failures.
 const (
-	smtpcodeConnection  = "connection_unavailable" // the connection of the node cannot be used
-	smtpcodeConnect     = "connect_failed"
-	smtpcodeTimeout     = "timeout"
-	smtpcodeRefused     = "address_refused" // by this server's own rules
-	smtpcodeCertificate = "tls_failed"
-	smtpcodeTooLarge    = "too_large"
-	codeRejected        = "rejected"            // the other side does not take the message
-	codeRecipients      = "recipients_rejected" // the server does not take all of the recipients
-	codeLogin           = "login_failed"
-	codeUnknown         = "outcome_unknown" // the message may have been sent
+	codeConnection  = "connection_unavailable" // the connection of the node cannot be used
+	codeConnect     = "connect_failed"
+	codeTimeout     = "timeout"
+	codeRefused     = "address_refused" // by this server's own rules
+	codeCertificate = "tls_failed"
+	codeTooLarge    = "too_large"
+	// CodeRejected and those after it are failures that only messages have.
+	CodeRejected   = "rejected"            // the other side does not take the message
+	CodeRecipients = "recipients_rejected" // the server does not take all of the recipients
+	CodeLogin      = "login_failed"
+	CodeUnknown    = "outcome_unknown" // the message may have been sent
 )
 
 // refuse is a failure that lasts until somebody changes something.
@@ -75,35 +76,35 @@ func (t *talk) failure(ctx context.Context, err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &rejected):
-		f.Code, f.Permanent = codeRecipients, rejected.last
-		f.Message = fmt.Sprintf("%s does not take all of the recipients, so nobody was sent the message: %s", t.host, rejected)
+		f.Code, f.Permanent = CodeRecipients, rejected.last
+		f.Message = fmt.Sprintf("%s does not take all of the recipients, so nobody was sent the message: %s", t.Host, rejected)
 	case errors.As(err, &reply) && !t.inDoubt:
-		f.Code, f.Permanent = codeRejected, reply.Code >= 500
-		f.Message = fmt.Sprintf("%s did not take the message: %s", t.host, replyText(reply))
+		f.Code, f.Permanent = CodeRejected, reply.Code >= 500
+		f.Message = fmt.Sprintf("%s did not take the message: %s", t.Host, replyText(reply))
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
 	case t.inDoubt:
-		f.Code, f.Message = codeUnknown, t.host+" got the whole message and gave no answer: it may have been sent or not"
+		f.Code, f.Message = CodeUnknown, t.Host+" got the whole message and gave no answer: it may have been sent or not"
 	case errors.As(err, &refused):
-		f.Code, f.Message = smtpcodeRefused, refused.Error()
+		f.Code, f.Message = codeRefused, refused.Error()
 	case errors.Is(err, errTalkative):
-		f.Code, f.Message = smtpcodeTooLarge, t.host+" says more than a mail server does"
+		f.Code, f.Message = codeTooLarge, t.Host+" says more than a mail server does"
 	case errors.As(err, &name) && name.IsNotFound:
-		f.Code, f.Message = smtpcodeConnect, fmt.Sprintf("no host named %s is known; check the host of the connection", t.host)
-	case t.silent.Load() && t.tls != tlsFirst:
-		f.Code, f.Message = smtpcodeTimeout, fmt.Sprintf(`%s says nothing; if it speaks TLS from the start at port %d, set tls of the connection to "tls"`, t.host, t.port)
+		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the host of the connection", t.Host)
+	case t.silent.Load() && t.TLS != tlsFirst:
+		f.Code, f.Message = codeTimeout, fmt.Sprintf(`%s says nothing; if it speaks TLS from the start at port %d, set tls of the connection to "tls"`, t.Host, t.Port)
 	case t.silent.Load():
-		f.Code, f.Message = smtpcodeTimeout, t.host+" says nothing"
+		f.Code, f.Message = codeTimeout, t.Host+" says nothing"
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
-		f.Code, f.Message = smtpcodeTimeout, t.host+" did not answer in time"
+		f.Code, f.Message = codeTimeout, t.Host+" did not answer in time"
 	case t.conn == nil && errors.As(err, &number):
-		f.Code, f.Message = smtpcodeConnect, fmt.Sprintf("cannot connect to %s at port %d: %s", t.host, t.port, number.Error())
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s at port %d: %s", t.Host, t.Port, number.Error())
 	case t.conn == nil:
-		f.Code, f.Message = smtpcodeConnect, fmt.Sprintf("cannot connect to %s at port %d", t.host, t.port)
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s at port %d", t.Host, t.Port)
 	case t.encrypted && isTLS(err):
-		f.Code, f.Message = smtpcodeCertificate, t.tlsProblem(err)
+		f.Code, f.Message = codeCertificate, t.tlsProblem(err)
 	default:
-		f.Code, f.Message = smtpcodeConnect, t.host+" broke the talk off, or does not speak SMTP as the connection says; nothing was sent"
+		f.Code, f.Message = codeConnect, t.Host+" broke the talk off, or does not speak SMTP as the connection says; nothing was sent"
 	}
 	return f
 }
@@ -122,13 +123,13 @@ func isTLS(err error) bool {
 func (t *talk) tlsProblem(err error) string {
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) {
-		return fmt.Sprintf(`%s does not speak TLS at port %d from the start; set tls of the connection to "starttls"`, t.host, t.port)
+		return fmt.Sprintf(`%s does not speak TLS at port %d from the start; set tls of the connection to "starttls"`, t.Host, t.Port)
 	}
 	var alert tls.AlertError
 	if errors.As(err, &alert) {
-		return t.host + " does not speak TLS as it is spoken today"
+		return t.Host + " does not speak TLS as it is spoken today"
 	}
-	return fmt.Sprintf("the certificate of %s is not trusted: %s", t.host, outbound.CertificateProblem(err))
+	return fmt.Sprintf("the certificate of %s is not trusted: %s", t.Host, outbound.CertificateProblem(err))
 }
 
 // enhanced is the number that many servers put before their words (RFC 3463).

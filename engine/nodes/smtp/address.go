@@ -1,4 +1,4 @@
-package nodes
+package smtp
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ import (
 // errAddress says how addresses are written.
 var errAddress = errors.New("must be an address such as ada@example.org or Ada <ada@example.org>, or several with commas between")
 
-// parseAddresses reads addresses with commas between. What it gives is safe to
+// ParseAddresses reads addresses with commas between. What it gives is safe to
 // write into a header and into the commands of SMTP: nothing in it needs
 // quotes, ends a line, or reads as two addresses to somebody else.
-func parseAddresses(source string) ([]mail.Address, error) {
+func ParseAddresses(source string) ([]mail.Address, error) {
 	if len(source) > maxAddressList {
 		return nil, errors.New("is too long")
 	}

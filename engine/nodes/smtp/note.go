@@ -1,4 +1,4 @@
-package nodes
+package smtp
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 const accepted = 250
 
 // noteMail puts a message on the tape of the run, if it is recorded.
-func noteMail(ctx context.Context, server *smtpServer, message *email, err error) {
-	address := net.JoinHostPort(server.host, strconv.FormatInt(server.port, 10))
-	headers := map[string]string{"from": addressText(server.from), "to": addressTexts(message.to), "subject": message.subject}
-	if len(message.cc) > 0 {
-		headers["cc"] = addressTexts(message.cc)
+func noteMail(ctx context.Context, server *Server, message *Message, err error) {
+	address := net.JoinHostPort(server.Host, strconv.FormatInt(server.Port, 10))
+	headers := map[string]string{"from": addressText(server.From), "to": addressTexts(message.To), "subject": message.Subject}
+	if len(message.CC) > 0 {
+		headers["cc"] = addressTexts(message.CC)
 	}
-	x := blueprint.Exchange{Request: blueprint.ExchangeRequest{Method: "MAIL", URL: "smtp://" + address, Headers: headers, Body: message.text}}
+	x := blueprint.Exchange{Request: blueprint.ExchangeRequest{Method: "MAIL", URL: "smtp://" + address, Headers: headers, Body: message.Text}}
 	if err != nil {
 		x.Error, x.Fault = err.Error(), outbound.FaultOf(err)
 	} else {
@@ -34,11 +34,11 @@ func noteMail(ctx context.Context, server *smtpServer, message *email, err error
 
 // keepMail keeps the envelope of a message, once there was a server to talk to,
 // and the reply by which that refused it.
-func keepMail(ctx context.Context, t *talk, message *email) {
+func keepMail(ctx context.Context, t *talk, message *Message) {
 	if t.conn == nil {
 		return
 	}
-	x := &blueprint.StepExchange{Request: blueprint.StepRequest{Host: t.host, Port: t.port, From: addressText(t.from), To: addressTexts(message.to), Subject: message.subject}}
+	x := &blueprint.StepExchange{Request: blueprint.StepRequest{Host: t.Host, Port: t.Port, From: addressText(t.From), To: addressTexts(message.To), Subject: message.Subject}}
 	if t.refusal != nil {
 		x.Response = &blueprint.StepResponse{Code: t.refusal.Code, Message: outbound.ShortLine(t.refusal.Msg, outbound.MaxEvidence)}
 	}

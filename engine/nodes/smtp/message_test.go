@@ -1,4 +1,4 @@
-package nodes
+package smtp
 
 import (
 	"bytes"
@@ -86,15 +86,15 @@ func TestMessage(t *testing.T) {
 	names := []string{"", "Ada", "Ada \"the\" Countess, of \\ Lovelace", "Éva", "=?x?=", "日本語の名前はとても長いので折り返さなければなりませんとても", strings.Repeat("name ", 30)}
 	for i, subject := range trickySubjects {
 		for j, text := range trickyTexts {
-			m := &email{
-				from: mail.Address{Name: names[j%len(names)], Address: "ada@sender.example"}, id: "<0123@sender.example>", date: sentAt, subject: subject, text: text,
-				cc: []mail.Address{{Name: names[i%len(names)], Address: "c@" + strings.Repeat("x.", 100) + "example"}},
+			m := &Message{
+				From: mail.Address{Name: names[j%len(names)], Address: "ada@sender.example"}, ID: "<0123@sender.example>", Date: sentAt, Subject: subject, Text: text,
+				CC: []mail.Address{{Name: names[i%len(names)], Address: "c@" + strings.Repeat("x.", 100) + "example"}},
 			}
 			for n := range 30 {
-				m.to = append(m.to, mail.Address{Name: names[n%len(names)], Address: strings.Repeat("r", n+1) + "@recipient.example"})
+				m.To = append(m.To, mail.Address{Name: names[n%len(names)], Address: strings.Repeat("r", n+1) + "@recipient.example"})
 			}
 			if i%2 == 0 {
-				m.html = "<p>" + trickyTexts[(i+j)%len(trickyTexts)] + "</p>"
+				m.HTML = "<p>" + trickyTexts[(i+j)%len(trickyTexts)] + "</p>"
 			}
 			data := m.bytes()
 			header, gotText, gotHTML := readMail(t, data)
@@ -102,13 +102,13 @@ func TestMessage(t *testing.T) {
 				t.Errorf("subject %q became %q, %v", subject, got, err)
 			}
 			want := lineBreaks(text)
-			if m.html == "" && !strings.HasSuffix(gotText, want) && want+"\r\n" != gotText || m.html != "" && gotText != want {
+			if m.HTML == "" && !strings.HasSuffix(gotText, want) && want+"\r\n" != gotText || m.HTML != "" && gotText != want {
 				t.Errorf("text %q became %q", want, gotText)
 			}
-			if gotHTML != lineBreaks(m.html) {
-				t.Errorf("html %q became %q", m.html, gotHTML)
+			if gotHTML != lineBreaks(m.HTML) {
+				t.Errorf("html %q became %q", m.HTML, gotHTML)
 			}
-			for key, want := range map[string][]mail.Address{"From": {m.from}, "To": m.to, "Cc": m.cc} {
+			for key, want := range map[string][]mail.Address{"From": {m.From}, "To": m.To, "Cc": m.CC} {
 				got, err := header.AddressList(key)
 				same := slices.EqualFunc(got, want, func(a *mail.Address, b mail.Address) bool { return *a == b })
 				if err != nil || !same {
@@ -161,7 +161,7 @@ func TestAddresses(t *testing.T) {
 		{"\xff@b.org", "!must be one line"},
 	}
 	for _, c := range cases {
-		list, err := parseAddresses(c.source)
+		list, err := ParseAddresses(c.source)
 		var parts []string
 		for _, one := range list {
 			if one.Name != "" {
@@ -187,7 +187,7 @@ func FuzzAddresses(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		list, err := parseAddresses(source)
+		list, err := ParseAddresses(source)
 		if err != nil {
 			return
 		}
@@ -196,7 +196,7 @@ func FuzzAddresses(f *testing.F) {
 				t.Fatalf("%q gives %+v", source, one)
 			}
 		}
-		m := &email{from: list[0], to: list, id: "<0@x>", date: sentAt}
+		m := &Message{From: list[0], To: list, ID: "<0@x>", Date: sentAt}
 		header, _, _ := readMail(t, m.bytes())
 		got, err := header.AddressList("To")
 		if err != nil || !slices.EqualFunc(got, list, func(a *mail.Address, b mail.Address) bool { return *a == b }) {
@@ -215,7 +215,7 @@ func FuzzMessage(f *testing.F) {
 		if strings.ContainsFunc(subject, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) || len(subject) > 1000 {
 			return
 		}
-		m := &email{from: mail.Address{Address: "a@b"}, to: []mail.Address{{Address: "c@d"}}, id: "<0@x>", date: sentAt, subject: subject, text: text, html: html}
+		m := &Message{From: mail.Address{Address: "a@b"}, To: []mail.Address{{Address: "c@d"}}, ID: "<0@x>", Date: sentAt, Subject: subject, Text: text, HTML: html}
 		header, gotText, gotHTML := readMail(t, m.bytes())
 		want := func(source string) string { return lineBreaks(strings.ToValidUTF8(source, "\uFFFD")) }
 		if got, err := decoder.DecodeHeader(header.Get("Subject")); err != nil || got != strings.ToValidUTF8(subject, "\uFFFD") {
