@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
@@ -70,3 +72,118 @@ func spanOf(from, to *string) (after, before blueprint.Time, issues []blueprint.
 	r.span(given(from), given(to))
 	return r.filter.From, r.filter.To, r.issues
 }
+
+type statistics struct {
+	BlueprintID    string  `json:"blueprintId" check:"uuid"`
+	OrganizationID string  `json:"organizationId" check:"uuid"`
+	From           *string `json:"from"`
+	To             *string `json:"to"`
+	Bucket         string  `json:"bucket" check:"enum=hour|day,default=hour"`
+	Timezone       string  `json:"timezone" check:"max=100"` // whose days are meant; UTC when not given
+}
+
+type picture struct {
+	Buckets []bucket `json:"buckets"` // every one of the time, in order
+	Totals  sums     `json:"totals"`
+	Running int      `json:"running"` // now
+	Paused  int      `json:"paused"`  // now
+}
+
+// bucket is what ended in an hour or a day.
+type bucket struct {
+	Start blueprint.Time `json:"start"`
+	sums
+}
+
+type sums struct {
+	Completed int64    `json:"completed"`
+	Failed    int64    `json:"failed"`
+	MeanMs    *float64 `json:"meanMs"`
+	SlowestMs *int64   `json:"slowestMs"`
+}
+
+func sumsOf(s blueprint.RunSums) sums {
+	out := sums{Completed: s.Completed, Failed: s.Failed}
+	if ended := s.Completed + s.Failed; ended > 0 {
+		mean := float64(s.Duration) / float64(ended)
+		out.MeanMs, out.SlowestMs = &mean, &s.Slowest
+	}
+	return out
+}
+
+// mostBuckets is how many hours or days one picture has at most.
+const mostBuckets = 1000
+
+func (s *Service) runStatistics(ctx context.Context, caller *trpc.Caller, in statistics) (picture, error) {
+	from, to, issues := spanOf(in.From, in.To)
+	zone, err := time.LoadLocation(in.Timezone)
+	if err != nil || in.Timezone == "Local" {
+		issues = append(issues, trpc.IssueAt("is no IANA time zone such as Europe/Berlin", "timezone"))
+	}
+	if len(issues) > 0 {
+		return picture{}, trpc.InvalidInput(issues...)
+	}
+	starts, end := bucketsOf(from, to, in.Bucket == "day", zone, s.Info().Now.Time())
+	switch {
+	case len(starts) == 0:
+		return picture{}, trpc.InvalidInput(trpc.IssueAt("must not be in the future", "from"))
+	case len(starts) > mostBuckets:
+		return picture{}, trpc.InvalidInput(trpc.IssueAt(fmt.Sprintf("must be later: at most %d buckets are given at once", mostBuckets), "from"))
+	}
+	found, err := s.Store.RunHours(ctx, caller.Principal, blueprint.HoursFilter{
+		BlueprintID: in.BlueprintID, OrganizationID: in.OrganizationID, From: hourOf(starts[0]), To: hourOf(end),
+	})
+	if err != nil {
+		return picture{}, err
+	}
+	out := picture{Buckets: make([]bucket, len(starts)), Running: found.Running, Paused: found.Paused}
+	var all blueprint.RunSums
+	hours := found.Hours
+	for i, start := range starts {
+		next := end
+		if i+1 < len(starts) {
+			next = starts[i+1]
+		}
+		var own blueprint.RunSums
+		for ; len(hours) > 0 && hours[0].Hour < hourOf(next); hours = hours[1:] {
+			own.Add(hours[0].RunSums)
+		}
+		all.Add(own)
+		out.Buckets[i] = bucket{blueprint.TimeOf(start), sumsOf(own)}
+	}
+	out.Totals = sumsOf(all)
+	return out, nil
+}
+
+// bucketsOf gives when the hours or days begin that a time touches, and when the
+// last one ends. What is not given is the last 24 hours. It stops a little past
+// the most that are given.
+func bucketsOf(from, to blueprint.Time, days bool, zone *time.Location, now time.Time) (starts []time.Time, end time.Time) {
+	last := to.Time().Add(-time.Millisecond)
+	if to == 0 {
+		last = now
+	}
+	first := from.Time()
+	if from == 0 {
+		first = last.Add(-23 * time.Hour)
+	}
+	at := hourStart(first)
+	if days {
+		year, month, day := first.In(zone).Date()
+		at = time.Date(year, month, day, 0, 0, 0, 0, zone)
+	}
+	for !at.After(last) && len(starts) <= mostBuckets {
+		starts = append(starts, at)
+		if at = at.Add(time.Hour); days {
+			year, month, day := starts[len(starts)-1].In(zone).Date()
+			at = time.Date(year, month, day+1, 0, 0, 0, 0, zone)
+		}
+	}
+	return starts, at
+}
+
+func hourStart(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
+
+// hourOf gives the first hour, counted since 1970, that begins at a time or after
+// it: runs are counted by whole hours.
+func hourOf(t time.Time) int64 { return (t.Unix() + 3599) / 3600 }

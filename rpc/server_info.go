@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
@@ -46,4 +48,55 @@ func (s *Service) serverInfo(ctx context.Context, caller *trpc.Caller, _ struct{
 	info := s.Info()
 	info.Limits.Blueprints, info.NodeTypes, info.Events = count, len(s.Catalogue), blueprint.ServiceEvents
 	return info, nil
+}
+
+// nodeType is one entry of the catalogue as forms and palettes need it.
+type nodeType struct {
+	Type         string           `json:"type"`
+	Title        string           `json:"title"`
+	Description  string           `json:"description"`
+	Category     string           `json:"category" words:"flow|data|people|services|events"`
+	ConfigSchema map[string]any   `json:"configSchema"`
+	Handles      []string         `json:"handles"` // besides "main"
+	Effect       blueprint.Effect `json:"effect"`
+	PassesInput  bool             `json:"passesInput"` // the output is the input
+	Waits        string           `json:"waits" words:"none|time|person|runs"`
+	Example      map[string]any   `json:"example"`
+	Starter      map[string]any   `json:"starter"`          // the config of a new node
+	Output       map[string]any   `json:"output,omitempty"` // a JSON Schema, where something is known before a run
+	Expressions  []string         `json:"expressions"`      // keys of config, as in "cases[].when"
+}
+
+// nodeTypes lists the catalogue in the order of the palette.
+func (s *Service) nodeTypes(context.Context, *trpc.Caller, struct{}) ([]nodeType, error) {
+	kinds := make([]*blueprint.NodeType, 0, len(s.Catalogue))
+	for _, kind := range s.Catalogue {
+		kinds = append(kinds, kind)
+	}
+	slices.SortFunc(kinds, func(a, b *blueprint.NodeType) int { return cmp.Or(a.Order-b.Order, cmp.Compare(a.Type, b.Type)) })
+	out := make([]nodeType, 0, len(kinds))
+	for _, kind := range kinds {
+		out = append(out, nodeType{
+			kind.Type, kind.Title, kind.Description, kind.Category, kind.Schema, append([]string{}, kind.Handles...), kind.Effect,
+			kind.PassesInput, cmp.Or(kind.Waits, "none"), kind.Example, kind.Starter, kind.Output, append([]string{}, kind.Expressions...),
+		})
+	}
+	return out, nil
+}
+
+// connectionType is a type of connection with the schema of its config.
+type connectionType struct {
+	Type         string         `json:"type" words:"ai-provider|mcp-server|oauth2|http|smtp|slack"`
+	Title        string         `json:"title"`
+	Description  string         `json:"description"`
+	ConfigSchema map[string]any `json:"configSchema"`
+}
+
+func (s *Service) connectionTypes(context.Context, *trpc.Caller, struct{}) ([]connectionType, error) {
+	forms := blueprint.ConnectionForms()
+	out := make([]connectionType, len(forms))
+	for i, form := range forms {
+		out[i] = connectionType{string(form.Type), form.Title, form.Description, form.Schema}
+	}
+	return out, nil
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"blueprintd/blueprint"
 )
 
 // Options are what a Handler is built from. Only Authenticator is required.
@@ -170,4 +172,102 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
 	default:
 		h.serveSingle(w, parsed)
 	}
+}
+
+// PlainFunc answers a route outside the RPC root for an authenticated caller.
+// An error that it returns is answered as plain JSON, so it must not have
+// begun an answer by then.
+type PlainFunc func(w http.ResponseWriter, r *http.Request, caller *Caller) error
+
+// Authenticated guards a plain route with the same keys and the same rate
+// limit as the procedures, one call for each request. The key needs a scope.
+func (h *Handler) Authenticated(scope blueprint.KeyScope, next PlainFunc) http.Handler {
+	return h.guard(scope, next, 1)
+}
+
+// AuthenticatedUnlimited guards a plain route with the keys alone.
+func (h *Handler) AuthenticatedUnlimited(scope blueprint.KeyScope, next PlainFunc) http.Handler {
+	return h.guard(scope, next, 0)
+}
+
+func (h *Handler) guard(scope blueprint.KeyScope, next PlainFunc, cost int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tracked := &answerTracker{ResponseWriter: w}
+		if h.allowOrigin(tracked, r) {
+			return
+		}
+		id := h.requestID()
+		err := protect(func() error {
+			if err := h.refusal(r); err != nil {
+				discardBody(r, 2*h.options.MaxBody)
+				return err
+			}
+			access, err := h.admit(r.Context(), h.options.Token(r), cost)
+			if refused := InScope(access, scope); err == nil && refused != nil {
+				err = refused
+			}
+			if err != nil {
+				discardBody(r, 2*h.options.MaxBody)
+				return err
+			}
+			caller := &Caller{Admission: access, RequestID: id, Via: h.options.Via, Header: w.Header(), Request: r}
+			return next(tracked, r, caller)
+		})
+		if err == nil {
+			return
+		}
+		failure := h.failure(&request{Request: r, id: id}, r.URL.Path, err)
+		tracked.abort(err)
+		writePlainError(tracked, failure)
+	})
+}
+
+// WritePlainError answers a request with an error in the plain JSON form,
+// {"error":{"code","message"}}, and logs what must not be shown.
+func (h *Handler) WritePlainError(w http.ResponseWriter, r *http.Request, err error) {
+	writePlainError(w, h.failure(&request{Request: r, id: h.requestID()}, r.URL.Path, err))
+}
+
+func writePlainError(w http.ResponseWriter, failure *blueprint.Error) {
+	type plainError struct {
+		Code    blueprint.Code `json:"code"`
+		Message string         `json:"message"`
+	}
+	body, err := blueprint.Encode(map[string]plainError{"error": {failure.Code, failure.Message}})
+	if err != nil {
+		body = []byte(`{"error":{"code":"INTERNAL_SERVER_ERROR","message":"internal error"}}`)
+	}
+	setRetryAfter(w.Header(), []*call{{failure: failure}})
+	writeJSON(w, failure.Code.HTTPStatus(), body)
+}
+
+// allowOrigin lets the browsers of the allowed origins in. It answers the
+// question that a browser asks before a call, and tells whether it did.
+func (h *Handler) allowOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
+	if len(h.options.Origins) == 0 {
+		return false
+	}
+	header := w.Header()
+	header.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	all := slices.Contains(h.options.Origins, "*")
+	if origin == "" || !all && !slices.Contains(h.options.Origins, origin) {
+		return false
+	}
+	if all {
+		origin = "*"
+	}
+	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Access-Control-Expose-Headers", "Retry-After")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	header.Set("Access-Control-Allow-Methods", "GET, POST")
+	// Any header may come: what counts is the key, which a page must know.
+	if wanted := r.Header.Get("Access-Control-Request-Headers"); wanted != "" {
+		header.Set("Access-Control-Allow-Headers", wanted)
+	}
+	header.Set("Access-Control-Max-Age", "86400")
+	w.WriteHeader(http.StatusNoContent)
+	return true
 }

@@ -1,9 +1,15 @@
 package trpc
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"blueprintd/blueprint"
 )
@@ -158,4 +164,184 @@ func connectionParameters(rawQuery string) (map[string]string, error) {
 		parameters[key] = text
 	}
 	return parameters, nil
+}
+
+// parameter finds a query parameter by its exact name; the first one wins.
+// net/url is too strict here: browsers' own URL parsing, which every tRPC
+// client counts on, keeps a raw semicolon and a broken escape as they are.
+func parameter(rawQuery, name string) (value string, present bool) {
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		key, value, _ := strings.Cut(pair, "=")
+		if pair != "" && unescapeQuery(key) == name {
+			return unescapeQuery(value), true
+		}
+	}
+	return "", false
+}
+
+// unescapeQuery reads a plus as a space and keeps what is no valid escape.
+func unescapeQuery(text string) string {
+	if !strings.ContainsAny(text, "%+") {
+		return text
+	}
+	var plain strings.Builder
+	plain.Grow(len(text))
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '+':
+			plain.WriteByte(' ')
+		case c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2]):
+			plain.WriteByte(hexValue(text[i+1])<<4 | hexValue(text[i+2]))
+			i += 2
+		default:
+			plain.WriteByte(c)
+		}
+	}
+	return plain.String()
+}
+
+// procedurePath takes the procedure names out of the request's path. Slashes
+// are trimmed as tRPC's own server does it: one before, up to two behind.
+func procedurePath(r *http.Request, root string) (string, error) {
+	escaped := strings.TrimPrefix(r.URL.EscapedPath(), root)
+	escaped = strings.TrimPrefix(escaped, "/")
+	escaped = strings.TrimSuffix(strings.TrimSuffix(escaped, "/"), "/")
+	path, ok := unescapePath(escaped)
+	if !ok {
+		return "", blueprint.Errorf(blueprint.CodeBadRequest, `Invalid URL-encoding in path "%s"`, strings.ToValidUTF8(escaped, "\uFFFD"))
+	}
+	return path, nil
+}
+
+// unescapePath decodes strictly: a broken escape or text that is not UTF-8
+// fails.
+func unescapePath(text string) (string, bool) {
+	if !strings.Contains(text, "%") {
+		return text, utf8.ValidString(text)
+	}
+	var plain strings.Builder
+	plain.Grow(len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' {
+			plain.WriteByte(text[i])
+			continue
+		}
+		if i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]) {
+			return "", false
+		}
+		plain.WriteByte(hexValue(text[i+1])<<4 | hexValue(text[i+2]))
+		i += 2
+	}
+	return plain.String(), utf8.ValidString(plain.String())
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+func hexValue(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c <= 'F':
+		return c - 'A' + 10
+	}
+	return c - 'a' + 10
+}
+
+// readInputs reads the input of every call that is still to be made. What is
+// wrong with the text fails all of them, what is wrong with one envelope
+// fails its call.
+func (h *Handler) readInputs(r *request) {
+	envelopes, err := h.readEnvelopes(r)
+	for _, c := range r.calls {
+		if c.failure != nil {
+			continue
+		}
+		if err != nil {
+			c.failure = h.failure(r, c.path, err)
+			continue
+		}
+		envelope, present := envelopes[strconv.Itoa(c.index)]
+		if !present {
+			continue
+		}
+		if c.input, err = readEnvelope(envelope); err != nil {
+			c.failure, err = h.failure(r, c.path, err), nil
+		}
+	}
+}
+
+// readEnvelopes gives the envelope of each call by its position, as text.
+func (h *Handler) readEnvelopes(r *request) (map[string]any, error) {
+	if r.bodiless {
+		// A form is an object, if one without any key that counts.
+		return map[string]any{"0": map[string]any{"json": map[string]any{}}}, nil
+	}
+	text, err := h.inputText(r)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	if !utf8.Valid(text) {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "input: the text is not valid UTF-8")
+	}
+	decoded, err := blueprint.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	if !r.batch {
+		return map[string]any{"0": decoded}, nil
+	}
+	object, ok := decoded.(map[string]any)
+	if !ok {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, `"input" needs to be an object when doing a batch call`)
+	}
+	return object, nil
+}
+
+// inputText gives the JSON of the whole request: of a GET the parameter
+// input, else the body. Empty is no input.
+func (h *Handler) inputText(r *request) ([]byte, error) {
+	if r.Method == http.MethodGet {
+		text, _ := parameter(r.URL.RawQuery, "input")
+		return []byte(text), nil
+	}
+	body, err := readBody(r.Request, h.options.MaxBody)
+	return bytes.TrimPrefix(body, []byte("\uFEFF")), err
+}
+
+// readBody reads a body of at most limit bytes.
+func readBody(r *http.Request, limit int64) ([]byte, error) {
+	tooLarge := blueprint.Errorf(blueprint.CodePayloadTooLarge, "%s", blueprint.CodePayloadTooLarge)
+	if r.ContentLength > limit {
+		return nil, tooLarge
+	}
+	var body bytes.Buffer
+	if r.ContentLength > 0 {
+		// The length is only claimed, so memory beyond this comes with the bytes.
+		body.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
+	}
+	_, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
+	var timeout net.Error
+	var refused *blueprint.Error
+	switch {
+	case errors.As(err, &refused): // by who stands before this handler
+		return nil, refused
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return nil, &blueprint.Error{Code: blueprint.CodeTimeout, Message: "the body took too long to arrive", Err: err}
+	case err != nil:
+		return nil, &blueprint.Error{Code: blueprint.CodeClientClosed, Message: "the body ended early", Err: err}
+	case int64(body.Len()) > limit:
+		return nil, tooLarge
+	}
+	return body.Bytes(), nil
+}
+
+// discardBody reads on past what nobody wants, within bounds. A client that
+// is still sending when the connection closes never sees the answer; one that
+// waits for leave to send needs none.
+func discardBody(r *http.Request, limit int64) {
+	if r.Body != nil && r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, r.Body, limit)
+	}
 }
