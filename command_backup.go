@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
@@ -89,7 +90,7 @@ func backup(c *cli.Context) error {
 
 // contents says in a few words what a backup holds.
 func contents(r store.BackupReport) string {
-	of := func(table, what string) string { return counted(int(r.Rows[table]), what) }
+	of := func(table, what string) string { return blueprint.Counted(int(r.Rows[table]), what) }
 	return fmt.Sprintf("%s, %s, %s (%d unfinished)", of("blueprints", "blueprint"), of("triggers", "trigger"), of("executions", "run"), r.Unfinished)
 }
 

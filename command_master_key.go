@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
@@ -87,10 +88,10 @@ func printRotated(c *cli.Context, r masterkey.Report) error {
 	if r.Finished {
 		text = fmt.Sprintf("%s  a change of its master key had been cut off; it is finished now: %s\n  Run the command again for one more key.\n", r.Database, r.Key)
 	} else {
-		text += fmt.Sprintf("  %s encrypted with it; keep a copy of it somewhere else\n", counted(int(r.Values), "value"))
+		text += fmt.Sprintf("  %s encrypted with it; keep a copy of it somewhere else\n", blueprint.Counted(int(r.Values), "value"))
 	}
 	if r.OldKeys > 0 {
-		text += fmt.Sprintf("  %s kept behind it in the file, for backups made before; rotate with --forget once these are gone\n", counted(r.OldKeys, "old key"))
+		text += fmt.Sprintf("  %s kept behind it in the file, for backups made before; rotate with --forget once these are gone\n", blueprint.Counted(r.OldKeys, "old key"))
 	}
 	for _, name := range r.Removed {
 		text += "  Removed " + name + ", which a rotation that was killed had left.\n"

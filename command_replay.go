@@ -75,9 +75,9 @@ func replay(c *cli.Context, name string) error {
 		}
 	}
 	if len(differences) > 0 {
-		return failed("", "%s differs from its recording in %s", called, counted(len(differences), "place"))
+		return failed("", "%s differs from its recording in %s", called, blueprint.Counted(len(differences), "place"))
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "the same: %s, %s, %s\n", record.Status, counted(len(record.Steps), "step"), counted(len(record.Exchanges), "call"))
+	_, err = fmt.Fprintf(c.App.Writer, "the same: %s, %s, %s\n", record.Status, blueprint.Counted(len(record.Steps), "step"), blueprint.Counted(len(record.Exchanges), "call"))
 	return err
 }
 
@@ -116,6 +116,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
 	local := &localRun{
+		version:    version,
 		definition: definition, variables: trial.StandIns(definition.Variables, variables), input: f.Run.InputData, clock: clock.NewVirtual(f.Run.StartTime.Time()), ids: ids.Seeded(testSeed),
 		scripts: scripts, errors: c.App.ErrWriter, instead: stage, connections: open, record: true,
 		wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.around(kind)) },
@@ -137,12 +138,8 @@ func answersThen(f *recording.File, drawn bool) *trial.Test {
 	t, kinds := &trial.Test{}, project.Catalogue()
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
-		kind := kinds[step.NodeType]
-		outside := f.Cassette == nil && kind != nil && kind.Effect != blueprint.EffectPure || drawn && f.Draws(step.NodeID)
-		switch blueprint.NormalType(step.NodeType) {
-		case "human", "human-checkpoint", "approval-gate", "blueprint", "emit-event":
-			outside = true
-		}
+		kind := kinds[blueprint.NormalType(step.NodeType)]
+		outside := kind != nil && (kind.AsksOthers || f.Cassette == nil && kind.Effect != blueprint.EffectPure) || drawn && f.Draws(step.NodeID)
 		switch {
 		case !outside:
 		case step.Status == blueprint.StepCompleted:

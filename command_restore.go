@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
@@ -73,17 +74,17 @@ func printRestored(c *cli.Context, r store.RestoreReport) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s  restored as of %s: %s\n", r.Database, r.At, contents(r.BackupReport))
 	if r.Resealed > 0 {
-		fmt.Fprintf(&text, "  %s encrypted with the present master key; the backup was made with an old one\n", counted(int(r.Resealed), "value"))
+		fmt.Fprintf(&text, "  %s encrypted with the present master key; the backup was made with an old one\n", blueprint.Counted(int(r.Resealed), "value"))
 	}
 	if r.Before != "" {
 		fmt.Fprintf(&text, "  what was there before is %s\n", r.Before)
 	}
 	if r.Unfinished > 0 {
-		fmt.Fprintf(&text, "  %s will go on when the server starts; nodes with effect once that were running will ask for their outcome\n", counted(int(r.Unfinished), "unfinished run"))
+		fmt.Fprintf(&text, "  %s will go on when the server starts; nodes with effect once that were running will ask for their outcome\n", blueprint.Counted(int(r.Unfinished), "unfinished run"))
 	}
 	fmt.Fprintln(&text, "  all users are signed out of the dashboard, and links to set a password are void; keys revoked and passwords changed after the backup are as they were when it was made")
 	if c.Bool("pause-triggers") {
-		fmt.Fprintf(&text, "  switched off: %s\n", counted(int(r.Paused), "trigger"))
+		fmt.Fprintf(&text, "  switched off: %s\n", blueprint.Counted(int(r.Paused), "trigger"))
 	} else if r.Rows["triggers"] > 0 {
 		fmt.Fprintln(&text, "  schedules then catch up according to their catchUp")
 	}

@@ -80,6 +80,7 @@ func runFile(c *cli.Context) error {
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)
 	local := &localRun{
+		version:    version,
 		definition: project.Definition(source.UUID(), b), others: others, variables: variables, input: input, clock: ticking, ids: source, scripts: scripts,
 		errors: c.App.ErrWriter, allow: allow, record: c.String("record") != "",
 	}

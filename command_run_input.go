@@ -43,7 +43,7 @@ func loadForRun(c *cli.Context, name string) (b *project.Blueprint, others map[s
 	}
 	if len(bad) > 0 {
 		pointOut(c.App.ErrWriter, b, bad)
-		return nil, nil, nil, usage(hint, "%s has %s", b.Document.Name, counted(len(bad), "error"))
+		return nil, nil, nil, usage(hint, "%s has %s", b.Document.Name, blueprint.Counted(len(bad), "error"))
 	}
 	if m, _ := blueprint.ParseMap(b.Map); m == nil || len(m.Nodes) == 0 {
 		return nil, nil, nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.Document.Name)
@@ -55,13 +55,6 @@ func loadForRun(c *cli.Context, name string) (b *project.Blueprint, others map[s
 		return nil, nil, nil, usage(hint, "%s refers to what cannot be run", b.Document.Name)
 	}
 	return b, others, files, nil
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // maxInputFile bounds a file with input data, in bytes.

@@ -79,7 +79,7 @@ func syncFolderWithServer(c *cli.Context) error {
 		server := &storeServer{store: s, owner: blueprint.Principal{UserID: owner.ID}, organizationID: c.String("organization")}
 		server.deleted = func(_ context.Context, unfinished []string) error {
 			if len(unfinished) > 0 {
-				fmt.Fprintf(c.App.ErrWriter, "%s of a deleted blueprint goes on to its end\n", counted(len(unfinished), "run"))
+				fmt.Fprintf(c.App.ErrWriter, "%s of a deleted blueprint goes on to its end\n", blueprint.Counted(len(unfinished), "run"))
 			}
 			return nil
 		}
@@ -156,11 +156,11 @@ func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
 	switch {
 	case errors.As(err, &stopped):
 		code, message, hint := explained(stopped.Err)
-		return &exit{code, fmt.Sprintf("%s: %s; %s made before it", stopped.Path, message, counted(done, "change")), cmp.Or(hint, "what is left is done when sync is called again")}
+		return &exit{code, fmt.Sprintf("%s: %s; %s made before it", stopped.Path, message, blueprint.Counted(done, "change")), cmp.Or(hint, "what is left is done when sync is called again")}
 	case err != nil:
 		return err
 	case c.Bool("apply") && plan.Conflicts() > 0:
-		return failed("take the changes over into the files, or overwrite them with --force", "%s changed on the server and left as it is", counted(plan.Conflicts(), "blueprint"))
+		return failed("take the changes over into the files, or overwrite them with --force", "%s changed on the server and left as it is", blueprint.Counted(plan.Conflicts(), "blueprint"))
 	case c.Bool("exit-code") && !c.Bool("apply") && len(plan.Changes) > 0:
 		return &exit{code: exitFailed}
 	}

@@ -111,6 +111,7 @@ func (c *trialCase) run(ctx context.Context, player *recording.Player) (*bluepri
 	stage := trial.NewStage(c.test, testedID, player, c.trials.replay)
 	c.stage = stage
 	local := &localRun{
+		version:    version,
 		definition: c.definition, others: c.others, variables: trial.StandIns(c.definition.Variables, c.test.Variables), input: c.test.InputData, clock: clock.NewVirtual(c.test.Clock),
 		ids: ids.Seeded(testSeed), scripts: c.trials.scripts, errors: c.trials.errors, instead: stage, connections: open,
 		wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.around(kind)) }, record: true, halts: c.test.Expect["status"] == string(blueprint.StatusPaused),

@@ -51,7 +51,7 @@ func (l *devLoop) loop(ctx context.Context) error {
 		return err
 	}
 	watcher := project.NewWatcher(clock.Real{}, l.withCassettes(l.seen), l.look)
-	l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
+	l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, blueprint.Counted(len(l.wanted), "blueprint"))
 	if !l.screen.Erases() {
 		l.screen.Say("", "watching %s", l.dir)
 	}
@@ -67,7 +67,7 @@ func (l *devLoop) loop(ctx context.Context) error {
 		if err := l.saved(ctx, events); err != nil {
 			return err
 		}
-		l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
+		l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, blueprint.Counted(len(l.wanted), "blueprint"))
 	}
 }
 
@@ -209,7 +209,7 @@ func (l *devLoop) changed(change deploy.Change) {
 		}
 	}
 	if change.Action == deploy.Create {
-		parts = append(parts, counted(len(change.Nodes), "node"))
+		parts = append(parts, blueprint.Counted(len(change.Nodes), "node"))
 	}
 	line := change.Path + ": " + word
 	if len(parts) > 0 {

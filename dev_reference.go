@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -66,12 +65,12 @@ func (l *devLoop) pretend(ctx context.Context, files []project.Desired, all []bl
 	var order []string
 	for i := range files {
 		for _, to := range files[i].References() {
-			fit := connectionsFor(to)
+			fit := to.Connections()
 			if to.Key != project.ConnectionKey || len(fit) == 0 || slices.ContainsFunc(all, func(c blueprint.Connection) bool { return c.Name == to.Name }) {
 				continue
 			}
 			if made[to.Name] == nil {
-				made[to.Name] = &blueprint.NewConnection{Name: to.Name, Type: fit[0], Config: pretendedConfig(fit[0])}
+				made[to.Name] = &blueprint.NewConnection{Name: to.Name, Type: fit[0], Config: blueprint.PlaceholderConfig(fit[0])}
 				order = append(order, to.Name)
 			}
 			if host := hostAround(files[i].Map, to.Path); host != "" && fit[0] == blueprint.ConnectionHTTP && made[to.Name].Type == fit[0] {
@@ -95,22 +94,6 @@ func (l *devLoop) pretend(ctx context.Context, files []project.Desired, all []bl
 		all = append(all, c)
 	}
 	return all, nil
-}
-
-// pretendedConfig is the config of a connection that stands for one with secrets.
-func pretendedConfig(kind blueprint.ConnectionType) map[string]any {
-	const secret = "sandbox"
-	switch kind {
-	case blueprint.ConnectionAIProvider:
-		return map[string]any{"provider": "openai", "apiKey": secret}
-	case blueprint.ConnectionMCPServer:
-		return map[string]any{"url": "https://mcp.example.com/mcp"}
-	case blueprint.ConnectionSMTP:
-		return map[string]any{"host": "smtp.example.com", "port": json.Number("587"), "tls": "starttls", "from": "sender@example.com"}
-	case blueprint.ConnectionSlack:
-		return map[string]any{"botToken": secret}
-	}
-	return map[string]any{"auth": map[string]any{"type": "none"}, "hosts": []any{}}
 }
 
 // hostAround gives the host that the node with a reference calls, "" when it is

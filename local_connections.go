@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"net/http"
 
@@ -10,6 +9,7 @@ import (
 	"blueprintd/connections"
 	"blueprintd/foundation/outbound"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 )
 
 // standIns opens connections for runs that reach nothing real: every id is one,
@@ -51,26 +51,13 @@ func (s *standIns) findTools(value any) {
 	}
 }
 
-// standInConfigs is what a connection of a type says when nobody says otherwise.
-var standInConfigs = map[blueprint.ConnectionType]map[string]any{
-	blueprint.ConnectionAIProvider: {"provider": "openai"},
-	blueprint.ConnectionMCPServer:  {"url": "https://mcp.example.com/mcp"},
-	blueprint.ConnectionHTTP:       {"auth": map[string]any{"type": "none"}},
-	blueprint.ConnectionSMTP:       {"host": "smtp.example.com", "port": json.Number("587"), "from": "sender@example.com"},
-	blueprint.ConnectionSlack:      {},
-}
-
-// neededBy is the type of connection that nodes of a type need.
-var neededBy = map[string]blueprint.ConnectionType{
-	"ai-prompt": blueprint.ConnectionAIProvider, "mcp-tool": blueprint.ConnectionMCPServer, "send-email": blueprint.ConnectionSMTP,
-	"send-slack": blueprint.ConnectionSlack, "http-request": blueprint.ConnectionHTTP,
-}
-
 // Open gives a connection.
 func (s *standIns) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	c, known := s.given[use.ConnectionID]
 	if !known {
-		c = recording.Connection{Type: neededBy[outbound.CallerOf(ctx).NodeType]}
+		if types := project.ConnectionsOf(outbound.CallerOf(ctx).NodeType); len(types) > 0 {
+			c.Type = types[0]
+		}
 		if s.tools[use.ConnectionID] {
 			c.Type = blueprint.ConnectionMCPServer
 		}
@@ -78,10 +65,7 @@ func (s *standIns) Open(ctx context.Context, use blueprint.ConnectionUse) (*blue
 			return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no such connection")
 		}
 	}
-	config := maps.Clone(standInConfigs[c.Type])
-	if config == nil {
-		config = map[string]any{}
-	}
+	config := blueprint.RedactConnection(c.Type, blueprint.PlaceholderConfig(c.Type))
 	maps.Copy(config, blueprint.RedactConnection(c.Type, c.Config))
 	switch c.Type {
 	case blueprint.ConnectionSMTP: // nothing leaves the machine

@@ -47,7 +47,7 @@ func (g *givenConnections) check(out io.Writer, f *project.Followed) error {
 	}
 	switch {
 	case count > 0:
-		return project.Unusable(hint, "%s has not all connections that this run needs: %s", g.name, counted(count, "problem"))
+		return project.Unusable(hint, "%s has not all connections that this run needs: %s", g.name, blueprint.Counted(count, "problem"))
 	case len(unset) > 0:
 		g.point(out, unset)
 		return project.Unusable("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
@@ -64,7 +64,7 @@ func (g *givenConnections) unfit(c *givenConnection, to project.Reference) strin
 		}
 		return fmt.Sprintf("there is no connection %q in %s", to.Name, g.name) + blueprint.DidYouMean(to.Name, all)
 	}
-	if fit := connectionsFor(to); fit != nil && !slices.Contains(fit, c.Type) {
+	if fit := to.Connections(); fit != nil && !slices.Contains(fit, c.Type) {
 		types := make([]string, len(fit))
 		for i, kind := range fit {
 			types[i] = string(kind)

@@ -32,6 +32,7 @@ type localRun struct {
 
 	clock   clock.Clock // a virtual one moves by itself
 	ids     *ids.Source
+	version string // of the program, told to MCP servers
 	scripts *script.Pool
 	errors  io.Writer // what goes wrong in the machine
 
@@ -56,7 +57,7 @@ func (l *localRun) run(ctx context.Context) (*blueprint.Recording, error) {
 		return nil, err
 	}
 	way := outbound.New(outbound.Options{Allow: l.allow, Instead: l.instead})
-	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: l.scripts, Clock: l.clock})
+	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, l.version), Scripts: l.scripts, Clock: l.clock})
 	if l.wrap != nil {
 		for name, kind := range catalogue {
 			catalogue[name] = l.wrap(kind)

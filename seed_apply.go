@@ -198,8 +198,8 @@ func (w *sower) failed(err error) error {
 // table is what people read of a seed.
 func (d *seeded) table(name string) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "  seed      %s: %s, %s, %s, %s", name, counted(len(d.Users), "user"), counted(len(d.Organizations), "organization"),
-		counted(len(d.Connections), "connection"), counted(len(d.Blueprints), "blueprint"))
+	fmt.Fprintf(&text, "  seed      %s: %s, %s, %s, %s", name, blueprint.Counted(len(d.Users), "user"), blueprint.Counted(len(d.Organizations), "organization"),
+		blueprint.Counted(len(d.Connections), "connection"), blueprint.Counted(len(d.Blueprints), "blueprint"))
 	if d.left > 0 {
 		fmt.Fprintf(&text, "; %d of them were there and were left alone", d.left)
 	}

@@ -107,7 +107,7 @@ func sameFolder(name string, wanted []project.Desired, all []project.Deployed) e
 		return nil
 	}
 	return blueprint.Hinted(fmt.Sprintf("--name %s if it is that folder, for good with %q in %s; --name %s if it is another", quotedName(best), "name: "+best, nameFile, quotedName(name)),
-		"the server has nothing of a folder %q, but %d of its %s under the name %q", name, most, counted(len(wanted), "file"), best)
+		"the server has nothing of a folder %q, but %d of its %s under the name %q", name, most, blueprint.Counted(len(wanted), "file"), best)
 }
 
 // quotedName writes a name as a shell takes it.

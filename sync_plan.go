@@ -52,7 +52,7 @@ func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
 	wanted, wrong := project.ReadFolder(c.App.ErrWriter, dir, listing)
 	of.wanted = wanted
 	if bad += wrong; bad > 0 {
-		return of, project.Unusable("mend the files; nothing was changed", "%s of %s cannot be used", counted(bad, "file"), dir)
+		return of, project.Unusable("mend the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
 	}
 	if len(wanted) == 0 && !(c.Bool("prune") && c.Bool("force")) {
 		return of, project.Unusable("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)

@@ -44,26 +44,10 @@ func connectionsAt(all []blueprint.Connection, of []blueprint.Organization, aske
 	return slices.DeleteFunc(all, func(c blueprint.Connection) bool { return c.OrganizationID != nil && *c.OrganizationID != home }), err
 }
 
-// connectionsFor are the types of connection that a reference may name; nil is any.
-func connectionsFor(to project.Reference) []blueprint.ConnectionType {
-	kind, known := neededBy[to.Within]
-	switch {
-	case to.Several:
-		return []blueprint.ConnectionType{blueprint.ConnectionMCPServer}
-	case kind == blueprint.ConnectionHTTP:
-		return []blueprint.ConnectionType{kind, blueprint.ConnectionOAuth2}
-	case to.Within == string(blueprint.TriggerSlack):
-		return []blueprint.ConnectionType{blueprint.ConnectionSlack}
-	case known:
-		return []blueprint.ConnectionType{kind}
-	}
-	return nil
-}
-
 // connectionNamed finds the connection that a reference names, or says why there is not
 // exactly one, and what to do.
 func connectionNamed(all []blueprint.Connection, to project.Reference) (id, wrong string) {
-	fit, types := connectionsFor(to), []string{}
+	fit, types := to.Connections(), []string{}
 	var found, others []string
 	var is blueprint.ConnectionType
 	for i := range all {

@@ -1,6 +1,9 @@
 package blueprint
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // ConnectionTypes lists every type, in the order in which people are told of
 // them.
@@ -109,4 +112,22 @@ func textsOf(value any) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// PlaceholderConfig returns the config of a connection that stands for a real one
+// where nothing real is reached: it names no real host, and its secrets are none. The
+// caller may change it.
+func PlaceholderConfig(kind ConnectionType) map[string]any {
+	const secret = "sandbox"
+	switch kind {
+	case ConnectionAIProvider:
+		return map[string]any{"provider": "openai", "apiKey": secret}
+	case ConnectionMCPServer:
+		return map[string]any{"url": "https://mcp.example.com/mcp"}
+	case ConnectionSMTP:
+		return map[string]any{"host": "smtp.example.com", "port": json.Number("587"), "tls": "starttls", "from": "sender@example.com"}
+	case ConnectionSlack:
+		return map[string]any{"botToken": secret}
+	}
+	return map[string]any{"auth": map[string]any{"type": "none"}, "hosts": []any{}}
 }

@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -49,4 +50,12 @@ func ShellWord(word string) string {
 // characters.
 func IsOneLine(source string) bool {
 	return utf8.ValidString(source) && !strings.ContainsFunc(source, func(c rune) bool { return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' })
+}
+
+// Counted says how many there are of something: "1 run", "2 runs".
+func Counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -28,6 +28,12 @@ type NodeType struct {
 	// Waits says what a node of the type spends its time waiting for: "time", a
 	// "person", "runs" of its own, or "" for one that works.
 	Waits string
+	// Connections are the types of connection that connectionId may name, the usual
+	// one first; nil for types that need none.
+	Connections []ConnectionType
+	// AsksOthers says that the outcome depends on people, on other runs, or on who
+	// listens to events: nothing that a recording of requests could tell.
+	AsksOthers bool
 	// Example is a config that works.
 	Example map[string]any
 	// Starter is the config of a new node.

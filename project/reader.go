@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
@@ -174,6 +175,19 @@ func CheckConfig(config map[string]any, untouched func([]any) bool) ([]blueprint
 // Catalogue is the node types without what they need to run.
 func Catalogue() blueprint.Catalogue { return CatalogueOf(nodes.Dependencies{}) }
 
+// ConnectionsOf returns the types of connection that nodes of a type may name, the
+// usual one first; nil for types that need none, or that nobody knows.
+func ConnectionsOf(nodeType string) []blueprint.ConnectionType {
+	kind := nodeTypes()[nodeType]
+	if kind == nil {
+		return nil
+	}
+	return kind.Connections
+}
+
+var nodeTypes = sync.OnceValue(Catalogue)
+
+// CatalogueOf returns the node types as they run with what they need, by name.
 func CatalogueOf(d nodes.Dependencies) blueprint.Catalogue {
 	out := blueprint.Catalogue{}
 	for _, kind := range nodes.All(d) {

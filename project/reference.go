@@ -162,3 +162,14 @@ func (d *Desired) Connect(id func(Reference) string) Desired {
 		return r.Back()
 	})
 }
+
+// Connections returns the types of connection that a reference may name; nil is any.
+func (r Reference) Connections() []blueprint.ConnectionType {
+	switch {
+	case r.Several:
+		return []blueprint.ConnectionType{blueprint.ConnectionMCPServer}
+	case r.Within == string(blueprint.TriggerSlack):
+		return []blueprint.ConnectionType{blueprint.ConnectionSlack}
+	}
+	return ConnectionsOf(r.Within)
+}

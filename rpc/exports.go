@@ -56,10 +56,7 @@ func (s *Service) ExportTest(ctx context.Context, principal blueprint.Principal,
 	if err != nil {
 		return nil, err
 	}
-	return f.TestFiles(func(nodeType string) bool {
-		kind := s.Catalogue[nodeType]
-		return kind == nil || kind.Effect == blueprint.EffectPure
-	})
+	return f.TestFiles(s.Catalogue)
 }
 
 // Export gives a run as a file for who can manage its blueprint, for the file

@@ -13,7 +13,7 @@ import (
 
 // schemaVersion is the form of the database, which its header has beside
 // ApplicationID.
-const schemaVersion = 7
+const schemaVersion = 8
 
 // recognise verifies that the file is a database of this program, or empty, in which
 // case it becomes one. Nothing is written to any other file.

@@ -17,13 +17,15 @@ type definition[C any] struct {
 	order    int    // its place within the category, from 1: what is used most comes first
 
 	handles     []string
-	effect      blueprint.Effect // pure unless said otherwise
-	quick       bool             // it only computes
-	passesInput bool             // its output is its input
-	waits       string           // what it spends its time waiting for: "time", "person" or "runs"
-	example     string           // a config that works, as JSON
-	starter     string           // the config of a new node, as JSON; empty values of what is required when absent
-	output      string           // what is known of the output before a run, as a JSON Schema
+	effect      blueprint.Effect           // pure unless said otherwise
+	quick       bool                       // it only computes
+	passesInput bool                       // its output is its input
+	waits       string                     // what it spends its time waiting for: "time", "person" or "runs"
+	connections []blueprint.ConnectionType // that connectionId may name, the usual one first
+	asksOthers  bool                       // its outcome depends on people, other runs or listeners
+	example     string                     // a config that works, as JSON
+	starter     string                     // the config of a new node, as JSON; empty values of what is required when absent
+	output      string                     // what is known of the output before a run, as a JSON Schema
 
 	// check finds what the tags of C cannot say. It is asked before a run and
 	// in it; see report.
@@ -62,6 +64,8 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		Order:       100*(slices.Index(categories, d.category)+1) + d.order,
 		PassesInput: d.passesInput,
 		Waits:       d.waits,
+		Connections: d.connections,
+		AsksOthers:  d.asksOthers,
 		Example:     mustDecode(d.example).(map[string]any),
 		Untouched:   shape.untouched,
 		Expressions: shape.expressions(""),

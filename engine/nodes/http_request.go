@@ -57,6 +57,7 @@ func httpRequest(d Dependencies) *blueprint.NodeType {
 		title:       "HTTP request",
 		description: "Sends an HTTP request. The output is {\"status\", \"headers\", \"body\"}, with the body parsed when it is JSON. A status that is not expected fails the node.",
 		effect:      blueprint.EffectIdempotent,
+		connections: []blueprint.ConnectionType{blueprint.ConnectionHTTP, blueprint.ConnectionOAuth2},
 		example:     `{"method": "POST", "url": "https://api.example.com/orders", "headers": {"Authorization": "Bearer {{api_key ?? \"\"}}"}, "query": {"notify": true}, "body": {"id": "{{inputData.id ?? null}}"}, "expectStatus": ["2xx", 409]}`,
 		check:       checkHTTP,
 		run: func(ctx context.Context, task *blueprint.Task, c *httpConfig) (blueprint.Result, error) {

@@ -49,6 +49,7 @@ func sendEmail(d Dependencies) *blueprint.NodeType {
 		title:       "Send email",
 		description: "Sends a message by SMTP. The output is {\"messageId\"}. When the server refuses one of the recipients, nobody gets it and the node fails.",
 		effect:      blueprint.EffectOnce,
+		connections: []blueprint.ConnectionType{blueprint.ConnectionSMTP},
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "to": "Ada <ada@example.org>, grace@example.org", "subject": "Order {{inputData.id ?? \"?\"}}", "text": "Thank you for your order."}`,
 		check:       (*emailConfig).check,
 		run: func(ctx context.Context, task *blueprint.Task, c *emailConfig) (blueprint.Result, error) {

@@ -39,6 +39,7 @@ func sendSlack(d Dependencies) *blueprint.NodeType {
 		title:       "Send Slack message",
 		description: "Posts a message to a Slack channel. The output is {\"ts\", \"channel\"}; with threadTs set to the ts, another message answers this one.",
 		effect:      blueprint.EffectOnce,
+		connections: []blueprint.ConnectionType{blueprint.ConnectionSlack},
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "channel": "#orders", "text": "Order {{inputData.id ?? \"?\"}} is paid."}`,
 		check:       (*slackConfig).check,
 		run: func(ctx context.Context, task *blueprint.Task, c *slackConfig) (blueprint.Result, error) {

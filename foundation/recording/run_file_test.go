@@ -124,8 +124,8 @@ func TestErrorsKeepHintAndGrant(t *testing.T) {
 }
 
 func TestTheTestOfARun(t *testing.T) {
-	pure := func(kind string) bool { return kind == "template" }
-	files, err := Make(source(t, true)).TestFiles(pure)
+	kinds := map[string]*blueprint.NodeType{"template": {Effect: blueprint.EffectPure}, "http-request": {Effect: blueprint.EffectOnce}, "code": {Effect: blueprint.EffectOnce}, "human": {AsksOthers: true, Effect: blueprint.EffectPure}}
+	files, err := Make(source(t, true)).TestFiles(kinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestTheTestOfARun(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}
-	files, err = Make(source(t, false)).TestFiles(pure)
+	files, err = Make(source(t, false)).TestFiles(kinds)
 	if err != nil || len(files) != 2 || !strings.Contains(files[1].Content, "was not recorded") || !strings.Contains(files[1].Content, "\n      get:\n        output:") {
 		t.Errorf("%d files, %v, %s", len(files), err, files[1].Content)
 	}
@@ -173,7 +173,7 @@ func TestWhatWasDrawnMayBeAnything(t *testing.T) {
 		{NodeID: "say", NodeType: "template", Status: blueprint.StepCompleted, Attempt: 1, Output: plain(t, `{"text": "got 0.123456", "also": 0.123456, "other": "b"}`)},
 	}
 	f := Make(s)
-	steps := f.test("x", func(string) bool { return true })["expect"].(map[string]any)["steps"]
+	steps := f.test("x", nil)["expect"].(map[string]any)["steps"]
 	got, _ := blueprint.Encode(steps)
 	if want := `{"die":{"output":{"$any":true},"status":"completed"},"say":{"output":{"also":{"$any":true},"other":"b","text":{"$any":true}},"status":"completed"}}`; string(got) != want {
 		t.Errorf("%s", got)
@@ -245,7 +245,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v\n%s\n%s", err, written, twice)
 		}
 		read.Execution("o", "u")
-		if _, err := read.TestFiles(func(string) bool { return false }); err != nil {
+		if _, err := read.TestFiles(nil); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -20,7 +20,7 @@ type Named struct {
 
 // TestFiles makes of a run a blueprint file, a test that expects what the run
 // did, and, when it was recorded, the cassette that the test is played from.
-// pure tells of a node type whether it needs nothing but the blueprint.
+// kinds is the catalogue of node types.
 //
 // The test expects the status, the output and what each step did; what cannot be
 // the same twice may be anything (see steady), and an output beyond 64 KiB is
@@ -28,14 +28,14 @@ type Named struct {
 // gave; so is, when there is no cassette, every step that is not pure; what a run
 // that a blueprint node started exchanged is not in the cassette, for it is stubbed
 // whole. In the place of secret variables are stand-ins: a comment names them.
-func (f *File) TestFiles(pure func(nodeType string) bool) ([]Named, error) {
+func (f *File) TestFiles(kinds map[string]*blueprint.NodeType) ([]Named, error) {
 	name := slug(f.Blueprint.Title)
 	plan, err := document.Marshal(f.Blueprint.members(), false)
 	if err != nil {
 		return nil, err
 	}
 	files := []Named{{name + ".blueprint.yaml", string(plan)}}
-	test := f.test(name, pure)
+	test := f.test(name, kinds)
 	text, err := document.Marshal([]document.Member{{Name: "blueprint", Value: files[0].Name}, {Name: "tests", Value: []any{test}}}, false)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (b *Blueprint) members() []document.Member {
 }
 
 // test is the one test of the file.
-func (f *File) test(name string, pure func(string) bool) map[string]any {
+func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[string]any {
 	r, steady := &f.Run, newSteady(f)
 	test := map[string]any{"name": "as run " + r.ID, "clock": r.StartTime.String(), "inputData": r.InputData}
 	if variables := f.givenVariables(); len(variables) > 0 {
@@ -94,7 +94,7 @@ func (f *File) test(name string, pure func(string) bool) map[string]any {
 			}
 		}
 		steps[at.NodeID] = expected
-		if stub := f.stub(at, pure); stub != nil {
+		if stub := f.stub(at, kinds); stub != nil {
 			stubs[at.NodeID] = stub
 		}
 	}
@@ -112,12 +112,10 @@ func (f *File) test(name string, pure func(string) bool) map[string]any {
 	return test
 }
 
-// needsOthers are the types whose outcome no cassette tells.
-var needsOthers = []string{"human", "human-checkpoint", "approval-gate", "blueprint", "emit-event"}
-
 // stub gives what stands in for a step, nil when it does its own work.
-func (f *File) stub(at *blueprint.Step, pure func(string) bool) map[string]any {
-	if !slices.Contains(needsOthers, blueprint.NormalType(at.NodeType)) && (f.Cassette != nil || pure(at.NodeType)) {
+func (f *File) stub(at *blueprint.Step, kinds map[string]*blueprint.NodeType) map[string]any {
+	kind := kinds[blueprint.NormalType(at.NodeType)]
+	if asks := kind != nil && kind.AsksOthers; !asks && (f.Cassette != nil || kind == nil || kind.Effect == blueprint.EffectPure) {
 		return nil
 	}
 	switch {

@@ -3,7 +3,6 @@ package deploy
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -35,7 +34,7 @@ func (c *Change) Lines() []string {
 		add("renamed from %s", blueprint.OneLine(c.From))
 	}
 	if c.Action == Create {
-		add("%s", counted(len(c.Nodes), "node"))
+		add("%s", blueprint.Counted(len(c.Nodes), "node"))
 	}
 	for _, f := range c.Fields {
 		add("%s", f)
@@ -118,13 +117,6 @@ func shown(value any) string {
 	return blueprint.OneLine(text)
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
 // Summary says in one line what Apply would do, or has done.
 func (p *Plan) Summary(done bool) string {
 	var parts []string
@@ -139,7 +131,7 @@ func (p *Plan) Summary(done bool) string {
 		}
 	}
 	if n := p.Conflicts(); n > 0 {
-		parts = append(parts, counted(n, "conflict"))
+		parts = append(parts, blueprint.Counted(n, "conflict"))
 	}
 	if n := p.Kept(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d kept", n))
