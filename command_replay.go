@@ -16,6 +16,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
+	"blueprintd/project/local"
 	"blueprintd/trial"
 )
 
@@ -107,7 +108,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	player := recording.NewPlayer(recorded)
 	player.Rules = recording.Rules{Passing: f.Passing()}
 	stage := trial.NewStage(answersThen(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
-	open := newStandIns(recorded.Connections, definition)
+	open := local.Stubs(recorded.Connections, definition)
 	variables := maps.Clone(f.Run.InputVariables)
 	if variables == nil {
 		variables = map[string]any{}
@@ -115,19 +116,19 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	maps.Copy(variables, f.StandIns())
 	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
-	local := &localRun{
-		version:    version,
-		definition: definition, variables: trial.StandIns(definition.Variables, variables), input: f.Run.InputData, clock: clock.NewVirtual(f.Run.StartTime.Time()), ids: ids.Seeded(testSeed),
-		scripts: scripts, errors: c.App.ErrWriter, instead: stage, connections: open, record: true,
-		wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.around(kind)) },
-		halts: f.Run.Status == blueprint.StatusPaused, emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
+	local := &local.Run{
+		Version:    version,
+		Definition: definition, Variables: trial.StandIns(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testSeed),
+		Scripts: scripts, Errors: c.App.ErrWriter, Instead: stage, Connections: open, Record: true,
+		Wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) },
+		Halts: f.Run.Status == blueprint.StatusPaused, Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
 	}
 	if t := f.Run.Trigger; t != nil {
-		local.trigger = &blueprint.TriggerContext{ID: t.ID, Type: t.Type, Headers: t.Headers}
+		local.Trigger = &blueprint.TriggerContext{ID: t.ID, Type: t.Type, Headers: t.Headers}
 	}
 	ctx, release := untilInterrupted(c.Context)
 	defer release()
-	record, err := local.run(ctx)
+	record, err := local.Do(ctx)
 	return record, player, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/outbound"
 	"blueprintd/project"
+	"blueprintd/project/local"
 )
 
 func commandRun() *cli.Command {
@@ -70,27 +71,27 @@ func runFile(c *cli.Context) error {
 		return err
 	}
 	if connections != nil {
-		if err := connections.check(c.App.ErrWriter, files); err != nil {
+		if err := connections.Check(c.App.ErrWriter, files); err != nil {
 			return err
 		}
 	}
-	kept := newLocalStore(connections, files)
+	kept := local.NewStore(connections, files)
 	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)
-	local := &localRun{
-		version:    version,
-		definition: project.Definition(source.UUID(), b), others: others, variables: variables, input: input, clock: ticking, ids: source, scripts: scripts,
-		errors: c.App.ErrWriter, allow: allow, record: c.String("record") != "",
+	local := &local.Run{
+		Version:    version,
+		Definition: project.Definition(source.UUID(), b), Others: others, Variables: variables, Input: input, Clock: ticking, IDs: source, Scripts: scripts,
+		Errors: c.App.ErrWriter, Allow: allow, Record: c.String("record") != "",
 	}
-	local.connect = func(way *outbound.Client) engine.Connections { return kept.open(way, ticking, source) }
+	local.Connect = func(way *outbound.Client) engine.Connections { return kept.Open(way, ticking, source) }
 	if progress != nil {
-		local.show = progress.show
+		local.Show = progress.show
 	}
 	interrupted, release := untilInterrupted(c.Context)
 	defer release()
-	recording, err := local.run(interrupted)
+	recording, err := local.Do(interrupted)
 	var known *blueprint.Error
 	if errors.As(err, &known) && known.Code == blueprint.CodeBadRequest {
 		return usage(inputHintFor(known), "%s", known.Message)
@@ -103,8 +104,8 @@ func runFile(c *cli.Context) error {
 		fmt.Fprintln(c.App.ErrWriter)
 	}
 	outcome := printOutcome(c.App.Writer, recording.Execution, c.Args().First())
-	if local.record {
-		if err := writeCassette(c.String("record"), recording, kept.recorded(recording.Connections)); err != nil {
+	if local.Record {
+		if err := writeCassette(c.String("record"), recording, kept.Recorded(recording.Connections)); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project/local"
 )
 
 func connectionsFlag() cli.Flag {
@@ -15,7 +16,7 @@ func connectionsFlag() cli.Flag {
 }
 
 // chooseConnections reads the connections that a run is given; nil for none.
-func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*givenConnections, error) {
+func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*local.Connections, error) {
 	const hint = "mend the file; nothing was run"
 	name := c.String("connections")
 	if name == "" {
@@ -28,7 +29,7 @@ func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*giv
 	if err != nil {
 		return nil, usage("name a file that exists", "%s %s: %s", given(c, "connections"), name, fileio.Cause(err))
 	}
-	g, issues, err := readConnections(name, data, lookup)
+	g, issues, err := local.ReadConnections(name, data, lookup)
 	var syntax *document.SyntaxError
 	switch {
 	case errors.As(err, &syntax): // its line may hold a secret
@@ -36,7 +37,7 @@ func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*giv
 	case err != nil:
 		return nil, err
 	case len(issues) > 0:
-		g.point(c.App.ErrWriter, issues)
+		g.Point(c.App.ErrWriter, issues)
 		return nil, usage(hint, "%s has %s", name, blueprint.Counted(len(issues), "error"))
 	}
 	return g, nil

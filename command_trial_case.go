@@ -10,6 +10,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
+	"blueprintd/project/local"
 	"blueprintd/trial"
 )
 
@@ -107,17 +108,17 @@ func (c *trialCase) run(ctx context.Context, player *recording.Player) (*bluepri
 	for _, other := range c.others {
 		definitions = append(definitions, other)
 	}
-	open := newStandIns(connections, definitions...)
+	open := local.Stubs(connections, definitions...)
 	stage := trial.NewStage(c.test, testedID, player, c.trials.replay)
 	c.stage = stage
-	local := &localRun{
-		version:    version,
-		definition: c.definition, others: c.others, variables: trial.StandIns(c.definition.Variables, c.test.Variables), input: c.test.InputData, clock: clock.NewVirtual(c.test.Clock),
-		ids: ids.Seeded(testSeed), scripts: c.trials.scripts, errors: c.trials.errors, instead: stage, connections: open,
-		wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.around(kind)) }, record: true, halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
-		emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
+	local := &local.Run{
+		Version:    version,
+		Definition: c.definition, Others: c.others, Variables: trial.StandIns(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
+		IDs: ids.Seeded(testSeed), Scripts: c.trials.scripts, Errors: c.trials.errors, Instead: stage, Connections: open,
+		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
+		Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
 	}
-	return local.run(ctx)
+	return local.Do(ctx)
 }
 
 // rules takes the time of a recording from its exchanges.

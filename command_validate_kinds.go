@@ -8,6 +8,7 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
+	"blueprintd/project/local"
 	"blueprintd/trial"
 )
 
@@ -77,5 +78,5 @@ func seedProblems(in *validation, name string) ([]problem, error) {
 		issues = append(issues, project.VariablesWithoutBraces(doc.Value)...)
 		issues = append(issues, in.compiled(called, codeOfSeed(doc.Value))...)
 	}
-	return problemsShown(doc, issues, err, excerptOfSeed)
+	return problemsShown(doc, issues, err, local.ExcerptOfSeed)
 }

@@ -46,6 +46,7 @@ var rooms = map[string][]string{
 	"rpc/trpc":                  {"blueprint", "foundation/clock", "foundation/metrics"},
 	"project":                   {"blueprint", "small", "engine/nodes", "triggers", "trial"},
 	"project/deploy":            {"blueprint", "project"},
+	"project/local":             {"blueprint", "small", "connections", "engine", "engine/nodes", "project"},
 	"rpc":                       {"blueprint", "small", "rpc/trpc"},
 	"rpc/mcp":                   {"blueprint"},
 	"command/terminal":          {"blueprint"},

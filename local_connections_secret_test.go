@@ -10,6 +10,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/project"
+	"blueprintd/project/local"
 )
 
 // A service that tells a part of a credential is heard with asterisks, too.
@@ -44,7 +45,7 @@ func TestVariablesOfAddressesAreHidden(t *testing.T) {
 	for _, c := range []struct{ url, want string }{
 		{"https://${HOST}/${KEY}/mcp", "value-of-KEY"}, {"${BASE}/v1", ""}, {"${BASE}/${KEY}", "value-of-KEY"}, {"https://x.example?k=${KEY}", "value-of-KEY"},
 	} {
-		if got := strings.Join(variablesIn(nil, map[string]any{"url": c.url, "hosts": []any{"${HOST}"}}, lookup), " "); got != c.want {
+		if got := strings.Join(local.VariablesIn(nil, map[string]any{"url": c.url, "hosts": []any{"${HOST}"}}, lookup), " "); got != c.want {
 			t.Errorf("%s: %q", c.url, got)
 		}
 	}
@@ -125,14 +126,14 @@ func TestSeedsAreShownWithoutSecrets(t *testing.T) {
 
 // Nor is such a key in what a recording says of the connection.
 func TestRecordedConnectionsHideVariables(t *testing.T) {
-	given, issues, err := readConnections("a.seed.yaml", []byte(`connections: [{name: tools, type: mcp-server, config: {url: "https://mcp.example/${KEY}/mcp"}}]`),
+	given, issues, err := local.ReadConnections("a.seed.yaml", []byte(`connections: [{name: tools, type: mcp-server, config: {url: "https://mcp.example/${KEY}/mcp"}}]`),
 		func(string) (string, bool) { return "canary-of-the-tools", true })
 	if err != nil || len(issues) > 0 {
 		t.Fatal(err, issues)
 	}
-	store := &localStore{given: given}
-	id := given.list[0].ID
-	if url := store.recorded([]blueprint.UsedConnection{{ID: id}})[id].Config["url"]; url != "https://mcp.example/***/mcp" {
+	store := &local.Store{Given: given}
+	id := given.List[0].ID
+	if url := store.Recorded([]blueprint.UsedConnection{{ID: id}})[id].Config["url"]; url != "https://mcp.example/***/mcp" {
 		t.Error(url)
 	}
 }

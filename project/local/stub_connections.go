@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"context"
@@ -19,9 +19,9 @@ type standIns struct {
 	tools map[string]bool // connections to MCP servers that prompts name
 }
 
-// newStandIns makes the connections of a run. Those given are as they say, but
+// Stubs makes the connections of a run. Those given are as they say, but
 // for their credentials.
-func newStandIns(given map[string]recording.Connection, definitions ...*blueprint.Definition) *standIns {
+func Stubs(given map[string]recording.Connection, definitions ...*blueprint.Definition) *standIns {
 	s := &standIns{given: given, tools: map[string]bool{}}
 	for _, definition := range definitions {
 		if definition.Map != nil {
@@ -91,9 +91,9 @@ func hostsOf(config map[string]any) (hosts []string) {
 	return hosts
 }
 
-// around gives a type whose HTTP requests do without a connection that nobody
+// Around gives a type whose HTTP requests do without a connection that nobody
 // described: it would have to name the hosts that it is for.
-func (s *standIns) around(kind *blueprint.NodeType) *blueprint.NodeType {
+func (s *standIns) Around(kind *blueprint.NodeType) *blueprint.NodeType {
 	if kind.Type != "http-request" {
 		return kind
 	}

@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"cmp"
@@ -21,62 +21,62 @@ import (
 	"blueprintd/project"
 )
 
-// localRun is a run without a server: of a file, of a test, or of a run that is
+// Run is a run without a server: of a file, of a test, or of a run that is
 // repeated. Its journal is in memory.
-type localRun struct {
-	definition *blueprint.Definition
-	others     map[string]*blueprint.Definition // that its nodes run, by id
-	variables  map[string]any
-	input      any
-	trigger    *blueprint.TriggerContext
+type Run struct {
+	Definition *blueprint.Definition
+	Others     map[string]*blueprint.Definition // that its nodes run, by id
+	Variables  map[string]any
+	Input      any
+	Trigger    *blueprint.TriggerContext
 
-	clock   clock.Clock // a virtual one moves by itself
-	ids     *ids.Source
-	version string // of the program, told to MCP servers
-	scripts *script.Pool
-	errors  io.Writer // what goes wrong in the machine
+	Clock   clock.Clock // a virtual one moves by itself
+	IDs     *ids.Source
+	Version string // of the program, told to MCP servers
+	Scripts *script.Pool
+	Errors  io.Writer // what goes wrong in the machine
 
-	allow       []netip.Prefix
-	instead     outbound.Network // nil = the network itself
-	wrap        func(*blueprint.NodeType) *blueprint.NodeType
-	connections engine.Connections                        // nil = there are none
-	connect     func(*outbound.Client) engine.Connections // makes them; may be nil
-	emit        func(context.Context, blueprint.Event) (int, error)
-	record      bool
+	Allow       []netip.Prefix
+	Instead     outbound.Network // nil = the network itself
+	Wrap        func(*blueprint.NodeType) *blueprint.NodeType
+	Connections engine.Connections                        // nil = there are none
+	Connect     func(*outbound.Client) engine.Connections // makes them; may be nil
+	Emit        func(context.Context, blueprint.Event) (int, error)
+	Record      bool
 	// halts keeps a virtual clock from moving on once the run is paused; without
 	// it what expires does.
-	halts bool
-	show  func(*blueprint.Execution) // is told how far it is; may be nil
+	Halts bool
+	Show  func(*blueprint.Execution) // is told how far it is; may be nil
 }
 
-// run runs it until it ends or pauses. The end of ctx cancels the run, which then
+// Do runs it until it ends or pauses. The end of ctx cancels the run, which then
 // ends as failed. Errors are those of engine.Start, and the machine's.
-func (l *localRun) run(ctx context.Context) (*blueprint.Recording, error) {
+func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	sealer, err := secret.NewSealer(secret.NewKey())
 	if err != nil {
 		return nil, err
 	}
-	way := outbound.New(outbound.Options{Allow: l.allow, Instead: l.instead})
-	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, l.version), Scripts: l.scripts, Clock: l.clock})
-	if l.wrap != nil {
+	way := outbound.New(outbound.Options{Allow: l.Allow, Instead: l.Instead})
+	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, l.Version), Scripts: l.Scripts, Clock: l.Clock})
+	if l.Wrap != nil {
 		for name, kind := range catalogue {
-			catalogue[name] = l.wrap(kind)
+			catalogue[name] = l.Wrap(kind)
 		}
 	}
-	opener := l.connections
-	if l.connect != nil {
-		opener = l.connect(way)
+	opener := l.Connections
+	if l.Connect != nil {
+		opener = l.Connect(way)
 	}
-	journal := newMemoryJournal(l.definition, l.others)
+	journal := newMemoryJournal(l.Definition, l.Others)
 	options := engine.Options{
-		Catalogue: catalogue, Journal: journal, Clock: l.clock, IDs: l.ids, Sealer: sealer, Connections: opener, Emit: l.emit,
-		Logger: slog.New(slog.NewTextHandler(l.errors, &slog.HandlerOptions{Level: slog.LevelError})), Drain: time.Second,
+		Catalogue: catalogue, Journal: journal, Clock: l.Clock, IDs: l.IDs, Sealer: sealer, Connections: opener, Emit: l.Emit,
+		Logger: slog.New(slog.NewTextHandler(l.Errors, &slog.HandlerOptions{Level: slog.LevelError})), Drain: time.Second,
 	}
-	if len(l.others) > 0 {
+	if len(l.Others) > 0 {
 		options.Blueprints = journal
 	}
-	virtual, _ := l.clock.(*clock.Virtual)
-	if virtual != nil && l.ids.IsSeeded() {
+	virtual, _ := l.Clock.(*clock.Virtual)
+	if virtual != nil && l.IDs.IsSeeded() {
 		options.Turn = virtual.Turn
 	}
 	runner := engine.New(options)
@@ -93,11 +93,11 @@ func (l *localRun) run(ctx context.Context) (*blueprint.Recording, error) {
 }
 
 // follow starts the run and waits for it.
-func (l *localRun) follow(ctx context.Context, runner *engine.Engine, journal *memoryJournal, virtual *clock.Virtual) (*blueprint.Recording, error) {
+func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memoryJournal, virtual *clock.Virtual) (*blueprint.Recording, error) {
 	whole := context.WithoutCancel(ctx)
 	handle, err := runner.Start(&blueprint.StartRequest{
-		Definition: l.definition, Principal: blueprint.Principal{UserID: l.ids.Stream("user").UUID()}, CanManage: true,
-		Variables: l.variables, InputData: l.input, Trigger: l.trigger, Record: l.record,
+		Definition: l.Definition, Principal: blueprint.Principal{UserID: l.IDs.Stream("user").UUID()}, CanManage: true,
+		Variables: l.Variables, InputData: l.Input, Trigger: l.Trigger, Record: l.Record,
 	}, engine.AtEnd)
 	if err != nil {
 		return nil, err
@@ -116,8 +116,8 @@ func (l *localRun) follow(ctx context.Context, runner *engine.Engine, journal *m
 	for interrupted := ctx.Done(); ; {
 		select {
 		case <-changes:
-			if l.show != nil {
-				l.show(soFar(whole, runner, journal, handle.ID))
+			if l.Show != nil {
+				l.Show(soFar(whole, runner, journal, handle.ID))
 			}
 		case <-interrupted:
 			interrupted = nil
@@ -148,13 +148,13 @@ func soFar(ctx context.Context, runner *engine.Engine, journal *memoryJournal, i
 
 // moveOn moves a virtual clock from one instant at which something is due to the
 // next, each time that all is at rest, until nothing is due any more.
-func (l *localRun) moveOn(ctx context.Context, v *clock.Virtual, journal *memoryJournal, id string) error {
+func (l *Run) moveOn(ctx context.Context, v *clock.Virtual, journal *memoryJournal, id string) error {
 	for {
 		if err := v.Advance(ctx, v.Now()); err != nil {
 			return err
 		}
 		stored, err := journal.Load(ctx, id)
-		if err == nil && (stored.Row.Status.Terminal() || l.halts && stored.Row.Status == blueprint.StatusPaused) {
+		if err == nil && (stored.Row.Status.Terminal() || l.Halts && stored.Row.Status == blueprint.StatusPaused) {
 			return nil
 		}
 		next, more := v.Next()
@@ -169,7 +169,7 @@ func (l *localRun) moveOn(ctx context.Context, v *clock.Virtual, journal *memory
 
 // recording gives what came of the run, with what the runs that it started
 // exchanged, and the connections that they opened.
-func (l *localRun) recording(ctx context.Context, runner *engine.Engine, journal *memoryJournal, id string) (*blueprint.Recording, error) {
+func (l *Run) recording(ctx context.Context, runner *engine.Engine, journal *memoryJournal, id string) (*blueprint.Recording, error) {
 	stored, err := journal.Load(ctx, id)
 	if err != nil {
 		return nil, err
