@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -54,7 +55,7 @@ func syncFolderWithServer(c *cli.Context) error {
 	if id := c.String("organization"); id != "" && !blueprint.IsUUID(id) {
 		return usage("blueprintd sync flows --organization 3f0e...", "%s %s: is no id", given(c, "organization"), id)
 	}
-	of, err := folderFiles(c, dir)
+	of, err := folderFiles(dir, c.String("name"), c.App.ErrWriter, c.Bool("prune") && c.Bool("force"))
 	if err != nil {
 		return err
 	}
@@ -183,4 +184,14 @@ func remoteOf(c *cli.Context) (*remoteServer, error) {
 		return nil, usage("blueprintd sync flows --url https://flows.example.org --api-key "+rpc.KeyPrefix+"...", "%s needs a key: --api-key, or the variable BLUEPRINTD_API_KEY", given(c, "url"))
 	}
 	return newRemote(address, key, c.String("organization")), nil
+}
+
+// folderArgument reads the one argument of sync and dev, and the folder's name.
+func folderArgument(c *cli.Context) (dir, name string, err error) {
+	if c.NArg() != 1 {
+		return "", "", usage("blueprintd "+c.Command.Name+" flows", "%s takes one folder", c.Command.Name)
+	}
+	dir = filepath.Clean(c.Args().First())
+	name, _, err = folderName(dir, c.String("name"))
+	return dir, name, err
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
-
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
@@ -26,20 +24,10 @@ const nameFile = ".blueprintd.yaml"
 // mostNameFile is how large it may be.
 const mostNameFile = 64 << 10
 
-// folderArgument reads the one argument of sync and dev, and the folder's name.
-func folderArgument(c *cli.Context) (dir, name string, err error) {
-	if c.NArg() != 1 {
-		return "", "", project.Unusable("blueprintd "+c.Command.Name+" flows", "%s takes one folder", c.Command.Name)
-	}
-	dir = filepath.Clean(c.Args().First())
-	name, _, err = folderName(c, dir)
-	return dir, name, err
-}
-
-// folderName gives the name of a folder on servers: that of --name, else of its
-// file, else its own; the first two are chosen.
-func folderName(c *cli.Context, dir string) (name string, chosen bool, err error) {
-	if name = c.String("name"); name == "" {
+// folderName returns the name of a folder on servers: that which was asked for, else
+// that of its file, else its own; the first two are chosen.
+func folderName(dir, asked string) (name string, chosen bool, err error) {
+	if name = asked; name == "" {
 		if name, err = nameInFile(dir); err != nil {
 			return "", false, err
 		}

@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/fileio"
@@ -30,10 +29,12 @@ type syncOf struct {
 	chosen bool // its name was
 }
 
-// folderFiles reads the blueprint files of a folder: all, or none.
-func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
+// folderFiles reads the blueprint files of a folder: all, or none. What is wrong with
+// them is told on errors. name is the name that was asked for, or ""; without empty a
+// folder without blueprints is refused.
+func folderFiles(dir, name string, errors io.Writer, empty bool) (of syncOf, err error) {
 	of.dir = dir
-	if _, of.chosen, err = folderName(c, dir); err != nil {
+	if _, of.chosen, err = folderName(dir, name); err != nil {
 		return of, err
 	}
 	listing, unseen, err := project.Survey(dir)
@@ -46,15 +47,15 @@ func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
 			of.unseen = append(of.unseen, place)
 			continue
 		}
-		fmt.Fprintf(c.App.ErrWriter, "%s: cannot be read: %s\n", blueprint.OneLine(filepath.Join(dir, filepath.FromSlash(place.Path))), place.Why)
+		fmt.Fprintf(errors, "%s: cannot be read: %s\n", blueprint.OneLine(filepath.Join(dir, filepath.FromSlash(place.Path))), place.Why)
 		bad++
 	}
-	wanted, wrong := project.ReadFolder(c.App.ErrWriter, dir, listing)
+	wanted, wrong := project.ReadFolder(errors, dir, listing)
 	of.wanted = wanted
 	if bad += wrong; bad > 0 {
 		return of, project.Unusable("mend the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
 	}
-	if len(wanted) == 0 && !(c.Bool("prune") && c.Bool("force")) {
+	if len(wanted) == 0 && !empty {
 		return of, project.Unusable("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)
 	}
 	return of, nil
