@@ -55,11 +55,11 @@ func syncFolderWithServer(c *cli.Context) error {
 	if id := c.String("organization"); id != "" && !blueprint.IsUUID(id) {
 		return usage("blueprintd sync flows --organization 3f0e...", "%s %s: is no id", given(c, "organization"), id)
 	}
-	of, err := folderFiles(dir, c.String("name"), c.App.ErrWriter, c.Bool("prune") && c.Bool("force"))
+	of, err := deploy.ReadFolder(dir, c.String("name"), c.App.ErrWriter, c.Bool("prune") && c.Bool("force"))
 	if err != nil {
 		return err
 	}
-	work := func(ctx context.Context, server syncServer) error {
+	work := func(ctx context.Context, server deploy.Server) error {
 		return syncWith(ctx, c, server, of, deploy.Options{Name: name, Prune: c.Bool("prune"), Force: c.Bool("force"), Adopt: c.Bool("adopt"), Secret: func() string { return ids.New(nil).Token(32) }})
 	}
 	if c.String("url") != "" {
@@ -77,8 +77,8 @@ func syncFolderWithServer(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		server := &storeServer{store: s, owner: blueprint.Principal{UserID: owner.ID}, organizationID: c.String("organization")}
-		server.deleted = func(_ context.Context, unfinished []string) error {
+		server := &deploy.InStore{Store: s, Owner: blueprint.Principal{UserID: owner.ID}, OrganizationID: c.String("organization")}
+		server.Deleted = func(_ context.Context, unfinished []string) error {
 			if len(unfinished) > 0 {
 				fmt.Fprintf(c.App.ErrWriter, "%s of a deleted blueprint goes on to its end\n", blueprint.Counted(len(unfinished), "run"))
 			}
@@ -99,8 +99,8 @@ type syncReport struct {
 }
 
 // syncWith compares, shows the plan, and carries it out when that is asked for.
-func syncWith(ctx context.Context, c *cli.Context, server syncServer, of syncOf, o deploy.Options) error {
-	plan, err := syncPlan(ctx, server, of, o)
+func syncWith(ctx context.Context, c *cli.Context, server deploy.Server, of deploy.Files, o deploy.Options) error {
+	plan, err := deploy.Prepare(ctx, server, of, o)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
 }
 
 // remoteOf reads where a server is.
-func remoteOf(c *cli.Context) (*remoteServer, error) {
+func remoteOf(c *cli.Context) (*deploy.Remote, error) {
 	for _, name := range []string{"db", "master-key-file", "user"} {
 		if onLine(c, name) {
 			return nil, usage("leave one of them out", "%s names a server, and %s is for a database", given(c, "url"), given(c, name))
@@ -183,7 +183,7 @@ func remoteOf(c *cli.Context) (*remoteServer, error) {
 	if key == "" {
 		return nil, usage("blueprintd sync flows --url https://flows.example.org --api-key "+rpc.KeyPrefix+"...", "%s needs a key: --api-key, or the variable BLUEPRINTD_API_KEY", given(c, "url"))
 	}
-	return newRemote(address, key, c.String("organization")), nil
+	return deploy.NewRemote(address, key, c.String("organization")), nil
 }
 
 // folderArgument reads the one argument of sync and dev, and the folder's name.
@@ -192,6 +192,6 @@ func folderArgument(c *cli.Context) (dir, name string, err error) {
 		return "", "", usage("blueprintd "+c.Command.Name+" flows", "%s takes one folder", c.Command.Name)
 	}
 	dir = filepath.Clean(c.Args().First())
-	name, _, err = folderName(dir, c.String("name"))
+	name, _, err = deploy.Name(dir, c.String("name"))
 	return dir, name, err
 }

@@ -125,7 +125,7 @@ func (l *devLoop) read(path string) bool {
 // files that the server has as they are.
 func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) {
 	l.told.begin()
-	server := &storeServer{store: l.server.store, owner: l.owner, changed: l.server.triggers.Changed, deleted: func(ctx context.Context, unfinished []string) error {
+	server := &deploy.InStore{Store: l.server.store, Owner: l.owner, Changed: l.server.triggers.Changed, Deleted: func(ctx context.Context, unfinished []string) error {
 		return l.server.engine.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
 	}}
 	have, err := server.List(ctx, project.SourceOf(l.options.Name, ""))

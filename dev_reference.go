@@ -10,12 +10,13 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/project"
+	"blueprintd/project/deploy"
 )
 
 // refer prepares the references of files for a plan: connections are found by
 // name, and made if that is what a sandbox is for; a file that refers to one that
 // is not there stays as it was. What is wrong is told once.
-func (l *devLoop) refer(ctx context.Context, server *storeServer, files []project.Desired, have []project.Deployed) ([]project.Desired, []project.Deployed, error) {
+func (l *devLoop) refer(ctx context.Context, server *deploy.InStore, files []project.Desired, have []project.Deployed) ([]project.Desired, []project.Deployed, error) {
 	tell := func(line string) { l.tell(terminal.Yellow, blueprint.OneLine(line)) }
 	left := map[string]bool{} // files that cannot be stored
 	for _, d := range project.FindDangling(files) {
@@ -30,7 +31,7 @@ func (l *devLoop) refer(ctx context.Context, server *storeServer, files []projec
 	have = slices.DeleteFunc(have, func(d project.Deployed) bool {
 		return left[strings.TrimPrefix(d.Source, project.SourceOf(l.options.Name, ""))]
 	})
-	if !refersTo(files, project.ConnectionKey) {
+	if !deploy.RefersTo(files, project.ConnectionKey) {
 		return files, have, nil
 	}
 	all, err := server.Connections(ctx)
@@ -40,11 +41,11 @@ func (l *devLoop) refer(ctx context.Context, server *storeServer, files []projec
 	if err != nil {
 		return nil, nil, err
 	}
-	l.options.Connections = namesOf(all)
+	l.options.Connections = deploy.NamesOf(all)
 	for i := range files {
 		d := &files[i]
 		files[i] = d.Connect(func(to project.Reference) string {
-			id, wrong := connectionNamed(all, to)
+			id, wrong := deploy.ConnectionNamed(all, to)
 			if wrong == "" {
 				return id
 			}

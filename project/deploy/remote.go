@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 	"blueprintd/project"
 )
 
-// remoteServer is a server as a folder is synced with it over the network,
+// Remote is a server as a folder is synced with it over the network,
 // through the procedures that all clients call.
-type remoteServer struct {
+type Remote struct {
 	address        string
 	key            string
 	organizationID string // "" = the workspace of the key's owner
@@ -36,8 +36,8 @@ const (
 	remotePage     = 20
 )
 
-func newRemote(address, key, organizationID string) *remoteServer {
-	return &remoteServer{address: address, key: key, organizationID: organizationID, client: &http.Client{
+func NewRemote(address, key, organizationID string) *Remote {
+	return &Remote{address: address, key: key, organizationID: organizationID, client: &http.Client{
 		Timeout:       remotePatience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the key goes nowhere else
 	}}
@@ -45,7 +45,7 @@ func newRemote(address, key, organizationID string) *remoteServer {
 
 // mutate calls a mutation, query a query; both decode the answer, numbers with
 // their digits.
-func (r *remoteServer) mutate(ctx context.Context, procedure string, input map[string]any, into any) error {
+func (r *Remote) mutate(ctx context.Context, procedure string, input map[string]any, into any) error {
 	body, err := blueprint.Encode(map[string]any{"json": input})
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (r *remoteServer) mutate(ctx context.Context, procedure string, input map[s
 	return r.call(ctx, http.MethodPost, procedure, r.address+"/api/trpc/"+procedure, body, into)
 }
 
-func (r *remoteServer) query(ctx context.Context, procedure string, input map[string]any, into any) error {
+func (r *Remote) query(ctx context.Context, procedure string, input map[string]any, into any) error {
 	text, err := blueprint.Encode(map[string]any{"json": input})
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *remoteServer) query(ctx context.Context, procedure string, input map[st
 	return r.call(ctx, http.MethodGet, procedure, r.address+"/api/trpc/"+procedure+"?input="+url.QueryEscape(string(text)), nil, into)
 }
 
-func (r *remoteServer) call(ctx context.Context, method, procedure, address string, body []byte, into any) error {
+func (r *Remote) call(ctx context.Context, method, procedure, address string, body []byte, into any) error {
 	for attempt := 1; ; attempt++ {
 		again, err := r.once(ctx, method, procedure, address, body, into)
 		if again == 0 || attempt == mostBusy {
@@ -96,7 +96,7 @@ type answered struct {
 }
 
 // once makes one request. A server that is busy says when to come again.
-func (r *remoteServer) once(ctx context.Context, method, procedure, address string, body []byte, into any) (again time.Duration, err error) {
+func (r *Remote) once(ctx context.Context, method, procedure, address string, body []byte, into any) (again time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -171,7 +171,7 @@ func (b *remoteBlueprint) blueprint() blueprint.Blueprint {
 
 // List gives the blueprints of a source in the organization, with their triggers;
 // with "" all of them, without.
-func (r *remoteServer) List(ctx context.Context, source string) ([]project.Deployed, error) {
+func (r *Remote) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	var of []blueprint.Organization
 	if err := r.query(ctx, "organization.list", map[string]any{}, &of); err != nil {
 		return nil, err
@@ -212,13 +212,13 @@ func (r *remoteServer) List(ctx context.Context, source string) ([]project.Deplo
 }
 
 // Triggers gives the triggers of a blueprint.
-func (r *remoteServer) Triggers(ctx context.Context, blueprintID string) (list []blueprint.Trigger, err error) {
+func (r *Remote) Triggers(ctx context.Context, blueprintID string) (list []blueprint.Trigger, err error) {
 	err = r.query(ctx, "blueprintTriggers.list", map[string]any{"blueprintId": blueprintID}, &list)
 	return list, err
 }
 
 // Create stores a new blueprint.
-func (r *remoteServer) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
+func (r *Remote) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
 	input := map[string]any{"title": b.Title, "description": b.Description, "source": b.Source, "blueprint_map": b.Map, "environment_variables": b.Variables, "tags": append([]string{}, b.Tags...)}
 	for name, text := range map[string]string{"status": b.Status, "organization_id": r.organizationID} {
 		if text != "" {
@@ -239,7 +239,7 @@ func (r *remoteServer) Create(ctx context.Context, b blueprint.NewBlueprint) (st
 }
 
 // Update changes a blueprint.
-func (r *remoteServer) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
+func (r *Remote) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
 	input := map[string]any{"id": id}
 	for name, text := range map[string]*string{"title": patch.Title, "description": patch.Description, "status": patch.Status, "visibility": patch.Visibility, "source": patch.Source} {
 		if text != nil {
@@ -262,19 +262,19 @@ func (r *remoteServer) Update(ctx context.Context, id string, patch blueprint.Bl
 }
 
 // Delete deletes a blueprint.
-func (r *remoteServer) Delete(ctx context.Context, id string) error {
+func (r *Remote) Delete(ctx context.Context, id string) error {
 	return r.mutate(ctx, "blueprint.delete", map[string]any{"id": id}, &struct{}{})
 }
 
 // CreateTrigger makes a trigger.
-func (r *remoteServer) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
+func (r *Remote) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
 	var made blueprint.Trigger
 	err := r.mutate(ctx, "blueprintTriggers.create", map[string]any{"blueprintId": blueprintID, "triggerType": string(kind), "config": config, "isActive": active}, &made)
 	return made.ID, err
 }
 
 // UpdateTrigger changes a trigger.
-func (r *remoteServer) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
+func (r *Remote) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
 	input := map[string]any{"triggerId": id}
 	if change != nil {
 		input["config"] = change
@@ -286,6 +286,6 @@ func (r *remoteServer) UpdateTrigger(ctx context.Context, id string, change map[
 }
 
 // DeleteTrigger deletes a trigger.
-func (r *remoteServer) DeleteTrigger(ctx context.Context, id string) error {
+func (r *Remote) DeleteTrigger(ctx context.Context, id string) error {
 	return r.mutate(ctx, "blueprintTriggers.delete", map[string]any{"triggerId": id}, &struct{}{})
 }

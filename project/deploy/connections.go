@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"context"
@@ -8,25 +8,24 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/project"
-	"blueprintd/project/deploy"
 )
 
 // Connections lists the connections that blueprints of the organization may name:
 // its own, and the owner's.
-func (s *storeServer) Connections(ctx context.Context) ([]blueprint.Connection, error) {
-	of, err := s.store.Organizations(ctx, s.owner)
+func (s *InStore) Connections(ctx context.Context) ([]blueprint.Connection, error) {
+	of, err := s.Store.Organizations(ctx, s.Owner)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.store.Connections(ctx, s.owner, "")
+	all, err := s.Store.Connections(ctx, s.Owner, "")
 	if err != nil {
 		return nil, err
 	}
-	return connectionsAt(all, of, s.organizationID)
+	return connectionsAt(all, of, s.OrganizationID)
 }
 
 // Connections lists the connections that blueprints of the organization may name.
-func (r *remoteServer) Connections(ctx context.Context) ([]blueprint.Connection, error) {
+func (r *Remote) Connections(ctx context.Context) ([]blueprint.Connection, error) {
 	var of []blueprint.Organization
 	if err := r.query(ctx, "organization.list", map[string]any{}, &of); err != nil {
 		return nil, err
@@ -44,9 +43,9 @@ func connectionsAt(all []blueprint.Connection, of []blueprint.Organization, aske
 	return slices.DeleteFunc(all, func(c blueprint.Connection) bool { return c.OrganizationID != nil && *c.OrganizationID != home }), err
 }
 
-// connectionNamed finds the connection that a reference names, or says why there is not
+// ConnectionNamed finds the connection that a reference names, or says why there is not
 // exactly one, and what to do.
-func connectionNamed(all []blueprint.Connection, to project.Reference) (id, wrong string) {
+func ConnectionNamed(all []blueprint.Connection, to project.Reference) (id, wrong string) {
 	fit, types := to.Connections(), []string{}
 	var found, others []string
 	var is blueprint.ConnectionType
@@ -78,28 +77,28 @@ func connectionNamed(all []blueprint.Connection, to project.Reference) (id, wron
 	return "", fmt.Sprintf("there is no connection %q here", to.Name) + blueprint.DidYouMean(to.Name, others) + "; make one" + needed + " with this name on the dashboard, under Connections"
 }
 
-// refersTo tells whether any of the files names a connection.
-func refersTo(files []project.Desired, key string) bool {
+// RefersTo tells whether any of the files names a connection.
+func RefersTo(files []project.Desired, key string) bool {
 	return slices.ContainsFunc(files, func(d project.Desired) bool {
 		return slices.ContainsFunc(d.References(), func(to project.Reference) bool { return to.Key == key })
 	})
 }
 
 // connectFolder puts ids of connections of a server in the place of their names.
-func connectFolder(ctx context.Context, server syncServer, files []project.Desired, o *deploy.Options) ([]project.Desired, error) {
-	if !refersTo(files, project.ConnectionKey) {
+func connectFolder(ctx context.Context, server Server, files []project.Desired, o *Options) ([]project.Desired, error) {
+	if !RefersTo(files, project.ConnectionKey) {
 		return files, nil
 	}
 	all, err := server.Connections(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o.Connections = namesOf(all)
+	o.Connections = NamesOf(all)
 	var problems []string
 	out := make([]project.Desired, len(files))
 	for i := range files {
 		out[i] = files[i].Connect(func(to project.Reference) string {
-			id, wrong := connectionNamed(all, to)
+			id, wrong := ConnectionNamed(all, to)
 			if wrong != "" {
 				problems = append(problems, files[i].Point(to.Path, wrong))
 			}
@@ -112,7 +111,7 @@ func connectFolder(ctx context.Context, server syncServer, files []project.Desir
 	return out, nil
 }
 
-func namesOf(all []blueprint.Connection) map[string]string {
+func NamesOf(all []blueprint.Connection) map[string]string {
 	names := make(map[string]string, len(all))
 	for i := range all {
 		names[all[i].ID] = all[i].Name

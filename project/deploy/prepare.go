@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"context"
@@ -11,30 +11,29 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
-	"blueprintd/project/deploy"
 )
 
-// syncServer is a server that can be synced with.
-type syncServer interface {
+// Server is a server that can be synced with.
+type Server interface {
 	project.Server
 	Connections(ctx context.Context) ([]blueprint.Connection, error)
 	Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error)
 }
 
-// syncOf is what a folder holds.
-type syncOf struct {
+// Files is what a folder holds.
+type Files struct {
 	dir    string
 	wanted []project.Desired
 	unseen []project.Unseen
 	chosen bool // its name was
 }
 
-// folderFiles reads the blueprint files of a folder: all, or none. What is wrong with
+// ReadFolder reads the blueprint files of a folder: all, or none. What is wrong with
 // them is told on errors. name is the name that was asked for, or ""; without empty a
 // folder without blueprints is refused.
-func folderFiles(dir, name string, errors io.Writer, empty bool) (of syncOf, err error) {
+func ReadFolder(dir, name string, errors io.Writer, empty bool) (of Files, err error) {
 	of.dir = dir
-	if _, of.chosen, err = folderName(dir, name); err != nil {
+	if _, of.chosen, err = Name(dir, name); err != nil {
 		return of, err
 	}
 	listing, unseen, err := project.Survey(dir)
@@ -61,8 +60,8 @@ func folderFiles(dir, name string, errors io.Writer, empty bool) (of syncOf, err
 	return of, nil
 }
 
-// syncPlan compares a folder with a server.
-func syncPlan(ctx context.Context, server syncServer, of syncOf, o deploy.Options) (*deploy.Plan, error) {
+// Prepare compares a folder with a server.
+func Prepare(ctx context.Context, server Server, of Files, o Options) (*Plan, error) {
 	have, err := server.List(ctx, project.SourceOf(o.Name, ""))
 	if err != nil {
 		return nil, err
@@ -76,8 +75,8 @@ func syncPlan(ctx context.Context, server syncServer, of syncOf, o deploy.Option
 	if of.wanted, err = connectFolder(ctx, server, of.wanted, &o); err != nil {
 		return nil, err
 	}
-	plan := deploy.Compare(of.wanted, have, o)
-	if plan.Pending()[deploy.Create] == 0 {
+	plan := Compare(of.wanted, have, o)
+	if plan.Pending()[Create] == 0 {
 		return plan, nil
 	}
 	all, err := server.List(ctx, "")
@@ -100,12 +99,12 @@ func syncPlan(ctx context.Context, server syncServer, of syncOf, o deploy.Option
 		}
 		o.Unsourced = append(o.Unsourced, all[i])
 	}
-	return deploy.Compare(of.wanted, have, o), nil
+	return Compare(of.wanted, have, o), nil
 }
 
 // allSeen refuses a folder that may hold files which sync does not see: their
 // blueprints would be taken for gone.
-func allSeen(of syncOf, have []project.Deployed, name string) error {
+func allSeen(of Files, have []project.Deployed, name string) error {
 	for _, place := range of.unseen {
 		for _, d := range have {
 			if path := strings.TrimPrefix(d.Source, project.SourceOf(name, "")); strings.HasPrefix(path, place.Path+"/") {

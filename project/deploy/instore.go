@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"context"
@@ -10,33 +10,33 @@ import (
 	"blueprintd/triggers"
 )
 
-// storeServer is a database as a folder is synced with it: beside a server, or in
+// InStore is a database as a folder is synced with it: beside a server, or in
 // one.
-type storeServer struct {
-	store          *store.Store
-	owner          blueprint.Principal
-	organizationID string // "" = the owner's workspace
+type InStore struct {
+	Store          *store.Store
+	Owner          blueprint.Principal
+	OrganizationID string // "" = the owner's workspace
 	// deleted is told the runs of a blueprint that is gone; changed, unless nil,
 	// that triggers are others.
-	deleted func(ctx context.Context, unfinished []string) error
-	changed func()
+	Deleted func(ctx context.Context, unfinished []string) error
+	Changed func()
 }
 
 // List gives the blueprints of a source in the organization, with their triggers;
 // with "" all of them, without.
-func (s *storeServer) List(ctx context.Context, source string) ([]project.Deployed, error) {
-	of, err := s.store.Organizations(ctx, s.owner)
+func (s *InStore) List(ctx context.Context, source string) ([]project.Deployed, error) {
+	of, err := s.Store.Organizations(ctx, s.Owner)
 	if err != nil {
 		return nil, err
 	}
-	home, err := homeAmong(of, s.organizationID)
+	home, err := homeAmong(of, s.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
 	var found []project.Deployed
 	for _, scope := range syncScopes {
 		for page := 1; ; page++ {
-			list, total, err := s.store.ListBlueprints(ctx, s.owner, blueprint.BlueprintFilter{Scope: scope, Source: source, Page: page, Limit: 100})
+			list, total, err := s.Store.ListBlueprints(ctx, s.Owner, blueprint.BlueprintFilter{Scope: scope, Source: source, Page: page, Limit: 100})
 			if err != nil {
 				return nil, err
 			}
@@ -86,46 +86,46 @@ func homeAmong(of []blueprint.Organization, asked string) (string, error) {
 }
 
 // Triggers gives the triggers of a blueprint.
-func (s *storeServer) Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error) {
-	return s.store.ListTriggers(ctx, s.owner, blueprintID)
+func (s *InStore) Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error) {
+	return s.Store.ListTriggers(ctx, s.Owner, blueprintID)
 }
 
 // Create stores a new blueprint.
-func (s *storeServer) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
-	b.OrganizationID = s.organizationID
-	made, err := s.store.CreateBlueprint(ctx, s.owner, b)
+func (s *InStore) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
+	b.OrganizationID = s.OrganizationID
+	made, err := s.Store.CreateBlueprint(ctx, s.Owner, b)
 	return made.ID, err
 }
 
 // Update changes a blueprint.
-func (s *storeServer) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
-	_, err := s.store.UpdateBlueprint(ctx, s.owner, id, patch)
+func (s *InStore) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
+	_, err := s.Store.UpdateBlueprint(ctx, s.Owner, id, patch)
 	return err
 }
 
 // Delete deletes a blueprint.
-func (s *storeServer) Delete(ctx context.Context, id string) error {
-	unfinished, err := s.store.DeleteBlueprint(ctx, s.owner, id)
+func (s *InStore) Delete(ctx context.Context, id string) error {
+	unfinished, err := s.Store.DeleteBlueprint(ctx, s.Owner, id)
 	if err != nil {
 		return err
 	}
 	defer s.tell()
-	return s.deleted(ctx, unfinished)
+	return s.Deleted(ctx, unfinished)
 }
 
 // CreateTrigger makes a trigger.
-func (s *storeServer) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
+func (s *InStore) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
 	config, err := settled(kind, nil, config)
 	if err != nil {
 		return "", err
 	}
 	defer s.tell()
-	trigger, err := s.store.AddTrigger(ctx, s.owner, blueprintID, kind, config, active)
+	trigger, err := s.Store.AddTrigger(ctx, s.Owner, blueprintID, kind, config, active)
 	return trigger.ID, err
 }
 
 // UpdateTrigger changes a trigger.
-func (s *storeServer) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
+func (s *InStore) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
 	var merge func(present blueprint.Trigger) (map[string]any, error)
 	if change != nil {
 		merge = func(present blueprint.Trigger) (map[string]any, error) {
@@ -133,19 +133,19 @@ func (s *storeServer) UpdateTrigger(ctx context.Context, id string, change map[s
 		}
 	}
 	defer s.tell()
-	_, err := s.store.UpdateTrigger(ctx, s.owner, id, merge, isActive)
+	_, err := s.Store.UpdateTrigger(ctx, s.Owner, id, merge, isActive)
 	return err
 }
 
 // DeleteTrigger deletes a trigger.
-func (s *storeServer) DeleteTrigger(ctx context.Context, id string) error {
+func (s *InStore) DeleteTrigger(ctx context.Context, id string) error {
 	defer s.tell()
-	return s.store.DeleteTrigger(ctx, s.owner, id)
+	return s.Store.DeleteTrigger(ctx, s.Owner, id)
 }
 
-func (s *storeServer) tell() {
-	if s.changed != nil {
-		s.changed()
+func (s *InStore) tell() {
+	if s.Changed != nil {
+		s.Changed()
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"cmp"
@@ -24,9 +24,9 @@ const nameFile = ".blueprintd.yaml"
 // mostNameFile is how large it may be.
 const mostNameFile = 64 << 10
 
-// folderName returns the name of a folder on servers: that which was asked for, else
+// Name returns the name of a folder on servers: that which was asked for, else
 // that of its file, else its own; the first two are chosen.
-func folderName(dir, asked string) (name string, chosen bool, err error) {
+func Name(dir, asked string) (name string, chosen bool, err error) {
 	if name = asked; name == "" {
 		if name, err = nameInFile(dir); err != nil {
 			return "", false, err
