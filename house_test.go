@@ -45,7 +45,7 @@ var rooms = map[string][]string{
 	"engine/nodes":              {"blueprint", "small"},
 	"rpc/trpc":                  {"blueprint", "foundation/clock", "foundation/metrics"},
 	"project":                   {"blueprint", "small", "engine/nodes", "triggers", "trial"},
-	"project/deploy":            {"blueprint", "blueprint/document", "foundation/fileio", "project", "store", "triggers"},
+	"project/deploy":            {"blueprint", "blueprint/document", "foundation/clock", "foundation/fileio", "project", "store", "triggers"},
 	"project/local":             {"blueprint", "small", "connections", "engine", "engine/nodes", "project"},
 	"rpc":                       {"blueprint", "small", "rpc/trpc"},
 	"rpc/mcp":                   {"blueprint"},
