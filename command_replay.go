@@ -17,7 +17,7 @@ import (
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
 	"blueprintd/project/local"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 func commandReplay() *cli.Command {
@@ -107,7 +107,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	}
 	player := recording.NewPlayer(recorded)
 	player.Rules = recording.Rules{Passing: f.Passing()}
-	stage := trial.NewStage(answersThen(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
+	stage := testsuite.NewStage(answersThen(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
 	open := local.Stubs(recorded.Connections, definition)
 	variables := maps.Clone(f.Run.InputVariables)
 	if variables == nil {
@@ -118,7 +118,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	defer runScripts(scripts)()
 	local := &local.Run{
 		Version:    version,
-		Definition: definition, Variables: trial.StandIns(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testSeed),
+		Definition: definition, Variables: testsuite.StandIns(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testSeed),
 		Scripts: scripts, Errors: c.App.ErrWriter, Instead: stage, Connections: open, Record: true,
 		Wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) },
 		Halts: f.Run.Status == blueprint.StatusPaused, Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
@@ -135,8 +135,8 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 // answersThen gives stubs for what no network answers: people, other runs, and who
 // listens to events; and for all that needs other services when nobody recorded
 // what they said. With drawn, so do the steps whose sources draw at random.
-func answersThen(f *recording.File, drawn bool) *trial.Test {
-	t, kinds := &trial.Test{}, project.Catalogue()
+func answersThen(f *recording.File, drawn bool) *testsuite.Test {
+	t, kinds := &testsuite.Test{}, project.Catalogue()
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
 		kind := kinds[blueprint.NormalType(step.NodeType)]
@@ -144,13 +144,13 @@ func answersThen(f *recording.File, drawn bool) *trial.Test {
 		switch {
 		case !outside:
 		case step.Status == blueprint.StepCompleted:
-			answer := trial.Answer{HasOutput: true, Output: step.Output}
+			answer := testsuite.Answer{HasOutput: true, Output: step.Output}
 			if kind == nil || kind.Answer == nil {
 				answer.Handle = f.Run.Handles[step.NodeID]
 			}
-			t.Stubs = append(t.Stubs, &trial.Stub{Key: step.NodeID, Answers: []trial.Answer{answer}})
+			t.Stubs = append(t.Stubs, &testsuite.Stub{Key: step.NodeID, Answers: []testsuite.Answer{answer}})
 		case step.Status == blueprint.StepFailed && step.Error != nil && f.Cassette == nil:
-			t.Stubs = append(t.Stubs, &trial.Stub{Key: step.NodeID, Answers: []trial.Answer{{Error: step.Error.Message}}})
+			t.Stubs = append(t.Stubs, &testsuite.Stub{Key: step.NodeID, Answers: []testsuite.Answer{{Error: step.Error.Message}}})
 		}
 	}
 	return t

@@ -19,7 +19,7 @@ import (
 	"blueprintd/engine/script"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 func commandTest() *cli.Command {
@@ -55,7 +55,7 @@ type trials struct {
 	format  string // "", "tap" or "json"
 	out     io.Writer
 	errors  io.Writer
-	paint   trial.Paint
+	paint   testsuite.Paint
 	scripts *script.Pool
 	named   project.Listing // the files that the tests name, as they were read; nil = nobody asks
 }
@@ -117,7 +117,7 @@ func (t *trials) once(ctx context.Context) error {
 		return usage("blueprintd test DIR; a test file is named *.test.yaml", "there are no tests here%s", t.filter())
 	}
 	results := append(t.runAll(ctx, cases), bad...)
-	trial.Order(results)
+	testsuite.Order(results)
 	if err := t.report(results, ctx.Err() != nil); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (t *trials) once(ctx context.Context) error {
 		return failed("", "interrupted")
 	case bad != nil:
 		return &exit{code: exitUsage}
-	case slices.ContainsFunc(results, (*trial.Result).Failed):
+	case slices.ContainsFunc(results, (*testsuite.Result).Failed):
 		return &exit{code: exitFailed}
 	}
 	return nil
@@ -161,10 +161,10 @@ func (t *trials) filter() string {
 // runAll runs tests side by side. Results come in the order of the tests; each is
 // told as soon as those before it are. What the end of ctx or --bail left undone
 // is told as not run, and with --update nothing of it is written.
-func (t *trials) runAll(whole context.Context, cases []*trialCase) []*trial.Result {
+func (t *trials) runAll(whole context.Context, cases []*trialCase) []*testsuite.Result {
 	ctx, cancel := context.WithCancel(whole)
 	defer cancel()
-	results := make([]*trial.Result, len(cases))
+	results := make([]*testsuite.Result, len(cases))
 	next := make(chan int)
 	go func() {
 		defer close(next)
@@ -198,7 +198,7 @@ func (t *trials) runAll(whole context.Context, cases []*trialCase) []*trial.Resu
 	group.Wait()
 	for i := range results {
 		if results[i] == nil {
-			results[i] = &trial.Result{File: cases[i].name, Test: cases[i].test.Name, NotRun: true}
+			results[i] = &testsuite.Result{File: cases[i].name, Test: cases[i].test.Name, NotRun: true}
 		}
 	}
 	if t.update && whole.Err() == nil {
@@ -211,18 +211,18 @@ func (t *trials) runAll(whole context.Context, cases []*trialCase) []*trial.Resu
 }
 
 // tell shows people one result. A reader who went away is noticed at the sum.
-func (t *trials) tell(r *trial.Result) {
+func (t *trials) tell(r *testsuite.Result) {
 	if t.format == "" {
-		_ = trial.Tell(t.out, r, t.paint)
+		_ = testsuite.Tell(t.out, r, t.paint)
 	}
 }
 
 // report writes the results in the forms that were asked for.
-func (t *trials) report(results []*trial.Result, interrupted bool) error {
+func (t *trials) report(results []*testsuite.Result, interrupted bool) error {
 	if t.junit != "" {
 		f, err := os.Create(t.junit)
 		if err == nil {
-			err = errors.Join(trial.JUnit(f, results), f.Close())
+			err = errors.Join(testsuite.JUnit(f, results), f.Close())
 		}
 		if err != nil {
 			return failed("check the path of --junit", "%s cannot be written: %s", t.junit, fileio.Cause(err))
@@ -230,9 +230,9 @@ func (t *trials) report(results []*trial.Result, interrupted bool) error {
 	}
 	switch t.format {
 	case "tap":
-		return trial.TAP(t.out, results, interrupted)
+		return testsuite.TAP(t.out, results, interrupted)
 	case "json":
-		return trial.JSON(t.out, results)
+		return testsuite.JSON(t.out, results)
 	}
-	return trial.Sum(t.out, results, t.paint)
+	return testsuite.Sum(t.out, results, t.paint)
 }

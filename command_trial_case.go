@@ -11,7 +11,7 @@ import (
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
 	"blueprintd/project/local"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 // testedID is the id of the blueprint of every test, and testSeed what all ids of
@@ -27,21 +27,21 @@ type trialCase struct {
 	name       string // of the file
 	data       []byte // its content
 	source     string // the blueprint's file
-	test       *trial.Test
+	test       *testsuite.Test
 	definition *blueprint.Definition
 	others     map[string]*blueprint.Definition
 	names      map[string]bool // of connections to which the blueprints refer
 	nodes      []string
 	cassette   *recording.Cassette // nil = none
 
-	stage   *trial.Stage   // of the last run
-	outcome *trial.Outcome // once it has run
+	stage   *testsuite.Stage   // of the last run
+	outcome *testsuite.Outcome // once it has run
 }
 
 // result runs the test and judges it.
-func (c *trialCase) result(ctx context.Context) *trial.Result {
+func (c *trialCase) result(ctx context.Context) *testsuite.Result {
 	document := c.test.File.Document
-	r := &trial.Result{
+	r := &testsuite.Result{
 		File: c.name, Test: c.test.Name, Blueprint: c.source,
 		Pos: func(path []any) (int, int) {
 			at := document.At(path)
@@ -68,7 +68,7 @@ func (c *trialCase) result(ctx context.Context) *trial.Result {
 		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, project.MessageOf(err), project.Excerpt(document, blueprint.Issue{Path: []any{"tests", c.test.Index}}, nil, c.secrets()...))
 		return r
 	}
-	c.outcome = &trial.Outcome{Recording: record, Nodes: c.nodes}
+	c.outcome = &testsuite.Outcome{Recording: record, Nodes: c.nodes}
 	r.Mismatches = c.test.Judge(c.outcome)
 	for _, key := range c.stage.Unused() {
 		at := document.At([]any{"tests", c.test.Index, "stubs", key})
@@ -109,11 +109,11 @@ func (c *trialCase) run(ctx context.Context, player *recording.Player) (*bluepri
 		definitions = append(definitions, other)
 	}
 	open := local.Stubs(connections, definitions...)
-	stage := trial.NewStage(c.test, testedID, player, c.trials.replay)
+	stage := testsuite.NewStage(c.test, testedID, player, c.trials.replay)
 	c.stage = stage
 	local := &local.Run{
 		Version:    version,
-		Definition: c.definition, Others: c.others, Variables: trial.StandIns(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
+		Definition: c.definition, Others: c.others, Variables: testsuite.StandIns(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
 		IDs: ids.Seeded(testSeed), Scripts: c.trials.scripts, Errors: c.trials.errors, Instead: stage, Connections: open,
 		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
 		Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },

@@ -7,7 +7,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/project"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 // waysOf gives the handles at which each node of a map may go on, by its address
@@ -43,11 +43,11 @@ func waysOf(m any, before string, out map[string][]string) {
 }
 
 // unknownWays tells which branches a test expects that their nodes do not have.
-func unknownWays(test *trial.Test, ways map[string][]string) (issues []blueprint.Issue) {
+func unknownWays(test *testsuite.Test, ways map[string][]string) (issues []blueprint.Issue) {
 	branches, _ := test.Expect["branches"].(map[string]any)
 	for _, address := range slices.Sorted(maps.Keys(branches)) {
 		handle, _ := branches[address].(string)
-		known := ways[trial.EveryItem(address)]
+		known := ways[testsuite.EveryItem(address)]
 		if known == nil || slices.Contains(known, handle) {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 // mostTestFiles bounds what a folder is searched for.
@@ -49,12 +49,12 @@ func testFiles(names []string) (files []string, err error) {
 
 // load reads test files and what they name. A bad one is pointed at, and is a
 // result of its own.
-func (t *trials) load(files []string) (cases []*trialCase, bad []*trial.Result) {
+func (t *trials) load(files []string) (cases []*trialCase, bad []*testsuite.Result) {
 	for _, name := range files {
 		found, wrong := t.loadFile(name)
 		if wrong != "" {
 			fmt.Fprint(t.errors, wrong)
-			bad = append(bad, &trial.Result{File: name, Broken: true, Fault: errors.New(strings.TrimRight(wrong, "\n"))})
+			bad = append(bad, &testsuite.Result{File: name, Broken: true, Fault: errors.New(strings.TrimRight(wrong, "\n"))})
 			continue
 		}
 		cases = append(cases, found...)
@@ -68,7 +68,7 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 	if err != nil {
 		return nil, fmt.Sprintf("%s: cannot be read: %s\n", name, fileio.Cause(err))
 	}
-	f, issues, err := trial.Read(name, data, t.update)
+	f, issues, err := testsuite.Read(name, data, t.update)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, syntax.Error() + "\n" + syntax.Excerpt()
@@ -140,7 +140,7 @@ func (t *trials) saw(path string) {
 
 // loadTested reads a blueprint that a test file names; wrong tells why it cannot
 // be run.
-func loadTested(f *trial.File, path string, at ...any) (b *project.Blueprint, wrong string) {
+func loadTested(f *testsuite.File, path string, at ...any) (b *project.Blueprint, wrong string) {
 	b, issues, err := project.ReadFile(&project.Inputs{}, path)
 	var syntax *document.SyntaxError
 	switch {
@@ -167,7 +167,7 @@ func loadTested(f *trial.File, path string, at ...any) (b *project.Blueprint, wr
 
 // unshown says of a file no more than that it cannot be run: a test file may name
 // any file of this machine.
-func unshown(f *trial.File, path string, at []any) string {
+func unshown(f *testsuite.File, path string, at []any) string {
 	return project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " is no blueprint without errors, and of a file that is not named *.blueprint.yaml nothing is shown; blueprintd validate shows it"}})
 }
 

@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 // nameConnected gives the stand-ins of connections to which blueprints refer what
@@ -35,7 +35,7 @@ func nameConnected(connections map[string]recording.Connection, names map[string
 
 // unknownConnections refuses what a test says of connections to which nothing can
 // refer.
-func unknownConnections(t *trial.Test, names map[string]bool) (issues []blueprint.Issue) {
+func unknownConnections(t *testsuite.Test, names map[string]bool) (issues []blueprint.Issue) {
 	for _, name := range slices.Sorted(maps.Keys(t.Connections)) {
 		if !names[name] && !blueprint.IsUUID(name) {
 			issues = append(issues, blueprint.Issue{
@@ -50,7 +50,7 @@ func unknownConnections(t *trial.Test, names map[string]bool) (issues []blueprin
 
 // referredConnections gives the names of connections to which the blueprints of a
 // test file refer, as far as they can be read.
-func referredConnections(tests *trial.File, name string) map[string]bool {
+func referredConnections(tests *testsuite.File, name string) map[string]bool {
 	names := map[string]bool{}
 	for _, path := range append(slices.Collect(maps.Values(tests.Blueprints)), tests.Blueprint) {
 		path = filepath.Join(filepath.Dir(name), path)

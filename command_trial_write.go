@@ -13,12 +13,12 @@ import (
 
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 // write puts what came of the tests that failed, or expect nothing yet, into
 // their files.
-func (t *trials) write(cases []*trialCase, results []*trial.Result) {
+func (t *trials) write(cases []*trialCase, results []*testsuite.Result) {
 	files := map[string][]int{}
 	for i, r := range results {
 		switch wanted := len(r.Mismatches) > 0 || len(cases[i].test.Expect) == 0; {

@@ -9,7 +9,7 @@ import (
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
 	"blueprintd/project/local"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 // testProblems tells what is wrong with a test file: with itself, and with what
@@ -19,7 +19,7 @@ func testProblems(in *validation, name string) ([]problem, error) {
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
-	tests, issues, err := trial.Read(called, data, true)
+	tests, issues, err := testsuite.Read(called, data, true)
 	if err != nil {
 		return problemsOf(nil, nil, err)
 	}
@@ -31,7 +31,7 @@ func testProblems(in *validation, name string) ([]problem, error) {
 
 // besideNodes looks at tests beside the nodes of their blueprint and their
 // cassettes, which a file with a name says where to find.
-func besideNodes(tests *trial.File, name string) (issues []blueprint.Issue) {
+func besideNodes(tests *testsuite.File, name string) (issues []blueprint.Issue) {
 	path := filepath.Join(filepath.Dir(name), tests.Blueprint)
 	b, _, err := project.ReadFile(&project.Inputs{}, path)
 	if err != nil {
@@ -54,7 +54,7 @@ func besideNodes(tests *trial.File, name string) (issues []blueprint.Issue) {
 			issues = append(issues, blueprint.Issue{Path: []any{"tests", test.Index, "cassette"}, Message: test.Cassette + ": " + project.MessageOf(err)})
 		}
 	}
-	trial.InOrder(tests.Document, issues)
+	testsuite.InOrder(tests.Document, issues)
 	return issues
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
-	"blueprintd/trial"
+	"blueprintd/project/testsuite"
 )
 
 // SchemaNames are the files that have a JSON Schema for editors, in order.
@@ -27,7 +27,7 @@ func schemaOf(name string) map[string]any {
 	case "seed":
 		schema = seedSchema()
 	case "test":
-		schema = trial.Schema()
+		schema = testsuite.Schema()
 	default:
 		panic(fmt.Sprintf("no schema is named %q", name))
 	}

@@ -1,4 +1,4 @@
-package trial
+package testsuite
 
 import (
 	"encoding/json"

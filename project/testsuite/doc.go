@@ -1,4 +1,4 @@
-// Package trial is the tests that people keep beside their blueprints: it reads
+// Package testsuite is the tests that people keep beside their blueprints: it reads
 // test files, answers for the outside world while a blueprint runs, judges what
 // came of the run, and reports.
 //
@@ -77,4 +77,4 @@
 //
 // The bodies and headers of calls, and the members of a call, are compared as in
 // $partial by themselves.
-package trial
+package testsuite

@@ -1,4 +1,4 @@
-package trial
+package testsuite
 
 import (
 	"os"
@@ -60,7 +60,7 @@ func TestTheSchemaFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("../testdata/blueprints/*.test.yaml")
+	files, err := filepath.Glob("../../testdata/blueprints/*.test.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
 	}
