@@ -112,7 +112,7 @@ func (c *trialCase) run(ctx context.Context, player *recording.Player) (*bluepri
 	stage := testsuite.NewStage(c.test, testedID, player, c.trials.replay)
 	c.stage = stage
 	local := &local.Run{
-		Version:    version,
+		Version:    c.trials.version,
 		Definition: c.definition, Others: c.others, Variables: testsuite.StandIns(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
 		IDs: ids.Seeded(testSeed), Scripts: c.trials.scripts, Errors: c.trials.errors, Instead: stage, Connections: open,
 		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),

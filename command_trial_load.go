@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
+	"blueprintd/foundation/recording"
 	"blueprintd/project"
 	"blueprintd/project/testsuite"
 )
@@ -27,7 +28,7 @@ func testFiles(names []string) (files []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, usage("check the path", "%s cannot be read: %s", name, fileio.Cause(err))
+			return nil, project.Unusable("check the path", "%s cannot be read: %s", name, fileio.Cause(err))
 		}
 		if !info.IsDir() {
 			files = append(files, name)
@@ -35,7 +36,7 @@ func testFiles(names []string) (files []string, err error) {
 		}
 		listing, err := project.Scan(name)
 		if err != nil {
-			return nil, usage("name a smaller folder", "%s: %s", name, fileio.Cause(err))
+			return nil, project.Unusable("name a smaller folder", "%s: %s", name, fileio.Cause(err))
 		}
 		for path := range listing {
 			if project.KindOf(path) == project.KindTest {
@@ -119,7 +120,7 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 		}
 		one := &trialCase{trials: t, name: name, data: data, test: test, definition: definition, others: others, names: names, nodes: nodes, source: beside(f.Blueprint)}
 		if test.Cassette != "" {
-			if one.cassette, err = readCassette(beside(test.Cassette)); err != nil {
+			if one.cassette, err = recording.ReadCassetteFile(beside(test.Cassette)); err != nil {
 				wrong += project.Pointed(f.Document, []blueprint.Issue{{Path: []any{"tests", test.Index, "cassette"}, Message: beside(test.Cassette) + ": " + project.MessageOf(err)}})
 				continue
 			}

@@ -94,13 +94,13 @@ func (t *trials) watch(ctx context.Context) error {
 func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
 	seen, err := t.look()
 	if err != nil {
-		return usage("check the path", "%s", err)
+		return project.Unusable("check the path", "%s", err)
 	}
 	var watcher *project.Watcher
 	for {
 		t.named = project.Listing{}
 		if err := t.once(ctx); err != nil && ctx.Err() == nil {
-			report(t.errors, err)
+			t.complain(err)
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -117,7 +117,7 @@ func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
 		if _, err := watcher.Next(ctx); ctx.Err() != nil {
 			return nil
 		} else if err != nil {
-			report(t.errors, err)
+			t.complain(err)
 		}
 	}
 }

@@ -50,20 +50,12 @@ func besideNodes(tests *testsuite.File, name string) (issues []blueprint.Issue) 
 		if test.Cassette == "" {
 			continue
 		}
-		if _, err := readCassette(filepath.Join(filepath.Dir(name), test.Cassette)); err != nil {
+		if _, err := recording.ReadCassetteFile(filepath.Join(filepath.Dir(name), test.Cassette)); err != nil {
 			issues = append(issues, blueprint.Issue{Path: []any{"tests", test.Index, "cassette"}, Message: test.Cassette + ": " + project.MessageOf(err)})
 		}
 	}
 	testsuite.InOrder(tests.Document, issues)
 	return issues
-}
-
-func readCassette(path string) (*recording.Cassette, error) {
-	data, err := fileio.Read(path, recording.MaxSize)
-	if err != nil {
-		return nil, err
-	}
-	return recording.ReadCassette(data)
 }
 
 // seedProblems tells what is wrong with a seed file. Environment variables that

@@ -182,7 +182,7 @@ func (l *devLoop) namesake(name string) (out []string) {
 func (l *devLoop) test(ctx context.Context, files []string) {
 	t := &trials{
 		names: files, jobs: runtime.GOMAXPROCS(0), only: regexp.MustCompile(""), out: l.screen.Lines(), errors: l.problems,
-		scripts: l.server.scripts, paint: l.screen.Paint,
+		scripts: l.server.scripts, paint: l.screen.Paint, version: version,
 	}
 	err := t.once(ctx)
 	if err == nil || ctx.Err() != nil {

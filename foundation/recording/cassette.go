@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 )
 
 // NewCassette makes a cassette.
@@ -30,6 +31,15 @@ func ReadCassette(data []byte) (*Cassette, error) {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the cassette is not JSON: %s", err)
 	}
 	return CassetteFrom(value)
+}
+
+// ReadCassetteFile reads the cassette of a path.
+func ReadCassetteFile(path string) (*Cassette, error) {
+	data, err := fileio.Read(path, MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	return ReadCassette(data)
 }
 
 // CassetteFrom reads a cassette that was decoded already.
