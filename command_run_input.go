@@ -18,13 +18,14 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
+	"blueprintd/project/testsuite"
 )
 
 // loadForRun reads a file that is fit to run, and the blueprints that it refers
 // to, by id; files are all of them.
 func loadForRun(c *cli.Context, name string) (b *project.Blueprint, others map[string]*blueprint.Definition, files *project.Followed, err error) {
 	const hint = "mend the file; blueprintd validate shows all that is wrong"
-	if isTestFile(name) {
+	if testsuite.IsTestFile(name) {
 		return nil, nil, nil, usage("blueprintd test "+blueprint.ShellWord(name), "%s is a test file and not a blueprint", name)
 	}
 	b, issues, err := project.ReadFile(&project.Inputs{Stdin: c.App.Reader}, name)

@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
+	"blueprintd/project/testsuite"
 )
 
 func commandTest() *cli.Command {
@@ -32,41 +33,41 @@ func commandTest() *cli.Command {
 }
 
 func runTests(c *cli.Context) error {
-	t := &trials{
-		names: c.Args().Slice(), update: c.Bool("update"), replay: c.Bool("replay"), bail: c.Bool("bail"), jobs: c.Int("jobs"), junit: c.String("junit"),
-		out: c.App.Writer, errors: c.App.ErrWriter, version: version, complain: func(err error) { report(c.App.ErrWriter, err) },
+	t := &testsuite.Suite{
+		Names: c.Args().Slice(), Update: c.Bool("update"), Replay: c.Bool("replay"), Bail: c.Bool("bail"), Jobs: c.Int("jobs"), Junit: c.String("junit"),
+		Out: c.App.Writer, Errors: c.App.ErrWriter, Version: version, Complain: func(err error) { report(c.App.ErrWriter, err) },
 	}
 	var err error
-	if t.only, err = regexp.Compile(c.String("run")); err != nil {
+	if t.Only, err = regexp.Compile(c.String("run")); err != nil {
 		return usage("blueprintd test --run 'order.*'", "%s: %s", given(c, "run"), err)
 	}
 	switch {
 	case c.Bool("tap") && c.Bool("json"):
 		return usage("leave one of them out", "--tap and --json say different things")
-	case t.update && t.replay:
+	case t.Update && t.Replay:
 		return usage("leave one of them out", "--update writes expectations, and --replay compares with a recording")
-	case t.update && t.bail:
+	case t.Update && t.Bail:
 		return usage("leave one of them out", "--update writes what fails, and --bail stops there")
-	case t.jobs < 0:
+	case t.Jobs < 0:
 		return usage("--jobs 4", "%s: must be 0 or more", given(c, "jobs"))
 	case c.Bool("tap"):
-		t.format = "tap"
+		t.Format = "tap"
 	case c.Bool("json"):
-		t.format = "json"
+		t.Format = "json"
 	}
-	if t.jobs == 0 {
-		t.jobs = runtime.GOMAXPROCS(0)
+	if t.Jobs == 0 {
+		t.Jobs = runtime.GOMAXPROCS(0)
 	}
-	if len(t.names) == 0 {
-		t.names = []string{"."}
+	if len(t.Names) == 0 {
+		t.Names = []string{"."}
 	}
-	t.paint = terminal.NewScreen(t.out).Paint
-	t.scripts = script.New(script.Options{})
-	defer runScripts(t.scripts)()
+	t.Paint = terminal.NewScreen(t.Out).Paint
+	t.Scripts = script.New(script.Options{})
+	defer runScripts(t.Scripts)()
 	ctx, release := untilInterrupted(c.Context)
 	defer release()
 	if c.Bool("watch") {
-		return t.watch(ctx)
+		return t.Watch(ctx)
 	}
-	return t.once(ctx)
+	return t.Once(ctx)
 }

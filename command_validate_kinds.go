@@ -41,12 +41,12 @@ func besideNodes(tests *testsuite.File, name string) (issues []blueprint.Issue) 
 		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: path + " has no map that could run; blueprintd validate " + path + " tells why"}}
 	}
 	ways := map[string][]string{}
-	waysOf(b.Map, "", ways)
-	names := referredConnections(tests, name)
+	testsuite.WaysOf(b.Map, "", ways)
+	names := testsuite.ReferredConnections(tests, name)
 	for _, test := range tests.Tests {
-		issues = append(issues, test.Check(nodesOf(b.Map))...)
-		issues = append(issues, unknownConnections(test, names)...)
-		issues = append(issues, unknownWays(test, ways)...)
+		issues = append(issues, test.Check(testsuite.NodesOf(b.Map))...)
+		issues = append(issues, testsuite.UnknownConnections(test, names)...)
+		issues = append(issues, testsuite.UnknownWays(test, ways)...)
 		if test.Cassette == "" {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/project"
+	"blueprintd/project/testsuite"
 )
 
 // devTest is what a test file says of other files, by their paths in the folder.
@@ -180,11 +181,11 @@ func (l *devLoop) namesake(name string) (out []string) {
 
 // test runs test files and says how they went.
 func (l *devLoop) test(ctx context.Context, files []string) {
-	t := &trials{
-		names: files, jobs: runtime.GOMAXPROCS(0), only: regexp.MustCompile(""), out: l.screen.Lines(), errors: l.problems,
-		scripts: l.server.scripts, paint: l.screen.Paint, version: version,
+	t := &testsuite.Suite{
+		Names: files, Jobs: runtime.GOMAXPROCS(0), Only: regexp.MustCompile(""), Out: l.screen.Lines(), Errors: l.problems,
+		Scripts: l.server.scripts, Paint: l.screen.Paint, Version: version,
 	}
-	err := t.once(ctx)
+	err := t.Once(ctx)
 	if err == nil || ctx.Err() != nil {
 		return
 	}

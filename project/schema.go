@@ -6,7 +6,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
-	"blueprintd/project/testsuite"
 )
 
 // SchemaNames are the files that have a JSON Schema for editors, in order.
@@ -27,7 +26,7 @@ func schemaOf(name string) map[string]any {
 	case "seed":
 		schema = seedSchema()
 	case "test":
-		schema = testsuite.Schema()
+		schema = suiteSchema()
 	default:
 		panic(fmt.Sprintf("no schema is named %q", name))
 	}

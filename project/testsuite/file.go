@@ -10,9 +10,8 @@ import (
 
 // The bounds of a test file.
 const (
-	MaxTests   = 10_000
-	MaxStubs   = 10_000
-	MaxDelayMs = 60_000
+	MaxTests = 10_000
+	MaxStubs = 10_000
 )
 
 // DefaultClock is where the clock of a test begins that names none.

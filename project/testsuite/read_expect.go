@@ -1,6 +1,7 @@
 package testsuite
 
 import (
+	"blueprintd/project"
 	"maps"
 	"regexp"
 	"slices"
@@ -8,9 +9,7 @@ import (
 )
 
 var (
-	runStatuses  = []string{"completed", "failed", "paused", "running"}
-	stepStatuses = []string{"pending", "running", "completed", "failed", "skipped", "paused"}
-	types        = []string{"string", "number", "boolean", "object", "array", "null"}
+	types = []string{"string", "number", "boolean", "object", "array", "null"}
 )
 
 func (r *reader) expect(value any, at []any) map[string]any {
@@ -18,7 +17,7 @@ func (r *reader) expect(value any, at []any) map[string]any {
 	if object == nil {
 		return map[string]any{}
 	}
-	r.oneOf(object, "status", at, runStatuses, !r.open)
+	r.oneOf(object, "status", at, project.RunStatuses, !r.open)
 	for _, name := range []string{"output", "error"} {
 		if given, there := object[name]; there {
 			r.matchers(given, below(at, name))
@@ -29,7 +28,7 @@ func (r *reader) expect(value any, at []any) map[string]any {
 		for _, address := range slices.Sorted(maps.Keys(steps)) {
 			here := below(at, "steps", address)
 			step := r.object(steps[address], here, "status", "output", "error")
-			r.oneOf(step, "status", here, stepStatuses, false)
+			r.oneOf(step, "status", here, project.StepStatuses, false)
 			for _, name := range []string{"output", "error"} {
 				if given, there := step[name]; there {
 					r.matchers(given, below(here, name))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/project"
 )
 
 // stub reads one stub: an answer, or a list of them.
@@ -45,7 +46,7 @@ func (r *reader) answer(value any, at []any) (a Answer) {
 	a.Error = r.text(object, "error", at, false)
 	a.Status = r.whole(object, "status", at, 100, 999)
 	a.Times = r.whole(object, "times", at, 1, 1_000_000)
-	a.DelayMs = r.whole(object, "delayMs", at, 0, MaxDelayMs)
+	a.DelayMs = r.whole(object, "delayMs", at, 0, project.MaxDelayMs)
 	a.Body = object["body"]
 	if given, there := object["headers"]; there {
 		headers := r.object(given, below(at, "headers"))

@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/jsonschema"
+	"blueprintd/project"
 )
 
 const whole = `{"$schema": "test.schema.json", "blueprint": "a.yaml", "blueprints": {"00000000-0000-4000-8000-000000000000": "b.yaml"}, "tests": [{"name": "a", "variables": {"x": 1}, "inputData": [1],
@@ -56,7 +57,15 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 
 // The schema for editors takes what the reader takes.
 func TestTheSchemaFits(t *testing.T) {
-	compiled, err := jsonschema.Compile(normal(t, Schema()))
+	text, err := project.SchemaText("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := blueprint.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := jsonschema.Compile(schema)
 	if err != nil {
 		t.Fatal(err)
 	}

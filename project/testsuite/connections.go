@@ -1,4 +1,4 @@
-package main
+package testsuite
 
 import (
 	"maps"
@@ -8,7 +8,6 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
-	"blueprintd/project/testsuite"
 )
 
 // nameConnected gives the stand-ins of connections to which blueprints refer what
@@ -33,9 +32,9 @@ func nameConnected(connections map[string]recording.Connection, names map[string
 	}
 }
 
-// unknownConnections refuses what a test says of connections to which nothing can
+// UnknownConnections refuses what a test says of connections to which nothing can
 // refer.
-func unknownConnections(t *testsuite.Test, names map[string]bool) (issues []blueprint.Issue) {
+func UnknownConnections(t *Test, names map[string]bool) (issues []blueprint.Issue) {
 	for _, name := range slices.Sorted(maps.Keys(t.Connections)) {
 		if !names[name] && !blueprint.IsUUID(name) {
 			issues = append(issues, blueprint.Issue{
@@ -48,9 +47,9 @@ func unknownConnections(t *testsuite.Test, names map[string]bool) (issues []blue
 	return issues
 }
 
-// referredConnections gives the names of connections to which the blueprints of a
+// ReferredConnections gives the names of connections to which the blueprints of a
 // test file refer, as far as they can be read.
-func referredConnections(tests *testsuite.File, name string) map[string]bool {
+func ReferredConnections(tests *File, name string) map[string]bool {
 	names := map[string]bool{}
 	for _, path := range append(slices.Collect(maps.Values(tests.Blueprints)), tests.Blueprint) {
 		path = filepath.Join(filepath.Dir(name), path)

@@ -1,9 +1,18 @@
-package testsuite
+package project
 
 import "blueprintd/blueprint"
 
-// Schema gives the JSON Schema (2020-12) of a test file, as a plain JSON value.
-func Schema() map[string]any {
+// MaxDelayMs is how long an answer of a test may take, in milliseconds.
+const MaxDelayMs = 60_000
+
+// The statuses that a test may expect of a run and of a step.
+var (
+	RunStatuses  = []string{"completed", "failed", "paused", "running"}
+	StepStatuses = []string{"pending", "running", "completed", "failed", "skipped", "paused"}
+)
+
+// suiteSchema gives the JSON Schema (2020-12) of a test file, as a plain JSON value.
+func suiteSchema() map[string]any {
 	describe := func(kind, text string) map[string]any { return map[string]any{"type": kind, "description": text} }
 	object := func(text string, properties map[string]any, required ...any) map[string]any {
 		out := map[string]any{"type": "object", "description": text, "properties": properties, "additionalProperties": false}
@@ -45,10 +54,10 @@ func Schema() map[string]any {
 		return map[string]any{"type": "array", "description": text, "items": call}
 	}
 	expect := object("what is to come of the run", map[string]any{
-		"status":   enum(runStatuses),
+		"status":   enum(RunStatuses),
 		"output":   anything,
 		"error":    anything,
-		"steps":    byName("by the address of a node", object("what is to come of a node", map[string]any{"status": enum(stepStatuses), "output": anything, "error": anything})),
+		"steps":    byName("by the address of a node", object("what is to come of a node", map[string]any{"status": enum(StepStatuses), "output": anything, "error": anything})),
 		"branches": byName("the handle that was taken, by the address of a node", map[string]any{"type": "string"}),
 		"calls": map[string]any{"anyOf": []any{
 			calls("all requests, in their order"),

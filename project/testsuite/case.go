@@ -1,4 +1,4 @@
-package main
+package testsuite
 
 import (
 	"context"
@@ -11,37 +11,36 @@ import (
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
 	"blueprintd/project/local"
-	"blueprintd/project/testsuite"
 )
 
 // testedID is the id of the blueprint of every test, and testSeed what all ids of
 // its run follow from: a test is the same each time.
 const (
 	testedID = "00000000-0000-4000-8000-000000000001"
-	testSeed = 1
+	TestSeed = 1
 )
 
 // trialCase is a test that is ready to run.
 type trialCase struct {
-	trials     *trials
+	trials     *Suite
 	name       string // of the file
 	data       []byte // its content
 	source     string // the blueprint's file
-	test       *testsuite.Test
+	test       *Test
 	definition *blueprint.Definition
 	others     map[string]*blueprint.Definition
 	names      map[string]bool // of connections to which the blueprints refer
 	nodes      []string
 	cassette   *recording.Cassette // nil = none
 
-	stage   *testsuite.Stage   // of the last run
-	outcome *testsuite.Outcome // once it has run
+	stage   *Stage   // of the last run
+	outcome *Outcome // once it has run
 }
 
 // result runs the test and judges it.
-func (c *trialCase) result(ctx context.Context) *testsuite.Result {
+func (c *trialCase) result(ctx context.Context) *Result {
 	document := c.test.File.Document
-	r := &testsuite.Result{
+	r := &Result{
 		File: c.name, Test: c.test.Name, Blueprint: c.source,
 		Pos: func(path []any) (int, int) {
 			at := document.At(path)
@@ -68,14 +67,14 @@ func (c *trialCase) result(ctx context.Context) *testsuite.Result {
 		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, project.MessageOf(err), project.Excerpt(document, blueprint.Issue{Path: []any{"tests", c.test.Index}}, nil, c.secrets()...))
 		return r
 	}
-	c.outcome = &testsuite.Outcome{Recording: record, Nodes: c.nodes}
+	c.outcome = &Outcome{Recording: record, Nodes: c.nodes}
 	r.Mismatches = c.test.Judge(c.outcome)
 	for _, key := range c.stage.Unused() {
 		at := document.At([]any{"tests", c.test.Index, "stubs", key})
 		r.Notes = append(r.Notes, fmt.Sprintf("%s:%d:%d: the stub %q never answered", c.name, at.Line, at.Column, key))
 	}
 	if player != nil {
-		if r.Differences = player.Differences(); !c.trials.replay {
+		if r.Differences = player.Differences(); !c.trials.Replay {
 			r.Differences = recording.Calls(r.Differences)
 		}
 	}
@@ -109,12 +108,12 @@ func (c *trialCase) run(ctx context.Context, player *recording.Player) (*bluepri
 		definitions = append(definitions, other)
 	}
 	open := local.Stubs(connections, definitions...)
-	stage := testsuite.NewStage(c.test, testedID, player, c.trials.replay)
+	stage := NewStage(c.test, testedID, player, c.trials.Replay)
 	c.stage = stage
 	local := &local.Run{
-		Version:    c.trials.version,
-		Definition: c.definition, Others: c.others, Variables: testsuite.StandIns(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
-		IDs: ids.Seeded(testSeed), Scripts: c.trials.scripts, Errors: c.trials.errors, Instead: stage, Connections: open,
+		Version:    c.trials.Version,
+		Definition: c.definition, Others: c.others, Variables: StandIns(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
+		IDs: ids.Seeded(TestSeed), Scripts: c.trials.Scripts, Errors: c.trials.Errors, Instead: stage, Connections: open,
 		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
 		Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
 	}

@@ -1,4 +1,4 @@
-package main
+package testsuite
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func TestAnInterruptedTestIsNotWritten(t *testing.T) {
 	}
 	out := &heardBuffer{}
 	trials := testsIn(folder, out)
-	trials.update = true
+	trials.Update = true
 	cases, _ := trials.load([]string{path})
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -55,7 +55,7 @@ func TestAFileThatWasChangedIsNotWritten(t *testing.T) {
 	folder, write := trialFolder(t)
 	path := filepath.Join(folder, "t", "a.test.yaml")
 	trials := testsIn(folder, &heardBuffer{})
-	trials.update = true
+	trials.Update = true
 	cases, _ := trials.load([]string{path})
 	write("t/a.test.yaml", "mine\n")
 	results := trials.runAll(t.Context(), cases)
@@ -75,7 +75,7 @@ func TestAWrittenFileKeepsItsMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	trials := testsIn(folder, &heardBuffer{})
-	trials.update = true
+	trials.Update = true
 	cases, _ := trials.load([]string{path})
 	if r := trials.runAll(t.Context(), cases)[0]; !r.Updated {
 		t.Fatalf("%+v", r)

@@ -1,4 +1,4 @@
-package main
+package testsuite
 
 import (
 	"fmt"
@@ -7,12 +7,11 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/project"
-	"blueprintd/project/testsuite"
 )
 
-// waysOf gives the handles at which each node of a map may go on, by its address
+// WaysOf gives the handles at which each node of a map may go on, by its address
 // as nodesOf gives it; nil for a node that may take any.
-func waysOf(m any, before string, out map[string][]string) {
+func WaysOf(m any, before string, out map[string][]string) {
 	object, _ := m.(map[string]any)
 	nodes, _ := object["nodes"].([]any)
 	for _, element := range nodes {
@@ -37,17 +36,17 @@ func waysOf(m any, before string, out map[string][]string) {
 		}
 		out[before+id] = ways
 		if kind.Type == "for-each" {
-			waysOf(config, before+id+"[*]/", out)
+			WaysOf(config, before+id+"[*]/", out)
 		}
 	}
 }
 
-// unknownWays tells which branches a test expects that their nodes do not have.
-func unknownWays(test *testsuite.Test, ways map[string][]string) (issues []blueprint.Issue) {
+// UnknownWays tells which branches a test expects that their nodes do not have.
+func UnknownWays(test *Test, ways map[string][]string) (issues []blueprint.Issue) {
 	branches, _ := test.Expect["branches"].(map[string]any)
 	for _, address := range slices.Sorted(maps.Keys(branches)) {
 		handle, _ := branches[address].(string)
-		known := ways[testsuite.EveryItem(address)]
+		known := ways[EveryItem(address)]
 		if known == nil || slices.Contains(known, handle) {
 			continue
 		}

@@ -1,8 +1,9 @@
-package main
+package testsuite
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/engine/script"
@@ -35,8 +37,8 @@ func (b *heardBuffer) take() string {
 	return b.text.String()
 }
 
-func testsIn(folder string, out *heardBuffer) *trials {
-	return &trials{names: []string{folder}, jobs: 2, only: regexp.MustCompile(""), out: out, errors: out, scripts: script.New(script.Options{})}
+func testsIn(folder string, out *heardBuffer) *Suite {
+	return &Suite{Names: []string{folder}, Jobs: 2, Only: regexp.MustCompile(""), Out: out, Errors: out, Scripts: script.New(script.Options{}), Complain: func(err error) { fmt.Fprintln(out, err) }}
 }
 
 // watching watches the tests of a file or a folder while f goes on, which is given
@@ -47,7 +49,7 @@ func watching(t *testing.T, path string, f func(t *testing.T, later func() strin
 		ctx, stop := context.WithCancel(t.Context())
 		out := &heardBuffer{}
 		ended := make(chan error, 1)
-		ticking := clock.NewVirtual(virtualStart)
+		ticking := clock.NewVirtual(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 		go func() { ended <- testsIn(path, out).watchBy(ctx, ticking) }()
 		later := func() string {
 			synctest.Wait()
@@ -93,7 +95,7 @@ func TestWatchRunsTestsAgain(t *testing.T) {
 
 // A test is the same each time, byte for byte.
 func TestTestsAreTheSameEachTime(t *testing.T) {
-	list, bad := testsIn("testdata/blueprints", &heardBuffer{}).load([]string{"testdata/blueprints/order.test.yaml", "testdata/blueprints/reminder.test.yaml"})
+	list, bad := testsIn("../../testdata/blueprints", &heardBuffer{}).load([]string{"../../testdata/blueprints/order.test.yaml", "../../testdata/blueprints/reminder.test.yaml"})
 	if bad != nil || len(list) != 5 {
 		t.Fatalf("%d tests, bad: %v", len(list), bad)
 	}

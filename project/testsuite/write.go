@@ -1,4 +1,4 @@
-package main
+package testsuite
 
 import (
 	"bytes"
@@ -13,12 +13,11 @@ import (
 
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
-	"blueprintd/project/testsuite"
 )
 
 // write puts what came of the tests that failed, or expect nothing yet, into
 // their files.
-func (t *trials) write(cases []*trialCase, results []*testsuite.Result) {
+func (t *Suite) write(cases []*trialCase, results []*Result) {
 	files := map[string][]int{}
 	for i, r := range results {
 		switch wanted := len(r.Mismatches) > 0 || len(cases[i].test.Expect) == 0; {
@@ -86,12 +85,12 @@ func replaceFile(name string, before, now []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// watch runs the tests whenever a file that may matter to them changes.
-func (t *trials) watch(ctx context.Context) error {
+// Watch runs the tests whenever a file that may matter to them changes.
+func (t *Suite) Watch(ctx context.Context) error {
 	return t.watchBy(ctx, clock.Real{})
 }
 
-func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
+func (t *Suite) watchBy(ctx context.Context, c clock.Clock) error {
 	seen, err := t.look()
 	if err != nil {
 		return project.Unusable("check the path", "%s", err)
@@ -99,8 +98,8 @@ func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
 	var watcher *project.Watcher
 	for {
 		t.named = project.Listing{}
-		if err := t.once(ctx); err != nil && ctx.Err() == nil {
-			t.complain(err)
+		if err := t.Once(ctx); err != nil && ctx.Err() == nil {
+			t.Complain(err)
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -113,21 +112,21 @@ func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
 			}
 			watcher = project.NewWatcher(c, seen, t.look)
 		}
-		fmt.Fprintln(t.errors, "waiting for changes")
+		fmt.Fprintln(t.Errors, "waiting for changes")
 		if _, err := watcher.Next(ctx); ctx.Err() != nil {
 			return nil
 		} else if err != nil {
-			t.complain(err)
+			t.Complain(err)
 		}
 	}
 }
 
 // look lists the files of the folders in which the tests stand, and those that
 // the tests name, wherever they are.
-func (t *trials) look() (project.Listing, error) {
+func (t *Suite) look() (project.Listing, error) {
 	list := project.Listing{}
-	for _, name := range t.names {
-		if info, err := os.Stat(name); err == nil && !info.IsDir() || err != nil && isTestFile(name) {
+	for _, name := range t.Names {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() || err != nil && IsTestFile(name) {
 			name = filepath.Dir(name)
 		}
 		err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {

@@ -1,4 +1,4 @@
-package main
+package testsuite
 
 import (
 	"context"
@@ -15,37 +15,36 @@ import (
 	"blueprintd/engine/script"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
-	"blueprintd/project/testsuite"
 )
 
-// trials are the tests of some files and folders, and how to run and report them.
-type trials struct {
-	names   []string // files and folders
-	update  bool
-	replay  bool
-	bail    bool
-	jobs    int
-	only    *regexp.Regexp
-	junit   string
-	format  string // "", "tap" or "json"
-	out     io.Writer
-	errors  io.Writer
-	paint   testsuite.Paint
-	scripts *script.Pool
-	version string
+// Suite are the tests of some files and folders, and how to run and report them.
+type Suite struct {
+	Names   []string // files and folders
+	Update  bool
+	Replay  bool
+	Bail    bool
+	Jobs    int
+	Only    *regexp.Regexp
+	Junit   string
+	Format  string // "", "tap" or "json"
+	Out     io.Writer
+	Errors  io.Writer
+	Paint   Paint
+	Scripts *script.Pool
+	Version string
 	// complain tells what went wrong between two runs of a watch.
-	complain func(error)
+	Complain func(error)
 	named    project.Listing // the files that the tests name, as they were read; nil = nobody asks
 }
 
-// once runs all tests and tells how they went.
-func (t *trials) once(ctx context.Context) error {
-	for _, name := range t.names {
+// Once runs all tests and tells how they went.
+func (t *Suite) Once(ctx context.Context) error {
+	for _, name := range t.Names {
 		if project.KindOf(name) == project.KindBlueprint {
 			return project.Unusable("blueprintd run "+blueprint.ShellWord(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
 		}
 	}
-	files, err := testFiles(t.names)
+	files, err := testFiles(t.Names)
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (t *trials) once(ctx context.Context) error {
 		return project.Unusable("blueprintd test DIR; a test file is named *.test.yaml", "there are no tests here%s", t.filter())
 	}
 	results := append(t.runAll(ctx, cases), bad...)
-	testsuite.Order(results)
+	Order(results)
 	if err := t.report(results, ctx.Err() != nil); err != nil {
 		return err
 	}
@@ -64,7 +63,7 @@ func (t *trials) once(ctx context.Context) error {
 		return blueprint.Hinted("", "interrupted")
 	case bad != nil:
 		return &project.InputError{} // what is wrong was told
-	case slices.ContainsFunc(results, (*testsuite.Result).Failed):
+	case slices.ContainsFunc(results, (*Result).Failed):
 		return &blueprint.Error{Code: blueprint.CodeInternal} // which tests was told
 	}
 	return nil
@@ -86,11 +85,11 @@ func onceEach(files []string) (out []string) {
 	return out
 }
 
-func (t *trials) filter() string {
+func (t *Suite) filter() string {
 	switch {
-	case t.only.String() != "":
-		return fmt.Sprintf(" whose names match %q", t.only)
-	case t.replay:
+	case t.Only.String() != "":
+		return fmt.Sprintf(" whose names match %q", t.Only)
+	case t.Replay:
 		return " that have a cassette"
 	}
 	return ""
@@ -99,10 +98,10 @@ func (t *trials) filter() string {
 // runAll runs tests side by side. Results come in the order of the tests; each is
 // told as soon as those before it are. What the end of ctx or --bail left undone
 // is told as not run, and with --update nothing of it is written.
-func (t *trials) runAll(whole context.Context, cases []*trialCase) []*testsuite.Result {
+func (t *Suite) runAll(whole context.Context, cases []*trialCase) []*Result {
 	ctx, cancel := context.WithCancel(whole)
 	defer cancel()
-	results := make([]*testsuite.Result, len(cases))
+	results := make([]*Result, len(cases))
 	next := make(chan int)
 	go func() {
 		defer close(next)
@@ -117,16 +116,16 @@ func (t *trials) runAll(whole context.Context, cases []*trialCase) []*testsuite.
 	var mu sync.Mutex
 	told := 0
 	var group sync.WaitGroup
-	for range min(t.jobs, len(cases)) {
+	for range min(t.Jobs, len(cases)) {
 		group.Go(func() {
 			for i := range next {
 				result := cases[i].result(ctx)
 				mu.Lock()
 				results[i] = result
-				for ; !t.update && told < len(results) && results[told] != nil && !results[told].NotRun; told++ {
+				for ; !t.Update && told < len(results) && results[told] != nil && !results[told].NotRun; told++ {
 					t.tell(results[told])
 				}
-				if t.bail && result.Failed() {
+				if t.Bail && result.Failed() {
 					cancel()
 				}
 				mu.Unlock()
@@ -136,10 +135,10 @@ func (t *trials) runAll(whole context.Context, cases []*trialCase) []*testsuite.
 	group.Wait()
 	for i := range results {
 		if results[i] == nil {
-			results[i] = &testsuite.Result{File: cases[i].name, Test: cases[i].test.Name, NotRun: true}
+			results[i] = &Result{File: cases[i].name, Test: cases[i].test.Name, NotRun: true}
 		}
 	}
-	if t.update && whole.Err() == nil {
+	if t.Update && whole.Err() == nil {
 		t.write(cases, results)
 	}
 	for _, r := range results[told:] { // those that were written, or lie behind one that was not run
@@ -149,28 +148,28 @@ func (t *trials) runAll(whole context.Context, cases []*trialCase) []*testsuite.
 }
 
 // tell shows people one result. A reader who went away is noticed at the sum.
-func (t *trials) tell(r *testsuite.Result) {
-	if t.format == "" {
-		_ = testsuite.Tell(t.out, r, t.paint)
+func (t *Suite) tell(r *Result) {
+	if t.Format == "" {
+		_ = Tell(t.Out, r, t.Paint)
 	}
 }
 
 // report writes the results in the forms that were asked for.
-func (t *trials) report(results []*testsuite.Result, interrupted bool) error {
-	if t.junit != "" {
-		f, err := os.Create(t.junit)
+func (t *Suite) report(results []*Result, interrupted bool) error {
+	if t.Junit != "" {
+		f, err := os.Create(t.Junit)
 		if err == nil {
-			err = errors.Join(testsuite.JUnit(f, results), f.Close())
+			err = errors.Join(JUnit(f, results), f.Close())
 		}
 		if err != nil {
-			return blueprint.Hinted("check the path of --junit", "%s cannot be written: %s", t.junit, fileio.Cause(err))
+			return blueprint.Hinted("check the path of --junit", "%s cannot be written: %s", t.Junit, fileio.Cause(err))
 		}
 	}
-	switch t.format {
+	switch t.Format {
 	case "tap":
-		return testsuite.TAP(t.out, results, interrupted)
+		return TAP(t.Out, results, interrupted)
 	case "json":
-		return testsuite.JSON(t.out, results)
+		return JSON(t.Out, results)
 	}
-	return testsuite.Sum(t.out, results, t.paint)
+	return Sum(t.Out, results, t.Paint)
 }

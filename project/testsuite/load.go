@@ -1,4 +1,4 @@
-package main
+package testsuite
 
 import (
 	"errors"
@@ -14,13 +14,12 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
-	"blueprintd/project/testsuite"
 )
 
 // mostTestFiles bounds what a folder is searched for.
 const mostTestFiles = 10_000
 
-func isTestFile(name string) bool { return project.KindOf(filepath.Base(name)) == project.KindTest }
+func IsTestFile(name string) bool { return project.KindOf(filepath.Base(name)) == project.KindTest }
 
 // testFiles finds the test files of files and folders, as project.Scan does: hidden
 // folders, node_modules and what leads out of a folder are left out.
@@ -50,12 +49,12 @@ func testFiles(names []string) (files []string, err error) {
 
 // load reads test files and what they name. A bad one is pointed at, and is a
 // result of its own.
-func (t *trials) load(files []string) (cases []*trialCase, bad []*testsuite.Result) {
+func (t *Suite) load(files []string) (cases []*trialCase, bad []*Result) {
 	for _, name := range files {
 		found, wrong := t.loadFile(name)
 		if wrong != "" {
-			fmt.Fprint(t.errors, wrong)
-			bad = append(bad, &testsuite.Result{File: name, Broken: true, Fault: errors.New(strings.TrimRight(wrong, "\n"))})
+			fmt.Fprint(t.Errors, wrong)
+			bad = append(bad, &Result{File: name, Broken: true, Fault: errors.New(strings.TrimRight(wrong, "\n"))})
 			continue
 		}
 		cases = append(cases, found...)
@@ -64,12 +63,12 @@ func (t *trials) load(files []string) (cases []*trialCase, bad []*testsuite.Resu
 }
 
 // loadFile gives the tests of a file, or what is wrong with it, in lines.
-func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
+func (t *Suite) loadFile(name string) (cases []*trialCase, wrong string) {
 	data, err := fileio.Read(name, document.MaxSize)
 	if err != nil {
 		return nil, fmt.Sprintf("%s: cannot be read: %s\n", name, fileio.Cause(err))
 	}
-	f, issues, err := testsuite.Read(name, data, t.update)
+	f, issues, err := Read(name, data, t.Update)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, syntax.Error() + "\n" + syntax.Excerpt()
@@ -112,9 +111,9 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 		others[id] = project.Definition(id, other)
 	}
 	definition := project.Definition(testedID, main)
-	nodes := nodesOf(main.Map)
+	nodes := NodesOf(main.Map)
 	for _, test := range f.Tests {
-		if issues := append(test.Check(nodes), unknownConnections(test, names)...); len(issues) > 0 {
+		if issues := append(test.Check(nodes), UnknownConnections(test, names)...); len(issues) > 0 {
 			wrong += project.Pointed(f.Document, issues)
 			continue
 		}
@@ -125,7 +124,7 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 				continue
 			}
 		}
-		if t.only.MatchString(test.Name) && (!t.replay || one.cassette != nil) {
+		if t.Only.MatchString(test.Name) && (!t.Replay || one.cassette != nil) {
 			cases = append(cases, one)
 		}
 	}
@@ -133,7 +132,7 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 }
 
 // saw keeps a file that tests depend on, to be watched.
-func (t *trials) saw(path string) {
+func (t *Suite) saw(path string) {
 	if info, err := os.Stat(path); err == nil && t.named != nil {
 		t.named[path] = info
 	}
@@ -141,7 +140,7 @@ func (t *trials) saw(path string) {
 
 // loadTested reads a blueprint that a test file names; wrong tells why it cannot
 // be run.
-func loadTested(f *testsuite.File, path string, at ...any) (b *project.Blueprint, wrong string) {
+func loadTested(f *File, path string, at ...any) (b *project.Blueprint, wrong string) {
 	b, issues, err := project.ReadFile(&project.Inputs{}, path)
 	var syntax *document.SyntaxError
 	switch {
@@ -168,13 +167,13 @@ func loadTested(f *testsuite.File, path string, at ...any) (b *project.Blueprint
 
 // unshown says of a file no more than that it cannot be run: a test file may name
 // any file of this machine.
-func unshown(f *testsuite.File, path string, at []any) string {
+func unshown(f *File, path string, at []any) string {
 	return project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " is no blueprint without errors, and of a file that is not named *.blueprint.yaml nothing is shown; blueprintd validate shows it"}})
 }
 
-// nodesOf gives the addresses of a map's nodes, those that run for each item with
+// NodesOf gives the addresses of a map's nodes, those that run for each item with
 // loop[*]/ before them.
-func nodesOf(m any) (list []string) {
+func NodesOf(m any) (list []string) {
 	object, _ := m.(map[string]any)
 	nodes, _ := object["nodes"].([]any)
 	for _, element := range nodes {
@@ -182,7 +181,7 @@ func nodesOf(m any) (list []string) {
 		id, _ := node["id"].(string)
 		list = append(list, id)
 		if config, ok := node["config"].(map[string]any); ok && blueprint.NormalType(fmt.Sprint(node["type"])) == "for-each" {
-			for _, inner := range nodesOf(config) {
+			for _, inner := range NodesOf(config) {
 				list = append(list, id+"[*]/"+inner)
 			}
 			if config["nodes"] == nil && config["blueprintId"] != nil {
