@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/project"
 )
 
 // The exit codes, besides 0 for done.
@@ -55,7 +54,7 @@ func report(out io.Writer, err error) int {
 // without the operations that it went through, anything else with all of them.
 func explained(err error) (code int, message, hint string) {
 	var end *exit
-	var input *project.InputError
+	var input *blueprint.InputError
 	var library cli.ExitCoder
 	switch {
 	case errors.As(err, &end):

@@ -162,12 +162,27 @@ func WithHint(err error, hint string) error {
 	return &completed
 }
 
+// InputError says that the files of a user cannot be used as they are: what is
+// wrong, and what to do. Nothing was changed. A command ends with the exit code of a
+// wrong call.
+type InputError struct{ Message, Hint string }
+
+// Error returns the message.
+func (e *InputError) Error() string { return e.Message }
+
+// Unusable returns an InputError.
+func Unusable(hint, format string, args ...any) error {
+	return &InputError{Message: fmt.Sprintf(format, args...), Hint: hint}
+
 // Explain says an error as its reader needs it: what is meant for users without the
 // operations that it went through, anything else with all of them.
 func Explain(err error) (message, hint string) {
 	var known *Error
+	var input *InputError
 	var file *fs.PathError
 	switch {
+	case errors.As(err, &input):
+		return input.Message, input.Hint
 	case errors.As(err, &known) && (known.Code == CodeInternal || known.Code == CodeUnavailable):
 		return known.Error(), known.Hint // the machine's fault: its reader is who can mend it
 	case errors.As(err, &known):

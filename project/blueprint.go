@@ -60,11 +60,11 @@ type Trigger struct {
 }
 
 // ReadFile reads a blueprint file and tells all that is wrong with it. Its
-// errors are *document.SyntaxError, and *InputError for a file that cannot be read.
+// errors are *document.SyntaxError, and *blueprint.InputError for a file that cannot be read.
 func ReadFile(in *Inputs, name string) (*Blueprint, []blueprint.Issue, error) {
 	data, called, err := in.Read(name, document.MaxSize)
 	if err != nil {
-		return nil, nil, Unusable("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
+		return nil, nil, blueprint.Unusable("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
 	doc, err := document.Parse(called, data)
 	if err != nil {
@@ -87,17 +87,6 @@ func Definition(id string, b *Blueprint) *blueprint.Definition {
 	return &blueprint.Definition{BlueprintID: id, Title: b.Title, Version: blueprint.InitialVersion, Map: m, Variables: variables}
 }
 
-// InputError says that the files of a user cannot be used as they are: what is
-// wrong, and what to do. Nothing was changed. A command ends with the exit code of a
-// wrong call.
-type InputError struct{ Message, Hint string }
-
-// Error returns the message.
-func (e *InputError) Error() string { return e.Message }
-
-// Unusable returns an InputError.
-func Unusable(hint, format string, args ...any) error {
-	return &InputError{Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // stdinName is what a file is called that came through standard input.

@@ -160,10 +160,10 @@ func (g *Connections) Check(out io.Writer, f *project.Followed) error {
 	}
 	switch {
 	case count > 0:
-		return project.Unusable(hint, "%s has not all connections that this run needs: %s", g.name, blueprint.Counted(count, "problem"))
+		return blueprint.Unusable(hint, "%s has not all connections that this run needs: %s", g.name, blueprint.Counted(count, "problem"))
 	case len(unset) > 0:
 		g.Point(out, unset)
-		return project.Unusable("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
+		return blueprint.Unusable("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
 	}
 	return nil
 }

@@ -38,7 +38,10 @@ func (b *heardBuffer) take() string {
 }
 
 func testsIn(folder string, out *heardBuffer) *Suite {
-	return &Suite{Names: []string{folder}, Jobs: 2, Only: regexp.MustCompile(""), Out: out, Errors: out, Scripts: script.New(script.Options{}), Complain: func(err error) { fmt.Fprintln(out, err) }}
+	return &Suite{Names: []string{folder}, Jobs: 2, Only: regexp.MustCompile(""), Out: out, Errors: out, Scripts: script.New(script.Options{}), Complain: func(err error) {
+		message, hint := blueprint.Explain(err)
+		fmt.Fprintf(out, "%s\nhint: %s\n", message, hint)
+	}}
 }
 
 // watching watches the tests of a file or a folder while f goes on, which is given

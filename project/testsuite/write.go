@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
 )
@@ -93,7 +94,7 @@ func (t *Suite) Watch(ctx context.Context) error {
 func (t *Suite) watchBy(ctx context.Context, c clock.Clock) error {
 	seen, err := t.look()
 	if err != nil {
-		return project.Unusable("check the path", "%s", err)
+		return blueprint.Unusable("check the path", "%s", err)
 	}
 	var watcher *project.Watcher
 	for {
