@@ -173,6 +173,7 @@ func (e *InputError) Error() string { return e.Message }
 // Unusable returns an InputError.
 func Unusable(hint, format string, args ...any) error {
 	return &InputError{Message: fmt.Sprintf(format, args...), Hint: hint}
+}
 
 // Explain says an error as its reader needs it: what is meant for users without the
 // operations that it went through, anything else with all of them.

@@ -2,7 +2,6 @@ package project
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -85,8 +84,6 @@ func Definition(id string, b *Blueprint) *blueprint.Definition {
 	variables, _ := blueprint.ParseVariables(b.Variables)
 	m, _ := blueprint.ParseMap(b.Map)
 	return &blueprint.Definition{BlueprintID: id, Title: b.Title, Version: blueprint.InitialVersion, Map: m, Variables: variables}
-}
-
 }
 
 // stdinName is what a file is called that came through standard input.
