@@ -165,7 +165,7 @@ func (a *attempt) seed() uint64 {
 	return max(1, binary.BigEndian.Uint64(a.run.engine.IDs.Stream("chance", a.run.id, a.address, strconv.Itoa(a.number)).Bytes(8)))
 }
 
-func (r *run) idempotencyKey(address string) string { return r.id + "/" + address }
+func (r *fold) idempotencyKey(address string) string { return r.id + "/" + address }
 
 func (a *attempt) evaluate(source string) (any, error) {
 	compiled, err := a.run.program.expression(source)

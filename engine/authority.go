@@ -9,7 +9,7 @@ import (
 
 // authority returns under whose rights the run uses resources. It is final once the
 // run is set up, and must not be changed.
-func (r *run) authority() blueprint.Authority {
+func (r *fold) authority() blueprint.Authority {
 	if r.begin.Map == nil && len(r.begin.Lineage) == 0 {
 		return blueprint.Authority{PrincipalID: r.begin.UserID, Versions: r.program.versions}
 	}

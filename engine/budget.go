@@ -151,7 +151,7 @@ type asked struct {
 
 // bind sets the budgets that hold for the run: those of the runs above it, and its
 // own.
-func (r *run) bind() {
+func (r *fold) bind() {
 	r.bounds = slices.Clip(r.begin.Bounds)
 	own := r.program.definition.Budget
 	if r.begin.Parent == "" {
@@ -164,7 +164,7 @@ func (r *run) bind() {
 
 // limit returns what all budgets that hold for the run allow together, for a
 // retry of a run below: that begins a family of its own.
-func (r *run) limit() (all *blueprint.Budget) {
+func (r *fold) limit() (all *blueprint.Budget) {
 	for i := range r.bounds {
 		all = all.Stricter(&r.bounds[i].Budget)
 	}
@@ -438,8 +438,8 @@ func (r *run) askAgain() {
 	}
 }
 
-// wanting returns the nodes that wait for more of a budget. r.mu is held.
-func (r *run) wanting() (all []*nodeRun) {
+// wanting returns the nodes that wait for more of a budget. The run's mu is held.
+func (r *fold) wanting() (all []*nodeRun) {
 	if r.count[awaiting] > 0 {
 		r.each(func(n *nodeRun) {
 			if n.phase == awaiting && n.await.Kind == blueprint.AwaitBudget && !n.raising {

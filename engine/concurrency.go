@@ -60,7 +60,7 @@ type seat struct {
 
 // laneKey names the lane of a run, "" when it is in none: no trigger started it,
 // or another run did.
-func (r *run) laneKey() string {
+func (r *fold) laneKey() string {
 	switch b := r.begin; {
 	case b.Parent != "":
 		return ""

@@ -62,8 +62,8 @@ func unconnected(message string) *blueprint.Failure {
 	return &blueprint.Failure{Code: "connection_unavailable", Message: message, Permanent: true, NotSent: true}
 }
 
-// hide masks values besides those of secret variables. r.mu is held.
-func (r *run) hide(values []string) {
+// hide masks values besides those of secret variables. The run's mu is held.
+func (r *fold) hide(values []string) {
 	r.hidden = append(r.hidden, values...)
 	slices.Sort(r.hidden)
 	r.hidden = slices.Compact(r.hidden)

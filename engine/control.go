@@ -52,8 +52,8 @@ func (e *Engine) Resume(ctx context.Context, a Answer) error {
 	return err
 }
 
-// asked finds the node that an answer is for. r.mu is held.
-func (r *run) asked(nodeID string) (first *nodeRun, err error) {
+// asked finds the node that an answer is for. The run's mu is held.
+func (r *fold) asked(nodeID string) (first *nodeRun, err error) {
 	if nodeID == "" {
 		r.each(func(n *nodeRun) {
 			if n.phase == awaiting && !n.raising && first == nil {
@@ -75,7 +75,7 @@ func (r *run) asked(nodeID string) (first *nodeRun, err error) {
 	return n, nil
 }
 
-func (r *run) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
+func (r *fold) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
 	may := a.CanManage
 	switch kind {
 	case blueprint.AwaitHuman:

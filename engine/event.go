@@ -26,7 +26,7 @@ func (r *run) event(name string, at blueprint.Time, data any) []blueprint.Event 
 }
 
 // chain gives how many events led to the run, each caused by the one before.
-func (r *run) chain() int {
+func (r *fold) chain() int {
 	if r.begin.Trigger != nil {
 		return r.begin.Trigger.Depth
 	}
@@ -34,7 +34,7 @@ func (r *run) chain() int {
 }
 
 // cause gives the key of the first of these events, "" when there is none.
-func (r *run) cause() string {
+func (r *fold) cause() string {
 	if r.begin.Trigger != nil {
 		return r.begin.Trigger.Root
 	}

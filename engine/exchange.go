@@ -82,13 +82,11 @@ func (a *attempt) exchanges(e *entry) {
 	}
 }
 
-// keep takes over the exchanges of an entry. r.mu is held.
-func (r *run) keep(e *entry) {
-	before := r.taped
+// keep takes over the exchanges of an entry. The run's mu is held.
+func (r *fold) keep(e *entry) {
 	for i := range e.Exchanges {
 		r.taped += heft(&e.Exchanges[i])
 	}
-	r.engine.holdTape(r, r.taped-before)
 	r.exchanges = append(r.exchanges, e.Exchanges...)
 	r.tapeFull = r.tapeFull || e.Dropped
 }

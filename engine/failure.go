@@ -92,7 +92,7 @@ const (
 )
 
 // delay gives how long to wait before the next attempt.
-func (r *run) delay(n *nodeRun, attempt int, f *blueprint.Failure) time.Duration {
+func (r *fold) delay(n *nodeRun, attempt int, f *blueprint.Failure) time.Duration {
 	retry := n.node().Retry
 	factor := min(math.Pow(retry.Backoff, float64(attempt-1)), math.MaxInt32)
 	delay := min(float64(retry.Delay)*factor*r.jitter(n, attempt), float64(maxDelay))
@@ -102,7 +102,7 @@ func (r *run) delay(n *nodeRun, attempt int, f *blueprint.Failure) time.Duration
 // jitter gives a factor from 0.8 to 1.2, so that what failed together does not
 // come back together. It follows from the attempt, which keeps runs with seeded
 // ids the same from one time to the next.
-func (r *run) jitter(n *nodeRun, attempt int) float64 {
+func (r *fold) jitter(n *nodeRun, attempt int) float64 {
 	hash := fnv.New32a()
 	fmt.Fprintf(hash, "%s %d", r.idempotencyKey(n.address()), attempt)
 	return 0.8 + 0.4*float64(hash.Sum32())/math.MaxUint32

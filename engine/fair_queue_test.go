@@ -21,7 +21,7 @@ func newLoad(turns, places int) *load {
 
 // ask asks for a turn for a run of a flow, as takeTurn does.
 func (l *load) ask(group, name string) {
-	r := &run{id: fmt.Sprint(l.came[group+name])}
+	r := &run{fold: fold{id: fmt.Sprint(l.came[group+name])}}
 	l.came[group+name]++
 	r.flow = l.of(group, name)
 	r.spot.of = r

@@ -48,7 +48,7 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 		r.row = commit.Row
 		r.logEnd()
 	}
-	r.tally(commit)
+	r.tally(&r.engine.counts, commit)
 	if commit.New {
 		r.durable, r.ledger = true, ledger{}
 		r.handle.accept(nil)
@@ -82,8 +82,7 @@ func (r *run) refused(err error) {
 	if r.durable {
 		r.engine.Logger.Error("a run was put down where the disk last saw it", "execution", r.id, "error", err, "hint", "it is taken up at the next start")
 	}
-	r.handle.refuse(err)
-	r.handle = nil
+	r.refuse(err)
 }
 
 // commit makes the commit of all pending entries. r.mu is held.
@@ -105,11 +104,11 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 	return c, nil
 }
 
-// blankCommit makes a commit that stores the run's row. r.mu is held.
-func (r *run) blankCommit() *blueprint.JournalCommit {
+// blankCommit makes a commit that stores the run's row. The run's mu is held.
+func (d *disk) blankCommit() *blueprint.JournalCommit {
 	return &blueprint.JournalCommit{
-		Row: r.row, New: !r.durable, Firing: r.ledger.firing, Coalesced: r.ledger.coalesced, Cursor: r.ledger.cursor, Events: slices.Clip(r.ledger.events),
-		Generation: r.ledger.generation,
+		Row: d.row, New: !d.durable, Firing: d.ledger.firing, Coalesced: d.ledger.coalesced, Cursor: d.ledger.cursor, Events: slices.Clip(d.ledger.events),
+		Generation: d.ledger.generation,
 	}
 }
 

@@ -65,8 +65,8 @@ func (f *frame) holder() *nodeRun {
 	return &f.parent.nodes[f.at]
 }
 
-// find gives the node of an address, nil when there is none (yet). r.mu is held.
-func (r *run) find(address string) *nodeRun { return find(r.root, address) }
+// find gives the node of an address, nil when there is none (yet). The run's mu is held.
+func (r *fold) find(address string) *nodeRun { return find(r.root, address) }
 
 func find(f *frame, address string) *nodeRun {
 	if i := f.body.graph.Index(address); i >= 0 {
@@ -85,16 +85,16 @@ func find(f *frame, address string) *nodeRun {
 	return find(f.nodes[i].loop.frames[item], rest)
 }
 
-// list notes that a walk may have nodes to start. r.mu is held.
-func (r *run) list(f *frame) {
+// list notes that a walk may have nodes to start. The run's mu is held.
+func (r *fold) list(f *frame) {
 	if !f.listed && f.plan.CanStart() {
 		f.listed = true
 		r.ready = append(r.ready, f)
 	}
 }
 
-// first gives a node that may start now, nil when there is none. r.mu is held.
-func (r *run) first() *nodeRun {
+// first gives a node that may start now, nil when there is none. The run's mu is held.
+func (r *fold) first() *nodeRun {
 	for len(r.ready) > 0 {
 		f := r.ready[0]
 		if i, ok := f.plan.First(); ok {
@@ -107,12 +107,12 @@ func (r *run) first() *nodeRun {
 	return nil
 }
 
-// startable tells whether a node could start now. r.mu is held.
-func (r *run) startable() bool { return len(r.again) > 0 || r.first() != nil }
+// startable tells whether a node could start now. The run's mu is held.
+func (r *fold) startable() bool { return len(r.again) > 0 || r.first() != nil }
 
 // each calls f for every node: those of the run in the order of the map, behind
-// each for-each node those of its items in turn. r.mu is held.
-func (r *run) each(f func(n *nodeRun)) { walk(r.root, f) }
+// each for-each node those of its items in turn. The run's mu is held.
+func (r *fold) each(f func(n *nodeRun)) { walk(r.root, f) }
 
 func walk(within *frame, f func(n *nodeRun)) {
 	for i := range within.nodes {

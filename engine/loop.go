@@ -20,8 +20,8 @@ type loop struct {
 	full   bool     // because the run has as many steps as it may
 }
 
-// beginLoop lets a for-each node go over its items. r.mu is held.
-func (r *run) beginLoop(n *nodeRun, e *entry) {
+// beginLoop lets a for-each node go over its items. The run's mu is held.
+func (r *fold) beginLoop(n *nodeRun, e *entry) {
 	items, _ := e.Output.([]any)
 	r.move(n, looping)
 	before := n.loop
@@ -57,8 +57,8 @@ func (f *frame) finished() bool {
 
 // inherit takes over what was done of items that begin anew: their finished
 // nodes are settled as they were, and what all their nodes used stays used.
-// r.mu is held.
-func (r *run) inherit(n *nodeRun, before *loop) {
+// The run's mu is held.
+func (r *fold) inherit(n *nodeRun, before *loop) {
 	for k, f := range before.frames {
 		if f == nil || k < len(n.loop.frames) && n.loop.frames[k] == f {
 			continue
@@ -104,8 +104,8 @@ func (l *loop) repeatable() bool {
 }
 
 // more begins items while there is room, and settles the node when none is
-// left. r.mu is held.
-func (r *run) more(n *nodeRun, at blueprint.Time) {
+// left. The run's mu is held.
+func (r *fold) more(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	for ; l.next < len(l.items) && l.open < l.most && !l.halted; l.next++ {
 		if l.next < len(l.frames) && l.frames[l.next] != nil {
@@ -122,8 +122,8 @@ func (r *run) more(n *nodeRun, at blueprint.Time) {
 	}
 }
 
-// beginItem begins one item. r.mu is held.
-func (r *run) beginItem(n *nodeRun, item int) {
+// beginItem begins one item. The run's mu is held.
+func (r *fold) beginItem(n *nodeRun, item int) {
 	l := n.loop
 	f := newFrame(n.node().body, n.frame, n.index, item)
 	weight, err := weigh(l.items[item], tooHeavy)
@@ -149,8 +149,8 @@ func (r *run) beginItem(n *nodeRun, item int) {
 const maxSteps = 200_000
 
 // close tells the for-each node of a walk that is over, and so on outward.
-// r.mu is held.
-func (r *run) close(f *frame, at blueprint.Time) {
+// The run's mu is held.
+func (r *fold) close(f *frame, at blueprint.Time) {
 	for f.parent != nil && !f.closed && !f.opening && f.plan.Over() {
 		f.closed = true
 		n := f.holder()
@@ -161,8 +161,8 @@ func (r *run) close(f *frame, at blueprint.Time) {
 	r.list(f)
 }
 
-// endLoop settles a for-each node of which no item is under way. r.mu is held.
-func (r *run) endLoop(n *nodeRun, at blueprint.Time) {
+// endLoop settles a for-each node of which no item is under way. The run's mu is held.
+func (r *fold) endLoop(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	r.move(n, idle)
 	n.end = at
@@ -213,7 +213,7 @@ func (l *loop) failure() *blueprint.StepError {
 }
 
 // output gives the last outputs of the items, in their order.
-func (r *run) outputs(l *loop) ([]any, int) {
+func (r *fold) outputs(l *loop) ([]any, int) {
 	out, weight := make([]any, len(l.items)), 2
 	for i, f := range l.frames {
 		value, w := r.output(f)
@@ -225,7 +225,7 @@ func (r *run) outputs(l *loop) ([]any, int) {
 
 // output gives what the ends of a walk handed on: that of one as it is, of
 // several an object by node id, null for none.
-func (r *run) output(f *frame) (any, int) {
+func (r *fold) output(f *frame) (any, int) {
 	ends := f.plan.Ends()
 	switch len(ends) {
 	case 0:
@@ -244,8 +244,8 @@ func (r *run) output(f *frame) (any, int) {
 }
 
 // halt stops a walk and all within it: nothing starts any more, what nobody
-// works on is settled. r.mu is held.
-func (r *run) halt(f *frame, at blueprint.Time) {
+// works on is settled. The run's mu is held.
+func (r *fold) halt(f *frame, at blueprint.Time) {
 	f.plan.Halt()
 	for i := range f.nodes {
 		if n := &f.nodes[i]; n.phase == looping {
@@ -257,8 +257,8 @@ func (r *run) halt(f *frame, at blueprint.Time) {
 }
 
 // haltLoop stops all items of a for-each node, and settles it when none of
-// their nodes is at work. r.mu is held.
-func (r *run) haltLoop(n *nodeRun, at blueprint.Time) {
+// their nodes is at work. The run's mu is held.
+func (r *fold) haltLoop(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	l.halted = true
 	for _, f := range l.frames {

@@ -116,8 +116,7 @@ func (r *run) putDown() {
 			r.handle.respond(r.respond)
 		}
 		if r.ended || r.row.Status == blueprint.StatusPaused || r.engine.stopping.Load() {
-			r.handle.rest(r.outcome())
-			r.handle = nil
+			r.tell(r.outcome())
 		}
 		r.arm()
 		r.report()
@@ -129,8 +128,7 @@ func (r *run) putDown() {
 // waits for may be a person. r.mu is held.
 func (r *run) tellPause() {
 	if r.handle != nil && r.row.Status == blueprint.StatusPaused {
-		r.handle.rest(viewed{r.view(r.engine.Limits.Record)})
-		r.handle = nil
+		r.tell(viewed{r.view(r.engine.Limits.Record)})
 	}
 }
 

@@ -41,8 +41,7 @@ func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run,
 			close(r.loading)
 			if err != nil {
 				if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
-					r.handle.refuse(err)
-					r.handle = nil
+					r.refuse(err)
 				}
 				r.evict()
 				r.mu.Unlock()
@@ -136,7 +135,7 @@ func (e *Engine) fold(ctx context.Context, r *run, stored *blueprint.StoredExecu
 			if err := r.follows(entry); err != nil {
 				return fmt.Errorf("engine: journal of %s, entry %d: %w", r.id, i, err)
 			}
-			r.apply(entry)
+			r.advance(entry)
 			continue
 		}
 		if entry.Kind != entryBegin || entry.Begin == nil {

@@ -3,12 +3,10 @@ package engine
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
-	"blueprintd/foundation/secret"
 )
 
 // phase says what a started node of a run is doing.
@@ -69,85 +67,81 @@ type nodeRun struct {
 	item      bool // it ended its item early
 }
 
-// run is one execution in memory.
+// run is one execution in memory, in three parts: what its journal has made of
+// it (fold), what of that the disk has (disk), and who waits for it (waiters).
+// What needs two of them is a method of the run.
 //
 // Two locks: flushing is held by whoever makes the run durable, so that
-// entries reach the disk in order; mu guards all below it. flushing is taken
-// first, the engine's own lock last.
-//
-// Whoever needs the run to stay in memory holds a unit of it: the goroutines
-// that drive it, the queue in which it waits for its turn, a caller that
-// answers or cancels it. Whoever gives back the last unit brings the run to
-// rest.
+// entries reach the disk in order; mu guards all else that is not final.
+// flushing is taken first, the engine's own lock last.
 type run struct {
-	engine   *Engine
-	id       string
-	flushing gate
-	loading  chan struct{} // closed once it has been read back; nil for one that was not
+	engine *Engine
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 
-	mu        sync.Mutex
-	row       blueprint.ExecutionRow
-	ledger    ledger
-	begin     *begin
-	exchanges []blueprint.Exchange // of a run that is recorded
-	taped     int                  // bytes of JSON that they take
-	tapeFull  bool                 // no more of them are kept
-	program   *program
-	root      *frame
-	steps     int              // of items, whatever became of them
-	ready     []*frame         // walks that may have nodes to start
-	weight    int              // of begin.InputData
-	memory    int              // that it takes, which counts in engine.held
-	counted   bool             // in engine.held
-	reserved  int64            // of engine.inputs, for its input; guarded by the engine's lock once it is taken in
-	total     int              // weight of all outputs
-	count     [phases]int      // nodes in each phase; that of idle is not kept
-	again     []*nodeRun       // started nodes that are due for another attempt
-	reused    map[string]*step // by address: what an earlier run had finished, until it is settled
-	bound     map[string]any   // variables by declaration and caller
-	masker    atomic.Pointer[secret.Masker]
-	secrets   []any    // the values of its secret variables
-	hidden    []string // other secrets that its values may hold, sorted: of connections, and of runs that handed it something
-	bounds    []bound  // the budgets that hold for it, outermost first
-	spending  spending // of its family, when it is the first of bounds
-	led       int      // how many runs it and those below have started, when it is the first run
-	shared    bool     // runs below keep what they use here
-	logs      []blueprint.LogEntry
-	respond   *blueprint.Response
-	orphans   []string // runs that nobody waits for any more, to be cancelled
-	napping   bool     // it is at rest, and stays in memory
-	driven    bool     // somebody who takes turns works on it, or will
-	stopped   *nodeRun // the node of an item that failed the run at once
-	canceled  *string
-
-	evidence     int  // bytes of JSON that the exchanges of failed attempts took
-	evidenceFull bool // the log says that more of them are left out
-
-	units   int
-	pending []*entry      // applied, not durable
-	durable bool          // the row is on disk
-	begun   bool          // so was more than its beginning when it was read back
-	paused  bool          // so says the row on disk
-	atOnce  bool          // it must be before the first node starts
-	ended   bool          // over; its last commit is under way or done
-	broken  error         // the disk refused it: it cannot go on in this process
-	gone    bool          // dropped from memory: whoever holds it must look it up again
-	left    chan struct{} // closed when gone; nil while nobody waits for that
-	timer   *clock.Timer
-	timerAt blueprint.Time // 0 = no timer
-	late    *time.Timer    // flushes what has been pending for too long
-	lateAt  time.Time      // when it does; zero = it is not set
-	handle  *Handle
-	unhold  func()  // lets go of the clock, which stands still while a run is in memory
-	final   *stored // the record of a run that has ended, secrets masked
-	truth   *stored // the same with its secrets
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
+	mu sync.Mutex
+	fold
+	disk
+	waiters
+	memory       int   // that it takes, which counts in engine.held
+	counted      bool  // in engine.held
+	evidenceFull bool  // the log says that no more exchanges of failed attempts are kept
+	reserved     int64 // of engine.inputs, for its input; guarded by the engine's lock once it is taken in
 
 	// Guarded by the engine's lock.
 	turn turn
 	flow *flow      // while it has a turn or waits for one
 	spot spot[*run] // in the flow, while it waits
+}
+
+// disk is what of a run is durable, and what is to become so.
+type disk struct {
+	flushing gate
+	row      blueprint.ExecutionRow
+	ledger   ledger
+	pending  []*entry    // applied, not durable
+	durable  bool        // the row is on disk
+	begun    bool        // so was more than its beginning when it was read back
+	paused   bool        // so says the row on disk
+	atOnce   bool        // it must be before the first node starts
+	ended    bool        // over; its last commit is under way or done
+	broken   error       // the disk refused it: it cannot go on in this process
+	late     *time.Timer // flushes what has been pending for too long
+	lateAt   time.Time   // when it does; zero = it is not set
+	final    *stored     // the record of a run that has ended, secrets masked
+	truth    *stored     // the same with its secrets
+}
+
+// waiters are those who wait for a run, and what the run itself waits for.
+//
+// Whoever needs the run to stay in memory holds a unit of it: the goroutines
+// that drive it, the queue in which it waits for its turn, a caller that
+// answers or cancels it. Whoever gives back the last unit brings the run to
+// rest.
+type waiters struct {
+	units   int
+	handle  *Handle
+	loading chan struct{} // closed once it has been read back; nil for one that was not
+	left    chan struct{} // closed when gone; nil while nobody waits for that
+	gone    bool          // dropped from memory: whoever holds it must look it up again
+	driven  bool          // somebody who takes turns works on it, or will
+	napping bool          // it is at rest, and stays in memory
+	shared  bool          // runs below keep what they use here
+	timer   *clock.Timer
+	timerAt blueprint.Time // 0 = no timer
+	unhold  func()         // lets go of the clock, which stands still while a run is in memory
+}
+
+// tell gives whoever started the run its record. The run's mu is held.
+func (w *waiters) tell(outcome standing) {
+	w.handle.rest(outcome)
+	w.handle = nil
+}
+
+// refuse tells whoever started the run why it cannot go on. The run's mu is held.
+func (w *waiters) refuse(err error) {
+	w.handle.refuse(err)
+	w.handle = nil
 }
 
 // ledger is what is stored together with a new run: the firing that caused it.
@@ -179,7 +173,7 @@ func (g gate) TryLock() bool {
 
 // newRun makes a run that has not begun and that nobody knows of.
 func (e *Engine) newRun(id string) *run {
-	r := &run{engine: e, id: id, flushing: make(gate, 1)}
+	r := &run{engine: e, fold: fold{id: id}, disk: disk{flushing: make(gate, 1)}}
 	r.ctx, r.cancel = context.WithCancelCause(e.ctx)
 	return r
 }
@@ -198,6 +192,7 @@ func (r *run) setUp(p *program, b *begin) error {
 	r.program, r.begin, r.bound, r.weight, r.memory = p, b, bound, weight, footprint(b.InputData)
 	r.root = newFrame(&p.body, nil, 0, 0)
 	r.keep(&entry{Exchanges: b.Taped})
+	r.engine.holdTape(r, r.taped)
 	for _, name := range p.secrets {
 		if bound[name] != nil {
 			r.secrets = append(r.secrets, bound[name])
@@ -219,55 +214,4 @@ func variableError(issues []blueprint.Issue) error {
 		issues[i].Path = append([]any{"variables"}, issues[i].Path...)
 	}
 	return blueprint.InvalidInput(issues)
-}
-
-// reuse settles the nodes of a walk that an earlier run had finished, in the
-// order of the walk.
-func (r *run) reuse(f *frame) {
-	was := f.opening
-	f.opening = true
-	defer func() { f.opening = was }()
-	for progress := len(r.reused) > 0; progress; {
-		progress = false
-		var enders []*step // of the item: what else was done comes before them
-		for _, i := range f.plan.Ready() {
-			s, ok := r.reused[f.nodes[i].address()]
-			switch {
-			case !ok || !f.plan.IsReady(i):
-			case s.Item:
-				enders = append(enders, s)
-			default:
-				progress = true
-				r.startReused(s)
-				r.endReused(s)
-			}
-		}
-		if progress {
-			continue
-		}
-		for _, s := range enders {
-			r.startReused(s)
-		}
-		for _, s := range enders {
-			r.endReused(s)
-		}
-	}
-}
-
-func (r *run) startReused(s *step) {
-	delete(r.reused, s.Node)
-	r.apply(&entry{Kind: entryStart, Node: s.Node, At: s.Start, Attempt: s.Attempt})
-}
-
-func (r *run) endReused(s *step) {
-	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Acted: s.Acted, Masked: s.Masked})
-}
-
-// status gives the status of a run that has not ended: paused when somebody is
-// asked for input and nothing else can be done at once, by another run neither.
-func (r *run) status() blueprint.Status {
-	if r.count[working] == 0 && r.count[awaiting] > 0 && r.count[calling] == 0 && !r.startable() {
-		return blueprint.StatusPaused
-	}
-	return blueprint.StatusRunning
 }

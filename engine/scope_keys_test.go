@@ -10,7 +10,7 @@ import (
 
 // What the check of blueprints takes for the keys of these names are theirs.
 func TestTheKeysOfTheScopeAreThoseThatAreChecked(t *testing.T) {
-	s := &scope{run: &run{begin: &begin{}, program: &program{definition: &blueprint.Definition{}}}}
+	s := &scope{run: &run{fold: fold{begin: &begin{}, program: &program{definition: &blueprint.Definition{}}}}}
 	for name, want := range blueprint.ScopeKeys {
 		if name == "nodes" {
 			continue // Part gives {"output": ...}

@@ -64,19 +64,18 @@ func (c *counts) found(rows []blueprint.ExecutionRow) {
 	}
 }
 
-// tally counts what a commit changed. r.mu is held.
-func (r *run) tally(commit *blueprint.JournalCommit) {
-	c := &r.engine.counts
+// tally counts what a commit changed. The run's mu is held.
+func (d *disk) tally(c *counts, commit *blueprint.JournalCommit) {
 	if commit.New {
 		c.started.Add(1)
 	}
 	switch paused := commit.Row.Status == blueprint.StatusPaused; {
-	case paused && !r.paused:
+	case paused && !d.paused:
 		c.paused.Add(1)
-	case !paused && r.paused:
+	case !paused && d.paused:
 		c.paused.Add(-1)
 	}
-	r.paused = commit.Row.Status == blueprint.StatusPaused
+	d.paused = commit.Row.Status == blueprint.StatusPaused
 	switch commit.Row.Status {
 	case blueprint.StatusCompleted:
 		c.completed.Add(1)

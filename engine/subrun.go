@@ -65,27 +65,27 @@ func (r *run) tooMany() *blueprint.Failure {
 }
 
 // firstRun gives the run that this one, and all above it, began with.
-func (r *run) firstRun() string { return cmp.Or(r.begin.Root, r.id) }
+func (r *fold) firstRun() string { return cmp.Or(r.begin.Root, r.id) }
 
 // firstTrigger gives the trigger that all began with, "" when none did.
-func (r *run) firstTrigger() string {
+func (r *fold) firstTrigger() string {
 	if r.begin.Flow == "" && r.begin.Trigger != nil {
 		return r.begin.Trigger.ID
 	}
 	return r.begin.Flow
 }
 
-// callOf gives the run that a node waits for; nil when it waits for none. r.mu
+// callOf gives the run that a node waits for; nil when it waits for none. The run's mu
 // is held.
-func (r *run) callOf(n *nodeRun) *call {
+func (r *fold) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
 	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, authority: r.authority(), dataOf: r.begin.DataOf, depth: r.begin.Depth + 1, budget: r.limit(), bounds: r.bounds, hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
 }
 
-// allSecrets gives what nobody may see of the run, as text. r.mu is held.
-func (r *run) allSecrets() []string {
+// allSecrets gives what nobody may see of the run, as text. The run's mu is held.
+func (r *fold) allSecrets() []string {
 	return slices.Concat(r.hidden, secret.Strings(r.secrets))
 }
 
@@ -104,8 +104,8 @@ func (e *Engine) wanted(c *call) (bool, error) {
 	return wanted, nil
 }
 
-// calls gives all that nodes of the run wait for. r.mu is held.
-func (r *run) calls() (all []*call) {
+// calls gives all that nodes of the run wait for. The run's mu is held.
+func (r *fold) calls() (all []*call) {
 	if r.count[calling] == 0 {
 		return nil
 	}

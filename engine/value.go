@@ -128,7 +128,7 @@ func (w *weighing) below(value any, depth int) error {
 
 // handed gives a node with what it hands on. That of a disabled node, which the
 // plan passes over by itself, is worked out when it is first asked for.
-func (r *run) handed(n *nodeRun) *nodeRun {
+func (r *fold) handed(n *nodeRun) *nodeRun {
 	if !n.known && n.state() == blueprint.NodePassed {
 		n.known = true
 		n.output, n.weight = r.input(n)
@@ -140,7 +140,7 @@ func (r *run) handed(n *nodeRun) *nodeRun {
 // input gives what a node gets, and its weight: the run's input data, or for a
 // node of an item the item; the output of its one predecessor, or the outputs
 // of several by node id.
-func (r *run) input(n *nodeRun) (any, int) {
+func (r *fold) input(n *nodeRun) (any, int) {
 	inputs := n.inputs()
 	switch len(inputs) {
 	case 0:
@@ -164,7 +164,7 @@ func (r *run) input(n *nodeRun) (any, int) {
 
 // seen gives the variables that a node sees of those that nodes of its walk
 // wrote.
-func (r *run) seen(n *nodeRun) *blueprint.Writers {
+func (r *fold) seen(n *nodeRun) *blueprint.Writers {
 	inputs := n.inputs()
 	sources := make([]*blueprint.Writers, len(inputs))
 	for at, from := range inputs {
