@@ -2,6 +2,10 @@ package triggers
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -161,4 +165,243 @@ func (t *Service) turnMailAway(ctx context.Context, a *activation, refused *refu
 	}
 	t.counts.firings.Add(string(a.firing.Source), string(a.firing.Decision))
 	return nil
+}
+
+// What the ledger keeps of a mail besides the mail itself, as if it were
+// headers: what its envelope said, and who sent it as far as that was found out
+// when it came. A mail that is judged anew is not looked up anew: keys and
+// addresses in the DNS change.
+const (
+	envelopeFrom  = "envelope-from"
+	envelopeTo    = "envelope-to"
+	envelopeHello = "envelope-helo"
+	envelopeTLS   = "envelope-tls"
+	senderResults = "authentication-results"
+	senderCheck   = "sender-check" // one of the three below
+	senderSPF     = "spf"
+	senderDKIM    = "dkim"
+	senderDMARC   = "dmarc"
+	senderDomain  = "sender-domain"   // the author's, when the check passed
+	senderTwice   = "repeated-header" // the field of which the mail has too many
+
+	senderPassed    = "pass"
+	senderFailed    = "fail"
+	senderUndecided = "temperror"
+)
+
+func envelopeHeader(envelope *blueprint.Envelope, local string) map[string][]string {
+	tls := "no"
+	if envelope.TLS {
+		tls = "yes"
+	}
+	return map[string][]string{
+		envelopeFrom: valid([]string{envelope.From}), envelopeTo: {local}, envelopeHello: valid([]string{envelope.Hello}), envelopeTLS: {tls},
+	}
+}
+
+// unreceived is what the ledger stores of a mail that was refused before it was
+// there: nothing can be decided anew about it.
+func unreceived(envelope *blueprint.Envelope, local string, size int64) *blueprint.Delivery {
+	d := &blueprint.Delivery{From: envelope.Remote, Header: envelopeHeader(envelope, local), Size: size}
+	d.Note(factReceived, false)
+	return d
+}
+
+// factReceived is false for what was refused before it was there.
+const factReceived = "received"
+
+// mailDelivery is what the ledger stores of a mail.
+func mailDelivery(local string, received *blueprint.ReceivedMail) *blueprint.Delivery {
+	check := &received.Check
+	d := &blueprint.Delivery{From: received.Remote, Header: envelopeHeader(&received.Envelope, local), Size: int64(len(received.Raw)), Body: received.Raw}
+	result := senderFailed
+	switch {
+	case check.Passed:
+		result = senderPassed
+	case check.Undecided:
+		result = senderUndecided
+	}
+	for name, value := range map[string]string{senderCheck: result, senderResults: check.Results, senderSPF: check.SPF, senderDKIM: check.DKIM, senderDMARC: check.DMARC} {
+		d.Header[name] = []string{value}
+	}
+	for name, value := range map[string]string{senderDomain: check.Domain, senderTwice: check.Repeated} {
+		if value != "" {
+			d.Header[name] = []string{value}
+		}
+	}
+	return d
+}
+
+// kept gives what a delivery has under a name; "" when it has nothing.
+func kept(d *blueprint.Delivery, name string) string { return strings.Join(d.Header[name], "") }
+
+// mailInput is what a run sees of a mail. Without a date that can be read, its
+// date is when it came.
+func (t *Service) mailInput(m *blueprint.Mail, files []blueprint.File, d *blueprint.Delivery, came blueprint.Time) map[string]any {
+	from := blueprint.MailAddress{}
+	if len(m.From) > 0 {
+		from = m.From[0]
+	}
+	to := make([]any, len(m.To))
+	for i, one := range m.To {
+		to[i] = addressValue(one)
+	}
+	date := came
+	if !m.Date.IsZero() {
+		date = blueprint.TimeOf(m.Date)
+	}
+	attachments := make([]any, len(files))
+	for i, file := range files {
+		attachments[i] = map[string]any{
+			"id": file.ID, "filename": file.Name, "contentType": file.ContentType, "size": json.Number(strconv.FormatInt(file.Size, 10)), "url": t.Mail.FileURL(file.ID),
+		}
+	}
+	return map[string]any{
+		"messageId": m.MessageID, "from": addressValue(from), "to": to, "subject": m.Subject, "text": m.Text, "html": m.HTML,
+		"date": date.String(), "headers": t.mailHeaders(m, kept(d, senderResults)), "attachments": attachments,
+	}
+}
+
+func addressValue(one blueprint.MailAddress) map[string]any {
+	return map[string]any{"address": one.Address, "name": one.Name}
+}
+
+// mailHeaders gives the headers of a mail. The first report of who sent it is
+// our own; those that claim to be are taken out, for the headers of a mail are
+// whatever its sender wrote (RFC 8601, 5).
+func (t *Service) mailHeaders(m *blueprint.Mail, results string) map[string]any {
+	out := make(map[string]any, len(m.Headers)+1)
+	for name, values := range m.Headers {
+		list := make([]any, 0, len(values)+1)
+		if name == senderResults {
+			if results != "" {
+				list = append(list, results)
+			}
+		}
+		for _, value := range values {
+			if name != senderResults || !t.claimsToBeOurs(value) {
+				list = append(list, value)
+			}
+		}
+		if len(list) > 0 {
+			out[name] = list
+		}
+	}
+	if _, there := out[senderResults]; !there && results != "" {
+		out[senderResults] = []any{results}
+	}
+	return out
+}
+
+// claimsToBeOurs tells whether a report may be read as one by this server. In
+// doubt it may: comments and quotes can hide a word.
+func (t *Service) claimsToBeOurs(report string) bool {
+	author, _, _ := strings.Cut(report, ";")
+	return strings.Contains(strings.ToLower(author), strings.ToLower(t.Mail.Domain))
+}
+
+// judgeRawMail reads what came and decides about it.
+func (t *Service) judgeRawMail(a *activation, at time.Time) *refusal {
+	if t.Mail.Parse == nil {
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "this server reads no mail")}
+	}
+	m, err := t.Mail.Parse(a.firing.Delivery.Body)
+	if err != nil {
+		return &refusal{answer: shown(err)}
+	}
+	return t.judgeMail(a, m, at)
+}
+
+// judgeMail holds a mail against the trigger's filters and makes the input of
+// its run. At is when it came.
+func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *refusal {
+	d, config := a.firing.Delivery, a.binding.Trigger.Config
+	for _, name := range []string{senderSPF, senderDKIM, senderDMARC} {
+		d.Note(name, kept(d, name))
+	}
+	if twice := kept(d, senderTwice); twice != "" {
+		d.Note("repeatedHeader", twice)
+	}
+	d.Note("from", addressesOf(m.From))
+	d.Note("messageId", m.MessageID)
+	if why := fromWhom(config["allowFrom"], m); why.Code != "" {
+		return &refusal{why: why}
+	}
+	if config["requireAuth"] == true {
+		switch kept(d, senderCheck) {
+		case senderPassed:
+		case senderUndecided:
+			// Whoever sent it tries again; who has it judged again cannot.
+			code := blueprint.CodeUnavailable
+			if a.firing.Source == blueprint.SourceRedelivery {
+				code = blueprint.CodeBadRequest
+			}
+			return &refusal{answer: blueprint.Errorf(code, "requireAuth: the DNS did not say whether the domain of the sender answers for the mail")}
+		default:
+			if twice := kept(d, senderTwice); twice != "" {
+				return &refusal{why: blueprint.Because(blueprint.ReasonRequireAuth, "repeated", twice)}
+			}
+			return &refusal{why: blueprint.Because(blueprint.ReasonRequireAuth, "results", kept(d, senderResults))}
+		}
+	}
+	var files []blueprint.File
+	if config["attachments"] != "ignore" {
+		files = make([]blueprint.File, len(m.Attachments))
+		for i, file := range m.Attachments {
+			file.ID = t.IDs.At(t.Clock.Now(), "file", a.firing.ID).Token(fileID)
+			files[i] = file
+		}
+	}
+	a.input = t.mailInput(m, files, d, blueprint.TimeOf(at))
+	a.firing.Files = files
+	if a.firing.Why.Code == "" {
+		a.firing.Because(blueprint.Because(blueprint.ReasonMail, "from", addressesOf(m.From)))
+	}
+	return nil
+}
+
+// fileID is the length of a file's id, in characters: it cannot be guessed.
+const fileID = 32
+
+// fromWhom returns why a list of addresses and @domains leaves a mail out, without
+// a code when it does not. Everybody whom the mail says it is from must be on the list.
+func fromWhom(list any, m *blueprint.Mail) (why blueprint.Reason) {
+	allowed, ok := list.([]any)
+	if !ok {
+		return why // no list, or none that could be stored
+	}
+	if len(m.From) == 0 {
+		return blueprint.Because(blueprint.ReasonAllowFrom)
+	}
+	for _, from := range m.From {
+		if !isAllowed(allowed, from.Address) {
+			return blueprint.Because(blueprint.ReasonAllowFrom, "address", from.Address)
+		}
+	}
+	return why
+}
+
+func isAllowed(list []any, address string) bool {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return false
+	}
+	for _, entry := range list {
+		wanted, _ := entry.(string)
+		if strings.HasPrefix(wanted, "@") && strings.EqualFold(wanted, address[at:]) || strings.EqualFold(wanted, address) {
+			return true
+		}
+	}
+	return false
+}
+
+func addressesOf(list []blueprint.MailAddress) string {
+	var all []string
+	for _, one := range list {
+		all = append(all, one.Address)
+	}
+	if len(all) == 0 {
+		return "nobody"
+	}
+	return shorten(strings.Join(all, ", "))
 }

@@ -2,6 +2,8 @@ package triggers
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -191,4 +193,255 @@ func (d *dispatcher) read(ctx context.Context, page func() ([]blueprint.OutboxEv
 		d.Logger.Warn("the events that are to be told cannot be read; it is tried again", "error", err)
 	}
 	return nil, false
+}
+
+// maxRows and maxRowBytes are about how many rows that start nothing, and how
+// much of them, are in memory before they are stored.
+const (
+	maxRows     = 1000
+	maxRowBytes = 4 << 20
+)
+
+// untold is how far it has come with telling of an event.
+type untold struct {
+	seq            int64 // its place in the outbox
+	key            string
+	organizationID string
+	left           []string // the triggers that could not be told yet; nil = all that listen
+	told           bool     // all were told; it is still to be taken out of the outbox
+
+	tries int
+	due   time.Time // of the next one
+	err   error     // why it did not work this time
+
+	crowd []string  // those of left that alone have too much to do
+	since time.Time // when one of them had for the first time
+}
+
+// fail takes note that a trigger cannot be told now.
+func (of *untold) fail(triggerID string, err error) {
+	of.left, of.err = append(of.left, triggerID), err
+}
+
+// later sets when it is tried again.
+func (of *untold) later(now time.Time) {
+	of.due = now.Add(min(firstAgain<<min(of.tries, 10), lastAgain))
+	of.tries++
+}
+
+// ear is a trigger that is to hear of an event.
+type ear struct {
+	*activation
+	of *untold
+}
+
+// unwritten is a row of the ledger about an event.
+type unwritten struct {
+	firing *blueprint.Firing
+	of     *untold
+}
+
+// tell tells of events, of which all that listen share commits, and takes those
+// out of the outbox of which everybody has a row in the ledger. What could not be
+// told of for a reason that may pass waits, and has no row for that.
+func (d *dispatcher) tell(ctx context.Context, list []blueprint.OutboxEvent, states []*untold) {
+	var batch []ear
+	from := 0
+	for i := range list {
+		of := states[i]
+		of.err = nil
+		for _, id := range d.listeners(ctx, &list[i].Event, of) {
+			a, err := d.hearing(ctx, &list[i].Event, id)
+			switch {
+			case err != nil:
+				firing := d.newFiring(id, blueprint.SourceEvent)
+				firing.Key = of.key
+				d.put(of, firing, err)
+			case a == nil:
+			case a.firing.Decision != "":
+				d.settle(of, a.firing, a.firing.Decision, a.firing.Why)
+			default:
+				if batch = append(batch, ear{a, of}); len(batch) == maxBatch {
+					d.begins(ctx, batch)
+					batch = nil
+				}
+			}
+		}
+		if len(d.rows) >= maxRows || d.weight >= maxRowBytes {
+			d.begins(ctx, batch)
+			d.takeOut(ctx, states[from:i+1])
+			batch, from = nil, i+1
+		}
+	}
+	d.begins(ctx, batch)
+	d.takeOut(ctx, states[from:])
+}
+
+// listeners gives the triggers that are still to be told.
+func (d *dispatcher) listeners(ctx context.Context, e *blueprint.Event, of *untold) []string {
+	d.uncrowd(of)
+	ids := of.left
+	of.left = nil
+	if ids == nil && !of.told {
+		ids, of.err = d.Store.Listeners(ctx, e.OrganizationID, e.Name)
+	}
+	return ids
+}
+
+// begins starts a batch: first all runs are begun, then they are waited for.
+func (d *dispatcher) begins(ctx context.Context, batch []ear) {
+	runs, failures := make([]Run, len(batch)), make([]error, len(batch))
+	for i, one := range batch {
+		runs[i], failures[i] = d.begin(noWait, one.activation)
+	}
+	for i, one := range batch {
+		_, err := d.finish(ctx, one.activation, runs[i], failures[i])
+		if err == nil {
+			continue
+		}
+		d.chains.unstarted(one.root)
+		var duplicate *blueprint.DuplicateFiringError
+		switch {
+		case errors.As(err, &duplicate):
+		case isPassing(err):
+			d.put(one.of, one.firing, err)
+		default:
+			decision, why := d.unheard(one.activation, err)
+			d.settle(one.of, one.firing, decision, why)
+		}
+	}
+}
+
+// put puts a trigger off that cannot be told now. What all need comes back for
+// all; what only this trigger lacks is waited for within bounds, so that nobody
+// else has to, and beyond them the firing is refused.
+func (d *dispatcher) put(of *untold, firing *blueprint.Firing, err error) {
+	if blueprint.CodeOf(err) == blueprint.CodeUnavailable {
+		of.fail(firing.TriggerID, err)
+		return
+	}
+	now, why := d.Clock.Now(), ""
+	if of.since.IsZero() {
+		of.since = now
+	}
+	switch {
+	case d.crowd[firing.TriggerID] >= maxCrowd:
+		why = fmt.Sprintf("%d events wait for this trigger already", maxCrowd)
+	case d.crowd[of.organizationID] >= maxCrowdOfAll:
+		why = fmt.Sprintf("%d events wait for triggers of this organization already", maxCrowdOfAll)
+	case now.Sub(of.since) >= longestPatience:
+		why = fmt.Sprintf("it was tried for %.0f minutes", longestPatience.Minutes())
+	default:
+		d.crowd[firing.TriggerID]++
+		d.crowd[of.organizationID]++
+		of.crowd = append(of.crowd, firing.TriggerID)
+		of.fail(firing.TriggerID, err)
+		return
+	}
+	hint := ""
+	if firing.Delivery != nil {
+		hint = "; redeliver runs it"
+	}
+	refused := shown(err)
+	d.settle(of, firing, blueprint.DecisionRefused, blueprint.Saying(refused.Because().Code, refused.Message+"; "+why+hint))
+}
+
+// uncrowd takes note that an event does not wait any more.
+func (d *dispatcher) uncrowd(of *untold) {
+	for _, triggerID := range of.crowd {
+		for _, key := range []string{triggerID, of.organizationID} {
+			if d.crowd[key]--; d.crowd[key] == 0 {
+				delete(d.crowd, key)
+			}
+		}
+	}
+	of.crowd = nil
+}
+
+// settle makes the row of a trigger that starts nothing.
+func (d *dispatcher) settle(of *untold, firing *blueprint.Firing, decision blueprint.Decision, why blueprint.Reason) {
+	decide(firing, decision, why)
+	d.rows = append(d.rows, unwritten{firing, of})
+	if firing.Delivery != nil {
+		d.weight += len(firing.Delivery.Body)
+	}
+}
+
+// takeOut stores the rows, deletes the events of which everybody has been told in
+// the same transaction, and sets when the others are told again.
+func (d *dispatcher) takeOut(ctx context.Context, states []*untold) {
+	undeleted := d.write(ctx, states)
+	waits, last := 0, error(nil)
+	for _, of := range states {
+		if of.told = of.err == nil; of.told {
+			of.err = undeleted
+		}
+		if of.err == nil {
+			delete(d.waiting, of.seq)
+			continue
+		}
+		of.later(d.Clock.Now())
+		d.waiting[of.seq] = of
+		waits, last = waits+1, of.err
+	}
+	if waits > 0 && ctx.Err() == nil {
+		d.Logger.Warn("some who listen to events cannot be told yet; it is tried again", "events", waits, "error", last)
+	}
+}
+
+// write stores the rows and deletes the events that have come to their end, all
+// or nothing. When that fails it puts off whom the rows are about, or does without
+// those that are not valid, and deletes the other events.
+func (d *dispatcher) write(ctx context.Context, states []*untold) error {
+	ctx = context.WithoutCancel(ctx)
+	rows := d.rows
+	d.rows, d.weight = nil, 0
+	firings := make([]blueprint.Firing, len(rows))
+	for i, row := range rows {
+		firings[i] = *row.firing
+	}
+	keys := toldKeys(states)
+	if len(keys)+len(firings) == 0 {
+		return nil
+	}
+	err := d.Store.EventsTold(ctx, keys, firings...)
+	if err != nil && len(rows) > 0 {
+		for _, row := range rows {
+			one := err
+			if !isPassing(err) {
+				one = d.Store.EventsTold(ctx, nil, *row.firing)
+			}
+			d.wrote(row, one)
+		}
+		if keys = toldKeys(states); len(keys) == 0 {
+			return nil
+		}
+		return d.Store.EventsTold(ctx, keys)
+	}
+	for _, row := range rows {
+		d.wrote(row, nil)
+	}
+	return err
+}
+
+// wrote takes note of what became of a row.
+func (d *dispatcher) wrote(row unwritten, err error) {
+	switch {
+	case err == nil:
+		d.counts.firings.Add(string(row.firing.Source), string(row.firing.Decision))
+	case isPassing(err):
+		row.of.fail(row.firing.TriggerID, err)
+	default:
+		d.Logger.Warn("a firing is missing in the ledger", "trigger", row.firing.TriggerID, "decision", row.firing.Decision, "error", err)
+	}
+}
+
+// toldKeys gives the keys of the events of which everybody has been told.
+func toldKeys(states []*untold) (keys []string) {
+	for _, of := range states {
+		if of.err == nil {
+			keys = append(keys, of.key)
+		}
+	}
+	return keys
 }

@@ -1,11 +1,14 @@
 package triggers
 
 import (
+	"container/heap"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
 )
 
 // reread is how often, in real time, the schedules are read anew for changes
@@ -208,4 +211,213 @@ func (s *scheduler) decide(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// bell wakes a loop. Whoever rings it holds the clock until the loop has taken
+// notice.
+type bell struct {
+	rung chan struct{} // holds one
+
+	mu    sync.Mutex
+	holds []func()
+	ended bool // nobody takes notice any more
+}
+
+func newBell() *bell { return &bell{rung: make(chan struct{}, 1)} }
+
+func (b *bell) ring(c clock.Clock) {
+	release := c.Hold()
+	b.mu.Lock()
+	if b.ended {
+		b.mu.Unlock()
+		release()
+		return
+	}
+	b.holds = append(b.holds, release)
+	b.mu.Unlock()
+	select {
+	case b.rung <- struct{}{}:
+	default:
+	}
+}
+
+// take gives the holds of all who have rung so far.
+func (b *bell) take() []func() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	holds := b.holds
+	b.holds = nil
+	return holds
+}
+
+func (b *bell) end() []func() {
+	b.mu.Lock()
+	b.ended = true
+	b.mu.Unlock()
+	return b.take()
+}
+
+// wakeUp is the one timer of a loop. From the instant at which it goes off the
+// clock is held until the loop lets go of what it was sent.
+type wakeUp struct {
+	timer *clock.Timer
+	at    time.Time // zero = it is not set
+	wakes chan func()
+	calls sync.WaitGroup
+}
+
+func newWakeUp() *wakeUp { return &wakeUp{wakes: make(chan func())} }
+
+// set has it go off at an instant; zero is never.
+func (a *wakeUp) set(ctx context.Context, c clock.Clock, at time.Time) {
+	if at.Equal(a.at) {
+		return
+	}
+	a.stop()
+	if a.at = at; at.IsZero() {
+		return
+	}
+	a.calls.Add(1)
+	a.timer = c.At(at, func() {
+		defer a.calls.Done()
+		done := make(chan struct{})
+		select {
+		case a.wakes <- sync.OnceFunc(func() { close(done) }):
+			<-done
+		case <-ctx.Done():
+		}
+	})
+}
+
+// stop takes it back.
+func (a *wakeUp) stop() {
+	if a.timer.Stop() {
+		a.calls.Done()
+	}
+	a.timer, a.at = nil, time.Time{}
+}
+
+// agenda holds the active schedules, ordered by when something is to be done
+// about them. What it costs to find those that are due, and to change one, does
+// not grow with the number of the others.
+type agenda struct {
+	byID    map[string]*scheduled
+	waiting waiting // those that have a next instant
+	made    int
+}
+
+// add puts a schedule in the place of the one that its trigger had before.
+func (a *agenda) add(one *scheduled) {
+	if old := a.byID[one.trigger.ID]; old != nil {
+		one.order = old.order
+		a.remove(old.trigger.ID)
+	} else {
+		a.made++
+		one.order = a.made
+	}
+	if a.byID == nil {
+		a.byID = map[string]*scheduled{}
+	}
+	a.byID[one.trigger.ID] = one
+	a.wait(one)
+}
+
+func (a *agenda) remove(id string) {
+	one := a.byID[id]
+	if one == nil {
+		return
+	}
+	delete(a.byID, id)
+	a.rest(one)
+}
+
+// wait lets a schedule wait for its next instant, unless it has none.
+func (a *agenda) wait(one *scheduled) {
+	one.place = -1
+	if one.wake = one.wakeAt(); !one.wake.IsZero() {
+		heap.Push(&a.waiting, one)
+	}
+}
+
+// rest takes a schedule out of those that wait.
+func (a *agenda) rest(one *scheduled) {
+	if one.place >= 0 {
+		heap.Remove(&a.waiting, one.place)
+	}
+}
+
+// next is the earliest instant at which something is to be done; zero is never.
+func (a *agenda) next() time.Time {
+	if len(a.waiting) == 0 {
+		return time.Time{}
+	}
+	return a.waiting[0].wake
+}
+
+// due takes out the schedules about which something is to be done by now. Each
+// must be given back with wait.
+func (a *agenda) due(now time.Time) (list []*scheduled) {
+	for len(a.waiting) > 0 && !a.waiting[0].wake.After(now) {
+		list = append(list, heap.Pop(&a.waiting).(*scheduled))
+	}
+	return list
+}
+
+// waiting is a heap by instant, then by age.
+type waiting []*scheduled
+
+// Len, Less, Swap, Push and Pop are for package heap.
+func (w waiting) Len() int { return len(w) }
+
+func (w waiting) Less(i, j int) bool {
+	if order := w[i].wake.Compare(w[j].wake); order != 0 {
+		return order < 0
+	}
+	return w[i].order < w[j].order
+}
+
+func (w waiting) Swap(i, j int) {
+	w[i], w[j] = w[j], w[i]
+	w[i].place, w[j].place = i, j
+}
+
+// Push is for package heap.
+func (w *waiting) Push(one any) {
+	one.(*scheduled).place = len(*w)
+	*w = append(*w, one.(*scheduled))
+}
+
+// Pop is for package heap.
+func (w *waiting) Pop() any {
+	last := len(*w) - 1
+	one := (*w)[last]
+	(*w)[last] = nil
+	*w = (*w)[:last]
+	one.place = -1
+	return one
+}
+
+// scheduled is an active schedule. Every tick up to cursor is decided.
+type scheduled struct {
+	Timing
+	trigger blueprint.Trigger
+	cursor  time.Time
+	next    time.Time // the first tick after cursor; zero for none
+	retry   time.Time // not before
+	steps   []step    // still to be done
+	warned  time.Time // the tick that was last said to be tried again
+	told    time.Time // the last tick that an event told of as missed
+
+	// Where it stands in the agenda.
+	order int // of two that are due at once, the lower goes first
+	wake  time.Time
+	place int // -1 when it does not wait
+}
+
+// wakeAt is when something is to be done about a schedule; zero is never.
+func (one *scheduled) wakeAt() time.Time {
+	if one.next.IsZero() || one.retry.Before(one.next) {
+		return one.next
+	}
+	return one.retry
 }

@@ -1,6 +1,9 @@
 package triggers
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -117,4 +120,104 @@ func first(values ...any) any {
 		}
 	}
 	return nil
+}
+
+// channelTimeout is how long the name of a channel may take, in real time:
+// Slack wants an answer within three seconds.
+const channelTimeout = 2 * time.Second
+
+// channelRetry is when Slack may try again what could not be looked at.
+const channelRetry = time.Minute
+
+// filterSlack tells whether a trigger listens to an event.
+func (t *Service) filterSlack(a *activation, event, input map[string]any) *refusal {
+	wanted, _ := a.binding.Trigger.Config["eventType"].(string)
+	if wanted != "" && !isSlackEvent(event, wanted) {
+		return &refusal{why: blueprint.Because(blueprint.ReasonEventType, "got", fmt.Sprint(first(input["eventType"], "")), "wanted", wanted)}
+	}
+	return t.filterChannel(a, input)
+}
+
+// channelKinds are what Slack calls the kinds of channels where an app
+// subscribes to messages, and what a message calls its own.
+var channelKinds = map[string]string{"message.channels": "channel", "message.groups": "group", "message.im": "im", "message.mpim": "mpim", "message.app_home": "app_home"}
+
+// isSlackEvent tells whether an event is of a type, by the event's own name for
+// it or by the one under which an app subscribes.
+func isSlackEvent(event map[string]any, wanted string) bool {
+	if kind, ok := channelKinds[wanted]; ok {
+		return event["type"] == "message" && event["channel_type"] == kind
+	}
+	return event["type"] == wanted
+}
+
+// isChannelID tells the id of a channel from a name, which has no capitals.
+func isChannelID(text string) bool {
+	return text != "" && text[0] >= 'A' && text[0] <= 'Z' && strings.Trim(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// filterChannel holds an event against the trigger's channel. An event whose
+// channel's name cannot be known is not decided: Slack sends it again.
+func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
+	config := a.binding.Trigger.Config
+	wanted, _ := config["channel"].(string)
+	id, _ := input["channel"].(string)
+	switch {
+	case wanted == "" || id == wanted:
+		return nil
+	case id == "":
+		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", "", "wanted", wanted)}
+	case isChannelID(wanted):
+		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", id, "wanted", wanted)}
+	}
+	name, err := t.channelName(a, id)
+	if err != nil {
+		return &refusal{
+			answer: &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the name of the event's channel cannot be known now", RetryAfter: channelRetry},
+			why:    t.channelUnknown(a, wanted, err),
+		}
+	}
+	if name == "" || !strings.EqualFold(name, strings.TrimPrefix(wanted, "#")) {
+		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", id, "name", name, "wanted", wanted)}
+	}
+	return nil
+}
+
+var errNoConnection = blueprint.Errorf(blueprint.CodeBadRequest, "connectionId names no connection to ask")
+
+// channelName asks Slack with the connection that the trigger names, by the
+// right of who made the trigger.
+func (t *Service) channelName(a *activation, channel string) (string, error) {
+	connection, _ := a.binding.Trigger.Config["connectionId"].(string)
+	if connection == "" || t.Channels == nil {
+		return "", errNoConnection
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), channelTimeout)
+	defer cancel()
+	return t.Channels.ChannelName(ctx, a.binding.Principal.UserID, strings.ToLower(connection), channel)
+}
+
+// channelUnknown says why it cannot be known whether a channel is the one of a
+// name, and what to do about it.
+func (t *Service) channelUnknown(a *activation, wanted string, err error) blueprint.Reason {
+	const cure = ": set config.connectionId, or use the channel's id"
+	switch {
+	case errors.Is(err, errNoConnection):
+		return blueprint.Saying(blueprint.ReasonNoConnection, fmt.Sprintf("no connection looks up %q", wanted)+cure)
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return blueprint.Saying(blueprint.ReasonNoConnection, fmt.Sprintf("the connection that looks up %q is not found", wanted)+cure)
+	}
+	return blueprint.Saying(blueprint.ReasonMessage, fmt.Sprintf("the connection cannot look up %q: %s", wanted, t.channelTrouble(a, err)))
+}
+
+// channelTrouble says why a name cannot be known.
+func (t *Service) channelTrouble(a *activation, err error) string {
+	var failure *blueprint.Failure
+	switch {
+	case errors.As(err, &failure):
+		return failure.Message
+	case errors.Is(err, context.DeadlineExceeded):
+		return "Slack did not answer in time"
+	}
+	return t.failure(a.firing.TriggerID, err).Message
 }

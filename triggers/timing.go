@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"blueprintd/blueprint"
@@ -94,3 +95,132 @@ func preview(expression, timezone string, count int, now time.Time) ([]string, e
 	}
 	return ticks, nil
 }
+
+// maxCatchUp is how many missed ticks the rule "all" runs.
+const maxCatchUp = 100
+
+// onTime is how late a tick may be decided and still count as on time. It is
+// less than the distance of two ticks, so at most one of several is.
+const onTime = time.Minute
+
+// step is one thing to do about the due ticks of a schedule; each is one
+// commit, which moves the cursor to its last tick.
+type step struct {
+	// at is the tick that runs; zero when the step leaves out ticks only.
+	at time.Time
+	// missed is how many other ticks the run stands for.
+	missed int
+	// late says that the tick itself was missed, too.
+	late bool
+	// left are the ticks that get no run of their own, nil for none.
+	left *lot
+	// behind are the ticks of the steps behind it that were missed as well, nil
+	// for none.
+	behind *lot
+}
+
+// lot is several ticks in a row.
+type lot struct {
+	count       int
+	first, last time.Time
+}
+
+func (l *lot) String() string {
+	if l.count == 1 {
+		return "the tick of " + instant(l.first) + " was missed"
+	}
+	return fmt.Sprintf("%d ticks from %s to %s were missed", l.count, instant(l.first), instant(l.last))
+}
+
+// because returns a reason about the ticks.
+func (l *lot) because(code blueprint.ReasonCode) blueprint.Reason {
+	return blueprint.Because(code, "count", l.count, "first", instant(l.first), "last", instant(l.last))
+}
+
+// and gives a lot and the one behind it as one; nil is none.
+func (l *lot) and(behind *lot) *lot {
+	switch {
+	case l == nil:
+		return behind
+	case behind == nil:
+		return l
+	}
+	return &lot{count: l.count + behind.count, first: l.first, last: behind.last}
+}
+
+// end is where the cursor stands once the step is done.
+func (s *step) end() time.Time {
+	if s.at.IsZero() {
+		return s.left.last
+	}
+	return s.at
+}
+
+// stale tells whether the tick of a step that was on time is so no more.
+func (s *step) stale(now time.Time) bool {
+	return !s.at.IsZero() && !s.late && now.Sub(s.at) >= onTime
+}
+
+// due decides what becomes of every tick after a cursor, up to now. A tick was
+// missed when the server was not up at that instant, or when it is too late by
+// now; up is since when the server has been up.
+//
+// The decision depends on nothing but its arguments, so a server that stops
+// between two steps goes on with the same ones.
+func (t *Timing) due(cursor, now, up time.Time) []step {
+	ticks, total := t.Schedule.Between(cursor, now, t.Zone, maxCatchUp+1)
+	if total == 0 {
+		return nil
+	}
+	last := ticks[len(ticks)-1]
+	lastOnTime := !last.Before(up) && now.Sub(last) < onTime
+	runs := 1
+	switch t.CatchUp {
+	case catchUpAll:
+		runs = maxCatchUp
+		if lastOnTime {
+			runs++
+		}
+	case catchUpNone:
+		if !lastOnTime {
+			runs = 0
+		}
+	}
+	ticks = ticks[max(0, len(ticks)-runs):]
+	var left *lot
+	if rest := total - len(ticks); rest > 0 {
+		left = t.rest(cursor, now, rest)
+	}
+	var steps []step
+	if t.CatchUp == catchUpNone && left != nil {
+		// They are dropped for good; no run stands for them.
+		steps = append(steps, step{left: left})
+		left = nil
+	}
+	for i, at := range ticks {
+		s := step{at: at, late: !(lastOnTime && i == len(ticks)-1)}
+		if left != nil {
+			s.missed, s.left, left = left.count, left, nil
+		}
+		steps = append(steps, s)
+	}
+	for i := len(steps) - 1; i > 0; i-- {
+		steps[i-1].behind = steps[i].unmet(true).and(steps[i].behind)
+	}
+	return steps
+}
+
+// rest describes the first count ticks after a cursor.
+func (t *Timing) rest(cursor, now time.Time, count int) *lot {
+	first, _ := t.Schedule.Next(cursor, t.Zone)
+	l := &lot{count: count, first: first, last: first}
+	_, total := t.Schedule.Between(cursor, now, t.Zone, 0)
+	if after := total - count; count > 1 {
+		ticks, _ := t.Schedule.Between(cursor, now, t.Zone, after+1)
+		l.last = ticks[0]
+	}
+	return l
+}
+
+// instant writes a tick as ledger rows and keys have it.
+func instant(at time.Time) string { return blueprint.TimeOf(at).String() }
