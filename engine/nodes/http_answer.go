@@ -2,12 +2,20 @@ package nodes
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
@@ -99,4 +107,177 @@ func responseBody(contentType string, data []byte) (any, bool) {
 		}
 	}
 	return string(data), false
+}
+
+// statusFailure says that an answer has a status that was not expected. The
+// answer itself is left out: it may repeat what was sent.
+func statusFailure(response *http.Response, c *httpConfig, now time.Time) *blueprint.Failure {
+	status := strconv.Itoa(response.StatusCode)
+	if words := http.StatusText(response.StatusCode); words != "" {
+		status += " " + words
+	}
+	expected := make([]string, len(c.expected))
+	for i, r := range c.expected {
+		expected[i] = strconv.Itoa(r.from)
+		if r.to != r.from {
+			expected[i] += "-" + strconv.Itoa(r.to)
+		}
+	}
+	return &blueprint.Failure{
+		Code: codeStatus,
+		Message: fmt.Sprintf("%s answered %s; expected %s (to take it as an answer, name it in expectStatus)",
+			response.Request.URL.Host, status, strings.Join(expected, ", ")),
+		RetryAfter: outbound.RetryAfter(response.Header, now),
+	}
+}
+
+// requestFailure says why no whole answer came. Nothing of the request but its
+// host is named.
+func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	host := "the server"
+	if list := hops.List(); len(list) > 0 {
+		host = list[len(list)-1].Host
+	}
+	f := &blueprint.Failure{NotSent: !hops.Sent()}
+	var (
+		refused     *outbound.RefusedError
+		failure     *blueprint.Failure
+		pause       *blueprint.Pause
+		timeout     net.Error
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		name        *net.DNSError
+		number      syscall.Errno
+	)
+	switch {
+	case errors.As(err, &failure), errors.As(err, &pause):
+		return unauthorized(err, hops)
+	case errors.As(err, &refused):
+		f.Code, f.Message = codeRefused, refused.Error()
+	case errors.Is(err, outbound.ErrRedirects):
+		f.Code, f.Message = codeRedirects, fmt.Sprintf("%s redirected more than %d times", host, outbound.MaxRedirects)
+	case errors.Is(err, outbound.ErrTooLarge):
+		f.Code, f.Message = codeTooLarge, fmt.Sprintf("the answer of %s is larger than %d MiB", host, maxResponse>>20)
+	case errors.Is(err, outbound.ErrHeaders):
+		f.Code, f.Message = codeTooLarge, fmt.Sprintf("the headers of the answer of %s are larger than %d KiB", host, outbound.MaxHeaderBytes>>10)
+	case errors.As(err, &name) && name.IsNotFound:
+		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the url", host)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		f.Code, f.Message = codeTimeout, fmt.Sprintf("%s did not answer in time", host)
+	case errors.As(err, &certificate), errors.As(err, &authority):
+		f.Code, f.Message = codeCertificate, fmt.Sprintf("the certificate of %s is not trusted: %s", host, outbound.CertificateProblem(err))
+	case errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
+		f.Code, f.Message = codeCertificate, fmt.Sprintf("%s does not speak TLS as asked for; check whether the url must begin with http://", host)
+	case f.NotSent && errors.As(err, &number):
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s: %s", host, number.Error())
+	case f.NotSent:
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s", host)
+	default:
+		f.Code, f.Message = codeConnect, fmt.Sprintf("%s broke the connection off before its answer was complete", host)
+	}
+	return f
+}
+
+// partFile is what a part of a body sends of a stored file.
+type partFile struct {
+	name, kind string
+	content    []byte
+}
+
+// openFiles gives the files of those parts that name one. They are only those
+// that came with what started the run itself, so that an id from elsewhere is
+// worth nothing.
+func openFiles(ctx context.Context, d Dependencies, task *blueprint.Task, parts []httpPart) ([]partFile, error) {
+	files := make([]partFile, len(parts))
+	var missing *blueprint.MissingGrant
+	for i, part := range parts {
+		if part.FileID == "" {
+			continue
+		}
+		place := fmt.Sprintf("multipart[%d].fileId", i)
+		if d.Files == nil {
+			return nil, badConfigf(place, "names no file: none can come with what started the run")
+		}
+		file, content, err := d.Files(ctx, task.Authority, task.ExecutionID, part.FileID)
+		switch {
+		case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+			return nil, badConfigf(place, "names no file that came with what started this run")
+		case errors.As(err, &missing):
+			return nil, missing
+		case err != nil:
+			return nil, &blueprint.Failure{Code: codeFile, Message: place + ": the file cannot be read now", NotSent: true}
+		}
+		files[i] = partFile{file.Name, file.ContentType, content}
+	}
+	return files, nil
+}
+
+// conversation is one attempt of a node: a request, or one for each page.
+type conversation struct {
+	d    Dependencies
+	task *blueprint.Task
+	c    *httpConfig
+	ctx  context.Context
+	hops *outbound.Hops            // what was sent
+	conn *blueprint.OpenConnection // nil without one
+	left int64                     // of maxResponse
+}
+
+// exchange sends what a config asks for and reads the answer.
+func exchange(ctx context.Context, d Dependencies, task *blueprint.Task, c *httpConfig) (result blueprint.Result, err error) {
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, httpTimeout)
+		defer cancel()
+	}
+	x := &conversation{d: d, task: task, c: c, ctx: ctx, left: maxResponse}
+	first, err := x.request(&page{number: 1}) // before anybody is asked to sign in for a config that is bad
+	if err != nil {
+		return result, err
+	}
+	if x.ctx, x.conn, err = httpConnection(ctx, task, c.ConnectionID); err != nil {
+		return result, err
+	}
+	x.ctx, x.hops = outbound.Record(x.ctx)
+	output, err := x.allPages(first)
+	if err == nil {
+		result.Output = output
+	}
+	for _, hop := range x.hops.List() {
+		if hop.Sent { // else nothing left this machine, so nobody was asked
+			result.Calls = append(result.Calls, blueprint.Call{Host: hop.Host, Status: hop.Status})
+		}
+	}
+	return result, err
+}
+
+// fetch sends one request and gives the answer and the output that it makes.
+// The body of the answer is closed.
+func (x *conversation) fetch(request *http.Request) (*http.Response, map[string]any, error) {
+	response, err := x.d.HTTP.Do(request.WithContext(x.ctx))
+	if err != nil {
+		return nil, nil, requestFailure(x.ctx, err, x.hops)
+	}
+	defer response.Body.Close()
+	if !x.c.expects(response.StatusCode) {
+		outbound.Drain(response.Body)
+		return nil, nil, statusFailure(response, x.c, x.d.Clock.Now())
+	}
+	data, err := outbound.ReadAll(response.Body, x.left)
+	if errors.Is(err, outbound.ErrTooLarge) && x.c.pages != nil {
+		return nil, nil, &blueprint.Failure{
+			Code:    codeTooLarge,
+			Message: fmt.Sprintf("the pages of %s are larger than %d MiB together; ask for fewer by maxPages", request.URL.Host, maxResponse>>20),
+		}
+	}
+	if err != nil {
+		return nil, nil, requestFailure(x.ctx, err, x.hops)
+	}
+	x.left -= int64(len(data))
+	return response, responseOutput(response, data), nil
 }

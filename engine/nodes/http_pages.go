@@ -1,10 +1,17 @@
 package nodes
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/outbound"
 )
 
 // httpPages is how a config asks for all pages of an answer. There are three
@@ -112,4 +119,274 @@ func numberOr(given *int64, otherwise int64) int64 {
 		return *given
 	}
 	return otherwise
+}
+
+// codePages is the failure of an answer whose pages cannot be followed.
+const codePages = "pagination_failed"
+
+// maxCursor is how long an address or a cursor from an answer may be.
+const maxCursor = 8 << 10
+
+// page says what makes the request of one page another than that of the first.
+type page struct {
+	number  int      // from 1
+	address *url.URL // nil: that of the config
+	cursor  any      // for query or field; nil on the first page
+}
+
+func pagesFailure(key, format string, args ...any) *blueprint.Failure {
+	return &blueprint.Failure{Code: codePages, Message: "pagination." + key + ": " + fmt.Sprintf(format, args...)}
+}
+
+// request builds the request of a page. Each has an idempotency key of its own,
+// for they are different requests; the first has the node's.
+func (x *conversation) request(p *page) (*http.Request, error) {
+	c, pages := *x.c, x.c.pages
+	cursor := p.cursor
+	if pages != nil && pages.counted() {
+		cursor = pages.number(p.number)
+	}
+	if cursor != nil && pages.field != nil {
+		object, _ := c.Body.Value.(map[string]any)
+		value, err := blueprint.Plain(cursor)
+		if err != nil {
+			return nil, pagesFailure("next", "leads to what no body can hold")
+		}
+		c.Body = anyValue{Value: pages.field.put(object, value), Given: true}
+	}
+	task := *x.task
+	if p.number > 1 && task.IdempotencyKey != "" {
+		task.IdempotencyKey += "/page-" + strconv.Itoa(p.number)
+	}
+	request, err := newRequest(x.ctx, x.d, &task, &c)
+	if err != nil {
+		return nil, err
+	}
+	if p.address != nil {
+		request.URL, request.Host = p.address, p.address.Host
+	}
+	if cursor != nil && pages.Query != "" {
+		setParameter(request.URL, pages.Query, render(cursor))
+	}
+	return request, nil
+}
+
+// setParameter gives a parameter of an address one value, and leaves the others
+// as they are written.
+func setParameter(target *url.URL, name, value string) {
+	var kept []string
+	for _, pair := range strings.Split(target.RawQuery, "&") {
+		key, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(key); pair != "" && (err != nil || plain != name) {
+			kept = append(kept, pair)
+		}
+	}
+	target.RawQuery = strings.Join(append(kept, url.QueryEscape(name)+"="+url.QueryEscape(value)), "&")
+}
+
+// address reads the address of a next page, which may be relative to the answer
+// that named it. It must stay with the host of the first page, or with the hosts
+// of the connection: an answer does not choose who else gets the headers and
+// the body of the config. An address that falls back to http at the same host,
+// as servers behind a proxy write it, is taken as https.
+func (x *conversation) address(first *http.Request, answer *http.Response, link string) (*url.URL, error) {
+	if len(link) > maxCursor {
+		return nil, pagesFailure("next", "leads to more than %d KiB", maxCursor>>10)
+	}
+	relative, err := url.Parse(strings.TrimSpace(link))
+	if err != nil {
+		return nil, pagesFailure("next", "leads to what is no address")
+	}
+	target, problem := parseURL(answer.Request.URL.ResolveReference(relative).String())
+	if problem != "" {
+		return nil, pagesFailure("next", "the address of the next page %s", problem)
+	}
+	if first.URL.Scheme == "https" && target.Scheme == "http" && target.Port() == "" && first.URL.Port() == "" && strings.EqualFold(target.Hostname(), first.URL.Hostname()) {
+		target.Scheme = "https"
+	}
+	listed := covers(x.conn, target) && (target.Scheme == "https" || first.URL.Scheme == "http")
+	if !outbound.SameHost(first.URL, target) && !listed {
+		return nil, &blueprint.Failure{
+			Code:      codeHost,
+			Message:   fmt.Sprintf("the next page is at %s://%s, and pages are fetched from %s://%s and the hosts of the connection alone", target.Scheme, target.Host, first.URL.Scheme, first.URL.Host),
+			Permanent: true,
+		}
+	}
+	return target, nil
+}
+
+// nextLink gives the target of the first link to the next page in the values of
+// the header Link (RFC 8288), "" when there is none. Links from another page
+// than this one (with anchor) do not count.
+func nextLink(values []string) string {
+	rest := strings.Join(values, ", ")
+	for {
+		start := strings.IndexByte(rest, '<')
+		if start < 0 {
+			return ""
+		}
+		target, after, closed := strings.Cut(rest[start+1:], ">")
+		if !closed {
+			return ""
+		}
+		var isNext, elsewhere, ruled bool
+		for {
+			var name, value string
+			name, value, after = linkParameter(after)
+			if name == "" {
+				break
+			}
+			switch {
+			case name == "anchor":
+				elsewhere = true
+			case name == "rel" && !ruled: // the first one counts
+				ruled = true
+				for _, relation := range strings.Fields(value) {
+					isNext = isNext || strings.EqualFold(relation, "next")
+				}
+			}
+		}
+		if isNext && !elsewhere {
+			return strings.TrimSpace(target)
+		}
+		rest = after
+	}
+}
+
+// linkParameter reads one ;name=value or ;name="value" in front of text. The
+// name comes in small letters, and as "" when there is no parameter.
+func linkParameter(text string) (name, value, rest string) {
+	trimmed := strings.TrimLeft(text, " \t;")
+	end := strings.IndexAny(trimmed, "=;,<")
+	if end < 0 {
+		return strings.ToLower(strings.TrimSpace(trimmed)), "", ""
+	}
+	name = strings.ToLower(strings.TrimSpace(trimmed[:end]))
+	if trimmed[end] != '=' {
+		return name, "", trimmed[end:]
+	}
+	rest = strings.TrimLeft(trimmed[end+1:], " \t")
+	if !strings.HasPrefix(rest, `"`) {
+		if end = strings.IndexAny(rest, ";,"); end < 0 {
+			end = len(rest)
+		}
+		return name, strings.TrimSpace(rest[:end]), rest[end:]
+	}
+	var out strings.Builder
+	for i := 1; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '"':
+			return name, out.String(), rest[i+1:]
+		case c == '\\' && i+1 < len(rest):
+			i++
+			out.WriteByte(rest[i])
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return name, out.String(), ""
+}
+
+// place is a way into a JSON value: keys (strings) and indexes (ints, counted
+// from the end when negative).
+type place []any
+
+// The most that the text of a place and its steps may be.
+const (
+	maxPlace = 1 << 10
+	maxSteps = 32
+)
+
+// parsePlace reads name(.key | [index] | ["key"])*. Names and keys may hold
+// anything but points, brackets, quotes and blanks.
+func parsePlace(source string) (place, bool) {
+	if len(source) > maxPlace {
+		return nil, false
+	}
+	const ends = ".[]\"\\ \t\r\n"
+	var p place
+	for rest := "." + strings.TrimSpace(source); rest != ""; {
+		if len(p) == maxSteps {
+			return nil, false
+		}
+		if rest[0] == '.' {
+			key := rest[1:]
+			if end := strings.IndexAny(key, ends); end >= 0 {
+				key = key[:end]
+			}
+			if key == "" {
+				return nil, false
+			}
+			p, rest = append(p, key), rest[1+len(key):]
+			continue
+		}
+		inside, after, ok := bracketed(rest)
+		if !ok {
+			return nil, false
+		}
+		p, rest = append(p, inside), after
+	}
+	return p, true
+}
+
+// bracketed reads the [index] or ["key"] in front of text.
+func bracketed(text string) (step any, rest string, ok bool) {
+	if !strings.HasPrefix(text, "[") {
+		return nil, "", false
+	}
+	if !strings.HasPrefix(text, `["`) {
+		digits, after, closed := strings.Cut(text[1:], "]")
+		index, err := strconv.ParseInt(digits, 10, 32)
+		return int(index), after, closed && err == nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(text[1:]))
+	var key string
+	if decoder.Decode(&key) != nil {
+		return nil, "", false
+	}
+	after, closed := strings.CutPrefix(text[1+decoder.InputOffset():], "]")
+	return key, after, closed
+}
+
+// in gives what stands at the place in a value, nil when nothing does.
+func (p place) in(value any) any {
+	for _, step := range p {
+		switch step := step.(type) {
+		case string:
+			object, _ := value.(map[string]any)
+			value = object[step]
+		case int:
+			list, _ := value.([]any)
+			if step < 0 {
+				step += len(list)
+			}
+			if step < 0 || step >= len(list) {
+				return nil
+			}
+			value = list[step]
+		}
+	}
+	return value
+}
+
+// keysOnly tells whether a place leads through objects alone.
+func (p place) keysOnly() bool {
+	return !slices.ContainsFunc(p, func(step any) bool { _, isIndex := step.(int); return isIndex })
+}
+
+// put gives a copy of an object with a value at a place of keys; objects on the
+// way are made where there are none.
+func (p place) put(object map[string]any, value any) map[string]any {
+	copied := make(map[string]any, len(object)+1)
+	for key, member := range object {
+		copied[key] = member
+	}
+	key := p[0].(string)
+	if len(p) == 1 {
+		copied[key] = value
+	} else {
+		inner, _ := copied[key].(map[string]any)
+		copied[key] = p[1:].put(inner, value)
+	}
+	return copied
 }

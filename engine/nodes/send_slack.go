@@ -3,9 +3,15 @@ package nodes
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"mime"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
@@ -150,4 +156,125 @@ func (c *slackConfig) request(ctx context.Context, d Dependencies, open *bluepri
 func isJSON(response *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	return kind == "application/json"
+}
+
+// codeSlack is the code of a failure for which Slack has no name.
+const codeSlack = "slack_error"
+
+// maxDetail is how much of what Slack says of an error is shown, in bytes.
+const maxDetail = 200
+
+// slackAnswer is what Slack says to a call.
+type slackAnswer struct {
+	OK       bool   `json:"ok"`
+	Error    string `json:"error"`
+	Ts       string `json:"ts"`
+	Channel  string `json:"channel"`
+	Needed   string `json:"needed"` // of missing_scope: what the token should be allowed
+	Metadata struct {
+		Messages []string `json:"messages"` // what is wrong with the call
+	} `json:"response_metadata"`
+}
+
+// slackErrors says in words what the errors of chat.postMessage mean that
+// people meet. Slack answers with them before it posts anything.
+var slackErrors = map[string]string{
+	"account_inactive":            "the bot's account or workspace was deleted; the connection needs a new token",
+	"as_user_not_supported":       "the token is not that of a bot",
+	"cannot_reply_to_message":     "the message of threadTs cannot be answered",
+	"channel_not_found":           "there is no such channel, or it is private and the bot is not in it; check the channel, or invite the bot",
+	"duplicate_channel_not_found": "there is no such channel",
+	"ekm_access_denied":           "the administrators of the workspace have suspended messages",
+	"invalid_arguments":           "Slack does not understand the message",
+	"invalid_auth":                "the token of the connection is not right, or not for this workspace",
+	"invalid_blocks":              "the blocks are not in the form that Slack asks for",
+	"invalid_blocks_format":       "the blocks are not in the form that Slack asks for",
+	"invalid_thread_ts":           "threadTs names no message",
+	"is_archived":                 "the channel is archived",
+	"messages_tab_disabled":       "the bot may not be written to by its users",
+	"missing_scope":               "the token of the connection lacks a permission",
+	"msg_blocks_too_long":         "the blocks are too long",
+	"msg_too_long":                "the text is too long",
+	"no_permission":               "the token of the connection may not post",
+	"no_text":                     "there is nothing to post: text is empty",
+	"not_allowed_token_type":      "the connection has a token of a kind that may not post",
+	"not_authed":                  "no token was sent",
+	"not_in_channel":              "the bot is not in the channel; invite it with /invite",
+	"org_login_required":          "the workspace is being moved to an organization",
+	"restricted_action":           "the workspace does not let the bot post there",
+	"thread_not_found":            "threadTs names no message",
+	"token_expired":               "the token of the connection has expired",
+	"token_revoked":               "the token of the connection was revoked",
+	"too_many_attachments":        "the message has too many attachments",
+}
+
+// slackLater are errors that pass, and with which nothing is posted either.
+var slackLater = map[string]string{
+	"rate_limited":           "too many messages in a short time",
+	"ratelimited":            "too many messages in a short time",
+	"message_limit_exceeded": "the channel has had too many messages in a short time",
+	"service_unavailable":    "Slack is not available now",
+	"team_added_to_org":      "the workspace is being moved to an organization",
+}
+
+// slackName is the form of Slack's errors.
+var slackName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,60}$`)
+
+// readSlack reads the answer to a message that was sent.
+func readSlack(response *http.Response, data []byte, now time.Time) (*slackAnswer, *blueprint.Failure) {
+	answer := &slackAnswer{}
+	understood := isJSON(response) && json.Unmarshal(data, answer) == nil
+	wait := outbound.RetryAfter(response.Header, now)
+	switch {
+	case response.StatusCode == http.StatusTooManyRequests:
+		return nil, slackFailure("ratelimited", answer, wait)
+	case understood && answer.OK && response.StatusCode == http.StatusOK && answer.Ts != "":
+		return answer, nil
+	case understood && !answer.OK && slackName.MatchString(answer.Error):
+		return nil, slackFailure(answer.Error, answer, wait)
+	default:
+		return nil, &blueprint.Failure{
+			Code: codeSlack, RetryAfter: wait,
+			Message: "Slack gave an answer that is none of its own (status " + strconv.Itoa(response.StatusCode) + "): the message may have been posted or not; check baseUrl of the connection",
+		}
+	}
+}
+
+// slackFailure is the failure of a message that Slack does not take.
+func slackFailure(name string, answer *slackAnswer, wait time.Duration) *blueprint.Failure {
+	f := &blueprint.Failure{Code: name, RetryAfter: wait}
+	words, lasting := slackErrors[name]
+	later, passing := slackLater[name]
+	f.Permanent, f.NotSent = lasting, lasting || passing
+	switch {
+	case passing:
+		words = later
+	case !lasting:
+		words = "Slack says no more about it, and the message may have been posted or not"
+	case name == "missing_scope" && slackScopes.MatchString(answer.Needed):
+		words += ": " + answer.Needed
+	}
+	if detail := strings.Join(answer.Metadata.Messages, "; "); lasting && detail != "" {
+		words += " (" + outbound.ShortLine(detail, maxDetail) + ")"
+	}
+	f.Message = fmt.Sprintf("Slack did not take the message: %s: %s", name, words)
+	return f
+}
+
+// slackScopes is the form of a list of permissions.
+var slackScopes = regexp.MustCompile(`^[a-z0-9_.:,-]{1,200}$`)
+
+// slackTrouble says why no whole answer came.
+func slackTrouble(ctx context.Context, err error, hops *outbound.Hops) error {
+	var failure *blueprint.Failure
+	if errors.As(err, &failure) { // of the connection, which keeps its token to its own hosts
+		return failure
+	}
+	err = requestFailure(ctx, err, hops)
+	if errors.As(err, &failure) && !failure.NotSent {
+		doubtful := *failure
+		doubtful.Message += "; the message may have been posted or not"
+		return &doubtful
+	}
+	return err
 }

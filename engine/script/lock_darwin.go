@@ -2,6 +2,8 @@ package script
 
 import (
 	"fmt"
+	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,3 +35,11 @@ func lockDown(int64) error {
 	}
 	return nil
 }
+
+func executable() (string, error) { return os.Executable() }
+
+// attributes put a child into a group of its own, away from the terminal's
+// interrupts.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+const rootFolder = "/"

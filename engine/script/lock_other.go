@@ -19,3 +19,10 @@ func processorTime() time.Duration { return 0 }
 
 // endedBy cannot be told here.
 func endedBy(*os.ProcessState, syscall.Signal) bool { return false }
+
+func executable() (string, error) { return os.Executable() }
+
+func attributes() *syscall.SysProcAttr { return nil }
+
+// rootFolder is where a child works; here, where its parent does.
+const rootFolder = ""

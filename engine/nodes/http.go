@@ -1,0 +1,535 @@
+package nodes
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/outbound"
+)
+
+type httpConfig struct {
+	Method       string         `key:"method" form:"suggest:GET|POST|PUT|PATCH|DELETE|HEAD" default:"\"GET\"" doc:"The HTTP method."`
+	URL          string         `key:"url" title:"URL" required:"true" doc:"The address, with http:// or https://."`
+	Headers      map[string]any `key:"headers" form:"header" doc:"Headers by name; null leaves out one that would be sent otherwise."`
+	Query        map[string]any `key:"query" doc:"Parameters to add to the address, by name; a list repeats the parameter, null leaves it out."`
+	Body         anyValue       `key:"body" doc:"What to send: a string as it is, anything else as JSON, or as a form when the content type says application/x-www-form-urlencoded."`
+	Multipart    []httpPart     `key:"multipart" doc:"The parts of a multipart/form-data body, in place of body."`
+	ExpectStatus anyValue       `key:"expectStatus" doc:"The statuses that count as success: a number, a form such as 2xx, or a list of them; 200 to 399 when not given."`
+	ConnectionID string         `key:"connectionId" form:"connection:http|oauth2" doc:"The connection, of the type http or oauth2, whose credentials to use. They go to the hosts that it names, and the request to no other."`
+	Pagination   map[string]any `key:"pagination" doc:"How to fetch all pages of an answer. The output is that of the last page, with \"items\" of all pages, \"pages\", how many there were, and \"more\", whether maxPages may have left some out."`
+
+	expected []statusRange
+	pages    *httpPages // nil for a single page
+}
+
+type httpPart struct {
+	Name     string   `key:"name" required:"true" doc:"The name of the field."`
+	Value    anyValue `key:"value" doc:"The content: a string as it is, anything else as JSON."`
+	FileID   string   `key:"fileId" form:"file-id" doc:"The id of a file to send as the content, such as {{inputData.attachments[0].id}}: one that came with what started the run."`
+	Filename string   `key:"filename" title:"File name" doc:"The name of a file, when the part is one; a stored file has its own unless one is given."`
+}
+
+const (
+	// maxResponse is how much of an answer is taken, after decompression, and
+	// of all its pages together.
+	maxResponse = 10 << 20
+	// httpTimeout bounds an exchange when the node has no timeoutMs.
+	httpTimeout = 5 * time.Minute
+)
+
+// httpRequest sends one HTTP request. A header of several values is one string
+// joined by ", ", but for set-cookie, which always is a list. A body of a JSON
+// content type is parsed; one that is no UTF-8 text comes as base64, and
+// "bodyEncoding": "base64" says so.
+//
+// It sends each request once. Whoever wants more gives the node a retry, so that
+// every attempt can be seen.
+func httpRequest(d Dependencies) *blueprint.NodeType {
+	kind := define(definition[httpConfig]{
+		name:        "http-request",
+		category:    "services",
+		order:       1,
+		starter:     `{"method": "GET", "url": ""}`,
+		output:      `{"type": "object", "properties": {"status": {"type": "integer"}, "headers": {"type": "object"}, "body": {}}}`,
+		title:       "HTTP request",
+		description: "Sends an HTTP request. The output is {\"status\", \"headers\", \"body\"}, with the body parsed when it is JSON. A status that is not expected fails the node.",
+		effect:      blueprint.EffectIdempotent,
+		connections: []blueprint.ConnectionType{blueprint.ConnectionHTTP, blueprint.ConnectionOAuth2},
+		example:     `{"method": "POST", "url": "https://api.example.com/orders", "headers": {"Authorization": "Bearer {{api_key ?? \"\"}}"}, "query": {"notify": true}, "body": {"id": "{{inputData.id ?? null}}"}, "expectStatus": ["2xx", 409]}`,
+		check:       checkHTTP,
+		run: func(ctx context.Context, task *blueprint.Task, c *httpConfig) (blueprint.Result, error) {
+			return exchange(ctx, d, task, c)
+		},
+	})
+	describePages(kind)
+	return kind
+}
+
+// commonMethods are those of HTTP itself, and PATCH; others are let through.
+var commonMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
+func checkHTTP(c *httpConfig, r *report) {
+	if method := strings.ToUpper(c.Method); r.given("method") && !r.open(c.Method) {
+		if !validHeaderName(method) || method == http.MethodConnect || method == http.MethodTrace {
+			r.issue("must be a method such as GET or POST", "method")
+		} else if hint := blueprint.DidYouMean(method, commonMethods); hint != "" && !slices.Contains(commonMethods, method) {
+			r.warn("is no method that servers commonly know"+hint, "method")
+		}
+	}
+	if r.given("url") && !r.open(c.URL) {
+		if _, problem := parseURL(c.URL); problem != "" {
+			r.issue(problem, "url")
+		}
+	}
+	checkHeaders(c.Headers, r, true, closedInRequests)
+	if c.Body.Given && c.Body.Value != nil && r.given("multipart") {
+		r.issue("must not stand beside body", "multipart")
+	}
+	for i, part := range c.Multipart {
+		switch {
+		case part.FileID != "" && part.Value.Given:
+			r.issue("must not stand beside value", "multipart", i, "fileId")
+		case part.FileID != "":
+		case !part.Value.Given && !r.static:
+			r.issue("required", "multipart", i, "value")
+		}
+		for key, value := range map[string]string{"name": part.Name, "filename": part.Filename} {
+			if !r.open(value) && !validHeaderValue(value) {
+				r.issue("must be one line without control characters", "multipart", i, key)
+			}
+		}
+	}
+	if c.ExpectStatus.Given && c.ExpectStatus.Value != nil && !r.open(c.ExpectStatus.Value) {
+		var ok bool
+		if c.expected, ok = parseStatuses(c.ExpectStatus.Value, r); !ok {
+			r.issue(`must be a status from 100 to 599, a form such as "2xx", or a list of them`, "expectStatus")
+		}
+	} else {
+		c.expected = []statusRange{{200, 399}}
+	}
+	checkConnectionID(c.ConnectionID, r)
+	checkPages(c, r)
+}
+
+// closedRequestHeaders are set by whoever writes the request onto the wire; a
+// value from a config could make the server see another request than was sent.
+var closedRequestHeaders = strings.Fields(`
+	accept-encoding connection content-length expect host http2-settings keep-alive te trailer transfer-encoding upgrade`)
+
+func closedInRequests(lower string) bool {
+	return slices.Contains(closedRequestHeaders, lower) || strings.HasPrefix(lower, "proxy-")
+}
+
+// newRequest builds the request of a config that has been checked.
+func newRequest(ctx context.Context, d Dependencies, task *blueprint.Task, c *httpConfig) (*http.Request, error) {
+	target, problem := parseURL(c.URL)
+	if problem != "" {
+		return nil, badConfigf("url", "%s", problem)
+	}
+	addQuery(target, c.Query)
+	header := http.Header{"User-Agent": {d.UserAgent}}
+	if task.IdempotencyKey != "" {
+		header.Set("Idempotency-Key", task.IdempotencyKey)
+	}
+	setHeaders(header, c.Headers)
+	files, err := openFiles(ctx, d, task, c.Multipart)
+	if err != nil {
+		return nil, err
+	}
+	body, kind, err := requestBody(c, files, header.Get("Content-Type"), task.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	if kind != "" && (c.Multipart != nil || !names(c.Headers, "content-type")) {
+		header.Set("Content-Type", kind)
+	}
+	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(c.Method), target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, badConfigf("url", "must be an address such as https://example.com/path")
+	}
+	request.Header = header
+	return request, nil
+}
+
+// names tells whether the headers of a config speak of a name.
+func names(headers map[string]any, lower string) bool {
+	for name := range headers {
+		if strings.ToLower(name) == lower {
+			return true
+		}
+	}
+	return false
+}
+
+// setHeaders applies the headers of a config to those that are sent anyway.
+func setHeaders(header http.Header, config map[string]any) {
+	for name, value := range config {
+		list, several := value.([]any)
+		if !several {
+			list = []any{value}
+		}
+		header.Del(name)
+		for _, item := range list {
+			if item != nil {
+				header.Add(name, strings.Trim(render(item), " \t"))
+			}
+		}
+	}
+	if len(header["User-Agent"]) == 0 {
+		header["User-Agent"] = []string{""} // else net/http names itself
+	}
+}
+
+// parseURL reads the address of a request. The second result says what is
+// wrong with it, without showing it: addresses may hold secrets.
+func parseURL(source string) (*url.URL, string) {
+	source = strings.TrimSpace(source)
+	if !validHeaderValue(source) || strings.Contains(source, "\t") {
+		return nil, "must not hold control characters"
+	}
+	target, err := url.Parse(source)
+	switch {
+	case err != nil:
+		return nil, "must be an address such as https://example.com/path"
+	case target.Scheme != "http" && target.Scheme != "https":
+		return nil, "must begin with http:// or https://"
+	case target.Hostname() == "":
+		return nil, "must name a host, as in https://example.com/path"
+	case target.User != nil:
+		return nil, "must not hold a name and password; send them in the header Authorization"
+	}
+	target.Fragment, target.RawFragment = "", ""
+	target.RawQuery = escapeQuery(target.RawQuery)
+	return target, ""
+}
+
+// escapeQuery escapes what may not stand in a query as it is; a value put in by
+// a template may hold anything.
+func escapeQuery(query string) string {
+	var out strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c > ' ' && c < 0x7f && !strings.ContainsRune("\"<>`{}|^\\", rune(c)) {
+			out.WriteByte(c)
+		} else {
+			out.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{c})))
+		}
+	}
+	return out.String()
+}
+
+func addQuery(target *url.URL, query map[string]any) {
+	if encoded := formValues(query).Encode(); encoded != "" {
+		if target.RawQuery != "" {
+			encoded = strings.TrimSuffix(target.RawQuery, "&") + "&" + encoded
+		}
+		target.RawQuery = encoded
+	}
+}
+
+// formValues turns an object into form fields: a list repeats its field, null
+// leaves it out, an object is written as JSON.
+func formValues(object map[string]any) url.Values {
+	values := url.Values{}
+	for name, value := range object {
+		list, several := value.([]any)
+		if !several {
+			list = []any{value}
+		}
+		for _, item := range list {
+			if item != nil {
+				values.Add(name, render(item))
+			}
+		}
+	}
+	return values
+}
+
+// requestBody gives the body and the content type that belongs to it.
+func requestBody(c *httpConfig, files []partFile, chosen, seed string) (body []byte, kind string, err error) {
+	if c.Multipart != nil {
+		return multipartBody(c.Multipart, files, seed)
+	}
+	switch value := c.Body.Value.(type) {
+	case nil:
+		return nil, "", nil
+	case string:
+		return []byte(value), "text/plain; charset=utf-8", nil
+	case map[string]any:
+		if name, _, _ := mime.ParseMediaType(chosen); name == "application/x-www-form-urlencoded" {
+			return []byte(formValues(value).Encode()), name, nil
+		}
+	}
+	data, err := blueprint.Encode(c.Body.Value)
+	if err != nil {
+		return nil, "", badConfigf("body", "cannot be written as JSON")
+	}
+	return data, "application/json", nil
+}
+
+// multipartBody writes the parts. The boundary depends on all of them, so no
+// content can hold it, and the same request has the same bytes.
+func multipartBody(parts []httpPart, files []partFile, seed string) ([]byte, string, error) {
+	digest := sha256.New()
+	digest.Write([]byte(seed))
+	for i, part := range parts {
+		content := sha256.Sum256([]byte(part.Name + "\x00" + part.Filename + "\x00" + render(part.Value.Value)))
+		digest.Write(content[:])
+		content = sha256.Sum256(files[i].content)
+		digest.Write(content[:])
+	}
+	var buffer bytes.Buffer
+	writer := multipart.NewWriter(&buffer)
+	if err := writer.SetBoundary("part-" + hex.EncodeToString(digest.Sum(nil)[:24])); err != nil {
+		return nil, "", badConfigf("multipart", "cannot be written")
+	}
+	for i, part := range parts {
+		data, kind := files[i].content, files[i].kind
+		if part.FileID == "" {
+			data, kind = []byte(render(part.Value.Value)), ""
+		} else if part.Filename == "" {
+			part.Filename = files[i].name
+		}
+		header := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + escapeParameter(part.Name) + `"`}}
+		if part.Filename != "" {
+			header["Content-Disposition"][0] += `; filename="` + escapeParameter(part.Filename) + `"`
+		}
+		if _, isText := part.Value.Value.(string); kind != "" {
+			header.Set("Content-Type", kind)
+		} else if !isText {
+			header.Set("Content-Type", "application/json")
+		} else if part.Filename != "" {
+			header.Set("Content-Type", "application/octet-stream")
+		}
+		content, err := writer.CreatePart(header)
+		if err == nil {
+			_, err = content.Write(data)
+		}
+		if err != nil {
+			return nil, "", badConfigf("multipart", "cannot be written")
+		}
+	}
+	if err := writer.Close(); err != nil {
+		return nil, "", badConfigf("multipart", "cannot be written")
+	}
+	return buffer.Bytes(), writer.FormDataContentType(), nil
+}
+
+// escapeParameter escapes what would end a quoted name, as browsers do.
+func escapeParameter(name string) string {
+	return strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name)
+}
+
+// codeHost is the failure of a request that would take a connection, or the
+// pages of an answer, to a host that is not meant.
+const codeHost = "host_not_allowed"
+
+// httpConnection opens the connection that a config names. Under the context
+// that it gives, requests carry the connection's credentials; one to a host that
+// the connection does not name is not sent. An id of "" opens nothing.
+func httpConnection(ctx context.Context, task *blueprint.Task, id string) (context.Context, *blueprint.OpenConnection, error) {
+	if id == "" {
+		return ctx, nil, nil
+	}
+	if task.Connect == nil {
+		return ctx, nil, badConnection("connections are not available here")
+	}
+	conn, err := task.Connect(ctx, id)
+	if err != nil {
+		return ctx, nil, unauthorized(err, nil)
+	}
+	if conn.Type != blueprint.ConnectionHTTP && conn.Type != blueprint.ConnectionOAuth2 {
+		return ctx, nil, badConnection(fmt.Sprintf("the %s is of the type %s; HTTP requests take one of the type http or oauth2", conn.Text(), conn.Type))
+	}
+	return outbound.Authorize(ctx, func(ctx context.Context, request *http.Request) error {
+		if !covers(conn, request.URL) { // also where there is nothing to add
+			return &blueprint.Failure{
+				Code:      codeHost,
+				Message:   fmt.Sprintf("the %s is not for %s; hint: add the host to the hosts of the connection, or leave connectionId out", conn.Text(), request.URL.Host),
+				Permanent: true,
+			}
+		}
+		if conn.Authorize == nil {
+			return nil
+		}
+		return conn.Authorize(ctx, request)
+	}), conn, nil
+}
+
+// unauthorized makes what a node returns of an error from a connection. Anything
+// that was sent is in hops; nil when nothing can have been.
+func unauthorized(err error, hops *outbound.Hops) error {
+	sent := hops != nil && hops.Sent()
+	if failure, ok := errors.AsType[*blueprint.Failure](err); ok {
+		told := *failure
+		told.NotSent = !sent
+		return &told
+	}
+	if pause, ok := errors.AsType[*blueprint.Pause](err); ok && sent {
+		// After a pause all would be sent again, also by a node that must not.
+		return &blueprint.Failure{Code: codeConnection, Message: "before the last request could be sent, this was asked: " + pause.Error() + "; run it again to be asked"}
+	}
+	return err
+}
+
+// covers tells whether an address is at one of the hosts of a connection; nil
+// has none.
+func covers(conn *blueprint.OpenConnection, u *url.URL) bool {
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return conn != nil && blueprint.HostsCover(conn.Hosts, net.JoinHostPort(u.Hostname(), port))
+}
+
+// allPages fetches page after page, or just one. The output is that of the last;
+// with pagination it also has "items", "pages" and "more".
+func (x *conversation) allPages(request *http.Request) (map[string]any, error) {
+	p, first := x.c.pages, request
+	items := []any{}
+	seen := map[string]bool{request.URL.String(): true}
+	for n := 1; ; n++ {
+		answer, output, err := x.fetch(request)
+		if err != nil || p == nil {
+			return output, err
+		}
+		found, err := p.itemsOf(output)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, found...)
+		next, err := x.after(n, first, answer, output, len(found))
+		if err != nil {
+			return nil, err
+		}
+		if next == nil || n == p.most() {
+			output["items"], output["pages"], output["more"] = items, json.Number(strconv.Itoa(n)), next != nil
+			return output, nil
+		}
+		if mark := next.mark(); mark != "" {
+			if seen[mark] {
+				return nil, pagesFailure("next", "leads back to a page that was fetched before")
+			}
+			seen[mark] = true
+		}
+		if request, err = x.request(next); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// mark tells pages apart, so that a server cannot lead in circles; "" for pages
+// that are counted.
+func (p *page) mark() string {
+	switch {
+	case p.address != nil:
+		return p.address.String()
+	case p.cursor != nil:
+		return "cursor " + render(p.cursor)
+	default:
+		return ""
+	}
+}
+
+// itemsOf gives what one page holds. Without items, a body that is no array is
+// the one thing on its page, unless pages are counted, which then would not end.
+func (p *httpPages) itemsOf(output map[string]any) ([]any, error) {
+	value := output["body"]
+	if p.items != nil {
+		value = p.items.in(output)
+	}
+	list, isList := value.([]any)
+	switch {
+	case isList:
+		return list, nil
+	case p.items != nil && value == nil:
+		return nil, nil // some servers leave out what is empty
+	case p.items != nil:
+		return nil, pagesFailure("items", "must lead to an array, and leads to %s", kindOf(value))
+	case p.counted() && p.more == nil:
+		return nil, pagesFailure("items", "the body is %s; name the array in it, so that a page without items ends the pages", kindOf(value))
+	default:
+		return []any{value}, nil
+	}
+}
+
+// after says what to ask for after page n, nil when it was the last.
+func (x *conversation) after(n int, first *http.Request, answer *http.Response, output map[string]any, found int) (*page, error) {
+	p := x.c.pages
+	if p.more != nil && isEmpty(p.more.in(output)) {
+		return nil, nil
+	}
+	next := &page{number: n + 1}
+	if p.counted() {
+		if found == 0 && p.more == nil {
+			return nil, nil
+		}
+		return next, nil
+	}
+	var value any
+	if p.byLink {
+		value = nextLink(answer.Header.Values("Link"))
+	} else {
+		value = p.next.in(output)
+	}
+	if value == nil || value == "" || value == false {
+		return nil, nil
+	}
+	if p.Query != "" || p.field != nil {
+		if len(render(value)) > maxCursor {
+			return nil, pagesFailure("next", "leads to more than %d KiB", maxCursor>>10)
+		}
+		if p.Query != "" && (!isScalar(value) || value == true) {
+			return nil, pagesFailure("next", "must lead to text or a number, and leads to %s", kindOf(value))
+		}
+		next.cursor = value
+		return next, nil
+	}
+	link, isText := value.(string)
+	if !isText {
+		return nil, pagesFailure("next", "must lead to an address, and leads to %s", kindOf(value))
+	}
+	var err error
+	next.address, err = x.address(first, answer, link)
+	return next, err
+}
+
+// isEmpty tells whether a value says no: null, false, 0, "", "false" and what
+// holds nothing.
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case bool:
+		return !value
+	case string:
+		return value == "" || value == "false" || value == "0"
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	case json.Number:
+		return same(value, json.Number("0"))
+	default:
+		return false
+	}
+}
