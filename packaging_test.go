@@ -19,13 +19,17 @@ func TestPackagingVariables(t *testing.T) {
 	for _, flag := range find(app.Commands, "serve").Flags {
 		known = append(known, variableOf(flag.Names()[0]))
 	}
-	paths, err := filepath.Glob("packaging/*")
+	entries, err := os.ReadDir("packaging")
 	if err != nil {
 		t.Fatal(err)
 	}
 	variable := regexp.MustCompile(`\bBLUEPRINTD_[A-Z_]*[A-Z]\b`)
 	command := regexp.MustCompile(`["/]blueprintd"?,? "?([a-z-]+)"?\]`)
-	for _, path := range paths {
+	for _, entry := range entries {
+		if entry.IsDir() {
+			continue
+		}
+		path := filepath.Join("packaging", entry.Name())
 		text := readText(t, path)
 		for _, name := range variable.FindAllString(text, -1) {
 			if !slices.Contains(known, name) {

@@ -235,6 +235,9 @@ func (c *compiler) fields(t reflect.Type, index []int, where string) []field {
 	return fields
 }
 
+// longestSlip is how many bytes a key may have that is taken for a misspelt name.
+const longestSlip = 100
+
 // guard refuses unknown keys by which a caller means a field that narrows rights:
 // ignored like all others, they would grant more than was asked for.
 func guard(d *decoding, above *step, fields []field, object map[string]any) {
@@ -243,7 +246,7 @@ func guard(d *decoding, above *step, fields []field, object map[string]any) {
 		names[i] = fields[i].name
 	}
 	for _, key := range sortedKeys(object) {
-		if slices.Contains(names, key) || object[key] == nil {
+		if len(key) > longestSlip || slices.Contains(names, key) || object[key] == nil {
 			continue
 		}
 		folded, nearest := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key)), blueprint.Nearest(key, names)
