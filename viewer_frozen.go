@@ -36,8 +36,8 @@ func (r frozenRunner) ViewWithin(ctx context.Context, stored *blueprint.StoredEx
 	return r.View(ctx, stored)
 }
 
-// Gist gives why the run failed and what it waits for.
-func (r frozenRunner) Gist(context.Context, *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
+// Summary gives why the run failed and what it waits for.
+func (r frozenRunner) Summary(context.Context, *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	var kind *blueprint.AwaitKind
 	if asked := r.file.Run.AwaitingInput; asked != nil {
 		kind = &asked.Kind

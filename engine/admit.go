@@ -235,12 +235,12 @@ func (e *Engine) admit(r *run) (admission, error) {
 // mayQueue tells why a run can neither have its turn now nor wait for it; nil
 // when it can. e.mu is held.
 func (e *Engine) mayQueue(r *run) error {
-	f := e.flows.of(r.flowName())
-	defer e.flows.place(f)
-	if e.flows.hasTurnFor(f) {
+	f := e.queue.of(r.flowName())
+	defer e.queue.place(f)
+	if e.queue.hasTurnFor(f) {
 		return nil
 	}
-	switch may, any := e.flows.hasPlaceFor(f); {
+	switch may, any := e.queue.hasPlaceFor(f); {
 	case !any:
 		return unavailable("too many runs are waiting for their turn")
 	case !may:
@@ -321,15 +321,15 @@ func (e *Engine) takeTurn(r *run) bool {
 	if r.turn == hasTurn {
 		return true
 	}
-	r.flow = e.flows.of(r.flowName())
-	if e.flows.hasTurnFor(r.flow) || e.stopping.Load() {
+	r.flow = e.queue.of(r.flowName())
+	if e.queue.hasTurnFor(r.flow) || e.stopping.Load() {
 		r.turn = hasTurn
-		e.flows.turn(r.flow, 1)
+		e.queue.turn(r.flow, 1)
 		return true
 	}
 	r.turn = queued
 	r.spot.of = r
-	e.flows.wait(r.flow, &r.spot)
+	e.queue.wait(r.flow, &r.spot)
 	return false
 }
 
@@ -354,9 +354,9 @@ func (e *Engine) passTurn(r *run) {
 		return
 	}
 	r.turn = noTurn
-	e.flows.turn(r.flow, -1)
+	e.queue.turn(r.flow, -1)
 	r.flow = nil
-	for next := e.flows.next(); next != nil; next = e.flows.next() {
+	for next := e.queue.next(); next != nil; next = e.queue.next() {
 		next.turn = hasTurn
 		go e.drive(next)
 	}
@@ -376,7 +376,7 @@ func (e *Engine) unqueue(r *run) {
 // leaveQueue takes a run out of the queue. e.mu is held.
 func (e *Engine) leaveQueue(r *run) {
 	r.turn = noTurn
-	e.flows.leave(r.flow, &r.spot)
+	e.queue.leave(r.flow, &r.spot)
 	r.flow = nil
 }
 

@@ -75,7 +75,7 @@ func TestTurnComesBeforeTheDisk(t *testing.T) {
 	})
 }
 
-// A run at rest has no turn: it neither keeps others waiting nor goes ahead of
+// A parked run has no turn: it neither keeps others waiting nor goes ahead of
 // them when it wakes.
 func TestRestingRunsGiveUpTheirTurn(t *testing.T) {
 	testWith(t, func(o *engine.Options) { o.MaxRunning = 1 }, func(w *world) {

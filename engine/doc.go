@@ -12,7 +12,7 @@
 //
 //   - before a run is acknowledged (Handle.Accepted): its begin;
 //   - before a node with a side effect starts: all that led to it, and its start;
-//   - before a run comes to rest (it waits, is paused, has ended): everything;
+//   - before a run is parked (it waits, is paused, has ended): everything;
 //   - a few milliseconds after a node with a side effect ended: its end;
 //   - within a second: whatever else happened.
 //
@@ -23,7 +23,7 @@
 // begins again with the same idempotency key, unless its effect is "once": then
 // somebody is asked what happened.
 //
-// A run at rest holds no goroutine and is dropped from memory; a timer or an
+// A parked run holds no goroutine and is dropped from memory; a timer or an
 // answer loads it again. While it works, a chain of nodes stays on one
 // goroutine; only a fork starts more.
 //
@@ -48,8 +48,8 @@
 //
 // Of all runs only so many have their turn to work; who gets one is decided
 // between organizations, and within each between triggers, so that one that has
-// very many runs keeps nobody waiting (flows). Besides, a trigger may bound how
-// many of its runs go on at once, those at rest among them (lanes): one that has
+// very many runs keeps nobody waiting (fairQueue). Besides, a trigger may bound how
+// many of its runs go on at once, parked ones among them (lanes): one that has
 // to stand until others have ended is on the disk and not in memory, and has its
 // place in the order again after a restart.
 //

@@ -104,24 +104,24 @@ type Engine struct {
 
 	stopping atomic.Bool   // set under mu
 	raises   atomic.Int64  // how many budgets were raised
-	quiet    chan struct{} // closed when the last run comes to rest after stopping
+	quiet    chan struct{} // closed when the last run is parked after stopping
 
 	// mu guards all below it. A run's own locks may be held when it is taken,
 	// never the other way round.
-	mu       sync.Mutex
-	runs     map[string]*run    // in memory
-	parked   map[string]*parked // at rest, with a timer or a caller
-	held     int                // memory that the input data of the new ones takes
-	reserved int                // what of that was taken from inputs
-	flows    flows              // who has a turn, and who waits for one, each with a unit
-	lanes    lanes              // the runs of triggers that have not ended
-	asking   map[asked]struct{} // calls to language models under way that count against budgets
-	naps     int                // runs that are at rest in memory
-	watchers map[string]map[chan struct{}]struct{}
-	waiting  int // of the parked ones: those that wait for an instant
+	mu          sync.Mutex
+	runs        map[string]*run    // in memory
+	parked      map[string]*parked // those with a timer or a caller
+	held        int                // memory that the input data of the new ones takes
+	reserved    int                // what of that was taken from inputs
+	queue       fairQueue          // who has a turn, and who waits for one, each with a unit
+	lanes       lanes              // the runs of triggers that have not ended
+	asking      map[asked]struct{} // calls to language models under way that count against budgets
+	hibernating int                // runs that are parked in memory
+	watchers    map[string]map[chan struct{}]struct{}
+	waiting     int // of the parked ones: those that wait for an instant
 }
 
-// parked is what stays in memory of a run at rest. Its handle is there only as
+// parked is what stays in memory of a parked run. Its handle is there only as
 // long as somebody has it.
 type parked struct {
 	timer   *clock.Timer
@@ -138,7 +138,7 @@ func New(options Options) *Engine {
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
 		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
-		flows: flows{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, lanes: newLanes(),
+		queue: fairQueue{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, lanes: newLanes(),
 		runs: map[string]*run{}, parked: map[string]*parked{}, asking: map[asked]struct{}{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
 	e.ctx, e.cut = context.WithCancelCause(context.Background())
@@ -146,7 +146,7 @@ func New(options Options) *Engine {
 }
 
 // Run keeps the engine going until ctx ends, and returns when all runs have
-// come to rest on the disk. It first takes up every run that an earlier
+// been parked on the disk. It first takes up every run that an earlier
 // process left unfinished, then calls ready. From the end of ctx on nothing
 // new starts: nodes under way may finish within Options.Drain; one that does
 // not is treated at the next start as after a crash. When ctx ends because the
@@ -172,7 +172,7 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 	}
 	e.cut(errStopping)
 	<-e.quiet
-	e.forget() // what came to rest just as the engine was stopping
+	e.forget() // what was parked just as the engine was stopping
 	return nil
 }
 
@@ -184,7 +184,7 @@ func (e *Engine) stop() {
 	if e.lanes.filling {
 		close(e.lanes.open) // those who wait for that are refused
 	}
-	for first := e.flows.order.first(); first != nil; first = e.flows.order.first() {
+	for first := e.queue.order.first(); first != nil; first = e.queue.order.first() {
 		r := first.of.order.first().of.runs.first.of
 		e.leaveQueue(r)
 		go e.leave(r) // the disk may keep it waiting
@@ -199,7 +199,7 @@ func (e *Engine) stop() {
 	e.forget()
 }
 
-// forget lets go of the runs at rest, which wait for the next start. Callers
+// forget lets go of the parked runs, which wait for the next start. Callers
 // that wait for one are told how it stands.
 func (e *Engine) forget() {
 	e.mu.Lock()
@@ -210,13 +210,13 @@ func (e *Engine) forget() {
 	for id, p := range resting {
 		p.timer.Stop()
 		if handle := p.handle.Value(); handle != nil {
-			handle.tell(e.standing(id))
+			handle.tell(e.parkedRecord(id))
 		}
 	}
 }
 
-// standing gives the record of a run at rest.
-func (e *Engine) standing(id string) (*blueprint.Execution, error) {
+// parkedRecord gives the record of a parked run.
+func (e *Engine) parkedRecord(id string) (*blueprint.Execution, error) {
 	stored, err := e.Journal.Load(e.ctx, id)
 	if err != nil {
 		return nil, err

@@ -160,7 +160,7 @@ func (e *Engine) Recording(ctx context.Context, execution *blueprint.StoredExecu
 
 // recording gives the run without its exchanges.
 func (s *stored) recording(row *blueprint.ExecutionRow) *blueprint.Recording {
-	out := &blueprint.Recording{Execution: s.expand(row), Recorded: s.Begin.Record, Trigger: s.Begin.Trigger, Map: s.Begin.Map}
+	out := &blueprint.Recording{Execution: s.render(row), Recorded: s.Begin.Record, Trigger: s.Begin.Trigger, Map: s.Begin.Map}
 	for i := range s.Steps {
 		for _, used := range s.Steps[i].Uses {
 			if !slices.ContainsFunc(out.Connections, func(c blueprint.UsedConnection) bool { return c.ID == used.Connection }) {

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 )
 
-// flows share the turns and the places in the queue among those who ask for
+// fairQueue shares the turns and the places in the queue among those who ask for
 // them, so that nobody who asks for very many keeps the others waiting.
 //
 // What one asks for is a flow: the runs of one trigger, or those that one user
@@ -21,7 +21,7 @@ import (
 // few turns one that is alone has all, for nobody who allows four runs at once
 // wants to see three. The same is true of the places in the queue. The engine's
 // mu guards it all.
-type flows struct {
+type fairQueue struct {
 	turns, taken   int // turns there are, and those of them that somebody has
 	places, queued int // places in the queue
 	groups         map[string]*group
@@ -54,7 +54,7 @@ const (
 )
 
 // of gives the flow of a name in a group, which it makes when there is none.
-func (f *flows) of(group_, name string) *flow {
+func (f *fairQueue) of(group_, name string) *flow {
 	g := f.groups[group_]
 	if g == nil {
 		g = &group{name: group_, flows: map[string]*flow{}}
@@ -77,23 +77,23 @@ func (one *flow) need() int { return one.taken/flowShare + 1 }
 func (g *group) need() int { return max(g.taken/groupShare+1, g.order.first().of.need()) }
 
 // free is how many turns nobody has.
-func (f *flows) free() int { return f.turns - f.taken }
+func (f *fairQueue) free() int { return f.turns - f.taken }
 
 // hasTurnFor tells whether a flow may have a turn now. While one of it waits, it
 // may not.
-func (f *flows) hasTurnFor(one *flow) bool {
+func (f *fairQueue) hasTurnFor(one *flow) bool {
 	return max(one.need(), one.group.taken/groupShare+1) <= f.free()
 }
 
 // hasPlaceFor tells whether one more run of a flow may wait, and whether there
 // is any place.
-func (f *flows) hasPlaceFor(one *flow) (may, any bool) {
+func (f *fairQueue) hasPlaceFor(one *flow) (may, any bool) {
 	free := f.places - f.queued
 	return max(one.runs.length/flowShare, one.group.queued/groupShare)+1 <= free, free > 0
 }
 
 // turn counts turns of a flow: one more, or one less.
-func (f *flows) turn(one *flow, change int) {
+func (f *fairQueue) turn(one *flow, change int) {
 	one.taken += change
 	one.group.taken += change
 	f.taken += change
@@ -101,7 +101,7 @@ func (f *flows) turn(one *flow, change int) {
 }
 
 // wait puts a run at the end of its flow.
-func (f *flows) wait(one *flow, s *spot[*run]) {
+func (f *fairQueue) wait(one *flow, s *spot[*run]) {
 	one.runs.join(s)
 	one.group.queued++
 	f.queued++
@@ -109,7 +109,7 @@ func (f *flows) wait(one *flow, s *spot[*run]) {
 }
 
 // leave takes a run out that waits.
-func (f *flows) leave(one *flow, s *spot[*run]) {
+func (f *fairQueue) leave(one *flow, s *spot[*run]) {
 	s.leave()
 	one.group.queued--
 	f.queued--
@@ -119,7 +119,7 @@ func (f *flows) leave(one *flow, s *spot[*run]) {
 // place puts a flow and its group to where they now stand, and lets go of one
 // that has nothing and wants nothing. Who stands right stays, or whoever
 // asks often would never be the first.
-func (f *flows) place(one *flow) {
+func (f *fairQueue) place(one *flow) {
 	g := one.group
 	waits := one.runs.length > 0
 	if one.spot.line != nil && !(waits && one.spot.rank == one.need()) {
@@ -145,7 +145,7 @@ func (f *flows) place(one *flow) {
 // next takes the run out of the queue that is to have its turn now, and counts
 // that; nil when there is none. Its flow and its group stand behind their equals
 // afterwards.
-func (f *flows) next() *run {
+func (f *fairQueue) next() *run {
 	first := f.order.first()
 	if first == nil || first.rank > f.free() {
 		return nil
@@ -163,7 +163,7 @@ func (f *flows) next() *run {
 }
 
 // longest gives how many flows wait, and how many runs the longest of them has.
-func (f *flows) longest() (waiting, most int) {
+func (f *fairQueue) longest() (waiting, most int) {
 	for _, g := range f.groups {
 		for _, one := range g.flows {
 			if n := one.runs.length; n > 0 {

@@ -9,14 +9,14 @@ import (
 
 // load is flows with runs that do nothing but ask for turns.
 type load struct {
-	flows
+	fairQueue
 	working []*run
 	came    map[string]int // runs of each flow that asked
 	served  map[string]int // runs of each flow that had a turn
 }
 
 func newLoad(turns, places int) *load {
-	return &load{flows: flows{turns: turns, places: places, groups: map[string]*group{}}, came: map[string]int{}, served: map[string]int{}}
+	return &load{fairQueue: fairQueue{turns: turns, places: places, groups: map[string]*group{}}, came: map[string]int{}, served: map[string]int{}}
 }
 
 // ask asks for a turn for a run of a flow, as takeTurn does.
@@ -107,7 +107,7 @@ func (l *load) check(t *rapid.T) {
 	}
 }
 
-func (l *load) turnsOf() int { return l.flows.turns }
+func (l *load) turnsOf() int { return l.fairQueue.turns }
 
 // mostOf gives how many turns of all one that is alone may have.
 func mostOf(all, share int) int {
@@ -199,7 +199,7 @@ func TestFlowsAreEqual(t *testing.T) {
 }
 
 // A start and an end cost the same however many wait.
-func BenchmarkFlows(b *testing.B) {
+func BenchmarkFairQueue(b *testing.B) {
 	for _, flows := range []int{1, 10, 1000} {
 		b.Run(fmt.Sprint(flows), func(b *testing.B) {
 			l := newLoad(1000, 100_000)

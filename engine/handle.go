@@ -13,13 +13,13 @@ type Handle struct {
 	ID       string
 	FiringID string
 
-	acceptOnce, restOnce, respondOnce sync.Once
+	acceptOnce, settleOnce, respondOnce sync.Once
 
 	accepted chan struct{} // closed once durable, or refused
 	refusal  error
 
-	rested  chan struct{} // closed once there is nothing to wait for any more
-	outcome standing
+	settled chan struct{} // closed once there is nothing to wait for any more
+	outcome parkedRun
 	failure error
 
 	responded chan struct{}
@@ -27,11 +27,11 @@ type Handle struct {
 }
 
 func newHandle(id string) *Handle {
-	return &Handle{ID: id, accepted: make(chan struct{}), rested: make(chan struct{}), responded: make(chan struct{})}
+	return &Handle{ID: id, accepted: make(chan struct{}), settled: make(chan struct{}), responded: make(chan struct{})}
 }
 
 // accept says that the run is durable or, with an error, that it does not
-// exist. Only the first call counts, as with rest and respond.
+// exist. Only the first call counts, as with settle and respond.
 func (h *Handle) accept(refusal error) {
 	if h != nil {
 		h.acceptOnce.Do(func() {
@@ -41,9 +41,9 @@ func (h *Handle) accept(refusal error) {
 	}
 }
 
-// rest gives the run's record: it ended, paused, or was put down by a server
+// settle gives the run's record: it ended, paused, or was put down by a server
 // that stops.
-func (h *Handle) rest(outcome standing) {
+func (h *Handle) settle(outcome parkedRun) {
 	h.accept(nil)
 	h.end(outcome, nil)
 }
@@ -61,14 +61,14 @@ func (h *Handle) tell(execution *blueprint.Execution, err error) {
 		h.refuse(err)
 		return
 	}
-	h.rest(viewed{execution})
+	h.settle(viewed{execution})
 }
 
-func (h *Handle) end(outcome standing, failure error) {
+func (h *Handle) end(outcome parkedRun, failure error) {
 	if h != nil {
-		h.restOnce.Do(func() {
+		h.settleOnce.Do(func() {
 			h.outcome, h.failure = outcome, failure
-			close(h.rested)
+			close(h.settled)
 		})
 	}
 }
@@ -116,9 +116,9 @@ func (h *Handle) Ending(ctx context.Context) (blueprint.Ending, error) {
 	return outcome.ending(), nil
 }
 
-func (h *Handle) wait(ctx context.Context) (standing, error) {
+func (h *Handle) wait(ctx context.Context) (parkedRun, error) {
 	select {
-	case <-h.rested:
+	case <-h.settled:
 		return h.outcome, h.failure
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -126,7 +126,7 @@ func (h *Handle) wait(ctx context.Context) (standing, error) {
 }
 
 // Ended gives a channel that closes when Wait would not wait any more.
-func (h *Handle) Ended() <-chan struct{} { return h.rested }
+func (h *Handle) Ended() <-chan struct{} { return h.settled }
 
 // Responded gives a channel that closes when a respond node has answered, and
 // Response the answer from then on.

@@ -14,7 +14,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Runs at rest hold no goroutine.
+// Parked runs hold no goroutine.
 func TestWaitingRunsHoldNoGoroutine(t *testing.T) {
 	test(t, func(w *world) {
 		before := runtime.NumGoroutine()

@@ -7,10 +7,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// leave gives back a unit of a run; the last one brings it to rest.
+// leave gives back a unit of a run; the last one parks it.
 func (e *Engine) leave(r *run) {
 	if r.last() {
-		e.rest(r)
+		e.park(r)
 	}
 }
 
@@ -29,7 +29,7 @@ func (e *Engine) leaveHere(r *run) {
 		return
 	}
 	if !r.flushing.TryLock() {
-		go e.rest(r)
+		go e.park(r)
 		return
 	}
 	defer r.flushing.Unlock()
@@ -37,10 +37,10 @@ func (e *Engine) leaveHere(r *run) {
 	defer r.mu.Unlock()
 	for r.units == 0 && !r.gone {
 		if r.durable && !r.ended && r.broken == nil {
-			go e.rest(r)
+			go e.park(r)
 			return
 		}
-		if e.bringToRest(r) {
+		if e.tryPark(r) {
 			return
 		}
 	}
@@ -58,29 +58,29 @@ func (e *Engine) release(r *run) {
 	}
 }
 
-// rest is called when nobody works on the run any more. It makes everything
+// park is called when nobody works on the run any more. It makes everything
 // durable, tells whoever waits, and drops the run from memory; unless somebody
 // takes it up again meanwhile, who then comes here in turn.
-func (e *Engine) rest(r *run) {
+func (e *Engine) park(r *run) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.units == 0 && !r.gone && !e.bringToRest(r) {
+	for r.units == 0 && !r.gone && !e.tryPark(r) {
 	}
 }
 
-// bringToRest makes the next commit of a run on which nobody works or, when all is
-// on the disk, brings it to rest, and tells whether it is. r.flushing and r.mu are
+// tryPark makes the next commit of a run on which nobody works or, when all is
+// on the disk, parks it, and tells whether it is parked. r.flushing and r.mu are
 // held; r.mu is let go during a commit.
-func (e *Engine) bringToRest(r *run) (rests bool) {
+func (e *Engine) tryPark(r *run) (parked bool) {
 	commit, err := r.remaining()
 	if commit != nil || err != nil {
 		r.write(commit, err)
 		return false
 	}
 	r.forsake()
-	if r.naps() {
+	if r.hibernates() {
 		r.tellPause()
 		return true
 	}
@@ -124,7 +124,7 @@ func (r *run) putDown() {
 	r.evict()
 }
 
-// tellPause tells whoever waits for a run that naps that it has paused: what it
+// tellPause tells whoever waits for a run that hibernates that it has paused: what it
 // waits for may be a person. r.mu is held.
 func (r *run) tellPause() {
 	if r.handle != nil && r.row.Status == blueprint.StatusPaused {
@@ -142,15 +142,15 @@ func (e *Engine) giveBack(r *run) {
 }
 
 // outcome gives the run as it stands. r.mu is held.
-func (r *run) outcome() standing {
+func (r *run) outcome() parkedRun {
 	if r.handle == nil {
 		return nil
 	}
 	if r.final != nil {
-		return &rested{r.final, r.truth, r.row}
+		return &parkedAccount{r.final, r.truth, r.row}
 	}
 	account := r.account()
-	return &rested{account.mask(r.masker.Load()), account, r.row}
+	return &parkedAccount{account.mask(r.masker.Load()), account, r.row}
 }
 
 // evict drops the run from memory. r.mu is held.
@@ -172,7 +172,7 @@ func (r *run) evict() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !over && (r.timer != nil || r.handle != nil) {
-		e.park(r)
+		e.remember(r)
 	}
 	delete(e.runs, r.id)
 	if r.ended || r.broken != nil && !r.durable {
@@ -220,69 +220,69 @@ func (r *run) setTimer(at blueprint.Time) {
 	r.timer.Stop()
 	r.timer, r.timerAt = nil, at
 	if at != 0 && !r.engine.stopping.Load() {
-		e, id := r.engine, r.id // the timer of a run at rest must not keep the run
+		e, id := r.engine, r.id // the timer of a parked run must not keep the run
 		r.timer = e.Clock.At(at.Time(), func() { e.wake(id) })
 	}
 }
 
-// naps keeps a run with many steps, or one that keeps what those below it use, in
+// hibernates keeps a run with many steps, or one that keeps what those below it use, in
 // memory while it waits for others: it would otherwise be read back once for each. It lets go of the clock and of
 // its turn. r.mu is held.
-func (r *run) naps() bool {
+func (r *run) hibernates() bool {
 	e := r.engine
 	if r.count[looping] == 0 && !(r.shared && r.count[calling] > 0) || r.broken != nil || r.ended || e.stopping.Load() {
 		return false
 	}
 	r.arm()
-	soon := r.timerAt != 0 && r.timerAt.Time().Sub(e.Clock.Now()) < shortNap
+	soon := r.timerAt != 0 && r.timerAt.Time().Sub(e.Clock.Now()) < shortHibernation
 	if r.count[calling] == 0 && !soon {
 		return false
 	}
-	if !r.napping && !e.layDown(r) {
+	if !r.hibernating && !e.hibernate(r) {
 		return false
 	}
 	e.changed(r.id)
 	return true
 }
 
-// How long a run that waits for an instant may nap, and how many may nap at a
+// How long a run that waits for an instant may hibernate, and how many may at a
 // time: the others are put down.
 const (
-	shortNap = time.Minute
-	maxNaps  = 1000
+	shortHibernation = time.Minute
+	maxHibernating   = 1000
 )
 
-// layDown lets a run nap, unless too many do. What it was counted for, others
+// hibernate parks a run in memory, unless too many are. What it was counted for, others
 // may use. r.mu is held.
-func (e *Engine) layDown(r *run) bool {
+func (e *Engine) hibernate(r *run) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.naps >= maxNaps {
+	if e.hibernating >= maxHibernating {
 		return false
 	}
-	e.naps++
+	e.hibernating++
 	e.passTurn(r)
 	e.unload(r)
-	r.napping = true
+	r.hibernating = true
 	r.unhold()
 	return true
 }
 
-// wakeUp ends a nap. r.mu is held.
+// wakeUp ends the hibernation. r.mu is held.
 func (r *run) wakeUp() {
-	if r.napping {
-		r.napping = false
+	if r.hibernating {
+		r.hibernating = false
 		r.engine.mu.Lock()
-		r.engine.naps--
+		r.engine.hibernating--
 		r.engine.mu.Unlock()
 		r.unhold = r.engine.Clock.Hold()
 	}
 }
 
-// rouse puts a run that naps down, when the engine stops.
+// rouse puts a run that hibernates down, when the engine stops.
 func (e *Engine) rouse(r *run) {
 	r.mu.Lock()
-	if !r.napping || r.gone {
+	if !r.hibernating || r.gone {
 		r.mu.Unlock()
 		return
 	}
@@ -292,24 +292,24 @@ func (e *Engine) rouse(r *run) {
 	e.leave(r)
 }
 
-// standing is a run as it was when it came to rest. What is asked of it is made
+// parkedRun is a run as it was when it was parked. What is asked of it is made
 // then, for most callers want the end alone, which takes far less. It is safe for
 // concurrent use.
-type standing interface {
+type parkedRun interface {
 	whole() *blueprint.Execution
 	ending() blueprint.Ending
 }
 
-// rested is a run that this process brought to rest.
-type rested struct {
+// parkedAccount is a run that this process parked.
+type parkedAccount struct {
 	account *stored // as readers see it
 	truth   *stored // as it is
 	row     blueprint.ExecutionRow
 }
 
-func (r *rested) whole() *blueprint.Execution { return r.account.expand(&r.row) }
+func (r *parkedAccount) whole() *blueprint.Execution { return r.account.render(&r.row) }
 
-func (r *rested) ending() blueprint.Ending {
+func (r *parkedAccount) ending() blueprint.Ending {
 	ending := blueprint.Ending{Status: r.row.Status, Failure: r.account.failure(r.row.Status)}
 	if ending.Status == blueprint.StatusCompleted {
 		ending.Output = newValues(r.truth).output(r.truth.Ends)

@@ -15,7 +15,7 @@ import (
 	"blueprintd/engine"
 )
 
-// A run at rest is dropped from memory, also one whose timer will wake it.
+// A parked run is dropped from memory, also one whose timer will wake it.
 func TestRunAtRestIsDropped(t *testing.T) {
 	test(t, func(w *world) {
 		for _, lines := range []string{`a wait {"ms": 60000}`, "a ask"} {
@@ -357,7 +357,7 @@ func testWait(t *testing.T, lines, want string) {
 	})
 }
 
-// A run that naps, because a question in an item expires soon, has paused all the
+// A run that hibernates, because a question in an item expires soon, has paused all the
 // same for whoever waits for it.
 func TestPauseInAnItemIsTold(t *testing.T) {
 	test(t, func(w *world) {

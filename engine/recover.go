@@ -86,7 +86,7 @@ func (r *run) loaded(ctx context.Context) error {
 
 var errEnded = blueprint.Errorf(blueprint.CodeConflict, "the execution has ended")
 
-// unpark puts an empty run in the place of one at rest. It is locked and has a
+// unpark puts an empty run in the place of a parked one. It is locked and has a
 // unit for the caller. e.mu is held.
 func (e *Engine) unpark(id string) *run {
 	r := e.newRun(id)

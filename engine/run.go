@@ -116,25 +116,25 @@ type disk struct {
 //
 // Whoever needs the run to stay in memory holds a unit of it: the goroutines
 // that drive it, the queue in which it waits for its turn, a caller that
-// answers or cancels it. Whoever gives back the last unit brings the run to
-// rest.
+// answers or cancels it. Whoever gives back the last unit parks the
+// run.
 type waiters struct {
-	units   int
-	handle  *Handle
-	loading chan struct{} // closed once it has been read back; nil for one that was not
-	left    chan struct{} // closed when gone; nil while nobody waits for that
-	gone    bool          // dropped from memory: whoever holds it must look it up again
-	driven  bool          // somebody who takes turns works on it, or will
-	napping bool          // it is at rest, and stays in memory
-	shared  bool          // runs below keep what they use here
-	timer   *clock.Timer
-	timerAt blueprint.Time // 0 = no timer
-	unhold  func()         // lets go of the clock, which stands still while a run is in memory
+	units       int
+	handle      *Handle
+	loading     chan struct{} // closed once it has been read back; nil for one that was not
+	left        chan struct{} // closed when gone; nil while nobody waits for that
+	gone        bool          // dropped from memory: whoever holds it must look it up again
+	driven      bool          // somebody who takes turns works on it, or will
+	hibernating bool          // it is parked, and stays in memory
+	shared      bool          // runs below keep what they use here
+	timer       *clock.Timer
+	timerAt     blueprint.Time // 0 = no timer
+	unhold      func()         // lets go of the clock, which stands still while a run is in memory
 }
 
 // tell gives whoever started the run its record. The run's mu is held.
-func (w *waiters) tell(outcome standing) {
-	w.handle.rest(outcome)
+func (w *waiters) tell(outcome parkedRun) {
+	w.handle.settle(outcome)
 	w.handle = nil
 }
 

@@ -16,8 +16,8 @@ type Stats struct {
 	Queued                     int   // runs that wait for their turn
 	Flows                      int   // triggers, and users without one, of whose runs some do
 	LongestQueue               int   // the most that do of one of them
-	Standing                   int   // runs at rest until others of their trigger have ended
-	Waiting                    int   // runs at rest until an instant
+	Standing                   int   // runs that are parked until others of their trigger have ended
+	Waiting                    int   // runs that are parked until an instant
 	Paused                     int64 // runs that wait for an answer, as the disk has it
 	Held                       int   // weight of the input of the new runs at work, and of their recordings, in bytes
 	MaxRunning, MaxQueued      int
@@ -33,8 +33,8 @@ func (e *Engine) Stats() Stats {
 		Paused: c.paused.Value(), MaxRunning: e.MaxRunning, MaxQueued: e.MaxQueued, Durations: c.durations.Distribution(),
 	}
 	e.mu.Lock()
-	stats.Working, stats.Queued, stats.Waiting, stats.Held = e.flows.taken, e.flows.queued, e.waiting, e.held
-	stats.Flows, stats.LongestQueue = e.flows.longest()
+	stats.Working, stats.Queued, stats.Waiting, stats.Held = e.queue.taken, e.queue.queued, e.waiting, e.held
+	stats.Flows, stats.LongestQueue = e.queue.longest()
 	stats.Standing = e.lanes.standing
 	e.mu.Unlock()
 	return stats
@@ -87,8 +87,8 @@ func (d *disk) tally(c *counts, commit *blueprint.JournalCommit) {
 	c.durations.Observe(time.Duration(commit.Row.EndTime-commit.Row.StartTime) * time.Millisecond)
 }
 
-// park keeps of a run at rest what its next wake needs. e.mu is held.
-func (e *Engine) park(r *run) {
+// remember keeps of a parked run what its next wake needs. e.mu is held.
+func (e *Engine) remember(r *run) {
 	p := &parked{timer: r.timer, timerAt: r.timerAt, handle: weak.Make(r.handle), paused: r.paused}
 	e.parked[r.id] = p
 	if p.waits() {
@@ -96,7 +96,7 @@ func (e *Engine) park(r *run) {
 	}
 }
 
-// takeOut lets go of a run at rest. e.mu is held.
+// takeOut lets go of a parked run. e.mu is held.
 func (e *Engine) takeOut(id string, p *parked) {
 	delete(e.parked, id)
 	if p.waits() {
@@ -104,5 +104,5 @@ func (e *Engine) takeOut(id string, p *parked) {
 	}
 }
 
-// waits tells whether a run at rest goes on by itself.
+// waits tells whether a parked run goes on by itself.
 func (p *parked) waits() bool { return p.timer != nil && !p.paused }

@@ -75,7 +75,7 @@ func TestStopCutsSlowNodesOff(t *testing.T) {
 	}
 }
 
-// Runs at rest need nothing to be stopped; whoever waits for one is told.
+// Parked runs need nothing to be stopped; whoever waits for one is told.
 func TestStopTellsWhoWaits(t *testing.T) {
 	testWith(t, func(o *engine.Options) { o.MaxRunning = 2 }, func(w *world) {
 		waits := w.start(w.define(`

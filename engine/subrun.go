@@ -238,7 +238,7 @@ type outcome struct {
 
 // outcome gives what the node that waits for the run is told.
 func (s *stored) outcome(row *blueprint.ExecutionRow) outcome {
-	o := outcome{record: s.expand(row), acted: s.Acted, hidden: s.Hidden}
+	o := outcome{record: s.render(row), acted: s.Acted, hidden: s.Hidden}
 	for i := range s.Steps {
 		o.tokens += s.Steps[i].Tokens
 		o.models += s.Steps[i].Models
@@ -294,7 +294,7 @@ func (e *Engine) startLate(c *call) {
 		}
 		return
 	}
-	// The unit keeps the run from coming to rest, and with that from cancelling
+	// The unit keeps the run from being parked, and with that from cancelling
 	// one that does not exist yet.
 	if n := r.find(c.address); n != nil && n.phase == calling && n.child == c.child {
 		r.mu.Unlock()

@@ -29,7 +29,7 @@ func (e *Engine) ViewWithin(ctx context.Context, execution *blueprint.StoredExec
 	if live := e.liveView(ctx, execution.Row.ID, room); live != nil {
 		return live, nil
 	}
-	// It is at rest, or has come to rest since it was read: the disk knows.
+	// It is parked, or was parked since it was read: the disk knows.
 	stored, err := e.Journal.Load(ctx, execution.Row.ID)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (e *Engine) viewRecord(execution *blueprint.StoredExecution, room int) (*bl
 		return nil, err
 	}
 	s.room = room
-	return s.expand(&execution.Row), nil
+	return s.render(&execution.Row), nil
 }
 
 // liveViewPatience is how long, in real time, a look at a run at work waits for
@@ -108,11 +108,11 @@ func (r *run) view(room int) *blueprint.Execution {
 	}
 	account := r.account().mask(r.masker.Load())
 	account.room = room
-	return account.expand(&row)
+	return account.render(&row)
 }
 
-// expand makes the record that clients see.
-func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
+// render makes the record that clients see.
+func (s *stored) render(row *blueprint.ExecutionRow) *blueprint.Execution {
 	x := &blueprint.Execution{
 		LogID: row.LogID, BlueprintID: row.BlueprintID, BlueprintVersion: row.BlueprintVersion, OrganizationID: row.OrganizationID, UserID: row.UserID, PrivateTo: s.Begin.privateTo(),
 		TriggerID: row.TriggerID, FiringID: row.FiringID, ParentExecutionID: row.ParentExecutionID, RetryOf: s.Begin.RetryOf,
@@ -249,11 +249,11 @@ type brief struct {
 // failedStep is in every record of a step that failed.
 var failedStep = []byte(`"s":"` + blueprint.StepFailed + `"`)
 
-// Gist gives the errorSummary of a run that has ended, as View does but without
+// Summary gives the errorSummary of a run that has ended, as View does but without
 // reading all that its nodes took and gave, and what a paused one waits for
 // first. Either is nil where there is none, or where it cannot be read. privateTo is
 // as of blueprint.Execution, where there is a problem.
-func (e *Engine) Gist(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
+func (e *Engine) Summary(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	row := &execution.Row
 	switch {
 	case row.Status == blueprint.StatusPaused:

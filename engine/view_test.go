@@ -47,7 +47,7 @@ func TestViewShowsWhatIsOnTheDisk(t *testing.T) {
 }
 
 // What a list says of a run is what its record says.
-func TestGist(t *testing.T) {
+func TestSummary(t *testing.T) {
 	for lines, want := range map[string]string{
 		"a pass":                             "",
 		"a ask {\"prompt\": \"?\"}":          "human",
@@ -59,7 +59,7 @@ func TestGist(t *testing.T) {
 			h := w.start(w.define(lines))
 			x := w.wait(h)
 			stored := w.journal.stored(h.ID)
-			problem, awaiting, _ := w.Engine.Gist(context.Background(), stored)
+			problem, awaiting, _ := w.Engine.Summary(context.Background(), stored)
 			if got := x.Telemetry.ErrorSummary; (got == "") != (problem == nil) || problem != nil && got != *problem {
 				t.Errorf("%s: %v, the record says %q", lines, problem, got)
 			}
@@ -67,7 +67,7 @@ func TestGist(t *testing.T) {
 				t.Errorf("%s: awaits %v", lines, awaiting)
 			}
 			stored.Record = nil // too large for a list
-			if problem, _, _ := w.Engine.Gist(context.Background(), stored); problem != nil {
+			if problem, _, _ := w.Engine.Summary(context.Background(), stored); problem != nil {
 				t.Errorf("%s: %s, of no record", lines, *problem)
 			}
 		})
@@ -79,7 +79,7 @@ func TestGist(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.settle(h.ID)
-		if problem, _, _ := w.Engine.Gist(context.Background(), w.journal.stored(h.ID)); problem == nil || *problem != "cancelled: enough" {
+		if problem, _, _ := w.Engine.Summary(context.Background(), w.journal.stored(h.ID)); problem == nil || *problem != "cancelled: enough" {
 			t.Errorf("a cancelled run: %v", problem)
 		}
 	})

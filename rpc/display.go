@@ -70,9 +70,9 @@ func (s *Service) view(ctx context.Context, principal blueprint.Principal, store
 	return x, s.showNames(ctx, principal, x)
 }
 
-// gist returns why a listed run failed and what it waits for, as a user may see it.
-func (s *Service) gist(ctx context.Context, principal blueprint.Principal, run *blueprint.ListedRun) {
-	problem, awaiting, privateTo := s.Runner.Gist(ctx, run.Stored)
+// summarize returns why a listed run failed and what it waits for, as a user may see it.
+func (s *Service) summarize(ctx context.Context, principal blueprint.Principal, run *blueprint.ListedRun) {
+	problem, awaiting, privateTo := s.Runner.Summary(ctx, run.Stored)
 	run.Error, run.Awaiting = problem, awaiting
 	if problem == nil {
 		return

@@ -55,7 +55,7 @@ func (s *Service) runList(ctx context.Context, caller *trpc.Caller, in runList) 
 		page.Next = &next
 	}
 	for i := range page.Runs {
-		s.gist(ctx, caller.Principal, &page.Runs[i])
+		s.summarize(ctx, caller.Principal, &page.Runs[i])
 	}
 	return page, nil
 }

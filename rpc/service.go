@@ -65,10 +65,10 @@ type Runner interface {
 	View(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error)
 	// ViewWithin is View for a record whose inputs and outputs take at most room bytes of JSON.
 	ViewWithin(ctx context.Context, stored *blueprint.StoredExecution, room int) (*blueprint.Execution, error)
-	// Gist returns the errorSummary of a run that has ended, and what a paused one
+	// Summary returns the errorSummary of a run that has ended, and what a paused one
 	// waits for first; nil where there is none or it cannot be read. privateTo is as
 	// of blueprint.Execution, where there is a problem.
-	Gist(ctx context.Context, stored *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string)
+	Summary(ctx context.Context, stored *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string)
 	// Recording gives a run with what it exchanged, as far as the disk knows it.
 	Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error)
 	Watch(id string) (changes <-chan struct{}, stop func())
