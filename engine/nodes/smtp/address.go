@@ -93,7 +93,7 @@ func isLetterOrDigit(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// isASCII tells whether a text needs no UTF-8.
+// isASCII reports whether a text needs no UTF-8.
 func isASCII(source string) bool {
 	return !strings.ContainsFunc(source, func(c rune) bool { return c >= utf8.RuneSelf })
 }

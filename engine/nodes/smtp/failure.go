@@ -109,7 +109,7 @@ func (t *talk) failure(ctx context.Context, err error) error {
 	return f
 }
 
-// isTLS tells whether an error is about encryption.
+// isTLS reports whether an error is about encryption.
 func isTLS(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -135,7 +135,7 @@ func (t *talk) tlsProblem(err error) string {
 // enhanced is the number that many servers put before their words (RFC 3463).
 var enhanced = regexp.MustCompile(`^[245]\.[0-9]{1,3}\.[0-9]{1,3}\b`)
 
-// replyNumber gives the numbers of a reply, as in "535 5.7.8".
+// replyNumber returns the numbers of a reply, as in "535 5.7.8".
 func replyNumber(reply *textproto.Error) string {
 	return strings.TrimSpace(fmt.Sprintf("%03d %s", reply.Code, enhanced.FindString(reply.Msg)))
 }
@@ -143,7 +143,7 @@ func replyNumber(reply *textproto.Error) string {
 // maxReply is how much of a server's words is shown, in bytes.
 const maxReply = 200
 
-// replyText gives a reply on one line.
+// replyText returns a reply on one line.
 func replyText(reply *textproto.Error) string {
 	return strings.TrimSpace(fmt.Sprintf("%03d %s", reply.Code, outbound.ShortLine(reply.Msg, maxReply)))
 }

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Message is one message. All in it has been checked; see parseAddresses.
+// Message is one message. All in it has been checked; see ParseAddresses.
 type Message struct {
 	From            mail.Address
 	To, CC, ReplyTo []mail.Address
@@ -23,7 +23,7 @@ type Message struct {
 	Text, HTML      string // html "" = none
 }
 
-// international tells whether an address that the message shows needs UTF-8 in
+// international reports whether an address that the message shows needs UTF-8 in
 // headers (RFC 6532). Everything else is written in ASCII.
 func (m *Message) international() bool {
 	return slices.ContainsFunc(slices.Concat([]mail.Address{m.From}, m.To, m.CC, m.ReplyTo), func(one mail.Address) bool { return !isASCII(one.Address) })
@@ -113,7 +113,7 @@ func writeHeader(out *bytes.Buffer, name string, words []string) {
 	out.WriteString("\r\n")
 }
 
-// textWords gives a text as the words of a header, encoded (RFC 2047) unless
+// textWords returns a text as the words of a header, encoded (RFC 2047) unless
 // everybody reads it as it stands.
 func textWords(source string) []string {
 	words := strings.Split(source, " ")
@@ -129,7 +129,7 @@ func textWords(source string) []string {
 	return words
 }
 
-// encodedWords gives any text as encoded words, of whole characters each.
+// encodedWords returns any text as encoded words, of whole characters each.
 func encodedWords(source string) (words []string) {
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	for source != "" {
@@ -143,7 +143,7 @@ func encodedWords(source string) (words []string) {
 	return words
 }
 
-// addressWords gives addresses as the words of a header.
+// addressWords returns addresses as the words of a header.
 func addressWords(list []mail.Address) (words []string) {
 	for i, one := range list {
 		address := one.Address
@@ -159,7 +159,7 @@ func addressWords(list []mail.Address) (words []string) {
 	return words
 }
 
-// nameWords gives the name before an address.
+// nameWords returns the name before an address.
 func nameWords(name string) []string {
 	if len(name) > maxPlainWord || strings.Contains(name, "=?") || !isPrintable(strings.ReplaceAll(name, " ", "")) {
 		return encodedWords(name)
@@ -167,7 +167,7 @@ func nameWords(name string) []string {
 	return []string{`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`}
 }
 
-// isPrintable tells whether a text is of visible ASCII characters.
+// isPrintable reports whether a text is of visible ASCII characters.
 func isPrintable(source string) bool {
 	return !strings.ContainsFunc(source, func(c rune) bool { return c <= ' ' || c >= 0x7f })
 }

@@ -101,7 +101,7 @@ func (t *talk) login() error {
 	return err
 }
 
-// isLoopback tells whether an address is of this machine.
+// isLoopback reports whether an address is of this machine.
 func isLoopback(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()

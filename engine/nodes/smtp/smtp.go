@@ -170,7 +170,7 @@ func (t *talk) command(code int, line string) error {
 	return err
 }
 
-// hand gives the message over. A dot alone on a line ends it, so until that is
+// hand sends the message. A dot alone on a line ends it, so until that is
 // on its way nobody can have sent it on.
 func (t *talk) hand(message []byte) error {
 	w, err := t.client.Data()
@@ -268,7 +268,7 @@ func (t *talk) refusedBy(err error) {
 	}
 }
 
-// addressText gives an address as people write it.
+// addressText returns an address as people write it.
 func addressText(one mail.Address) string {
 	if one.Name == "" {
 		return one.Address
