@@ -26,7 +26,7 @@ type errorData struct {
 	Issues     []blueprint.Issue `json:"issues,omitempty"`
 }
 
-// encodeError gives the shape of a failure. path is nil for a request refused
+// encodeError returns the shape of a failure. path is nil for a request refused
 // as a whole.
 func encodeError(failure *blueprint.Error, path *string) []byte {
 	encoded, err := blueprint.Encode(errorShape{failure.Message, failure.Code.Number(), errorData{
@@ -177,7 +177,7 @@ func (t *answerTracker) abort(err error) {
 	}
 }
 
-// aborts tells whether a handler asked for the end of its connection.
+// aborts reports whether a handler asked for the end of its connection.
 func aborts(err error) bool {
 	var crashed *panicError
 	return errors.As(err, &crashed) && crashed.value == http.ErrAbortHandler
@@ -204,7 +204,7 @@ func (t *answerTracker) Write(data []byte) (int, error) {
 // Flush sends what was written so far.
 func (t *answerTracker) Flush() { _ = t.FlushError() }
 
-// FlushError does the same and tells whether the client is still there.
+// FlushError does the same and reports whether the client is still there.
 func (t *answerTracker) FlushError() error {
 	t.started = true
 	return http.NewResponseController(t.ResponseWriter).Flush()

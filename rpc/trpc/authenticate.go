@@ -18,7 +18,7 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (blueprint.Admission, error)
 }
 
-// BearerToken gives the token of an Authorization header of the scheme
+// BearerToken returns the token of an Authorization header of the scheme
 // Bearer, or "".
 func BearerToken(r *http.Request) string { return bearer(r.Header.Get("Authorization")) }
 
@@ -80,7 +80,7 @@ func (c *Caller) Visitor() blueprint.Visitor {
 	return blueprint.Visitor{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.Request)}
 }
 
-// AgentOf gives what the browser of a request says of itself, as lists show it.
+// AgentOf returns what the browser of a request says of itself, as lists show it.
 func AgentOf(r *http.Request) string {
 	agent := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -118,7 +118,7 @@ func (p Proxies) trust(address netip.Addr) bool {
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(address.WithZone("")) })
 }
 
-// client gives the address that a request comes from, with or without proxies
+// client returns the address that a request comes from, with or without proxies
 // between; silent tells that the last of them does not say.
 func (p Proxies) client(r *http.Request, peer netip.Addr) (address netip.Addr, silent bool) {
 	if !p.trust(peer) {

@@ -190,7 +190,7 @@ type Fault struct {
 	Wait func(ctx context.Context)
 }
 
-// Misbehaviour gives the fault of a call of a procedure; nil for none.
+// Misbehaviour returns the fault of a call of a procedure; nil for none.
 type Misbehaviour func(procedure string) *Fault
 
 // faults asks for the faults of the calls that may be made.
@@ -232,7 +232,7 @@ func (c *call) wait(ctx context.Context) {
 	}
 }
 
-// answered takes the answer of a fault, and tells whether it has one.
+// answered takes the answer of a fault, and reports whether it has one.
 func (c *call) answered() bool {
 	if c.fault == nil || c.fault.Status == 0 || c.failure != nil {
 		return false

@@ -104,7 +104,7 @@ func (h *Handler) Procedures() []Procedure {
 // Names lists the names of the procedures in order.
 func (h *Handler) Names() []string { return sortedKeys(h.procedures) }
 
-// Serves tells whether a request belongs to this handler. It has to be asked
+// Serves reports whether a request belongs to this handler. It has to be asked
 // before any http.ServeMux, which would redirect paths that tRPC answers.
 func (h *Handler) Serves(r *http.Request) bool {
 	path := r.URL.EscapedPath()
@@ -242,7 +242,7 @@ func writePlainError(w http.ResponseWriter, failure *blueprint.Error) {
 }
 
 // allowOrigin lets the browsers of the allowed origins in. It answers the
-// question that a browser asks before a call, and tells whether it did.
+// question that a browser asks before a call, and reports whether it did.
 func (h *Handler) allowOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if len(h.options.Origins) == 0 {
 		return false

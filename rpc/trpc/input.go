@@ -141,7 +141,7 @@ func (d *decoding) fault(at *step, message string) {
 	d.issues = append(d.issues, blueprint.Issue{Path: path, Message: message})
 }
 
-// plain gives a value as JSON, with the marks of superjson gone: an undefined
+// plain returns a value as JSON, with the marks of superjson gone: an undefined
 // element is null, as JavaScript itself writes it.
 func (d *decoding) plain(at *step, value any) any {
 	if !d.marked {

@@ -106,7 +106,7 @@ func (s *schemas) responses(p Procedure) object {
 	return out
 }
 
-// ExampleInput gives Example as a JSON value; false when the procedure has none.
+// ExampleInput returns Example as a JSON value; false when the procedure has none.
 func (p *Procedure) ExampleInput() (input any, given bool) {
 	if p.Example == "" {
 		return nil, false
@@ -118,7 +118,7 @@ func (p *Procedure) ExampleInput() (input any, given bool) {
 	return value, true
 }
 
-// statuses gives the codes of each HTTP status that is ever answered, by the
+// statuses returns the codes of each HTTP status that is ever answered, by the
 // status as text.
 func statuses() map[string][]blueprint.Code {
 	of := map[string][]blueprint.Code{}

@@ -20,7 +20,7 @@ type schemas struct {
 // object is a JSON object.
 type object = map[string]any
 
-// answer gives the schema of what a procedure answers.
+// answer returns the schema of what a procedure answers.
 func (s *schemas) answer(t reflect.Type) object {
 	switch {
 	case t == nil:
@@ -50,7 +50,7 @@ func (s *schemas) answer(t reflect.Type) object {
 	return object{}
 }
 
-// component gives the name under which a struct is described.
+// component returns the name under which a struct is described.
 func (s *schemas) component(t reflect.Type) string {
 	if name, known := s.names[t]; known {
 		return name
@@ -90,7 +90,7 @@ func (s *schemas) members(t reflect.Type) object {
 	return objectOf(properties, required)
 }
 
-// input gives the schema of what a procedure takes, with the rules of its tags.
+// input returns the schema of what a procedure takes, with the rules of its tags.
 func (s *schemas) input(t reflect.Type, r rules, open []reflect.Type) object {
 	var schema object
 	switch {
@@ -169,7 +169,7 @@ func (r rules) describe(schema object) object {
 	return schema
 }
 
-// leaf gives the schema of a type without parts, nil for any other. Numbers keep
+// leaf returns the schema of a type without parts, nil for any other. Numbers keep
 // their digits, so no format narrows them.
 func leaf(t reflect.Type) object {
 	if words := unions[t]; words != nil {

@@ -27,7 +27,7 @@ func (k Kind) method() string {
 }
 
 // Procedure is one callable operation. Tables of procedures are made with
-// query, mutation and subscription.
+// Query, Mutation and Subscription.
 type Procedure struct {
 	Name   string       // "blueprint.list"
 	Kind   Kind         //
@@ -65,7 +65,7 @@ type Caller struct {
 	Noted Note
 }
 
-// Streams tells whether the call is part of a streamed batch, which ignores Header.
+// Streams reports whether the call is part of a streamed batch, which ignores Header.
 func (c *Caller) Streams() bool { return asksForLines(c.Request.Header) }
 
 // Query makes a procedure that changes nothing.

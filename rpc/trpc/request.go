@@ -83,7 +83,7 @@ func (h *Handler) splitCalls(parsed *request, path string) error {
 	return nil
 }
 
-// isSubscription tells whether the answer is a stream of events. A form never
+// isSubscription reports whether the answer is a stream of events. A form never
 // is: it is answered as a mutation would be.
 func (r *request) isSubscription() bool {
 	procedure := r.calls[0].procedure
@@ -272,7 +272,7 @@ func (h *Handler) readInputs(r *request) {
 	}
 }
 
-// readEnvelopes gives the envelope of each call by its position, as text.
+// readEnvelopes returns the envelope of each call by its position, as text.
 func (h *Handler) readEnvelopes(r *request) (map[string]any, error) {
 	if r.bodiless {
 		// A form is an object, if one without any key that counts.
@@ -299,7 +299,7 @@ func (h *Handler) readEnvelopes(r *request) (map[string]any, error) {
 	return object, nil
 }
 
-// inputText gives the JSON of the whole request: of a GET the parameter
+// inputText returns the JSON of the whole request: of a GET the parameter
 // input, else the body. Empty is no input.
 func (h *Handler) inputText(r *request) ([]byte, error) {
 	if r.Method == http.MethodGet {

@@ -23,7 +23,7 @@ type CallCount struct {
 	Count           int64
 }
 
-// Stats gives the numbers of now.
+// Stats returns the numbers of now.
 func (h *Handler) Stats() Stats {
 	stats := Stats{Durations: h.counts.durations.Distribution()}
 	h.counts.calls.Each(func(procedure, code string, count int64) {

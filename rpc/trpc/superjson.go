@@ -64,7 +64,7 @@ func readEnvelope(envelope any) (rawInput, error) {
 	return rawInput{value: reading.root, present: true, marked: reading.marked}, nil
 }
 
-// escapedPaths tells whether dots and backslashes within the keys of a path
+// escapedPaths reports whether dots and backslashes within the keys of a path
 // are escaped, as superjson 2 does and says with version 1.
 func escapedPaths(version any) bool {
 	number, ok := version.(json.Number)
@@ -214,7 +214,7 @@ func (p place) remove() {
 	p.set(undefinedElement{})
 }
 
-// step goes one key or position down from a place. inside tells whether an
+// step goes one key or position down from a place. inside reports whether an
 // object or a list stands there, even if it lacks what was asked for.
 func (p place) step(segment string) (below place, inside bool) {
 	value, _ := p.get()
@@ -241,7 +241,7 @@ func (p place) step(segment string) (below place, inside bool) {
 // joinedSegments is how many pieces of an unescaped path are tried as one key.
 const joinedSegments = 8
 
-// follow goes down from a place along a path, and tells whether it came as
+// follow goes down from a place along a path, and reports whether it came as
 // far as the object or list that would hold its end. It reads no further than
 // the value reaches, so a path costs no more than the value is deep.
 func (r *annotationReading) follow(at place, path string) (place, bool, error) {

@@ -150,7 +150,7 @@ func (w typescript) required(declared reflect.StructField) bool {
 	return slices.Contains(strings.Split(declared.Tag.Get("check"), ","), "required")
 }
 
-// enumOf gives the words that a field is limited to by its rules, or by the tag
+// enumOf returns the words that a field is limited to by its rules, or by the tag
 // words of an output.
 func enumOf(declared reflect.StructField) []string {
 	if words := declared.Tag.Get("words"); words != "" {
