@@ -29,7 +29,7 @@ func (a *advice) on() string {
 	return "switch the trigger on (isActive: true), then "
 }
 
-// next gives what to do about a firing, "" for nothing.
+// next returns what to do about a firing, "" for nothing.
 func (a *advice) next() string {
 	firing := &a.story.Firing
 	if firing.Why.Code == blueprint.ReasonBreaker {
@@ -110,7 +110,7 @@ func whenTripped(trigger *blueprint.Trigger, last string) string {
 	return text + `, then blueprintTriggers.redeliver {triggerId: "` + trigger.ID + `", executionStatus: "failed", from: TIME} runs what failed since TIME`
 }
 
-// notReceived tells whether a mail was refused before its sender had sent it:
+// notReceived reports whether a mail was refused before its sender had sent it:
 // no mail is empty.
 func notReceived(firing *blueprint.Firing) bool {
 	d := firing.Delivery

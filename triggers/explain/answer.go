@@ -62,7 +62,7 @@ type Question struct {
 // ticksAhead is how many of the next ticks are told.
 const ticksAhead = 3
 
-// zoneOf gives the time zone of a trigger: that of a schedule, else UTC.
+// zoneOf returns the time zone of a trigger: that of a schedule, else UTC.
 func zoneOf(trigger *blueprint.Trigger) *time.Location {
 	if trigger.Type == blueprint.TriggerScheduled {
 		if timing, _ := triggers.ReadSchedule(trigger.Config); timing.Zone != nil {
@@ -150,7 +150,7 @@ func (q *Question) At(at blueprint.Time) *Answer {
 	return w
 }
 
-// then tells whether the trigger was there and active, as far as is known.
+// then reports whether the trigger was there and active, as far as is known.
 func (q *Question) then(w *Answer, words phrase, at blueprint.Time) {
 	story := q.Story
 	now, _ := q.present()
@@ -256,7 +256,7 @@ func minutes(d time.Duration) string { return counted(int(d/time.Minute), "minut
 // is rather of another clock than silent for so long.
 const longAgo = 2 * 365 * Day
 
-// present gives the present of the database: the asker's clock, unless what is
+// present returns the present of the database: the asker's clock, unless what is
 // stored seems to be of another one, such as a virtual clock. The newest that is
 // stored stands in then.
 func (q *Question) present() (now time.Time, foreign bool) {

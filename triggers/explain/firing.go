@@ -134,7 +134,7 @@ var sensitiveNames = []string{"auth", "token", "secret", "password", "api-key", 
 // maxShownBody is how many bytes of a body are shown.
 const maxShownBody = 16 << 10
 
-// shownDelivery gives what may be shown of a delivery.
+// shownDelivery returns what may be shown of a delivery.
 func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDelivery {
 	if d == nil {
 		return nil

@@ -188,7 +188,7 @@ func (t phrase) standing(story *blueprint.FiringStory) (text, next string) {
 	return text, next
 }
 
-// stands tells whether a run waits for its turn, as far as can be told.
+// stands reports whether a run waits for its turn, as far as can be told.
 func stands(story *blueprint.FiringStory) bool {
 	lane := triggers.LaneOf(&story.Trigger)
 	if story.Run == nil || lane == nil || len(story.Unfinished) <= lane.Limit {

@@ -156,7 +156,7 @@ func (q *Question) sums(w *Answer, words phrase) {
 // Day is how far back Question.Counts reach.
 const Day = 24 * time.Hour
 
-// UnclearRow gives the id of the row whose cure is told, "" for none: the newest
+// UnclearRow returns the id of the row whose cure is told, "" for none: the newest
 // one that matters, when that was refused or its run failed or goes on, or was
 // left out and none of the others started a run. At is the instant that is asked
 // about, zero for the present.

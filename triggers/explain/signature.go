@@ -150,7 +150,7 @@ func plainBase64(text string) string {
 	return strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 }
 
-// find gives the first change that makes a signature right, nil when none does.
+// find returns the first change that makes a signature right, nil when none does.
 func (p *probe) find(s *signature.Scheme) *cause {
 	for _, m := range p.macs {
 		name, usual := hashName(len(m.sum)), len(m.sum) == 32
@@ -198,7 +198,7 @@ func formCause(s *signature.Scheme, m sentMAC) string {
 	return "the digits are right, written in another way: send " + s.Form + ", in lower case and nothing else"
 }
 
-// markOf gives what a scheme has before each signature, "" for nothing.
+// markOf returns what a scheme has before each signature, "" for nothing.
 func markOf(s *signature.Scheme) string {
 	switch s {
 	case signature.Stripe:
@@ -219,7 +219,7 @@ func otherwise(usual bool, name string) string {
 	return "; and it is an " + name + ", where HMAC-SHA256 is expected"
 }
 
-// keyless tells whether a digest was made by hashing alone, of the body, or of
+// keyless reports whether a digest was made by hashing alone, of the body, or of
 // the secret and the body in either order.
 func (p *probe) keyless(sum []byte) bool {
 	key := p.keys[0].key

@@ -31,14 +31,14 @@ type trialKey struct {
 	mend  mend
 }
 
-// fits tells whether a digest is that of a text under the key.
+// fits reports whether a digest is that of a text under the key.
 func (k *trialKey) fits(sum, text []byte) bool {
 	made := hmac.New(hashOf(len(sum)), k.key)
 	made.Write(text)
 	return hmac.Equal(made.Sum(nil), sum)
 }
 
-// keysOf gives the key that a scheme makes of a secret, and those that other
+// keysOf returns the key that a scheme makes of a secret, and those that other
 // people make of it.
 func keysOf(s *signature.Scheme, secret string) []trialKey {
 	key := []byte(secret)
@@ -73,7 +73,7 @@ type variant struct {
 	body  []byte
 }
 
-// variantsOf gives what a body may have been before something changed it.
+// variantsOf returns what a body may have been before something changed it.
 func variantsOf(body []byte) []variant {
 	var out []variant
 	add := func(words string, changed []byte) {

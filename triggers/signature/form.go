@@ -90,7 +90,7 @@ func entryForm(entry string) string {
 	return fmt.Sprintf("%s%d characters", prefix, len(entry))
 }
 
-// only tells whether a text is made of some characters alone.
+// only reports whether a text is made of some characters alone.
 func only(text, of string) bool {
 	return strings.Trim(text, of) == "" // what is left begins with another character
 }
@@ -99,7 +99,7 @@ func only(text, of string) bool {
 // nothing of them is kept.
 var Confidential = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true}
 
-// IsProof tells whether a header, its name in lower case, proves who the sender
+// IsProof reports whether a header, its name in lower case, proves who the sender
 // is to us or to somebody else: X-Hub-Signature-256, X-Gitlab-Token,
 // X-Shopify-Hmac-Sha256. It is kept, so that a delivery can be judged anew, and
 // shown to nobody, not to runs either, which more people see than the trigger.
@@ -110,7 +110,7 @@ func IsProof(name string) bool {
 // proofWords are parts of the names of such headers.
 var proofWords = []string{"signature", "hmac", "token", "secret", "password", "api-key", "apikey", "credential", "authorization"}
 
-// Header gives the values of a header of a delivery, whose name may be in any
+// Header returns the values of a header of a delivery, whose name may be in any
 // letter case.
 func Header(d *blueprint.Delivery, name string) []string {
 	name = strings.ToLower(name)

@@ -70,7 +70,7 @@ func readStandard(value string, d *blueprint.Delivery) (Claim, string) {
 	return c, ""
 }
 
-// StandardKey gives the key of Standard Webhooks: the bytes that whsec_ and
+// StandardKey returns the key of Standard Webhooks: the bytes that whsec_ and
 // base64 stand for, or else the secret as it is.
 func StandardKey(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
@@ -129,7 +129,7 @@ var Presets = map[string]*Preset{
 // PresetNames lists the values of config.preset in order.
 func PresetNames() []string { return slices.Sorted(maps.Keys(Presets)) }
 
-// PresetOf gives the preset of a trigger: nil when it has none, and false when
+// PresetOf returns the preset of a trigger: nil when it has none, and false when
 // it has one that is unknown, which lets nobody in.
 func PresetOf(trigger *blueprint.Trigger) (*Preset, bool) {
 	value := trigger.Config["preset"]

@@ -33,7 +33,7 @@ type Scheme struct {
 	// Read takes the header apart, or says in words that follow its name what
 	// is wrong with it.
 	Read func(value string, d *blueprint.Delivery) (Claim, string)
-	// write gives a signature as the header has it.
+	// write returns a signature as the header has it.
 	write func(mac []byte) string
 }
 
@@ -175,7 +175,7 @@ func Check(trigger *blueprint.Trigger, firing *blueprint.Firing, at, now time.Ti
 	return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason).Named(blueprint.ReasonSignature)
 }
 
-// SchemesOf gives the schemes by which a sender may prove itself to a trigger:
+// SchemesOf returns the schemes by which a sender may prove itself to a trigger:
 // nil when its preset is unknown, which lets nobody in.
 func SchemesOf(trigger *blueprint.Trigger) []*Scheme {
 	preset, known := PresetOf(trigger)
@@ -190,13 +190,13 @@ func SchemesOf(trigger *blueprint.Trigger) []*Scheme {
 	return Usual
 }
 
-// WasForged tells whether a signature of a delivery was refused that nothing can
+// WasForged reports whether a signature of a delivery was refused that nothing can
 // prove right any more: without a secret anything would be.
 func WasForged(trigger *blueprint.Trigger, d *blueprint.Delivery) bool {
 	return d != nil && d.Facts[FactExpected] != nil && trigger.Config[KeysOf[trigger.Type].Secret] == nil
 }
 
-// Previous gives the secret that was replaced while it is still good, ""
+// Previous returns the secret that was replaced while it is still good, ""
 // without one. One without an end is good no longer.
 func Previous(config map[string]any, keys Keys, now time.Time) string {
 	text, _ := config[keys.Until].(string)
