@@ -161,8 +161,8 @@ func (s *server) checkQueue() check {
 	if stats.Flows > 0 {
 		c.Detail += fmt.Sprintf(", of %d triggers or users, the most of one %d", stats.Flows, stats.LongestQueue)
 	}
-	if stats.Standing > 0 {
-		c.Detail += fmt.Sprintf("; %d wait until others of their trigger have ended", stats.Standing)
+	if stats.Blocked > 0 {
+		c.Detail += fmt.Sprintf("; %d wait until others of their trigger have ended", stats.Blocked)
 	}
 	if !c.OK {
 		c.Hint = "new runs are refused; see --max-running and --max-queued"

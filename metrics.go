@@ -74,7 +74,7 @@ func writeRuns(p *metrics.Page, stats engine.Stats) {
 	gauge(p, "runs_queued", "Runs that wait for their turn.", int64(stats.Queued))
 	gauge(p, "runs_queued_flows", "Triggers, and users without one, of whose runs some wait for their turn.", int64(stats.Flows))
 	gauge(p, "runs_queued_longest", "The most runs of one of them that wait for their turn.", int64(stats.LongestQueue))
-	gauge(p, "runs_standing", "Runs at rest until others of their trigger have ended.", int64(stats.Standing))
+	gauge(p, "runs_standing", "Runs at rest until others of their trigger have ended.", int64(stats.Blocked))
 	gauge(p, "runs_waiting", "Runs at rest until an instant.", int64(stats.Waiting))
 	gauge(p, "runs_paused", "Runs that wait for an answer.", stats.Paused)
 	gauge(p, "run_input_bytes_held", "Bytes, about, of input of new runs in memory.", int64(stats.Held))

@@ -142,7 +142,9 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		Catalogue: s.running(catalogue), Journal: s.store, Clock: o.clock, IDs: s.ids.Stream("engine"), Sealer: key.Sealer, Logger: o.logger, Turn: s.turn(),
 		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.inputs, math.MaxInt))}, InputWait: wait, Authority: s.store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
-		Lane: func(ctx context.Context, key string) (*blueprint.Lane, error) { return s.triggers.Lane(ctx, key) },
+		Concurrency: func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error) {
+			return s.triggers.Concurrency(ctx, key)
+		},
 	})
 	runner := runner{s.engine, o.syncTimeout}
 	s.triggers = triggers.New(triggers.Options{

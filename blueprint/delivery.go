@@ -60,30 +60,30 @@ const (
 	LimitCancel OnLimit = "cancel-running" // the oldest are cancelled to make room
 )
 
-// Lane bounds how many runs of one trigger go on at once, those that wait or
-// are paused among them.
-type Lane struct {
+// ConcurrencyGroup limits how many runs of one trigger are unfinished at once,
+// waiting and paused ones included.
+type ConcurrencyGroup struct {
 	Key     string  `json:"key"` // the trigger
 	Limit   int     `json:"limit"`
 	OnLimit OnLimit `json:"onLimit"`
 }
 
-// LaneFullError says that nothing was started because the lane is full and its
-// rule is LimitSkip.
-type LaneFullError struct {
+// ConcurrencyLimitError is returned when no run was started because the concurrency
+// group is full and its rule is LimitSkip.
+type ConcurrencyLimitError struct {
 	Limit   int
 	Running int    // how many of its runs have not ended
 	Oldest  string // the oldest of these; "" = not known
 }
 
 // Error says so, without the run.
-func (e *LaneFullError) Error() string {
+func (e *ConcurrencyLimitError) Error() string {
 	short := *e
 	short.Oldest = ""
 	return short.sentence()
 }
 
-func (e *LaneFullError) sentence() string {
+func (e *ConcurrencyLimitError) sentence() string {
 	runs := "runs have"
 	if e.Running == 1 {
 		runs = "run has"
@@ -96,9 +96,10 @@ func (e *LaneFullError) sentence() string {
 }
 
 // Reason says so with the run, for a reader who may know of it.
-func (e *LaneFullError) Reason() Reason {
+func (e *ConcurrencyLimitError) Reason() Reason {
 	return Because(ReasonLimit, "limit", e.Limit, "running", e.Running, "executionId", e.Oldest)
 }
 
-// Displaced is why a run is cancelled whose place in its lane another is to have.
+// Displaced is the reason for cancelling a run in favour of a newer one of its
+// concurrency group.
 const Displaced = "a newer run of its trigger took its place"

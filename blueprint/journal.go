@@ -23,8 +23,8 @@ type StartRequest struct {
 	Cursor    Time
 	// Events became true with the firing and are raised with it.
 	Events []Event
-	// Lane bounds the runs of the trigger; nil = it does not.
-	Lane *Lane
+	// Concurrency bounds the runs of the trigger; nil = it does not.
+	Concurrency *ConcurrencyGroup
 	// Record keeps what the run, and those that it starts, exchange with other
 	// services; see Exchange.
 	Record bool

@@ -185,7 +185,7 @@ func (r Reason) sentence() string {
 	case ReasonDuplicateTick:
 		return "this tick started " + r.Text("executionId") + " before"
 	case ReasonLimit:
-		full := LaneFullError{Limit: r.Int("limit"), Running: r.Int("running"), Oldest: r.Text("executionId")}
+		full := ConcurrencyLimitError{Limit: r.Int("limit"), Running: r.Int("running"), Oldest: r.Text("executionId")}
 		return full.sentence()
 	case ReasonMissed:
 		return r.lot() + `; catchUp is "none"`

@@ -25,7 +25,7 @@ func TestReasonSentences(t *testing.T) {
 		{blueprint.Reason{}.With("again", "F"), "firing F again"},
 		{blueprint.Because(blueprint.ReasonHeard, "event", "custom.x"), "heard custom.x"},
 		{blueprint.Because(blueprint.ReasonDuplicate, "executionId", "E", "firingId", "F"), "this key started E before, with firing F"},
-		{(&blueprint.LaneFullError{Limit: 2, Running: 1, Oldest: "E"}).Reason(), "config.concurrency.limit is 2, and 1 run has not ended: E"},
+		{(&blueprint.ConcurrencyLimitError{Limit: 2, Running: 1, Oldest: "E"}).Reason(), "config.concurrency.limit is 2, and 1 run has not ended: E"},
 		{missed, `3 ticks from A to B were missed; catchUp is "none"`},
 		{blueprint.Because(blueprint.ReasonStandsIn, "count", 1, "first", "A", "last", "A", "tick", "C"), "the tick of A was missed; the one of C stands in"},
 		{blueprint.Because(blueprint.ReasonStandInLost, "count", 1, "first", "A", "last", "A", "tick", "C", "decision", "refused").Holding(blueprint.Because(blueprint.ReasonLostAccess)),

@@ -33,7 +33,7 @@ const (
 // Errors: CodeBadRequest when the blueprint has no nodes or the variables do
 // not fit, CodeUnavailable when the engine is stopping or its queue is full,
 // CodeTooManyRequests when the trigger or the user has its share of the queue or
-// too many wait in the lane, *blueprint.LaneFullError.
+// too many wait in the concurrency group, *blueprint.ConcurrencyLimitError.
 func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
 	return e.start(noWait, request, urgency)
 }
@@ -61,8 +61,8 @@ func (e *Engine) start(wait context.Context, request *blueprint.StartRequest, ur
 		UserID: request.Principal.UserID, CanManage: request.CanManage,
 		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger, Budget: request.Budget, Record: request.Record, Hidden: request.Hidden,
 	}
-	if request.Lane != nil {
-		b.Lane = &turnout{Lane: *request.Lane}
+	if request.Concurrency != nil {
+		b.Concurrency = &concurrencyPlace{ConcurrencyGroup: *request.Concurrency}
 	}
 	if request.AdHoc {
 		b.Map, b.MapAuthor = request.Definition.Map.Raw, request.Principal.UserID
@@ -106,7 +106,7 @@ func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program
 
 // launch makes the run of a beginning and sets it to work now or when its turn
 // comes. A run that has to wait for its turn is stored meanwhile: its caller
-// may not wait for so long. One that waits for its lane is put down. Until wait
+// may not wait for so long. One that is blocked by its concurrency group is put down. Until wait
 // ends, it waits for room for a large input.
 func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
 	now := e.Clock.Now()
@@ -150,7 +150,7 @@ func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l
 		return nil, err
 	case as == queues:
 		go r.flush()
-	case as == stands:
+	case as == blocked:
 		go e.leave(r)
 	case e.Turn != nil:
 		if r.flush() != nil {
@@ -188,9 +188,9 @@ const (
 type admission uint8
 
 const (
-	begins admission = iota // it has its turn
-	queues                  // it waits for its turn
-	stands                  // it waits for a place in its lane
+	begins  admission = iota // it has its turn
+	queues                   // it waits for its turn
+	blocked                  // its concurrency group has to let it begin
 )
 
 // admit takes in a new run, with one unit for its work, and tells how it
@@ -212,7 +212,7 @@ func (e *Engine) admit(r *run) (admission, error) {
 	case e.held > 0 && e.held+r.memory > e.room(r.memory):
 		return 0, errNoRoom()
 	}
-	atOnce, err := e.mayEnter(r)
+	atOnce, err := e.checkConcurrency(r)
 	if err == nil && atOnce && !child {
 		err = e.mayQueue(r)
 	}
@@ -223,8 +223,8 @@ func (e *Engine) admit(r *run) (admission, error) {
 	e.held += r.memory
 	e.reserved += int(r.reserved)
 	e.runs[r.id] = r
-	if e.enter(r, atOnce); !atOnce {
-		return stands, nil
+	if e.takeSlot(r, atOnce); !atOnce {
+		return blocked, nil
 	}
 	if e.takeTurn(r) {
 		return begins, nil
@@ -393,16 +393,15 @@ func tooMany(message string) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: message, RetryAfter: 2 * time.Second}
 }
 
-// maxStanding is how many runs may stand in one lane until others have ended.
-const maxStanding = 1000
+// maxBlocked is how many runs of one concurrency group may be blocked.
+const maxBlocked = 1000
 
-// notYetError says that whether a run is taken in is known later.
+// notYetError defers the decision on a run until its channel closes.
 type notYetError struct{ until <-chan struct{} }
 
 func (*notYetError) Error() string { return "not known yet" }
 
-// enlist takes in a new run, as admit does, once it is known whether its lane has
-// room.
+// enlist admits a new run once it is known whether its concurrency group has room.
 func (e *Engine) enlist(r *run) (admission, error) {
 	for {
 		as, err := e.admit(r)
@@ -418,57 +417,55 @@ func (e *Engine) enlist(r *run) (admission, error) {
 	}
 }
 
-// mayEnter tells whether a new run may begin at once or has to stand, or why it
-// is not taken in. e.mu is held.
-func (e *Engine) mayEnter(r *run) (atOnce bool, err error) {
-	key := r.laneKey()
-	if key != "" && e.lanes.filling { // its number has to be higher than all that there are
-		return false, &notYetError{e.lanes.open}
+// checkConcurrency reports whether a new run may begin at once or is blocked; the
+// error refuses it. e.mu is held.
+func (e *Engine) checkConcurrency(r *run) (atOnce bool, err error) {
+	key := r.concurrencyKey()
+	if key != "" && e.concurrency.filling { // its number must be higher than all existing ones
+		return false, &notYetError{e.concurrency.open}
 	}
-	l := e.lanes.byKey[key]
-	if l == nil {
+	g := e.concurrency.byKey[key]
+	if g == nil {
 		return true, nil
 	}
 	if r.begin.RetryOf == "" {
-		l.adopt(r.begin)
-		e.letIn(l) // those before it, when the limit was raised
+		g.adopt(r.begin)
+		e.admitBlocked(g) // those before it, when the limit was raised
 	}
 	switch {
-	case !l.full():
+	case !g.full():
 		return true, nil
-	case l.onLimit == blueprint.LimitSkip && l.alive+l.leaving >= l.limit:
-		return false, &blueprint.LaneFullError{Limit: l.limit, Running: l.seats.length, Oldest: l.seats.first.of.id}
-	case l.onLimit == blueprint.LimitSkip && l.seats.length >= l.limit:
-		return false, e.unsettled(l)
-	case l.standing.length+l.fading >= maxStanding:
-		return false, tooMany(fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", maxStanding, l.limit)).Named(blueprint.ReasonQueueFull)
+	case g.onLimit == blueprint.LimitSkip && g.alive+g.leaving >= g.limit:
+		return false, &blueprint.ConcurrencyLimitError{Limit: g.limit, Running: g.slots.length, Oldest: g.slots.first.of.id}
+	case g.onLimit == blueprint.LimitSkip && g.slots.length >= g.limit:
+		return false, e.unsettled(g)
+	case g.blocked.length+g.leavingBlocked >= maxBlocked:
+		return false, tooMany(fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", maxBlocked, g.limit)).Named(blueprint.ReasonQueueFull)
 	}
 	return false, nil
 }
 
-// unsettled says to look again once it is known whether those who are on their
-// way to the disk come to be there: the key of one may have started a run
-// before, and then it takes nobody's place. They do not take their time over it
-// now. e.mu is held.
-func (e *Engine) unsettled(l *lane) error {
-	for at := l.seats.first; at != nil; at = at.after {
+// unsettled defers the decision until the runs being committed are durable or
+// refused: the key of one may have started a run before, and then it takes no slot.
+// Their commits are brought forward. e.mu is held.
+func (e *Engine) unsettled(g *concurrencyGroup) error {
+	for at := g.slots.first; at != nil; at = at.after {
 		s := at.of
 		if r := e.runs[s.id]; r != nil && !s.alive && !s.leaving && !s.hurried {
 			s.hurried = true
 			go r.flush()
 		}
 	}
-	if l.settle == nil {
-		l.settle = make(chan struct{})
+	if g.settle == nil {
+		g.settle = make(chan struct{})
 	}
-	return &notYetError{l.settle}
+	return &notYetError{g.settle}
 }
 
-// stir makes those look again who wait until more is known of a lane. e.mu is
-// held.
-func (l *lane) stir() {
-	if l.settle != nil {
-		close(l.settle)
-		l.settle = nil
+// notifySettled wakes those that unsettled told to wait. e.mu is held.
+func (g *concurrencyGroup) notifySettled() {
+	if g.settle != nil {
+		close(g.settle)
+		g.settle = nil
 	}
 }

@@ -20,13 +20,13 @@ func (forgetful) Commit(context.Context, *blueprint.JournalCommit) error { retur
 func BenchmarkThreeNodes(b *testing.B) {
 	for _, bench := range []struct {
 		name, lines string
-		lane        bool // they are of a trigger with a limit
+		limited     bool // they are of a trigger with a limit
 	}{
 		{"pure", `
 			a set {"values": {"name": "{{inputData.n}}"}}
 			b echo {"value": {"text": "hello {{name}}"}}
 			c pass`, false},
-		{"pure of a lane", `
+		{"pure of a concurrency group", `
 			a set {"values": {"name": "{{inputData.n}}"}}
 			b echo {"value": {"text": "hello {{name}}"}}
 			c pass`, true},
@@ -45,7 +45,7 @@ func BenchmarkThreeNodes(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					ask := request
-					if bench.lane {
+					if bench.limited {
 						ask = limited
 					}
 					h, err := w.Start(ask(d), engine.AtEnd)

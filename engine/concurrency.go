@@ -1,148 +1,153 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/mutant"
 )
 
-// displaced is why a run is cancelled whose place another is to have.
+// displaced is the reason for cancelling a run in favour of a newer one.
 const displaced = blueprint.Displaced
 
-// lanes are the runs of triggers that have not ended: those that work, those at
-// rest, and those that stand, which means that they wait, on the disk and not
-// in memory, until so many others have ended that the trigger's limit lets them
-// begin. The engine's mu guards it all.
-type lanes struct {
-	byKey    map[string]*lane
-	seats    map[string]*seat // by run
-	number   int64            // of the latest seat
-	standing int              // runs that stand
-	short    []*lane          // in which somebody stands until there is memory for the input
-	filling  bool             // not all that an earlier process left is known yet: nobody is let in
-	open     chan struct{}    // closed when that is over; there only after fillLanes
+// concurrency holds the unfinished runs of triggers, by concurrency group. A run
+// beyond the limit of its group is blocked: it waits on the disk, not in memory,
+// until enough others have ended. The engine's mu guards it all.
+type concurrency struct {
+	byKey   map[string]*concurrencyGroup
+	slots   map[string]*slot    // by run
+	number  int64               // of the latest slot
+	blocked int                 // blocked runs in all groups
+	short   []*concurrencyGroup // groups whose next run is blocked until there is memory for its input
+	filling bool                // recovery has not seen every run yet: new ones wait
+	open    chan struct{}       // closed when recovery is done; made by holdNewRuns
 }
 
-func newLanes() lanes { return lanes{byKey: map[string]*lane{}, seats: map[string]*seat{}} }
-
-// lane is the runs of one trigger that have not ended, by age. What its limit
-// is, its newest run tells; a retry is as old as what it retries.
-type lane struct {
-	key      string
-	limit    int // 0 = none
-	onLimit  blueprint.OnLimit
-	newest   *seat // that told; it may have ended
-	seats    line[*seat]
-	standing line[*seat]
-	alive    int // see seat, as the two below
-	leaving  int
-	fading   int
-	isShort  bool          // it is in lanes.short
-	settle   chan struct{} // closed when it is known of one more whether it is on the disk; nil while nobody waits for that
+func newConcurrency() concurrency {
+	return concurrency{byKey: map[string]*concurrencyGroup{}, slots: map[string]*slot{}}
 }
 
-// seat is one run in its lane.
-type seat struct {
-	lane    *lane
-	id      string
-	created blueprint.Time
-	number  int64 // later ones have higher numbers; 0 = not known
-	memory  int   // that its input takes
-	placed  bool  // it may begin, or has begun
-	holds   bool  // its memory counts in engine.held, although its run does not yet
-	alive   bool  // it is on the disk, and was not told to go
-	leaving bool  // it was told to go: it does not begin any more
-	fading  bool  // it was, while it stood
-	hurried bool  // it was told to come to the disk at once
-	all     spot[*seat]
-	stands  spot[*seat]
+// concurrencyGroup is the unfinished runs of one trigger, by age. Its newest run
+// carries the limit; a retry is as old as the run that it retries.
+type concurrencyGroup struct {
+	key            string
+	limit          int // 0 = none
+	onLimit        blueprint.OnLimit
+	newest         *slot // of the run whose limit applies; it may have ended
+	slots          line[*slot]
+	blocked        line[*slot]
+	alive          int // slots with that flag set, as the two below
+	leaving        int
+	leavingBlocked int
+	isShort        bool          // it is in concurrency.short
+	settle         chan struct{} // closed when one more run is known to be durable or refused; nil while nothing waits for that
 }
 
-// laneKey names the lane of a run, "" when it is in none: no trigger started it,
-// or another run did.
-func (r *fold) laneKey() string {
+// slot is the place of one run in its concurrency group.
+type slot struct {
+	group          *concurrencyGroup
+	id             string
+	created        blueprint.Time
+	number         int64 // later runs have higher numbers; 0 = unknown
+	memory         int   // size of its input
+	placed         bool  // it may begin, or has begun
+	holds          bool  // its memory counts in engine.held, although the run is not loaded yet
+	alive          bool  // durable, and not being cancelled
+	leaving        bool  // being cancelled: it does not begin any more
+	leavingBlocked bool  // being cancelled while it was blocked
+	hurried        bool  // its first commit was brought forward
+	all            spot[*slot]
+	inBlocked      spot[*slot]
+}
+
+// concurrencyKey returns the key of the run's concurrency group, or "" for a run
+// started by another run or without a trigger.
+func (r *fold) concurrencyKey() string {
 	switch b := r.begin; {
 	case b.Parent != "":
 		return ""
-	case b.Lane != nil:
-		return b.Lane.Key
+	case b.Concurrency != nil:
+		return b.Concurrency.Key
 	case b.Trigger != nil:
 		return b.Trigger.ID
 	}
 	return ""
 }
 
-// full tells whether a new run has to stand.
-func (l *lane) full() bool {
-	return l.limit > 0 && (l.standing.length > 0 || l.working() >= l.limit)
+// full reports whether a new run would be blocked.
+func (g *concurrencyGroup) full() bool {
+	return g.limit > 0 && (g.blocked.length > 0 || g.working() >= g.limit)
 }
 
-// working is how many have begun, or may.
-func (l *lane) working() int { return l.seats.length - l.standing.length - l.fading }
+// working returns how many runs have begun or may begin.
+func (g *concurrencyGroup) working() int { return g.slots.length - g.blocked.length - g.leavingBlocked }
 
-// adopt takes over what a beginning says of the limit.
-func (l *lane) adopt(b *begin) {
-	if b.Lane == nil {
-		l.set(nil)
+// adopt applies the limit that a run carries.
+func (g *concurrencyGroup) adopt(b *begin) {
+	if b.Concurrency == nil {
+		g.set(nil)
 	} else {
-		l.set(&b.Lane.Lane)
+		g.set(&b.Concurrency.ConcurrencyGroup)
 	}
 }
 
-// set changes the limit; nil is none.
-func (l *lane) set(to *blueprint.Lane) {
-	l.limit, l.onLimit = 0, ""
+// set changes the limit; nil removes it.
+func (g *concurrencyGroup) set(to *blueprint.ConcurrencyGroup) {
+	g.limit, g.onLimit = 0, ""
 	if to != nil {
-		l.limit, l.onLimit = to.Limit, to.OnLimit
+		g.limit, g.onLimit = to.Limit, to.OnLimit
 	}
 }
 
-// enter gives a new run its seat. e.mu is held.
-func (e *Engine) enter(r *run, atOnce bool) {
-	key := r.laneKey()
+// takeSlot adds a new run to its group. e.mu is held.
+func (e *Engine) takeSlot(r *run, atOnce bool) {
+	key := r.concurrencyKey()
 	if key == "" {
 		return
 	}
-	e.lanes.number++
-	s := &seat{id: r.id, created: r.row.CreatedAt, number: e.lanes.number, memory: r.memory}
-	if r.begin.Lane != nil {
-		r.begin.Lane.Number = s.number
+	e.concurrency.number++
+	s := &slot{id: r.id, created: r.row.CreatedAt, number: e.concurrency.number, memory: r.memory}
+	if r.begin.Concurrency != nil {
+		r.begin.Concurrency.Number = s.number
 	}
-	e.sit(key, s, atOnce)
-	if l := s.lane; r.begin.RetryOf == "" || l.newest == nil {
-		l.adopt(r.begin)
-		l.newest = s
+	e.addSlot(key, s, atOnce)
+	if g := s.group; r.begin.RetryOf == "" || g.newest == nil {
+		g.adopt(r.begin)
+		g.newest = s
 	}
 }
 
-// sit puts a seat into its lane, behind those that are older. e.mu is held.
-func (e *Engine) sit(key string, s *seat, placed bool) {
-	l := e.lanes.byKey[key]
-	if l == nil {
-		l = &lane{key: key}
-		e.lanes.byKey[key] = l
+// addSlot inserts a slot into a group behind all older ones. e.mu is held.
+func (e *Engine) addSlot(key string, s *slot, placed bool) {
+	g := e.concurrency.byKey[key]
+	if g == nil {
+		g = &concurrencyGroup{key: key}
+		e.concurrency.byKey[key] = g
 	}
-	e.lanes.seats[s.id] = s
-	s.lane, s.placed, s.all.of, s.stands.of = l, placed, s, s
-	l.seats.joinAfter(&s.all, lastBefore(&l.seats, s))
+	e.concurrency.slots[s.id] = s
+	s.group, s.placed, s.all.of, s.inBlocked.of = g, placed, s, s
+	g.slots.joinAfter(&s.all, lastBefore(&g.slots, s))
 	if placed {
 		return
 	}
-	l.standing.joinAfter(&s.stands, lastBefore(&l.standing, s))
-	e.lanes.standing++
+	g.blocked.joinAfter(&s.inBlocked, lastBefore(&g.blocked, s))
+	e.concurrency.blocked++
 }
 
-// older tells which of two came first. The clock may have been set back in
-// between, so it is asked only about those that have no number.
-func (s *seat) older(than *seat) bool {
+// older reports whether s came before than. It compares creation times only where
+// a number is missing, for the clock may have been set back in between.
+func (s *slot) older(than *slot) bool {
 	if s.number != 0 && than.number != 0 {
 		return s.number < than.number
 	}
 	return s.created < than.created
 }
 
-// lastBefore gives the last spot in a line of seats that is not younger than s.
-func lastBefore(l *line[*seat], s *seat) *spot[*seat] {
+// lastBefore returns the last spot in l whose slot is not younger than s.
+func lastBefore(l *line[*slot], s *slot) *spot[*slot] {
 	at := l.last
 	for at != nil && s.older(at.of) {
 		at = at.before
@@ -150,118 +155,118 @@ func lastBefore(l *line[*seat], s *seat) *spot[*seat] {
 	return at
 }
 
-// live notes that a run is on the disk.
-func (s *seat) live() {
+// live marks a run as durable.
+func (s *slot) live() {
 	if !s.alive && !s.leaving {
 		s.alive = true
-		s.lane.alive++
-		s.lane.stir()
+		s.group.alive++
+		s.group.notifySettled()
 	}
 }
 
-// tellToGo keeps a run that is to be cancelled from beginning meanwhile. e.mu is
+// markLeaving keeps a run that is about to be cancelled from beginning. e.mu is
 // held.
-func (e *Engine) tellToGo(s *seat) {
-	l := s.lane
+func (e *Engine) markLeaving(s *slot) {
+	g := s.group
 	if s.leaving {
 		return
 	}
 	if s.alive {
 		s.alive = false
-		l.alive--
+		g.alive--
 	}
 	s.leaving = true
-	l.leaving++
-	if s.stands.line != nil {
-		s.stands.leave()
-		e.lanes.standing--
-		s.fading = true
-		l.fading++
+	g.leaving++
+	if s.inBlocked.line != nil {
+		s.inBlocked.leave()
+		e.concurrency.blocked--
+		s.leavingBlocked = true
+		g.leavingBlocked++
 	}
-	l.stir()
+	g.notifySettled()
 }
 
-// keepBack tells those of some runs to go that stand.
-func (e *Engine) keepBack(executions []string) {
+// withdrawBlocked marks the blocked ones among executions as leaving.
+func (e *Engine) withdrawBlocked(executions []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range executions {
-		if s := e.lanes.seats[id]; s != nil && !s.placed {
-			e.tellToGo(s)
+		if s := e.concurrency.slots[id]; s != nil && !s.placed {
+			e.markLeaving(s)
 		}
 	}
 }
 
-// vacate takes a run out of its lane that has ended or never was, and lets in
-// who stands next. e.mu is held.
-func (e *Engine) vacate(id string) {
-	s := e.lanes.seats[id]
+// releaseSlot removes a run that has ended, or was refused, from its group and
+// admits the next blocked ones. e.mu is held.
+func (e *Engine) releaseSlot(id string) {
+	s := e.concurrency.slots[id]
 	if s == nil {
 		return
 	}
-	l := s.lane
-	e.unseat(s)
-	e.vacant(l)
-	e.letIn(l)
+	g := s.group
+	e.removeSlot(s)
+	e.dropEmptyGroup(g)
+	e.admitBlocked(g)
 }
 
-// vacant drops a lane in which nobody is. e.mu is held.
-func (e *Engine) vacant(l *lane) {
-	if l.seats.length == 0 {
-		delete(e.lanes.byKey, l.key)
+// dropEmptyGroup deletes a group without runs. e.mu is held.
+func (e *Engine) dropEmptyGroup(g *concurrencyGroup) {
+	if g.slots.length == 0 {
+		delete(e.concurrency.byKey, g.key)
 	}
 }
 
-// unseat takes a seat out of its lane. e.mu is held.
-func (e *Engine) unseat(s *seat) {
-	delete(e.lanes.seats, s.id)
+// removeSlot removes a slot from its group. e.mu is held.
+func (e *Engine) removeSlot(s *slot) {
+	delete(e.concurrency.slots, s.id)
 	s.all.leave()
-	if s.stands.line != nil {
-		s.stands.leave()
-		e.lanes.standing--
+	if s.inBlocked.line != nil {
+		s.inBlocked.leave()
+		e.concurrency.blocked--
 	}
 	if s.alive {
-		s.lane.alive--
+		s.group.alive--
 	}
 	if s.leaving {
-		s.lane.leaving--
+		s.group.leaving--
 	}
-	if s.fading {
-		s.lane.fading--
+	if s.leavingBlocked {
+		s.group.leavingBlocked--
 	}
-	s.lane.stir()
+	s.group.notifySettled()
 	if s.holds {
 		s.holds = false
 		e.free(s.memory)
 	}
 }
 
-// settled notes that a new run is on the disk. Before, it must not take the
-// place of others: its key may have started a run already. r.mu is held.
+// settled marks a new run as durable. Before that it must not displace others,
+// since its key may have started a run already. r.mu is held.
 func (e *Engine) settled(r *run) {
-	if r.laneKey() == "" {
+	if r.concurrencyKey() == "" {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if s := e.lanes.seats[r.id]; s != nil {
+	if s := e.concurrency.slots[r.id]; s != nil {
 		s.live()
-		e.makeRoom(s.lane)
+		e.cancelOldest(s.group)
 	}
 }
 
-// makeRoom cancels the oldest runs of a lane, if that is its rule, so that no
-// more than its limit stay. e.mu is held.
-func (e *Engine) makeRoom(l *lane) {
-	if l.onLimit != blueprint.LimitCancel || l.limit == 0 || e.lanes.filling {
+// cancelOldest cancels the oldest runs of a group beyond its limit, if its rule is
+// LimitCancel. e.mu is held.
+func (e *Engine) cancelOldest(g *concurrencyGroup) {
+	if g.onLimit != blueprint.LimitCancel || g.limit == 0 || e.concurrency.filling {
 		return
 	}
-	for at := l.seats.first; at != nil && l.alive > l.limit; at = at.after {
+	for at := g.slots.first; at != nil && g.alive > g.limit; at = at.after {
 		s := at.of
 		if !s.alive {
 			continue
 		}
-		e.tellToGo(s)
+		e.markLeaving(s)
 		unhold := e.Clock.Hold()
 		go func() {
 			defer unhold()
@@ -270,23 +275,23 @@ func (e *Engine) makeRoom(l *lane) {
 	}
 }
 
-// letIn lets as many of those who stand begin as the limit allows, and as there
-// is memory for what they were given. e.mu is held.
-func (e *Engine) letIn(l *lane) {
-	for first := l.standing.first; first != nil && !e.lanes.filling; first = l.standing.first {
+// admitBlocked lets blocked runs begin, as far as the limit and the memory for
+// their inputs allow. e.mu is held.
+func (e *Engine) admitBlocked(g *concurrencyGroup) {
+	for first := g.blocked.first; first != nil && !e.concurrency.filling; first = g.blocked.first {
 		s := first.of
 		switch {
-		case l.limit > 0 && l.working() >= l.limit:
+		case g.limit > 0 && g.working() >= g.limit:
 			return
 		case e.held > 0 && e.held+s.memory > e.room(s.memory):
-			if !l.isShort {
-				l.isShort = true
-				e.lanes.short = append(e.lanes.short, l)
+			if !g.isShort {
+				g.isShort = true
+				e.concurrency.short = append(e.concurrency.short, g)
 			}
 			return
 		}
 		first.leave()
-		e.lanes.standing--
+		e.concurrency.blocked--
 		s.placed, s.holds = true, true
 		e.held += s.memory
 		unhold := e.Clock.Hold()
@@ -297,7 +302,7 @@ func (e *Engine) letIn(l *lane) {
 	}
 }
 
-// proceed sets a run to work that stood until now.
+// proceed starts a run that was blocked.
 func (e *Engine) proceed(id string) {
 	r, err := e.acquire(e.ctx, id)
 	switch {
@@ -308,26 +313,26 @@ func (e *Engine) proceed(id string) {
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
 		e.Logger.Warn("a run waits for the disk", "execution", id, "error", err)
 		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.proceed(id) })
-	default: // it must not keep the others back
+	default: // it must not block the others
 		e.mu.Lock()
-		sits := e.lanes.seats[id] != nil
-		e.vacate(id)
+		sits := e.concurrency.slots[id] != nil
+		e.releaseSlot(id)
 		e.mu.Unlock()
-		if sits { // else the disk has refused it meanwhile, and somebody was told
+		if sits { // otherwise the journal has refused it meanwhile, which was reported
 			e.Logger.Error("a run could not be begun", "execution", id, "error", err, "hint", "it is taken up at the next start")
 		}
 	}
 }
 
-// holdInput counts the input of a run that was let in for the run, as that of
-// one that is new. r.mu is held.
+// holdInput moves the memory of an admitted run's input from its slot to the run.
+// r.mu is held.
 func (e *Engine) holdInput(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := e.lanes.seats[r.id]
+	s := e.concurrency.slots[r.id]
 	switch {
 	case s == nil || !s.holds:
-	case r.counted: // it has not been put down since it came
+	case r.counted: // it has been in memory since it was accepted
 		s.holds = false
 		e.free(s.memory)
 	default:
@@ -336,8 +341,8 @@ func (e *Engine) holdInput(r *run) {
 	}
 }
 
-// holdTape counts what a run has exchanged with other services like its input.
-// What is taken in already is never refused for it. r.mu is held.
+// holdTape counts what a run has exchanged with other services like its input. An
+// accepted run is never refused for it. r.mu is held.
 func (e *Engine) holdTape(r *run, size int) {
 	if size == 0 {
 		return
@@ -349,7 +354,7 @@ func (e *Engine) holdTape(r *run, size int) {
 	}
 }
 
-// unload no longer counts the input of a run. e.mu is held.
+// unload stops counting the input of a run. e.mu is held.
 func (e *Engine) unload(r *run) {
 	if r.counted {
 		r.counted = false
@@ -359,29 +364,132 @@ func (e *Engine) unload(r *run) {
 	}
 }
 
-// free gives memory back that inputs took, to those who stand for want of it,
-// longest first. e.mu is held.
+// free returns memory of inputs and admits the runs that were blocked for want of
+// it, longest first. e.mu is held.
 func (e *Engine) free(memory int) {
 	e.held -= memory
-	waiting := e.lanes.short
-	e.lanes.short = nil
-	for i, l := range waiting {
-		l.isShort = false
-		if e.letIn(l); l.isShort { // there is no more
-			e.lanes.short = append(waiting[i:i+1:i+1], waiting[i+1:]...)
+	waiting := e.concurrency.short
+	e.concurrency.short = nil
+	for i, g := range waiting {
+		g.isShort = false
+		if e.admitBlocked(g); g.isShort { // still too little
+			e.concurrency.short = append(waiting[i:i+1:i+1], waiting[i+1:]...)
 			return
 		}
 	}
 }
 
-// mayBegin tells whether a run does not have to stand, and was not told to go.
-// r.mu is held.
+// mayBegin reports whether a run is neither blocked nor being cancelled. r.mu is
+// held.
 func (e *Engine) mayBegin(r *run) bool {
-	if r.laneKey() == "" {
+	if r.concurrencyKey() == "" {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := e.lanes.seats[r.id]
+	s := e.concurrency.slots[r.id]
 	return s == nil || s.placed && !s.leaving
+}
+
+// holdNewRuns admits no run until admitNewRuns: before recovery has seen all runs
+// of an earlier process, it is not known which of them had begun and keep their
+// slots.
+func (e *Engine) holdNewRuns() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.concurrency.filling, e.concurrency.open = true, make(chan struct{})
+}
+
+// admitNewRuns lets as many runs begin as the current limits allow.
+func (e *Engine) admitNewRuns(ctx context.Context) {
+	e.Relimit(ctx)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.concurrency.filling = false
+	close(e.concurrency.open)
+	for _, key := range slices.Sorted(maps.Keys(e.concurrency.byKey)) {
+		g := e.concurrency.byKey[key]
+		e.cancelOldest(g)
+		e.admitBlocked(g)
+	}
+}
+
+// restoreSlot adds a run of an earlier process to its group. One that had begun, or
+// was accepted without a limit, goes on even beyond the limit; any other is blocked.
+// r.mu is held.
+func (e *Engine) restoreSlot(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if kept := e.concurrency.slots[r.id]; kept != nil {
+		e.removeSlot(kept)
+		defer e.admitBlocked(kept.group)
+		defer e.dropEmptyGroup(kept.group)
+	}
+	key := r.concurrencyKey()
+	if key == "" {
+		return
+	}
+	s := &slot{id: r.id, created: r.row.CreatedAt, memory: r.memory}
+	if r.begin.Concurrency != nil {
+		s.number = r.begin.Concurrency.Number
+		e.concurrency.number = max(e.concurrency.number, s.number)
+	}
+	e.addSlot(key, s, r.begun || r.begin.Concurrency == nil || mutant.Is(mutant.LimitForgotten))
+	s.live()
+	if g := s.group; g.newest == nil || r.begin.RetryOf == "" && !s.older(g.newest) {
+		g.adopt(r.begin)
+		g.newest = s
+	}
+	e.cancelOldest(s.group)
+	e.admitBlocked(s.group)
+}
+
+// reserve adds a slot for a run that cannot be read now.
+func (e *Engine) reserve(row *blueprint.ExecutionRow) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if row.TriggerID != "" && e.concurrency.slots[row.ID] == nil {
+		s := &slot{id: row.ID, created: row.CreatedAt}
+		e.addSlot(row.TriggerID, s, true)
+		s.live()
+	}
+}
+
+// Relimit reads the limits of groups with blocked runs again and admits those that
+// may begin by them: a limit may have been raised or removed, or its trigger
+// deleted, without a new run that carries it. A lower limit cancels nothing before
+// a newer run arrives. A limit that cannot be read stays as it was.
+func (e *Engine) Relimit(ctx context.Context) {
+	if e.Concurrency == nil {
+		return
+	}
+	for _, key := range e.blockedGroups() {
+		limit, err := e.Concurrency(ctx, key)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			e.Logger.Warn("cannot read the concurrency limit of a trigger; the last known one applies", "trigger", key, "error", err)
+			continue
+		}
+		e.mu.Lock()
+		if g := e.concurrency.byKey[key]; g != nil {
+			g.set(limit)
+			e.admitBlocked(g)
+		}
+		e.mu.Unlock()
+	}
+}
+
+// blockedGroups lists the keys of the groups with blocked runs.
+func (e *Engine) blockedGroups() (keys []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for key, g := range e.concurrency.byKey {
+		if g.blocked.length > 0 {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }

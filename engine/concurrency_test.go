@@ -19,7 +19,7 @@ func fired(d *blueprint.Definition, limit int, rule blueprint.OnLimit) *blueprin
 	r := request(d)
 	r.Trigger = &blueprint.TriggerContext{ID: "trigger", Type: blueprint.TriggerWebhook}
 	if limit > 0 {
-		r.Lane = &blueprint.Lane{Key: "trigger", Limit: limit, OnLimit: rule}
+		r.Concurrency = &blueprint.ConcurrencyGroup{Key: "trigger", Limit: limit, OnLimit: rule}
 	}
 	return r
 }
@@ -37,13 +37,13 @@ func (w *world) fire(d *blueprint.Definition, limit int, rule blueprint.OnLimit)
 
 // Runs beyond the limit begin one by one, in the order in which they came,
 // whatever those before them do meanwhile.
-func TestLaneQueues(t *testing.T) {
+func TestConcurrencyQueues(t *testing.T) {
 	test(t, func(w *world) {
 		var handles []*engine.Handle
 		for i := range 5 {
 			handles = append(handles, w.fire(w.define(fmt.Sprintf("b%d act\nw%d wait {\"ms\": 1000}\nq%d ask\ne%d act", i, i, i, i)), 2, blueprint.LimitQueue))
 		}
-		if s := w.Stats(); s.Standing != 3 || s.Queued != 0 || s.Held != 0 {
+		if s := w.Stats(); s.Blocked != 3 || s.Queued != 0 || s.Held != 0 {
 			t.Errorf("%+v", s)
 		}
 		w.expect(w.view(handles[1].ID), `running: b1=completed w1=running q1=pending e1=pending`)
@@ -51,7 +51,7 @@ func TestLaneQueues(t *testing.T) {
 		w.advance(time.Second)
 		synctest.Wait()
 		for i, h := range handles { // paused ones keep their place
-			if s := w.Stats(); s.Standing != max(0, 3-i) {
+			if s := w.Stats(); s.Blocked != max(0, 3-i) {
 				t.Errorf("before the end of run %d: %+v", i, s)
 			}
 			w.answerOK(h.ID, "", "yes")
@@ -61,7 +61,7 @@ func TestLaneQueues(t *testing.T) {
 			w.advance(time.Second)
 			synctest.Wait()
 		}
-		if s := w.Stats(); s.Standing != 0 || s.Working != 0 || s.Held != 0 {
+		if s := w.Stats(); s.Blocked != 0 || s.Working != 0 || s.Held != 0 {
 			t.Errorf("%+v", s)
 		}
 		got := w.begunNodes()
@@ -73,27 +73,27 @@ func TestLaneQueues(t *testing.T) {
 	})
 }
 
-// A full lane that skips says so before anything is stored; who hears of the
+// A full concurrency group that skips says so before anything is stored; who hears of the
 // end of a run may start the next one at once.
-func TestLaneSkips(t *testing.T) {
+func TestConcurrencySkips(t *testing.T) {
 	test(t, func(w *world) {
 		d := w.define(`a ask`)
 		h := w.fire(d, 1, blueprint.LimitSkip)
 		before := w.journal.count()
 		_, err := w.Start(fired(d, 1, blueprint.LimitSkip), engine.Soon)
-		var full *blueprint.LaneFullError
+		var full *blueprint.ConcurrencyLimitError
 		if !errors.As(err, &full) || full.Limit != 1 || full.Running != 1 || w.journal.count() != before {
 			t.Errorf("got %v", err)
 		}
 		w.fire(d, 2, blueprint.LimitSkip)
 		other := fired(d, 1, blueprint.LimitSkip)
-		other.Trigger.ID, other.Lane.Key = "another", "another"
+		other.Trigger.ID, other.Concurrency.Key = "another", "another"
 		w.startWith(other, engine.Soon)
 		gate := w.hold("b")
 		d = w.define(`b pass`)
 		for range 3 {
 			r := fired(d, 1, blueprint.LimitSkip)
-			r.Trigger.ID, r.Lane.Key = "third", "third"
+			r.Trigger.ID, r.Concurrency.Key = "third", "third"
 			h := w.startWith(r, engine.AtEnd)
 			<-gate.came
 			gate.open <- struct{}{}
@@ -115,7 +115,7 @@ func TestLaneSkips(t *testing.T) {
 
 // The oldest make room, once the newer one is on the disk, and it begins when
 // they have ended.
-func TestLaneCancels(t *testing.T) {
+func TestConcurrencyCancels(t *testing.T) {
 	test(t, func(w *world) {
 		gate := w.hold("s")
 		old := w.startWith(fired(w.define(`s stubborn`), 1, blueprint.LimitCancel), engine.Soon)
@@ -149,7 +149,7 @@ func TestLaneCancels(t *testing.T) {
 
 // One whose key has started a run before takes nobody's place either when the
 // disk is slow to say so.
-func TestLaneOfOneThatCameAgain(t *testing.T) {
+func TestConcurrencyOfOneThatCameAgain(t *testing.T) {
 	test(t, func(w *world) {
 		gate, slow := w.hold("s"), make(chan struct{})
 		old := w.startWith(fired(w.define(`s stubborn`), 2, blueprint.LimitCancel), engine.Soon)
@@ -177,7 +177,7 @@ func TestLaneOfOneThatCameAgain(t *testing.T) {
 }
 
 // The newest limit counts, also for those who stand already.
-func TestLaneLimitChanges(t *testing.T) {
+func TestConcurrencyLimitChanges(t *testing.T) {
 	test(t, func(w *world) {
 		d := w.define(`a ask`)
 		begun := func() int { return len(strings.Fields(w.begunNodes())) }
@@ -198,7 +198,7 @@ func TestLaneLimitChanges(t *testing.T) {
 }
 
 // At most a thousand stand.
-func TestLaneIsBounded(t *testing.T) {
+func TestConcurrencyIsBounded(t *testing.T) {
 	test(t, func(w *world) {
 		d := w.define(`a ask`)
 		for range 1001 {
@@ -207,14 +207,14 @@ func TestLaneIsBounded(t *testing.T) {
 		_, err := w.Start(fired(d, 1, blueprint.LimitQueue), engine.Soon)
 		w.code(err, blueprint.CodeTooManyRequests)
 		synctest.Wait()
-		if s := w.Stats(); s.Standing != 1000 || s.Held != 0 || len(strings.Fields(w.begunNodes())) != 1 {
+		if s := w.Stats(); s.Blocked != 1000 || s.Held != 0 || len(strings.Fields(w.begunNodes())) != 1 {
 			t.Errorf("%+v", s)
 		}
 	})
 }
 
 // Who stands can be cancelled, and a run that nodes start needs no place.
-func TestLaneOfOthers(t *testing.T) {
+func TestConcurrencyOfOthers(t *testing.T) {
 	test(t, func(w *world) {
 		first := w.fire(w.define(`a ask`), 1, blueprint.LimitQueue)
 		second := w.fire(w.define(`b act`), 1, blueprint.LimitQueue)
@@ -234,7 +234,7 @@ func TestLaneOfOthers(t *testing.T) {
 
 // After a crash at any moment those that had begun go on, at most as many as
 // may, and the others follow in order.
-func TestLaneAfterACrash(t *testing.T) {
+func TestConcurrencyAfterACrash(t *testing.T) {
 	key := secret.NewKey()
 	var order []string
 	disks := crashes(t, key, func(w *world) {
@@ -282,7 +282,7 @@ func TestLaneAfterACrash(t *testing.T) {
 }
 
 // A run that the disk does not give back at the start keeps its place.
-func TestLaneWhileTheDiskIsBusy(t *testing.T) {
+func TestConcurrencyWhileTheDiskIsBusy(t *testing.T) {
 	test(t, func(w *world) {
 		d := w.define("a ask")
 		first := w.fire(d, 1, blueprint.LimitQueue)
@@ -307,9 +307,9 @@ func TestLaneWhileTheDiskIsBusy(t *testing.T) {
 	})
 }
 
-// Whatever happens to the runs of a lane, no more go on than may, and all of
+// Whatever happens to the runs of a concurrency group, no more go on than may, and all of
 // them end.
-func TestLaneUnderStress(t *testing.T) {
+func TestConcurrencyUnderStress(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		test(t, func(w *world) {

@@ -230,7 +230,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	}
 	b.Taped = old.reusedExchanges(b.Reuse)
 	handle, err := e.launch(noWait, e.newID(nil), p, &b, ledger{}, AtOnce)
-	var full *blueprint.LaneFullError
+	var full *blueprint.ConcurrencyLimitError
 	if errors.As(err, &full) {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "%s", full.Error())
 	}
@@ -241,10 +241,10 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 const cancelParallel = 16
 
 // CancelAll cancels the given runs, as when their blueprint is deleted. Runs
-// that have ended meanwhile are left alone, and none of those that stand begins
-// in the place of another.
+// that have ended meanwhile are left alone, and no blocked one begins in place of
+// another.
 func (e *Engine) CancelAll(ctx context.Context, executions []string, reason string) error {
-	e.keepBack(executions)
+	e.withdrawBlocked(executions)
 	failed := make([]error, len(executions))
 	var group sync.WaitGroup
 	free := make(chan struct{}, cancelParallel)

@@ -48,10 +48,10 @@
 //
 // Of all runs only so many have their turn to work; who gets one is decided
 // between organizations, and within each between triggers, so that one that has
-// very many runs keeps nobody waiting (fairQueue). Besides, a trigger may bound how
-// many of its runs go on at once, parked ones among them (lanes): one that has
-// to stand until others have ended is on the disk and not in memory, and has its
-// place in the order again after a restart.
+// very many runs keeps nobody waiting (fairQueue). Besides, a trigger may limit how
+// many of its runs are unfinished at once, parked ones included (concurrency): a run
+// that is blocked until others have ended is on the disk and not in memory, and keeps
+// its place across restarts.
 //
 // A run's failure is data: it ends as failed, with an error in its record. An
 // error from this package is the service's own.

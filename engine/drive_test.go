@@ -79,12 +79,12 @@ func TestAnsweredCallerIsNotKept(t *testing.T) {
 }
 
 // Somebody else makes a run durable while its caller works on it: a timer, a look,
-// or the next delivery to a lane that is full. From then on commits are tried for
+// or the next delivery to a concurrency group that is full. From then on commits are tried for
 // ever, and that must not be the caller's to do.
 func TestCallerIsNotKeptByTheDisk(t *testing.T) {
-	lane := func(r *blueprint.StartRequest) *blueprint.StartRequest {
+	limited := func(r *blueprint.StartRequest) *blueprint.StartRequest {
 		r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerWebhook}
-		r.Lane = &blueprint.Lane{Key: "t", Limit: 1, OnLimit: blueprint.LimitSkip}
+		r.Concurrency = &blueprint.ConcurrencyGroup{Key: "t", Limit: 1, OnLimit: blueprint.LimitSkip}
 		return r
 	}
 	for name, c := range map[string]struct {
@@ -93,8 +93,8 @@ func TestCallerIsNotKeptByTheDisk(t *testing.T) {
 	}{
 		"its last commit, behind a timer": {"a quick", func(w *world, _ *blueprint.Definition) { w.pass(1100 * time.Millisecond) }},
 		"its answer, behind a timer":      {"a respond\nb quick", func(w *world, _ *blueprint.Definition) { w.pass(1100 * time.Millisecond) }},
-		"its answer, behind a full lane": {"a respond\nb quick", func(w *world, d *blueprint.Definition) {
-			if _, err := w.Start(lane(request(d)), engine.AtEnd); err == nil {
+		"its answer, behind a full concurrency group": {"a respond\nb quick", func(w *world, d *blueprint.Definition) {
+			if _, err := w.Start(limited(request(d)), engine.AtEnd); err == nil {
 				w.Error("the second run is not skipped")
 			}
 		}},
@@ -112,7 +112,7 @@ func TestCallerIsNotKeptByTheDisk(t *testing.T) {
 				})
 				d := w.define(c.definition)
 				begun := make(chan *engine.Handle, 1)
-				go func() { begun <- w.startWith(lane(request(d)), engine.AtEnd) }()
+				go func() { begun <- w.startWith(limited(request(d)), engine.AtEnd) }()
 				<-held.came
 				c.hurry(w, d)
 				close(held.open)

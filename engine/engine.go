@@ -46,7 +46,7 @@ type Authority interface {
 	Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error
 }
 
-// Options are what an Engine needs. All but Authority, Connections, Blueprints, Emit, Lane, MaxRunning,
+// Options are what an Engine needs. All but Authority, Connections, Blueprints, Emit, Concurrency, MaxRunning,
 // MaxQueued, Drain, Lost, Turn and Limits are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
@@ -63,9 +63,9 @@ type Options struct {
 	Blueprints Blueprints
 	// Emit raises an event; nil = nobody listens.
 	Emit func(ctx context.Context, event blueprint.Event) (started int, err error)
-	// Lane gives the present limit of a lane, by its key, nil for none; while it
-	// cannot, the newest run of the lane tells. nil = it always does.
-	Lane func(ctx context.Context, key string) (*blueprint.Lane, error)
+	// Concurrency returns the current limit of a concurrency group, nil for none. When
+	// it fails, the limit of the group's newest run applies; nil = that one always does.
+	Concurrency func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error)
 	// MaxRunning is how many runs work at once; 0 = 1000. More wait their turn.
 	// The runs of one trigger, or of one user without any, leave turns for
 	// others: a ninth when they are alone and there are many, none of fewer
@@ -114,7 +114,7 @@ type Engine struct {
 	held        int                // memory that the input data of the new ones takes
 	reserved    int                // what of that was taken from inputs
 	queue       fairQueue          // who has a turn, and who waits for one, each with a unit
-	lanes       lanes              // the runs of triggers that have not ended
+	concurrency concurrency        // unfinished runs of triggers
 	asking      map[asked]struct{} // calls to language models under way that count against budgets
 	hibernating int                // runs that are parked in memory
 	watchers    map[string]map[chan struct{}]struct{}
@@ -138,7 +138,7 @@ func New(options Options) *Engine {
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
 		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
-		queue: fairQueue{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, lanes: newLanes(),
+		queue: fairQueue{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, concurrency: newConcurrency(),
 		runs: map[string]*run{}, parked: map[string]*parked{}, asking: map[asked]struct{}{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
 	e.ctx, e.cut = context.WithCancelCause(context.Background())
@@ -181,8 +181,8 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 func (e *Engine) stop() {
 	e.mu.Lock()
 	e.stopping.Store(true)
-	if e.lanes.filling {
-		close(e.lanes.open) // those who wait for that are refused
+	if e.concurrency.filling {
+		close(e.concurrency.open) // those who wait for that are refused
 	}
 	for first := e.queue.order.first(); first != nil; first = e.queue.order.first() {
 		r := first.of.order.first().of.runs.first.of

@@ -104,8 +104,8 @@ type begin struct {
 	Budget *blueprint.Budget `json:"budget,omitempty"`
 	Bounds []bound           `json:"bounds,omitempty"`
 	Hidden []string          `json:"hidden,omitempty"` // secrets of connections that the reused steps may hold
-	// Lane bounds the runs of its trigger.
-	Lane *turnout `json:"lane,omitempty"`
+	// Concurrency bounds the runs of its trigger.
+	Concurrency *concurrencyPlace `json:"lane,omitempty"`
 	// Record keeps the exchanges with other services.
 	Record bool `json:"record,omitempty"`
 	// Taped are those of the reused steps.
@@ -127,10 +127,10 @@ func (b *begin) privateTo() string {
 	return b.DataOf
 }
 
-// turnout is the lane of a run. Number tells which runs came before it, on this
-// server, since there have been runs in the lane.
-type turnout struct {
-	blueprint.Lane
+// concurrencyPlace is the concurrency group of a run. Number orders the runs of one
+// group on this server.
+type concurrencyPlace struct {
+	blueprint.ConcurrencyGroup
 	Number int64 `json:"number"`
 }
 

@@ -133,11 +133,11 @@ func (r *run) tellPause() {
 }
 
 // giveBack makes the room that a run took free for others, once it has ended:
-// that of its input, and its place in its lane.
+// that of its input, and its slot in its concurrency group.
 func (e *Engine) giveBack(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.vacate(r.id)
+	e.releaseSlot(r.id)
 	e.unload(r)
 }
 
@@ -176,7 +176,7 @@ func (r *run) evict() {
 	}
 	delete(e.runs, r.id)
 	if r.ended || r.broken != nil && !r.durable {
-		e.vacate(r.id)
+		e.releaseSlot(r.id)
 	}
 	e.unload(r)
 	e.passTurn(r)

@@ -186,14 +186,14 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 		return err
 	}
 	e.counts.found(rows)
-	e.fillLanes()
+	e.holdNewRuns()
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			return nil // what is left is taken up at the next start
 		}
 		e.recoverOne(ctx, row)
 	}
-	e.openLanes(ctx)
+	e.admitNewRuns(ctx)
 	if len(rows) > 0 {
 		e.Logger.Info("took up unfinished runs", "count", len(rows))
 	}
@@ -217,7 +217,7 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 		// One unreadable run must not keep all the others, and the server, down.
 		e.Logger.Error("a run could not be taken up", "execution", row.ID, "error", err, "hint", "it stays as it is; cancel it once the cause is mended")
 		e.mu.Lock()
-		e.vacate(row.ID)
+		e.releaseSlot(row.ID)
 		e.mu.Unlock()
 		return
 	}
@@ -226,7 +226,7 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 		r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: "the blueprint was deleted"})
 	}
 	calls, parent := r.calls(), r.begin.Parent
-	e.resit(r)
+	e.restoreSlot(r)
 	e.reconsider(r)
 	e.attend(calls)
 	if parent != "" {

@@ -16,7 +16,7 @@ type Stats struct {
 	Queued                     int   // runs that wait for their turn
 	Flows                      int   // triggers, and users without one, of whose runs some do
 	LongestQueue               int   // the most that do of one of them
-	Standing                   int   // runs that are parked until others of their trigger have ended
+	Blocked                    int   // runs that are parked until others of their trigger have ended
 	Waiting                    int   // runs that are parked until an instant
 	Paused                     int64 // runs that wait for an answer, as the disk has it
 	Held                       int   // weight of the input of the new runs at work, and of their recordings, in bytes
@@ -35,7 +35,7 @@ func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	stats.Working, stats.Queued, stats.Waiting, stats.Held = e.queue.taken, e.queue.queued, e.waiting, e.held
 	stats.Flows, stats.LongestQueue = e.queue.longest()
-	stats.Standing = e.lanes.standing
+	stats.Blocked = e.concurrency.blocked
 	e.mu.Unlock()
 	return stats
 }

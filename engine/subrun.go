@@ -337,7 +337,7 @@ func (e *Engine) abandon(child, reason string) {
 			e.Logger.Error("a run could not be cancelled", "execution", child, "error", err)
 		}
 		e.mu.Lock()
-		e.vacate(child) // it must not keep the others back
+		e.releaseSlot(child) // it must not keep the others back
 		e.mu.Unlock()
 	}
 }

@@ -53,11 +53,11 @@ func (t *Service) newFiring(triggerID string, source blueprint.Source) *blueprin
 }
 
 // begin hands an activation to the runner. The run is not durable yet. Where a
-// full lane skips, one that comes again is found out before it could take, for a
+// full group skips, one that comes again is found out before it could take, for a
 // moment, the place of another. It waits for room for a large input until ctx ends.
 func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
-	b, lane := a.binding, LaneOf(&a.binding.Trigger)
-	if lane != nil && lane.OnLimit == blueprint.LimitSkip {
+	b, group := a.binding, ConcurrencyOf(&a.binding.Trigger)
+	if group != nil && group.OnLimit == blueprint.LimitSkip {
 		if first := t.earlier(context.Background(), a); first != nil {
 			return nil, first
 		}
@@ -66,7 +66,7 @@ func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
 		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input, Hidden: a.hidden,
 		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth, Root: a.root},
 		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
-		Lane: lane, Record: a.record || b.Trigger.Config["record"] == true, Generation: a.generation,
+		Concurrency: group, Record: a.record || b.Trigger.Config["record"] == true, Generation: a.generation,
 	}, a.patience)
 	return run, crowded(err)
 }

@@ -55,24 +55,24 @@ func limitOf(config map[string]any) int {
 	return limit
 }
 
-// LaneOf gives what bounds the runs of a trigger, however they are started; nil
+// ConcurrencyOf gives what bounds the runs of a trigger, however they are started; nil
 // when nothing does.
-func LaneOf(trigger *blueprint.Trigger) *blueprint.Lane {
+func ConcurrencyOf(trigger *blueprint.Trigger) *blueprint.ConcurrencyGroup {
 	config, _ := trigger.Config["concurrency"].(map[string]any)
 	limit := limitOf(config)
 	if limit == 0 {
 		return nil
 	}
-	lane := &blueprint.Lane{Key: trigger.ID, Limit: limit, OnLimit: blueprint.LimitQueue}
+	group := &blueprint.ConcurrencyGroup{Key: trigger.ID, Limit: limit, OnLimit: blueprint.LimitQueue}
 	if rule, ok := config["onLimit"].(string); ok {
-		lane.OnLimit = blueprint.OnLimit(rule)
+		group.OnLimit = blueprint.OnLimit(rule)
 	}
-	return lane
+	return group
 }
 
-// Lane gives what bounds the runs of a trigger now; nil when nothing does, or the
+// Concurrency gives what bounds the runs of a trigger now; nil when nothing does, or the
 // trigger was deleted: what it has begun goes on.
-func (t *Service) Lane(ctx context.Context, triggerID string) (*blueprint.Lane, error) {
+func (t *Service) Concurrency(ctx context.Context, triggerID string) (*blueprint.ConcurrencyGroup, error) {
 	binding, err := t.Store.Binding(ctx, triggerID)
 	switch {
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
@@ -80,13 +80,13 @@ func (t *Service) Lane(ctx context.Context, triggerID string) (*blueprint.Lane, 
 	case err != nil:
 		return nil, err
 	}
-	return LaneOf(&binding.Trigger), nil
+	return ConcurrencyOf(&binding.Trigger), nil
 }
 
 // crowded makes an error that may be shown of one that says that the trigger's
 // limit left a firing out.
 func crowded(err error) error {
-	var full *blueprint.LaneFullError
+	var full *blueprint.ConcurrencyLimitError
 	if errors.As(err, &full) {
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full, Reason: blueprint.Because(blueprint.ReasonLimit, "limit", full.Limit, "running", full.Running)}
 	}
@@ -96,6 +96,6 @@ func crowded(err error) error {
 // isLeftOut tells whether an error says that the trigger's limit left a firing
 // out: the ledger has it as skipped, with the error's message for the reason.
 func isLeftOut(err error) bool {
-	var full *blueprint.LaneFullError
+	var full *blueprint.ConcurrencyLimitError
 	return errors.As(err, &full)
 }

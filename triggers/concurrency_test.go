@@ -66,7 +66,7 @@ func limited(rule string, more ...string) map[string]any {
 }
 
 // Every start of a trigger comes with its limit, whatever starts it.
-func TestEveryStartHasItsLane(t *testing.T) {
+func TestEveryStartHasItsConcurrencyGroup(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))
 	webhook, api := m.trigger(blueprint.TriggerWebhook, limited("skip"), begin), m.trigger(blueprint.TriggerAPI, limited("cancel-running"), begin)
@@ -81,20 +81,20 @@ func TestEveryStartHasItsLane(t *testing.T) {
 	}
 	var got []string
 	for _, r := range m.runs() {
-		if r.Lane == nil {
+		if r.Concurrency == nil {
 			got = append(got, "none")
 			continue
 		}
-		if r.Lane.Key != r.Firing.TriggerID {
-			t.Errorf("the lane of %s is %s", r.Firing.TriggerID, r.Lane.Key)
+		if r.Concurrency.Key != r.Firing.TriggerID {
+			t.Errorf("the concurrency group of %s is %s", r.Firing.TriggerID, r.Concurrency.Key)
 		}
-		got = append(got, fmt.Sprintf("%d %s", r.Lane.Limit, r.Lane.OnLimit))
+		got = append(got, fmt.Sprintf("%d %s", r.Concurrency.Limit, r.Concurrency.OnLimit))
 	}
 	if got := strings.Join(got, ", "); got != "2 skip, 2 cancel-running, 2 skip, none" {
-		t.Errorf("lanes %s", got)
+		t.Errorf("concurrency groups %s", got)
 	}
-	if lane := LaneOf(&m.bindings[event].Trigger); lane == nil || *lane != (blueprint.Lane{Key: event, Limit: 2, OnLimit: blueprint.LimitQueue}) {
-		t.Errorf("%+v", lane)
+	if group := ConcurrencyOf(&m.bindings[event].Trigger); group == nil || *group != (blueprint.ConcurrencyGroup{Key: event, Limit: 2, OnLimit: blueprint.LimitQueue}) {
+		t.Errorf("%+v", group)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestLimitLeavesOut(t *testing.T) {
 	s := newService(m, clock.NewVirtual(begin))
 	webhook, api := m.trigger(blueprint.TriggerWebhook, limited("skip"), begin), m.trigger(blueprint.TriggerAPI, limited("skip"), begin)
 	deliver(s, webhook, delivery{body: `{}`, headers: []string{"webhook-id: 1"}})
-	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.LaneFullError{Limit: 2, Running: 3} }
+	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.ConcurrencyLimitError{Limit: 2, Running: 3} }
 	const reason = "config.concurrency.limit is 2, and 3 runs have not ended"
 	left := func(source blueprint.Source) string {
 		t.Helper()
@@ -151,13 +151,13 @@ func TestOneThatComesAgainTakesNoPlace(t *testing.T) {
 
 // Ticks for which one would have stood in that did not run either have a row that
 // says so, and a tick that is tried again and again is worth one line.
-func TestTicksOfAFullLane(t *testing.T) {
+func TestTicksOfAFullConcurrencyGroup(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		reason string
 		rows   int
 	}{
-		{&blueprint.LaneFullError{Limit: 1, Running: 1}, "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z that would have stood in was skipped: " + (&blueprint.LaneFullError{Limit: 1, Running: 1}).Error(), 2},
+		{&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1}, "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z that would have stood in was skipped: " + (&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1}).Error(), 2},
 		{blueprint.Errorf(blueprint.CodeBadRequest, "no nodes"), "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z that would have stood in was refused: no nodes", 2},
 		{&blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many wait", RetryAfter: time.Second}, "", 0},
 	} {
@@ -180,7 +180,7 @@ func TestTicksOfAFullLane(t *testing.T) {
 	}
 }
 
-// A lane or a queue with no room says when to come again.
+// A concurrency group or a queue with no room says when to come again.
 func TestNoRoomSaysWhenToComeAgain(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))

@@ -96,7 +96,7 @@ func TestOutboxSharesCommits(t *testing.T) {
 		deaf = append(deaf, m.hears(func(b *blueprint.Binding) { b.Trigger.Config["blueprintId"] = creator }))
 	}
 	full := m.hears(nil)
-	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.LaneFullError{Limit: 1, Running: 1} }
+	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.ConcurrencyLimitError{Limit: 1, Running: 1} }
 	var want []string
 	for n := range 10 * outboxPage {
 		m.raise(endedRun(n + 1))

@@ -181,8 +181,8 @@ func TestOutboxFails(t *testing.T) {
 		{"a flaw", func(m *memory) {
 			m.refuseStart = func(*blueprint.StartRequest) error { return errors.New("broken") }
 		}, func(m *memory) { m.refuseStart = nil }, "r1 r2, r1 r2"},
-		{"its lane is full", func(m *memory) {
-			m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.LaneFullError{Limit: 1} }
+		{"its concurrency group is full", func(m *memory) {
+			m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.ConcurrencyLimitError{Limit: 1} }
 		}, func(m *memory) { m.refuseStart = nil }, "s1 s2, r1 r2"},
 	}
 	for _, c := range cases {

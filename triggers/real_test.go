@@ -75,7 +75,9 @@ func serve(t testing.TB, path string, at time.Time) *server {
 	s.engine = engine.New(engine.Options{
 		Catalogue: s.catalogue(), Journal: s.store, Clock: s.clock, IDs: source, Sealer: sealer, Logger: logger,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
-		Lane: func(ctx context.Context, key string) (*blueprint.Lane, error) { return s.triggers.Lane(ctx, key) },
+		Concurrency: func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error) {
+			return s.triggers.Concurrency(ctx, key)
+		},
 	})
 	s.triggers = triggers.New(triggers.Options{Store: s.store, Runner: runner{s.engine}, Clock: s.clock, IDs: source, Logger: logger, SyncTimeout: time.Minute, Relimit: s.engine.Relimit})
 	mux := http.NewServeMux()

@@ -172,7 +172,7 @@ func TestRedeliverNoRoom(t *testing.T) {
 		row  blueprint.Decision
 	}{
 		{unavailable(time.Second), blueprint.CodeUnavailable, blueprint.DecisionRefused},
-		{&blueprint.LaneFullError{Limit: 1}, blueprint.CodeConflict, blueprint.DecisionSkipped},
+		{&blueprint.ConcurrencyLimitError{Limit: 1}, blueprint.CodeConflict, blueprint.DecisionSkipped},
 	} {
 		m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
 		_, _, err := s.Redeliver(t.Context(), me, first.ID)

@@ -116,7 +116,7 @@ type Options struct {
 	// real time.
 	SyncTimeout time.Duration
 	// Relimit is told when limits may have changed (config.concurrency), and twice
-	// a minute in case another process has done so; nil = nobody asks Lane.
+	// a minute in case another process has done so; nil = the limits are never asked for.
 	Relimit func(ctx context.Context)
 	// Channels are asked by Slack triggers that name their channel; nil = nobody
 	// knows the names.

@@ -59,7 +59,7 @@ func TestDuplicatesDoNotFillTheLedger(t *testing.T) {
 func TestSkippedDeliveriesDoNotFillTheLedger(t *testing.T) {
 	m := newMemory()
 	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
-	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.LaneFullError{Limit: 1, Running: 1} }
+	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.ConcurrencyLimitError{Limit: 1, Running: 1} }
 	s := newService(m, clock.NewVirtual(begin))
 	for i := range rowBurst + 50 {
 		if w := deliver(s, id, delivery{}); w.Code != 200 || answer(t, w)["skipped"] != true {

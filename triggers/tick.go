@@ -176,7 +176,7 @@ func (s *scheduler) leftRow(one *scheduled, left *lot, decision blueprint.Decisi
 // failed decides what becomes of a tick whose run could not be started.
 func (s *scheduler) failed(ctx context.Context, one *scheduled, now *step, a *activation, err error) {
 	var duplicate *blueprint.DuplicateFiringError
-	var full *blueprint.LaneFullError
+	var full *blueprint.ConcurrencyLimitError
 	switch {
 	case errors.As(err, &duplicate):
 		a.firing.Decision, a.firing.ExecutionID = blueprint.DecisionDuplicate, &duplicate.ExecutionID

@@ -247,9 +247,9 @@ func TestOutageIsToldOnce(t *testing.T) {
 		started  int64
 	}{
 		"all run":        {func(int) error { return nil }, missedLate, 5},
-		"none runs":      {func(int) error { return &blueprint.LaneFullError{Limit: 1, Running: 1} }, missedSkipped, 0},
+		"none runs":      {func(int) error { return &blueprint.ConcurrencyLimitError{Limit: 1, Running: 1} }, missedSkipped, 0},
 		"all refused":    {func(int) error { return blueprint.Errorf(blueprint.CodeBadRequest, "it has no nodes") }, "refused", 0},
-		"the third not":  {func(n int) error { return map[int]error{2: &blueprint.LaneFullError{Limit: 1}}[n] }, missedLate, 4},
+		"the third not":  {func(n int) error { return map[int]error{2: &blueprint.ConcurrencyLimitError{Limit: 1}}[n] }, missedLate, 4},
 		"no room within": {func(n int) error { return map[int]error{2: unavailable(time.Second)}[n] }, missedLate, 5},
 		"no room first":  {func(n int) error { return map[int]error{0: unavailable(time.Second)}[n] }, missedLate, 5},
 	} {

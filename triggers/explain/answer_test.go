@@ -52,7 +52,7 @@ func TestWhyPresent(t *testing.T) {
 			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC) is undecided.", "No server is running on this database.", "next: start a server"}, ""},
 		{"past due, a server", func(q *Question) { q.Now = asOf.Add(time.Hour + time.Minute) }, nil, "overdue"},
 		{"only skipped", func(q *Question) {
-			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", (&blueprint.LaneFullError{Limit: 1, Running: 1, Oldest: "exec_2_b"}).Reason())}
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", (&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1, Oldest: "exec_2_b"}).Reason())}
 		}, []string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was left out: config.concurrency.limit is 1 and exec_2_b was still running.", `next: blueprintTriggers.redeliver {firingId: "F"} runs this one when exec_2_b has ended`}, "catchUp"},
 		{"others started", func(q *Question) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", blueprint.Saying(blueprint.ReasonMessage, "x")), tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}

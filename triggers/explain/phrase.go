@@ -141,19 +141,19 @@ func stopped(text string) string {
 // about that; "" while nothing stands, and nobody has to answer. Runs are those
 // that have not ended, the oldest first: as many as the limit allows have begun.
 func (t phrase) occupied(trigger *blueprint.Trigger, runs []blueprint.UnfinishedRun) (text, next string) {
-	lane := triggers.LaneOf(trigger)
-	if lane == nil || len(runs) < lane.Limit {
+	group := triggers.ConcurrencyOf(trigger)
+	if group == nil || len(runs) < group.Limit {
 		return "", ""
 	}
 	first := runs[0]
-	if at := slices.IndexFunc(runs[:lane.Limit], func(run blueprint.UnfinishedRun) bool { return run.Status == blueprint.StatusPaused }); at >= 0 {
+	if at := slices.IndexFunc(runs[:group.Limit], func(run blueprint.UnfinishedRun) bool { return run.Status == blueprint.StatusPaused }); at >= 0 {
 		first = runs[at]
 	}
-	standing := len(runs) - lane.Limit
+	standing := len(runs) - group.Limit
 	if standing == 0 && first.Status != blueprint.StatusPaused {
 		return "", ""
 	}
-	text = fmt.Sprintf("config.concurrency allows %s at a time; ", counted(lane.Limit, "run"))
+	text = fmt.Sprintf("config.concurrency allows %s at a time; ", counted(group.Limit, "run"))
 	if first.Status == blueprint.StatusPaused {
 		text += first.ExecutionID + " has been paused since " + t.time(first.UpdatedAt)
 		next = "answer " + first.ExecutionID + " (execution.resume) or cancel it (execution.cancel)"
@@ -173,8 +173,8 @@ func (t phrase) occupied(trigger *blueprint.Trigger, runs []blueprint.Unfinished
 // standing tells why a run that has not ended has not begun; "" when it has, or
 // nothing holds others back. Of one that holds others back it tells only that.
 func (t phrase) standing(story *blueprint.FiringStory) (text, next string) {
-	lane := triggers.LaneOf(&story.Trigger)
-	if story.Run == nil || story.Run.Status.Terminal() || lane == nil {
+	group := triggers.ConcurrencyOf(&story.Trigger)
+	if story.Run == nil || story.Run.Status.Terminal() || group == nil {
 		return "", ""
 	}
 	at := slices.IndexFunc(story.Unfinished, func(run blueprint.UnfinishedRun) bool { return run.ExecutionID == story.Run.ExecutionID })
@@ -182,7 +182,7 @@ func (t phrase) standing(story *blueprint.FiringStory) (text, next string) {
 		return "", ""
 	}
 	text, next = t.occupied(&story.Trigger, story.Unfinished)
-	if at < lane.Limit && story.Run.Status != blueprint.StatusPaused {
+	if at < group.Limit && story.Run.Status != blueprint.StatusPaused {
 		next = ""
 	}
 	return text, next
@@ -190,9 +190,9 @@ func (t phrase) standing(story *blueprint.FiringStory) (text, next string) {
 
 // stands reports whether a run waits for its turn, as far as can be told.
 func stands(story *blueprint.FiringStory) bool {
-	lane := triggers.LaneOf(&story.Trigger)
-	if story.Run == nil || lane == nil || len(story.Unfinished) <= lane.Limit {
+	group := triggers.ConcurrencyOf(&story.Trigger)
+	if story.Run == nil || group == nil || len(story.Unfinished) <= group.Limit {
 		return false
 	}
-	return slices.ContainsFunc(story.Unfinished[lane.Limit:], func(run blueprint.UnfinishedRun) bool { return run.ExecutionID == story.Run.ExecutionID })
+	return slices.ContainsFunc(story.Unfinished[group.Limit:], func(run blueprint.UnfinishedRun) bool { return run.ExecutionID == story.Run.ExecutionID })
 }

@@ -23,7 +23,7 @@ type shifted struct {
 func (s *shifted) Now() time.Time { return s.Virtual.Now().Add(time.Duration(s.by.Load())) }
 
 // Who came first is not a question of what the clock said.
-func TestLaneWhenTheClockIsSetBack(t *testing.T) {
+func TestConcurrencyWhenTheClockIsSetBack(t *testing.T) {
 	for rule, want := range map[blueprint.OnLimit]string{
 		blueprint.LimitQueue:  "running: a=pending, paused: a=paused, running: a=pending",
 		blueprint.LimitCancel: "failed: a=skipped, failed: a=skipped, paused: a=paused",
@@ -53,7 +53,7 @@ func TestLaneWhenTheClockIsSetBack(t *testing.T) {
 
 // Who is told to go while it stands never begins, even when its cancellation has
 // to wait for the disk.
-func TestLaneOfOneThatIsToGo(t *testing.T) {
+func TestConcurrencyOfOneThatIsToGo(t *testing.T) {
 	test(t, func(w *world) {
 		gate := w.hold("s")
 		w.startWith(fired(w.define(`s stubborn`), 1, blueprint.LimitCancel), engine.Soon)
@@ -81,8 +81,8 @@ func (j *journal) failLoad(id string, code blueprint.Code) {
 	}
 }
 
-// A run that cannot be read back to be cancelled gives its seat back all the same.
-func TestLaneOfOneThatCannotBeRead(t *testing.T) {
+// A run that cannot be read back to be cancelled gives its slot back all the same.
+func TestConcurrencyOfOneThatCannotBeRead(t *testing.T) {
 	test(t, func(w *world) {
 		first := w.fire(w.define(`a ask`), 1, blueprint.LimitCancel)
 		w.journal.failLoad(first.ID, blueprint.CodeInternal)
@@ -94,7 +94,7 @@ func TestLaneOfOneThatCannotBeRead(t *testing.T) {
 }
 
 // Of a blueprint that is deleted no run begins in the place of another.
-func TestLaneOfWhatIsDeleted(t *testing.T) {
+func TestConcurrencyOfWhatIsDeleted(t *testing.T) {
 	test(t, func(w *world) {
 		d := w.define("s act\na hang")
 		var all []string
@@ -105,14 +105,14 @@ func TestLaneOfWhatIsDeleted(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if s := w.Stats(); len(strings.Fields(w.begunNodes())) != 2 || s.Standing != 0 || s.Working != 0 || s.Held != 0 {
+		if s := w.Stats(); len(strings.Fields(w.begunNodes())) != 2 || s.Blocked != 0 || s.Working != 0 || s.Held != 0 {
 			t.Errorf("began %s, %+v", w.begunNodes(), s)
 		}
 	})
 }
 
 // Those who stand are let in only as there is memory for their input.
-func TestLaneMemory(t *testing.T) {
+func TestConcurrencyMemory(t *testing.T) {
 	testWith(t, func(o *engine.Options) { o.Limits.Held = 1 << 20 }, func(w *world) {
 		gate := w.hold("a")
 		first := w.fire(w.define(`q ask`), 1, blueprint.LimitQueue)
@@ -141,7 +141,7 @@ func TestLaneMemory(t *testing.T) {
 			synctest.Wait()
 		}
 		w.expect(w.wait(last), `completed: a=completed -> {"n":1}`)
-		if s := w.Stats(); s.Held != 0 || s.Standing != 0 {
+		if s := w.Stats(); s.Held != 0 || s.Blocked != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -149,11 +149,11 @@ func TestLaneMemory(t *testing.T) {
 
 // A limit that is changed or taken away counts without another run, and after a
 // new start.
-func TestLaneIsToldOfItsLimit(t *testing.T) {
-	present := &blueprint.Lane{Limit: 3, OnLimit: blueprint.LimitQueue}
+func TestConcurrencyIsToldOfItsLimit(t *testing.T) {
+	present := &blueprint.ConcurrencyGroup{Limit: 3, OnLimit: blueprint.LimitQueue}
 	var failure error
 	testWith(t, func(o *engine.Options) {
-		o.Lane = func(context.Context, string) (*blueprint.Lane, error) { return present, failure }
+		o.Concurrency = func(context.Context, string) (*blueprint.ConcurrencyGroup, error) { return present, failure }
 	}, func(w *world) {
 		d := w.define(`a ask`)
 		for range 10 {
@@ -166,7 +166,7 @@ func TestLaneIsToldOfItsLimit(t *testing.T) {
 			want   int // runs that have begun afterwards
 		}{{3, nil, false, 3}, {4, errors.New("lost"), false, 3}, {4, nil, false, 4}, {1, nil, true, 4}, {5, nil, true, 5}, {0, nil, false, 10}} {
 			if present, failure = nil, step.lost; step.limit > 0 {
-				present = &blueprint.Lane{Limit: step.limit, OnLimit: blueprint.LimitQueue}
+				present = &blueprint.ConcurrencyGroup{Limit: step.limit, OnLimit: blueprint.LimitQueue}
 			}
 			if step.reboot {
 				w.reboot()
@@ -174,7 +174,7 @@ func TestLaneIsToldOfItsLimit(t *testing.T) {
 				w.Relimit(w.Context())
 			}
 			synctest.Wait()
-			if got := 10 - w.Stats().Standing; got != step.want {
+			if got := 10 - w.Stats().Blocked; got != step.want {
 				t.Errorf("step %d: %d have begun, want %d", i, got, step.want)
 			}
 		}
@@ -183,7 +183,7 @@ func TestLaneIsToldOfItsLimit(t *testing.T) {
 
 // Whether one is skipped is not known before it is known whether those before it
 // are there to stay.
-func TestLaneSkipsForThoseWhoStay(t *testing.T) {
+func TestConcurrencySkipsForThoseWhoStay(t *testing.T) {
 	for _, stays := range []bool{true, false} {
 		test(t, func(w *world) {
 			slow, d := make(chan struct{}), w.define(`a ask`)
@@ -212,7 +212,7 @@ func TestLaneSkipsForThoseWhoStay(t *testing.T) {
 			left := 0
 			for range 3 {
 				err := <-answer
-				var full *blueprint.LaneFullError
+				var full *blueprint.ConcurrencyLimitError
 				switch {
 				case errors.As(err, &full):
 					left++
@@ -229,7 +229,7 @@ func TestLaneSkipsForThoseWhoStay(t *testing.T) {
 
 // Who comes while it is not known yet who was there before waits, and comes after
 // them, whatever the clock says.
-func TestLaneWhileItFills(t *testing.T) {
+func TestConcurrencyWhileItFills(t *testing.T) {
 	set := &shifted{}
 	testWith(t, func(o *engine.Options) { set.Virtual, o.Clock = o.Clock.(*clock.Virtual), set }, func(w *world) {
 		d := w.define(`a ask`)

@@ -56,7 +56,7 @@ func TestLimitTakenAway(t *testing.T) {
 			s.hook(hook, `{}`)
 		}
 		s.advance(s.clock.Now())
-		if stats := s.engine.Stats(); stats.Standing != 4 {
+		if stats := s.engine.Stats(); stats.Blocked != 4 {
 			t.Fatalf("%s: %+v", name, stats)
 		}
 		s.fine(act(hook))
@@ -68,7 +68,7 @@ func TestLimitTakenAway(t *testing.T) {
 			s.fine(s.store.DeleteTrigger(t.Context(), s.user, hook.ID))
 			s.triggers.Changed()
 		}
-		if stats := s.engine.Stats(); stats.Standing != want {
+		if stats := s.engine.Stats(); stats.Blocked != want {
 			t.Errorf("%s: %+v", name, stats)
 		}
 		s.advance(s.clock.Now().Add(time.Minute))
