@@ -6,11 +6,11 @@ import (
 	"blueprintd/blueprint"
 )
 
-// letIn gives the binding of a trigger after a delivery came for it, and whether
+// resume gives the binding of a trigger after a delivery came for it, and whether
 // the delivery has switched the trigger on: the server had switched it off some
 // time ago, and does not keep those out for ever whom strangers can keep out so.
 // Until then it is CodeUnavailable. CodeNotFound when the trigger is gone.
-func (t *Service) letIn(ctx context.Context, b *blueprint.Binding) (_ *blueprint.Binding, done bool, refused *blueprint.Error) {
+func (t *Service) resume(ctx context.Context, b *blueprint.Binding) (_ *blueprint.Binding, done bool, refused *blueprint.Error) {
 	if b.Trigger.IsActive || b.RetryAt == 0 || !b.CanManage {
 		return b, false, nil
 	}

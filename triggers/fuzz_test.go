@@ -31,7 +31,7 @@ func FuzzWebhookBody(f *testing.F) {
 	s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.MaxBody = 1000 })
 	f.Fuzz(func(t *testing.T, body []byte, kind, encoding, key string) {
 		m.rows, m.requests, m.patience = nil, nil, nil
-		s.brake.buckets = map[string]*bucket{}
+		s.throttle.buckets = map[string]*bucket{}
 		r := httptest.NewRequest("POST", "/", bytes.NewReader(body))
 		r.SetPathValue("triggerId", id)
 		r.Header = http.Header{"Content-Type": {kind}, "Content-Encoding": {encoding}, "Webhook-Id": {key}}

@@ -117,7 +117,7 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 		return t.turnMailAway(ctx, a, refused)
 	}
 	var paused *blueprint.Error
-	switch a.binding, a.letIn, paused = t.letIn(ctx, binding); {
+	switch a.binding, a.letIn, paused = t.resume(ctx, binding); {
 	case paused != nil:
 		a.firing.Files = nil
 		return t.turnMailAway(ctx, a, &refusal{answer: paused, why: offReason(binding)})

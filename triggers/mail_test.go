@@ -142,7 +142,7 @@ func TestMailIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	service.stopBrake()
+	service.stopThrottle()
 }
 
 // TestRepeatedHeader: the ledger says why nobody answers for a mail.

@@ -36,23 +36,23 @@ const (
 // Raised tells that events came into the outbox. The clock does not move on
 // until Run has taken notice. Those of another process are found within half a
 // minute of real time without it. It returns at once.
-func (t *Service) Raised() { t.raised.ring(t.Clock) }
+func (t *Service) Raised() { t.raised.notify(t.Clock) }
 
-// dispatcher is the loop that empties the outbox. One goroutine owns it.
-type dispatcher struct {
+// relay is the loop that empties the outbox. One goroutine owns it.
+type relay struct {
 	*Service
-	waiting map[int64]*untold // what is to be told again, by its place
-	crowd   map[string]int    // how many of them wait for a trigger, or in an organization, that alone has too much to do
-	rows    []unwritten       // of the ledger
-	weight  int               // about their bytes
-	unread  untold            // the outbox itself, while it cannot be read
+	waiting map[int64]*undelivered // what is to be told again, by its place
+	crowd   map[string]int         // how many of them wait for a trigger, or in an organization, that alone has too much to do
+	rows    []unwritten            // of the ledger
+	weight  int                    // about their bytes
+	unread  undelivered            // the outbox itself, while it cannot be read
 	alarm   *wakeUp
 	holds   []func() // of the clock
 }
 
 // dispatch begins to empty the outbox; stop ends that.
 func (t *Service) dispatch(ctx context.Context) (stop func()) {
-	d := &dispatcher{Service: t, waiting: map[int64]*untold{}, crowd: map[string]int{}, alarm: newWakeUp(), holds: []func(){t.Clock.Hold()}}
+	d := &relay{Service: t, waiting: map[int64]*undelivered{}, crowd: map[string]int{}, alarm: newWakeUp(), holds: []func(){t.Clock.Hold()}}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -65,7 +65,7 @@ func (t *Service) dispatch(ctx context.Context) (stop func()) {
 	}
 }
 
-func (d *dispatcher) run(ctx context.Context) {
+func (d *relay) run(ctx context.Context) {
 	anew := time.NewTicker(reread)
 	defer anew.Stop()
 	for ctx.Err() == nil {
@@ -77,7 +77,7 @@ func (d *dispatcher) run(ctx context.Context) {
 		case release := <-d.alarm.wakes:
 			d.alarm.at = time.Time{}
 			d.holds = append(d.holds, release)
-		case <-d.raised.rung:
+		case <-d.raised.notified:
 		case <-anew.C:
 		}
 		d.holds = append(d.holds, d.Clock.Hold())
@@ -89,7 +89,7 @@ func (d *dispatcher) run(ctx context.Context) {
 	d.alarm.calls.Wait()
 }
 
-func (d *dispatcher) letGo() {
+func (d *relay) letGo() {
 	for _, release := range d.holds {
 		release()
 	}
@@ -97,7 +97,7 @@ func (d *dispatcher) letGo() {
 }
 
 // next is when something is to be done again, zero for never.
-func (d *dispatcher) next() time.Time {
+func (d *relay) next() time.Time {
 	next := d.unread.due
 	for _, one := range d.waiting {
 		if next.IsZero() || one.due.Before(next) {
@@ -109,7 +109,7 @@ func (d *dispatcher) next() time.Time {
 
 // pass tells of all events of which somebody can be told now, each organization's
 // oldest first.
-func (d *dispatcher) pass(ctx context.Context) {
+func (d *relay) pass(ctx context.Context) {
 	defer func() { d.counts.waiting.Set(int64(len(d.waiting))) }()
 	if d.Clock.Now().Before(d.unread.due) {
 		return
@@ -118,7 +118,7 @@ func (d *dispatcher) pass(ctx context.Context) {
 		for _, release := range d.raised.take() { // this loop holds the clock, and looks once more
 			release()
 		}
-		if due := d.next(); !due.IsZero() && !d.Clock.Now().Before(due) && !d.tellAgain(ctx) {
+		if due := d.next(); !due.IsZero() && !d.Clock.Now().Before(due) && !d.retry(ctx) {
 			return
 		}
 		after, blocked := d.places()
@@ -129,18 +129,18 @@ func (d *dispatcher) pass(ctx context.Context) {
 		if !ok || len(list) == 0 {
 			return
 		}
-		states := make([]*untold, len(list))
+		states := make([]*undelivered, len(list))
 		for i := range list {
-			states[i] = &untold{seq: list[i].Seq, key: list[i].Key, organizationID: list[i].OrganizationID}
+			states[i] = &undelivered{seq: list[i].Seq, key: list[i].Key, organizationID: list[i].OrganizationID}
 		}
-		d.tell(ctx, list, states)
+		d.deliver(ctx, list, states)
 	}
 }
 
 // places gives of each organization the place up to which its events are known:
 // that of the last one that waits, for those that came since are behind it. And
 // how many wait for what all need.
-func (d *dispatcher) places() (after map[string]int64, blocked int) {
+func (d *relay) places() (after map[string]int64, blocked int) {
 	after = map[string]int64{}
 	for seq, of := range d.waiting {
 		after[of.organizationID] = max(after[of.organizationID], seq)
@@ -151,12 +151,12 @@ func (d *dispatcher) places() (after map[string]int64, blocked int) {
 	return after, blocked
 }
 
-// tellAgain tells of the events whose time has come. It gives false when the
+// retry tells of the events whose time has come. It gives false when the
 // outbox cannot be read.
-func (d *dispatcher) tellAgain(ctx context.Context) bool {
+func (d *relay) retry(ctx context.Context) bool {
 	now := d.Clock.Now()
 	var list []blueprint.OutboxEvent
-	var states []*untold
+	var states []*undelivered
 	for _, seq := range slices.Sorted(maps.Keys(d.waiting)) {
 		of := d.waiting[seq]
 		if now.Before(of.due) || ctx.Err() != nil {
@@ -173,19 +173,19 @@ func (d *dispatcher) tellAgain(ctx context.Context) bool {
 		}
 		list, states = append(list, found[0]), append(states, of)
 		if len(list) == outboxPage {
-			d.tell(ctx, list, states)
+			d.deliver(ctx, list, states)
 			list, states = nil, nil
 		}
 	}
-	d.tell(ctx, list, states)
+	d.deliver(ctx, list, states)
 	return true
 }
 
 // read reads a page of the outbox, or takes note that it cannot be read now.
-func (d *dispatcher) read(ctx context.Context, page func() ([]blueprint.OutboxEvent, error)) (list []blueprint.OutboxEvent, ok bool) {
+func (d *relay) read(ctx context.Context, page func() ([]blueprint.OutboxEvent, error)) (list []blueprint.OutboxEvent, ok bool) {
 	list, err := page()
 	if err == nil {
-		d.unread = untold{}
+		d.unread = undelivered{}
 		return list, true
 	}
 	if ctx.Err() == nil {
@@ -202,8 +202,8 @@ const (
 	maxRowBytes = 4 << 20
 )
 
-// untold is how far it has come with telling of an event.
-type untold struct {
+// undelivered is how far it has come with telling of an event.
+type undelivered struct {
 	seq            int64 // its place in the outbox
 	key            string
 	organizationID string
@@ -219,33 +219,33 @@ type untold struct {
 }
 
 // fail takes note that a trigger cannot be told now.
-func (of *untold) fail(triggerID string, err error) {
+func (of *undelivered) fail(triggerID string, err error) {
 	of.left, of.err = append(of.left, triggerID), err
 }
 
 // later sets when it is tried again.
-func (of *untold) later(now time.Time) {
+func (of *undelivered) later(now time.Time) {
 	of.due = now.Add(min(firstAgain<<min(of.tries, 10), lastAgain))
 	of.tries++
 }
 
-// ear is a trigger that is to hear of an event.
-type ear struct {
+// listener is a trigger that is to hear of an event.
+type listener struct {
 	*activation
-	of *untold
+	of *undelivered
 }
 
 // unwritten is a row of the ledger about an event.
 type unwritten struct {
 	firing *blueprint.Firing
-	of     *untold
+	of     *undelivered
 }
 
-// tell tells of events, of which all that listen share commits, and takes those
+// deliver tells of events, of which all that listen share commits, and takes those
 // out of the outbox of which everybody has a row in the ledger. What could not be
 // told of for a reason that may pass waits, and has no row for that.
-func (d *dispatcher) tell(ctx context.Context, list []blueprint.OutboxEvent, states []*untold) {
-	var batch []ear
+func (d *relay) deliver(ctx context.Context, list []blueprint.OutboxEvent, states []*undelivered) {
+	var batch []listener
 	from := 0
 	for i := range list {
 		of := states[i]
@@ -261,7 +261,7 @@ func (d *dispatcher) tell(ctx context.Context, list []blueprint.OutboxEvent, sta
 			case a.firing.Decision != "":
 				d.settle(of, a.firing, a.firing.Decision, a.firing.Why)
 			default:
-				if batch = append(batch, ear{a, of}); len(batch) == maxBatch {
+				if batch = append(batch, listener{a, of}); len(batch) == maxBatch {
 					d.begins(ctx, batch)
 					batch = nil
 				}
@@ -278,7 +278,7 @@ func (d *dispatcher) tell(ctx context.Context, list []blueprint.OutboxEvent, sta
 }
 
 // listeners gives the triggers that are still to be told.
-func (d *dispatcher) listeners(ctx context.Context, e *blueprint.Event, of *untold) []string {
+func (d *relay) listeners(ctx context.Context, e *blueprint.Event, of *undelivered) []string {
 	d.uncrowd(of)
 	ids := of.left
 	of.left = nil
@@ -289,7 +289,7 @@ func (d *dispatcher) listeners(ctx context.Context, e *blueprint.Event, of *unto
 }
 
 // begins starts a batch: first all runs are begun, then they are waited for.
-func (d *dispatcher) begins(ctx context.Context, batch []ear) {
+func (d *relay) begins(ctx context.Context, batch []listener) {
 	runs, failures := make([]Run, len(batch)), make([]error, len(batch))
 	for i, one := range batch {
 		runs[i], failures[i] = d.begin(noWait, one.activation)
@@ -315,7 +315,7 @@ func (d *dispatcher) begins(ctx context.Context, batch []ear) {
 // put puts a trigger off that cannot be told now. What all need comes back for
 // all; what only this trigger lacks is waited for within bounds, so that nobody
 // else has to, and beyond them the firing is refused.
-func (d *dispatcher) put(of *untold, firing *blueprint.Firing, err error) {
+func (d *relay) put(of *undelivered, firing *blueprint.Firing, err error) {
 	if blueprint.CodeOf(err) == blueprint.CodeUnavailable {
 		of.fail(firing.TriggerID, err)
 		return
@@ -347,7 +347,7 @@ func (d *dispatcher) put(of *untold, firing *blueprint.Firing, err error) {
 }
 
 // uncrowd takes note that an event does not wait any more.
-func (d *dispatcher) uncrowd(of *untold) {
+func (d *relay) uncrowd(of *undelivered) {
 	for _, triggerID := range of.crowd {
 		for _, key := range []string{triggerID, of.organizationID} {
 			if d.crowd[key]--; d.crowd[key] == 0 {
@@ -359,7 +359,7 @@ func (d *dispatcher) uncrowd(of *untold) {
 }
 
 // settle makes the row of a trigger that starts nothing.
-func (d *dispatcher) settle(of *untold, firing *blueprint.Firing, decision blueprint.Decision, why blueprint.Reason) {
+func (d *relay) settle(of *undelivered, firing *blueprint.Firing, decision blueprint.Decision, why blueprint.Reason) {
 	decide(firing, decision, why)
 	d.rows = append(d.rows, unwritten{firing, of})
 	if firing.Delivery != nil {
@@ -369,7 +369,7 @@ func (d *dispatcher) settle(of *untold, firing *blueprint.Firing, decision bluep
 
 // takeOut stores the rows, deletes the events of which everybody has been told in
 // the same transaction, and sets when the others are told again.
-func (d *dispatcher) takeOut(ctx context.Context, states []*untold) {
+func (d *relay) takeOut(ctx context.Context, states []*undelivered) {
 	undeleted := d.write(ctx, states)
 	waits, last := 0, error(nil)
 	for _, of := range states {
@@ -392,7 +392,7 @@ func (d *dispatcher) takeOut(ctx context.Context, states []*untold) {
 // write stores the rows and deletes the events that have come to their end, all
 // or nothing. When that fails it puts off whom the rows are about, or does without
 // those that are not valid, and deletes the other events.
-func (d *dispatcher) write(ctx context.Context, states []*untold) error {
+func (d *relay) write(ctx context.Context, states []*undelivered) error {
 	ctx = context.WithoutCancel(ctx)
 	rows := d.rows
 	d.rows, d.weight = nil, 0
@@ -400,7 +400,7 @@ func (d *dispatcher) write(ctx context.Context, states []*untold) error {
 	for i, row := range rows {
 		firings[i] = *row.firing
 	}
-	keys := toldKeys(states)
+	keys := deliveredKeys(states)
 	if len(keys)+len(firings) == 0 {
 		return nil
 	}
@@ -413,7 +413,7 @@ func (d *dispatcher) write(ctx context.Context, states []*untold) error {
 			}
 			d.wrote(row, one)
 		}
-		if keys = toldKeys(states); len(keys) == 0 {
+		if keys = deliveredKeys(states); len(keys) == 0 {
 			return nil
 		}
 		return d.Store.EventsTold(ctx, keys)
@@ -425,7 +425,7 @@ func (d *dispatcher) write(ctx context.Context, states []*untold) error {
 }
 
 // wrote takes note of what became of a row.
-func (d *dispatcher) wrote(row unwritten, err error) {
+func (d *relay) wrote(row unwritten, err error) {
 	switch {
 	case err == nil:
 		d.counts.firings.Add(string(row.firing.Source), string(row.firing.Decision))
@@ -436,8 +436,8 @@ func (d *dispatcher) wrote(row unwritten, err error) {
 	}
 }
 
-// toldKeys gives the keys of the events of which everybody has been told.
-func toldKeys(states []*untold) (keys []string) {
+// deliveredKeys gives the keys of the events of which everybody has been told.
+func deliveredKeys(states []*undelivered) (keys []string) {
 	for _, of := range states {
 		if of.err == nil {
 			keys = append(keys, of.key)

@@ -36,7 +36,7 @@ type scheduler struct {
 // Changed tells that a trigger was made, changed, switched or deleted. The
 // clock does not move on until Run has taken notice. A change by another
 // process is noticed within half a minute of real time without it.
-func (t *Service) Changed() { t.changed.ring(t.Clock) }
+func (t *Service) Changed() { t.changed.notify(t.Clock) }
 
 // Run fires every schedule, and tells of the events in the outbox, until ctx
 // ends, and returns when all that it started
@@ -75,7 +75,7 @@ func (t *Service) Run(ctx context.Context) error {
 		case release := <-s.alarm.wakes:
 			s.woken(release)
 			continue
-		case <-t.changed.rung:
+		case <-t.changed.notified:
 		case <-anew.C:
 		}
 		s.holds = append(s.holds, t.Clock.Hold())
@@ -122,7 +122,7 @@ func (s *scheduler) end() {
 	s.holds = append(s.holds, s.changed.end()...)
 	s.letGo()
 	s.alarm.calls.Wait()
-	s.stopBrake()
+	s.stopThrottle()
 }
 
 func (s *scheduler) letGo() {
@@ -213,19 +213,19 @@ func (s *scheduler) decide(ctx context.Context) {
 	}
 }
 
-// bell wakes a loop. Whoever rings it holds the clock until the loop has taken
+// signal wakes a loop. Whatever notifies it holds the clock until the loop has taken
 // notice.
-type bell struct {
-	rung chan struct{} // holds one
+type signal struct {
+	notified chan struct{} // holds one
 
 	mu    sync.Mutex
 	holds []func()
 	ended bool // nobody takes notice any more
 }
 
-func newBell() *bell { return &bell{rung: make(chan struct{}, 1)} }
+func newSignal() *signal { return &signal{notified: make(chan struct{}, 1)} }
 
-func (b *bell) ring(c clock.Clock) {
+func (b *signal) notify(c clock.Clock) {
 	release := c.Hold()
 	b.mu.Lock()
 	if b.ended {
@@ -236,13 +236,13 @@ func (b *bell) ring(c clock.Clock) {
 	b.holds = append(b.holds, release)
 	b.mu.Unlock()
 	select {
-	case b.rung <- struct{}{}:
+	case b.notified <- struct{}{}:
 	default:
 	}
 }
 
-// take gives the holds of all who have rung so far.
-func (b *bell) take() []func() {
+// take gives the holds of all notifications so far.
+func (b *signal) take() []func() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	holds := b.holds
@@ -250,7 +250,7 @@ func (b *bell) take() []func() {
 	return holds
 }
 
-func (b *bell) end() []func() {
+func (b *signal) end() []func() {
 	b.mu.Lock()
 	b.ended = true
 	b.mu.Unlock()

@@ -129,17 +129,17 @@ type Options struct {
 // through the API. It is safe for concurrent use.
 type Service struct {
 	Options
-	schemas inputSchemas
-	brake   brake
-	mails   mailBudget
-	started atomic.Int64
-	missing atomic.Int64 // firings that the ledger lacks since it last took a row
-	counts  counts
-	bulks   sync.Map // the ids of the triggers for which RedeliverSeveral is at work
-	overdue overdue
+	schemas  inputSchemas
+	throttle throttle
+	mails    mailBudget
+	started  atomic.Int64
+	missing  atomic.Int64 // firings that the ledger lacks since it last took a row
+	counts   counts
+	bulks    sync.Map // the ids of the triggers for which RedeliverSeveral is at work
+	overdue  overdue
 
-	changed *bell // for the scheduler: schedules have changed
-	raised  *bell // for the dispatcher: events are in the outbox
+	changed *signal // for the scheduler: schedules have changed
+	raised  *signal // for the relay: events are in the outbox
 	chains  chains
 }
 
@@ -153,10 +153,10 @@ func New(options Options) *Service {
 		options.SyncTimeout = 30 * time.Second
 	}
 	return &Service{
-		Options: options, changed: newBell(), raised: newBell(),
-		schemas: inputSchemas{compiled: map[string]compiledSchema{}},
-		brake:   brake{buckets: map[string]*bucket{}},
-		counts:  newCounts(),
+		Options: options, changed: newSignal(), raised: newSignal(),
+		schemas:  inputSchemas{compiled: map[string]compiledSchema{}},
+		throttle: throttle{buckets: map[string]*bucket{}},
+		counts:   newCounts(),
 	}
 }
 

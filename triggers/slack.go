@@ -15,7 +15,7 @@ import (
 // Slack serves POST /webhooks/slack/{triggerId}, whose path value triggerId it
 // reads: Slack's Events API. The package comment says how.
 func (t *Service) Slack() http.Handler {
-	return t.counted(func(w http.ResponseWriter, r *http.Request) { t.serveDelivery(w, r, slackDoor) })
+	return t.counted(func(w http.ResponseWriter, r *http.Request) { t.serveDelivery(w, r, slackEndpoint) })
 }
 
 // judgeSlack looks at content type, signature, body and filters, in that order.

@@ -51,7 +51,7 @@ func TestDuplicatesDoNotFillTheLedger(t *testing.T) {
 		if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "with firing "+rows[0].ID) {
 			t.Errorf("%s: redelivered: %v", c.name, err)
 		}
-		s.stopBrake()
+		s.stopThrottle()
 	}
 }
 
@@ -69,7 +69,7 @@ func TestSkippedDeliveriesDoNotFillTheLedger(t *testing.T) {
 	if rows := m.snapshot(); len(rows) != rowBurst || rows[0].Decision != blueprint.DecisionSkipped {
 		t.Errorf("%d rows, the first %+v", len(rows), rows[0])
 	}
-	s.stopBrake()
+	s.stopThrottle()
 }
 
 // What proves a sender to some service is no header of the run.
@@ -152,7 +152,7 @@ func TestStrangersAreNotToldWhyNothingStarts(t *testing.T) {
 			if w.Code != code.HTTPStatus() || strings.Contains(w.Body.String(), "customer_token") != (secret != nil) || !strings.Contains(row.Reason, "customer_token") {
 				t.Errorf("%v: %d %s, the ledger says %q", secret, w.Code, w.Body, row.Reason)
 			}
-			s.stopBrake()
+			s.stopThrottle()
 		}
 	}
 }

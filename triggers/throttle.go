@@ -24,8 +24,8 @@ const (
 	countDelay = time.Minute
 )
 
-// brake holds back rows of deliveries that start nothing.
-type brake struct {
+// throttle holds back rows of deliveries that start nothing.
+type throttle struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket // by trigger
 	sweepAt int                // so many buckets: those that are full again are dropped
@@ -48,13 +48,13 @@ type bucket struct {
 // does not, it has been counted. A body for which there is no room is dropped.
 func (t *Service) mayRecord(firing *blueprint.Firing, why blueprint.Reason) bool {
 	now, triggerID, d := t.Clock.Now(), firing.TriggerID, firing.Delivery
-	t.brake.mu.Lock()
-	defer t.brake.mu.Unlock()
-	b := t.brake.buckets[triggerID]
+	t.throttle.mu.Lock()
+	defer t.throttle.mu.Unlock()
+	b := t.throttle.buckets[triggerID]
 	if b == nil {
-		t.brake.sweep(now)
+		t.throttle.sweep(now)
 		b = &bucket{rows: rowBurst, bytes: byteBurst, at: now}
-		t.brake.buckets[triggerID] = b
+		t.throttle.buckets[triggerID] = b
 	}
 	b.refill(now)
 	if b.rows >= 1 {
@@ -70,10 +70,10 @@ func (t *Service) mayRecord(firing *blueprint.Firing, why blueprint.Reason) bool
 	}
 	b.count++
 	b.last, b.from = why, firing.Source
-	if b.timer == nil && !t.brake.stopped {
-		t.brake.pending.Add(1)
+	if b.timer == nil && !t.throttle.stopped {
+		t.throttle.pending.Add(1)
 		b.timer = t.Clock.Upkeep(now.Add(countDelay), func() {
-			defer t.brake.pending.Done()
+			defer t.throttle.pending.Done()
 			t.recordCount(triggerID, b)
 		})
 	}
@@ -94,8 +94,8 @@ func (b *bucket) refill(now time.Time) {
 const minSweep = 1000
 
 // sweep drops the buckets that are full again, as a new one is, once their number
-// has doubled. The brake's mu is held.
-func (s *brake) sweep(now time.Time) {
+// has doubled. The throttle's mu is held.
+func (s *throttle) sweep(now time.Time) {
 	if len(s.buckets) < max(minSweep, s.sweepAt) {
 		return
 	}
@@ -109,31 +109,31 @@ func (s *brake) sweep(now time.Time) {
 
 // recordCount stores the row for the deliveries that have none.
 func (t *Service) recordCount(triggerID string, b *bucket) {
-	t.brake.mu.Lock()
+	t.throttle.mu.Lock()
 	count, last, from := b.count, b.last, b.from
 	b.count, b.timer = 0, nil
-	t.brake.mu.Unlock()
+	t.throttle.mu.Unlock()
 	if count > 0 {
 		firing := t.newFiring(triggerID, from)
 		t.recordRefused(context.Background(), firing, blueprint.Because(blueprint.ReasonMany, "count", count).Holding(last))
 	}
 }
 
-// stopBrake stores the counts that are still open, and returns when nothing
+// stopThrottle stores the counts that are still open, and returns when nothing
 // goes on any more.
-func (t *Service) stopBrake() {
-	t.brake.mu.Lock()
-	t.brake.stopped = true
+func (t *Service) stopThrottle() {
+	t.throttle.mu.Lock()
+	t.throttle.stopped = true
 	open := map[string]*bucket{}
-	for id, b := range t.brake.buckets {
+	for id, b := range t.throttle.buckets {
 		if b.timer.Stop() {
 			open[id] = b
 		}
 	}
-	t.brake.mu.Unlock()
+	t.throttle.mu.Unlock()
 	for id, b := range open {
 		t.recordCount(id, b)
-		t.brake.pending.Done()
+		t.throttle.pending.Done()
 	}
-	t.brake.pending.Wait()
+	t.throttle.pending.Wait()
 }

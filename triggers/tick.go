@@ -226,7 +226,7 @@ func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, event
 // run was started when they were due.
 func (s *scheduler) decided(one *scheduled, now *step, unmet *lot) {
 	s.met(one.trigger.ID, now, unmet)
-	if l := one.untold(now, unmet); l != nil {
+	if l := one.unreported(now, unmet); l != nil {
 		one.told = l.last
 	}
 	one.steps = one.steps[1:]

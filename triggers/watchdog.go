@@ -433,11 +433,11 @@ func (st *step) unmet(runs bool) *lot {
 	return &l
 }
 
-// untold gives what the event of a step tells of its ticks that were not run when
+// undelivered gives what the event of a step tells of its ticks that were not run when
 // they were due: all that were missed by then, those of the steps behind it as
 // well, so that an outage is told once. Nil when they were told of already. A
 // server that is stopped within these steps tells of the rest again.
-func (one *scheduled) untold(st *step, unmet *lot) *lot {
+func (one *scheduled) unreported(st *step, unmet *lot) *lot {
 	if unmet == nil || !unmet.last.After(one.told) {
 		return nil
 	}
@@ -449,7 +449,7 @@ func (s *scheduler) tellsOf(one *scheduled, st *step, unmet *lot, of *blueprint.
 	if st.behind != nil {
 		reason += "; behind it " + st.behind.String() + ", and the ledger tells of each"
 	}
-	return one.untold(st, unmet).events(s.Service, of, decision, reason)
+	return one.unreported(st, unmet).events(s.Service, of, decision, reason)
 }
 
 // lateEvents gives what is raised with the run of a step.

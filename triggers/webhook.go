@@ -21,21 +21,21 @@ type refusal struct {
 	reply  any              // JSON for the sender of what was left out; nil = the usual
 }
 
-// door is an address to which deliveries come from outside, for triggers of one
+// endpoint is an address to which deliveries come from outside, for triggers of one
 // type.
-type door struct {
+type endpoint struct {
 	kind   blueprint.TriggerType
 	source blueprint.Source
 	status int // of the answer to what started a run
 }
 
 var (
-	webhookDoor = door{blueprint.TriggerWebhook, blueprint.SourceWebhook, http.StatusAccepted}
-	slackDoor   = door{blueprint.TriggerSlack, blueprint.SourceSlack, http.StatusOK}
+	webhookEndpoint = endpoint{blueprint.TriggerWebhook, blueprint.SourceWebhook, http.StatusAccepted}
+	slackEndpoint   = endpoint{blueprint.TriggerSlack, blueprint.SourceSlack, http.StatusOK}
 )
 
-// noWebhook is the answer to whoever knocks where no webhook is open. It is
-// the same for every cause, so that it tells a stranger nothing.
+// noWebhook is returned for unknown, deleted and inactive triggers alike, so that
+// it reveals nothing.
 func noWebhook() *blueprint.Error {
 	return blueprint.Errorf(blueprint.CodeNotFound, "no webhook here: the trigger does not exist, was deleted, or is not active")
 }
@@ -43,10 +43,10 @@ func noWebhook() *blueprint.Error {
 // Webhook serves POST /webhooks/blueprint/{triggerId}, whose path value
 // triggerId it reads; the package comment says how.
 func (t *Service) Webhook() http.Handler {
-	return t.counted(func(w http.ResponseWriter, r *http.Request) { t.serveDelivery(w, r, webhookDoor) })
+	return t.counted(func(w http.ResponseWriter, r *http.Request) { t.serveDelivery(w, r, webhookEndpoint) })
 }
 
-func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door door) {
+func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, to endpoint) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, blueprint.Errorf(blueprint.CodeMethodNotSupported, "a webhook takes POST only"))
@@ -57,7 +57,7 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door doo
 		writeError(w, noWebhook())
 		return
 	}
-	c := &caller{Request: r, door: door, id: id}
+	c := &inbound{Request: r, endpoint: to, id: id}
 	binding, generation, refused := t.known(c)
 	if refused != nil {
 		writeError(w, refused)
@@ -80,21 +80,21 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door doo
 	}
 	switch {
 	case turned != nil:
-		t.turnAway(w, r, a, turned)
+		t.reject(w, r, a, turned)
 	case errors.As(err, &duplicate):
 		writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
 	case isLeftOut(err):
-		t.turnAway(w, r, a, &refusal{why: shown(err).Because()})
+		t.reject(w, r, a, &refusal{why: shown(err).Because()})
 	case err != nil:
 		answer := t.failure(id, err)
 		if answer.Code == blueprint.CodeNotFound { // deleted a moment ago
 			answer = noWebhook()
 		}
-		t.turnAway(w, r, a, notStarted(&a.binding.Trigger, answer))
-	case a.waits(door):
+		t.reject(w, r, a, notStarted(&a.binding.Trigger, answer))
+	case a.waits(to):
 		answerRun(w, run, a.firing, !a.binding.Trigger.IsOpen())
 	default:
-		writeFired(w, door.status, *a.firing.ExecutionID, a.firing.ID)
+		writeFired(w, to.status, *a.firing.ExecutionID, a.firing.ID)
 	}
 }
 
@@ -112,13 +112,13 @@ func notStarted(trigger *blueprint.Trigger, answer *blueprint.Error) *refusal {
 }
 
 // waits tells whether the sender gets the answer of the run.
-func (a *activation) waits(door door) bool {
-	return door == webhookDoor && a.binding.Trigger.Config["respond"] == "wait"
+func (a *activation) waits(to endpoint) bool {
+	return to == webhookEndpoint && a.binding.Trigger.Config["respond"] == "wait"
 }
 
-// turnAway records and answers a delivery that starts nothing. One that comes
+// reject records and answers a delivery that starts nothing. One that comes
 // again is told of its run even when a filter would leave it out by now.
-func (t *Service) turnAway(w http.ResponseWriter, r *http.Request, a *activation, refused *refusal) {
+func (t *Service) reject(w http.ResponseWriter, r *http.Request, a *activation, refused *refusal) {
 	if refused.answer != nil {
 		t.refuseDelivery(r.Context(), a.firing, refused)
 		if a.firing.Source == blueprint.SourceSlack && isHopeless(refused.answer.Code) {
@@ -151,11 +151,11 @@ func isHopeless(code blueprint.Code) bool {
 
 // receive makes an activation of a delivery, or says why not. The order of the
 // checks is part of the contract with senders.
-func (t *Service) receive(a *activation, c *caller) *refusal {
+func (t *Service) receive(a *activation, c *inbound) *refusal {
 	d := newDelivery(c.Request)
 	a.firing.Delivery = d
 	trigger := &a.binding.Trigger
-	if trigger.Type != c.door.kind {
+	if trigger.Type != c.endpoint.kind {
 		// The id is noted, so that the row has it.
 		a.noteID(d)
 		return &refusal{answer: noWebhook(), why: otherAddress(trigger)}
@@ -169,7 +169,7 @@ func (t *Service) receive(a *activation, c *caller) *refusal {
 	}
 	badKey := a.noteID(d)
 	var paused *blueprint.Error
-	a.binding, a.letIn, paused = t.letIn(c.Context(), a.binding)
+	a.binding, a.letIn, paused = t.resume(c.Context(), a.binding)
 	trigger = &a.binding.Trigger
 	switch {
 	case paused != nil && paused.Code == blueprint.CodeNotFound: // deleted a moment ago
@@ -183,7 +183,7 @@ func (t *Service) receive(a *activation, c *caller) *refusal {
 	case refused != nil:
 		return &refusal{answer: refused}
 	}
-	judged := t.judge(a, c.door.source, t.Clock.Now())
+	judged := t.judge(a, c.endpoint.source, t.Clock.Now())
 	if a.bodyID != "" {
 		a.firing.Key, a.keyed = a.bodyID, true
 	}
@@ -267,12 +267,12 @@ func otherAddress(trigger *blueprint.Trigger) blueprint.Reason {
 	return blueprint.Because(blueprint.ReasonOtherAddress, "type", string(trigger.Type), "triggerId", trigger.ID)
 }
 
-// caller is a request to a door, with its body once that was read: it can be
+// inbound is a request to an endpoint, with its body once that was read: it can be
 // judged more than once.
-type caller struct {
+type inbound struct {
 	*http.Request
-	door door
-	id   string // of the trigger
+	endpoint endpoint
+	id       string // of the trigger
 
 	read    bool
 	body    []byte
@@ -280,7 +280,7 @@ type caller struct {
 }
 
 // bodyOf reads the body of a request.
-func (t *Service) bodyOf(c *caller) ([]byte, *blueprint.Error) {
+func (t *Service) bodyOf(c *inbound) ([]byte, *blueprint.Error) {
 	if !c.read {
 		c.body, c.refused = t.readBody(c.Request)
 		c.read = true
@@ -291,7 +291,7 @@ func (t *Service) bodyOf(c *caller) ([]byte, *blueprint.Error) {
 // known gives what is known of a trigger, and of which generation that is; 0 = it
 // holds now. To look first whether something has changed would take a read of the
 // disk for each delivery; the transaction that starts the run finds out as well.
-func (t *Service) known(c *caller) (*blueprint.Binding, int64, *blueprint.Error) {
+func (t *Service) known(c *inbound) (*blueprint.Binding, int64, *blueprint.Error) {
 	if !t.IDs.IsSeeded() { // no id may depend on what is known
 		binding, generation, err := t.Store.RecentBinding(c.Context(), c.id)
 		if err == nil && (binding.Trigger.IsActive || generation == 0) {
@@ -303,7 +303,7 @@ func (t *Service) known(c *caller) (*blueprint.Binding, int64, *blueprint.Error)
 }
 
 // present gives what holds now.
-func (t *Service) present(c *caller) (*blueprint.Binding, *blueprint.Error) {
+func (t *Service) present(c *inbound) (*blueprint.Binding, *blueprint.Error) {
 	binding, err := t.Store.Binding(context.WithoutCancel(c.Context()), c.id)
 	switch {
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
@@ -316,17 +316,17 @@ func (t *Service) present(c *caller) (*blueprint.Binding, *blueprint.Error) {
 
 // deliver judges a delivery and starts its run. It returns once the run is
 // durable, or has said what its sender waits for, if that comes in time.
-func (t *Service) deliver(c *caller, binding *blueprint.Binding, generation int64) (*activation, Run, *refusal, error) {
-	a := &activation{binding: binding, firing: t.newFiring(c.id, c.door.source), generation: generation}
+func (t *Service) deliver(c *inbound, binding *blueprint.Binding, generation int64) (*activation, Run, *refusal, error) {
+	a := &activation{binding: binding, firing: t.newFiring(c.id, c.endpoint.source), generation: generation}
 	if refused := t.receive(a, c); refused != nil {
 		return a, nil, refused, nil
 	}
 	if a.letIn {
 		a.firing.Because(a.firing.Why.With("letIn", true))
 	}
-	waits := a.waits(c.door)
+	waits := a.waits(c.endpoint)
 	switch {
-	case a.keyed, c.door == slackDoor:
+	case a.keyed, c.endpoint == slackEndpoint:
 		a.patience = atOnce
 	case waits:
 		a.patience = atEnd

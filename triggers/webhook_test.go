@@ -506,7 +506,7 @@ func TestRefusedDeliveriesDoNotFillTheLedger(t *testing.T) {
 	if rows := m.snapshot(); len(rows) != rowBurst+3+rowRate {
 		t.Errorf("%d rows after a minute", len(rows))
 	}
-	s.stopBrake()
+	s.stopThrottle()
 	if row := m.lastRow(t); !strings.HasPrefix(row.Reason, "7 more") {
 		t.Errorf("the count was not kept at the end: %+v", row)
 	}
@@ -648,10 +648,10 @@ func TestWhatIsKeptForTriggersIsBounded(t *testing.T) {
 		}
 		refuse(fmt.Sprint("trigger ", i))
 	}
-	if got := len(s.brake.buckets); got > 3*minSweep {
+	if got := len(s.throttle.buckets); got > 3*minSweep {
 		t.Errorf("%d buckets", got)
 	}
-	if b := s.brake.buckets["attacked"]; b == nil || b.rows > rowBurst/2 {
+	if b := s.throttle.buckets["attacked"]; b == nil || b.rows > rowBurst/2 {
 		t.Error("a trigger without rows to spare was forgotten")
 	}
 

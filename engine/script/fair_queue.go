@@ -11,10 +11,10 @@ import (
 // wait for ever where there are always small ones.
 const maxPassed = 100
 
-// turns hands out the slots of a pool. No tenant has more than half of them, so
+// fairQueue hands out the slots of a pool. No tenant has more than half of them, so
 // that nobody stops the scripts of others, and those who wait are served in turn:
 // tenant by tenant, whoever came first in each. It is safe for concurrent use.
-type turns struct {
+type fairQueue struct {
 	mu      sync.Mutex
 	free    int64
 	most    int64 // for one tenant
@@ -35,14 +35,14 @@ type waiter struct {
 	ready  chan struct{} // closes when the slots are its own
 }
 
-func newTurns(slots int) *turns {
-	return &turns{free: int64(slots), most: max(1, int64(slots)/2), tenants: map[string]*tenant{}}
+func newFairQueue(slots int) *fairQueue {
+	return &fairQueue{free: int64(slots), most: max(1, int64(slots)/2), tenants: map[string]*tenant{}}
 }
 
 // take waits until a script of a tenant has its slots, at most half of all, and
 // gives what must be called when it ends. When ctx ends before, the error is the
 // cause.
-func (t *turns) take(ctx context.Context, name string, size int64) (release func(), err error) {
+func (t *fairQueue) take(ctx context.Context, name string, size int64) (release func(), err error) {
 	w := &waiter{size: min(size, t.most), ready: make(chan struct{})}
 	t.mu.Lock()
 	who := t.tenants[name]
@@ -66,7 +66,7 @@ func (t *turns) take(ctx context.Context, name string, size int64) (release func
 }
 
 // release gives slots back.
-func (t *turns) release(name string, w *waiter) {
+func (t *fairQueue) release(name string, w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	who := t.tenants[name]
@@ -77,7 +77,7 @@ func (t *turns) release(name string, w *waiter) {
 }
 
 // leave is for a script that waits no longer. It may have got its slots just now.
-func (t *turns) leave(name string, w *waiter) {
+func (t *fairQueue) leave(name string, w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	who := t.tenants[name]
@@ -92,27 +92,27 @@ func (t *turns) leave(name string, w *waiter) {
 }
 
 // forget drops a tenant that holds nothing and waits for nothing.
-func (t *turns) forget(name string) {
+func (t *fairQueue) forget(name string) {
 	if who := t.tenants[name]; who.held == 0 && len(who.waiting) == 0 {
 		delete(t.tenants, name)
 	}
 }
 
 // remove takes one of those who wait out of its line.
-func (t *turns) remove(who *tenant, i int) {
+func (t *fairQueue) remove(who *tenant, i int) {
 	if who.waiting = slices.Delete(who.waiting, i, i+1); len(who.waiting) == 0 {
 		t.waiting = slices.DeleteFunc(t.waiting, func(other *tenant) bool { return other == who })
 	}
 }
 
 // serve hands out what can be handed out. t.mu is held.
-func (t *turns) serve() {
+func (t *fairQueue) serve() {
 	for t.serveOne() {
 	}
 }
 
 // serveOne gives the next script its slots, and tells whether there was one.
-func (t *turns) serveOne() bool {
+func (t *fairQueue) serveOne() bool {
 	if t.free == 0 {
 		return false
 	}
@@ -148,7 +148,7 @@ func (t *turns) serveOne() bool {
 }
 
 // grant gives a script its slots, and the next turn to the other tenants.
-func (t *turns) grant(place, i int) {
+func (t *fairQueue) grant(place, i int) {
 	who := t.waiting[place]
 	w := who.waiting[i]
 	who.held += w.size

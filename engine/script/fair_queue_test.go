@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// line is turns with scripts that are asked for one after the other.
+// line is a fairQueue with scripts that are asked for one after the other.
 type line struct {
 	t *testing.T
-	*turns
+	*fairQueue
 	scripts map[string]*lined
 	order   []string
 }
@@ -110,7 +110,7 @@ func (l *line) do(orders string) {
 }
 
 func newLine(t *testing.T, slots int) *line {
-	return &line{t: t, turns: newTurns(slots), scripts: map[string]*lined{}}
+	return &line{t: t, fairQueue: newFairQueue(slots), scripts: map[string]*lined{}}
 }
 
 func (l *line) end() {
@@ -169,7 +169,7 @@ func TestTurns(t *testing.T) {
 // Whoever asks and leaves, no slot is lost or given twice.
 func TestTurnsAreKept(t *testing.T) {
 	const slots = 9
-	turns := newTurns(slots)
+	queue := newFairQueue(slots)
 	var mu sync.Mutex
 	held := map[string]int64{}
 	var everybody sync.WaitGroup
@@ -184,7 +184,7 @@ func TestTurnsAreKept(t *testing.T) {
 					go cancel(left)
 				}
 				size := int64(1) << random.IntN(4)
-				release, err := turns.take(ctx, name, size)
+				release, err := queue.take(ctx, name, size)
 				cancel(nil)
 				if err != nil {
 					if !errors.Is(err, left) {
@@ -209,7 +209,7 @@ func TestTurnsAreKept(t *testing.T) {
 		})
 	}
 	everybody.Wait()
-	if turns.free != slots || len(turns.tenants) != 0 || len(turns.waiting) != 0 {
-		t.Errorf("%d slots are free, %d tenants are left", turns.free, len(turns.tenants))
+	if queue.free != slots || len(queue.tenants) != 0 || len(queue.waiting) != 0 {
+		t.Errorf("%d slots are free, %d tenants are left", queue.free, len(queue.tenants))
 	}
 }

@@ -37,7 +37,7 @@ type Options struct {
 // Pool runs scripts in child processes. It is safe for concurrent use.
 type Pool struct {
 	slots  int
-	turns  *turns
+	queue  *fairQueue
 	forker forker
 	logger *slog.Logger
 	began  chan struct{}   // closes when Run begins
@@ -64,7 +64,7 @@ func New(o Options) *Pool {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	slots := min(max(o.Slots, leastSlots), mostSlots)
-	p := &Pool{slots: slots, turns: newTurns(slots), forker: make(forker), logger: o.Logger, began: make(chan struct{}), weakness: systemWeakness}
+	p := &Pool{slots: slots, queue: newFairQueue(slots), forker: make(forker), logger: o.Logger, began: make(chan struct{}), weakness: systemWeakness}
 	p.life, p.finish = context.WithCancel(context.Background())
 	return p
 }
@@ -121,7 +121,7 @@ func (p *Pool) Do(ctx context.Context, s Script) (*Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.life, func() { cancel(errClosed) })()
-	release, err := p.turns.take(ctx, cmp.Or(s.Tenant, s.Owner), s.size())
+	release, err := p.queue.take(ctx, cmp.Or(s.Tenant, s.Owner), s.size())
 	if err != nil {
 		return none, err
 	}

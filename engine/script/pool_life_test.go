@@ -139,7 +139,7 @@ func TestSlots(t *testing.T) {
 	}
 	var taken []func()
 	for _, tenant := range []string{"a", "b"} {
-		release, err := p.turns.take(context.Background(), tenant, int64(p.slots))
+		release, err := p.queue.take(context.Background(), tenant, int64(p.slots))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,9 +25,9 @@ const (
 	turnPatience = 5 * time.Second
 )
 
-// turns lets in those who want a hash made, a few at a time, and each network
+// fairQueue lets in those who want a hash made, a few at a time, and each network
 // as often as any other. It is safe for concurrent use.
-type turns struct {
+type fairQueue struct {
 	works    chan struct{} // has room for each that has a turn
 	patience time.Duration
 
@@ -42,13 +42,13 @@ type network struct {
 	all    int           // how many wait or have a turn
 }
 
-func newTurns() *turns {
-	return &turns{works: make(chan struct{}, min(mostHashing, runtime.GOMAXPROCS(0))), patience: turnPatience, networks: map[string]*network{}}
+func newFairQueue() *fairQueue {
+	return &fairQueue{works: make(chan struct{}, min(mostHashing, runtime.GOMAXPROCS(0))), patience: turnPatience, networks: map[string]*network{}}
 }
 
 // take waits for a turn of somebody from a network. CodeUnavailable when too
 // many wait, or when it takes too long.
-func (t *turns) take(ctx context.Context, from string) (done func(), err error) {
+func (t *fairQueue) take(ctx context.Context, from string) (done func(), err error) {
 	of := t.enter(from)
 	if of == nil {
 		return nil, errBusy()
@@ -87,7 +87,7 @@ func place(ctx context.Context, places chan struct{}) bool {
 }
 
 // enter counts somebody in; nil when there are too many.
-func (t *turns) enter(from string) *network {
+func (t *fairQueue) enter(from string) *network {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.networks[from]
@@ -103,7 +103,7 @@ func (t *turns) enter(from string) *network {
 	return of
 }
 
-func (t *turns) leave(from string, of *network) {
+func (t *fairQueue) leave(from string, of *network) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all--

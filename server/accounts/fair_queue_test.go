@@ -13,7 +13,7 @@ import (
 // their turns, and who has waited for long is refused.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		line := newTurns()
+		line := newFairQueue()
 		line.works = make(chan struct{}, 2)
 		var done []func()
 		for i := range cap(line.works) {
@@ -85,7 +85,7 @@ func TestTurns(t *testing.T) {
 
 // However many networks there are, only so many wait.
 func TestTurnsAreBounded(t *testing.T) {
-	line := newTurns()
+	line := newFairQueue()
 	line.all = mostWaiting
 	if _, err := line.take(t.Context(), "new"); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
 		t.Errorf("one more: %v", err)

@@ -26,15 +26,15 @@ const (
 	mostPasses = 10
 )
 
-// hasher makes hashes, a few at a time; see turns.go. It is safe for concurrent
+// hasher makes hashes, a few at a time; see fairQueue. It is safe for concurrent
 // use.
-type hasher struct{ turns *turns }
+type hasher struct{ queue *fairQueue }
 
-func newHasher() *hasher { return &hasher{newTurns()} }
+func newHasher() *hasher { return &hasher{newFairQueue()} }
 
 // hash gives the PHC form of a password's hash, for somebody from a network.
 func (h *hasher) hash(ctx context.Context, network, password string, salt []byte) (string, error) {
-	done, err := h.turns.take(ctx, network)
+	done, err := h.queue.take(ctx, network)
 	if err != nil {
 		return "", err
 	}
@@ -48,7 +48,7 @@ func (h *hasher) matches(ctx context.Context, network, password, hash string) (b
 	if err != nil {
 		return false, err
 	}
-	done, err := h.turns.take(ctx, network)
+	done, err := h.queue.take(ctx, network)
 	if err != nil {
 		return false, err
 	}

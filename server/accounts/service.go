@@ -50,13 +50,13 @@ type Options struct {
 // Service lets people sign in. It is safe for concurrent use.
 type Service struct {
 	Options
-	hasher *hasher
-	brake  *brake
+	hasher   *hasher
+	throttle *throttle
 }
 
 // New makes a service. It starts nothing.
 func New(o Options) *Service {
-	return &Service{Options: o, hasher: newHasher(), brake: newBrake(o.Clock)}
+	return &Service{Options: o, hasher: newHasher(), throttle: newThrottle(o.Clock)}
 }
 
 // stranger is the hash that the passwords of unknown accounts are compared with,
@@ -69,7 +69,7 @@ func errWrong() error {
 }
 
 // SignIn makes a session for who knows the password of an account, and gives
-// the token that the browser keeps. The brake is asked first, so that who guesses
+// the token that the browser keeps. The throttle is asked first, so that who guesses
 // costs neither the database nor the processor much. CodeUnauthorized when anything is wrong,
 // CodeTooManyRequests when that was so too often, CodeUnavailable when too many
 // sign in at once.
@@ -99,12 +99,12 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from bluep
 	return token, session, err
 }
 
-// attempt compares a password with the hash of a user's, once the brake and then
+// attempt compares a password with the hash of a user's, once the throttle and then
 // the database were asked; both are "" for one that has none. An attempt that
 // learns nothing of the password counts nothing. account and address are those of
-// the brake.
+// the throttle.
 func (s *Service) attempt(ctx context.Context, account, address, network, password string, find func() (userID, hash string, err error)) (right bool, err error) {
-	forget, err := s.brake.begin(account, address)
+	forget, err := s.throttle.begin(account, address)
 	if err != nil {
 		return false, err
 	}

@@ -19,12 +19,12 @@ const (
 	failureSpan     = 5 * time.Minute
 	mostFailures    = 10
 	addressFailures = 50
-	// mostBraked bounds how many accounts, and how many addresses, are known.
-	mostBraked = 10_000
+	// mostThrottled bounds how many accounts, and how many addresses, are known.
+	mostThrottled = 10_000
 )
 
-// brake holds back those who guess passwords. It is safe for concurrent use.
-type brake struct {
+// throttle holds back those who guess passwords. It is safe for concurrent use.
+type throttle struct {
 	clock clock.Clock
 
 	mu        sync.Mutex
@@ -32,8 +32,8 @@ type brake struct {
 	addresses failures
 }
 
-func newBrake(c clock.Clock) *brake {
-	return &brake{clock: c, accounts: failures{limit: mostFailures, of: map[key][]time.Time{}}, addresses: failures{limit: addressFailures, of: map[key][]time.Time{}}}
+func newThrottle(c clock.Clock) *throttle {
+	return &throttle{clock: c, accounts: failures{limit: mostFailures, of: map[key][]time.Time{}}, addresses: failures{limit: addressFailures, of: map[key][]time.Time{}}}
 }
 
 // begin counts an attempt as failed, so that many at the same moment are not
@@ -41,7 +41,7 @@ func newBrake(c clock.Clock) *brake {
 // that of somebody who is known: it neither waits nor counts. CodeTooManyRequests
 // when the account or the address has to wait, whatever the password: such an
 // attempt counts nothing.
-func (b *brake) begin(account, address string) (forget func(), err error) {
+func (b *throttle) begin(account, address string) (forget func(), err error) {
 	by, from := keyOf(account), keyOf(address)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (f *failures) wait(who key, now time.Time) time.Duration {
 }
 
 func (f *failures) add(who key, at time.Time) {
-	if _, known := f.of[who]; !known && len(f.of) >= mostBraked {
+	if _, known := f.of[who]; !known && len(f.of) >= mostThrottled {
 		f.makeRoom(at)
 	}
 	f.of[who] = append(f.of[who], at)
@@ -119,10 +119,10 @@ func (f *failures) makeRoom(now time.Time) {
 	for who := range f.of {
 		f.wait(who, now)
 	}
-	excess := len(f.of) - mostBraked + mostBraked/10
+	excess := len(f.of) - mostThrottled + mostThrottled/10
 	for _, waits := range []bool{false, true} {
 		for who, list := range f.of {
-			if excess <= 0 || len(f.of) < mostBraked && waits {
+			if excess <= 0 || len(f.of) < mostThrottled && waits {
 				return
 			}
 			if waits || len(list) < f.limit {

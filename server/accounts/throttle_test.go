@@ -13,7 +13,7 @@ import (
 var noon = time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // waits makes an attempt that fails, and gives how long it has to wait instead.
-func waits(t *testing.T, b *brake, account, address string) time.Duration {
+func waits(t *testing.T, b *throttle, account, address string) time.Duration {
 	t.Helper()
 	_, err := b.begin(account, address)
 	if err == nil {
@@ -28,7 +28,7 @@ func waits(t *testing.T, b *brake, account, address string) time.Duration {
 
 func TestBrakeOfAnAccount(t *testing.T) {
 	c := clock.NewVirtual(noon)
-	b := newBrake(c)
+	b := newThrottle(c)
 	pass := func(by time.Duration) {
 		if err := c.Advance(t.Context(), c.Now().Add(by)); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestBrakeOfAnAccount(t *testing.T) {
 
 // One address makes only so many accounts wait.
 func TestBrakeOfAnAddress(t *testing.T) {
-	b := newBrake(clock.NewVirtual(noon))
+	b := newThrottle(clock.NewVirtual(noon))
 	braked := 0
 	for i := range 1000 {
 		if waits(t, b, fmt.Sprint(i/20), "there") > 0 {
@@ -91,14 +91,14 @@ func TestBrakeOfAnAddress(t *testing.T) {
 // However many come, only so many are known, and who waits goes on waiting.
 func TestBrakeIsBounded(t *testing.T) {
 	c := clock.NewVirtual(noon)
-	b := newBrake(c)
+	b := newThrottle(c)
 	for range mostFailures {
 		waits(t, b, "ann", "a")
 	}
-	for i := range 3 * mostBraked {
+	for i := range 3 * mostThrottled {
 		waits(t, b, fmt.Sprint(i), fmt.Sprint(i))
 	}
-	if len(b.accounts.of) > mostBraked || len(b.addresses.of) > mostBraked {
+	if len(b.accounts.of) > mostThrottled || len(b.addresses.of) > mostThrottled {
 		t.Errorf("known are %d accounts and %d addresses", len(b.accounts.of), len(b.addresses.of))
 	}
 	if waits(t, b, "ann", "b") == 0 {

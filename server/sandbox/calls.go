@@ -30,17 +30,17 @@ type calls struct {
 
 // call is one entry; in guards it.
 type call struct {
-	in       *calls
-	exchange blueprint.Exchange
-	weight   int
-	gone     bool  // dropped, or cleared
-	veil     *veil // nil once it has its answer
+	in        *calls
+	exchange  blueprint.Exchange
+	weight    int
+	gone      bool       // dropped, or cleared
+	redaction *redaction // nil once it has its answer
 }
 
 // begin adds a call that has no answer yet.
 func (c *calls) begin(caller *outbound.Caller, request blueprint.ExchangeRequest, size int) *call {
-	entry := &call{in: c, weight: callWeight + min(size, outbound.MaxTaped), veil: newVeil(caller)}
-	entry.exchange = entry.veil.exchange(blueprint.Exchange{
+	entry := &call{in: c, weight: callWeight + min(size, outbound.MaxTaped), redaction: newRedaction(caller)}
+	entry.exchange = entry.redaction.exchange(blueprint.Exchange{
 		At: blueprint.TimeOf(c.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt, Request: request,
 	})
 	c.mu.Lock()
@@ -64,10 +64,10 @@ func (c *calls) trim() {
 
 func (c *call) answered(r *reply, cut bool) {
 	response, size := r.shown(cut)
-	response = c.veil.exchange(blueprint.Exchange{Response: response}).Response
+	response = c.redaction.exchange(blueprint.Exchange{Response: response}).Response
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
-	c.exchange.Response, c.veil = response, nil
+	c.exchange.Response, c.redaction = response, nil
 	if !c.gone {
 		c.weight += size
 		c.in.weight += size
@@ -77,15 +77,15 @@ func (c *call) answered(r *reply, cut bool) {
 
 // failed notes why no answer came.
 func (c *call) failed(why string) {
-	why = c.veil.exchange(blueprint.Exchange{Error: why}).Error
+	why = c.redaction.exchange(blueprint.Exchange{Error: why}).Error
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
-	c.exchange.Error, c.veil = why, nil
+	c.exchange.Error, c.redaction = why, nil
 }
 
 // mail notes what turned out to be sent over a connection.
 func (c *call) mail(request blueprint.ExchangeRequest, size int) {
-	request = c.veil.exchange(blueprint.Exchange{Request: request}).Request
+	request = c.redaction.exchange(blueprint.Exchange{Request: request}).Request
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	c.exchange.Request = request
@@ -141,20 +141,20 @@ func (c *calls) find(f Filter) (list []blueprint.Exchange, dropped int) {
 	return list, c.dropped
 }
 
-// veil hides what may not be shown of a call: the secrets of the run, what looks
+// redaction hides what may not be shown of a call: the secrets of the run, what looks
 // like a credential, and what was hidden for that in the request wherever it comes
 // again in the answer. It is not safe for concurrent use.
-type veil struct {
+type redaction struct {
 	secrets interface{ Load() *secret.Masker } // nil = nothing is known of any
 	looks   *secret.Redactor
 }
 
-func newVeil(caller *outbound.Caller) *veil {
-	return &veil{caller.Secrets, secret.Remembering()}
+func newRedaction(caller *outbound.Caller) *redaction {
+	return &redaction{caller.Secrets, secret.Remembering()}
 }
 
 // exchange gives an exchange as it may be shown.
-func (v *veil) exchange(x blueprint.Exchange) blueprint.Exchange {
+func (v *redaction) exchange(x blueprint.Exchange) blueprint.Exchange {
 	x.Request.URL, x.Request.Headers, x.Request.Body = v.looks.Text(x.Request.URL), v.headers(x.Request.Headers), v.looks.Value(x.Request.Body)
 	x.Error = v.looks.Text(x.Error)
 	if x.Response != nil {
@@ -169,7 +169,7 @@ func (v *veil) exchange(x blueprint.Exchange) blueprint.Exchange {
 	return x
 }
 
-func (v *veil) headers(given map[string]string) map[string]string {
+func (v *redaction) headers(given map[string]string) map[string]string {
 	shown := maps.Clone(given)
 	for name, value := range shown {
 		shown[name] = v.looks.Header(name, value)
@@ -177,7 +177,7 @@ func (v *veil) headers(given map[string]string) map[string]string {
 	return shown
 }
 
-// veiled gives what was asked as it may be shown.
-func (a *asked) veiled() blueprint.ExchangeRequest {
-	return newVeil(&a.caller).exchange(blueprint.Exchange{Request: a.whole()}).Request
+// redacted gives what was asked as it may be shown.
+func (a *asked) redacted() blueprint.ExchangeRequest {
+	return newRedaction(&a.caller).exchange(blueprint.Exchange{Request: a.whole()}).Request
 }

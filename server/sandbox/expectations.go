@@ -138,7 +138,7 @@ func (e *expectations) saw(a *asked) {
 		case one.request == nil || contains(seenRequest(a), one.request):
 			one.met++
 		default:
-			one.near = latest(one.near, a.told())
+			one.near = latest(one.near, a.detail())
 		}
 	}
 }
@@ -155,13 +155,13 @@ func (a *asked) brief() string {
 	if a.procedure != "" {
 		return a.procedure
 	}
-	shown := a.veiled()
+	shown := a.redacted()
 	return shown.Method + " " + shown.URL
 }
 
-// told is brief with the body.
-func (a *asked) told() string {
-	shown := a.veiled().Body
+// withRequest is brief with the body.
+func (a *asked) detail() string {
+	shown := a.redacted().Body
 	body, err := blueprint.Encode(shown)
 	if err != nil || shown == nil {
 		return a.brief()

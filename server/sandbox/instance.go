@@ -45,7 +45,7 @@ func (i *instance) of(schema any, depth int) any {
 		}
 		return nil
 	}
-	object = i.told(object)
+	object = i.withRequest(object)
 	for _, name := range []string{"const", "default"} {
 		if value, given := object[name]; given {
 			return value
@@ -94,9 +94,9 @@ func (i *instance) of(schema any, depth int) any {
 	return nil
 }
 
-// told adds what is asked for in words: a provider that does not know a keyword
+// withRequest adds what is asked for in words: a provider that does not know a keyword
 // is told it at the end of the description.
-func (i *instance) told(object map[string]any) map[string]any {
+func (i *instance) withRequest(object map[string]any) map[string]any {
 	description, _ := object["description"].(string)
 	_, words, found := strings.Cut(description, "It must also fit ")
 	if !found {

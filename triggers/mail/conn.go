@@ -24,10 +24,10 @@ const (
 	maxRefused  = 20   // recipients of a connection that nobody is
 )
 
-// gate stands between a connection and the SMTP library. It hands over one
+// guardedConn stands between a connection and the SMTP library. It hands over one
 // command at a time, and of a message nothing but whole lines that end as they
 // must. One goroutine uses it; only Close and hurry are for others.
-type gate struct {
+type guardedConn struct {
 	net.Conn
 	server  *Server
 	network netip.Prefix
@@ -44,16 +44,16 @@ type gate struct {
 
 	waiting  atomic.Bool // for a command
 	stopping atomic.Bool
-	handed   atomic.Bool // another gate has the connection
+	handed   atomic.Bool // another guardedConn has the connection
 	once     sync.Once
 }
 
-func newGate(s *Server, conn net.Conn, network netip.Prefix) *gate {
-	return &gate{Conn: conn, server: s, network: network, in: bufio.NewReaderSize(conn, maxCommand)}
+func newGuardedConn(s *Server, conn net.Conn, network netip.Prefix) *guardedConn {
+	return &guardedConn{Conn: conn, server: s, network: network, in: bufio.NewReaderSize(conn, maxCommand)}
 }
 
-// Close closes the connection, unless another gate has it.
-func (g *gate) Close() (err error) {
+// Close closes the connection, unless another guardedConn has it.
+func (g *guardedConn) Close() (err error) {
 	g.once.Do(func() {
 		if !g.handed.Load() {
 			g.server.release(g)
@@ -64,7 +64,7 @@ func (g *gate) Close() (err error) {
 }
 
 // hurry ends the wait for a command.
-func (g *gate) hurry() {
+func (g *guardedConn) hurry() {
 	g.stopping.Store(true)
 	if g.waiting.Load() {
 		_ = g.Conn.SetReadDeadline(time.Unix(1, 0))
@@ -72,7 +72,7 @@ func (g *gate) hurry() {
 }
 
 // Read gives the library the next command, or a piece of a message.
-func (g *gate) Read(b []byte) (int, error) {
+func (g *guardedConn) Read(b []byte) (int, error) {
 	if len(g.pending) == 0 {
 		var err error
 		switch {
@@ -96,7 +96,7 @@ func (g *gate) Read(b []byte) (int, error) {
 // Write sends a line of an answer. The library writes each with a call of its
 // own. Of what it offers, BDAT is left out: it takes a chunk that breaks off
 // for a whole one.
-func (g *gate) Write(b []byte) (int, error) {
+func (g *guardedConn) Write(b []byte) (int, error) {
 	line := b
 	switch {
 	case g.quiet:
@@ -126,19 +126,19 @@ func (g *gate) Write(b []byte) (int, error) {
 func within(patience time.Duration) time.Time { return clock.Real{}.Now().Add(patience) }
 
 // say answers in place of the library.
-func (g *gate) say(format string, args ...any) {
+func (g *guardedConn) say(format string, args ...any) {
 	_ = g.Conn.SetWriteDeadline(within(g.server.Patience.Block))
 	_, _ = fmt.Fprintf(g.Conn, format+"\r\n", args...)
 }
 
 // end answers for the last time.
-func (g *gate) end(format string, args ...any) error {
+func (g *guardedConn) end(format string, args ...any) error {
 	g.say(format, args...)
 	return io.EOF
 }
 
 // readCommand waits for a command that is one for the library.
-func (g *gate) readCommand() error {
+func (g *guardedConn) readCommand() error {
 	for {
 		line, err := g.readLine()
 		if err != nil {
@@ -173,7 +173,7 @@ func (g *gate) readCommand() error {
 const noMailbox = "550 5.1.1 no such mailbox here, and nothing is passed on"
 
 // refuse counts recipients that nobody is: who tries many is looking for some.
-func (g *gate) refuse() error {
+func (g *guardedConn) refuse() error {
 	if g.refused++; g.refused > maxRefused {
 		return g.end("421 4.7.0 too many unknown recipients")
 	}
@@ -181,7 +181,7 @@ func (g *gate) refuse() error {
 }
 
 // readLine reads a line with its CR LF.
-func (g *gate) readLine() ([]byte, error) {
+func (g *guardedConn) readLine() ([]byte, error) {
 	g.waiting.Store(true)
 	defer g.waiting.Store(false)
 	if err := g.Conn.SetReadDeadline(within(g.server.patience(g.server.Patience.Command))); err != nil {
@@ -210,7 +210,7 @@ func (g *gate) readLine() ([]byte, error) {
 // startTLS begins the connection anew behind TLS: nothing of what was said in
 // clear text counts any more (RFC 3207). It gives nil when it does not come to
 // that and the connection goes on.
-func (g *gate) startTLS(verb, argument string) error {
+func (g *guardedConn) startTLS(verb, argument string) error {
 	switch {
 	case verb != "STARTTLS" || argument != "":
 		g.say("501 5.5.4 STARTTLS stands alone")
@@ -233,11 +233,11 @@ func (g *gate) startTLS(verb, argument string) error {
 	if err := secured.HandshakeContext(shaken); err != nil {
 		return io.EOF // the peer left, or speaks no TLS; there is no answer to that
 	}
-	anew := newGate(g.server, secured, g.network)
+	anew := newGuardedConn(g.server, secured, g.network)
 	anew.tls, anew.quiet, anew.commands, anew.refused = true, true, g.commands, g.refused
 	g.handed.Store(true)
 	g.server.replace(g, anew)
-	if !g.server.door.pass(anew) {
+	if !g.server.admitted.pass(anew) {
 		anew.Close()
 	}
 	return io.EOF

@@ -23,7 +23,7 @@
 // whole message is refused (554) once its end has come, and the connection ends,
 // so that no server on the way and this one can disagree about where a message
 // ends. BDAT is not offered, and what was sent in clear text behind STARTTLS ends
-// the connection. The gate of a connection sees to that, between the network and
+// the connection. The guardedConn of a connection ensures that, between the network and
 // the SMTP library, which gets one command at a time.
 //
 // # Limits

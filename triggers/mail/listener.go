@@ -13,23 +13,23 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// door hands connections to the SMTP library: those that were let in, and
+// connListener hands connections to the SMTP library: those that were admitted, and
 // those that begin anew behind TLS.
-type door struct {
+type connListener struct {
 	address net.Addr
 	in      chan net.Conn
 	closed  chan struct{}
 	close   func()
 }
 
-func newDoor(address net.Addr) *door {
-	d := &door{address: address, in: make(chan net.Conn), closed: make(chan struct{})}
+func newConnListener(address net.Addr) *connListener {
+	d := &connListener{address: address, in: make(chan net.Conn), closed: make(chan struct{})}
 	d.close = sync.OnceFunc(func() { close(d.closed) })
 	return d
 }
 
 // Accept gives the next connection.
-func (d *door) Accept() (net.Conn, error) {
+func (d *connListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.in:
 		return c, nil
@@ -39,13 +39,13 @@ func (d *door) Accept() (net.Conn, error) {
 }
 
 // Close ends Accept.
-func (d *door) Close() error { d.close(); return nil }
+func (d *connListener) Close() error { d.close(); return nil }
 
 // Addr is where the server listens.
-func (d *door) Addr() net.Addr { return d.address }
+func (d *connListener) Addr() net.Addr { return d.address }
 
-// pass hands a connection on, unless the door is closed.
-func (d *door) pass(c net.Conn) bool {
+// pass hands a connection on, unless the listener is closed.
+func (d *connListener) pass(c net.Conn) bool {
 	select {
 	case d.in <- c:
 		return true
@@ -75,49 +75,49 @@ func (s *Server) accept() error {
 			conn.Close()
 			continue
 		}
-		if !s.door.pass(g) {
+		if !s.admitted.pass(g) {
 			g.Close()
 		}
 	}
 }
 
-// admit makes the gate of a new connection, or says why there is no room.
-func (s *Server) admit(conn net.Conn) (*gate, string) {
-	g := newGate(s, conn, networkOf(conn.RemoteAddr()))
+// admit makes the guardedConn of a new connection, or says why there is no room.
+func (s *Server) admit(conn net.Conn) (*guardedConn, string) {
+	g := newGuardedConn(s, conn, networkOf(conn.RemoteAddr()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.stopping:
 		return nil, "the server is stopping; try again later"
-	case len(s.gates) >= s.MaxConnections:
+	case len(s.conns) >= s.MaxConnections:
 		return nil, "too many connections; try again later"
 	case s.from[g.network] >= s.MaxPerAddress:
 		return nil, "too many connections from your address; try again later"
 	}
-	s.gates[g] = struct{}{}
+	s.conns[g] = struct{}{}
 	s.from[g.network]++
 	return g, ""
 }
 
-// replace puts one gate in the place of another.
-func (s *Server) replace(old, by *gate) {
+// replace puts one connection in the place of another.
+func (s *Server) replace(old, by *guardedConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.gates, old)
-	s.gates[by] = struct{}{}
+	delete(s.conns, old)
+	s.conns[by] = struct{}{}
 	if s.stopping {
 		by.hurry()
 	}
 }
 
-// release forgets a gate.
-func (s *Server) release(g *gate) {
+// release forgets a connection.
+func (s *Server) release(g *guardedConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, there := s.gates[g]; !there {
+	if _, there := s.conns[g]; !there {
 		return
 	}
-	delete(s.gates, g)
+	delete(s.conns, g)
 	if s.from[g.network]--; s.from[g.network] <= 0 {
 		delete(s.from, g.network)
 	}
@@ -128,7 +128,7 @@ func (s *Server) release(g *gate) {
 func (s *Server) patience(patience time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if 2*len(s.gates) > s.MaxConnections {
+	if 2*len(s.conns) > s.MaxConnections {
 		return min(patience, crowded)
 	}
 	return patience

@@ -59,7 +59,7 @@ func (m *reception) deadline(s *Server) time.Time {
 
 // readMessage gives the library a piece of a message. Where it had a flaw, the
 // rest of it is left out.
-func (g *gate) readMessage() error {
+func (g *guardedConn) readMessage() error {
 	m := g.message
 	g.pending = m.piece[:0]
 	for len(g.pending) == 0 || len(g.pending) < 4000 && g.in.Buffered() > 0 {

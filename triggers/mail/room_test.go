@@ -71,9 +71,9 @@ func TestSlowMessages(t *testing.T) {
 		{30 << 10, 1, 25 * time.Second, 30 * time.Second}, {1 << 20, 1, 25 * time.Second, 30 * time.Second}, {1 << 20, 2, 0, crowded}, {0, 2, 15 * time.Second, 15 * time.Second},
 	} {
 		m.fresh, m.since = c.fresh, within(-c.since)
-		clear(s.gates)
+		clear(s.conns)
 		for range c.gates {
-			s.gates[&gate{}] = struct{}{}
+			s.conns[&guardedConn{}] = struct{}{}
 		}
 		if got := m.deadline(s).Sub(within(0)); got > c.want || got < c.want-5*time.Second {
 			t.Errorf("%+v: %s", c, got)

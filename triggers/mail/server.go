@@ -79,13 +79,13 @@ const (
 // Server is an SMTP server that receives for its own mailboxes only.
 type Server struct {
 	Options
-	smtp *smtp.Server
-	door *door
-	room *room
-	ctx  context.Context // of Run
+	smtp     *smtp.Server
+	admitted *connListener
+	room     *room
+	ctx      context.Context // of Run
 
 	mu       sync.Mutex
-	gates    map[*gate]struct{}
+	conns    map[*guardedConn]struct{}
 	from     map[netip.Prefix]int // how many of them are of one address
 	stopping bool
 }
@@ -110,14 +110,14 @@ func New(options Options) *Server {
 	s := &Server{
 		Options: options, ctx: context.Background(),
 		room:  &room{memory: options.MaxMemory, large: options.MaxLarge, largeFrom: options.MaxLargeFrom, from: map[netip.Prefix]int{}},
-		gates: map[*gate]struct{}{}, from: map[netip.Prefix]int{},
+		conns: map[*guardedConn]struct{}{}, from: map[netip.Prefix]int{},
 	}
-	s.door = newDoor(options.Listener.Addr())
+	s.admitted = newConnListener(options.Listener.Addr())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(s.newSession))
 	s.smtp.Domain = options.Domain
 	s.smtp.MaxRecipients = options.MaxRecipients
-	s.smtp.MaxMessageBytes = 1 << 40 // the session has the limit, and knows whom to tell; see gate.Write
-	s.smtp.MaxLineLength = 0         // the gate sees to lines, and to time
+	s.smtp.MaxMessageBytes = 1 << 40 // the session has the limit, and knows whom to tell; see guardedConn.Write
+	s.smtp.MaxLineLength = 0         // the guardedConn sees to lines, and to time
 	s.smtp.ErrorLog = smtpLog{options.Logger}
 	return s
 }
@@ -133,7 +133,7 @@ func choose[T int | int64 | time.Duration](value *T, otherwise T) {
 func (s *Server) Run(ctx context.Context) error {
 	s.ctx = ctx
 	accepted, served := make(chan error, 1), make(chan error, 1)
-	go func() { served <- s.smtp.Serve(s.door) }()
+	go func() { served <- s.smtp.Serve(s.admitted) }()
 	go func() { accepted <- s.accept() }()
 	var err error
 	select {
@@ -143,7 +143,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.stop()
 	<-accepted
-	s.door.close()
+	s.admitted.close()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -166,7 +166,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) stop() {
 	s.mu.Lock()
 	s.stopping = true
-	for g := range s.gates {
+	for g := range s.conns {
 		g.hurry()
 	}
 	s.mu.Unlock()
@@ -178,8 +178,8 @@ func (s *Server) stop() {
 // breakOff closes what is still open.
 func (s *Server) breakOff() {
 	s.mu.Lock()
-	open := make([]*gate, 0, len(s.gates))
-	for g := range s.gates {
+	open := make([]*guardedConn, 0, len(s.conns))
+	for g := range s.conns {
 		open = append(open, g)
 	}
 	s.mu.Unlock()

@@ -17,19 +17,19 @@ import (
 // session is one SMTP dialogue.
 type session struct {
 	server   *Server
-	gate     *gate
+	conn     *guardedConn
 	envelope blueprint.Envelope
 	size     int64    // that was announced; 0 = none was
 	to       []string // local parts
 }
 
 func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
-	g, ok := c.Conn().(*gate)
+	g, ok := c.Conn().(*guardedConn)
 	if !ok {
-		return nil, errors.New("a connection has no gate")
+		return nil, errors.New("the connection is no guardedConn")
 	}
 	envelope := blueprint.Envelope{Remote: g.RemoteAddr().String(), Hello: plain(c.Hostname()), TLS: g.tls}
-	return &session{server: s, gate: g, envelope: envelope}, nil
+	return &session{server: s, conn: g, envelope: envelope}, nil
 }
 
 // answer is what a sender is told instead of 250.
@@ -98,8 +98,8 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 }
 
 func (s *session) refuse() error {
-	if s.gate.refused++; s.gate.refused > maxRefused {
-		s.gate.dead = true
+	if s.conn.refused++; s.conn.refused > maxRefused {
+		s.conn.dead = true
 		return errLooking
 	}
 	return errNoMailbox
@@ -135,14 +135,14 @@ func (s *session) Data(r io.Reader) error {
 
 // read reads a message. It needs room, which release gives back.
 func (s *session) read(r io.Reader) (raw []byte, release func(), err error) {
-	room := &lease{room: s.server.room, network: s.gate.network}
+	room := &lease{room: s.server.room, network: s.conn.network}
 	raw, err = room.read(r, s.server.MaxMessage)
 	switch {
 	case errors.Is(err, errBusy):
 	case err != nil:
 		err = answer(451, 4, 4, 2, "the message broke off") // there is hardly anybody to hear it
-	case s.gate.message == nil && s.gate.flaw != "":
-		err = answer(554, 5, 6, 0, "the message "+s.gate.flaw)
+	case s.conn.message == nil && s.conn.flaw != "":
+		err = answer(554, 5, 6, 0, "the message "+s.conn.flaw)
 	case int64(len(raw)) > s.server.MaxMessage:
 		err = errTooLarge
 	}
