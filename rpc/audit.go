@@ -29,7 +29,7 @@ type auditPage struct {
 	Total   int                    `json:"total"`
 }
 
-// auditList gives what the caller did, or to the admins of an organization what
+// auditList returns what the caller did, or to the admins of an organization what
 // anybody did there.
 func (s *Service) auditList(ctx context.Context, caller *trpc.Caller, in auditList) (auditPage, error) {
 	entries, total, err := s.Store.AuditLog(ctx, caller.Principal, in.OrganizationID, in.Limit, in.Offset)
@@ -39,7 +39,7 @@ func (s *Service) auditList(ctx context.Context, caller *trpc.Caller, in auditLi
 	return auditPage{entries, total}, err
 }
 
-// audited gives a table whose mutations each leave one line in the audit log
+// audited returns a table whose mutations each leave one line in the audit log
 // when they have succeeded, or failed after they noted what they had done: in the transaction of the change where the database
 // does it, or else right behind it, which no answer waits for.
 func (s *Service) audited(table []trpc.Procedure) []trpc.Procedure {

@@ -143,7 +143,7 @@ func (b budgetInput) Faults() []blueprint.Issue {
 	return issues
 }
 
-// budget gives what faults has looked at.
+// budget returns what faults has looked at.
 func (b budgetInput) budget() *blueprint.Budget {
 	if b == nil {
 		return nil

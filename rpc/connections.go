@@ -115,7 +115,7 @@ type signInAddress struct {
 	URL string `json:"url"` // to visit in a browser, by the caller alone
 }
 
-// connectionSignIn gives the address where the caller signs in for a connection,
+// connectionSignIn returns the address where the caller signs in for a connection,
 // without a run that waits for it.
 func (s *Service) connectionSignIn(ctx context.Context, caller *trpc.Caller, in connectionID) (signInAddress, error) {
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {

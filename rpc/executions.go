@@ -45,7 +45,7 @@ func (s *Service) executionStatus(ctx context.Context, caller *trpc.Caller, in e
 	return record, err
 }
 
-// status gives the status record of a run that the caller may see.
+// status returns the status record of a run that the caller may see.
 func (s *Service) status(ctx context.Context, caller *trpc.Caller, id string) (*blueprint.ExecutionStatus, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, id)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Service) status(ctx context.Context, caller *trpc.Caller, id string) (*
 	return &view.ExecutionStatus, nil
 }
 
-// executionRecord gives the log record of a single run.
+// executionRecord returns the log record of a single run.
 func (s *Service) executionRecord(ctx context.Context, caller *trpc.Caller, in executionID) (logRecord, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {
@@ -423,7 +423,7 @@ type executionMetadata struct {
 	Sandbox           bool   `json:"sandbox,omitempty"` // fakes answered what it sent
 }
 
-// logRecord gives the log record of a run.
+// logRecord returns the log record of a run.
 func (s *Service) logRecord(x *blueprint.Execution) logRecord {
 	out := logRecord{
 		ID: x.LogID, BlueprintID: x.BlueprintID, OrganizationID: x.OrganizationID, UserID: x.UserID, Status: x.Status,

@@ -19,7 +19,7 @@ type exchanges struct {
 	Exchanges []blueprint.Exchange `json:"exchanges"`
 }
 
-// executionExchanges gives what a recorded run exchanged with other services, to
+// executionExchanges returns what a recorded run exchanged with other services, to
 // who may see the run.
 func (s *Service) executionExchanges(ctx context.Context, caller *trpc.Caller, in executionID) (exchanges, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
@@ -59,7 +59,7 @@ func (s *Service) ExportTest(ctx context.Context, principal blueprint.Principal,
 	return f.TestFiles(s.Catalogue)
 }
 
-// Export gives a run as a file for who can manage its blueprint, for the file
+// Export returns a run as a file for who can manage its blueprint, for the file
 // holds all of that: CodeForbidden for others who may see the run, CodeNotFound.
 func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id string) (*recording.File, error) {
 	stored, canManage, err := s.Store.Execution(ctx, principal, id)
@@ -95,7 +95,7 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 	}), nil
 }
 
-// usedConnections gives the connections of a run that the principal may use. Of
+// usedConnections returns the connections of a run that the principal may use. Of
 // one that is gone, or another's, no more is told than its type.
 func (s *Service) usedConnections(ctx context.Context, principal blueprint.Principal, record *blueprint.Recording) map[string]recording.Connection {
 	known := map[string]recording.Connection{}

@@ -155,7 +155,7 @@ func (s *Service) runStatistics(ctx context.Context, caller *trpc.Caller, in sta
 	return out, nil
 }
 
-// bucketsOf gives when the hours or days begin that a time touches, and when the
+// bucketsOf returns when the hours or days begin that a time touches, and when the
 // last one ends. What is not given is the last 24 hours. It stops a little past
 // the most that are given.
 func bucketsOf(from, to blueprint.Time, days bool, zone *time.Location, now time.Time) (starts []time.Time, end time.Time) {
@@ -184,6 +184,6 @@ func bucketsOf(from, to blueprint.Time, days bool, zone *time.Location, now time
 
 func hourStart(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 
-// hourOf gives the first hour, counted since 1970, that begins at a time or after
+// hourOf returns the first hour, counted since 1970, that begins at a time or after
 // it: runs are counted by whole hours.
 func hourOf(t time.Time) int64 { return (t.Unix() + 3599) / 3600 }

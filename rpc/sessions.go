@@ -247,7 +247,7 @@ type SessionCookie struct {
 	Secure func(*http.Request) bool
 }
 
-// Token gives what the browser keeps of its session, "" when it keeps none.
+// Token returns what the browser keeps of its session, "" when it keeps none.
 func (c SessionCookie) Token(r *http.Request) string {
 	found, err := r.Cookie(c.name(r))
 	if err != nil {

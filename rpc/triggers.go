@@ -238,7 +238,7 @@ type rotatedSecret struct {
 	PreviousSecretUntil blueprint.Time `json:"previousSecretUntil"`
 }
 
-// triggerRotateSecret gives a trigger another secret, and time to its senders to
+// triggerRotateSecret gives a trigger another secret, and its senders time to
 // take notice.
 func (s *Service) triggerRotateSecret(ctx context.Context, caller *trpc.Caller, in triggerRotateSecret) (out rotatedSecret, err error) {
 	if in.Secret != nil {

@@ -182,7 +182,7 @@ func (t *Service) record(ctx context.Context, firing *blueprint.Firing) {
 // shorten bounds a text, at a character's end.
 func shorten(text string) string { return blueprint.Shorten(text, 300) }
 
-// shown gives of an error what may be shown: itself, or "internal error".
+// shown returns of an error what may be shown: itself, or "internal error".
 func shown(err error) *blueprint.Error {
 	var known *blueprint.Error
 	if errors.As(err, &known) && known.Code != blueprint.CodeInternal {

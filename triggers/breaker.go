@@ -6,7 +6,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// resume gives the binding of a trigger after a delivery came for it, and whether
+// resume returns the binding of a trigger after a delivery came for it, and whether
 // the delivery has switched the trigger on: the server had switched it off some
 // time ago, and does not keep those out for ever whom strangers can keep out so.
 // Until then it is CodeUnavailable. CodeNotFound when the trigger is gone.
@@ -31,7 +31,7 @@ func (t *Service) resume(ctx context.Context, b *blueprint.Binding) (_ *blueprin
 	return present, done, nil
 }
 
-// pause tells whether a trigger that the server switched off may be tried again,
+// pause reports whether a trigger that the server switched off may be tried again,
 // and what its senders are told until then. A time too far away is of a clock
 // that was set back.
 func (t *Service) pause(b *blueprint.Binding) (wait *blueprint.Error, over bool) {

@@ -74,7 +74,7 @@ func (c *checker) required(key string) {
 	}
 }
 
-// text gives the value of a key that holds a string, and false when there is
+// text returns the value of a key that holds a string, and false when there is
 // nothing to look at any more.
 func (c *checker) text(key string, most int) (string, bool) {
 	value := c.config[key]

@@ -55,7 +55,7 @@ func limitOf(config map[string]any) int {
 	return limit
 }
 
-// ConcurrencyOf gives what bounds the runs of a trigger, however they are started; nil
+// ConcurrencyOf returns what bounds the runs of a trigger, however they are started; nil
 // when nothing does.
 func ConcurrencyOf(trigger *blueprint.Trigger) *blueprint.ConcurrencyGroup {
 	config, _ := trigger.Config["concurrency"].(map[string]any)
@@ -70,7 +70,7 @@ func ConcurrencyOf(trigger *blueprint.Trigger) *blueprint.ConcurrencyGroup {
 	return group
 }
 
-// Concurrency gives what bounds the runs of a trigger now; nil when nothing does, or the
+// Concurrency returns what bounds the runs of a trigger now; nil when nothing does, or the
 // trigger was deleted: what it has begun goes on.
 func (t *Service) Concurrency(ctx context.Context, triggerID string) (*blueprint.ConcurrencyGroup, error) {
 	binding, err := t.Store.Binding(ctx, triggerID)
@@ -93,7 +93,7 @@ func crowded(err error) error {
 	return err
 }
 
-// isLeftOut tells whether an error says that the trigger's limit left a firing
+// isLeftOut reports whether an error says that the trigger's limit left a firing
 // out: the ledger has it as skipped, with the error's message for the reason.
 func isLeftOut(err error) bool {
 	var full *blueprint.ConcurrencyLimitError

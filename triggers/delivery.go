@@ -59,7 +59,7 @@ func said(input any) *blueprint.Delivery {
 	return &blueprint.Delivery{Body: body, Size: int64(len(body))}
 }
 
-// headersOf gives the headers of a delivery as a run sees them: several values
+// headersOf returns the headers of a delivery as a run sees them: several values
 // of one name joined by commas.
 func headersOf(d *blueprint.Delivery) map[string]any {
 	out := make(map[string]any, len(d.Header))
@@ -177,7 +177,7 @@ func parseBody(body []byte) (any, *blueprint.Error) {
 // maxKey bounds the id of a delivery, in bytes.
 const maxKey = 255
 
-// deliveryID gives the id of a delivery: what the first of the headers that is
+// deliveryID returns the id of a delivery: what the first of the headers that is
 // there says, "" when none is.
 func deliveryID(d *blueprint.Delivery, names ...string) (string, *blueprint.Error) {
 	for _, name := range names {
@@ -197,7 +197,7 @@ func deliveryID(d *blueprint.Delivery, names ...string) (string, *blueprint.Erro
 	return "", nil
 }
 
-// triggerHeaders gives the headers of a request as a run sees them: lower-case
+// triggerHeaders returns the headers of a request as a run sees them: lower-case
 // names, several values of one joined by commas, and nothing that proves who
 // the sender is.
 func triggerHeaders(r *http.Request) map[string]any { return headersOf(newDelivery(r)) }
@@ -229,7 +229,7 @@ func setHeaders(to http.Header, chosen map[string]string) {
 	}
 }
 
-// notInName tells whether a character may not stand in the name of a header.
+// notInName reports whether a character may not stand in the name of a header.
 func notInName(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':

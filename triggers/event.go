@@ -113,7 +113,7 @@ func apart(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason) {
 	return why
 }
 
-// ofRun tells whether an event is one that runs cause, and that a blueprint which
+// ofRun reports whether an event is one that runs cause, and that a blueprint which
 // heard its own would cause again and again.
 func ofRun(name string) bool {
 	return blueprint.IsCustomEvent(name) || strings.HasPrefix(name, "execution.")
@@ -211,7 +211,7 @@ func (c *chains) unstarted(root string) {
 	}
 }
 
-// of gives a chain, and keeps it from being forgotten for a while. c.mu is held.
+// of returns a chain, and keeps it from being forgotten for a while. c.mu is held.
 func (c *chains) of(root string) *chain {
 	one := c.now[root]
 	if one != nil {

@@ -232,7 +232,7 @@ func mailDelivery(local string, received *blueprint.ReceivedMail) *blueprint.Del
 	return d
 }
 
-// kept gives what a delivery has under a name; "" when it has nothing.
+// kept returns what a delivery has under a name; "" when it has nothing.
 func kept(d *blueprint.Delivery, name string) string { return strings.Join(d.Header[name], "") }
 
 // mailInput is what a run sees of a mail. Without a date that can be read, its
@@ -266,7 +266,7 @@ func addressValue(one blueprint.MailAddress) map[string]any {
 	return map[string]any{"address": one.Address, "name": one.Name}
 }
 
-// mailHeaders gives the headers of a mail. The first report of who sent it is
+// mailHeaders returns the headers of a mail. The first report of who sent it is
 // our own; those that claim to be are taken out, for the headers of a mail are
 // whatever its sender wrote (RFC 8601, 5).
 func (t *Service) mailHeaders(m *blueprint.Mail, results string) map[string]any {
@@ -293,7 +293,7 @@ func (t *Service) mailHeaders(m *blueprint.Mail, results string) map[string]any 
 	return out
 }
 
-// claimsToBeOurs tells whether a report may be read as one by this server. In
+// claimsToBeOurs reports whether a report may be read as one by this server. In
 // doubt it may: comments and quotes can hide a word.
 func (t *Service) claimsToBeOurs(report string) bool {
 	author, _, _ := strings.Cut(report, ";")

@@ -48,7 +48,7 @@ func (a *activation) identify(received *blueprint.ReceivedMail) (long string) {
 	return long
 }
 
-// mailKey gives the key of a Message-ID. A key has a blank only where it is a
+// mailKey returns the key of a Message-ID. A key has a blank only where it is a
 // long one.
 func mailKey(messageID string) string {
 	if len(messageID) <= maxKey && !strings.Contains(messageID, " ") {
@@ -175,7 +175,7 @@ func (b *mailBudget) take(a *activation, now time.Time) (back func(), ok bool) {
 	}, true
 }
 
-// at gives what a trigger took as it stands now.
+// at returns what a trigger took as it stands now.
 func (b *mailBudget) at(id string, now time.Time) mailTaken {
 	have, there := b.taken[id]
 	if passed := now.Sub(have.at); there && passed > 0 {

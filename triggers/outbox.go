@@ -137,7 +137,7 @@ func (d *relay) pass(ctx context.Context) {
 	}
 }
 
-// places gives of each organization the place up to which its events are known:
+// places returns of each organization the place up to which its events are known:
 // that of the last one that waits, for those that came since are behind it. And
 // how many wait for what all need.
 func (d *relay) places() (after map[string]int64, blocked int) {
@@ -277,7 +277,7 @@ func (d *relay) deliver(ctx context.Context, list []blueprint.OutboxEvent, state
 	d.takeOut(ctx, states[from:])
 }
 
-// listeners gives the triggers that are still to be told.
+// listeners returns the triggers that are still to be told.
 func (d *relay) listeners(ctx context.Context, e *blueprint.Event, of *undelivered) []string {
 	d.uncrowd(of)
 	ids := of.left
@@ -436,7 +436,7 @@ func (d *relay) wrote(row unwritten, err error) {
 	}
 }
 
-// deliveredKeys gives the keys of the events of which everybody has been told.
+// deliveredKeys returns the keys of the events of which everybody has been told.
 func deliveredKeys(states []*undelivered) (keys []string) {
 	for _, of := range states {
 		if of.err == nil {

@@ -54,7 +54,7 @@ func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, 
 	return *a.firing.ExecutionID, a.firing.ID, nil
 }
 
-// ownKey gives the key of what came, when it has not run yet: running it takes
+// ownKey returns the key of what came, when it has not run yet: running it takes
 // that key, so that what its sender repeats is a duplicate. "" = it has none, or
 // it has run.
 func ownKey(first *blueprint.Firing) string {
@@ -64,7 +64,7 @@ func ownKey(first *blueprint.Firing) string {
 	return first.Key
 }
 
-// original gives a firing with what came; of a redelivery, the first one.
+// original returns a firing with what came; of a redelivery, the first one.
 func (t *Service) original(ctx context.Context, principal blueprint.Principal, firingID string) (*blueprint.Firing, error) {
 	firing, err := t.Store.FiringWithDelivery(ctx, principal, firingID)
 	if err != nil {
@@ -223,7 +223,7 @@ func again(first *blueprint.Firing, why blueprint.Reason) blueprint.Reason {
 	return why.With("again", first.ID)
 }
 
-// isPassing tells whether an error may be gone if one tries later.
+// isPassing reports whether an error may be gone if one tries later.
 func isPassing(err error) bool {
 	code := blueprint.CodeOf(err)
 	return code == blueprint.CodeUnavailable || code == blueprint.CodeTooManyRequests

@@ -17,7 +17,7 @@ const (
 	maxKeepPrevious = 30 * 24 * time.Hour
 )
 
-// Rotate gives the config of a webhook or Slack trigger with another secret, ""
+// Rotate returns the config of a webhook or Slack trigger with another secret, ""
 // for one that is made up, while the present one stays good for a Go duration or
 // a number of days ("7d"), "" for a day. It gives that secret as well, and until
 // when the one before it is good, zero when it is not. One that was replaced

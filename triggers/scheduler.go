@@ -241,7 +241,7 @@ func (b *signal) notify(c clock.Clock) {
 	}
 }
 
-// take gives the holds of all notifications so far.
+// take returns the holds of all notifications so far.
 func (b *signal) take() []func() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -65,7 +65,7 @@ func (t *Service) judgeSlackEvent(a *activation, envelope map[string]any) *refus
 	return t.filterSlack(a, event, input)
 }
 
-// isForm tells whether a body is a form, as Slack sends for what people press.
+// isForm reports whether a body is a form, as Slack sends for what people press.
 func isForm(d *blueprint.Delivery) bool {
 	return strings.HasPrefix(strings.ToLower(strings.Join(d.Header["content-type"], "")), "application/x-www-form-urlencoded")
 }
@@ -99,7 +99,7 @@ func slackInput(envelope, event map[string]any) map[string]any {
 	}
 }
 
-// textAt gives the text that keys lead to, nil when there is none.
+// textAt returns the text that keys lead to, nil when there is none.
 func textAt(object map[string]any, keys ...string) any {
 	var value any = object
 	for _, key := range keys {
@@ -112,7 +112,7 @@ func textAt(object map[string]any, keys ...string) any {
 	return nil
 }
 
-// first gives the first value that is there.
+// first returns the first value that is there.
 func first(values ...any) any {
 	for _, value := range values {
 		if value != nil {
@@ -129,7 +129,7 @@ const channelTimeout = 2 * time.Second
 // channelRetry is when Slack may try again what could not be looked at.
 const channelRetry = time.Minute
 
-// filterSlack tells whether a trigger listens to an event.
+// filterSlack reports whether a trigger listens to an event.
 func (t *Service) filterSlack(a *activation, event, input map[string]any) *refusal {
 	wanted, _ := a.binding.Trigger.Config["eventType"].(string)
 	if wanted != "" && !isSlackEvent(event, wanted) {
@@ -142,7 +142,7 @@ func (t *Service) filterSlack(a *activation, event, input map[string]any) *refus
 // subscribes to messages, and what a message calls its own.
 var channelKinds = map[string]string{"message.channels": "channel", "message.groups": "group", "message.im": "im", "message.mpim": "mpim", "message.app_home": "app_home"}
 
-// isSlackEvent tells whether an event is of a type, by the event's own name for
+// isSlackEvent reports whether an event is of a type, by the event's own name for
 // it or by the one under which an app subscribes.
 func isSlackEvent(event map[string]any, wanted string) bool {
 	if kind, ok := channelKinds[wanted]; ok {

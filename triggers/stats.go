@@ -52,7 +52,7 @@ type FiringCount struct {
 	Count    int64
 }
 
-// Stats gives the numbers of now. It costs no access to the disk.
+// Stats returns the numbers of now. It costs no access to the disk.
 func (t *Service) Stats() Stats {
 	c := &t.counts
 	stats := Stats{

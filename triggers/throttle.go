@@ -44,7 +44,7 @@ type bucket struct {
 	timer *clock.Timer
 }
 
-// mayRecord tells whether a delivery that starts nothing gets a row of its own. When it
+// mayRecord reports whether a delivery that starts nothing gets a row of its own. When it
 // does not, it has been counted. A body for which there is no room is dropped.
 func (t *Service) mayRecord(firing *blueprint.Firing, why blueprint.Reason) bool {
 	now, triggerID, d := t.Clock.Now(), firing.TriggerID, firing.Delivery

@@ -42,7 +42,7 @@ func (s *scheduler) newScheduled(row *blueprint.Schedule) *scheduled {
 	return one
 }
 
-// sameTiming tells whether a trigger's config still says what was read.
+// sameTiming reports whether a trigger's config still says what was read.
 func (one *scheduled) sameTiming(trigger *blueprint.Trigger) bool {
 	for _, key := range []string{"cron", "timezone", "catchUp"} {
 		if !blueprint.Equal(one.trigger.Config[key], trigger.Config[key]) {
@@ -115,7 +115,7 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 	return more
 }
 
-// standing gives the binding of a schedule that still is as it was read, else
+// standing returns the binding of a schedule that still is as it was read, else
 // nil: the disk may have kept the loop waiting for another one meanwhile.
 func (s *scheduler) standing(ctx context.Context, one *scheduled) *blueprint.Binding {
 	binding, err := s.Store.Binding(context.WithoutCancel(ctx), one.trigger.ID)

@@ -68,7 +68,7 @@ func zoneMessage(err error) string {
 // maxPreview is how many ticks a preview may show.
 const maxPreview = 100
 
-// Preview gives the next count instants, at most 100, at which an expression is
+// Preview returns the next count instants, at most 100, at which an expression is
 // due in a time zone ("" is UTC), written as ledger rows write theirs. Errors
 // are CodeBadRequest, with issues whose paths are "cron", "timezone" and
 // "count".
@@ -137,7 +137,7 @@ func (l *lot) because(code blueprint.ReasonCode) blueprint.Reason {
 	return blueprint.Because(code, "count", l.count, "first", instant(l.first), "last", instant(l.last))
 }
 
-// and gives a lot and the one behind it as one; nil is none.
+// and returns a lot and the one behind it as one; nil is none.
 func (l *lot) and(behind *lot) *lot {
 	switch {
 	case l == nil:
@@ -156,7 +156,7 @@ func (s *step) end() time.Time {
 	return s.at
 }
 
-// stale tells whether the tick of a step that was on time is so no more.
+// stale reports whether the tick of a step that was on time is so no more.
 func (s *step) stale(now time.Time) bool {
 	return !s.at.IsZero() && !s.late && now.Sub(s.at) >= onTime
 }

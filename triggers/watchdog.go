@@ -100,7 +100,7 @@ func (w *watchdog) watch(ctx context.Context, real time.Time) {
 	w.soonest, w.next = real.Add(min(watchShare*took.Elapsed(), watchAll)), real.Add(watchAll)
 }
 
-// wrong tells whether the scheduler seems not to do its work, by what it says of
+// wrong reports whether the scheduler seems not to do its work, by what it says of
 // itself. What it does not know of is found when all schedules are looked at.
 func (w *watchdog) wrong(now time.Time) bool {
 	looked, next := blueprint.Time(w.counts.looked.Value()), blueprint.Time(w.counts.next.Value())
@@ -145,7 +145,7 @@ func (w *watchdog) page(ctx context.Context, last int64) ([]blueprint.Schedule, 
 	return w.Store.SchedulesAfter(ctx, last, watchPage)
 }
 
-// examine gives what is known of a schedule that is silent, nil for one that is
+// examine returns what is known of a schedule that is silent, nil for one that is
 // well or only seems silent so far.
 func (w *watchdog) examine(row *blueprint.Schedule, now, real time.Time) *silence {
 	timing, issues := ReadSchedule(row.Trigger.Config)
@@ -344,7 +344,7 @@ func (o *overdue) confirm(one *silence) bool {
 	return true
 }
 
-// still tells whether a silence lasts.
+// still reports whether a silence lasts.
 func (o *overdue) still(one *silence) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -366,7 +366,7 @@ func (o *overdue) looked(look int, failure string) {
 	}
 }
 
-// any tells whether a schedule whose ticks can be known is silent, or seems so.
+// any reports whether a schedule whose ticks can be known is silent, or seems so.
 func (o *overdue) any() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -378,7 +378,7 @@ func (o *overdue) any() bool {
 	return false
 }
 
-// failed tells whether the last look at all failed.
+// failed reports whether the last look at all failed.
 func (o *overdue) failed() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -414,7 +414,7 @@ const (
 	missedOverdue   = "overdue"                           // nothing is decided yet
 )
 
-// unmet gives the ticks of a step for which no run is started when they are due,
+// unmet returns the ticks of a step for which no run is started when they are due,
 // nil for none; runs says whether the step starts one.
 func (st *step) unmet(runs bool) *lot {
 	var l lot
@@ -444,7 +444,7 @@ func (one *scheduled) unreported(st *step, unmet *lot) *lot {
 	return unmet.and(st.behind)
 }
 
-// tellsOf gives what is raised with a step.
+// tellsOf returns what is raised with a step.
 func (s *scheduler) tellsOf(one *scheduled, st *step, unmet *lot, of *blueprint.Binding, decision, reason string) []blueprint.Event {
 	if st.behind != nil {
 		reason += "; behind it " + st.behind.String() + ", and the ledger tells of each"
@@ -452,7 +452,7 @@ func (s *scheduler) tellsOf(one *scheduled, st *step, unmet *lot, of *blueprint.
 	return one.unreported(st, unmet).events(s.Service, of, decision, reason)
 }
 
-// lateEvents gives what is raised with the run of a step.
+// lateEvents returns what is raised with the run of a step.
 func (s *scheduler) lateEvents(one *scheduled, st *step, a *activation) []blueprint.Event {
 	if a.coalesced != nil {
 		return s.tellsOf(one, st, st.unmet(true), a.binding, missedCoalesced, a.coalesced.Reason)
@@ -460,7 +460,7 @@ func (s *scheduler) lateEvents(one *scheduled, st *step, a *activation) []bluepr
 	return s.tellsOf(one, st, st.unmet(true), a.binding, missedLate, a.firing.Reason)
 }
 
-// events gives the one event that tells of some ticks for which no run was
+// events returns the one event that tells of some ticks for which no run was
 // started when they were due, or none when there are no such ticks.
 func (l *lot) events(t *Service, of *blueprint.Binding, decision, reason string) []blueprint.Event {
 	if l == nil {

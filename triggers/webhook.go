@@ -111,7 +111,7 @@ func notStarted(trigger *blueprint.Trigger, answer *blueprint.Error) *refusal {
 	return &refusal{answer: answer}
 }
 
-// waits tells whether the sender gets the answer of the run.
+// waits reports whether the sender gets the answer of the run.
 func (a *activation) waits(to endpoint) bool {
 	return to == webhookEndpoint && a.binding.Trigger.Config["respond"] == "wait"
 }
@@ -143,7 +143,7 @@ func (t *Service) reject(w http.ResponseWriter, r *http.Request, a *activation, 
 	writeJSON(w, http.StatusOK, refused.reply)
 }
 
-// isHopeless tells whether a delivery would be refused again however often it
+// isHopeless reports whether a delivery would be refused again however often it
 // came, whatever somebody does about the trigger.
 func isHopeless(code blueprint.Code) bool {
 	return code == blueprint.CodeBadRequest || code == blueprint.CodePayloadTooLarge || code == blueprint.CodeUnsupportedMedia
@@ -251,7 +251,7 @@ func idHeaders(trigger *blueprint.Trigger) []string {
 	return deliveryHeaders
 }
 
-// bodyID gives the id of a delivery that its body has, "" without one.
+// bodyID returns the id of a delivery that its body has, "" without one.
 func bodyID(body any, member string) (string, *blueprint.Error) {
 	object, _ := body.(map[string]any)
 	id, _ := object[member].(string)
@@ -288,7 +288,7 @@ func (t *Service) bodyOf(c *inbound) ([]byte, *blueprint.Error) {
 	return c.body, c.refused
 }
 
-// known gives what is known of a trigger, and of which generation that is; 0 = it
+// known returns what is known of a trigger, and of which generation that is; 0 = it
 // holds now. To look first whether something has changed would take a read of the
 // disk for each delivery; the transaction that starts the run finds out as well.
 func (t *Service) known(c *inbound) (*blueprint.Binding, int64, *blueprint.Error) {
@@ -302,7 +302,7 @@ func (t *Service) known(c *inbound) (*blueprint.Binding, int64, *blueprint.Error
 	return binding, 0, refused
 }
 
-// present gives what holds now.
+// present returns what holds now.
 func (t *Service) present(c *inbound) (*blueprint.Binding, *blueprint.Error) {
 	binding, err := t.Store.Binding(context.WithoutCancel(c.Context()), c.id)
 	switch {
@@ -343,7 +343,7 @@ func (t *Service) deliver(c *inbound, binding *blueprint.Binding, generation int
 	return a, run, nil, err
 }
 
-// isStale tells whether a run was made of what has changed meanwhile.
+// isStale reports whether a run was made of what has changed meanwhile.
 func isStale(err error) bool {
 	var stale *blueprint.StaleError
 	return errors.As(err, &stale)

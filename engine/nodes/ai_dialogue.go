@@ -20,7 +20,7 @@ type dialogue struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// beginDialogue gives the conversation of a pause, or a new one.
+// beginDialogue returns the conversation of a pause, or a new one.
 func beginDialogue(state any, prompt string) (*dialogue, error) {
 	if state == nil {
 		return &dialogue{Messages: []llm.Message{{Role: llm.RoleUser, Text: prompt}}}, nil
@@ -41,7 +41,7 @@ func beginDialogue(state any, prompt string) (*dialogue, error) {
 // codeBadState is the failure of a node that cannot go on from where it paused.
 const codeBadState = "bad_state"
 
-// pending gives the calls that the model waits for.
+// pending returns the calls that the model waits for.
 func (c *dialogue) pending() []llm.ToolCall {
 	last := len(c.Messages) - 1
 	done := 0

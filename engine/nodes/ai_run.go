@@ -164,7 +164,7 @@ func truncated(where string) error {
 	return &blueprint.Failure{Code: llm.CodeTruncated, Message: "the model's answer is cut off " + where + "; raise maxTokens"}
 }
 
-// finish gives the output for an answer, or tells that the model is to answer
+// finish returns the output for an answer, or tells that the model is to answer
 // once more.
 func (p *prompting) finish(answer *llm.Answer) (output any, again bool, err error) {
 	text := answer.Message.Text

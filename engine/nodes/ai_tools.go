@@ -74,7 +74,7 @@ func (b *toolbox) add(ctx context.Context, client *mcp.Client, connection *bluep
 	return nil
 }
 
-// freeName gives the name by which a model knows a tool: the tool's own as far
+// freeName returns the name by which a model knows a tool: the tool's own as far
 // as providers take it, behind the connection's when another server has it too.
 func (b *toolbox) freeName(own, connection string) string {
 	free := func(name string) bool { _, taken := b.byName[name]; return !taken }
@@ -105,7 +105,7 @@ func toolName(source string) string {
 	return name[:min(len(name), maxToolName)]
 }
 
-// inputSchema gives a schema the members without which providers refuse it.
+// inputSchema returns a schema with the members without which providers refuse it.
 func inputSchema(own map[string]any) map[string]any {
 	out := maps.Clone(own)
 	if out == nil {

@@ -35,7 +35,7 @@ func checkHeaders(headers map[string]any, r *report, several bool, closed func(l
 	}
 }
 
-// validHeaderName tells whether a name consists of the characters that a
+// validHeaderName reports whether a name consists of the characters that a
 // header may have.
 func validHeaderName(name string) bool {
 	for i := range len(name) {
@@ -48,7 +48,7 @@ func validHeaderName(name string) bool {
 	return name != ""
 }
 
-// validHeaderValue tells whether a value is one line that cannot end the
+// validHeaderValue reports whether a value is one line that cannot end the
 // header.
 func validHeaderValue(value string) bool {
 	for i := range len(value) {
@@ -59,7 +59,7 @@ func validHeaderValue(value string) bool {
 	return true
 }
 
-// isScalar tells whether a value is one that a header or a query can hold as
+// isScalar reports whether a value is one that a header or a query can hold as
 // it stands; null is "not given".
 func isScalar(value any) bool {
 	switch value.(type) {

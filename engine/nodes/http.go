@@ -167,7 +167,7 @@ func newRequest(ctx context.Context, d Dependencies, task *blueprint.Task, c *ht
 	return request, nil
 }
 
-// names tells whether the headers of a config speak of a name.
+// names reports whether the headers of a config speak of a name.
 func names(headers map[string]any, lower string) bool {
 	for name := range headers {
 		if strings.ToLower(name) == lower {
@@ -260,7 +260,7 @@ func formValues(object map[string]any) url.Values {
 	return values
 }
 
-// requestBody gives the body and the content type that belongs to it.
+// requestBody returns the body and the content type that belongs to it.
 func requestBody(c *httpConfig, files []partFile, chosen, seed string) (body []byte, kind string, err error) {
 	if c.Multipart != nil {
 		return multipartBody(c.Multipart, files, seed)
@@ -387,7 +387,7 @@ func unauthorized(err error, hops *outbound.Hops) error {
 	return err
 }
 
-// covers tells whether an address is at one of the hosts of a connection; nil
+// covers reports whether an address is at one of the hosts of a connection; nil
 // has none.
 func covers(conn *blueprint.OpenConnection, u *url.URL) bool {
 	port := u.Port()
@@ -450,7 +450,7 @@ func (p *page) mark() string {
 	}
 }
 
-// itemsOf gives what one page holds. Without items, a body that is no array is
+// itemsOf returns what one page holds. Without items, a body that is no array is
 // the one thing on its page, unless pages are counted, which then would not end.
 func (p *httpPages) itemsOf(output map[string]any) ([]any, error) {
 	value := output["body"]
@@ -513,7 +513,7 @@ func (x *conversation) after(n int, first *http.Request, answer *http.Response, 
 	return next, err
 }
 
-// isEmpty tells whether a value says no: null, false, 0, "", "false" and what
+// isEmpty reports whether a value says no: null, false, 0, "", "false" and what
 // holds nothing.
 func isEmpty(value any) bool {
 	switch value := value.(type) {

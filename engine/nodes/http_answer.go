@@ -189,7 +189,7 @@ type partFile struct {
 	content    []byte
 }
 
-// openFiles gives the files of those parts that name one. They are only those
+// openFiles returns the files of those parts that name one. They are only those
 // that came with what started the run itself, so that an id from elsewhere is
 // worth nothing.
 func openFiles(ctx context.Context, d Dependencies, task *blueprint.Task, parts []httpPart) ([]partFile, error) {

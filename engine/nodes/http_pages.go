@@ -104,7 +104,7 @@ func checkPlace(r *report, source, key string, answer bool) place {
 	return p
 }
 
-// counted tells whether the node numbers the pages itself.
+// counted reports whether the node numbers the pages itself.
 func (p *httpPages) counted() bool { return p.next == nil && !p.byLink }
 
 // number is what the nth page, from 1 on, is asked for with.
@@ -215,7 +215,7 @@ func (x *conversation) address(first *http.Request, answer *http.Response, link 
 	return target, nil
 }
 
-// nextLink gives the target of the first link to the next page in the values of
+// nextLink returns the target of the first link to the next page in the values of
 // the header Link (RFC 8288), "" when there is none. Links from another page
 // than this one (with anchor) do not count.
 func nextLink(values []string) string {
@@ -348,7 +348,7 @@ func bracketed(text string) (step any, rest string, ok bool) {
 	return key, after, closed
 }
 
-// in gives what stands at the place in a value, nil when nothing does.
+// in returns what stands at the place in a value, nil when nothing does.
 func (p place) in(value any) any {
 	for _, step := range p {
 		switch step := step.(type) {
@@ -369,12 +369,12 @@ func (p place) in(value any) any {
 	return value
 }
 
-// keysOnly tells whether a place leads through objects alone.
+// keysOnly reports whether a place leads through objects alone.
 func (p place) keysOnly() bool {
 	return !slices.ContainsFunc(p, func(step any) bool { _, isIndex := step.(int); return isIndex })
 }
 
-// put gives a copy of an object with a value at a place of keys; objects on the
+// put returns a copy of an object with a value at a place of keys; objects on the
 // way are made where there are none.
 func (p place) put(object map[string]any, value any) map[string]any {
 	copied := make(map[string]any, len(object)+1)

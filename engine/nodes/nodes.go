@@ -87,7 +87,7 @@ type Dependencies struct {
 	UserAgent string
 }
 
-// All gives every node type, sorted by name.
+// All returns every node type, sorted by name.
 func All(d Dependencies) []*blueprint.NodeType {
 	if d.HTTP == nil {
 		d.HTTP = outbound.New(outbound.Options{})

@@ -33,13 +33,13 @@ func (r *report) warn(message string, path ...any) {
 	}
 }
 
-// open tells whether a value is not known yet, because it holds a template.
+// open reports whether a value is not known yet, because it holds a template.
 func (r *report) open(value any) bool {
 	source, ok := value.(string)
 	return ok && r.static && strings.Contains(source, "{{")
 }
 
-// given tells whether a key of the config has a value, known or not.
+// given reports whether a key of the config has a value, known or not.
 func (r *report) given(key string) bool { return r.config[key] != nil }
 
 // decode reads an object whose keys a shape describes.
@@ -214,7 +214,7 @@ func (r *report) items(target reflect.Value, value any, path []any) {
 	}
 }
 
-// holdsTemplate tells whether a value has a string with a template in it.
+// holdsTemplate reports whether a value has a string with a template in it.
 func holdsTemplate(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -227,7 +227,7 @@ func holdsTemplate(value any) bool {
 	return false
 }
 
-// expression gives the source of an expression without braces around it.
+// expression returns the source of an expression without braces around it.
 func (r *report) expression(value any, path []any) string {
 	source, ok := value.(string)
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// same tells whether two JSON values are the same: numbers by what they are
+// same reports whether two JSON values are the same: numbers by what they are
 // worth, objects without regard to order, all else as it stands.
 func same(a, b any) bool {
 	switch x := a.(type) {

@@ -101,7 +101,7 @@ func deliver(ctx context.Context, d Dependencies, task *blueprint.Task, c *email
 	return result, nil
 }
 
-// everybody gives the address of each recipient once.
+// everybody returns the address of each recipient once.
 func (c *emailConfig) everybody() []string {
 	var list []string
 	for _, one := range slices.Concat(c.to, c.cc, c.bcc) {
@@ -112,7 +112,7 @@ func (c *emailConfig) everybody() []string {
 	return list
 }
 
-// messageID gives the Message-ID of what a node sends: the same for every
+// messageID returns the Message-ID of what a node sends: the same for every
 // attempt, so that a message that arrives twice can be told to be one.
 func messageID(key, from string) string {
 	sum := sha256.Sum256([]byte("message " + key))

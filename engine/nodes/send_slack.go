@@ -152,7 +152,7 @@ func (c *slackConfig) request(ctx context.Context, d Dependencies, open *bluepri
 	return request, nil
 }
 
-// isJSON tells whether an answer says that it is JSON.
+// isJSON reports whether an answer says that it is JSON.
 func isJSON(response *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	return kind == "application/json"

@@ -122,7 +122,7 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// untouched tells whether the value at a path of the config is kept from the
+// untouched reports whether the value at a path of the config is kept from the
 // templates: expressions, programs and JSON Schemas.
 func (s *shape) untouched(path []any) bool {
 	if len(path) == 0 {
@@ -155,7 +155,7 @@ func (s *shape) expressions(under string) []string {
 	return keys
 }
 
-// schema gives the JSON Schema of the config as a plain JSON value. Its x-order
+// schema returns the JSON Schema of the config as a plain JSON value. Its x-order
 // is the order in which a form shows the keys.
 func (s *shape) schema() map[string]any {
 	properties, order, required := map[string]any{}, []any{}, []any{}

@@ -49,7 +49,7 @@ func wait() *blueprint.NodeType {
 
 func instant(source string) (time.Time, error) { return time.Parse(time.RFC3339Nano, source) }
 
-// milliseconds gives a duration of a config, 0 when there is none.
+// milliseconds returns a duration of a config, 0 when there is none.
 func milliseconds(number *int64) time.Duration {
 	if number == nil {
 		return 0

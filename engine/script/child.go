@@ -52,7 +52,7 @@ const (
 	roomOfRuntime = maxGoStack + 64<<20
 )
 
-// roomOf gives how much more a child of a size may map than at its start.
+// roomOf returns how much more a child of a size may map than at its start.
 func roomOf(size int64) int64 { return size*roomOfSize + roomOfRuntime }
 
 // child serves scripts until its parent closes its standard input.

@@ -17,7 +17,7 @@ import (
 //go:embed prelude.js
 var prelude string
 
-// compilePrelude gives the prelude as the interpreter's own code, with its
+// compilePrelude returns the prelude as the interpreter's own code, with its
 // bounds filled in.
 func compilePrelude() ([]byte, error) {
 	vm, err := quickjs.NewVM()
@@ -143,7 +143,7 @@ func (m *machine) report(start quickjs.Value, late bool) *answer {
 	return a
 }
 
-// failed gives the answer when the prelude cannot do its work: there is no time
+// failed returns the answer when the prelude cannot do its work: there is no time
 // or no memory left for it.
 func (m *machine) failed() *answer {
 	if m.left() <= tick {
@@ -152,7 +152,7 @@ func (m *machine) failed() *answer {
 	return &answer{Fault: faultMemory}
 }
 
-// unreadable gives the answer for a source that does not compile.
+// unreadable returns the answer for a source that does not compile.
 func (m *machine) unreadable(source string, err error) *answer {
 	var e *quickjs.Error
 	if !errors.As(err, &e) || e.Name != "SyntaxError" {

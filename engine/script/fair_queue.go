@@ -111,7 +111,7 @@ func (t *fairQueue) serve() {
 	}
 }
 
-// serveOne gives the next script its slots, and tells whether there was one.
+// serveOne gives the next script its slots, and reports whether there was one.
 func (t *fairQueue) serveOne() bool {
 	if t.free == 0 {
 		return false

@@ -135,7 +135,7 @@ func shedRights() error {
 	return nil
 }
 
-// capabilities gives those of the calling thread.
+// capabilities returns those of the calling thread.
 func capabilities() (header unix.CapUserHeader, sets [2]unix.CapUserData, err error) {
 	header.Version = unix.LINUX_CAPABILITY_VERSION_3
 	if err = unix.Capget(&header, &sets[0]); err != nil {

@@ -75,7 +75,7 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 	return out, nil
 }
 
-// logLines gives the log of a script within its bounds.
+// logLines returns the log of a script within its bounds.
 func logLines(told [][2]string) []LogLine {
 	var lines []LogLine
 	size := 0
@@ -120,7 +120,7 @@ func (s *Script) thrown(e *thrown, result bool) *blueprint.Failure {
 	return &blueprint.Failure{Code: CodeScript, Message: bounded(message) + place(line, column)}
 }
 
-// position gives the line and column of the innermost frame of a stack that
+// position returns the line and column of the innermost frame of a stack that
 // lies in the source, or zeros.
 func (s *Script) position(stack string) (line, column int) {
 	for frame := range strings.Lines(stack) {
@@ -180,7 +180,7 @@ func (s *Script) broken(child *process, err error) *blueprint.Failure {
 	return s.failedBecause("its process ended")
 }
 
-// inexact gives the place of a number among the values that has no exact
+// inexact returns the place of a number among the values that has no exact
 // counterpart in JavaScript, "" when there is none. Only whole numbers count:
 // nobody expects a fraction to be exact.
 func inexact(v Values) string {
@@ -196,7 +196,7 @@ func inexact(v Values) string {
 	return ""
 }
 
-// inexactIn gives the path to such a number, the last step first.
+// inexactIn returns the path to such a number, the last step first.
 func inexactIn(value any) (path []any, found bool) {
 	switch v := value.(type) {
 	case json.Number:
@@ -217,7 +217,7 @@ func inexactIn(value any) (path []any, found bool) {
 	return nil, false
 }
 
-// loses tells whether a whole number is another one once it is a double.
+// loses reports whether a whole number is another one once it is a double.
 func loses(number string) bool {
 	const exact = 15 // digits that always fit
 	if len(strings.TrimPrefix(number, "-")) <= exact || strings.ContainsAny(number, ".eE") {

@@ -197,7 +197,7 @@ func (p *Pool) complain(s *Script, child *process, err error) {
 	p.logger.Error("the sandbox of a script broke", "owner", s.Owner, "error", err, "state", child.cmd.ProcessState.String(), "stderr", child.stderr.String())
 }
 
-// take gives a child of an owner and a size: one that waits, or a new one, for
+// take returns a child of an owner and a size: one that waits, or a new one, for
 // which one of another owner may have to go.
 func (p *Pool) take(ctx context.Context, owner string, size int64) (*process, error) {
 	p.mu.Lock()

@@ -132,7 +132,7 @@ func (p *process) exchange(ctx context.Context, q *request, values []byte) (*ans
 	return &a, nil
 }
 
-// gone tells whether the child has ended.
+// gone reports whether the child has ended.
 func (p *process) gone() bool {
 	select {
 	case <-p.ended:

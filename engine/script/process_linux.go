@@ -39,7 +39,7 @@ func openStatm() (err error) {
 	return nil
 }
 
-// mapped gives how much address space and data this process has mapped, in bytes.
+// mapped returns how much address space and data this process has mapped, in bytes.
 func mapped() (space, data int64) {
 	var text [128]byte
 	n, err := unix.Pread(statm, text[:], 0)

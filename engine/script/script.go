@@ -89,7 +89,7 @@ type LogLine struct {
 	Message string
 }
 
-// Mentions tells whether a source may use one of the names that a script sees.
+// Mentions reports whether a source may use one of the names that a script sees.
 // What it cannot use need not be collected. It errs on the safe side: code that
 // is made while the script runs, and names that are spelled with escapes, may
 // use any.
@@ -102,7 +102,7 @@ func Mentions(source, name string) bool {
 	return false
 }
 
-// bounded gives the script with its defaults, or says what is out of range.
+// bounded returns the script with its defaults, or says what is out of range.
 func (s Script) bounded() (Script, error) {
 	if s.Timeout == 0 {
 		s.Timeout = DefaultTimeout

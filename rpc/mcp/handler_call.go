@@ -111,7 +111,7 @@ func outcomeResult(o *Outcome) (*sdk.CallToolResult, error) {
 	return result, err
 }
 
-// outputResult gives the output of a run. Older clients take nothing but an
+// outputResult returns the output of a run. Older clients take nothing but an
 // object as structured content, so that any other value stands in one.
 func outputResult(output any) (*sdk.CallToolResult, error) {
 	structured := output

@@ -75,7 +75,7 @@ func (h *Handler) list(who caller, params *sdk.ListToolsParams) (sdk.Result, err
 	return result, nil
 }
 
-// objectSchema gives a schema the form that the protocol asks for: arguments
+// objectSchema returns a schema in the form that the protocol asks for: arguments
 // are an object. False when no object can fit it: it is no tool then.
 func objectSchema(schema any) (map[string]any, bool) {
 	switch source := schema.(type) {

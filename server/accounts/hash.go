@@ -32,7 +32,7 @@ type hasher struct{ queue *fairQueue }
 
 func newHasher() *hasher { return &hasher{newFairQueue()} }
 
-// hash gives the PHC form of a password's hash, for somebody from a network.
+// hash returns the PHC form of a password's hash, for somebody from a network.
 func (h *hasher) hash(ctx context.Context, network, password string, salt []byte) (string, error) {
 	done, err := h.queue.take(ctx, network)
 	if err != nil {

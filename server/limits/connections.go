@@ -63,7 +63,7 @@ func (c *Connections) Open() int64 { return c.open.Load() }
 // Refused is how many connections were refused so far.
 func (c *Connections) Refused() int64 { return c.refused.Load() }
 
-// Accept gives the next connection that may stay.
+// Accept returns the next connection that may stay.
 func (c *Connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
@@ -93,7 +93,7 @@ func (c *Connections) Accept() (net.Conn, error) {
 // refusal is the answer in full: no request is read, so nobody else writes it.
 var refusal = answer(blueprint.CodeUnavailable, "too many open connections", fmt.Sprintf("Retry-After: %d\r\n", int(retryAfter.Seconds())))
 
-// answer gives a whole answer, the last one of its connection. Each of the
+// answer returns a whole answer, the last one of its connection. Each of the
 // headers ends its line.
 func answer(code blueprint.Code, message, headers string) string {
 	body := errorBody(code, message)

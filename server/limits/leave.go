@@ -66,7 +66,7 @@ func (c *Connections) endRests() int {
 	return resting
 }
 
-// lastAccepts gives the next of those who had knocked before the doors closed;
+// lastAccepts returns the next of those who had knocked before the doors closed;
 // when there are no more it closes the listener.
 func (c *Connections) lastAccepts() (net.Conn, error) {
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
@@ -78,7 +78,7 @@ func (c *Connections) lastAccepts() (net.Conn, error) {
 	return nil, errors.Join(net.ErrClosed, c.Close())
 }
 
-// atMost gives how long to wait for who may be on the way.
+// atMost returns how long to wait for who may be on the way.
 func (c *Connections) atMost(patience time.Duration) time.Duration {
 	if c.Alone {
 		return min(patience, lastLook)
@@ -152,7 +152,7 @@ func (c *connection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mustEnd tells whether the time of a connection at rest is over.
+// mustEnd reports whether the time of a connection at rest is over.
 func (c *connection) mustEnd() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

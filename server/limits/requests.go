@@ -52,7 +52,7 @@ const fewArriving = 10
 
 type arrivalsKey struct{}
 
-// ConnContext gives the context of a connection, by which Requests knows the
+// ConnContext returns the context of a connection, by which Requests knows the
 // requests of one from those of others.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, arrivalsKey{}, new(atomic.Int64))

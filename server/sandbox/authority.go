@@ -48,7 +48,7 @@ func newAuthority() (*authority, error) {
 	return a, nil
 }
 
-// config gives what is needed to speak TLS as a host.
+// config returns what is needed to speak TLS as a host.
 func (a *authority) config(host string) (*tls.Config, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "sandbox"}, NotBefore: goodFrom, NotAfter: goodUntil,
@@ -69,7 +69,7 @@ func (a *authority) config(host string) (*tls.Config, error) {
 	}, nil
 }
 
-// knownGrant tells whether a form asks for a token.
+// knownGrant reports whether a form asks for a token.
 func knownGrant(form url.Values) bool {
 	return slices.Contains([]string{"client_credentials", "refresh_token", "authorization_code"}, form.Get("grant_type"))
 }
@@ -77,7 +77,7 @@ func knownGrant(form url.Values) bool {
 // tokenLife is how long a token is good, in seconds.
 const tokenLife = 3600
 
-// token gives a token to whoever asks for one.
+// token returns a token to whoever asks for one.
 func (s *Sandbox) token(a *asked) *reply {
 	form, _ := url.ParseQuery(string(a.body)) // it was read before
 	// A connection may ask for several nodes at once, so its own name tells who asks.

@@ -113,7 +113,7 @@ type Filter struct {
 	May func(executionID string) bool
 }
 
-// Calls gives what went out, oldest first, and how many older ones are not kept
+// Calls returns what went out, oldest first, and how many older ones are not kept
 // any more.
 func (s *Sandbox) Calls(f Filter) (list []blueprint.Exchange, dropped int) {
 	list, dropped = s.calls.find(f)
@@ -153,7 +153,7 @@ func newRedaction(caller *outbound.Caller) *redaction {
 	return &redaction{caller.Secrets, secret.Remembering()}
 }
 
-// exchange gives an exchange as it may be shown.
+// exchange returns an exchange as it may be shown.
 func (v *redaction) exchange(x blueprint.Exchange) blueprint.Exchange {
 	x.Request.URL, x.Request.Headers, x.Request.Body = v.looks.Text(x.Request.URL), v.headers(x.Request.Headers), v.looks.Value(x.Request.Body)
 	x.Error = v.looks.Text(x.Error)
@@ -177,7 +177,7 @@ func (v *redaction) headers(given map[string]string) map[string]string {
 	return shown
 }
 
-// redacted gives what was asked as it may be shown.
+// redacted returns what was asked as it may be shown.
 func (a *asked) redacted() blueprint.ExchangeRequest {
 	return newRedaction(&a.caller).exchange(blueprint.Exchange{Request: a.whole()}).Request
 }

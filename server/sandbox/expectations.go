@@ -60,7 +60,7 @@ func (s *Sandbox) SetExpectations(value any) error {
 	return nil
 }
 
-// Expectations gives them as they were given, each with how often it was met.
+// Expectations returns them as they were given, each with how often it was met.
 func (s *Sandbox) Expectations() []any {
 	e := &s.expectations
 	e.mu.Lock()
@@ -74,7 +74,7 @@ func (s *Sandbox) Expectations() []any {
 	return out
 }
 
-// Unmet gives the expectations that are not met (any more), in their order.
+// Unmet returns the expectations that are not met (any more), in their order.
 func (s *Sandbox) Unmet() []Unmet {
 	e := &s.expectations
 	e.mu.Lock()
@@ -183,7 +183,7 @@ func seenRequest(a *asked) map[string]any {
 // either is a value that is compared in both of its forms.
 type either struct{ shown, sent any }
 
-// contains tells whether a value has all that another one has: the members of
+// contains reports whether a value has all that another one has: the members of
 // objects, the elements of lists in their places, texts with * for anything.
 func contains(value, wanted any) bool {
 	if two, ok := value.(either); ok {
@@ -276,10 +276,10 @@ func askedOf(request *http.Request) (*asked, error) {
 	return a, nil
 }
 
-// own tells whether the node that asks says what it means by its type.
+// own reports whether the node that asks says what it means by its type.
 func (a *asked) own() bool { return a.caller.NodeType != "http-request" }
 
-// whole gives the request as it was sent, but for what a connection added to it.
+// whole returns the request as it was sent, but for what a connection added to it.
 func (a *asked) whole() blueprint.ExchangeRequest {
 	if a.sent != nil {
 		return *a.sent
@@ -287,7 +287,7 @@ func (a *asked) whole() blueprint.ExchangeRequest {
 	return a.request
 }
 
-// typed gives headers as they stand.
+// typed returns headers as they stand.
 func typed(header http.Header) map[string]string {
 	out := make(map[string]string, len(header))
 	for name, values := range header {
@@ -296,7 +296,7 @@ func typed(header http.Header) map[string]string {
 	return out
 }
 
-// shownHeaders gives the headers that may be shown, and "***" for those that
+// shownHeaders returns the headers that may be shown, and "***" for those that
 // were added to prove who sends them.
 func shownHeaders(sent http.Header, shown map[string]string) map[string]string {
 	out := make(map[string]string, len(sent))
@@ -319,7 +319,7 @@ const hidden = "***"
 // secretFields are the secrets in a request for a token (RFC 6749, 7523, 7636).
 var secretFields = []string{"client_secret", "refresh_token", "code", "code_verifier", "client_assertion", "assertion", "password"}
 
-// shownBody gives a body as it may be shown.
+// shownBody returns a body as it may be shown.
 func shownBody(contentType string, body []byte) any {
 	if len(body) > outbound.MaxTaped {
 		body = bytes.ToValidUTF8(body[:outbound.MaxTaped], nil)
@@ -347,7 +347,7 @@ func tokenForm(contentType string, body []byte) url.Values {
 	return form
 }
 
-// object gives the body when it is a JSON object; nil for anything else.
+// object returns the body when it is a JSON object; nil for anything else.
 func (a *asked) object() map[string]any {
 	if !blueprint.IsJSONType(a.header.Get("Content-Type")) {
 		return nil

@@ -46,7 +46,7 @@ func texts(m map[string]string) map[string]any {
 	return out
 }
 
-// flat gives a text for what stands once and a list for what stands more often.
+// flat returns a text for what stands once and a list for what stands more often.
 func flat(values url.Values) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, list := range values {
@@ -111,7 +111,7 @@ func (r *reader) names(m *match, path []any) {
 	}
 }
 
-// mail tells whether a match is about mails alone.
+// mail reports whether a match is about mails alone.
 func (m *match) mail() bool {
 	return m.nodeType == "send-email" || strings.EqualFold(m.method, methodMail)
 }

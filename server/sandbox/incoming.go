@@ -34,12 +34,12 @@ type Fault struct {
 // Wait lets the delay of the fault pass, in real time, or ctx end.
 func (f *Fault) Wait(ctx context.Context) { _ = (&answer{delay: f.delay}).wait(ctx) }
 
-// Procedure gives the fault of a call of a procedure; nil for none.
+// Procedure returns the fault of a call of a procedure; nil for none.
 func (s *Sandbox) Procedure(name string) *Fault {
 	return s.fault(&asked{procedure: name, request: blueprint.ExchangeRequest{Method: "CALL", URL: name}}, name)
 }
 
-// Route gives the fault of a request that came in by one of Routes.
+// Route returns the fault of a request that came in by one of Routes.
 func (s *Sandbox) Route(route string, request *http.Request) *Fault {
 	return s.fault(&asked{route: route, path: request.URL.Path, request: blueprint.ExchangeRequest{Method: request.Method, URL: request.URL.Path}}, route)
 }
@@ -87,7 +87,7 @@ func messageOf(body any) string {
 // signature of the body alone.
 var Senders = []string{"", "github", "slack", "standard", "stripe"}
 
-// Sign gives the headers with which a service sends a body now, as a delivery
+// Sign returns the headers with which a service sends a body now, as a delivery
 // that was never there before. Without a secret nothing is signed.
 func (s *Sandbox) Sign(sender, secret string, body []byte) http.Header {
 	header := http.Header{"Content-Type": {"application/json"}}

@@ -21,7 +21,7 @@ const (
 	maxValues   = 10_000 // in all
 )
 
-// Instance gives the least value that fits a JSON Schema: what is required and
+// Instance returns the least value that fits a JSON Schema: what is required and
 // no more. It follows types, enum, const, default, lengths, bounds, formats and
 // $ref within the schema, and of patterns those that are simple. The problem says
 // why a value does not fit; "" when nothing is known to be wrong.
@@ -147,7 +147,7 @@ func merged(object map[string]any, list []any) map[string]any {
 	return out
 }
 
-// kind gives the type that a schema asks for; of several the first that is not null.
+// kind returns the type that a schema asks for; of several the first that is not null.
 func kind(object map[string]any) string {
 	switch v := object["type"].(type) {
 	case string:
@@ -209,7 +209,7 @@ func number(object map[string]any, name string, otherwise int) int {
 	return int(min(value, maxLength))
 }
 
-// least gives the number nearest to 0, or above it, within the bounds.
+// least returns the number nearest to 0, or above it, within the bounds.
 func least(object map[string]any) json.Number {
 	bound := func(name string) (float64, bool) {
 		n, ok := object[name].(json.Number)
@@ -239,7 +239,7 @@ func least(object map[string]any) json.Number {
 	return json.Number(strconv.FormatFloat(value, 'f', -1, 64))
 }
 
-// Catalogue gives node types that pause where a rule says so: those that reach
+// Catalogue returns node types that pause where a rule says so: those that reach
 // the outside get an Answer, by which what somebody answers is the node's
 // output. It is for who runs nodes; for anybody else the types are as before.
 func (s *Sandbox) Catalogue(of blueprint.Catalogue) blueprint.Catalogue {

@@ -17,7 +17,7 @@ import (
 // methodMail is the method of a mail among the calls.
 const methodMail = "MAIL"
 
-// DialContext gives a connection to a mail server that takes every message.
+// DialContext returns a connection to a mail server that takes every message.
 // Rules answer to a message by their status, which is then the number of the
 // server's reply: 4xx to try again, 5xx for good. Only those that let no connection
 // come about are about the connection.
@@ -104,7 +104,7 @@ func (p *post) accept(from string, to []string, data []byte) (int, string) {
 	return r.status, messageOf(r.body)
 }
 
-// letter gives a mail as the list of calls has it. The headers are from and to
+// letter returns a mail as the list of calls has it. The headers are from and to
 // as the server was told them, subject, and the names of attachments.
 func (s *Sandbox) letter(address, from string, to []string, data []byte) blueprint.ExchangeRequest {
 	out := blueprint.ExchangeRequest{Method: methodMail, URL: address, Headers: map[string]string{"from": from, "to": strings.Join(to, ", ")}}
@@ -170,7 +170,7 @@ type begun struct {
 	greeted bool
 }
 
-// Read gives that byte first.
+// Read returns that byte first.
 func (c *begun) Read(p []byte) (int, error) {
 	if c.read || len(p) == 0 {
 		return c.Conn.Read(p)

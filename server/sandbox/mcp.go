@@ -18,7 +18,7 @@ const (
 	toolCall = "tools/call"
 )
 
-// isMCP tells whether a request is part of a talk with an MCP server.
+// isMCP reports whether a request is part of a talk with an MCP server.
 func isMCP(a *asked, object map[string]any) bool {
 	if object["jsonrpc"] == "2.0" && object["method"] != nil {
 		return true
@@ -70,7 +70,7 @@ func (s *Sandbox) mcp(a *asked, message map[string]any) *reply {
 	}
 }
 
-// result gives what a rule says as the result of a message: what is a message by
+// result returns what a rule says as the result of a message: what is a message by
 // itself goes as it is, with the id that was asked with where it names none.
 func (a *asked) result(body any) any {
 	object, isObject := body.(map[string]any)
@@ -87,7 +87,7 @@ func (a *asked) result(body any) any {
 	return map[string]any{"jsonrpc": "2.0", "id": a.said["id"], "result": body}
 }
 
-// toolResult gives a value as what a tool gave, unless it is that already.
+// toolResult returns a value as what a tool gave, unless it is that already.
 func toolResult(body any) any {
 	object, isObject := body.(map[string]any)
 	for _, name := range []string{"content", "structuredContent", "isError"} {

@@ -15,7 +15,7 @@ const maxSaid = 2000
 // follows from the request.
 type chat func(s *Sandbox, a *asked, request map[string]any, script *script) *reply
 
-// chatOf gives the protocol of a request; nil for one that is not for a model.
+// chatOf returns the protocol of a request; nil for one that is not for a model.
 func chatOf(a *asked, request map[string]any) chat {
 	switch {
 	case a.request.Method != http.MethodPost || request["messages"] == nil:
@@ -118,7 +118,7 @@ func inWords(words string) any {
 	return schema
 }
 
-// content gives the text of a message, be it one or a list of parts.
+// content returns the text of a message, be it one or a list of parts.
 func content(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -145,7 +145,7 @@ func shorten(text string) string {
 	return text
 }
 
-// at gives what members lead to; nil when they do not.
+// at returns what members lead to; nil when they do not.
 func at(value any, members ...string) any {
 	for _, name := range members {
 		object, _ := value.(map[string]any)

@@ -357,7 +357,7 @@ func (r *reader) headers(object map[string]any, path []any) http.Header {
 	return out
 }
 
-// isToken tells whether a text can be the name of a header (RFC 9110, 5.6.2).
+// isToken reports whether a text can be the name of a header (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }

@@ -42,10 +42,10 @@ type answer struct {
 	script *script // what a model answers
 }
 
-// answers tells whether a rule has an answer of its own.
+// answers reports whether a rule has an answer of its own.
 func (a *answer) answers() bool { return a != nil && (a.status != 0 || a.cut || a.script != nil) }
 
-// before tells whether an answer keeps a connection from coming about.
+// before reports whether an answer keeps a connection from coming about.
 func (a *answer) before() bool { return a.pause != nil || a.refuse != "" }
 
 func (a *answer) reply(to *asked) *reply {
@@ -68,7 +68,7 @@ func (s *rules) set(list []*rule) {
 	s.list = list
 }
 
-// take gives the answer of the first rule that fits, and counts it; nil when
+// take returns the answer of the first rule that fits, and counts it; nil when
 // there is none.
 func (s *rules) take(a *asked) *answer { return s.takeOf(a, nil) }
 
@@ -96,7 +96,7 @@ func (s *Sandbox) SetRules(value any) error {
 	return err
 }
 
-// Rules gives the rules as they were given, each with how often it has answered.
+// Rules returns the rules as they were given, each with how often it has answered.
 func (s *Sandbox) Rules() []any {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
@@ -118,7 +118,7 @@ type reply struct {
 
 func ok(body any) *reply { return &reply{status: http.StatusOK, body: body} }
 
-// data gives the header and the bytes.
+// data returns the header and the bytes.
 func (r *reply) data() (http.Header, []byte) {
 	header := r.header.Clone()
 	if header == nil {
@@ -161,7 +161,7 @@ type broken struct{}
 // Read fails.
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// shown gives the answer as the list of calls has it.
+// shown returns the answer as the list of calls has it.
 func (r *reply) shown(cut bool) (*blueprint.ExchangeResponse, int) {
 	header, data := r.data()
 	kept := data[:min(len(data), outbound.MaxTaped)]
@@ -199,7 +199,7 @@ func (m *match) fits(a *asked) bool {
 		(m.method == "" || glob(strings.ToUpper(m.method), a.request.Method)) && (m.path == "" || glob(m.path, a.path))
 }
 
-// spoken tells whether a match is about what a message is for. What a node says to
+// spoken reports whether a match is about what a message is for. What a node says to
 // an MCP server before and after it calls a tool, or to get a token for it, is not
 // what somebody means who names the node's type; nor are its tools what somebody
 // means who scripts a model.
@@ -230,7 +230,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// glob tells whether a text fits a pattern in which each * stands for any text.
+// glob reports whether a text fits a pattern in which each * stands for any text.
 func glob(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	rest, found := strings.CutPrefix(text, parts[0])
@@ -248,7 +248,7 @@ func glob(pattern, text string) bool {
 	return len(rest) >= len(last) && strings.HasSuffix(rest, last)
 }
 
-// matching gives a short text that fits a regular expression; false when none is
+// matching returns a short text that fits a regular expression; false when none is
 // found.
 func matching(pattern string) (text string, fits bool) {
 	const most = 1000
@@ -293,7 +293,7 @@ func write(out *strings.Builder, part *syntax.Regexp) {
 	}
 }
 
-// plainest gives a letter or a digit of a class when it has one.
+// plainest returns a letter or a digit of a class when it has one.
 func plainest(ranges []rune) rune {
 	for _, wanted := range "a0Ax1-_" {
 		for i := 0; i+1 < len(ranges); i += 2 {

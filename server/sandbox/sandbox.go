@@ -56,7 +56,7 @@ func (s *Sandbox) Authorities() *x509.CertPool { return s.authority.pool }
 // maxStreams bounds what is remembered of who drew ids.
 const maxStreams = 10_000
 
-// stream gives the source of the ids for a purpose of whoever asks.
+// stream returns the source of the ids for a purpose of whoever asks.
 func (s *Sandbox) stream(purpose string, caller *outbound.Caller) *ids.Source {
 	key := purpose + "\x00" + caller.ExecutionID + "\x00" + caller.Address
 	s.mu.Lock()

@@ -22,7 +22,7 @@ type toolUse struct {
 	arguments map[string]any
 }
 
-// say gives the text of a script and how many tokens it takes, or what would be
+// say returns the text of a script and how many tokens it takes, or what would be
 // said without one.
 func (s *script) say(otherwise string, in, out int) (string, int, int) {
 	if s == nil {
@@ -44,7 +44,7 @@ func (s *script) calls() []toolUse {
 	return s.tools
 }
 
-// fits tells whether a script can be the answer: to a chat, and where it calls
+// fits reports whether a script can be the answer: to a chat, and where it calls
 // tools not to what they gave, so that the next rule, or the fake, goes on.
 func (s *script) fits(a *asked) bool {
 	if s == nil {

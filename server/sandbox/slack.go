@@ -26,7 +26,7 @@ const (
 	slackUser = "U0SANDBOX"
 )
 
-// slackMethod gives the method of the Web API that a request calls; "" for none
+// slackMethod returns the method of the Web API that a request calls; "" for none
 // that is known.
 func slackMethod(a *asked) string {
 	method := path.Base(a.path)
@@ -82,7 +82,7 @@ func (s *Sandbox) answerSlack(a *asked, object map[string]any) *reply {
 	}
 }
 
-// nextTs gives the ts of the next message: no two have the same one.
+// nextTs returns the ts of the next message: no two have the same one.
 func (s *Sandbox) nextTs() string {
 	s.slack.mu.Lock()
 	defer s.slack.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Sandbox) nextTs() string {
 	return fmt.Sprintf("%d.%06d", s.Clock.Now().Unix(), s.slack.count)
 }
 
-// channelID gives the id of a channel that is named by it or by its name.
+// channelID returns the id of a channel that is named by it or by its name.
 func channelID(name string) string {
 	bare, named := strings.CutPrefix(name, "#")
 	for _, channel := range channels {

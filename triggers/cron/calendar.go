@@ -17,7 +17,7 @@ type month struct {
 	first                int64 // its first day, in days since 1970-01-01
 }
 
-// monthOf gives the month that a day (in days since 1970-01-01) lies in, and
+// monthOf returns the month that a day (in days since 1970-01-01) lies in, and
 // its day of the month.
 func monthOf(day int64) (month, int) {
 	year, number, ofMonth := time.Unix(day*24*60*60, 0).UTC().Date()

@@ -10,7 +10,7 @@ import (
 // beyond it lie only schedules whose every reading falls into a gap.
 const horizon = 36525 * minutesPerDay
 
-// Next gives the first due instant strictly after an instant, as UTC, and false
+// Next returns the first due instant strictly after an instant, as UTC, and false
 // when there is none within 100 years or before the year 10000. A nil zone is
 // UTC.
 func (s *Schedule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
@@ -29,7 +29,7 @@ func (s *Schedule) Next(after time.Time, zone *time.Location) (time.Time, bool) 
 	}
 }
 
-// Due tells whether the minute that an instant lies in is a tick. A nil zone is
+// Due reports whether the minute that an instant lies in is a tick. A nil zone is
 // UTC.
 func (s *Schedule) Due(at time.Time, zone *time.Location) bool {
 	minute := minuteOf(at)
@@ -48,7 +48,7 @@ func (s *Schedule) Due(at time.Time, zone *time.Location) bool {
 	return s.matches(part.low)
 }
 
-// Between gives the due instants after one instant and up to and including
+// Between returns the due instants after one instant and up to and including
 // another, as UTC, the earliest first: the last max of them, and how many there
 // are in all. A nil zone is UTC.
 //

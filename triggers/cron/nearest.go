@@ -14,7 +14,7 @@ var abbreviations = map[string]string{
 	"ist": "Asia/Kolkata", "jst": "Asia/Tokyo", "aest": "Australia/Sydney",
 }
 
-// nearest gives up to three zone names that may be meant by another name: the
+// nearest returns up to three zone names that may be meant by another name: the
 // one that differs in letter case or separators only, else those of the same
 // city, else those a few letters away.
 func nearest(name string) []string {

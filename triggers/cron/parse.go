@@ -88,10 +88,10 @@ func Parse(expression string) (*Schedule, error) {
 	return s, nil
 }
 
-// isBlank tells whether a character separates fields.
+// isBlank reports whether a character separates fields.
 func isBlank(r rune) bool { return r == ' ' || r == '\t' }
 
-// never tells whether no date can suit the expression. Every day that some
+// never reports whether no date can suit the expression. Every day that some
 // month has falls on every weekday sooner or later, so only days and months
 // that miss each other are to be found; and where either day field is enough,
 // there is always a weekday.
@@ -228,7 +228,7 @@ func (f *field) parseValue(text string) (int, error) {
 	return value, nil
 }
 
-// isDigits tells whether a text is one or more digits.
+// isDigits reports whether a text is one or more digits.
 func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }

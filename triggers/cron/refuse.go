@@ -20,7 +20,7 @@ type ParseError struct {
 	Message string
 }
 
-// Error gives the field and the message, as in "hour: 25 is out of range 0-23",
+// Error returns the field and the message, as in "hour: 25 is out of range 0-23",
 // and the message alone where it concerns the whole.
 func (e *ParseError) Error() string {
 	if e.Field == whole {

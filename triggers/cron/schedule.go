@@ -18,11 +18,11 @@ type Schedule struct {
 	fixed bool // readings of the wall clock; see the package comment
 }
 
-// String gives the five fields as they were written, with one blank between
+// String returns the five fields as they were written, with one blank between
 // them and a macro written out. Parse reads it back into an equal Schedule.
 func (s *Schedule) String() string { return s.text }
 
-// daysOf gives the days of a month that suit the expression, bit d for day d.
+// daysOf returns the days of a month that suit the expression, bit d for day d.
 func (s *Schedule) daysOf(m month) uint32 {
 	if s.months>>m.number&1 == 0 {
 		return 0
@@ -40,7 +40,7 @@ func (s *Schedule) daysOf(m month) uint32 {
 	return chosen & (2<<m.length - 2)
 }
 
-// matches tells whether a reading of the wall clock suits the expression.
+// matches reports whether a reading of the wall clock suits the expression.
 func (s *Schedule) matches(wall int64) bool {
 	minute := floorMod(wall, minutesPerDay)
 	if s.minutes>>(minute%60)&1 == 0 || s.hours>>(minute/60)&1 == 0 {
@@ -50,7 +50,7 @@ func (s *Schedule) matches(wall int64) bool {
 	return s.daysOf(m)>>day&1 == 1
 }
 
-// nextWall gives the first reading that suits the expression, from `from` to
+// nextWall returns the first reading that suits the expression, from `from` to
 // `limit`, both included. It takes a few steps for each month it passes.
 func (s *Schedule) nextWall(from, limit int64) (int64, bool) {
 	if from > limit {
@@ -76,7 +76,7 @@ func (s *Schedule) nextWall(from, limit int64) (int64, bool) {
 	return wall, ok && wall <= limit
 }
 
-// nextMinute gives the first minute of the day that suits minute and hour, from
+// nextMinute returns the first minute of the day that suits minute and hour, from
 // `from` on.
 func (s *Schedule) nextMinute(from int64) (int64, bool) {
 	hour := from / 60

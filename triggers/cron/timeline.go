@@ -19,17 +19,17 @@ const (
 	memory = 2 * minutesPerDay
 )
 
-// minuteOf gives the minute that an instant lies in.
+// minuteOf returns the minute that an instant lies in.
 func minuteOf(t time.Time) int64 { return floorDiv(t.Unix(), 60) }
 
-// instant gives the beginning of a minute, in UTC.
+// instant returns the beginning of a minute, in UTC.
 func instant(minute int64) time.Time { return time.Unix(minute*60, 0).UTC() }
 
 // segment is a time of one offset: the minutes from first up to, not
 // including, end.
 type segment struct{ first, end, offset int64 }
 
-// segmentAt gives the segment of a zone that a minute lies in, or a part of it
+// segmentAt returns the segment of a zone that a minute lies in, or a part of it
 // that begins no later and ends no earlier than the minute does. A change of
 // the offset within a minute counts from the next one on.
 func segmentAt(minute int64, zone *time.Location) segment {
@@ -53,13 +53,13 @@ func segmentAt(minute int64, zone *time.Location) segment {
 	return s
 }
 
-// offsetAt gives what the wall clock of a zone is ahead of UTC in a minute.
+// offsetAt returns what the wall clock of a zone is ahead of UTC in a minute.
 func offsetAt(minute int64, zone *time.Location) int64 {
 	_, seconds := time.Unix(minute*60, 0).In(zone).Zone()
 	return floorDiv(int64(seconds), 60)
 }
 
-// highWater gives the latest reading that the wall clock of a zone has shown
+// highWater returns the latest reading that the wall clock of a zone has shown
 // before a minute. It is the reading one minute ago, unless the clock was set
 // back lately.
 func highWater(minute int64, zone *time.Location) int64 {
@@ -104,7 +104,7 @@ func (s *Schedule) timeline(minute int64, zone *time.Location) timeline {
 	return t
 }
 
-// next gives the next stretch. One that begins after lastMinute is the end and
+// next returns the next stretch. One that begins after lastMinute is the end and
 // holds nothing.
 func (t *timeline) next() stretch {
 	for {

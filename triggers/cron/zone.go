@@ -29,7 +29,7 @@ var loaded sync.Map
 // newZone is what the name of a zone that the list lacks may look like.
 var newZone = regexp.MustCompile(`^[A-Z][A-Za-z]+(/[A-Z][A-Za-z0-9_+-]*){1,2}$`)
 
-// LoadZone gives the time zone of an IANA name such as "Europe/Berlin"; "" is
+// LoadZone returns the time zone of an IANA name such as "Europe/Berlin"; "" is
 // UTC. It refuses everything that depends on the machine, as "Local" does, and
 // offsets such as "+02:00". The error is a *ParseError with the field timezone.
 //

@@ -122,7 +122,7 @@ func (g *guardedConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// within gives the instant at which patience ends.
+// within returns the instant at which patience ends.
 func within(patience time.Duration) time.Time { return clock.Real{}.Now().Add(patience) }
 
 // say answers in place of the library.

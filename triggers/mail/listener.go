@@ -28,7 +28,7 @@ func newConnListener(address net.Addr) *connListener {
 	return d
 }
 
-// Accept gives the next connection.
+// Accept returns the next connection.
 func (d *connListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.in:
@@ -134,7 +134,7 @@ func (s *Server) patience(patience time.Duration) time.Duration {
 	return patience
 }
 
-// networkOf gives what counts as one address: an IPv4 address, an IPv6 /64.
+// networkOf returns what counts as one address: an IPv4 address, an IPv6 /64.
 func networkOf(address net.Addr) netip.Prefix {
 	parsed, err := netip.ParseAddrPort(address.String())
 	if err != nil {
@@ -156,7 +156,7 @@ var onlyOnce = map[string]bool{
 	"mime-version": true, "content-type": true, "content-transfer-encoding": true,
 }
 
-// repeatedField gives the name of a field that a message may have once and has
+// repeatedField returns the name of a field that a message may have once and has
 // several times, "" when there is none. It takes for a field whatever the check
 // of signatures does, which is more than is read otherwise.
 func repeatedField(raw []byte) string {

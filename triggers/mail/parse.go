@@ -45,7 +45,7 @@ func Parse(raw []byte) (*blueprint.Mail, error) {
 	return m, nil
 }
 
-// Open gives the bytes of a part of a message, decoded: CodeNotFound when there
+// Open returns the bytes of a part of a message, decoded: CodeNotFound when there
 // is none of that number, CodeBadRequest as with Parse.
 func Open(raw []byte, part int) ([]byte, error) {
 	leaves, _, err := read(raw)
@@ -141,7 +141,7 @@ func readFields(m *blueprint.Mail, root message.Header) {
 	}
 }
 
-// texts gives all fields of a header, names in lower case.
+// texts returns all fields of a header, names in lower case.
 func texts(header message.Header) map[string][]string {
 	all := map[string][]string{}
 	for field := header.Fields(); field.Next(); {
@@ -173,7 +173,7 @@ func addresses(value string) (list []blueprint.MailAddress, sure bool) {
 	return list, false
 }
 
-// decoded gives a value with its encoded words (RFC 2047) as text; one that
+// decoded returns a value with its encoded words (RFC 2047) as text; one that
 // cannot be decoded stays as it is.
 func decoded(value string) string {
 	text, err := wordDecoder().DecodeHeader(value)
@@ -241,7 +241,7 @@ func short(text string, most int) string {
 // maxLocal is the length of a local part, in bytes.
 const maxLocal = 64
 
-// isPlainRecipient tells whether what stands behind RCPT names a recipient in
+// isPlainRecipient reports whether what stands behind RCPT names a recipient in
 // the one form that is understood: TO:<letters and digits@domain>, perhaps with
 // blanks before the bracket and parameters behind it. Routes, quotes, comments
 // and all that other servers take for a request to pass mail on are not in it.
@@ -262,7 +262,7 @@ func isPlainRecipient(argument string) bool {
 	})
 }
 
-// localPart gives the local part of an address in the mail domain, in lower
+// localPart returns the local part of an address in the mail domain, in lower
 // case.
 func localPart(address, domain string) (local string, ok bool) {
 	local, behind, found := strings.Cut(address, "@")

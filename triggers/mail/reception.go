@@ -150,7 +150,7 @@ func (m *reception) keep(out []byte, bytes ...byte) []byte {
 // letters lets through what base64 is made of, up to where its padding begins.
 type letters struct{ source io.Reader }
 
-// Read gives the next of them.
+// Read returns the next of them.
 func (l *letters) Read(b []byte) (int, error) {
 	for {
 		n, err := l.source.Read(b)

@@ -121,7 +121,7 @@ func best(signatures []claimed) string {
 	return none
 }
 
-// dmarc tells whether what was proved is the author's domain. Aligned says so
+// dmarc reports whether what was proved is the author's domain. Aligned says so
 // even where the domain has no record; undecided, that it may be true although
 // the DNS did not say so.
 func (c *checker) dmarc(ctx context.Context, author string, bySPF claimed, byDKIM []claimed) (result string, aligned, undecided bool) {
@@ -197,7 +197,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// canonical gives a domain in the one form in which domains are compared.
+// canonical returns a domain in the one form in which domains are compared.
 func canonical(domain string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(domain), "."))
 }
@@ -241,27 +241,27 @@ func ask[T any](ctx context.Context, l *limited, name string, lookup func(contex
 	return answer, err
 }
 
-// LookupTXT gives the texts of a name.
+// LookupTXT returns the texts of a name.
 func (l *limited) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	return ask(ctx, l, name, l.Resolver.LookupTXT)
 }
 
-// LookupMX gives the mail servers of a name.
+// LookupMX returns the mail servers of a name.
 func (l *limited) LookupMX(ctx context.Context, name string) ([]*net.MX, error) {
 	return ask(ctx, l, name, l.Resolver.LookupMX)
 }
 
-// LookupIPAddr gives the addresses of a host.
+// LookupIPAddr returns the addresses of a host.
 func (l *limited) LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr, error) {
 	return ask(ctx, l, host, l.Resolver.LookupIPAddr)
 }
 
-// LookupAddr gives the names of an address.
+// LookupAddr returns the names of an address.
 func (l *limited) LookupAddr(ctx context.Context, address string) ([]string, error) {
 	return ask(ctx, l, address, l.Resolver.LookupAddr)
 }
 
-// notFound tells whether a name does not exist, or has nothing of that kind.
+// notFound reports whether a name does not exist, or has nothing of that kind.
 func notFound(err error) bool {
 	var known *net.DNSError
 	return errors.As(err, &known) && known.IsNotFound

@@ -182,7 +182,7 @@ func later(err error) error {
 	return errLater
 }
 
-// passes tells whether an error may be gone when the sender comes again.
+// passes reports whether an error may be gone when the sender comes again.
 func passes(err error) bool {
 	switch blueprint.CodeOf(err) {
 	case blueprint.CodeUnavailable, blueprint.CodeInternal, blueprint.CodeTimeout, blueprint.CodeTooManyRequests, blueprint.CodeClientClosed:

@@ -64,7 +64,7 @@ func isFieldName(name string) bool {
 	return name != "" && len(name) <= 100 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// split gives the parts between the boundaries of a body, none when there is no
+// split returns the parts between the boundaries of a body, none when there is no
 // boundary in it. The last part needs no end.
 func split(body []byte, boundary string) (parts [][]byte) {
 	if boundary == "" {

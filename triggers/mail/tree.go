@@ -36,7 +36,7 @@ type tree struct {
 	records  map[string]*record
 }
 
-// policy gives the record that holds for a domain: its own, or that of the
+// policy returns the record that holds for a domain: its own, or that of the
 // nearest parent that has one; nil when there is none.
 func (t *tree) policy(domain string) (*record, error) {
 	for _, name := range walk(domain) {
@@ -47,7 +47,7 @@ func (t *tree) policy(domain string) (*record, error) {
 	return nil, nil
 }
 
-// same tells whether two domains are of one organization.
+// same reports whether two domains are of one organization.
 func (t *tree) same(one, other string) (bool, error) {
 	if one == other {
 		return true, nil
@@ -60,7 +60,7 @@ func (t *tree) same(one, other string) (bool, error) {
 	return err == nil && first == second, err
 }
 
-// organization gives the highest parent of a domain that has a record, or the
+// organization returns the highest parent of a domain that has a record, or the
 // domain itself when there is none. Below a domain whose record says that
 // others register theirs under it, the child on the way is meant.
 func (t *tree) organization(domain string) (string, error) {
@@ -80,7 +80,7 @@ func (t *tree) organization(domain string) (string, error) {
 	return highest, nil
 }
 
-// at gives the record of one name, nil when it has none that can be used.
+// at returns the record of one name, nil when it has none that can be used.
 func (t *tree) at(name string) (*record, error) {
 	if found, known := t.records[name]; known {
 		return found, nil
@@ -139,7 +139,7 @@ type leaf struct {
 	raw        []byte // encoded
 }
 
-// contentType gives what a part says it is, in lower case.
+// contentType returns what a part says it is, in lower case.
 func contentType(header message.Header, otherwise string) (kind string, parameters map[string]string) {
 	value := header.Get("Content-Type")
 	if value == "" {
@@ -163,7 +163,7 @@ func isKind(kind string) bool {
 	})
 }
 
-// body gives where the text of a part belongs; nil for an attachment.
+// body returns where the text of a part belongs; nil for an attachment.
 func (l *leaf) body(m *blueprint.Mail) *string {
 	if l.name() != "" || strings.HasPrefix(strings.ToLower(l.header.Get("Content-Disposition")), "attachment") {
 		return nil
@@ -216,7 +216,7 @@ func (l *leaf) encoded() string {
 	return strings.ToLower(strings.TrimSpace(l.header.Get("Content-Transfer-Encoding")))
 }
 
-// source gives the part as it came, but for base64, which is often broken and
+// source returns the part as it came, but for base64, which is often broken and
 // is read as well as can be.
 func (l *leaf) source() io.Reader {
 	var source io.Reader = bytes.NewReader(l.raw)
@@ -253,7 +253,7 @@ func (l *leaf) declared() string {
 	return name
 }
 
-// bytes gives the part as it was before it was encoded for its way.
+// bytes returns the part as it was before it was encoded for its way.
 func (l *leaf) bytes() []byte {
 	var out bytes.Buffer
 	_, _ = out.ReadFrom(l.reader(l.encoding()))
@@ -279,7 +279,7 @@ var extensions = map[string]string{
 // maxFilename is the length of an attachment's name, in bytes.
 const maxFilename = 200
 
-// name gives the part's name as one of a file without a folder; "" when it has
+// name returns the part's name as one of a file without a folder; "" when it has
 // none.
 func (l *leaf) name() string {
 	_, parameters, _ := mime.ParseMediaType(l.header.Get("Content-Disposition"))

@@ -75,7 +75,7 @@ func (a anthropic) request(r *Request, q quirks) map[string]any {
 	return body
 }
 
-// content gives the blocks of one message.
+// content returns the blocks of one message.
 func (anthropic) content(m Message) []any {
 	if raw := list(m.Raw); m.By == Anthropic && raw != nil {
 		return raw

@@ -87,14 +87,14 @@ func detail(value any) string {
 	return strings.Join(parts, "; ")
 }
 
-// tooLong tells whether the conversation does not fit the model.
+// tooLong reports whether the conversation does not fit the model.
 func (p *problem) tooLong() bool {
 	message := strings.ToLower(p.message)
 	return p.status == http.StatusRequestEntityTooLarge || p.code == "context_length_exceeded" ||
 		strings.Contains(message, "prompt is too long") || strings.Contains(message, "maximum context length")
 }
 
-// spent tells whether the account has nothing left.
+// spent reports whether the account has nothing left.
 func (p *problem) spent() bool {
 	return p.status == http.StatusPaymentRequired || p.code == "insufficient_quota" || p.code == "billing_error" ||
 		strings.Contains(strings.ToLower(p.message), "credit balance is too low")

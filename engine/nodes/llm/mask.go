@@ -25,7 +25,7 @@ func (c *Client) short(said string) string {
 	return line
 }
 
-// oneLine gives the beginning of a text without what no terminal should see.
+// oneLine returns the beginning of a text without what no terminal should see.
 func oneLine(text string) string {
 	var out strings.Builder
 	for word := range strings.FieldsSeq(strings.ToValidUTF8(text, "\uFFFD")) {

@@ -11,7 +11,7 @@ import (
 // openAI is the protocol of chat completions.
 type openAI struct{ own bool }
 
-// ownedByOpenAI tells whether a host runs OpenAI's own models, whose newer ones
+// ownedByOpenAI reports whether a host runs OpenAI's own models, whose newer ones
 // take the limit of tokens by its newer name only. Many other servers ignore
 // that name without a word.
 func ownedByOpenAI(host string) bool {
@@ -147,7 +147,7 @@ func (openAI) answer(value map[string]any) (*Answer, *blueprint.Failure) {
 	return a, nil
 }
 
-// orNull gives null for no text: beside calls some servers refuse an empty one.
+// orNull returns null for no text: beside calls some servers refuse an empty one.
 func orNull(text string) any {
 	if text == "" {
 		return nil

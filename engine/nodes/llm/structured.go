@@ -22,7 +22,7 @@ func inWords(system string, schema any) string {
 	return system + "\n\n" + rule
 }
 
-// isObject tells whether a schema asks for an object, the only kind of answer
+// isObject reports whether a schema asks for an object, the only kind of answer
 // that providers can be held to.
 func isObject(schema any) bool { return object(schema)["type"] == "object" }
 
@@ -112,7 +112,7 @@ func closedAll(schemas []any) ([]any, bool) {
 	return out, true
 }
 
-// strict tells whether a schema can be enforced to the letter as it is: it is
+// strict reports whether a schema can be enforced to the letter as it is: it is
 // closed, and every property is required.
 func strict(schema any) bool {
 	written, ok := closed(schema)

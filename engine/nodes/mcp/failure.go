@@ -145,7 +145,7 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// wholeNumber gives the value of a JSON number without a fraction.
+// wholeNumber returns the value of a JSON number without a fraction.
 func wholeNumber(value any) (int64, bool) {
 	number, ok := value.(json.Number)
 	if !ok {

@@ -98,7 +98,7 @@ func (c *recorder) Write(ctx context.Context, message jsonrpc.Message) error {
 	return c.Connection.Write(ctx, message)
 }
 
-// Read gives the next message.
+// Read returns the next message.
 func (c *recorder) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	response, ok := message.(*jsonrpc.Response)

@@ -28,7 +28,7 @@ type Session struct {
 	version    atomic.Value // of the protocol, a string, once it is agreed upon
 }
 
-// Server gives the name by which the server calls itself, or its host when it
+// Server returns the name by which the server calls itself, or its host when it
 // does not.
 func (s *Session) Server() string {
 	name := ""

@@ -18,7 +18,7 @@ var (
 
 const versionHeader = "Mcp-Protocol-Version"
 
-// httpClient gives the SDK a client whose every request goes the guarded way.
+// httpClient returns for the SDK a client whose every request goes the guarded way.
 func (s *Session) httpClient() *http.Client {
 	return &http.Client{Transport: roundTripper{s}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
