@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
@@ -136,7 +137,7 @@ func newAuthorityWorld(t *testing.T, setups ...func(*options)) *authorityWorld {
 	}))
 	t.Cleanup(receiver.Close)
 	w.at = receiver.URL
-	w.service = newService(t, append(setups, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })...)
+	w.service = newService(t, append(setups, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })...)
 	for _, name := range []string{"anna", "bert", "edna", "exel", "sam", "olga"} {
 		w.people[name] = w.user(t, name)
 	}

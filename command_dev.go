@@ -101,7 +101,7 @@ func dev(c *cli.Context) error {
 		options: deploy.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: o.ephemeral || c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
 		wanted:  map[string]project.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
 	}
-	return s.served(ctx, serveAndWatch(asOperator(ctx, c), s, l))
+	return served(ctx, s, serveAndWatch(asOperator(ctx, c), s, l))
 }
 
 // keepNothing has the server be one of the moment, as if its flag stood on the

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/project"
 	"blueprintd/store"
+
+	"github.com/urfave/cli/v2"
 )
 
 func commandImport() *cli.Command {
@@ -121,30 +121,4 @@ func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, f
 		done = append(done, imported{b.Document.Name, id})
 	}
 	return done, nil
-}
-
-// importBlueprint stores a parsed file with its triggers, or nothing, and gives
-// the new id.
-func importBlueprint(ctx context.Context, s *store.Store, owner blueprint.Principal, b *project.Blueprint) (string, error) {
-	created, err := s.CreateBlueprint(ctx, owner, blueprint.NewBlueprint{
-		Title: b.Title, Description: b.Description, Status: blueprint.StatusDraft, Tags: b.Tags, Map: b.Map, Variables: b.Variables, Budget: b.Budget,
-	})
-	if err != nil {
-		return "", err
-	}
-	undo := func(err error) (string, error) {
-		_, undone := s.DeleteBlueprint(ctx, owner, created.ID)
-		return "", errors.Join(err, undone)
-	}
-	for _, t := range b.Triggers {
-		if err := importTrigger(ctx, s, owner, created.ID, t); err != nil {
-			return undo(err)
-		}
-	}
-	return created.ID, nil
-}
-
-func importTrigger(ctx context.Context, s *store.Store, owner blueprint.Principal, blueprintID string, t project.Trigger) error {
-	_, err := s.AddTrigger(ctx, owner, blueprintID, blueprint.TriggerType(t.Kind), t.Config, t.Active)
-	return err
 }

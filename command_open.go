@@ -50,7 +50,7 @@ func openRun(c *cli.Context) error {
 	}
 	ctx, release := untilInterrupted(c.Context)
 	defer release()
-	v, err := newViewer(ctx, address, f, c.App.ErrWriter)
+	v, err := newViewer(ctx, version, schema, address, f, c.App.ErrWriter)
 	if err != nil {
 		return err
 	}

@@ -2,20 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"io"
-	"log/slog"
 	"runtime"
 	"time"
 
 	"github.com/urfave/cli/v2"
-
-	"blueprintd/foundation/clock"
-	"blueprintd/project"
-	"blueprintd/rpc/trpc"
-	"blueprintd/store"
-	"blueprintd/triggers/mail"
 )
 
 func commandServe() *cli.Command {
@@ -61,54 +52,6 @@ func commandServe() *cli.Command {
 	}
 }
 
-// options are what the command line says about a server.
-type options struct {
-	addr           string
-	db             string
-	masterKeyFile  string
-	ephemeral      bool
-	develops       bool // it is that of blueprintd dev
-	apiKey         string
-	publicURL      string
-	readyFile      string
-	smtpAddr       string // "" = no mail is received
-	mailDomain     string
-	smtpTLS        *tls.Config   // nil = STARTTLS is not offered
-	maxMail        int64         // bytes
-	resolver       mail.Resolver // of who sent a mail; nil = the machine's
-	metricsAddr    string        // "" = metrics are on addr
-	clock          clock.Clock
-	seed           *project.Seed   // what the server begins with; nil = nothing
-	seedIDs        *int64          // what ids, keys and chance follow from; nil = nothing
-	sandbox        *sandboxOptions // nil = the server reaches the world
-	allowNet       []string
-	syncTimeout    time.Duration
-	maxBody        int64
-	rateLimit      float64
-	rateBurst      int
-	maxBlueprints  int
-	maxRunning     int
-	maxQueued      int
-	maxConnections int
-	memoryLimit    int64         // bytes; 0 = what the system allows
-	admissionWait  time.Duration // 0 = the default
-	readTimeout    time.Duration // for what a client sends, in real time; 0 = 10 seconds for headers, a minute for all
-	origins        []string
-	trustedProxies trpc.Proxies
-	allowNetworkFS bool
-	minFree        int64 // negative = no bound, 0 = the default
-	maxDisk        int64 // 0 = no bound
-	keepExecutions store.Keep
-	keepFirings    store.Keep
-	keepAudit      store.Keep
-	logger         *slog.Logger
-	out            io.Writer
-	untilEOF       io.Reader // the server stops when it ends; nil = it does not look
-
-	tlsFiles *certificateFiles // nil = no certificate was named
-	acme     *acmeOptions      // nil = none is obtained
-}
-
 // serve runs a server until it is told to stop.
 func serve(ctx context.Context, o options) error {
 	ctx, stopReading := untilEnd(ctx, o.untilEOF)
@@ -124,5 +67,5 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	return s.served(ctx, s.run(ctx))
+	return served(ctx, s, s.run(ctx))
 }

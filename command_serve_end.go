@@ -30,17 +30,12 @@ func stoppedEarly(ctx context.Context, o options) error {
 	if errors.Is(context.Cause(ctx), errInputEnded) {
 		return usage("give it a pipe, and hold its other end open as long as the server is to live", "--until-eof: standard input has ended already")
 	}
-	s := &server{options: o, ids: sourceOf(o.seedIDs)}
-	var err error
-	if s.fakes, err = s.newFakes(); err != nil {
-		return err
-	}
-	return s.unmet()
+	return unmetBefore(o)
 }
 
 // served says what became of a server that ran: what was expected of a sandbox is
 // told however it ended.
-func (s *server) served(ctx context.Context, err error) error {
+func served(ctx context.Context, s *server, err error) error {
 	unmet := s.unmet()
 	if err == nil && !s.isOpen() && errors.Is(context.Cause(ctx), errInputEnded) {
 		return stoppedEarly(ctx, s.options)

@@ -4,10 +4,10 @@ import (
 	"crypto/tls"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"blueprintd/foundation/fileio"
 	"blueprintd/store"
+
+	"github.com/urfave/cli/v2"
 )
 
 // mailFlags are the flags of serve about mail.
@@ -48,15 +48,4 @@ func chooseMail(c *cli.Context, o *options) (err error) {
 		return usage("--max-mail 25MiB", "%s %s: must be a size from 1KiB to 1GiB", given(c, "max-mail"), c.String("max-mail"))
 	}
 	return nil
-}
-
-// isMailDomain tells whether a text can stand behind an @: labels of letters,
-// digits and hyphens.
-func isMailDomain(text string) bool {
-	for label := range strings.SplitSeq(text, ".") {
-		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-	}
-	return len(text) <= 253
 }

@@ -23,7 +23,7 @@ import (
 func serveOptions(c *cli.Context) (o options, err error) {
 	o = options{
 		db: c.String("db"), masterKeyFile: c.String("master-key-file"), ephemeral: c.Bool("ephemeral"), apiKey: c.String("api-key"),
-		publicURL: strings.TrimRight(c.String("public-url"), "/"), readyFile: c.String("ready-file"), allowNet: c.StringSlice("allow-net"),
+		publicURL: strings.TrimRight(c.String("public-url"), "/"), readyFile: c.String("ready-file"), version: version, schema: schema,
 		syncTimeout: c.Duration("sync-timeout"), rateLimit: c.Float64("rate-limit"), rateBurst: c.Int("rate-burst"), maxBlueprints: c.Int("max-blueprints"),
 		maxRunning: c.Int("max-running"), maxQueued: c.Int("max-queued"), maxConnections: c.Int("max-connections"), origins: c.StringSlice("cors-origin"), out: c.App.Writer,
 	}
@@ -44,7 +44,7 @@ func serveOptions(c *cli.Context) (o options, err error) {
 	if _, virtual := o.clock.(*clock.Virtual); virtual && !c.IsSet("rate-limit") {
 		o.rateLimit = 0 // a clock that stands still would never refill a bucket
 	}
-	if _, err := prefixes("allow-net", given(c, "allow-net"), o.allowNet); err != nil {
+	if o.allowNet, err = prefixes("allow-net", given(c, "allow-net"), c.StringSlice("allow-net")); err != nil {
 		return o, err
 	}
 	o.allowNetworkFS = c.Bool("allow-network-fs")

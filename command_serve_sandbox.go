@@ -2,21 +2,14 @@ package main
 
 import (
 	"errors"
-	"io"
-
-	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
 	"blueprintd/server/sandbox"
-)
 
-// sandboxOptions are what the command line says about the sandbox.
-type sandboxOptions struct {
-	expect any       // what has to be asked before the end, as a plain JSON value; nil = nothing
-	told   io.Writer // where what was not asked is told
-}
+	"github.com/urfave/cli/v2"
+)
 
 // maxExpect is how large a file of expectations may be, in bytes.
 const maxExpect = 1 << 20

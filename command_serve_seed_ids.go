@@ -1,15 +1,9 @@
 package main
 
 import (
-	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
-
-	"blueprintd/foundation/clock"
-	"blueprintd/foundation/ids"
 )
 
 func seedIDsFlag() cli.Flag {
@@ -32,63 +26,4 @@ func chooseSeedIDs(c *cli.Context, o *options) error {
 	}
 	o.seedIDs = &seed
 	return nil
-}
-
-// sourceOf gives the source of ids: of chance without a seed.
-func sourceOf(seed *int64) *ids.Source {
-	if seed == nil {
-		return ids.New(nil)
-	}
-	return ids.Seeded(*seed)
-}
-
-// still gives the virtual clock of a server that is to do the same each time;
-// nil for any other.
-func (s *server) still() *clock.Virtual {
-	virtual, ok := s.options.clock.(*clock.Virtual)
-	if !ok || s.options.seedIDs == nil {
-		return nil
-	}
-	return virtual
-}
-
-// turn gives how runs take turns; nil when they need not.
-func (s *server) turn() func(func()) {
-	if virtual := s.still(); virtual != nil {
-		return virtual.Turn
-	}
-	return nil
-}
-
-// settleFor is how long, in real time, a request waits for what those before it
-// began to come to rest. One that comes from a run itself would wait for ever.
-const settleFor = time.Second
-
-// repeatable makes answers follow the virtual clock: their Date is that of the
-// clock, and where ids are seeded a request is looked at once what others began
-// has come to rest, so that it finds the same each time.
-func (s *server) repeatable(next http.Handler) http.Handler {
-	virtual, ok := s.options.clock.(*clock.Virtual)
-	if !ok {
-		return next
-	}
-	seeded := s.still() != nil
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
-		if seeded && waits(r.URL.Path) {
-			defer virtual.Settled(r.Context(), settleFor)()
-			w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// waits tells whether a path may show what is under way. Those about the server
-// itself answer at once.
-func waits(path string) bool {
-	switch path {
-	case "/healthz", "/readyz", "/metrics", "/clock/advance":
-		return false
-	}
-	return !strings.HasPrefix(path, "/assets/")
 }

@@ -24,15 +24,6 @@ func tlsFlags() []cli.Flag {
 	}
 }
 
-// acmeOptions say how certificates are obtained.
-type acmeOptions struct {
-	domains   []string
-	dir       string
-	email     string // "" = none
-	directory string
-	httpAddr  string // "" = nothing is proved by plain http
-}
-
 // mostDomains is for how many domains one server obtains certificates.
 const mostDomains = 100
 

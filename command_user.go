@@ -6,14 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
-	"blueprintd/rpc"
 	"blueprintd/store"
+
+	"github.com/urfave/cli/v2"
 )
 
 func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"} }
@@ -69,15 +68,6 @@ func userAdd(c *cli.Context) error {
 		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ngive them a key: %s\nlet them set a password: %s  (works once, for 24 hours)\n", user.Email, user.ID, keyCommand(user.Email, c.String("db"), c.String("master-key-file")), link)
 		return err
 	})
-}
-
-// keyCommand is the command that makes a key for a user.
-func keyCommand(email, db, masterKeyFile string) string {
-	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop --db " + blueprint.ShellWord(db)
-	if masterKeyFile != "" {
-		text += " --master-key-file " + blueprint.ShellWord(masterKeyFile)
-	}
-	return text
 }
 
 func userList(c *cli.Context) error {
@@ -165,9 +155,6 @@ func keyExpiry(c *cli.Context) (blueprint.Time, error) {
 	}
 	return blueprint.TimeOf(at), nil
 }
-
-// newKey makes an API key.
-func newKey(source *ids.Source) string { return rpc.KeyPrefix + source.Token(rpc.KeyLength) }
 
 func keyList(c *cli.Context) error {
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {

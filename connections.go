@@ -16,6 +16,6 @@ func (s *server) newConnections(way *outbound.Client) *connections.Service {
 		Resume: func(ctx context.Context, executionID, address string) error {
 			return s.engine.SignedIn(ctx, executionID, address)
 		},
-		Probe: mcp.New(way, version).Check, Instead: s.signInPage(),
+		Probe: mcp.New(way, s.options.version).Check, Instead: s.signInPage(),
 	})
 }

@@ -10,7 +10,9 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
+	"blueprintd/foundation/ids"
 	"blueprintd/project"
+	"blueprintd/rpc"
 	"blueprintd/store/masterkey"
 )
 
@@ -142,7 +144,7 @@ func (s *server) announce() error {
 	host, w := s.apiHost(), s.welcome
 	var text strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
-	say("blueprintd %s is ready on %s", version, host)
+	say("blueprintd %s is ready on %s", s.options.version, host)
 	if s.options.ephemeral {
 		say("  database  in memory; nothing is kept")
 	} else {
@@ -199,3 +201,15 @@ func (s *server) announce() error {
 	}
 	return s.writeReadyFile()
 }
+
+// keyCommand is the command that makes a key for a user.
+func keyCommand(email, db, masterKeyFile string) string {
+	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop --db " + blueprint.ShellWord(db)
+	if masterKeyFile != "" {
+		text += " --master-key-file " + blueprint.ShellWord(masterKeyFile)
+	}
+	return text
+}
+
+// newKey makes an API key.
+func newKey(source *ids.Source) string { return rpc.KeyPrefix + source.Token(rpc.KeyLength) }

@@ -14,7 +14,7 @@ import (
 func announced(t *testing.T, database string, change ...func(*options)) string {
 	t.Helper()
 	out := &lockedBuffer{}
-	o := options{addr: "127.0.0.1:0", db: database, clock: clock.Real{}, logger: slog.New(slog.NewTextHandler(io.Discard, nil)), out: out}
+	o := options{version: version, schema: schema, addr: "127.0.0.1:0", db: database, clock: clock.Real{}, logger: slog.New(slog.NewTextHandler(io.Discard, nil)), out: out}
 	for _, f := range change {
 		f(&o)
 	}

@@ -75,7 +75,7 @@ func (s *server) checks(ctx context.Context) []check {
 	return append(s.checkCertificate(), []check{
 		databaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkSchedules(), s.checkTriggers(ctx), s.checkQueue(),
 		s.checkConnections(), s.checkClock(), s.checkDraining(),
-		{Name: "version", OK: true, Detail: "blueprintd " + version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
+		{Name: "version", OK: true, Detail: "blueprintd " + s.options.version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
 	}...)
 }
 

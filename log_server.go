@@ -11,7 +11,7 @@ func (s *server) logServing() {
 	if !s.options.ephemeral {
 		database = fileio.Absolute(s.options.db)
 	}
-	attributes := []any{"address", s.listener.Addr().String(), "database", database, "version", version, "recovered", s.engine.Stats().Recovered}
+	attributes := []any{"address", s.listener.Addr().String(), "database", database, "version", s.options.version, "recovered", s.engine.Stats().Recovered}
 	attributes = append(attributes, "keep_executions", s.options.keepExecutions.String(), "keep_firings", s.options.keepFirings.String(), "keep_audit", s.options.keepAudit.String(), "max_disk", s.options.maxDisk)
 	if s.watchers != nil {
 		attributes = append(attributes, "metrics", s.watchers.Addr().String())

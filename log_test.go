@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs.db")
 	change := []func(*options){atNoon, onFile(path), func(o *options) {
 		inJSON(o, &logs)
-		o.apiKey, o.allowNet = key, []string{"127.0.0.0/8"}
+		o.apiKey, o.allowNet = key, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}}
 	s := newService(t, change...)
 	s.root.authorization = "Bearer " + key

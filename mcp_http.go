@@ -17,7 +17,7 @@ import (
 // mcpRoute answers /mcp. A browser says in Origin which page it acts for; that
 // of a stranger is refused, also when its name has been made to lead here.
 func (s *server) mcpRoute() http.Handler {
-	handler := mcp.NewHandler(mcpDesk{s.store, s.triggers, runner{s.engine, s.options.syncTimeout}}, version, s.options.maxBody, s.options.logger)
+	handler := mcp.NewHandler(mcpDesk{s.store, s.triggers, runner{s.engine, s.options.syncTimeout}}, s.options.version, s.options.maxBody, s.options.logger)
 	guarded := s.rpc.Authenticated(blueprint.ScopeRun, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		return handler.Serve(w, r, caller.Principal)
 	})

@@ -8,8 +8,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 )
 
 // memoryShares divides the memory that the server may use among what clients
@@ -118,19 +116,4 @@ func contains(list, name string) bool {
 		}
 	}
 	return false
-}
-
-func memoryLimitFlag() cli.Flag {
-	return &cli.StringFlag{Name: "memory-limit", Usage: "use at most about this many `BYTES` of memory; what clients may fill follows from it (default: GOMEMLIMIT, the cgroup's limit, or all memory of the machine)"}
-}
-
-// chooseMemory reads how much memory the server may use.
-func chooseMemory(c *cli.Context, o *options) (err error) {
-	if !c.IsSet("memory-limit") || c.String("memory-limit") == "" {
-		return nil
-	}
-	if o.memoryLimit, err = parseSize(c.String("memory-limit")); err != nil || o.memoryLimit == 0 {
-		return usage("--memory-limit 512MiB", "%s %s: want a size above 0", given(c, "memory-limit"), c.String("memory-limit"))
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,7 +125,7 @@ func TestDenseWebhooksWaitOnlyForSoLong(t *testing.T) {
 	}))
 	defer stub.Close()
 	s := newService(t, func(o *options) {
-		o.memoryLimit, o.admissionWait, o.allowNet = 32<<20, 10*time.Millisecond, []string{"127.0.0.1/32"}
+		o.memoryLimit, o.admissionWait, o.allowNet = 32<<20, 10*time.Millisecond, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	})
 	id := s.root.blueprint(t, "dense", node("a", "http-request", object{"url": stub.URL}))
 	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})

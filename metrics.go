@@ -50,7 +50,7 @@ func counter(p *metrics.Page, name, help string, value int64) {
 }
 
 func (s *server) writeServer(p *metrics.Page) {
-	p.Gauge(prefix+"build_info", "What runs; always 1.").Value(1, "version", version, "go_version", runtime.Version(), "sqlite_version", store.SQLiteVersion)
+	p.Gauge(prefix+"build_info", "What runs; always 1.").Value(1, "version", s.options.version, "go_version", runtime.Version(), "sqlite_version", store.SQLiteVersion)
 	p.Gauge(prefix+"start_time_seconds", "When the process started, in seconds since 1970.").Value(float64(s.began.Unix()))
 	p.Gauge(prefix+"uptime_seconds", "How long the process has been up.").Value(s.up.Elapsed().Seconds())
 	ready := int64(0)

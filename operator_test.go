@@ -153,7 +153,7 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 		}
 	}
 	parseMetrics(t, other.send(t, http.MethodGet, "/metrics", "").text)
-	taken := options{addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, metricsAddr: s.watchers.Addr().String(), logger: slog.New(slog.DiscardHandler), out: io.Discard}
+	taken := options{version: version, schema: schema, addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, metricsAddr: s.watchers.Addr().String(), logger: slog.New(slog.DiscardHandler), out: io.Discard}
 	if _, err := newServer(t.Context(), taken); err == nil || !strings.Contains(err.Error(), "cannot listen") {
 		t.Errorf("an address that is taken: %v", err)
 	}
@@ -202,7 +202,7 @@ func TestDatabaseCheck(t *testing.T) {
 
 // From the moment that somebody listens, a server tells that it is not ready.
 func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
-	o := options{addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, maxBody: 1 << 20, logger: slog.New(slog.DiscardHandler), out: io.Discard}
+	o := options{version: version, schema: schema, addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, maxBody: 1 << 20, logger: slog.New(slog.DiscardHandler), out: io.Discard}
 	s, err := newServer(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -166,7 +166,7 @@ func TestEarnestAndPlay(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "my.db")
 		newService(t, onFile(path), test.first).stop()
-		o := options{addr: "127.0.0.1:0", clock: clock.Real{}, logger: slog.New(slog.DiscardHandler), out: io.Discard, db: path}
+		o := options{version: version, schema: schema, addr: "127.0.0.1:0", clock: clock.Real{}, logger: slog.New(slog.DiscardHandler), out: io.Discard, db: path}
 		test.then(&o)
 		wired, err := newServer(t.Context(), o)
 		if err == nil {

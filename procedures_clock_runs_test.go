@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -107,7 +108,7 @@ func TestClockOfRetries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			after.Store(test.after)
-			s := newService(t, atNoon, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+			s := newService(t, atNoon, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 			call := node("call", "http-request", object{"url": outside.URL, "method": "GET"}, "retry", test.retry)
 			run := s.root.launch(t, s.root.blueprint(t, "t", call), nil, call)
 			attempt := func() string {
@@ -212,7 +213,7 @@ func TestClockOfTokens(t *testing.T) {
 		fmt.Fprintf(w, `{"came": %q}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer planted-token-"))
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	s := newService(t, atNoon, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	connection := s.root.id(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{
 		"flow": "client_credentials", "tokenUrl": outside.URL + "/token", "clientId": "c", "clientSecret": "s", "hosts": []any{strings.TrimPrefix(outside.URL, "http://")}}})
 	id := s.root.blueprint(t, "t", node("a", "http-request", object{"url": outside.URL + "/api", "method": "GET", "connectionId": connection}))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -171,7 +172,7 @@ func TestRetry(t *testing.T) {
 		}
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	s := newService(t, atNoon, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ada := s.user(t, "ada")
 	nodes := []any{
 		node("before", "set", object{"values": object{"mark": "{{execution.id}}"}}), node("call", "http-request", object{"url": outside.URL}),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,7 +172,7 @@ func TestOutsideTheBox(t *testing.T) {
 func TestNothingRealIsReached(t *testing.T) {
 	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody came out of the box") }))
 	defer outside.Close()
-	s := newService(t, inABox, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	s := newService(t, inABox, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	if answer := s.root.execute(t, node("it", "http-request", object{"url": outside.URL})); at(answer.payload(), "success") != true {
 		t.Errorf("got %s", answer.text)
 	}

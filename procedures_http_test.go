@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -69,7 +70,7 @@ func TestRetriedRequests(t *testing.T) {
 			mu.Lock()
 			keys, fail = nil, test.fail
 			mu.Unlock()
-			s := newService(t, atNoon, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+			s := newService(t, atNoon, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 			url := test.url
 			if url == "" {
 				url = outside.URL

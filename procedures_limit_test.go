@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -154,7 +155,9 @@ func TestRunnerUnavailable(t *testing.T) {
 		<-gate
 	}))
 	defer outside.Close()
-	s := newService(t, func(o *options) { o.allowNet, o.maxRunning, o.maxQueued = []string{"127.0.0.0/8"}, 1, 1 })
+	s := newService(t, func(o *options) {
+		o.allowNet, o.maxRunning, o.maxQueued = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 1, 1
+	})
 	ada := s.user(t, "ada")
 	nodes := []any{node("a", "http-request", object{"url": outside.URL})}
 	id := ada.blueprint(t, "t", nodes...)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/smtp"
 	"strings"
 	"testing"
@@ -239,7 +240,7 @@ func TestMailFileIsSentOn(t *testing.T) {
 		got = append(got, header.Filename+"|"+header.Header.Get("Content-Type")+"|"+string(content))
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, withMail, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	s := newService(t, atNoon, withMail, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ada := s.user(t, "ada")
 	run := func(fileID, message string, wanted blueprint.Status) (input any, problem string) {
 		id := ada.blueprint(t, "letters", object{"id": "x", "type": "http-request", "title": "x", "config": object{

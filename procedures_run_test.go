@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -152,7 +153,9 @@ func TestRunningRecord(t *testing.T) {
 		<-gate
 	}))
 	defer outside.Close()
-	s := newService(t, func(o *options) { o.allowNet, o.syncTimeout = []string{"127.0.0.0/8"}, 50*time.Millisecond })
+	s := newService(t, func(o *options) {
+		o.allowNet, o.syncTimeout = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 50*time.Millisecond
+	})
 	ada := s.user(t, "ada")
 	nodes := []any{node("a", "template", object{"text": "x"}), node("b", "http-request", object{"url": outside.URL}), node("c", "template", object{"text": "y"})}
 	id := ada.blueprint(t, "t", nodes...)
@@ -193,7 +196,7 @@ func TestTelemetry(t *testing.T) {
 	defer outside.Close()
 	host := strings.TrimPrefix(outside.URL, "http://")
 	name, port, _ := strings.Cut(host, ":")
-	s := newService(t, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	s := newService(t, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	get := func(id, url string, more ...any) object { return node(id, "http-request", object{"url": url}, more...) }
 	for _, test := range []struct {
 		name   string

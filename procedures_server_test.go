@@ -36,7 +36,7 @@ type service struct {
 func newService(t testing.TB, change ...func(*options)) *service {
 	t.Helper()
 	logs := &lockedBuffer{}
-	o := options{
+	o := options{version: version, schema: schema,
 		addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, syncTimeout: 30 * time.Second, maxBody: 5 << 20,
 		maxRunning: 1000, maxQueued: 10_000, logger: slog.New(slog.NewTextHandler(logs, nil)), out: io.Discard,
 	}

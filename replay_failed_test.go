@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +69,7 @@ func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	s := newService(t, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	s := newService(t, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	connection := func(kind string, config object) string {
 		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
 	}
@@ -136,7 +137,7 @@ func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
 		}
 	}))
 	defer world.Close()
-	s := newService(t, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	s := newService(t, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	call := func(id, path string) object { return node(id, "http-request", object{"url": world.URL + path}) }
 	for _, test := range []struct {
 		name  string

@@ -89,7 +89,7 @@ func (s *server) index(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	host := s.apiHost()
 	w.Write([]byte(strings.Join([]string{
-		"blueprintd " + version, "",
+		"blueprintd " + s.options.version, "",
 		"dashboard    " + host + "/",
 		"procedures   " + host + "/api/trpc/{router}.{procedure}",
 		"webhooks     " + host + "/webhooks/blueprint/{triggerId}",

@@ -143,3 +143,14 @@ func (s *server) unmet() error {
 	}
 	return blueprint.Hinted("see the lines above", "%d expectations were not met", len(list))
 }
+
+// unmetBefore tells what was expected of the sandbox of a server that was stopped
+// before it was ready.
+func unmetBefore(o options) error {
+	s := &server{options: o, ids: sourceOf(o.seedIDs)}
+	var err error
+	if s.fakes, err = s.newFakes(); err != nil {
+		return err
+	}
+	return s.unmet()
+}

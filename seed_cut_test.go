@@ -39,7 +39,7 @@ func TestSeedCutOff(t *testing.T) {
 	}
 	database, cuts := filepath.Join(t.TempDir(), "my.db"), 0
 	start := func(ctx context.Context) (*server, error) {
-		return newServer(ctx, options{addr: "127.0.0.1:0", db: database, clock: clock.Real{}, logger: slog.New(slog.DiscardHandler), out: io.Discard, seed: seed})
+		return newServer(ctx, options{version: version, schema: schema, addr: "127.0.0.1:0", db: database, clock: clock.Real{}, logger: slog.New(slog.DiscardHandler), out: io.Discard, seed: seed})
 	}
 	for ; ; cuts++ {
 		ctx := &cutOff{Context: t.Context()}

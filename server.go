@@ -106,17 +106,13 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		}
 	}()
 	shares, wait := sharesOf(memoryLimit(o.memoryLimit)), cmp.Or(o.admissionWait, admissionWait)
-	allow, err := prefixes("allow-net", "--allow-net", o.allowNet)
-	if err != nil {
-		return nil, err
-	}
 	key, err := s.masterKey()
 	if err != nil {
 		return nil, err
 	}
 	s.store, err = key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
 		return store.Open(ctx, store.Options{
-			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids.Stream("store"), Logger: o.logger, MaxBlueprints: o.maxBlueprints,
+			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: o.schema, Sealer: sealer, Clock: o.clock, IDs: s.ids.Stream("store"), Logger: o.logger, MaxBlueprints: o.maxBlueprints,
 			KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, KeepAudit: o.keepAudit, MaxDisk: o.maxDisk,
 			AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree, MailDomain: o.mailDomain, OnEvents: s.raised, Sandbox: o.sandbox != nil, VirtualClock: o.virtual() != nil,
 		})
@@ -134,9 +130,9 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if s.fakes, err = s.newFakes(); err != nil {
 		return nil, err
 	}
-	way := outbound.New(s.boxed(outbound.Options{Allow: allow}))
+	way := outbound.New(s.boxed(outbound.Options{Allow: o.allowNet}))
 	s.scripts = script.New(script.Options{Logger: o.logger})
-	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock, Files: s.fileOfRun})
+	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, o.version), Scripts: s.scripts, Clock: o.clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
 		Catalogue: s.running(catalogue), Journal: s.store, Clock: o.clock, IDs: s.ids.Stream("engine"), Sealer: key.Sealer, Logger: o.logger, Turn: s.turn(),

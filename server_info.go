@@ -12,7 +12,7 @@ import (
 func (s *server) info(started time.Time) rpc.ServerInfo {
 	o := &s.options
 	info := rpc.ServerInfo{
-		Version: version, StartedAt: blueprint.TimeOf(started), Now: blueprint.TimeOf(o.clock.Now()), APIHost: s.apiHost(), Ephemeral: o.ephemeral, Sandbox: s.fakes != nil, Clock: "real",
+		Version: o.version, StartedAt: blueprint.TimeOf(started), Now: blueprint.TimeOf(o.clock.Now()), APIHost: s.apiHost(), Ephemeral: o.ephemeral, Sandbox: s.fakes != nil, Clock: "real",
 		Limits: rpc.ServerLimits{
 			MaxBlueprints: o.maxBlueprints, RateLimit: o.rateLimit, RateBurst: o.rateBurst, MaxBody: o.maxBody, SyncTimeoutMs: o.syncTimeout.Milliseconds(),
 			MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, KeepExecutions: o.keepExecutions.String(), KeepFirings: o.keepFirings.String(), KeepAudit: o.keepAudit.String(), MaxDisk: o.maxDisk,

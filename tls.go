@@ -29,7 +29,7 @@ func (s *server) secure() (err error) {
 		s.certificates = o.tlsFiles
 		o.tlsFiles.warn()
 	case o.acme != nil:
-		if s.acme, err = newAuthority(o.acme, o.logger); err != nil {
+		if s.acme, err = newAuthority(o.acme, o.version, o.logger); err != nil {
 			return err
 		}
 		s.certificates = s.acme
@@ -83,4 +83,15 @@ func strict(next http.Handler) http.Handler {
 func isOwnName(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err != nil && isMailDomain(strings.ToLower(host)) && strings.Contains(host, ".") && !strings.HasSuffix(strings.ToLower(host), ".localhost")
+}
+
+// isMailDomain tells whether a text can stand behind an @: labels of letters,
+// digits and hyphens.
+func isMailDomain(text string) bool {
+	for label := range strings.SplitSeq(text, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return len(text) <= 253
 }

@@ -58,7 +58,7 @@ type domain struct {
 	expiry time.Time // of the certificate; zero = there is none
 }
 
-func newAuthority(o *acmeOptions, logger *slog.Logger) (*authority, error) {
+func newAuthority(o *acmeOptions, version string, logger *slog.Logger) (*authority, error) {
 	err := os.MkdirAll(o.dir, 0o700)
 	if err == nil {
 		err = tryFolder(o.dir)

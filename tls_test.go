@@ -290,7 +290,7 @@ func atAddress(t *testing.T, text string) net.Listener {
 
 func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "acme")
-	a, err := newAuthority(&acmeOptions{domains: []string{"a.example.org", "b.example.org"}, dir: folder, directory: "https://127.0.0.1:1/dir"}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	a, err := newAuthority(&acmeOptions{domains: []string{"a.example.org", "b.example.org"}, dir: folder, directory: "https://127.0.0.1:1/dir"}, version, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestWhatIsDubiousAboutTLSIsToldOf(t *testing.T) {
 		if err := os.Chmod(folder, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newAuthority(&acmeOptions{domains: []string{"a.example.org"}, dir: folder}, slog.New(slog.NewTextHandler(out, nil))); err != nil {
+		if _, err := newAuthority(&acmeOptions{domains: []string{"a.example.org"}, dir: folder}, version, slog.New(slog.NewTextHandler(out, nil))); err != nil {
 			t.Fatal(err)
 		}
 		if told := strings.Contains(out.String(), "chmod 700"); told != want && runtime.GOOS != "windows" {

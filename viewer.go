@@ -30,10 +30,10 @@ type viewer struct {
 const viewerEmail = "viewer@localhost"
 
 // newViewer makes a viewer and takes its port.
-func newViewer(ctx context.Context, address string, f *recording.File, log io.Writer) (_ *viewer, err error) {
+func newViewer(ctx context.Context, version, schema, address string, f *recording.File, log io.Writer) (_ *viewer, err error) {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	source := ids.New(nil)
-	s := &server{ids: source, draining: make(chan struct{}), options: options{clock: clock.Real{}, logger: logger, ephemeral: true, maxBody: 5 << 20, addr: address}}
+	s := &server{ids: source, draining: make(chan struct{}), options: options{version: version, schema: schema, clock: clock.Real{}, logger: logger, ephemeral: true, maxBody: 5 << 20, addr: address}}
 	if s.listener, err = listen(address); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr", "cannot listen on %s: %s", address, listenCause(err))
 	}
