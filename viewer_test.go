@@ -84,7 +84,7 @@ func TestOpenShowsARun(t *testing.T) {
 }
 
 func look(t *testing.T, f *recording.File, run, id string, status blueprint.Status) {
-	v, err := newViewer(t.Context(), "127.0.0.1:0", f, io.Discard)
+	v, err := newViewer(t.Context(), version, schema, "127.0.0.1:0", f, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
