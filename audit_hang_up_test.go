@@ -101,7 +101,7 @@ func TestAuditOfWhoHangsUp(t *testing.T) {
 				r := httptest.NewRequest(http.MethodPost, "/api/trpc/"+name, strings.NewReader(text)).WithContext(hungUp)
 				r.Header.Set("Authorization", ada.authorization)
 				r.Header.Set("Content-Type", "application/json")
-				w.rpc.ServeHTTP(httptest.NewRecorder(), r)
+				w.RPC.ServeHTTP(httptest.NewRecorder(), r)
 				done = hungUp.Context.Err() == nil || looks > 200
 				hungUp.end()
 				w.advance(t, "0s")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // TestAuthorityMatrix lets everybody edit a blueprint last, everybody start it by
@@ -128,7 +129,7 @@ type authorityWorld struct {
 	sent []string // credentials that left the process
 }
 
-func newAuthorityWorld(t *testing.T, setups ...func(*options)) *authorityWorld {
+func newAuthorityWorld(t *testing.T, setups ...func(*server.Options)) *authorityWorld {
 	w := &authorityWorld{people: map[string]person{}, triggers: map[string]string{}}
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
@@ -137,7 +138,7 @@ func newAuthorityWorld(t *testing.T, setups ...func(*options)) *authorityWorld {
 	}))
 	t.Cleanup(receiver.Close)
 	w.at = receiver.URL
-	w.service = newService(t, append(setups, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })...)
+	w.service = newService(t, append(setups, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })...)
 	for _, name := range []string{"anna", "bert", "edna", "exel", "sam", "olga"} {
 		w.people[name] = w.user(t, name)
 	}

@@ -56,7 +56,7 @@ func TestBadFiles(t *testing.T) {
 				args []string
 				code int
 			}{
-				{[]string{"validate", path}, bad.validate}, {[]string{"run", path}, 2}, {[]string{"import", good, path, "--db", v.options.db}, 2},
+				{[]string{"validate", path}, bad.validate}, {[]string{"run", path}, 2}, {[]string{"import", good, path, "--db", v.Options.DB}, 2},
 			} {
 				var stdout, stderr bytes.Buffer
 				var code int

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"bytes"
 	"compress/gzip"
 	"net/http"
@@ -46,7 +47,7 @@ func badDeliveries(most int) []struct {
 // and to the clock.
 func TestBadDeliveries(t *testing.T) {
 	const most = 128 << 10
-	v := newVictim(t, func(o *options) { o.maxBody = most })
+	v := newVictim(t, func(o *server.Options) { o.MaxBody = most })
 	v.unharmed(t, func() {
 		for _, way := range []struct {
 			name, path string

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // largeGraphs are blueprint maps of about n nodes in the shapes that cost most.
@@ -82,7 +83,7 @@ func fan(n int, each func(i int) object) object {
 // nodes: twice the nodes take about twice the memory, counted over all that
 // the server allocates, and the work that goes with it.
 func TestLargeGraphs(t *testing.T) {
-	s := newService(t, func(o *options) { o.maxBody = 20 << 20 })
+	s := newService(t, func(o *server.Options) { o.MaxBody = 20 << 20 })
 	for name, shape := range largeGraphs {
 		t.Run(name, func(t *testing.T) {
 			cost := map[string][2]float64{}

@@ -14,6 +14,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
+	"blueprintd/server"
 )
 
 // The tests of bad input, bad_input_*_test.go, send everything that is wrong to
@@ -30,10 +31,10 @@ type victim struct {
 }
 
 // newVictim makes one. Its clock stands, so nothing happens by itself.
-func newVictim(t *testing.T, change ...func(*options)) *victim {
+func newVictim(t *testing.T, change ...func(*server.Options)) *victim {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "victim.db")
-	s := newService(t, append([]func(*options){onFile(path), atNoon}, change...)...)
+	s := newService(t, append([]func(*server.Options){onFile(path), atNoon}, change...)...)
 	v := &victim{service: s, workspace: s.root.WorkspaceID}
 	v.blueprint = s.root.blueprint(t, "victim", node("a", "set", object{"values": object{"x": 1}}))
 	v.run = s.root.id(t, "blueprint.execute", object{"id": v.blueprint})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // spoken sends bytes over a connection of its own and gives the answer, nil when
@@ -19,7 +20,7 @@ import (
 // sent, before the answer is read.
 func (s *service) spoken(t *testing.T, text string, after func(net.Conn)) (*http.Response, string) {
 	t.Helper()
-	connection, err := net.Dial("tcp", s.listener.Addr().String())
+	connection, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
 		t.Error(err)
 		return nil, ""
@@ -50,7 +51,7 @@ func (s *service) spoken(t *testing.T, text string, after func(net.Conn)) (*http
 // TestBadRequests speaks to the server as no good client does.
 func TestBadRequests(t *testing.T) {
 	const most = 256 << 10
-	v := newVictim(t, func(o *options) { o.maxBody = most })
+	v := newVictim(t, func(o *server.Options) { o.MaxBody = most })
 	authorized := " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nAuthorization: Bearer " + testKey + "\r\n"
 	const isJSON = "Content-Type: application/json\r\n"
 	chunked := func(bytes int) string {
@@ -110,7 +111,7 @@ func TestBadRequests(t *testing.T) {
 
 // TestSlowBodies begins a body and sends no more of it: the server gives up.
 func TestSlowBodies(t *testing.T) {
-	v := newVictim(t, func(o *options) { o.readTimeout = 2 * time.Second })
+	v := newVictim(t, func(o *server.Options) { o.ReadTimeout = 2 * time.Second })
 	head := " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + testKey + "\r\nContent-Type: application/json\r\n"
 	v.unharmed(t, func() {
 		var all sync.WaitGroup

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"bytes"
 	"io"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 func BenchmarkWebhook(b *testing.B) {
 	for _, mode := range []string{"accept", "wait"} {
 		b.Run(mode, func(b *testing.B) {
-			s := newService(b, onFile(filepath.Join(b.TempDir(), "bench.db")), func(o *options) { o.rateLimit = 0 })
+			s := newService(b, onFile(filepath.Join(b.TempDir(), "bench.db")), func(o *server.Options) { o.RateLimit = 0 })
 			id := s.root.blueprint(b, "three",
 				node("a", "set", object{"values": object{"who": "{{inputData.name}}"}}),
 				node("b", "template", object{"text": "Hello {{who}}"}),

@@ -7,6 +7,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/project"
+	"blueprintd/server"
 )
 
 // FuzzBlueprintFile reads whole blueprint files, as validate, run and import do:
@@ -14,7 +15,7 @@ import (
 // without errors has what an import needs, and what is told does not depend on
 // whether the file is YAML or the same as JSON.
 func FuzzBlueprintFile(f *testing.F) {
-	f.Add(sample, false)
+	f.Add(server.Sample, false)
 	for _, seed := range []string{
 		`{"title":"t","blueprint_map":{"nodes":[]}}`,
 		`{"title":5,"tags":[1],"environment_variables":{},"blueprint_map":{"nodes":[{}]},"triggers":[{"triggerType":"scheduled","config":{"cron":"x"}}],"extra":1}`,

@@ -193,7 +193,7 @@ func TestSweep(t *testing.T) {
 	note("ready", s.root.send(t, http.MethodGet, "/readyz?verbose", "").text)
 	note("audit", ada.call(t, "auditLog.list", object{}).text)
 	copied := path + ".backup"
-	if _, err := s.store.Backup(t.Context(), copied, store.BackupOptions{Version: "test"}); err != nil {
+	if _, err := s.Store.Backup(t.Context(), copied, store.BackupOptions{Version: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	s.stop()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"blueprintd/rpc/trpc"
+	"blueprintd/server"
 	"database/sql"
 	"fmt"
 	"maps"
@@ -20,7 +21,7 @@ import (
 // procedure: nothing may run as the owner, change what is the owner's, or show
 // more.
 func TestCapabilities(t *testing.T) {
-	s := newService(t, atNoon, onFile(t.TempDir()+"/blueprintd.db"), func(o *options) { o.rateLimit = 0 })
+	s := newService(t, atNoon, onFile(t.TempDir()+"/blueprintd.db"), func(o *server.Options) { o.RateLimit = 0 })
 	owner := s.user(t, "owner")
 	readers := map[string]*reader{}
 	for _, name := range []string{"viewer", "former", "stranger"} {
@@ -28,7 +29,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	w := &world{service: s}
 	var err error
-	if w.sql, err = sql.Open("sqlite", "file:"+s.options.db+"?mode=ro"); err != nil {
+	if w.sql, err = sql.Open("sqlite", "file:"+s.Options.DB+"?mode=ro"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.sql.Close() })
@@ -166,7 +167,7 @@ func (r *reader) values() []string { return slices.Sorted(maps.Keys(r.found)) }
 // calls makes every call of procedures of a kind with every value found.
 func (r *reader) calls(t *testing.T, mutations bool, done map[string]bool) {
 	t.Helper()
-	for _, procedure := range r.rpc.Procedures() {
+	for _, procedure := range r.RPC.Procedures() {
 		if (procedure.Kind == trpc.KindMutation) != mutations || procedure.Kind == trpc.KindSubscription || procedure.Name == "apiKey.revoke" { // by which it would end itself
 			continue
 		}

@@ -15,7 +15,7 @@ func TestAdvanceIsFinished(t *testing.T) {
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	request := httptest.NewRequestWithContext(gone, http.MethodPost, "/clock/advance", strings.NewReader(`{"by":"36h"}`))
-	if err := s.clockAdvance(httptest.NewRecorder(), request, &trpc.Caller{}); err != nil {
+	if err := s.ClockAdvance(httptest.NewRecorder(), request, &trpc.Caller{}); err != nil {
 		t.Fatal(err)
 	}
 	if now := at(s.root.send(t, http.MethodGet, "/clock", "").value, "now"); now != "2030-05-03T00:00:00.000Z" {

@@ -14,7 +14,7 @@ func TestAuditList(t *testing.T) {
 	path := t.TempDir() + "/b.db"
 	s := newService(t, onFile(path))
 	eve := s.user(t, "eve")
-	if _, err := s.store.RenameUser(t.Context(), blueprint.Principal{UserID: eve.ID}, "eve\x1b[2J"); err != nil {
+	if _, err := s.Store.RenameUser(t.Context(), blueprint.Principal{UserID: eve.ID}, "eve\x1b[2J"); err != nil {
 		t.Fatal(err)
 	}
 	eve.ok(t, "apiKey.create", object{"name": "laptop"})

@@ -16,6 +16,7 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 	"blueprintd/project/deploy"
+	"blueprintd/server"
 )
 
 func commandDev() *cli.Command {
@@ -79,17 +80,17 @@ func dev(c *cli.Context) error {
 		return err
 	}
 	shown := c.App.Writer
-	if o.out = io.Discard; o.readyFile == readyOnOutput { // a program reads there
-		o.out, shown = c.App.Writer, c.App.ErrWriter
+	if o.Out = io.Discard; o.ReadyFile == server.ReadyOnOutput { // a program reads there
+		o.Out, shown = c.App.Writer, c.App.ErrWriter
 	}
-	o.develops = true
+	o.Develops = true
 	screen := terminal.NewScreen(shown)
-	o.logger = newLog(c.String("log-format"), screen.Beside(c.App.ErrWriter), slog.LevelWarn)
+	o.Logger = newLog(c.String("log-format"), screen.Beside(c.App.ErrWriter), slog.LevelWarn)
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
-	ctx, stopReading := untilEnd(ctx, o.untilEOF)
+	ctx, stopReading := untilEnd(ctx, o.UntilEOF)
 	defer stopReading()
-	s, err := newServer(ctx, o)
+	s, err := server.New(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return stoppedEarly(ctx, o)
@@ -97,8 +98,8 @@ func dev(c *cli.Context) error {
 		return err
 	}
 	l := &devLoop{
-		dir: dir, server: s, screen: screen, problems: screen.Beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), open: c.Bool("open"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
-		options: deploy.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: o.ephemeral || c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
+		dir: dir, server: s, screen: screen, problems: screen.Beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), open: c.Bool("open"), owner: blueprint.Principal{UserID: s.Bootstrap.Account.ID},
+		options: deploy.Options{Name: name, Prune: o.Ephemeral || c.Bool("prune"), Force: o.Ephemeral || c.Bool("force"), Secret: func() string { return s.IDs.Token(32) }},
 		wanted:  map[string]project.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
 	}
 	return served(ctx, s, serveAndWatch(asOperator(ctx, c), s, l))
@@ -115,15 +116,15 @@ func keepNothing(c *cli.Context) error {
 
 // serveAndWatch runs the server, and the loop beside it once it is ready, until
 // one of them ends.
-func serveAndWatch(ctx context.Context, s *server, l *devLoop) error {
+func serveAndWatch(ctx context.Context, s *server.Server, l *devLoop) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- s.run(serving) }()
+	go func() { ended <- s.Run(serving) }()
 	select {
 	case err := <-ended:
 		return err
-	case <-s.opened:
+	case <-s.Opened:
 	}
 	loop, stopLoop := context.WithCancelCause(ctx)
 	over := make(chan error, 1)
@@ -148,34 +149,34 @@ func serveAndWatch(ctx context.Context, s *server, l *devLoop) error {
 
 // greet says where the server is, and shows it.
 func (l *devLoop) greet() {
-	s, host := l.server, l.server.apiHost()
+	s, host := l.server, l.server.APIHost()
 	where := "in memory; nothing is kept"
-	if !s.options.ephemeral {
-		where = fileio.Absolute(s.options.db)
+	if !s.Options.Ephemeral {
+		where = fileio.Absolute(s.Options.DB)
 	}
 	l.screen.Say("", "blueprintd %s develops %s on %s", version, filepath.Clean(l.dir), host)
 	l.screen.Say("", "  database  %s", where)
-	if s.options.sandbox != nil {
+	if s.Options.Sandbox != nil {
 		l.screen.Say("", "  sandbox   nothing real is reached")
 	}
 	shows := host + "/"
-	if s.link != nil {
-		shows = s.link.url()
-		s.link.then(func(address string) {
+	if s.Link != nil {
+		shows = s.Link.URL()
+		s.Link.Then(func(address string) {
 			l.screen.Say("", "  sign in again  %s  (works once, for 15 minutes)", address)
 		})
 		l.screen.Say("", "  sign in   %s  (without a password; works once, for 15 minutes)", shows)
 	}
-	if s.welcome.setup != "" {
-		if s.link == nil {
-			shows = host + s.welcome.setup
+	if s.Bootstrap.Setup != "" {
+		if s.Link == nil {
+			shows = host + s.Bootstrap.Setup
 		}
-		l.screen.Say("", "  dashboard %s%s  (sets a password; works once)", host, s.welcome.setup)
+		l.screen.Say("", "  dashboard %s%s  (sets a password; works once)", host, s.Bootstrap.Setup)
 	} else {
 		l.screen.Say("", "  dashboard %s/", host)
 	}
-	if s.welcome.made {
-		l.screen.Say("", "  API key   %s", s.welcome.apiKey)
+	if s.Bootstrap.Made {
+		l.screen.Say("", "  API key   %s", s.Bootstrap.APIKey)
 	}
 	if l.open {
 		l.show(shows, shows != host+"/")

@@ -16,6 +16,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
+	"blueprintd/server"
 	"blueprintd/store"
 	"blueprintd/store/masterkey"
 )
@@ -38,13 +39,13 @@ func doctor(c *cli.Context) error {
 	if path == "" {
 		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))
 	}
-	var room options
+	var room server.Options
 	if err := parseMinFree(c, &room); err != nil {
 		return err
 	}
 	key, findings := examineKey(path, c.String("master-key-file"))
 	now := clock.Real{}
-	lookAt := store.Options{Path: path, Schema: schema, Sealer: key.Sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs"), MinFree: room.minFree}
+	lookAt := store.Options{Path: path, Schema: schema, Sealer: key.Sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs"), MinFree: room.MinFree}
 	found := store.Diagnose(c.Context, lookAt, c.Bool("full"))
 	if next, err := key.NextKey(); next != nil || err != nil {
 		if next != nil && slices.ContainsFunc(found, func(f store.Finding) bool { return f.Check == "master key" && f.Health == store.Broken }) {

@@ -17,6 +17,7 @@ import (
 	"blueprintd/foundation/secret"
 	"blueprintd/project"
 	"blueprintd/rpc"
+	"blueprintd/server"
 	"blueprintd/store"
 )
 
@@ -94,7 +95,7 @@ func exporter(s *store.Store, sealer *secret.Sealer) *rpc.Service {
 	reader := engine.New(engine.Options{
 		Catalogue: types, Journal: s, Clock: clock.Real{}, IDs: ids.New(nil), Sealer: sealer, Logger: slog.New(slog.DiscardHandler),
 	})
-	return &rpc.Service{Store: s, Runner: runner{Engine: reader}, Catalogue: types, Info: func() rpc.ServerInfo {
+	return &rpc.Service{Store: s, Runner: server.Runner{Engine: reader}, Catalogue: types, Info: func() rpc.ServerInfo {
 		return rpc.ServerInfo{Version: version, Now: blueprint.TimeOf(clock.Real{}.Now()), Sandbox: s.IsSandbox()}
 	}}
 }

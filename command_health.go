@@ -2,6 +2,7 @@ package main
 
 import (
 	"blueprintd/foundation/fileio"
+	"blueprintd/server"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -131,7 +132,7 @@ func readyStatus(ctx context.Context, where string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var told readiness
+	var told server.Readiness
 	if json.Unmarshal(body, &told) != nil || told.Status == "" {
 		return "", fmt.Errorf("HTTP %d, which is no answer of blueprintd", response.StatusCode)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"bytes"
 	"net"
 	"net/http"
@@ -19,15 +20,15 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
-	secure := newService(t, func(o *options) {
-		o.tlsFiles = &certificateFiles{certPath: pair.cert, keyPath: pair.key, logger: o.logger}
-		if bad, err := o.tlsFiles.load(); err != nil {
+	secure := newService(t, func(o *server.Options) {
+		o.TLSFiles = &server.CertificateFiles{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+		if bad, err := o.TLSFiles.Load(); err != nil {
 			t.Fatal(bad, err)
 		}
 	})
-	secureAddress := secure.listener.Addr().String()
+	secureAddress := secure.Listener.Addr().String()
 	starting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = writeJSON(w, http.StatusServiceUnavailable, readiness{Status: "not ready"})
+		_ = server.WriteJSON(w, http.StatusServiceUnavailable, server.Readiness{Status: "not ready"})
 	}))
 	t.Cleanup(starting.Close)
 	other := httptest.NewServer(http.NotFoundHandler())

@@ -9,6 +9,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/project"
+	"blueprintd/server"
 	"blueprintd/store"
 
 	"github.com/urfave/cli/v2"
@@ -109,7 +110,7 @@ type imported struct {
 func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, files []*project.Blueprint) ([]imported, error) {
 	var done []imported
 	for _, b := range files {
-		id, err := importBlueprint(ctx, s, owner, b)
+		id, err := server.ImportBlueprint(ctx, s, owner, b)
 		if err != nil {
 			for _, before := range done {
 				_, undone := s.DeleteBlueprint(ctx, owner, before.ID)

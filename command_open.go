@@ -12,6 +12,7 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
+	"blueprintd/server"
 )
 
 func commandOpen() *cli.Command {
@@ -50,11 +51,11 @@ func openRun(c *cli.Context) error {
 	}
 	ctx, release := untilInterrupted(c.Context)
 	defer release()
-	v, err := newViewer(ctx, version, schema, address, f, c.App.ErrWriter)
+	v, err := server.NewViewer(ctx, version, schema, address, f, c.App.ErrWriter)
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, func(url string) error { return sayOpened(c.App.Writer, c.App.ErrWriter, url, f, c.Bool("json")) })
+	return v.Run(ctx, func(url string) error { return sayOpened(c.App.Writer, c.App.ErrWriter, url, f, c.Bool("json")) })
 }
 
 // sayOpened says where the run can be seen.

@@ -18,6 +18,7 @@ import (
 	"blueprintd/project"
 	"blueprintd/project/local"
 	"blueprintd/project/testsuite"
+	"blueprintd/server"
 )
 
 func commandReplay() *cli.Command {
@@ -115,7 +116,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	}
 	maps.Copy(variables, f.StandIns())
 	scripts := script.New(script.Options{})
-	defer runScripts(scripts)()
+	defer server.RunScripts(scripts)()
 	local := &local.Run{
 		Version:    version,
 		Definition: definition, Variables: testsuite.StandIns(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testsuite.TestSeed),

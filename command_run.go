@@ -15,6 +15,7 @@ import (
 	"blueprintd/foundation/outbound"
 	"blueprintd/project"
 	"blueprintd/project/local"
+	"blueprintd/server"
 )
 
 func commandRun() *cli.Command {
@@ -77,7 +78,7 @@ func runFile(c *cli.Context) error {
 	}
 	kept := local.NewStore(connections, files)
 	scripts := script.New(script.Options{})
-	defer runScripts(scripts)()
+	defer server.RunScripts(scripts)()
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)
 	local := &local.Run{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"context"
 	"errors"
 	"runtime"
@@ -53,19 +54,19 @@ func commandServe() *cli.Command {
 }
 
 // serve runs a server until it is told to stop.
-func serve(ctx context.Context, o options) error {
-	ctx, stopReading := untilEnd(ctx, o.untilEOF)
+func serve(ctx context.Context, o server.Options) error {
+	ctx, stopReading := untilEnd(ctx, o.UntilEOF)
 	defer stopReading()
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	limitMemory(o.memoryLimit)
-	defer runtime.KeepAlive(ballast())
-	s, err := newServer(ctx, o)
+	server.LimitMemory(o.MemoryLimit)
+	defer runtime.KeepAlive(server.Ballast())
+	s, err := server.New(ctx, o)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return stoppedEarly(ctx, o)
 	}
 	if err != nil {
 		return err
 	}
-	return served(ctx, s, s.run(ctx))
+	return served(ctx, s, s.Run(ctx))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"cmp"
 	"context"
 	"errors"
@@ -10,14 +11,14 @@ import (
 )
 
 // chooseEnd reads whether the server lives only as long as its standard input.
-func chooseEnd(c *cli.Context, o *options) error {
+func chooseEnd(c *cli.Context, o *server.Options) error {
 	if !c.Bool("until-eof") {
 		return nil
 	}
 	if c.App.Reader == nil {
 		return usage("leave it out", "%s: there is no standard input", given(c, "until-eof"))
 	}
-	o.untilEOF = c.App.Reader
+	o.UntilEOF = c.App.Reader
 	return nil
 }
 
@@ -26,19 +27,19 @@ var errInputEnded = errors.New("standard input has ended")
 
 // stoppedEarly says what became of a server that was told to stop before it was
 // ready. An input that had ended already is no pipe that somebody holds.
-func stoppedEarly(ctx context.Context, o options) error {
+func stoppedEarly(ctx context.Context, o server.Options) error {
 	if errors.Is(context.Cause(ctx), errInputEnded) {
 		return usage("give it a pipe, and hold its other end open as long as the server is to live", "--until-eof: standard input has ended already")
 	}
-	return unmetBefore(o)
+	return server.UnmetBefore(o)
 }
 
 // served says what became of a server that ran: what was expected of a sandbox is
 // told however it ended.
-func served(ctx context.Context, s *server, err error) error {
-	unmet := s.unmet()
-	if err == nil && !s.isOpen() && errors.Is(context.Cause(ctx), errInputEnded) {
-		return stoppedEarly(ctx, s.options)
+func served(ctx context.Context, s *server.Server, err error) error {
+	unmet := s.Unmet()
+	if err == nil && !s.IsOpen() && errors.Is(context.Cause(ctx), errInputEnded) {
+		return stoppedEarly(ctx, s.Options)
 	}
 	return cmp.Or(err, unmet)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"blueprintd/foundation/fileio"
+	"blueprintd/server"
 	"blueprintd/store"
 
 	"github.com/urfave/cli/v2"
@@ -22,14 +23,14 @@ func mailFlags() []cli.Flag {
 }
 
 // chooseMail reads them.
-func chooseMail(c *cli.Context, o *options) (err error) {
+func chooseMail(c *cli.Context, o *server.Options) (err error) {
 	if c.String("smtp-addr") != "" {
-		if o.smtpAddr, err = parseAddr(c, "smtp-addr", "127.0.0.1:2525"); err != nil {
+		if o.SMTPAddr, err = parseAddr(c, "smtp-addr", "127.0.0.1:2525"); err != nil {
 			return err
 		}
 	}
-	o.mailDomain = strings.ToLower(strings.TrimSpace(c.String("mail-domain")))
-	if !isMailDomain(o.mailDomain) {
+	o.MailDomain = strings.ToLower(strings.TrimSpace(c.String("mail-domain")))
+	if !server.IsMailDomain(o.MailDomain) {
 		return usage("--mail-domain flows.example.org", "%s %s: is no domain", given(c, "mail-domain"), c.String("mail-domain"))
 	}
 	switch certificate, key := c.String("smtp-tls-cert"), c.String("smtp-tls-key"); {
@@ -40,11 +41,11 @@ func chooseMail(c *cli.Context, o *options) (err error) {
 		if err != nil {
 			return usage("name PEM files that belong together", "%s %s: cannot be used: %s", given(c, "smtp-tls-cert"), certificate, fileio.Cause(err))
 		}
-		o.smtpTLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		o.SMTPTLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	// A mail needs room for itself, for its parts and for what is read of it.
 	const most = 1 << 30
-	if o.maxMail, err = parseSize(c.String("max-mail")); err != nil || o.maxMail < 1024 || o.maxMail > most {
+	if o.MaxMail, err = parseSize(c.String("max-mail")); err != nil || o.MaxMail < 1024 || o.MaxMail > most {
 		return usage("--max-mail 25MiB", "%s %s: must be a size from 1KiB to 1GiB", given(c, "max-mail"), c.String("max-mail"))
 	}
 	return nil

@@ -16,39 +16,40 @@ import (
 
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
+	"blueprintd/server"
 )
 
 // serveOptions reads the flags of serve. Whatever can be wrong with them is
 // found here, before anything is made or announced.
-func serveOptions(c *cli.Context) (o options, err error) {
-	o = options{
-		db: c.String("db"), masterKeyFile: c.String("master-key-file"), ephemeral: c.Bool("ephemeral"), apiKey: c.String("api-key"),
-		publicURL: strings.TrimRight(c.String("public-url"), "/"), readyFile: c.String("ready-file"), version: version, schema: schema,
-		syncTimeout: c.Duration("sync-timeout"), rateLimit: c.Float64("rate-limit"), rateBurst: c.Int("rate-burst"), maxBlueprints: c.Int("max-blueprints"),
-		maxRunning: c.Int("max-running"), maxQueued: c.Int("max-queued"), maxConnections: c.Int("max-connections"), origins: c.StringSlice("cors-origin"), out: c.App.Writer,
+func serveOptions(c *cli.Context) (o server.Options, err error) {
+	o = server.Options{
+		DB: c.String("db"), MasterKeyFile: c.String("master-key-file"), Ephemeral: c.Bool("ephemeral"), APIKey: c.String("api-key"),
+		PublicURL: strings.TrimRight(c.String("public-url"), "/"), ReadyFile: c.String("ready-file"), Version: version, Schema: schema,
+		SyncTimeout: c.Duration("sync-timeout"), RateLimit: c.Float64("rate-limit"), RateBurst: c.Int("rate-burst"), MaxBlueprints: c.Int("max-blueprints"),
+		MaxRunning: c.Int("max-running"), MaxQueued: c.Int("max-queued"), MaxConnections: c.Int("max-connections"), Origins: c.StringSlice("cors-origin"), Out: c.App.Writer,
 	}
-	if o.addr, err = parseAddr(c, "addr", "127.0.0.1:8787"); err != nil {
+	if o.Addr, err = parseAddr(c, "addr", "127.0.0.1:8787"); err != nil {
 		return o, err
 	}
 	if c.String("metrics-addr") != "" {
-		if o.metricsAddr, err = parseAddr(c, "metrics-addr", "127.0.0.1:8788"); err != nil {
+		if o.MetricsAddr, err = parseAddr(c, "metrics-addr", "127.0.0.1:8788"); err != nil {
 			return o, err
 		}
 	}
-	if o.maxBody, err = parseSize(c.String("max-body")); err != nil || o.maxBody == 0 {
+	if o.MaxBody, err = parseSize(c.String("max-body")); err != nil || o.MaxBody == 0 {
 		return o, usage("--max-body 10MiB", "%s %s: is no size above 0", given(c, "max-body"), c.String("max-body"))
 	}
-	if o.clock, err = parseClock(given(c, "clock"), c.String("clock")); err != nil {
+	if o.Clock, err = parseClock(given(c, "clock"), c.String("clock")); err != nil {
 		return o, err
 	}
-	if _, virtual := o.clock.(*clock.Virtual); virtual && !c.IsSet("rate-limit") {
-		o.rateLimit = 0 // a clock that stands still would never refill a bucket
+	if _, virtual := o.Clock.(*clock.Virtual); virtual && !c.IsSet("rate-limit") {
+		o.RateLimit = 0 // a clock that stands still would never refill a bucket
 	}
-	if o.allowNet, err = prefixes("allow-net", given(c, "allow-net"), c.StringSlice("allow-net")); err != nil {
+	if o.AllowNet, err = prefixes("allow-net", given(c, "allow-net"), c.StringSlice("allow-net")); err != nil {
 		return o, err
 	}
-	o.allowNetworkFS = c.Bool("allow-network-fs")
-	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, chooseMemory, checkPlace, checkKey, checkPublicURL, chooseProxies, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, chooseSandbox, checkReadyFile, chooseEnd, chooseSeedIDs, chooseSeed} {
+	o.AllowNetworkFS = c.Bool("allow-network-fs")
+	for _, check := range []func(*cli.Context, *server.Options) error{chooseLog, parseMinFree, chooseMemory, checkPlace, checkKey, checkPublicURL, chooseProxies, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, chooseSandbox, checkReadyFile, chooseEnd, chooseSeedIDs, chooseSeed} {
 		if err := check(c, &o); err != nil {
 			return o, err
 		}
@@ -62,15 +63,15 @@ func minFreeFlag() cli.Flag {
 }
 
 // parseMinFree reads how much of the disk stays free.
-func parseMinFree(c *cli.Context, o *options) (err error) {
+func parseMinFree(c *cli.Context, o *server.Options) (err error) {
 	if !c.IsSet("min-free") || c.String("min-free") == "" {
 		return nil
 	}
-	if o.minFree, err = parseSize(c.String("min-free")); err != nil {
+	if o.MinFree, err = parseSize(c.String("min-free")); err != nil {
 		return usage("--min-free 64MiB", "%s %s: is no size", given(c, "min-free"), c.String("min-free"))
 	}
-	if o.minFree == 0 {
-		o.minFree = -1
+	if o.MinFree == 0 {
+		o.MinFree = -1
 	}
 	return nil
 }
@@ -90,12 +91,12 @@ func parseAddr(c *cli.Context, flag, example string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-func chooseLog(c *cli.Context, o *options) error {
+func chooseLog(c *cli.Context, o *server.Options) error {
 	format := c.String("log-format")
 	if format != "text" && format != "json" {
 		return usage("--log-format json", "%s %s: choose text or json", given(c, "log-format"), format)
 	}
-	o.logger = newLog(format, c.App.ErrWriter, slog.LevelInfo)
+	o.Logger = newLog(format, c.App.ErrWriter, slog.LevelInfo)
 	return nil
 }
 
@@ -111,8 +112,8 @@ func newLog(format string, out io.Writer, least slog.Level) *slog.Logger {
 // checkPlace refuses to forget what was to be kept. A place that the environment
 // names is one for every start, such as a container image's, and goes behind the
 // word of who wants nothing kept at this one.
-func checkPlace(c *cli.Context, o *options) error {
-	if !o.ephemeral {
+func checkPlace(c *cli.Context, o *server.Options) error {
+	if !o.Ephemeral {
 		return checkDatabase(c)
 	}
 	for _, name := range []string{"db", "master-key-file"} {
@@ -123,12 +124,12 @@ func checkPlace(c *cli.Context, o *options) error {
 	return nil
 }
 
-func checkKey(c *cli.Context, o *options) error {
+func checkKey(c *cli.Context, o *server.Options) error {
 	if !c.IsSet("api-key") {
 		return nil
 	}
-	printable := len(o.apiKey) >= 8
-	for _, r := range o.apiKey {
+	printable := len(o.APIKey) >= 8
+	for _, r := range o.APIKey {
 		printable = printable && r > ' ' && r < 0x7f
 	}
 	if !printable {
@@ -137,60 +138,60 @@ func checkKey(c *cli.Context, o *options) error {
 	return nil
 }
 
-func checkPublicURL(c *cli.Context, o *options) error {
+func checkPublicURL(c *cli.Context, o *server.Options) error {
 	if !c.IsSet("public-url") {
 		return nil
 	}
-	if u, err := url.Parse(o.publicURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return usage("--public-url https://flows.example.org", "%s %s: write an http or https address", given(c, "public-url"), o.publicURL)
+	if u, err := url.Parse(o.PublicURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return usage("--public-url https://flows.example.org", "%s %s: write an http or https address", given(c, "public-url"), o.PublicURL)
 	}
 	return nil
 }
 
 // checkOrigins wants origins as browsers send them; any other would never match.
-func checkOrigins(c *cli.Context, o *options) error {
-	for i, origin := range o.origins {
-		o.origins[i] = strings.TrimSpace(origin)
-		u, err := url.Parse(o.origins[i])
-		if o.origins[i] != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o.origins[i] != strings.ToLower(u.Scheme+"://"+u.Host)) {
+func checkOrigins(c *cli.Context, o *server.Options) error {
+	for i, origin := range o.Origins {
+		o.Origins[i] = strings.TrimSpace(origin)
+		u, err := url.Parse(o.Origins[i])
+		if o.Origins[i] != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o.Origins[i] != strings.ToLower(u.Scheme+"://"+u.Host)) {
 			return usage("--cors-origin https://app.example.org", "%s %s: write scheme://host or scheme://host:port in small letters, with nothing behind it, or *", given(c, "cors-origin"), origin)
 		}
 	}
 	return nil
 }
 
-func checkLimits(c *cli.Context, o *options) error {
+func checkLimits(c *cli.Context, o *server.Options) error {
 	for _, limit := range []struct {
 		name  string
 		value float64
 		least float64
 	}{
-		{"max-running", float64(o.maxRunning), 1}, {"max-queued", float64(o.maxQueued), 1}, {"max-connections", float64(o.maxConnections), 1}, {"max-blueprints", float64(o.maxBlueprints), 0},
-		{"rate-limit", o.rateLimit, 0}, {"rate-burst", float64(o.rateBurst), 0},
+		{"max-running", float64(o.MaxRunning), 1}, {"max-queued", float64(o.MaxQueued), 1}, {"max-connections", float64(o.MaxConnections), 1}, {"max-blueprints", float64(o.MaxBlueprints), 0},
+		{"rate-limit", o.RateLimit, 0}, {"rate-burst", float64(o.RateBurst), 0},
 	} {
 		if !(limit.value >= limit.least) || math.IsInf(limit.value, 0) {
 			return usage("leave it out for the default", "%s %v: must be at least %v", given(c, limit.name), limit.value, limit.least)
 		}
 	}
-	if o.syncTimeout <= 0 {
-		return usage("--sync-timeout 30s", "%s %s: must be more than 0", given(c, "sync-timeout"), o.syncTimeout)
+	if o.SyncTimeout <= 0 {
+		return usage("--sync-timeout 30s", "%s %s: must be more than 0", given(c, "sync-timeout"), o.SyncTimeout)
 	}
 	return nil
 }
 
 // checkReadyFile makes sure that the ready file can be written, by writing
 // another one beside it.
-func checkReadyFile(c *cli.Context, o *options) error {
-	if !c.IsSet("ready-file") || o.readyFile == readyOnOutput {
+func checkReadyFile(c *cli.Context, o *server.Options) error {
+	if !c.IsSet("ready-file") || o.ReadyFile == server.ReadyOnOutput {
 		return nil
 	}
 	refuse := func(reason any) error {
-		return usage("name a file in a folder that exists and is writable", "%s %s: cannot be written: %v", given(c, "ready-file"), o.readyFile, reason)
+		return usage("name a file in a folder that exists and is writable", "%s %s: cannot be written: %v", given(c, "ready-file"), o.ReadyFile, reason)
 	}
-	if info, err := os.Stat(o.readyFile); o.readyFile == "" || err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(o.ReadyFile); o.ReadyFile == "" || err == nil && !info.Mode().IsRegular() {
 		return refuse("it is not a file")
 	}
-	trial, err := os.CreateTemp(filepath.Dir(o.readyFile), filepath.Base(o.readyFile)+".*.tmp")
+	trial, err := os.CreateTemp(filepath.Dir(o.ReadyFile), filepath.Base(o.ReadyFile)+".*.tmp")
 	if err != nil {
 		return refuse(fileio.Cause(err))
 	}

@@ -6,6 +6,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
+	"blueprintd/server"
 	"blueprintd/server/sandbox"
 
 	"github.com/urfave/cli/v2"
@@ -23,18 +24,18 @@ func sandboxFlags() []cli.Flag {
 
 // chooseSandbox reads them. What would reach something real all the same does
 // not go together with a sandbox.
-func chooseSandbox(c *cli.Context, o *options) error {
+func chooseSandbox(c *cli.Context, o *server.Options) error {
 	name := c.String("expect")
 	switch {
 	case !c.Bool("sandbox") && name != "":
 		return usage("add --sandbox", "%s: only a sandbox sees what is asked", given(c, "expect"))
 	case !c.Bool("sandbox"):
 		return nil
-	case o.acme != nil:
+	case o.ACME != nil:
 		return usage("use --tls-cert and --tls-key, or no TLS", "%s: certificates come from an authority out there, and a sandbox reaches nothing real", given(c, "sandbox"))
 	}
-	o.sandbox = &sandboxOptions{told: c.App.ErrWriter}
-	o.resolver = sandbox.NoNames{}
+	o.Sandbox = &server.SandboxOptions{Told: c.App.ErrWriter}
+	o.Resolver = sandbox.NoNames{}
 	if name == "" {
 		return nil
 	}
@@ -48,9 +49,9 @@ func chooseSandbox(c *cli.Context, o *options) error {
 		return usage(hint, "%s", err)
 	}
 	var wrong *blueprint.Error
-	if err := sandbox.CheckExpectations(doc.Value, ruledNames()); errors.As(err, &wrong) {
+	if err := sandbox.CheckExpectations(doc.Value, server.RuledNames()); errors.As(err, &wrong) {
 		return usage(hint, "%s", doc.Point(wrong.Issues[0]))
 	}
-	o.sandbox.expect = doc.Value
+	o.Sandbox.Expect = doc.Value
 	return nil
 }

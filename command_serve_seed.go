@@ -9,6 +9,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
+	"blueprintd/server"
 )
 
 func seedFlag() cli.Flag {
@@ -16,7 +17,7 @@ func seedFlag() cli.Flag {
 }
 
 // chooseSeed reads the seed file and checks it whole.
-func chooseSeed(c *cli.Context, o *options) error {
+func chooseSeed(c *cli.Context, o *server.Options) error {
 	name := c.String("seed")
 	if name == "" {
 		return nil
@@ -38,6 +39,6 @@ func chooseSeed(c *cli.Context, o *options) error {
 			return usage("mend the file; nothing was written", "%s", doc.Point(issue))
 		}
 	}
-	o.seed = seed
+	o.Seed = seed
 	return nil
 }

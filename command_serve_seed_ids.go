@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -12,7 +13,7 @@ func seedIDsFlag() cli.Flag {
 
 // chooseSeedIDs reads what ids are drawn from. What anybody can draw again is
 // no secret, so such a server keeps nothing.
-func chooseSeedIDs(c *cli.Context, o *options) error {
+func chooseSeedIDs(c *cli.Context, o *server.Options) error {
 	text := c.String("seed-ids")
 	if text == "" {
 		return nil
@@ -21,9 +22,9 @@ func chooseSeedIDs(c *cli.Context, o *options) error {
 	if err != nil {
 		return usage("--seed-ids 1", "%s %s: is no whole number", given(c, "seed-ids"), text)
 	}
-	if !o.ephemeral {
+	if !o.Ephemeral {
 		return usage("add --ephemeral, or leave it out", "%s: keys and ids that follow from a number are for servers that keep nothing", given(c, "seed-ids"))
 	}
-	o.seedIDs = &seed
+	o.SeedIDs = &seed
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"blueprintd/foundation/fileio"
+	"blueprintd/server"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -28,7 +29,7 @@ func tlsFlags() []cli.Flag {
 const mostDomains = 100
 
 // chooseTLS reads them.
-func chooseTLS(c *cli.Context, o *options) (err error) {
+func chooseTLS(c *cli.Context, o *server.Options) (err error) {
 	certificate, key := c.String("tls-cert"), c.String("tls-key")
 	domains := c.StringSlice("acme-domain")
 	switch {
@@ -37,10 +38,10 @@ func chooseTLS(c *cli.Context, o *options) (err error) {
 	case certificate != "" && len(domains) > 0:
 		return usage("leave one of them out", "%s names a certificate, and %s obtains one", given(c, "tls-cert"), given(c, "acme-domain"))
 	case certificate != "":
-		o.tlsFiles = &certificateFiles{certPath: certificate, keyPath: key, logger: o.logger}
-		if bad, err := o.tlsFiles.load(); err != nil {
+		o.TLSFiles = &server.CertificateFiles{CertPath: certificate, KeyPath: key, Logger: o.Logger}
+		if bad, err := o.TLSFiles.Load(); err != nil {
 			name := map[string]string{certificate: given(c, "tls-cert"), key: given(c, "tls-key")}[bad]
-			return usage(certificateHint(err), "%s %s: %s", name, bad, fileio.Cause(err))
+			return usage(server.CertificateHint(err), "%s %s: %s", name, bad, fileio.Cause(err))
 		}
 	}
 	if len(domains) > 0 {
@@ -54,39 +55,39 @@ func chooseTLS(c *cli.Context, o *options) (err error) {
 	return nil
 }
 
-func chooseACME(c *cli.Context, o *options, domains []string) (err error) {
-	a := &acmeOptions{dir: c.String("acme-dir"), email: c.String("acme-email"), directory: c.String("acme-directory")}
+func chooseACME(c *cli.Context, o *server.Options, domains []string) (err error) {
+	a := &server.ACMEOptions{Dir: c.String("acme-dir"), Email: c.String("acme-email"), Directory: c.String("acme-directory")}
 	for _, domain := range domains {
 		name := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(domain), "."))
-		if _, err := netip.ParseAddr(name); err == nil || !isMailDomain(name) || !strings.Contains(name, ".") {
+		if _, err := netip.ParseAddr(name); err == nil || !server.IsMailDomain(name) || !strings.Contains(name, ".") {
 			return usage("--acme-domain flows.example.org", "%s %s: must be a full name as in the DNS, without a star; names beyond ASCII are written as xn--", given(c, "acme-domain"), domain)
 		}
-		if !slices.Contains(a.domains, name) {
-			a.domains = append(a.domains, name)
+		if !slices.Contains(a.Domains, name) {
+			a.Domains = append(a.Domains, name)
 		}
 	}
-	if len(a.domains) > mostDomains {
-		return usage("name fewer, or use --tls-cert", "%s: %d domains are more than %d", given(c, "acme-domain"), len(a.domains), mostDomains)
+	if len(a.Domains) > mostDomains {
+		return usage("name fewer, or use --tls-cert", "%s: %d domains are more than %d", given(c, "acme-domain"), len(a.Domains), mostDomains)
 	}
 	switch {
-	case a.dir != "":
-	case o.ephemeral:
+	case a.Dir != "":
+	case o.Ephemeral:
 		return usage("say with --acme-dir where to keep them", "%s keeps nothing on the disk, and the authority refuses who asks for the same certificate at every start", given(c, "ephemeral"))
 	default:
-		a.dir = o.db + ".acme"
+		a.Dir = o.DB + ".acme"
 	}
-	if a.email != "" && !(strings.Count(a.email, "@") == 1 && isMailDomain(a.email[strings.Index(a.email, "@")+1:])) {
-		return usage("--acme-email ops@example.org", "%s %s: is no mail address", given(c, "acme-email"), a.email)
+	if a.Email != "" && !(strings.Count(a.Email, "@") == 1 && server.IsMailDomain(a.Email[strings.Index(a.Email, "@")+1:])) {
+		return usage("--acme-email ops@example.org", "%s %s: is no mail address", given(c, "acme-email"), a.Email)
 	}
-	u, err := url.Parse(a.directory)
+	u, err := url.Parse(a.Directory)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return usage("--acme-directory "+acme.LetsEncryptURL, "%s %s: write an https address", given(c, "acme-directory"), a.directory)
+		return usage("--acme-directory "+acme.LetsEncryptURL, "%s %s: write an https address", given(c, "acme-directory"), a.Directory)
 	}
 	if c.String("acme-http-addr") != "" {
-		if a.httpAddr, err = parseAddr(c, "acme-http-addr", "0.0.0.0:80"); err != nil {
+		if a.HTTPAddr, err = parseAddr(c, "acme-http-addr", "0.0.0.0:80"); err != nil {
 			return err
 		}
 	}
-	o.acme = a
+	o.ACME = a
 	return nil
 }

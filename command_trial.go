@@ -9,6 +9,7 @@ import (
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/project/testsuite"
+	"blueprintd/server"
 )
 
 func commandTest() *cli.Command {
@@ -63,7 +64,7 @@ func runTests(c *cli.Context) error {
 	}
 	t.Paint = terminal.NewScreen(t.Out).Paint
 	t.Scripts = script.New(script.Options{})
-	defer runScripts(t.Scripts)()
+	defer server.RunScripts(t.Scripts)()
 	ctx, release := untilInterrupted(c.Context)
 	defer release()
 	if c.Bool("watch") {

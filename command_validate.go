@@ -12,6 +12,7 @@ import (
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/project"
+	"blueprintd/server"
 
 	"github.com/urfave/cli/v2"
 )
@@ -48,7 +49,7 @@ func validate(c *cli.Context) error {
 	}
 	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && terminal.IsTerminal(c.App.Writer) && terminal.IsTerminal(c.App.ErrWriter)
 	scripts := script.New(script.Options{})
-	defer runScripts(scripts)()
+	defer server.RunScripts(scripts)()
 	in := &validation{files: &project.Inputs{Stdin: c.App.Reader}, scripts: scripts, compileTime: compileAllTime}
 	all := []problem{}
 	bad := false

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -25,7 +26,7 @@ var lastUsed = regexp.MustCompile(`"lastUsedAt":[^,}]*`)
 var labels = []string{"Deploy", "deploy!", "DEPLOY 2", "deploy-2", "Report", "report by", "", "日本"}
 
 func consent(t *testing.T, random *rand.Rand) {
-	s := newService(t, func(o *options) { o.rateLimit = 0 })
+	s := newService(t, func(o *server.Options) { o.RateLimit = 0 })
 	victim, attacker := s.user(t, "victim"), s.user(t, "attacker")
 	node := node("t", "template", object{"text": "x"})
 	for _, label := range []string{"Deploy", "deploy", "Report"} {

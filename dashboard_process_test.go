@@ -11,6 +11,7 @@ import (
 
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
+	"blueprintd/server"
 	"blueprintd/store"
 )
 
@@ -31,7 +32,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 	token := ""
 	signedIn := func(p *process) bool {
 		_, port, _ := strings.Cut(strings.TrimPrefix(p.host, "http://"), ":")
-		request, err := http.NewRequest(http.MethodGet, p.host+dashboardRoot+"/session.get", nil)
+		request, err := http.NewRequest(http.MethodGet, p.host+server.DashboardRoot+"/session.get", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := http.Post(p.host+dashboardRoot+"/session.setup", "application/json", bytes.NewReader(body))
+		answer, err := http.Post(p.host+server.DashboardRoot+"/session.setup", "application/json", bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
+	"blueprintd/server"
 )
 
 // Whatever is wrong, whether the account exists does not show.
@@ -111,11 +112,11 @@ func TestKnownDevice(t *testing.T) {
 	phone := &browser{service: s}
 	phone.ok(t, "session.create", right)
 	laptop.ok(t, "session.delete", nil)
-	bo, err := s.store.CreateUser(t.Context(), "bo@example.org", "Bo")
+	bo, err := s.Store.CreateUser(t.Context(), "bo@example.org", "Bo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := s.accounts.NewLink(t.Context(), bo.ID)
+	link, err := s.Accounts.NewLink(t.Context(), bo.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,20 +152,20 @@ func TestKnownDevice(t *testing.T) {
 // A name that was made to lead to this machine shows no dashboard.
 func TestNamesOfTheDashboard(t *testing.T) {
 	local := newService(t, atNoon)
-	public := newService(t, atNoon, func(o *options) { o.publicURL = "http://flows.example" })
-	public.host = "http://" + public.localAddress()
-	open := newService(t, atNoon, func(o *options) { o.addr = "0.0.0.0:0" })
+	public := newService(t, atNoon, func(o *server.Options) { o.PublicURL = "http://flows.example" })
+	public.host = "http://" + public.LocalAddress()
+	open := newService(t, atNoon, func(o *server.Options) { o.Addr = "0.0.0.0:0" })
 	for _, s := range []*service{local, public, open} {
 		b := s.ada(t)
 		for host, own := range map[string]bool{"localhost": true, "LOCALHOST:8787": true, "127.0.0.1:1": true, "127.9.9.9": true, "[::1]:8787": true,
 			"evil.example": false, "evil.example:8787": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "10.0.0.1": false, "0.0.0.0": false} {
 			for path, headers := range map[string][]string{
-				dashboardRoot + "/session.get":        {"Cookie", b.cookie},
+				server.DashboardRoot + "/session.get": {"Cookie", b.cookie},
 				"/":                                   {"Accept", "text/html"},
 				"/files/" + strings.Repeat("0", 26):   {"Cookie", b.cookie},
 				"/blueprints":                         {"Accept", "text/html"},
 				"/api/trpc/blueprint.list":            {"Authorization", "Bearer " + testKey},
-				"/webhooks/blueprint/" + s.ids.UUID(): nil,
+				"/webhooks/blueprint/" + s.IDs.UUID(): nil,
 			} {
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.host+path, nil)
 				if err != nil {
@@ -181,7 +182,7 @@ func TestNamesOfTheDashboard(t *testing.T) {
 				answer.Body.Close()
 				free := own || s != local || strings.HasPrefix(path, "/api") || strings.HasPrefix(path, "/webhooks")
 				if free == (answer.StatusCode == http.StatusForbidden) {
-					t.Errorf("%s of %s as %s: %s", path, s.apiHost(), host, answer.Status)
+					t.Errorf("%s of %s as %s: %s", path, s.APIHost(), host, answer.Status)
 				}
 			}
 		}
@@ -191,16 +192,16 @@ func TestNamesOfTheDashboard(t *testing.T) {
 // Who is believed about where requests come from is said on the command line.
 func TestTrustedProxies(t *testing.T) {
 	for public, want := range map[string]string{"": "[10.0.0.0/8]", "https://flows.example": "[127.0.0.0/8 ::1/128 10.0.0.0/8]"} {
-		o := options{publicURL: public, trustedProxies: trpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}
-		if got := fmt.Sprint(o.proxies()); got != want {
+		o := server.Options{PublicURL: public, TrustedProxies: trpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}
+		if got := fmt.Sprint(o.Proxies()); got != want {
 			t.Errorf("with %q: %s, want %s", public, got, want)
 		}
 	}
-	s := newService(t, func(o *options) { o.publicURL = "http://flows.example" })
-	s.host = "http://" + s.localAddress()
+	s := newService(t, func(o *server.Options) { o.PublicURL = "http://flows.example" })
+	s.host = "http://" + s.LocalAddress()
 	b := &browser{service: s}
 	limited := func(headers ...string) bool {
-		for range openBurst + 20 {
+		for range server.OpenBurst + 20 {
 			if b.call(t, "session.getSetup", object{"token": "x"}, headers...).status == http.StatusTooManyRequests {
 				return true
 			}
@@ -225,10 +226,10 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 	_, token, _ := strings.Cut(b.cookie, "=")
 	bearer := []string{"Authorization", "Bearer " + token}
 	byName := map[string]bool{}
-	for _, p := range s.rpc.Procedures() {
+	for _, p := range s.RPC.Procedures() {
 		byName[p.Name] = true
 	}
-	for _, p := range s.dashboard.Procedures() {
+	for _, p := range s.Dashboard.Procedures() {
 		method, body := http.MethodGet, ""
 		if p.Kind == trpc.KindMutation {
 			method, body = http.MethodPost, "{" // which no procedure takes
@@ -237,7 +238,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 			return person{service: s}.send(t, method, root+"/"+p.Name+query, body, headers...)
 		}
 		wrongInput := "?input=%7B"
-		if answer := call(dashboardRoot, wrongInput, session); !strings.Contains(answer.text, `"BAD_REQUEST"`) && answer.status != http.StatusOK {
+		if answer := call(server.DashboardRoot, wrongInput, session); !strings.Contains(answer.text, `"BAD_REQUEST"`) && answer.status != http.StatusOK {
 			t.Errorf("%s with a session: %d %s", p.Name, answer.status, answer.text)
 		}
 		want, apiWant := "UNAUTHORIZED", "UNAUTHORIZED"
@@ -253,7 +254,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 		}
 		for _, query := range queries {
 			for _, headers := range [][]string{key, bearer, nil} {
-				if answer := call(dashboardRoot, query, headers); !strings.Contains(answer.text, `"`+want+`"`) {
+				if answer := call(server.DashboardRoot, query, headers); !strings.Contains(answer.text, `"`+want+`"`) {
 					t.Errorf("%s%s with %q: %d %s", p.Name, query, headers, answer.status, answer.text)
 				}
 			}
@@ -264,7 +265,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/triggers/" + s.ids.UUID() + "/fire", "/mcp", "/clock/advance"} {
+	for _, path := range []string{"/v1/triggers/" + s.IDs.UUID() + "/fire", "/mcp", "/clock/advance"} {
 		if answer := (person{service: s}).send(t, http.MethodPost, path, "{}", session...); answer.status != http.StatusUnauthorized {
 			t.Errorf("%s with a session: %d %s", path, answer.status, answer.text)
 		}
@@ -272,8 +273,8 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 }
 
 func TestOtherPages(t *testing.T) {
-	s := newService(t, func(o *options) { o.origins, o.publicURL = []string{"*"}, "http://flows.example" })
-	s.host = "http://" + s.localAddress()
+	s := newService(t, func(o *server.Options) { o.Origins, o.PublicURL = []string{"*"}, "http://flows.example" })
+	s.host = "http://" + s.LocalAddress()
 	b := s.ada(t)
 	const list, rename = "/blueprint.list", "/blueprint.create"
 	for _, test := range []struct {
@@ -303,7 +304,7 @@ func TestOtherPages(t *testing.T) {
 		{"OPTIONS", rename, []string{"Origin", "http://evil.example", "Access-Control-Request-Method", "POST"}, true}, // which answers nothing
 		{"DELETE", rename, []string{"Origin", "http://evil.example"}, false},
 	} {
-		answer := person{service: s}.send(t, test.method, dashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
+		answer := person{service: s}.send(t, test.method, server.DashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
 		refused := answer.status == http.StatusForbidden && answer.code() == "FORBIDDEN" && strings.Contains(answer.message(), "only the dashboard itself")
 		if refused == test.allowed {
 			t.Errorf("%s %s with %q: %d %s", test.method, test.path, test.headers, answer.status, answer.text)
@@ -325,7 +326,7 @@ func TestFilesForTheDashboard(t *testing.T) {
 		want    int
 	}{
 		{nil, http.StatusUnauthorized},
-		{[]string{"Cookie", s.cookieName() + "=x"}, http.StatusUnauthorized},
+		{[]string{"Cookie", s.CookieName() + "=x"}, http.StatusUnauthorized},
 		{[]string{"Authorization", "Bearer x", "Cookie", b.cookie}, http.StatusUnauthorized},
 		{[]string{"Authorization", "Bearer " + testKey}, http.StatusNotFound},
 		{[]string{"Cookie", b.cookie}, http.StatusNotFound},
@@ -341,7 +342,7 @@ func TestFilesForTheDashboard(t *testing.T) {
 func TestOpenProceduresAreLimited(t *testing.T) {
 	s := newService(t)
 	b := &browser{service: s}
-	for range openBurst {
+	for range server.OpenBurst {
 		b.refused(t, blueprint.CodeNotFound, "", "session.getSetup", object{"token": "x"})
 	}
 	limited := false

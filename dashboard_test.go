@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
+	"blueprintd/server"
 )
 
 const adasPassword = "correct horse battery"
@@ -31,10 +32,10 @@ func (b *browser) call(t testing.TB, name string, input any, headers ...string) 
 	if kept := strings.Trim(b.cookie+"; "+b.device, "; "); kept != "" {
 		headers = append(headers, "Cookie", kept)
 	}
-	method, path := http.MethodPost, dashboardRoot+"/"+name
-	if i := slices.IndexFunc(b.dashboard.Procedures(), func(p trpc.Procedure) bool { return p.Name == name }); i < 0 {
+	method, path := http.MethodPost, server.DashboardRoot+"/"+name
+	if i := slices.IndexFunc(b.Dashboard.Procedures(), func(p trpc.Procedure) bool { return p.Name == name }); i < 0 {
 		t.Fatalf("there is no procedure %s", name)
-	} else if b.dashboard.Procedures()[i].Kind != trpc.KindMutation {
+	} else if b.Dashboard.Procedures()[i].Kind != trpc.KindMutation {
 		method = http.MethodGet
 		if text != "" {
 			path, text = path+"?input="+url.QueryEscape(text), ""
@@ -73,7 +74,7 @@ func (b *browser) refused(t testing.TB, code blueprint.Code, message, name strin
 func (s *service) ada(t testing.TB) *browser {
 	t.Helper()
 	b := &browser{service: s}
-	_, token, _ := strings.Cut(s.welcome.setup, "token=")
+	_, token, _ := strings.Cut(s.Bootstrap.Setup, "token=")
 	b.ok(t, "session.setup", object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword})
 	return b
 }
@@ -81,7 +82,7 @@ func (s *service) ada(t testing.TB) *browser {
 func TestSetupLinkOfAFreshServer(t *testing.T) {
 	s := newService(t, atNoon)
 	b := &browser{service: s}
-	_, token, _ := strings.Cut(s.welcome.setup, "/setup?token=")
+	_, token, _ := strings.Cut(s.Bootstrap.Setup, "/setup?token=")
 	if got := encoded(t, b.ok(t, "session.getSetup", object{"token": token})); got != `{"email":"admin@localhost","fresh":true,"name":"Admin"}` {
 		t.Errorf("the link is %s", got)
 	}
@@ -128,7 +129,7 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 	// Another user's link: the name may change, the email not. Then a forgotten
 	// password, which ends the sessions of before.
 	for _, password := range []string{"a first password", "a second password"} {
-		path, err := s.accounts.NewLink(t.Context(), other.ID)
+		path, err := s.Accounts.NewLink(t.Context(), other.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +145,7 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 		}
 	}
 	// Whoever has an old link is too late after a day.
-	path, err := s.accounts.NewLink(t.Context(), other.ID)
+	path, err := s.Accounts.NewLink(t.Context(), other.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestSessionProcedures(t *testing.T) {
 	first := s.ada(t)
 	for name, input := range map[string]any{"session.get": nil, "session.list": nil, "session.delete": object{}, "blueprint.list": nil} {
 		(&browser{service: s}).refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
-		(&browser{service: s, cookie: s.cookieName() + "=x"}).refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
+		(&browser{service: s, cookie: s.CookieName() + "=x"}).refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
 	}
 	second, third := &browser{service: s}, &browser{service: s}
 	for _, b := range []*browser{second, third} {
@@ -179,7 +180,7 @@ func TestSessionProcedures(t *testing.T) {
 		t.Errorf("the own session is %v", list[i])
 	}
 	bo := s.user(t, "bo")
-	path, err := s.accounts.NewLink(t.Context(), bo.ID)
+	path, err := s.Accounts.NewLink(t.Context(), bo.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,21 +231,21 @@ func TestCookie(t *testing.T) {
 		"https://flows.example": "__Host-NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; Secure; SameSite=Strict",
 		"http://flows.example":  "NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; SameSite=Strict",
 	} {
-		s := newService(t, func(o *options) { o.publicURL = public })
-		s.host = "http://" + s.localAddress()
+		s := newService(t, func(o *server.Options) { o.PublicURL = public })
+		s.host = "http://" + s.LocalAddress()
 		b := s.ada(t)
 		answer := b.call(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
 		_, token, _ := strings.Cut(b.cookie, "=")
-		want = strings.NewReplacer("NAME", s.cookieName(), "TOKEN", token).Replace(want)
+		want = strings.NewReplacer("NAME", s.CookieName(), "TOKEN", token).Replace(want)
 		known := b.device + "; Path=/app/trpc; Max-Age=31536000; HttpOnly; " + strings.Repeat("Secure; ", strings.Count(want, "Secure")) + "SameSite=Strict"
-		if got := answer.header.Values("Set-Cookie"); len(got) != 2 || got[0] != want || len(token) != 43 || got[1] != known || !strings.HasPrefix(known, s.cookieName()+"_device=") {
+		if got := answer.header.Values("Set-Cookie"); len(got) != 2 || got[0] != want || len(token) != 43 || got[1] != known || !strings.HasPrefix(known, s.CookieName()+"_device=") {
 			t.Errorf("for %q got %q, want %s and %s", public, got, want, known)
 		}
 		if answer.header.Get("Cache-Control") != "private, no-store" || strings.Contains(answer.text, token) {
 			t.Errorf("got %v %s", answer.header, answer.text)
 		}
-		if _, port, _ := strings.Cut(s.localAddress(), ":"); s.cookieName() != "blueprintd_"+port {
-			t.Errorf("the cookie is called %s", s.cookieName())
+		if _, port, _ := strings.Cut(s.LocalAddress(), ":"); s.CookieName() != "blueprintd_"+port {
+			t.Errorf("the cookie is called %s", s.CookieName())
 		}
 		b.ok(t, "session.get", nil)
 	}
@@ -255,11 +256,11 @@ func TestOperatorSetsPassword(t *testing.T) {
 	s := newService(t, atNoon)
 	b := s.ada(t)
 	for password, want := range map[string]blueprint.Code{"short": blueprint.CodeBadRequest, "ada@example.org": blueprint.CodeBadRequest, "a password from a seed": ""} {
-		if err := s.accounts.SetPassword(t.Context(), s.root.ID, password); blueprint.CodeOf(err) != want {
+		if err := s.Accounts.SetPassword(t.Context(), s.root.ID, password); blueprint.CodeOf(err) != want {
 			t.Errorf("%q: %v", password, err)
 		}
 	}
-	if err := s.accounts.SetPassword(t.Context(), s.ids.UUID(), "a password from a seed"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+	if err := s.Accounts.SetPassword(t.Context(), s.IDs.UUID(), "a password from a seed"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
 		t.Errorf("of nobody: %v", err)
 	}
 	b.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
@@ -271,7 +272,7 @@ func TestAnnouncedDashboard(t *testing.T) {
 	database := t.TempDir() + "/my.db"
 	tokens := map[string]bool{}
 	for range 2 {
-		text := announced(t, database, func(o *options) { o.publicURL = "https://flows.example" })
+		text := announced(t, database, func(o *server.Options) { o.PublicURL = "https://flows.example" })
 		_, line, _ := strings.Cut(text, "\n  dashboard https://flows.example/setup?token=")
 		token, _, found := strings.Cut(line, "  (sets your password; works once, for 24 hours)\n")
 		if !found || len(token) != 43 || tokens[token] {

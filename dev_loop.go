@@ -14,13 +14,14 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 	"blueprintd/project/deploy"
+	"blueprintd/server"
 )
 
 // devLoop keeps a server as a folder is. One goroutine has it, but for what its
 // runs print.
 type devLoop struct {
 	dir      string
-	server   *server
+	server   *server.Server
 	screen   *terminal.Screen
 	problems *terminal.Lines // where what is wrong with files goes
 	seen     project.Listing
@@ -125,8 +126,8 @@ func (l *devLoop) read(path string) bool {
 // files that the server has as they are.
 func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) {
 	l.told.begin()
-	server := &deploy.InStore{Store: l.server.store, Owner: l.owner, Changed: l.server.triggers.Changed, Deleted: func(ctx context.Context, unfinished []string) error {
-		return l.server.engine.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
+	server := &deploy.InStore{Store: l.server.Store, Owner: l.owner, Changed: l.server.Triggers.Changed, Deleted: func(ctx context.Context, unfinished []string) error {
+		return l.server.Engine.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
 	}}
 	have, err := server.List(ctx, project.SourceOf(l.options.Name, ""))
 	if err != nil {
@@ -219,7 +220,7 @@ func (l *devLoop) changed(change deploy.Change) {
 	for _, t := range change.Triggers {
 		if t.Action == deploy.Create && (t.Type == blueprint.TriggerWebhook || t.Type == blueprint.TriggerSlack) {
 			route := map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "blueprint", blueprint.TriggerSlack: "slack"}[t.Type]
-			l.screen.Say("", "  %s %s/webhooks/%s/%s", t.Type, l.server.apiHost(), route, t.ID)
+			l.screen.Say("", "  %s %s/webhooks/%s/%s", t.Type, l.server.APIHost(), route, t.ID)
 		}
 	}
 }

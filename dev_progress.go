@@ -23,11 +23,11 @@ func (l *devLoop) goesOn(path string) (ended func()) {
 	timer := clock.Real{}.At(now.Add(quietly), func() {
 		mu.Lock()
 		defer mu.Unlock()
-		virtual := l.server.options.virtual()
+		virtual := l.server.Options.Virtual()
 		switch {
 		case over:
 		case virtual != nil:
-			l.screen.Say(terminal.Yellow, "%s: running; its waits end when POST %s/clock/advance moves the clock, which stands at %s", path, l.server.apiHost(), blueprint.TimeOf(virtual.Now()))
+			l.screen.Say(terminal.Yellow, "%s: running; its waits end when POST %s/clock/advance moves the clock, which stands at %s", path, l.server.APIHost(), blueprint.TimeOf(virtual.Now()))
 		case !l.screen.Erases():
 			l.screen.Say("", "%s: running", path)
 		}

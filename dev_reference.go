@@ -35,7 +35,7 @@ func (l *devLoop) refer(ctx context.Context, server *deploy.InStore, files []pro
 		return files, have, nil
 	}
 	all, err := server.Connections(ctx)
-	if err == nil && l.server.options.sandbox != nil {
+	if err == nil && l.server.Options.Sandbox != nil {
 		all, err = l.pretend(ctx, files, all)
 	}
 	if err != nil {
@@ -49,7 +49,7 @@ func (l *devLoop) refer(ctx context.Context, server *deploy.InStore, files []pro
 			if wrong == "" {
 				return id
 			}
-			if l.server.options.sandbox == nil {
+			if l.server.Options.Sandbox == nil {
 				wrong += ", and save again; until then what needs it fails (--sandbox makes a stand-in)"
 			}
 			tell(d.Point(to.Path, wrong))
@@ -87,7 +87,7 @@ func (l *devLoop) pretend(ctx context.Context, files []project.Desired, all []bl
 		if hosts != nil && len(hosts) == 0 {
 			made[name].Config["hosts"] = []any{"api.example.com"}
 		}
-		c, err := l.server.store.CreateConnection(ctx, l.owner, *made[name])
+		c, err := l.server.Store.CreateConnection(ctx, l.owner, *made[name])
 		if err != nil {
 			return nil, err
 		}

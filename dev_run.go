@@ -76,21 +76,21 @@ func (l *devLoop) start(ctx context.Context, path string) {
 			what = string(a.Kind) + " at node " + a.NodeID + ": " + blueprint.OneLine(a.Prompt)
 		}
 		l.screen.Say(terminal.Yellow, "%s: paused, waits for %s", path, what)
-		l.screen.Say("", "  %s/runs/%s", l.server.apiHost(), outcome.ID)
+		l.screen.Say("", "  %s/runs/%s", l.server.APIHost(), outcome.ID)
 	default:
 		l.screen.Say(terminal.Red, "%s: %s: %s", path, outcome.Status, blueprint.OneLine(failureText(outcome)))
-		l.screen.Say("", "  %s/runs/%s", l.server.apiHost(), outcome.ID)
+		l.screen.Say("", "  %s/runs/%s", l.server.APIHost(), outcome.ID)
 	}
 }
 
 // execute runs the stored blueprint of a file; nil when there is nothing to run.
 func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Execution, error) {
 	s := l.server
-	list, _, err := s.store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: project.SourceOf(l.options.Name, path), Page: 1, Limit: 1})
+	list, _, err := s.Store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: project.SourceOf(l.options.Name, path), Page: 1, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	definition, _, err := s.store.Definition(ctx, l.owner, list[0].ID)
+	definition, _, err := s.Store.Definition(ctx, l.owner, list[0].ID)
 	if err != nil || definition.Map == nil || len(definition.Map.Nodes) == 0 {
 		return nil, err
 	}
@@ -98,14 +98,14 @@ func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Executio
 	if err != nil {
 		return nil, err
 	}
-	handle, err := s.engine.Start(&blueprint.StartRequest{Definition: definition, Principal: l.owner, CanManage: true, InputData: input}, engine.AtEnd)
+	handle, err := s.Engine.Start(&blueprint.StartRequest{Definition: definition, Principal: l.owner, CanManage: true, InputData: input}, engine.AtEnd)
 	if err != nil {
 		return nil, err
 	}
 	outcome, err := handle.Wait(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), errSavedAgain) {
 		// That it has ended meanwhile is no error.
-		if err := s.engine.Cancel(context.WithoutCancel(ctx), handle.ID, errSavedAgain.Error()); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
+		if err := s.Engine.Cancel(context.WithoutCancel(ctx), handle.ID, errSavedAgain.Error()); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
 			return nil, err
 		}
 	}
@@ -131,9 +131,9 @@ func (l *devLoop) input(ctx context.Context, path, blueprintID string) (any, err
 		}
 		return value, nil
 	}
-	last, err := l.server.store.ExecutionLogs(ctx, l.owner, blueprintID, 1, 0)
+	last, err := l.server.Store.ExecutionLogs(ctx, l.owner, blueprintID, 1, 0)
 	if err == nil && len(last) > 0 {
-		view, err := l.server.engine.View(ctx, last[0])
+		view, err := l.server.Engine.View(ctx, last[0])
 		if err == nil && view.InputData != nil {
 			return view.InputData, nil
 		}

@@ -183,7 +183,7 @@ func (l *devLoop) namesake(name string) (out []string) {
 func (l *devLoop) test(ctx context.Context, files []string) {
 	t := &testsuite.Suite{
 		Names: files, Jobs: runtime.GOMAXPROCS(0), Only: regexp.MustCompile(""), Out: l.screen.Lines(), Errors: l.problems,
-		Scripts: l.server.scripts, Paint: l.screen.Paint, Version: version,
+		Scripts: l.server.Scripts, Paint: l.screen.Paint, Version: version,
 	}
 	err := t.Once(ctx)
 	if err == nil || ctx.Err() != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // plantedWords are secrets, one for each way on which one can come into what a
@@ -51,7 +52,7 @@ func tattler(t *testing.T) *httptest.Server {
 // TestRecordingsTellNoSecrets plants secrets wherever a run can meet one, and
 // looks for them in everything that leaves the server.
 func TestRecordingsTellNoSecrets(t *testing.T) {
-	s := newService(t, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ada, world := s.user(t, "ada"), tattler(t)
 	connect := func(kind string, config object) string {
 		return ada.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})

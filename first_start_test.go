@@ -8,25 +8,26 @@ import (
 	"testing"
 
 	"blueprintd/foundation/clock"
+	"blueprintd/server"
 )
 
 // announced starts a server on a database and gives what it prints.
-func announced(t *testing.T, database string, change ...func(*options)) string {
+func announced(t *testing.T, database string, change ...func(*server.Options)) string {
 	t.Helper()
 	out := &lockedBuffer{}
-	o := options{version: version, schema: schema, addr: "127.0.0.1:0", db: database, clock: clock.Real{}, logger: slog.New(slog.NewTextHandler(io.Discard, nil)), out: out}
+	o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", DB: database, Clock: clock.Real{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Out: out}
 	for _, f := range change {
 		f(&o)
 	}
-	s, err := newServer(t.Context(), o)
+	s, err := server.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.listener.Close()
-	if err := s.announce(); err != nil {
+	defer s.Listener.Close()
+	if err := s.Announce(); err != nil {
 		t.Error(err)
 	}
-	if err := s.store.Close(); err != nil {
+	if err := s.Store.Close(); err != nil {
 		t.Error(err)
 	}
 	return out.String()
@@ -71,7 +72,7 @@ func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
 }
 
 func TestStartBehindAPublicAddressNamesBoth(t *testing.T) {
-	text := announced(t, filepath.Join(t.TempDir(), "my.db"), func(o *options) { o.publicURL = "https://flows.example.org" })
+	text := announced(t, filepath.Join(t.TempDir(), "my.db"), func(o *server.Options) { o.PublicURL = "https://flows.example.org" })
 	if !containsAll(text, "is ready on https://flows.example.org\n", "\n  listens   http://127.0.0.1:") || strings.Contains(text, "127.0.0.1:0\n") {
 		t.Errorf("the start says:\n%s", text)
 	}

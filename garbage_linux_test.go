@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"blueprintd/server"
 	processes "blueprintd/tests/process"
 )
 
@@ -22,13 +23,13 @@ func TestBallastIsNotTouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pieces := ballast()
+	pieces := server.Ballast()
 	after, _, err := processes.Memory(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if grown := after - before; grown > ballastSize/2 {
-		t.Errorf("the process takes %d bytes more with a ballast of %d", grown, ballastSize)
+	if grown := after - before; grown > server.BallastSize/2 {
+		t.Errorf("the process takes %d bytes more with a ballast of %d", grown, server.BallastSize)
 	}
 	runtime.KeepAlive(pieces)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 	"blueprintd/triggers"
 )
 
@@ -23,7 +24,7 @@ func TestSchedulesCheck(t *testing.T) {
 			"5 overdue: a since " + at.String() + ", b since " + (at + 1000).String() + ", and 3 more", "start the server anew"},
 		{triggers.Stats{Overdue: 1, WatchError: "x"}, []triggers.OverdueSchedule{{TriggerID: "a"}}, "1 overdue: a cannot be read", "update the config"},
 	} {
-		got := schedulesCheck(test.stats, test.first)
+		got := server.SchedulesCheck(test.stats, test.first)
 		if got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
 			t.Errorf("%+v: %+v", test.stats, got)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 	"blueprintd/store"
 )
 
@@ -24,7 +25,7 @@ func TestTriggersCheck(t *testing.T) {
 		{named, 5, nil, "5 triggers were switched off by the server: a (20 runs in a row failed, the last of them exec_1), b (20 runs in a row failed, the last of them exec_2), and 3 more", "why ID"},
 		{nil, 0, errors.New("the disk is gone"), "which ones the server keeps switched off could not be looked at: the disk is gone", "disk"},
 	} {
-		got := triggersCheck(test.first, test.total, test.err)
+		got := server.TriggersCheck(test.first, test.total, test.err)
 		if got.Name != "triggers" || got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
 			t.Errorf("%+v: %+v", test, got)
 		}
@@ -43,7 +44,7 @@ func TestTrippedTriggerIsSeen(t *testing.T) {
 		if !strings.Contains(metrics, "\nblueprintd_triggers_tripped "+count+"\n") {
 			t.Errorf("/metrics does not say %s", count)
 		}
-		c := s.checkTriggers(context.Background())
+		c := s.CheckTriggers(context.Background())
 		if c.OK != ok || !ok && !strings.Contains(c.Detail, "1 trigger was switched off by the server: "+trigger+" (20 runs in a row failed, the last of them exec_") {
 			t.Errorf("%+v", c)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/server"
 	"blueprintd/store"
 )
 
@@ -27,38 +28,38 @@ func historyFlags() []cli.Flag {
 }
 
 // chooseHistory reads the flags of historyFlags.
-func chooseHistory(c *cli.Context, o *options) (err error) {
-	if o.keepExecutions, err = chooseKeep(c, o, "keep-executions", "90d"); err != nil {
+func chooseHistory(c *cli.Context, o *server.Options) (err error) {
+	if o.KeepExecutions, err = chooseKeep(c, o, "keep-executions", "90d"); err != nil {
 		return err
 	}
-	if o.keepFirings, err = chooseKeep(c, o, "keep-firings", "90d"); err != nil {
+	if o.KeepFirings, err = chooseKeep(c, o, "keep-firings", "90d"); err != nil {
 		return err
 	}
-	if o.keepAudit, err = chooseKeep(c, o, "keep-audit", "400d"); err != nil {
+	if o.KeepAudit, err = chooseKeep(c, o, "keep-audit", "400d"); err != nil {
 		return err
 	}
 	if !c.IsSet("max-disk") {
 		return nil
 	}
 	const hint = "--max-disk 2GiB"
-	switch o.maxDisk, err = parseSize(c.String("max-disk")); {
+	switch o.MaxDisk, err = parseSize(c.String("max-disk")); {
 	case c.String("max-disk") == "":
 		return usage(hint, "%s: is empty", given(c, "max-disk"))
 	case errors.Is(err, errTooLarge):
 		return usage(hint, "%s %s: is larger than any disk", given(c, "max-disk"), c.String("max-disk"))
 	case err != nil:
 		return usage(hint, "%s %s: is no size", given(c, "max-disk"), c.String("max-disk"))
-	case o.maxDisk != 0 && o.maxDisk < leastDisk:
+	case o.MaxDisk != 0 && o.MaxDisk < leastDisk:
 		return usage(hint, "%s %s: is less than 16MiB", given(c, "max-disk"), c.String("max-disk"))
 	}
 	return nil
 }
 
-func chooseKeep(c *cli.Context, o *options, name, otherwise string) (store.Keep, error) {
+func chooseKeep(c *cli.Context, o *server.Options, name, otherwise string) (store.Keep, error) {
 	text := c.String(name)
 	if !c.IsSet(name) {
 		text = otherwise
-		if o.ephemeral {
+		if o.Ephemeral {
 			text = "all"
 		}
 	}

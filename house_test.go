@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 	"foundation/fileio":         {},
 	"server/sandbox":            {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
 	"server/limits":             {"blueprint", "foundation/clock"},
+	"server":                    {"blueprint", "small", "connections", "engine", "engine/nodes", "project", "rpc", "rpc/mcp", "rpc/trpc", "server/accounts", "server/limits", "server/sandbox", "store", "store/masterkey", "triggers", "triggers/explain", "triggers/mail", "web"},
 	"foundation/ids":            {},
 	"engine/nodes/llm":          {"blueprint", "foundation/clock", "foundation/outbound"},
 	"triggers/mail":             {"blueprint", "foundation/clock"},

@@ -16,6 +16,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
 	"blueprintd/foundation/smtpsink"
+	"blueprintd/server"
 	"blueprintd/server/sandbox"
 )
 
@@ -38,7 +39,7 @@ func (w *fakeWorld) saw(proof string) {
 
 func newFakeWorld(t *testing.T) *fakeWorld {
 	t.Helper()
-	box, err := sandbox.New(sandbox.Options{Clock: clock.Real{}, IDs: ids.New(nil), Known: ruledNames()})
+	box, err := sandbox.New(sandbox.Options{Clock: clock.Real{}, IDs: ids.New(nil), Known: server.RuledNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

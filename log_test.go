@@ -16,11 +16,12 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // inJSON has a server write its log as JSON, all of it.
-func inJSON(o *options, logs io.Writer) {
-	o.logger = slog.New(slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+func inJSON(o *server.Options, logs io.Writer) {
+	o.Logger = slog.New(slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // TestLogsHaveNoSecrets keeps a server busy, with what is right and what is
@@ -30,9 +31,9 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	var logs lockedBuffer
 	const hookSecret, input, key = `hook/sec+ret="1" ü`, `input&of<somebody>="2" ö`, "key-that-nobody-may-read-3"
 	path := filepath.Join(t.TempDir(), "logs.db")
-	change := []func(*options){atNoon, onFile(path), func(o *options) {
+	change := []func(*server.Options){atNoon, onFile(path), func(o *server.Options) {
 		inJSON(o, &logs)
-		o.apiKey, o.allowNet = key, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		o.APIKey, o.AllowNet = key, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}}
 	s := newService(t, change...)
 	s.root.authorization = "Bearer " + key
@@ -65,7 +66,7 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	s.root.send(t, http.MethodPost, "/clock/advance", body)
 	person{service: s, authorization: "Bearer " + canary[7:]}.send(t, http.MethodGet, "/readyz?verbose", "")
 	person{service: s, authorization: "Bearer " + key + "x"}.send(t, http.MethodGet, "/api/trpc/blueprint.list", "")
-	conn, err := net.Dial("tcp", s.listener.Addr().String())
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,17 +102,17 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 // What net/http has to say comes in the log's own form, and not without end.
 func TestHTTPLog(t *testing.T) {
 	var logs lockedBuffer
-	o := options{}
+	o := server.Options{}
 	inJSON(&o, &logs)
-	s := server{options: o}
-	errors := s.newHTTP(http.NotFoundHandler()).ErrorLog
+	s := server.Server{Options: o}
+	errors := s.NewHTTP(http.NotFoundHandler()).ErrorLog
 	errors.Printf("http: panic serving 127.0.0.1:1: boom\n%s", "goroutine 7 [running]:\nmain.main()")
 	for range 100 {
 		errors.Printf("http: Accept error: too many open files; retrying in %s", time.Second)
 	}
 	lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
-	if len(lines) != httpLines {
-		t.Errorf("%d lines, want %d", len(lines), httpLines)
+	if len(lines) != server.HTTPLines {
+		t.Errorf("%d lines, want %d", len(lines), server.HTTPLines)
 	}
 	for i, line := range lines {
 		var one struct{ Level, Msg, Error, Stack string }

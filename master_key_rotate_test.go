@@ -55,7 +55,7 @@ func sealedFile(t *testing.T) (path string, read func(t *testing.T, path string)
 		if got := at(s.root.ok(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), "secret"); got != hook {
 			t.Errorf("the webhook's secret is %v", got)
 		}
-		if c, err := s.store.ConnectionForUse(t.Context(), authorityOf(s.root.ID), connection); err != nil || c.Config["botToken"] != "canary-of-slack" {
+		if c, err := s.Store.ConnectionForUse(t.Context(), authorityOf(s.root.ID), connection); err != nil || c.Config["botToken"] != "canary-of-slack" {
 			t.Errorf("the connection is %v, %v", c, err)
 		}
 		s.root.ok(t, "execution.resume", object{"executionId": waiting, "input": object{"word": "resumed"}})

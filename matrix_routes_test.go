@@ -45,7 +45,7 @@ var routeScopes = map[string]blueprint.KeyScope{
 // TestOpenRoutes finds every route that is mounted and asks it without a key.
 func TestOpenRoutes(t *testing.T) {
 	s := newService(t, atNoon)
-	unknown := s.ids.UUID()
+	unknown := s.IDs.UUID()
 	nobody := person{service: s}
 	mounted := mountedRoutes(t)
 	if want := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(open)), closed))); !slices.Equal(mounted, want) {
@@ -82,7 +82,7 @@ func TestOpenRoutes(t *testing.T) {
 			}
 		}
 	}
-	for _, procedure := range s.rpc.Procedures() {
+	for _, procedure := range s.RPC.Procedures() {
 		if procedure.Public {
 			t.Errorf("%s is open to everybody", procedure.Name)
 		}

@@ -78,23 +78,23 @@ func newWorld(t *testing.T) *world {
 	}
 	w.keyless()
 	for scope, name := range limited {
-		made, err := w.store.CreateLimitedKey(t.Context(), blueprint.NewAPIKey{UserID: w.people["creator"].ID, Name: name, Key: "key-of-the-creator-for-" + name, Scopes: blueprint.KeyScopes{scope}})
+		made, err := w.Store.CreateLimitedKey(t.Context(), blueprint.NewAPIKey{UserID: w.people["creator"].ID, Name: name, Key: "key-of-the-creator-for-" + name, Scopes: blueprint.KeyScopes{scope}})
 		w.must(t, err)
 		w.people[name] = person{service: w.service, User: w.people["creator"].User, authorization: "Bearer key-of-the-creator-for-" + made.Name}
 	}
-	made, err := w.store.CreateOrganization(t.Context(), blueprint.Principal{UserID: w.people["o.owner"].ID}, "mark-of-the-team")
+	made, err := w.Store.CreateOrganization(t.Context(), blueprint.Principal{UserID: w.people["o.owner"].ID}, "mark-of-the-team")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.team = made.ID
 	for name, role := range map[string]blueprint.OrganizationRole{"creator": "member", "member": "member", "o.admin": "admin", "former": "admin"} {
-		w.must(t, w.store.SetMember(t.Context(), w.team, w.people[name].ID, role))
+		w.must(t, w.Store.SetMember(t.Context(), w.team, w.people[name].ID, role))
 	}
-	w.must(t, w.store.RemoveMember(t.Context(), w.team, w.people["former"].ID))
+	w.must(t, w.Store.RemoveMember(t.Context(), w.team, w.people["former"].ID))
 	revoked := w.people["revoked"]
-	key, err := w.store.CreateKey(t.Context(), w.people["creator"].ID, "revoked", strings.TrimPrefix(revoked.authorization, "Bearer "))
+	key, err := w.Store.CreateKey(t.Context(), w.people["creator"].ID, "revoked", strings.TrimPrefix(revoked.authorization, "Bearer "))
 	w.must(t, err)
-	w.must(t, w.store.RevokeKeyByID(t.Context(), key.ID))
+	w.must(t, w.Store.RevokeKeyByID(t.Context(), key.ID))
 	if w.sql, err = sql.Open("sqlite", "file:"+path+"?mode=ro"); err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +147,11 @@ func (w *world) target(t *testing.T, kind string) *target {
 	case "none":
 		return x
 	case "unknown":
-		id := w.ids.UUID()
-		now := w.options.clock.Now()
+		id := w.IDs.UUID()
+		now := w.Options.Clock.Now()
 		x.blueprint, x.webhook, x.api, x.organization = id, id, id, id
-		x.run = w.ids.ExecutionID(now)
-		x.human, x.approval, x.key, x.connection, x.private = x.run, x.run, w.ids.ULID(now), id, id
+		x.run = w.IDs.ExecutionID(now)
+		x.human, x.approval, x.key, x.connection, x.private = x.run, x.run, w.IDs.ULID(now), id, id
 		x.firing, x.category = x.key, id
 		return x
 	case "malformed":
@@ -191,12 +191,12 @@ func (w *world) target(t *testing.T, kind string) *target {
 		})
 	}
 	x.run, x.human, x.approval = run("nothing"), run("human"), run("approval")
-	key, err := w.store.CreateKey(t.Context(), x.owner.ID, mark("key"), mark("key itself"))
+	key, err := w.Store.CreateKey(t.Context(), x.owner.ID, mark("key"), mark("key itself"))
 	w.must(t, err)
 	x.key = key.ID
 	x.connection = x.owner.id(t, "connection.create", connectionOf(x, x.organization))
 	x.private = x.owner.id(t, "connection.create", connectionOf(x, ""))
-	category, err := w.store.CreateCategory(t.Context(), blueprint.Principal{UserID: x.owner.ID}, x.organization, mark("category"))
+	category, err := w.Store.CreateCategory(t.Context(), blueprint.Principal{UserID: x.owner.ID}, x.organization, mark("category"))
 	w.must(t, err)
 	x.category = category.ID
 	if kind == "deleted" {
@@ -228,9 +228,9 @@ func (w *world) share(t *testing.T, x *target) {
 		return
 	}
 	for name, role := range map[string]blueprint.CollaboratorRole{"editor": "editor", "c.admin": "admin", "former": "admin"} {
-		w.must(t, w.store.SetCollaborator(t.Context(), x.blueprint, w.people[name].ID, role))
+		w.must(t, w.Store.SetCollaborator(t.Context(), x.blueprint, w.people[name].ID, role))
 	}
-	w.must(t, w.store.RemoveCollaborator(t.Context(), x.blueprint, w.people["former"].ID))
+	w.must(t, w.Store.RemoveCollaborator(t.Context(), x.blueprint, w.people["former"].ID))
 	if x.kind == "public" || x.kind == "viewed" {
 		x.owner.ok(t, "blueprint.update", object{"id": x.blueprint, "visibility": "public"})
 	}

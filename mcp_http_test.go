@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // tool sends one request of the protocol to /mcp and gives its result or error.
@@ -88,7 +89,9 @@ func TestToolsOfBlueprints(t *testing.T) {
 }
 
 func TestMCPIsGuarded(t *testing.T) {
-	s := newService(t, func(o *options) { o.origins, o.rateLimit, o.rateBurst = []string{"https://friend.example"}, 0.001, 4 })
+	s := newService(t, func(o *server.Options) {
+		o.Origins, o.RateLimit, o.RateBurst = []string{"https://friend.example"}, 0.001, 4
+	})
 	stranger := person{service: s, authorization: "Bearer not-a-key-of-anybody"}
 	if answer := stranger.mcp(t, "ping", nil); answer.status != http.StatusUnauthorized {
 		t.Errorf("a stranger: %d %s", answer.status, answer.text)

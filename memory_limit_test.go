@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"fmt"
 	"math"
 	"net/http"
@@ -46,7 +47,7 @@ func TestMemoryLimitOfCgroups(t *testing.T) {
 			for path, text := range c.limits {
 				write("sys/fs/cgroup/"+path, text)
 			}
-			if got := cgroupLimit(root); got != c.want {
+			if got := server.CgroupLimit(root); got != c.want {
 				t.Errorf("limit %d, want %d", got, c.want)
 			}
 		})
@@ -55,16 +56,16 @@ func TestMemoryLimitOfCgroups(t *testing.T) {
 
 func TestMemoryLimitFollowsTheSystem(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
-	if got := memoryLimit(123); got != 123 {
+	if got := server.MemoryLimit(123); got != 123 {
 		t.Errorf("%d was chosen, want 123", got)
 	}
-	if got, physical := memoryLimit(0), physicalMemory(); got <= 0 || physical > 0 && got > physical {
+	if got, physical := server.MemoryLimit(0), server.PhysicalMemory(); got <= 0 || physical > 0 && got > physical {
 		t.Errorf("the limit is %d of %d", got, physical)
 	}
 	// Large machines are used, small ones are not used up.
 	for _, limit := range []int64{128 << 20, 64 << 30} {
-		s := sharesOf(limit)
-		if s.heap < limit/2 || s.heap > limit || s.arriving+s.decoded+2*s.inputs+s.inputs/4+s.answers > limit/4*3 {
+		s := server.SharesOf(limit)
+		if s.Heap < limit/2 || s.Heap > limit || s.Arriving+s.Decoded+2*s.Inputs+s.Inputs/4+s.Answers > limit/4*3 {
 			t.Errorf("%d bytes are shared out as %+v", limit, s)
 		}
 	}
@@ -105,7 +106,7 @@ func dense(t *testing.T, s *service, path string, count int) map[int]int {
 func TestDenseWebhooksAreAllTaken(t *testing.T) {
 	for _, limit := range []int64{0, 256 << 20} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			s := newService(t, func(o *options) { o.memoryLimit, o.maxBody, o.admissionWait = limit, 5<<20, time.Minute })
+			s := newService(t, func(o *server.Options) { o.MemoryLimit, o.MaxBody, o.AdmissionWait = limit, 5<<20, time.Minute })
 			id := s.root.blueprint(t, "dense", node("a", "set", object{"values": object{"x": 1}}))
 			trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
 			if got := dense(t, s, "/webhooks/blueprint/"+trigger, 16); got[http.StatusAccepted] != 16 {
@@ -124,8 +125,8 @@ func TestDenseWebhooksWaitOnlyForSoLong(t *testing.T) {
 		<-answer
 	}))
 	defer stub.Close()
-	s := newService(t, func(o *options) {
-		o.memoryLimit, o.admissionWait, o.allowNet = 32<<20, 10*time.Millisecond, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	s := newService(t, func(o *server.Options) {
+		o.MemoryLimit, o.AdmissionWait, o.AllowNet = 32<<20, 10*time.Millisecond, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	})
 	id := s.root.blueprint(t, "dense", node("a", "http-request", object{"url": stub.URL}))
 	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})

@@ -8,13 +8,14 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine"
 	"blueprintd/foundation/clock"
+	"blueprintd/server"
 )
 
 // BenchmarkMonth lets a month of 31 days pass with a schedule of each kind, on a
 // server that keeps nothing. It tells how long a run took, and how many times as
 // long as one that was started directly and waited for.
 func BenchmarkMonth(b *testing.B) {
-	defer runtime.KeepAlive(ballast()) // as serve has it
+	defer runtime.KeepAlive(server.Ballast()) // as serve has it
 	for _, month := range []struct {
 		name, cron string
 		runs       int
@@ -44,13 +45,13 @@ func BenchmarkMonth(b *testing.B) {
 // directly starts so many runs, one after the other, and waits for each.
 func directly(b *testing.B, s *service, who person, id string, runs int) time.Duration {
 	b.Helper()
-	definition, manages, err := blueprints{s.server.store}.Runnable(b.Context(), who.ID, id)
+	definition, manages, err := server.Blueprints{Store: s.Server.Store}.Runnable(b.Context(), who.ID, id)
 	if err != nil {
 		b.Fatal(err)
 	}
 	begin := clock.Real{}.Now()
 	for range runs {
-		handle, err := s.server.engine.Start(&blueprint.StartRequest{Definition: definition, Principal: blueprint.Principal{UserID: who.ID}, CanManage: manages}, engine.AtEnd)
+		handle, err := s.Server.Engine.Start(&blueprint.StartRequest{Definition: definition, Principal: blueprint.Principal{UserID: who.ID}, CanManage: manages}, engine.AtEnd)
 		if err == nil {
 			_, err = handle.Wait(b.Context())
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"context"
 	"errors"
 	"io"
@@ -94,12 +95,12 @@ func TestServiceManagerIsTold(t *testing.T) {
 // are signs again.
 func TestWatchdogStaysOutWhenTheWriterHangs(t *testing.T) {
 	m := newManager(t)
-	n := notifier{socket: m.path, interval: time.Millisecond, logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	n := server.Notifier{Socket: m.path, Interval: time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, answer, ended := make(chan struct{}), make(chan error), make(chan struct{})
 	go func() {
 		defer close(ended)
-		n.watch(ctx, func(ctx context.Context) error {
+		n.Watch(ctx, func(ctx context.Context) error {
 			select {
 			case asked <- struct{}{}:
 			case <-ctx.Done():
@@ -132,18 +133,18 @@ func TestWatchdogStaysOutWhenTheWriterHangs(t *testing.T) {
 // Without a service manager nothing happens, and one that is gone is no error.
 func TestNoServiceManager(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
-	newNotifier(slog.Default()).ready("http://127.0.0.1:1")
-	newNotifier(slog.Default()).watch(t.Context(), nil)
+	server.NewNotifier(slog.Default()).Ready("http://127.0.0.1:1")
+	server.NewNotifier(slog.Default()).Watch(t.Context(), nil)
 	var log lockedBuffer
-	gone := notifier{socket: filepath.Join(t.TempDir(), "gone"), logger: slog.New(slog.NewTextHandler(&log, nil))}
-	gone.stopping()
+	gone := server.Notifier{Socket: filepath.Join(t.TempDir(), "gone"), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	gone.Stopping()
 	if !strings.Contains(log.String(), "level=WARN") {
 		t.Errorf("log: %s", log.String())
 	}
 	t.Setenv("NOTIFY_SOCKET", "@abstract")
 	t.Setenv("WATCHDOG_USEC", "2000000")
 	t.Setenv("WATCHDOG_PID", "1")
-	if n := newNotifier(slog.Default()); n.socket != "\x00abstract" || n.interval != 0 {
+	if n := server.NewNotifier(slog.Default()); n.Socket != "\x00abstract" || n.Interval != 0 {
 		t.Errorf("notifier %+v", n)
 	}
 }

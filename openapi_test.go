@@ -15,6 +15,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
+	"blueprintd/server"
 )
 
 // goldenDocument compares a document that is kept in the repository with what
@@ -32,7 +33,7 @@ func goldenDocument(t *testing.T, name string, want []byte) {
 }
 
 func TestOpenAPI(t *testing.T) {
-	want, err := openAPI()
+	want, err := server.OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestOpenAPICovers(t *testing.T) {
 			want = append(want, path)
 		}
 	}
-	for _, name := range trpc.NewHandler((&rpc.Service{}).Procedures(), trpc.Options{Authenticator: nobodyKnown{}}).Names() {
+	for _, name := range trpc.NewHandler((&rpc.Service{}).Procedures(), trpc.Options{Authenticator: server.NobodyKnown{}}).Names() {
 		want = append(want, "/api/trpc/"+name)
 		operation := paths["/api/trpc/"+name].(object)
 		for _, called := range operation {
@@ -94,7 +95,7 @@ func TestOpenAPICovers(t *testing.T) {
 
 func openAPIValue(t *testing.T) object {
 	t.Helper()
-	text, err := openAPI()
+	text, err := server.OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestOpenAPIExamples(t *testing.T) {
 	s := newService(t, atNoon)
 	d := newDescribed(t)
 	w := &exampleWorld{person: s.root, team: s.root.id(t, "organization.create", object{"name": "Team"})}
-	for _, procedure := range s.rpc.Procedures() {
+	for _, procedure := range s.RPC.Procedures() {
 		example, given := procedure.ExampleInput()
 		if !given && procedure.Input.NumField() > 0 {
 			t.Errorf("%s has no example", procedure.Name)
@@ -202,7 +203,7 @@ func TestOpenAPIExamples(t *testing.T) {
 		d.answer(t, "/api/trpc/"+name, method, s.root.call(t, name, object{"id": 1, "title": 2}))
 		d.answer(t, "/api/trpc/"+name, method, person{service: s}.call(t, name, nil))
 	}
-	d.answer(t, "/api/trpc/blueprint.get", "get", s.root.call(t, "blueprint.get", object{"id": s.ids.UUID()}))
+	d.answer(t, "/api/trpc/blueprint.get", "get", s.root.call(t, "blueprint.get", object{"id": s.IDs.UUID()}))
 }
 
 // exampleWorld makes the things that examples speak of.
@@ -237,7 +238,7 @@ func (w *exampleWorld) real(t *testing.T, example any) any {
 func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) string {
 	t.Helper()
 	w.made++
-	title := kind + " " + w.ids.UUID()
+	title := kind + " " + w.IDs.UUID()
 	greet := node("greet", "template", object{"text": "Hello"})
 	run := func(one object) string {
 		return at(w.ok(t, "blueprint.execute", object{"id": w.blueprint(t, title, one)}), "executionId").(string)
@@ -255,7 +256,7 @@ func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) 
 	case "organization":
 		return w.team
 	case "user":
-		somebody := w.user(t, "user-"+w.ids.UUID())
+		somebody := w.user(t, "user-"+w.IDs.UUID())
 		if id := known["blueprint"]; id != "" {
 			w.ok(t, "collaborator.add", object{"blueprintId": id, "email": somebody.Email, "role": "editor"})
 		} else {

@@ -17,6 +17,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/server"
 	"blueprintd/store"
 )
 
@@ -74,7 +75,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	})
 
 	s.stop()
-	s = newService(t, func(o *options) { o.clock = clock.NewVirtual(noon.Add(8 * time.Hour)) }, onFile(path))
+	s = newService(t, func(o *server.Options) { o.Clock = clock.NewVirtual(noon.Add(8 * time.Hour)) }, onFile(path))
 	s.advance(t, "1s")
 	s.scrape(t).want(t, "at the next start", map[string]float64{"recovered_runs": 1, "runs_paused": 1, "runs_waiting": 0})
 	s.root.ok(t, "execution.resume", object{"executionId": paused, "nodeId": "ask", "input": object{"a": 1}})
@@ -84,7 +85,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 
 func TestOperatorsAreOnThisMachine(t *testing.T) {
 	s := newService(t)
-	handler := s.routes()
+	handler := s.Routes()
 	ask := func(path, from, host string, header ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.RemoteAddr, r.Host = from, host
@@ -142,26 +143,26 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 }
 
 func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
-	s := newService(t, func(o *options) { o.metricsAddr = "127.0.0.1:0" })
+	s := newService(t, func(o *server.Options) { o.MetricsAddr = "127.0.0.1:0" })
 	if got := s.root.send(t, http.MethodGet, "/metrics", ""); got.status != http.StatusNotFound {
 		t.Errorf("on the main address: %d", got.status)
 	}
-	other := person{service: &service{server: s.server, host: "http://" + s.watchers.Addr().String(), client: s.client}}
+	other := person{service: &service{Server: s.Server, host: "http://" + s.Watchers.Addr().String(), client: s.client}}
 	for path, want := range map[string]int{"/metrics": 200, "/healthz": 200, "/readyz": 200, "/readyz?verbose": 200, "/": 404, "/api/trpc/blueprint.list": 404} {
 		if got := other.send(t, http.MethodGet, path, "", "Via", "1.1 proxy"); got.status != want {
 			t.Errorf("%s: %d %s", path, got.status, got.text)
 		}
 	}
 	parseMetrics(t, other.send(t, http.MethodGet, "/metrics", "").text)
-	taken := options{version: version, schema: schema, addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, metricsAddr: s.watchers.Addr().String(), logger: slog.New(slog.DiscardHandler), out: io.Discard}
-	if _, err := newServer(t.Context(), taken); err == nil || !strings.Contains(err.Error(), "cannot listen") {
+	taken := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, MetricsAddr: s.Watchers.Addr().String(), Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
+	if _, err := server.New(t.Context(), taken); err == nil || !strings.Contains(err.Error(), "cannot listen") {
 		t.Errorf("an address that is taken: %v", err)
 	}
 }
 
 func TestReadinessHasDetails(t *testing.T) {
 	s := newService(t, atNoon, onFile(filepath.Join(t.TempDir(), "ready.db")))
-	var answer readiness
+	var answer server.Readiness
 	text := s.root.send(t, http.MethodGet, "/readyz?verbose", "").text
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
 		t.Fatal(err)
@@ -194,7 +195,7 @@ func TestDatabaseCheck(t *testing.T) {
 		"stuck with others waiting":         {store.Stats{LastCommit: now.Add(-time.Minute), Queued: 3, BusySince: now.Add(-11 * time.Second)}, false},
 		"stuck with nobody waiting as well": {store.Stats{LastCommit: now.Add(-time.Minute), BusySince: now.Add(-11 * time.Second)}, false},
 	} {
-		if got := databaseCheck(&test.stats, now); got.OK != test.ok || got.OK != (got.Hint == "") {
+		if got := server.DatabaseCheck(&test.stats, now); got.OK != test.ok || got.OK != (got.Hint == "") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -202,16 +203,16 @@ func TestDatabaseCheck(t *testing.T) {
 
 // From the moment that somebody listens, a server tells that it is not ready.
 func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
-	o := options{version: version, schema: schema, addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, maxBody: 1 << 20, logger: slog.New(slog.DiscardHandler), out: io.Discard}
-	s, err := newServer(t.Context(), o)
+	o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, MaxBody: 1 << 20, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
+	s, err := server.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.store.Close()
+	defer s.Store.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	recovered, atRest, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() { ended <- s.serveHTTP(ctx, recovered, atRest) }()
-	somebody := person{service: &service{server: s, host: s.apiHost(), client: &http.Client{}}}
+	go func() { ended <- s.ServeHTTP(ctx, recovered, atRest) }()
+	somebody := person{service: &service{Server: s, host: s.APIHost(), client: &http.Client{}}}
 	if got := somebody.send(t, http.MethodGet, "/healthz", ""); got.status != http.StatusOK {
 		t.Errorf("alive: %d", got.status)
 	}
@@ -219,13 +220,13 @@ func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "2" || !strings.Contains(got.text, `"not ready"`) || !strings.Contains(got.text, `"recovery","ok":false`) {
 		t.Errorf("ready: %d %v %s", got.status, got.header, got.text)
 	}
-	for _, path := range []string{"/", "/api/trpc/blueprint.list", "/webhooks/blueprint/" + s.ids.UUID(), "/nothing"} {
+	for _, path := range []string{"/", "/api/trpc/blueprint.list", "/webhooks/blueprint/" + s.IDs.UUID(), "/nothing"} {
 		if got := somebody.send(t, http.MethodPost, path, `{}`); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "2" {
 			t.Errorf("%s: %d %v %s", path, got.status, got.header, got.text)
 		}
 	}
 	close(recovered)
-	<-s.opened
+	<-s.Opened
 	if got := somebody.send(t, http.MethodGet, "/", ""); got.status != http.StatusOK {
 		t.Errorf("then: %d", got.status)
 	}
@@ -233,11 +234,11 @@ func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 		t.Errorf("then ready: %d %s", got.status, got.text)
 	}
 	stop()
-	<-s.draining
+	<-s.Draining
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz?verbose", nil)
 	r.RemoteAddr, r.Host = "127.0.0.1:9", "localhost:9"
-	s.routes().ServeHTTP(w, r)
+	s.Routes().ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "2" || !strings.Contains(w.Body.String(), `"draining","ok":false`) {
 		t.Errorf("at the end: %d %s", w.Code, w.Body)
 	}

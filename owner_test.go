@@ -11,13 +11,14 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/server"
 )
 
 // TestOwnerActions has other users than the owner change what concerns the runs
 // of all: on a server that keeps nothing they may, on any other they may not.
 func TestOwnerActions(t *testing.T) {
 	for _, kept := range []bool{false, true} {
-		changes := []func(*options){atNoon, inABox}
+		changes := []func(*server.Options){atNoon, inABox}
 		if kept {
 			changes = append(changes, onFile(filepath.Join(t.TempDir(), "box.db")))
 		}
@@ -123,20 +124,20 @@ func TestCallsOfOthers(t *testing.T) {
 func TestWhatAStartTells(t *testing.T) {
 	one := int64(1)
 	const danger, moves, setup = "follow from --seed-ids", "CLOCK     virtual: it stands at 2030-05-01T12:00:00.000Z", "sets your password"
-	seeded := func(o *options) { o.seedIDs, o.apiKey = &one, "" }
-	everywhere := func(o *options) { o.addr = "0.0.0.0:0" }
+	seeded := func(o *server.Options) { o.SeedIDs, o.APIKey = &one, "" }
+	everywhere := func(o *server.Options) { o.Addr = "0.0.0.0:0" }
 	for _, test := range []struct {
 		name     string
-		changes  []func(*options)
+		changes  []func(*server.Options)
 		has, not []string
 	}{
 		{"usual", nil, []string{setup}, []string{danger, "CLOCK"}},
-		{"seeded here", []func(*options){seeded, atNoon}, []string{setup, moves}, []string{danger}},
-		{"seeded for all", []func(*options){seeded, everywhere}, []string{danger}, []string{setup, "CLOCK"}},
-		{"seeded behind a proxy", []func(*options){seeded, func(o *options) { o.publicURL = "https://flows.example" }}, []string{danger}, []string{setup}},
+		{"seeded here", []func(*server.Options){seeded, atNoon}, []string{setup, moves}, []string{danger}},
+		{"seeded for all", []func(*server.Options){seeded, everywhere}, []string{danger}, []string{setup, "CLOCK"}},
+		{"seeded behind a proxy", []func(*server.Options){seeded, func(o *server.Options) { o.PublicURL = "https://flows.example" }}, []string{danger}, []string{setup}},
 	} {
 		said := &lockedBuffer{}
-		changes := append([]func(*options){func(o *options) { o.clock = clock.Real{}; o.out = said }}, test.changes...)
+		changes := append([]func(*server.Options){func(o *server.Options) { o.Clock = clock.Real{}; o.Out = said }}, test.changes...)
 		s := newService(t, changes...)
 		s.stop()
 		for _, part := range test.has {
@@ -154,10 +155,10 @@ func TestWhatAStartTells(t *testing.T) {
 
 // TestEarnestAndPlay starts a server on a database of the other kind.
 func TestEarnestAndPlay(t *testing.T) {
-	usual := func(*options) {}
+	usual := func(*server.Options) {}
 	for _, test := range []struct {
 		name        string
-		first, then func(*options)
+		first, then func(*server.Options)
 		hint        string
 	}{
 		{"a sandbox on what is in earnest", usual, inABox, "leave --sandbox out"},
@@ -166,11 +167,11 @@ func TestEarnestAndPlay(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "my.db")
 		newService(t, onFile(path), test.first).stop()
-		o := options{version: version, schema: schema, addr: "127.0.0.1:0", clock: clock.Real{}, logger: slog.New(slog.DiscardHandler), out: io.Discard, db: path}
+		o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard, DB: path}
 		test.then(&o)
-		wired, err := newServer(t.Context(), o)
+		wired, err := server.New(t.Context(), o)
 		if err == nil {
-			wired.listener.Close()
+			wired.Listener.Close()
 			t.Fatalf("%s: it starts", test.name)
 		}
 		if _, _, hint := explained(err); !strings.Contains(hint, test.hint) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // noonText is the instant of atNoon on the wire.
@@ -56,11 +57,11 @@ func TestRatingsInRecords(t *testing.T) {
 	id := ada.blueprint(t, "rated")
 	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
 	for p, rating := range map[*person]float64{&ada: 4.5, &ben: 3} {
-		if _, err := s.store.Rate(t.Context(), blueprint.Principal{UserID: p.ID}, id, rating); err != nil {
+		if _, err := s.Store.Rate(t.Context(), blueprint.Principal{UserID: p.ID}, id, rating); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.store.Favorite(t.Context(), blueprint.Principal{UserID: ben.ID}, id, true); err != nil {
+	if _, err := s.Store.Favorite(t.Context(), blueprint.Principal{UserID: ben.ID}, id, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -285,7 +286,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestPlanLimit(t *testing.T) {
-	s := newService(t, func(o *options) { o.maxBlueprints = 2 })
+	s := newService(t, func(o *server.Options) { o.MaxBlueprints = 2 })
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	first := ada.blueprint(t, "one")
 	ada.blueprint(t, "two")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 	"blueprintd/store"
 )
 
@@ -54,7 +55,7 @@ func TestClockOfSetupLinks(t *testing.T) {
 	for by, good := range map[string]bool{"0s": true, "23h59m59.999s": true, "24h": false, "30d": false} {
 		s := newService(t, atNoon)
 		s.advance(t, by)
-		_, token, _ := strings.Cut(s.welcome.setup, "token=")
+		_, token, _ := strings.Cut(s.Bootstrap.Setup, "token=")
 		input := object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword}
 		if b := (&browser{service: s}); good {
 			b.ok(t, "session.setup", input)
@@ -104,7 +105,7 @@ func TestClockOfRates(t *testing.T) {
 	for range 300 {
 		free.root.ok(t, "blueprint.list", nil)
 	}
-	s := newService(t, atNoon, func(o *options) { o.rateLimit, o.rateBurst = 1.0/64, 1 })
+	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1.0/64, 1 })
 	for _, test := range []struct {
 		by     string
 		status int
@@ -126,8 +127,8 @@ func TestClockOfRates(t *testing.T) {
 // TestClockOfHistory: runs, rows and lines go at their age, failed runs at three
 // times that.
 func TestClockOfHistory(t *testing.T) {
-	s := newService(t, atNoon, func(o *options) {
-		o.keepExecutions, o.keepFirings, o.keepAudit = store.Keep{Age: 10 * day}, store.Keep{Age: 20 * day}, store.Keep{Age: 40 * day}
+	s := newService(t, atNoon, func(o *server.Options) {
+		o.KeepExecutions, o.KeepFirings, o.KeepAudit = store.Keep{Age: 10 * day}, store.Keep{Age: 20 * day}, store.Keep{Age: 40 * day}
 	})
 	good := s.root.blueprint(t, "t", node("a", "merge", object{}))
 	bad := s.root.blueprint(t, "t", node("a", "stop", object{"failed": true, "message": "no"}))

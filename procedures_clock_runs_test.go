@@ -14,6 +14,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/server"
 )
 
 // TestClockStartsWhere: without an instant it stands at the first one of 2000,
@@ -24,7 +25,7 @@ func TestClockStartsWhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newService(t, func(o *options) { o.clock = stands })
+		s := newService(t, func(o *server.Options) { o.Clock = stands })
 		expect(t, text, s.root.send(t, http.MethodPost, "/clock/advance", `{"by": "0s"}`).value, fmt.Sprintf(`{"now": %q, "fired": 0}`, want))
 	}
 	for _, text := range []string{"virtual=", "virtual=2030-05-01", "Virtual", "now", ""} {
@@ -108,7 +109,7 @@ func TestClockOfRetries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			after.Store(test.after)
-			s := newService(t, atNoon, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+			s := newService(t, atNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 			call := node("call", "http-request", object{"url": outside.URL, "method": "GET"}, "retry", test.retry)
 			run := s.root.launch(t, s.root.blueprint(t, "t", call), nil, call)
 			attempt := func() string {
@@ -156,7 +157,7 @@ func TestClockOfDaylightSaving(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newService(t, func(o *options) { o.clock = clock.NewVirtual(from) })
+		s := newService(t, func(o *server.Options) { o.Clock = clock.NewVirtual(from) })
 		id := s.root.blueprint(t, "t", node("a", "merge", object{}))
 		trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": test.cron, "timezone": "Europe/Zurich"}})
 		if strings.HasPrefix(test.cron, "30 ") {
@@ -188,7 +189,7 @@ func TestClockOfOutages(t *testing.T) {
 	s.root.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "trigger.missed"}})
 	s.advance(t, "2h")
 	s.stop()
-	s = newService(t, func(o *options) { o.clock = clock.NewVirtual(noon.Add(5*time.Hour + 30*time.Minute)) }, path)
+	s = newService(t, func(o *server.Options) { o.Clock = clock.NewVirtual(noon.Add(5*time.Hour + 30*time.Minute)) }, path)
 	s.advance(t, "0s")
 	row := s.root.firings(t, ticks)[0]
 	if at(row, "dueAt") != "2030-05-01T17:00:00.000Z" || at(row, "receivedAt") != "2030-05-01T17:30:00.000Z" || at(row, "decision") != "started" {
@@ -213,7 +214,7 @@ func TestClockOfTokens(t *testing.T) {
 		fmt.Fprintf(w, `{"came": %q}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer planted-token-"))
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, atNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	connection := s.root.id(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{
 		"flow": "client_credentials", "tokenUrl": outside.URL + "/token", "clientId": "c", "clientSecret": "s", "hosts": []any{strings.TrimPrefix(outside.URL, "http://")}}})
 	id := s.root.blueprint(t, "t", node("a", "http-request", object{"url": outside.URL + "/api", "method": "GET", "connectionId": connection}))

@@ -108,7 +108,7 @@ func TestClockOfPauses(t *testing.T) {
 // TestClockOfKeys: a delivery that comes again within three days is a duplicate,
 // however little of the ledger is kept, and a run of its own later.
 func TestClockOfKeys(t *testing.T) {
-	keep := func(o *options) {
+	keep := func(o *server.Options) {
 		o.keepFirings, o.keepExecutions = store.Keep{Age: time.Hour}, store.Keep{Age: time.Hour}
 	}
 	s := newService(t, atNoon, keep)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 func TestResume(t *testing.T) {
@@ -52,7 +53,7 @@ func TestResume(t *testing.T) {
 	ben.refused(t, blueprint.CodeBadRequest, resume, answer(object{"n": 1}, "nodeId", "nowhere"))
 	ben.refused(t, blueprint.CodeConflict, resume, answer(object{"n": 1}, "nodeId", "gate"))
 	stranger.refused(t, blueprint.CodeNotFound, resume, answer(object{"n": 1}))
-	ben.refused(t, blueprint.CodeNotFound, resume, object{"executionId": s.ids.ExecutionID(noon), "input": 1})
+	ben.refused(t, blueprint.CodeNotFound, resume, object{"executionId": s.IDs.ExecutionID(noon), "input": 1})
 	asks("first", "human")
 
 	expect(t, "answered", at(ben.ok(t, resume, answer(object{"n": 3}, "nodeId", "first")), "id"), `"`+run+`"`)
@@ -172,7 +173,7 @@ func TestRetry(t *testing.T) {
 		}
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, atNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ada := s.user(t, "ada")
 	nodes := []any{
 		node("before", "set", object{"values": object{"mark": "{{execution.id}}"}}), node("call", "http-request", object{"url": outside.URL}),
@@ -202,7 +203,7 @@ func TestRetry(t *testing.T) {
 
 	ada.refused(t, blueprint.CodeBadRequest, retry, object{"executionId": second})
 	ada.refused(t, blueprint.CodeBadRequest, retry, object{"executionId": second, "fromNodeId": "nowhere"})
-	ada.refused(t, blueprint.CodeNotFound, retry, object{"executionId": s.ids.ExecutionID(noon)})
+	ada.refused(t, blueprint.CodeNotFound, retry, object{"executionId": s.IDs.ExecutionID(noon)})
 	third := ada.id(t, retry, object{"executionId": second, "fromNodeId": "after"})
 	s.advance(t, "0s")
 	if record := ada.status(t, third); record["status"] != "completed" || at(record["steps"].([]any)[2], "output.text") != first+" 7 w" || calls.Load() != 2 {
@@ -231,14 +232,14 @@ func TestRetryOfOtherNodes(t *testing.T) {
 	stored := node("a", "template", object{"text": "stored"})
 	id := ada.blueprint(t, "t", stored)
 	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	if err := s.store.SetCollaborator(t.Context(), id, ben.ID, "editor"); err != nil {
+	if err := s.Store.SetCollaborator(t.Context(), id, ben.ID, "editor"); err != nil {
 		t.Fatal(err)
 	}
 	edited := ben.launch(t, id, nil, node("a", "template", object{"text": "edited"}))
 	plain := ben.launch(t, id, nil, stored)
 	retry := func(run string) object { return object{"executionId": run, "fromNodeId": "a"} }
 	ben.ok(t, "execution.retry", retry(edited))
-	if err := s.store.RemoveCollaborator(t.Context(), id, ben.ID); err != nil {
+	if err := s.Store.RemoveCollaborator(t.Context(), id, ben.ID); err != nil {
 		t.Fatal(err)
 	}
 	ben.ok(t, "execution.retry", retry(plain)) // it is public: they may run it
@@ -395,7 +396,7 @@ func TestLogLists(t *testing.T) {
 	if record := ben.log(t, bens); at(record, "organizationId") != ada.WorkspaceID || at(record, "userId") != ben.ID {
 		t.Errorf("ben's record: %s", encoded(t, record))
 	}
-	for _, organization := range []string{ada.WorkspaceID, s.ids.UUID()} {
+	for _, organization := range []string{ada.WorkspaceID, s.IDs.UUID()} {
 		ben.refused(t, blueprint.CodeForbidden, recent, object{"organizationId": organization})
 	}
 	for _, name := range []string{of, recent} {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // TestFaultsOfProcedures breaks calls: what a client sees is what a server in
@@ -156,7 +157,7 @@ func TestOutsideTheBox(t *testing.T) {
 			t.Errorf("%s: %d %s", one, answer.status, answer.text)
 		}
 	}
-	boxed := newService(t, inABox, func(o *options) { o.rateLimit, o.rateBurst = 0.001, 1 })
+	boxed := newService(t, inABox, func(o *server.Options) { o.RateLimit, o.RateBurst = 0.001, 1 })
 	for range 5 {
 		boxed.root.calls(t, "")
 	}
@@ -172,7 +173,7 @@ func TestOutsideTheBox(t *testing.T) {
 func TestNothingRealIsReached(t *testing.T) {
 	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody came out of the box") }))
 	defer outside.Close()
-	s := newService(t, inABox, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, inABox, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	if answer := s.root.execute(t, node("it", "http-request", object{"url": outside.URL})); at(answer.payload(), "success") != true {
 		t.Errorf("got %s", answer.text)
 	}

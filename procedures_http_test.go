@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -70,7 +71,7 @@ func TestRetriedRequests(t *testing.T) {
 			mu.Lock()
 			keys, fail = nil, test.fail
 			mu.Unlock()
-			s := newService(t, atNoon, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+			s := newService(t, atNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 			url := test.url
 			if url == "" {
 				url = outside.URL

@@ -42,7 +42,7 @@ var notByKind = map[string]blueprint.KeyScope{
 // read and what changes something is not, but for the exceptions above.
 func TestScopesOfProcedures(t *testing.T) {
 	s := newService(t)
-	for _, p := range slices.Concat(s.rpc.Procedures(), s.dashboard.Procedures()) {
+	for _, p := range slices.Concat(s.RPC.Procedures(), s.Dashboard.Procedures()) {
 		if !slices.Contains(blueprint.AllScopes(), p.Scope) {
 			t.Errorf("%s has the scope %q", p.Name, p.Scope)
 		}
@@ -72,7 +72,7 @@ func TestScopesOfKeys(t *testing.T) {
 		if test.scopes != nil {
 			limits["scopes"] = test.scopes
 		}
-		for _, p := range s.rpc.Procedures() {
+		for _, p := range s.RPC.Procedures() {
 			key := ada.limitedTo(t, limits) // apiKey.revoke and the like may spoil the last one
 			answer := key.call(t, p.Name, object{"name": 5, "frob": 1})
 			refused := strings.Contains(answer.text, "this API key lacks the scope")
@@ -84,7 +84,7 @@ func TestScopesOfKeys(t *testing.T) {
 			}
 		}
 		for path, needed := range map[string]string{
-			"POST /v1/triggers/" + s.ids.UUID() + "/fire": "run", "POST /mcp": "run", "GET /files/none": "read", "GET /clock": "read",
+			"POST /v1/triggers/" + s.IDs.UUID() + "/fire": "run", "POST /mcp": "run", "GET /files/none": "read", "GET /clock": "read",
 			"POST /clock/advance": "admin", "GET /sandbox/calls": "read", "DELETE /sandbox": "admin", "POST /sandbox/send": "admin",
 		} {
 			method, path, _ := strings.Cut(path, " ")
@@ -169,7 +169,7 @@ func TestExpiredKeys(t *testing.T) {
 		"a batch": func() reply {
 			return brief.send(t, http.MethodGet, "/api/trpc/blueprint.list,organization.list?batch=1", "")
 		},
-		"/v1": func() reply { return brief.send(t, http.MethodPost, "/v1/triggers/"+s.ids.UUID()+"/fire", "{}") },
+		"/v1": func() reply { return brief.send(t, http.MethodPost, "/v1/triggers/"+s.IDs.UUID()+"/fire", "{}") },
 		"/mcp": func() reply {
 			return brief.send(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		},

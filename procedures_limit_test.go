@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // TestRateLimit empties the bucket of a key and does what Retry-After says, on
 // a clock that stands still in between.
 func TestRateLimit(t *testing.T) {
-	s := newService(t, atNoon, func(o *options) { o.rateLimit, o.rateBurst = 0.5, 4 })
+	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 0.5, 4 })
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	limited := func(answer reply, seconds string) {
 		t.Helper()
@@ -50,7 +51,7 @@ func TestRateLimit(t *testing.T) {
 	limited(list(ada), "2")
 
 	// A second key of the same user has a bucket of its own.
-	if _, err := s.store.CreateKey(t.Context(), ada.ID, "second", "the-second-key-of-ada"); err != nil {
+	if _, err := s.Store.CreateKey(t.Context(), ada.ID, "second", "the-second-key-of-ada"); err != nil {
 		t.Fatal(err)
 	}
 	if answer := list(person{service: s, authorization: "Bearer the-second-key-of-ada"}); answer.status != 200 {
@@ -72,7 +73,7 @@ func TestRateLimit(t *testing.T) {
 
 // TestRateLimitOfBatches counts each call of a batch and refuses it whole.
 func TestRateLimitOfBatches(t *testing.T) {
-	s := newService(t, atNoon, func(o *options) { o.rateLimit, o.rateBurst = 1, 10 })
+	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1, 10 })
 	ada := s.user(t, "ada")
 	batch := func(calls int, headers ...string) reply {
 		paths := strings.TrimSuffix(strings.Repeat("blueprint.list,", calls), ",")
@@ -114,7 +115,7 @@ func TestRateLimitOfBatches(t *testing.T) {
 
 // TestRateLimitOfPlainRoutes sees that they share the bucket, and which do not.
 func TestRateLimitOfPlainRoutes(t *testing.T) {
-	s := newService(t, atNoon, func(o *options) { o.rateLimit, o.rateBurst = 1, 5 })
+	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1, 5 })
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "merge", object{}))
 	trigger := func(kind string) string {
@@ -155,8 +156,8 @@ func TestRunnerUnavailable(t *testing.T) {
 		<-gate
 	}))
 	defer outside.Close()
-	s := newService(t, func(o *options) {
-		o.allowNet, o.maxRunning, o.maxQueued = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 1, 1
+	s := newService(t, func(o *server.Options) {
+		o.AllowNet, o.MaxRunning, o.MaxQueued = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 1, 1
 	})
 	ada := s.user(t, "ada")
 	nodes := []any{node("a", "http-request", object{"url": outside.URL})}

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // TestListings looks at what the dashboard shows of a server on which something
 // has happened.
 func TestListings(t *testing.T) {
-	s := newService(t, atNoon, func(o *options) { o.maxBlueprints, o.maxDisk = 50, 1<<30 })
+	s := newService(t, atNoon, func(o *server.Options) { o.MaxBlueprints, o.MaxDisk = 50, 1<<30 })
 	item := func(value any, path string, i int) any {
 		list, _ := at(value, path).([]any)
 		if i >= len(list) {
@@ -49,7 +50,7 @@ func TestListings(t *testing.T) {
 	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": asking, "triggerType": "webhook", "config": object{}})
 	for id, want := range map[string]string{
 		schedule: "<nil> 2030-05-01T12:30:00.000Z",
-		hook:     s.apiHost() + "/webhooks/blueprint/" + hook + " <nil>",
+		hook:     s.APIHost() + "/webhooks/blueprint/" + hook + " <nil>",
 	} {
 		details := s.root.ok(t, "blueprintTriggers.getDetails", object{"triggerId": id})
 		if got := fmt.Sprintf("%v %v", at(details, "url"), at(details, "next_at")); got != want || at(details, "last_firing") != nil || at(details, "creator_name") == "" {
@@ -75,7 +76,7 @@ func TestListings(t *testing.T) {
 		t.Errorf("the types begin with %s", got)
 	}
 	info := s.root.ok(t, "server.getInfo", nil)
-	if got := fmt.Sprintln(at(info, "nodeTypes"), at(info, "limits.blueprints"), at(info, "limits.maxBlueprints"), at(info, "limits.maxDisk"), at(info, "clock"), at(info, "apiHost") == s.apiHost(), at(info, "mailDomain"), at(info, "startedAt"), item(info, "events", 0)); got != fmt.Sprintln(len(names), "2 50 1073741824 virtual true <nil> 2030-05-01T12:00:00.000Z execution.completed") {
+	if got := fmt.Sprintln(at(info, "nodeTypes"), at(info, "limits.blueprints"), at(info, "limits.maxBlueprints"), at(info, "limits.maxDisk"), at(info, "clock"), at(info, "apiHost") == s.APIHost(), at(info, "mailDomain"), at(info, "startedAt"), item(info, "events", 0)); got != fmt.Sprintln(len(names), "2 50 1073741824 virtual true <nil> 2030-05-01T12:00:00.000Z execution.completed") {
 		t.Errorf("the server says %s: %v", got, info)
 	}
 	summaries := s.root.ok(t, "blueprint.listSummaries", object{"sort": "title"})

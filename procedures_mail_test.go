@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // noNames is a DNS in which nothing exists.
@@ -35,14 +36,14 @@ func (n noNames) LookupAddr(_ context.Context, name string) ([]string, error) {
 	return nil, n.missing(name)
 }
 
-func withMail(o *options) {
-	o.smtpAddr, o.mailDomain, o.resolver = "127.0.0.1:0", "flows.example.org", noNames{}
+func withMail(o *server.Options) {
+	o.SMTPAddr, o.MailDomain, o.Resolver = "127.0.0.1:0", "flows.example.org", noNames{}
 }
 
 // mail sends a message by SMTP and gives what the server said to it.
 func (s *service) sendMail(t testing.TB, to, message string) error {
 	t.Helper()
-	return smtp.SendMail(s.smtpAddress(), nil, "ada@example.org", []string{to}, []byte(strings.ReplaceAll(message, "\n", "\r\n")))
+	return smtp.SendMail(s.SMTPAddress(), nil, "ada@example.org", []string{to}, []byte(strings.ReplaceAll(message, "\n", "\r\n")))
 }
 
 // mailbox makes an email trigger and gives its id and address.
@@ -161,7 +162,7 @@ func (p person) input(t testing.TB, run string) any {
 
 // TestMailFilters: who is left out leaves a row, and who is refused hears it.
 func TestMailFilters(t *testing.T) {
-	s := newService(t, atNoon, withMail, func(o *options) { o.maxMail = 3000 })
+	s := newService(t, atNoon, withMail, func(o *server.Options) { o.MaxMail = 3000 })
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
 	for _, test := range []struct {
@@ -240,7 +241,7 @@ func TestMailFileIsSentOn(t *testing.T) {
 		got = append(got, header.Filename+"|"+header.Header.Get("Content-Type")+"|"+string(content))
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, withMail, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, atNoon, withMail, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ada := s.user(t, "ada")
 	run := func(fileID, message string, wanted blueprint.Status) (input any, problem string) {
 		id := ada.blueprint(t, "letters", object{"id": "x", "type": "http-request", "title": "x", "config": object{
@@ -268,20 +269,20 @@ func TestMailFileIsSentOn(t *testing.T) {
 // TestMailFilesAreDecodedInTurn: who wants a file waits for those before, and no
 // longer than until it leaves.
 func TestMailFilesAreDecodedInTurn(t *testing.T) {
-	s := &server{decoding: make(chan struct{}, 1)}
+	s := &server.Server{Decoding: make(chan struct{}, 1)}
 	read := func(context.Context) (blueprint.File, []byte, error) {
 		return blueprint.File{Size: 99}, []byte("\r\nhello"), nil
 	}
-	if file, content, err := s.open(t.Context(), true, read); err != nil || string(content) != "hello" || file.Size != 5 {
+	if file, content, err := s.Open(t.Context(), true, read); err != nil || string(content) != "hello" || file.Size != 5 {
 		t.Errorf("%+v %q %v", file, content, err)
 	}
-	if file, content, err := s.open(t.Context(), false, read); err != nil || content != nil || file.Size != 99 {
+	if file, content, err := s.Open(t.Context(), false, read); err != nil || content != nil || file.Size != 99 {
 		t.Errorf("%+v %q %v", file, content, err)
 	}
-	s.decoding <- struct{}{}
+	s.Decoding <- struct{}{}
 	left, leave := context.WithCancel(t.Context())
 	leave()
-	if _, _, err := s.open(left, true, read); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.Open(left, true, read); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

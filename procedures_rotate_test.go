@@ -54,5 +54,5 @@ func TestRotateSecret(t *testing.T) {
 	}
 	manual := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
 	ada.refused(t, blueprint.CodeBadRequest, rotate, object{"triggerId": manual})
-	ada.refused(t, blueprint.CodeNotFound, rotate, object{"triggerId": s.ids.UUID()})
+	ada.refused(t, blueprint.CodeNotFound, rotate, object{"triggerId": s.IDs.UUID()})
 }

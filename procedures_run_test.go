@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // launch starts a logged run of the nodes of a blueprint, and lets all come to
@@ -139,7 +140,7 @@ func TestRunRecords(t *testing.T) {
 		name string
 		p    person
 		id   string
-	}{{"unknown", ada, s.ids.ExecutionID(noon)}, {"somebody else's", stranger, start("Ada")}, {"malformed", ada, "no id <at> all"}} {
+	}{{"unknown", ada, s.IDs.ExecutionID(noon)}, {"somebody else's", stranger, start("Ada")}, {"malformed", ada, "no id <at> all"}} {
 		expect(t, one.name, one.p.status(t, one.id), fmt.Sprintf(`{"id": %q, "status": "not_found", "progress": 0, "startTime": null, "endTime": null, "totalSteps": 0, "completedSteps": 0, "failedSteps": 0,
 		"steps": [], "logs": [], "currentStep": null, "awaitingInput": null}`, one.id))
 	}
@@ -153,8 +154,8 @@ func TestRunningRecord(t *testing.T) {
 		<-gate
 	}))
 	defer outside.Close()
-	s := newService(t, func(o *options) {
-		o.allowNet, o.syncTimeout = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 50*time.Millisecond
+	s := newService(t, func(o *server.Options) {
+		o.AllowNet, o.SyncTimeout = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 50*time.Millisecond
 	})
 	ada := s.user(t, "ada")
 	nodes := []any{node("a", "template", object{"text": "x"}), node("b", "http-request", object{"url": outside.URL}), node("c", "template", object{"text": "y"})}
@@ -196,7 +197,7 @@ func TestTelemetry(t *testing.T) {
 	defer outside.Close()
 	host := strings.TrimPrefix(outside.URL, "http://")
 	name, port, _ := strings.Cut(host, ":")
-	s := newService(t, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	get := func(id, url string, more ...any) object { return node(id, "http-request", object{"url": url}, more...) }
 	for _, test := range []struct {
 		name   string

@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"blueprintd/server"
 	"blueprintd/server/sandbox"
 )
 
 // inABox gives a server that reaches nothing real.
-func inABox(o *options) {
-	o.sandbox, o.resolver = &sandboxOptions{}, sandbox.NoNames{}
+func inABox(o *server.Options) {
+	o.Sandbox, o.Resolver = &server.SandboxOptions{}, sandbox.NoNames{}
 }
 
 // rules puts rules in force.
@@ -261,7 +262,7 @@ func TestBadRules(t *testing.T) {
 func TestTheSameBoxTwice(t *testing.T) {
 	story := func() string {
 		seed := int64(7)
-		s := newService(t, inABox, atNoon, func(o *options) { o.seedIDs = &seed })
+		s := newService(t, inABox, atNoon, func(o *server.Options) { o.SeedIDs = &seed })
 		ask := s.root.id(t, "connection.create", object{"name": "a", "type": "ai-provider", "config": object{"provider": "openai", "apiKey": "k"}})
 		tell := s.root.id(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "k"}})
 		oauth := s.root.id(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{"flow": "client_credentials", "tokenUrl": "https://id.example.com/token", "clientId": "c", "clientSecret": "s", "hosts": []any{"api.example.com"}}})

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // TestSecretVariables looks at who reads the secrets of a blueprint, and what
@@ -185,7 +186,7 @@ func (e *echo) last() []string {
 func TestSecretsAreNowhere(t *testing.T) {
 	outside := newEcho(t)
 	path := filepath.Join(t.TempDir(), "secrets.db")
-	run := []func(*options){atNoon, onFile(path), func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }}
+	run := []func(*server.Options){atNoon, onFile(path), func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }}
 	s := newService(t, run...)
 	ada := s.user(t, "ada")
 	nodes := []any{
@@ -306,7 +307,7 @@ func disk(t *testing.T, path, when string, secrets ...string) {
 // not resolve, and a value of their own does.
 func TestSecretsOfOthers(t *testing.T) {
 	outside := newEcho(t)
-	s := newService(t, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	variables := []any{object{"name": "token", "secret": true, "default": canary}, object{"name": "open", "default": "seen"}}
 	for _, test := range []struct {

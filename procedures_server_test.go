@@ -16,11 +16,12 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/rpc/trpc"
+	"blueprintd/server"
 )
 
 // service is a whole server inside the test's own process, reached over HTTP.
 type service struct {
-	*server
+	*server.Server
 	host   string
 	kinds  map[string]trpc.Kind
 	scopes map[string]blueprint.KeyScope
@@ -33,31 +34,31 @@ type service struct {
 // newService runs a server, ephemeral and on real time unless changed, until
 // the test ends. Whatever the test does, the server must log no error and end
 // well.
-func newService(t testing.TB, change ...func(*options)) *service {
+func newService(t testing.TB, change ...func(*server.Options)) *service {
 	t.Helper()
 	logs := &lockedBuffer{}
-	o := options{version: version, schema: schema,
-		addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, syncTimeout: 30 * time.Second, maxBody: 5 << 20,
-		maxRunning: 1000, maxQueued: 10_000, logger: slog.New(slog.NewTextHandler(logs, nil)), out: io.Discard,
+	o := server.Options{Version: version, Schema: schema,
+		Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, SyncTimeout: 30 * time.Second, MaxBody: 5 << 20,
+		MaxRunning: 1000, MaxQueued: 10_000, Logger: slog.New(slog.NewTextHandler(logs, nil)), Out: io.Discard,
 	}
 	for _, f := range change {
 		f(&o)
 	}
 	ctx, end := context.WithCancel(context.Background())
-	wired, err := newServer(ctx, o)
+	wired, err := server.New(ctx, o)
 	if err != nil {
 		end()
 		t.Fatal(err)
 	}
 	s := &service{
-		server: wired, host: wired.apiHost(), kinds: map[string]trpc.Kind{}, scopes: map[string]blueprint.KeyScope{}, logs: logs,
+		Server: wired, host: wired.APIHost(), kinds: map[string]trpc.Kind{}, scopes: map[string]blueprint.KeyScope{}, logs: logs,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
 	}
-	for _, procedure := range s.rpc.Procedures() {
+	for _, procedure := range s.RPC.Procedures() {
 		s.kinds[procedure.Name], s.scopes[procedure.Name] = procedure.Kind, procedure.Scope
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- wired.run(ctx) }()
+	go func() { ended <- wired.Run(ctx) }()
 	s.stop = sync.OnceFunc(func() {
 		s.client.CloseIdleConnections()
 		end()
@@ -70,21 +71,21 @@ func newService(t testing.TB, change ...func(*options)) *service {
 	})
 	t.Cleanup(s.stop)
 	select {
-	case <-wired.opened:
+	case <-wired.Opened:
 	case err := <-ended:
 		ended <- err
 	}
-	s.root = person{service: s, authorization: "Bearer " + testKey, User: s.welcome.account}
+	s.root = person{service: s, authorization: "Bearer " + testKey, User: s.Bootstrap.Account}
 	return s
 }
 
 // onFile keeps the database in a file.
-func onFile(path string) func(*options) {
-	return func(o *options) { o.ephemeral, o.db = false, path }
+func onFile(path string) func(*server.Options) {
+	return func(o *server.Options) { o.Ephemeral, o.DB = false, path }
 }
 
 // atNoon gives the server a clock that stands at noon of the first of May 2030.
-func atNoon(o *options) { o.clock = clock.NewVirtual(noon) }
+func atNoon(o *server.Options) { o.Clock = clock.NewVirtual(noon) }
 
 var noon = time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 
@@ -98,12 +99,12 @@ type person struct {
 // user makes an account with a key.
 func (s *service) user(t testing.TB, name string) person {
 	t.Helper()
-	account, err := s.store.CreateUser(t.Context(), name+"@example.org", name)
+	account, err := s.Store.CreateUser(t.Context(), name+"@example.org", name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := "key-of-" + name + "-and-of-nobody-else"
-	if _, err := s.store.CreateKey(t.Context(), account.ID, "key of "+name, key); err != nil {
+	if _, err := s.Store.CreateKey(t.Context(), account.ID, "key of "+name, key); err != nil {
 		t.Fatal(err)
 	}
 	return person{service: s, User: account, authorization: "Bearer " + key}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // TestUnknownKeys puts a canary under a key of unknown meaning of every input
@@ -82,7 +83,7 @@ func TestUnknownKeys(t *testing.T) {
 		"options": object{"blueprintId": id, "unheardOf": canary}, "categoryIds": []any{}, "budget": object{"tokens": 1}, "unheardOf": canary, "unheard-of": object{"deep": canary},
 	}
 	called := 0
-	procedures := s.rpc.Procedures()
+	procedures := s.RPC.Procedures()
 	for _, p := range procedures {
 		if strings.HasSuffix(p.Name, ".delete") || strings.HasSuffix(p.Name, ".revoke") || p.Name == "blueprint.update" {
 			continue
@@ -124,7 +125,7 @@ func TestUnknownKeys(t *testing.T) {
 // one in each object of a config whose keys it names. It is kept for who manages the
 // blueprint, and no other reader gets it; they can still run what they are shown.
 func TestUnknownKeysOfNodes(t *testing.T) {
-	s := newService(t, atNoon, inABox, func(o *options) { o.syncTimeout = time.Millisecond })
+	s := newService(t, atNoon, inABox, func(o *server.Options) { o.SyncTimeout = time.Millisecond })
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	const canary = "canary-under-a-node"
 	configs := map[string][]object{
@@ -168,7 +169,7 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 			run := ben.id(t, "execution.executeBlueprintWithLogging", object{"nodes": shown, "options": object{"blueprintId": id}})
 			s.advance(t, "0s")
 			input := object{"id": id, "blueprintId": id, "executionId": run, "nodes": shown, "options": object{"blueprintId": id}, "scope": "public", "title": "t", "blueprint_map": at(seen, "blueprint_map")}
-			for _, p := range s.rpc.Procedures() {
+			for _, p := range s.RPC.Procedures() {
 				if in := found(ben.call(t, p.Name, input).text, canary); len(in) > 0 {
 					t.Errorf("%s: %s shows it to a stranger in the forms %q", kind, p.Name, in)
 				}
@@ -219,9 +220,9 @@ func TestEventTriggerWithoutEvent(t *testing.T) {
 // An email trigger says when no mail can come; with a listener it says nothing.
 func TestEmailTriggerWarns(t *testing.T) {
 	for _, c := range []struct {
-		options []func(*options)
+		options []func(*server.Options)
 		warns   bool
-	}{{nil, true}, {[]func(*options){withMail}, false}} {
+	}{{nil, true}, {[]func(*server.Options){withMail}, false}} {
 		ada := newService(t, c.options...).user(t, "ada")
 		id := ada.blueprint(t, "t", node("a", "merge", object{}))
 		made := ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "email", "config": object{"allow_from": []any{"@example.org"}}})

@@ -51,7 +51,7 @@ func TestTriggerRecord(t *testing.T) {
 	} {
 		input := object{
 			"blueprintId": id, "triggerType": test.kind,
-			"id": s.ids.UUID(), "is_active": false, "created_by": ben.ID, "blueprint_id": s.ids.UUID(), "trigger_type": "manual", "cursor_at": 0,
+			"id": s.IDs.UUID(), "is_active": false, "created_by": ben.ID, "blueprint_id": s.IDs.UUID(), "trigger_type": "manual", "cursor_at": 0,
 		}
 		if test.config != "" {
 			input["config"] = decoded(t, test.config)
@@ -149,7 +149,7 @@ func TestFire(t *testing.T) {
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": `{"in": inputData, "type": trigger.type, "id": trigger.id}`}))
-	if err := s.store.SetCollaborator(t.Context(), id, ben.ID, "editor"); err != nil {
+	if err := s.Store.SetCollaborator(t.Context(), id, ben.ID, "editor"); err != nil {
 		t.Fatal(err)
 	}
 	configs := map[string]object{"scheduled": {"cron": "0 0 1 1 *"}, "slack": {"signingSecret": "abc"}, "event": {"event": "custom.x"}}
@@ -288,7 +288,7 @@ func TestAPITrigger(t *testing.T) {
 		{"an empty body", ada.send(t, http.MethodPost, path, ``), 400, blueprint.CodeBadRequest},
 		{"no JSON", ada.send(t, http.MethodPost, path, `{`), 400, blueprint.CodeBadRequest},
 		{"by GET", ada.send(t, http.MethodGet, path, ``), 405, blueprint.CodeMethodNotSupported},
-		{"of no trigger", ada.send(t, http.MethodPost, "/v1/triggers/"+s.ids.UUID()+"/fire", `{}`), 404, blueprint.CodeNotFound},
+		{"of no trigger", ada.send(t, http.MethodPost, "/v1/triggers/"+s.IDs.UUID()+"/fire", `{}`), 404, blueprint.CodeNotFound},
 		{"a malformed id", ada.send(t, http.MethodPost, "/v1/triggers/x/fire", `{}`), 400, blueprint.CodeBadRequest},
 		{"without a key", (person{service: s}).send(t, http.MethodPost, path, `{}`), 401, blueprint.CodeUnauthorized},
 	} {
@@ -317,11 +317,11 @@ func TestAPITrigger(t *testing.T) {
 func TestLostAccess(t *testing.T) {
 	s := newService(t, atNoon)
 	ada, ben, cleo := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "cleo")
-	team, err := s.store.CreateOrganization(t.Context(), blueprint.Principal{UserID: cleo.ID}, "team")
+	team, err := s.Store.CreateOrganization(t.Context(), blueprint.Principal{UserID: cleo.ID}, "team")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.store.SetMember(t.Context(), team.ID, ada.ID, "member"); err != nil {
+	if err := s.Store.SetMember(t.Context(), team.ID, ada.ID, "member"); err != nil {
 		t.Fatal(err)
 	}
 	nodes := []any{node("a", "merge", object{})}
@@ -330,8 +330,8 @@ func TestLostAccess(t *testing.T) {
 		name       string
 		give, take func() error
 	}{
-		{"collaborator", func() error { return s.store.SetCollaborator(t.Context(), id, ben.ID, "editor") }, func() error { return s.store.RemoveCollaborator(t.Context(), id, ben.ID) }},
-		{"member", func() error { return s.store.SetMember(t.Context(), team.ID, ben.ID, "member") }, func() error { return s.store.RemoveMember(t.Context(), team.ID, ben.ID) }},
+		{"collaborator", func() error { return s.Store.SetCollaborator(t.Context(), id, ben.ID, "editor") }, func() error { return s.Store.RemoveCollaborator(t.Context(), id, ben.ID) }},
+		{"member", func() error { return s.Store.SetMember(t.Context(), team.ID, ben.ID, "member") }, func() error { return s.Store.RemoveMember(t.Context(), team.ID, ben.ID) }},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			ben.refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
@@ -383,7 +383,7 @@ func TestLostAccess(t *testing.T) {
 		})
 	}
 	// A member who leaves sees what they created in the organization, and may do nothing with it.
-	if err := s.store.RemoveMember(t.Context(), team.ID, ada.ID); err != nil {
+	if err := s.Store.RemoveMember(t.Context(), team.ID, ada.ID); err != nil {
 		t.Fatal(err)
 	}
 	ada.ok(t, "blueprint.get", object{"id": id})

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/server"
 )
 
 // TestARecordedFailureReplaysAsItWas records calls that fail in every way, and
@@ -69,7 +70,7 @@ func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	s := newService(t, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	connection := func(kind string, config object) string {
 		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
 	}
@@ -137,7 +138,7 @@ func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
 		}
 	}))
 	defer world.Close()
-	s := newService(t, func(o *options) { o.allowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	call := func(id, path string) object { return node(id, "http-request", object{"url": world.URL + path}) }
 	for _, test := range []struct {
 		name  string

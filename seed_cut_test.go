@@ -15,6 +15,7 @@ import (
 
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
+	"blueprintd/server"
 )
 
 // cutOff is a context that ends once it was asked so many times whether it has.
@@ -38,19 +39,19 @@ func TestSeedCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	database, cuts := filepath.Join(t.TempDir(), "my.db"), 0
-	start := func(ctx context.Context) (*server, error) {
-		return newServer(ctx, options{version: version, schema: schema, addr: "127.0.0.1:0", db: database, clock: clock.Real{}, logger: slog.New(slog.DiscardHandler), out: io.Discard, seed: seed})
+	start := func(ctx context.Context) (*server.Server, error) {
+		return server.New(ctx, server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", DB: database, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard, Seed: seed})
 	}
 	for ; ; cuts++ {
 		ctx := &cutOff{Context: t.Context()}
 		ctx.left.Store(int64(cuts))
 		s, err := start(ctx)
 		if err == nil {
-			if left := s.welcome.seeded.left; left > 0 || !s.welcome.fresh {
+			if left := s.Bootstrap.Seeded.Left; left > 0 || !s.Bootstrap.Fresh {
 				t.Errorf("%d things were there", left)
 			}
-			s.listener.Close()
-			if err := s.store.Close(); err != nil {
+			s.Listener.Close()
+			if err := s.Store.Close(); err != nil {
 				t.Error(err)
 			}
 			break
@@ -68,11 +69,11 @@ func TestSeedCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.listener.Close()
-	if done := s.welcome.seeded; done.left != 7 || s.welcome.fresh || len(done.Blueprints[0].Triggers) != 2 || len(done.Blueprints[1].Triggers) != 2 {
+	defer s.Listener.Close()
+	if done := s.Bootstrap.Seeded; done.Left != 7 || s.Bootstrap.Fresh || len(done.Blueprints[0].Triggers) != 2 || len(done.Blueprints[1].Triggers) != 2 {
 		t.Errorf("afterwards it found %+v", done)
 	}
-	if err := s.store.Close(); err != nil {
+	if err := s.Store.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"net"
 	"net/http"
 	"net/smtp"
@@ -77,13 +78,13 @@ func TestSeededBox(t *testing.T) {
 func TestSeededFirstKey(t *testing.T) {
 	known := map[string]int64{}
 	for _, seed := range []int64{1, 2, 1, 2, -1} {
-		s := newService(t, atNoon, func(o *options) { o.apiKey, o.seedIDs = "", &seed })
-		shown := s.welcome.apiKey + " " + s.welcome.setup
+		s := newService(t, atNoon, func(o *server.Options) { o.APIKey, o.SeedIDs = "", &seed })
+		shown := s.Bootstrap.APIKey + " " + s.Bootstrap.Setup
 		if was, ok := known[shown]; ok && was != seed || !strings.HasPrefix(shown, "bpd_") {
 			t.Errorf("seed %d shows %s, as seed %d", seed, shown, was)
 		}
 		known[shown] = seed
-		(person{service: s, authorization: "Bearer " + s.welcome.apiKey}).ok(t, "apiKey.list", nil)
+		(person{service: s, authorization: "Bearer " + s.Bootstrap.APIKey}).ok(t, "apiKey.list", nil)
 	}
 	if len(known) != 3 {
 		t.Errorf("three seeds show %d keys", len(known))

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"blueprintd/foundation/clock"
+	"blueprintd/server"
 )
 
 // keyPair is a certificate and its key in two files.
@@ -159,12 +160,12 @@ func TestServedByTLS(t *testing.T) {
 func TestChangedCertificatesAreReadAnew(t *testing.T) {
 	folder, log := t.TempDir(), &lockedBuffer{}
 	first := makePair(t, folder, time.Now().Add(time.Hour), "first.example.org")
-	f := &certificateFiles{certPath: first.cert, keyPath: first.key, logger: slog.New(slog.NewTextHandler(log, nil)), look: 1}
-	if _, err := f.load(); err != nil {
+	f := &server.CertificateFiles{CertPath: first.cert, KeyPath: first.key, Logger: slog.New(slog.NewTextHandler(log, nil)), Look: 1}
+	if _, err := f.Load(); err != nil {
 		t.Fatal(err)
 	}
 	name := func() string {
-		pair, err := f.get(nil)
+		pair, err := f.Get(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,8 +210,8 @@ func TestAddressUnderWhichTheCertificateFits(t *testing.T) {
 		{"127.0.0.1:8787", []string{"*.example.org"}, "127.0.0.1:8787"},
 		{"[::1]:443", []string{"::1"}, "[::1]"},
 	} {
-		s := &server{listener: atAddress(t, c.address), certificates: named(c.names)}
-		if got := s.chooseSecureHost(); got != c.want {
+		s := &server.Server{Listener: atAddress(t, c.address), Certificates: named(c.names)}
+		if got := s.ChooseSecureHost(); got != c.want {
 			t.Errorf("%s with %v: %s, want %s", c.address, c.names, got, c.want)
 		}
 	}
@@ -219,7 +220,7 @@ func TestAddressUnderWhichTheCertificateFits(t *testing.T) {
 func TestUnencryptedKeysAreToldOf(t *testing.T) {
 	for _, c := range []struct {
 		address, publicURL string
-		certificates       certificates
+		certificates       server.Certificates
 		want               bool
 	}{
 		{"127.0.0.1:8787", "", nil, false},
@@ -229,22 +230,22 @@ func TestUnencryptedKeysAreToldOf(t *testing.T) {
 		{"[::]:8787", "https://flows.example.org", nil, false},
 		{"0.0.0.0:8787", "", named{"flows.example.org"}, false},
 	} {
-		s := &server{options: options{publicURL: c.publicURL}, listener: atAddress(t, c.address), certificates: c.certificates}
-		if got := s.exposed() != ""; got != c.want {
+		s := &server.Server{Options: server.Options{PublicURL: c.publicURL}, Listener: atAddress(t, c.address), Certificates: c.certificates}
+		if got := s.Exposed() != ""; got != c.want {
 			t.Errorf("%+v: told %v, want %v", c, got, c.want)
 		}
 	}
 	for address, want := range map[string]bool{"127.0.0.1:8787": false, "0.0.0.0:8787": true} {
 		out := &lockedBuffer{}
-		s := &server{options: options{ephemeral: true, out: out}, listener: atAddress(t, address)}
-		if err := s.announce(); err != nil || strings.Contains(out.String(), "WARNING") != want || want && !containsAll(out.String(), address, "--tls-cert", "--acme-domain", "--public-url https://") {
+		s := &server.Server{Options: server.Options{Ephemeral: true, Out: out}, Listener: atAddress(t, address)}
+		if err := s.Announce(); err != nil || strings.Contains(out.String(), "WARNING") != want || want && !containsAll(out.String(), address, "--tls-cert", "--acme-domain", "--public-url https://") {
 			t.Errorf("on %s the start says: %v\n%s", address, err, out)
 		}
 	}
 }
 
 func TestStrictOnlyUnderOwnNames(t *testing.T) {
-	handler := strict(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	handler := server.Strict(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, want := range map[string]bool{
 		"flows.example.org": true, "Flows.Example.org": true, "flows.example.org:8787": false, "localhost": false, "a.localhost": false, "127.0.0.1": false, "[::1]": false, "box": false,
 	} {
@@ -266,10 +267,10 @@ func TestStrictOnlyUnderOwnNames(t *testing.T) {
 // named are certificates of which only the names count.
 type named []string
 
-func (named) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, io.EOF }
-func (named) expiry() time.Time                                  { return time.Time{} }
-func (n named) names() []string                                  { return n }
-func (named) about() string                                      { return "" }
+func (named) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, io.EOF }
+func (named) Expiry() time.Time                                  { return time.Time{} }
+func (n named) Names() []string                                  { return n }
+func (named) About() string                                      { return "" }
 
 // standing is a listener that only has an address.
 type standing struct {
@@ -290,32 +291,32 @@ func atAddress(t *testing.T, text string) net.Listener {
 
 func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "acme")
-	a, err := newAuthority(&acmeOptions{domains: []string{"a.example.org", "b.example.org"}, dir: folder, directory: "https://127.0.0.1:1/dir"}, version, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	a, err := server.NewAuthority(&server.ACMEOptions{Domains: []string{"a.example.org", "b.example.org"}, Dir: folder, Directory: "https://127.0.0.1:1/dir"}, version, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.URL = &url.URL{Scheme: "x", Opaque: "@evil.example/"}
 	w := httptest.NewRecorder()
-	if (&server{acme: a, listener: atAddress(t, "127.0.0.1:8443")}).sendToTLS(w, r); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
+	if (&server.Server{ACME: a, Listener: atAddress(t, "127.0.0.1:8443")}).SendToTLS(w, r); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
 		t.Errorf("an address without a path: %d to %q", w.Code, w.Header().Get("Location"))
 	}
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder: %v, %v", info.Mode(), err)
 	}
-	for _, d := range a.domains {
-		close(d.tried)
+	for _, d := range a.Domains {
+		close(d.Tried)
 	}
-	for _, hello := range []*tls.ClientHelloInfo{{ServerName: "b.example.org"}, {}, {ServerName: "other.example.org"}, {ServerName: "other.example.org", SupportedProtos: []string{proofProtocol}}} {
-		if _, err := a.get(hello); err == nil {
+	for _, hello := range []*tls.ClientHelloInfo{{ServerName: "b.example.org"}, {}, {ServerName: "other.example.org"}, {ServerName: "other.example.org", SupportedProtos: []string{server.ProofProtocol}}} {
+		if _, err := a.Get(hello); err == nil {
 			t.Errorf("%q has a certificate", hello.ServerName)
 		}
 	}
-	if !a.expiry().IsZero() {
+	if !a.Expiry().IsZero() {
 		t.Error("there is an expiry")
 	}
 	// What came by plain http is led on, and what was sent there is not taken.
-	s := &server{acme: a, certificates: a, secureHost: "a.example.org:8443", listener: atAddress(t, "127.0.0.1:8443")}
+	s := &server.Server{ACME: a, Certificates: a, SecureHost: "a.example.org:8443", Listener: atAddress(t, "127.0.0.1:8443")}
 	for _, c := range []struct {
 		method, host, path string
 		status             int
@@ -330,7 +331,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 		r.Host = c.host
 		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(c.path, "?")
 		w := httptest.NewRecorder()
-		s.sendToTLS(w, r)
+		s.SendToTLS(w, r)
 		if w.Code != c.status || w.Header().Get("Location") != c.to {
 			t.Errorf("%s %s%s: %d to %q", c.method, c.host, c.path, w.Code, w.Header().Get("Location"))
 		}
@@ -343,12 +344,12 @@ func TestHealthTellsOfCertificates(t *testing.T) {
 		until time.Time
 		ok    bool
 	}{"good": {now.Add(time.Hour), true}, "expired": {now.Add(-time.Hour), false}, "missing": {time.Time{}, false}} {
-		s := &server{certificates: until{at: c.until}}
-		if got := s.checkCertificate(); len(got) != 1 || got[0].OK != c.ok || c.ok != (got[0].Hint == "") {
+		s := &server.Server{Certificates: until{at: c.until}}
+		if got := s.CheckCertificate(); len(got) != 1 || got[0].OK != c.ok || c.ok != (got[0].Hint == "") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := (&server{}).checkCertificate(); got != nil {
+	if got := (&server.Server{}).CheckCertificate(); got != nil {
 		t.Errorf("without TLS: %+v", got)
 	}
 }
@@ -358,11 +359,11 @@ type until struct {
 	at time.Time
 }
 
-func (u until) expiry() time.Time { return u.at }
+func (u until) Expiry() time.Time { return u.at }
 
 func TestHandshakesThatSayNothingAreNotLogged(t *testing.T) {
 	var out bytes.Buffer
-	log := newHTTPLog(slog.New(slog.NewTextHandler(&out, nil)))
+	log := server.NewHTTPLog(slog.New(slog.NewTextHandler(&out, nil)))
 	log.Write([]byte("http: TLS handshake error from 127.0.0.1:1: EOF"))
 	if out.Len() != 0 {
 		t.Errorf("says %s", out.String())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/server"
 	"log/slog"
 	"os"
 	"runtime"
@@ -17,7 +18,7 @@ func TestWhatIsDubiousAboutTLSIsToldOf(t *testing.T) {
 		if err := os.Chmod(folder, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newAuthority(&acmeOptions{domains: []string{"a.example.org"}, dir: folder}, version, slog.New(slog.NewTextHandler(out, nil))); err != nil {
+		if _, err := server.NewAuthority(&server.ACMEOptions{Domains: []string{"a.example.org"}, Dir: folder}, version, slog.New(slog.NewTextHandler(out, nil))); err != nil {
 			t.Fatal(err)
 		}
 		if told := strings.Contains(out.String(), "chmod 700"); told != want && runtime.GOOS != "windows" {
@@ -26,10 +27,10 @@ func TestWhatIsDubiousAboutTLSIsToldOf(t *testing.T) {
 	}
 	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 	for address, want := range map[string]bool{"": false, "https://flows.example.org": false, "http://flows.example.org": true} {
-		s := newService(t, func(o *options) {
-			o.publicURL = address
-			o.tlsFiles = &certificateFiles{certPath: pair.cert, keyPath: pair.key, logger: o.logger}
-			if bad, err := o.tlsFiles.load(); err != nil {
+		s := newService(t, func(o *server.Options) {
+			o.PublicURL = address
+			o.TLSFiles = &server.CertificateFiles{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+			if bad, err := o.TLSFiles.Load(); err != nil {
 				t.Fatal(bad, err)
 			}
 		})

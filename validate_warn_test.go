@@ -13,6 +13,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/engine/script"
 	"blueprintd/project"
+	"blueprintd/server"
 )
 
 // Each warning has a file that it is for, and one much the same that it is not.
@@ -193,7 +194,7 @@ func TestNoFalseAlarm(t *testing.T) {
 		t.Fatal("the dashboard's templates are written another way")
 	}
 	pool := script.New(script.Options{})
-	defer runScripts(pool)()
+	defer server.RunScripts(pool)()
 	outcome, err := pool.Do(context.Background(), script.Script{Owner: "test", Source: "return " + list, Now: time.Unix(0, 0), Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
+	"blueprintd/server"
 )
 
 // looking is a browser that was given the address of a viewer.
@@ -84,22 +85,22 @@ func TestOpenShowsARun(t *testing.T) {
 }
 
 func look(t *testing.T, f *recording.File, run, id string, status blueprint.Status) {
-	v, err := newViewer(t.Context(), version, schema, "127.0.0.1:0", f, io.Discard)
+	v, err := server.NewViewer(t.Context(), version, schema, "127.0.0.1:0", f, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	address, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- v.run(ctx, func(url string) error { address <- url; return nil })
+		ended <- v.Run(ctx, func(url string) error { address <- url; return nil })
 	}()
 	link := <-address
 	jar, _ := cookiejar.New(nil)
-	mine, other := looking{&http.Client{Jar: jar}, v.server.apiHost()}, looking{&http.Client{}, v.server.apiHost()}
+	mine, other := looking{&http.Client{Jar: jar}, v.Server.APIHost()}, looking{&http.Client{}, v.Server.APIHost()}
 	if code, _ := other.query(t, "execution.getExecutionStatus", `{"executionId":"`+run+`"}`); code != http.StatusUnauthorized {
 		t.Errorf("without the address: %d", code)
 	}
-	if code, _, _ := other.get(t, v.server.apiHost()+"/open/guessed"); code != http.StatusNotFound {
+	if code, _, _ := other.get(t, v.Server.APIHost()+"/open/guessed"); code != http.StatusNotFound {
 		t.Errorf("a guessed address: %d", code)
 	}
 	if response, err := other.Head(link); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
@@ -118,7 +119,7 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 		t.Errorf("the address signed in twice: %d", code)
 	}
 	for _, each := range []struct{ name, input, want string }{
-		{"session.get", `{}`, viewerEmail},
+		{"session.get", `{}`, server.ViewerEmail},
 		{"execution.getExecutionStatus", `{"executionId":"` + run + `"}`, `"status":"` + string(status) + `"`},
 		{"execution.getExecutionStatus", `{"executionId":"` + run + `"}`, "Hello Eve"},
 		{"execution.getRecord", `{"executionId":"` + run + `"}`, `"blueprintId":"` + id + `"`},
@@ -143,7 +144,7 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 			t.Errorf("%s: %d %.200s", name, code, body)
 		}
 	}
-	if code, _, _ := mine.get(t, v.server.apiHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
+	if code, _, _ := mine.get(t, v.Server.APIHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
 		t.Errorf("a webhook is answered: %d", code)
 	}
 	stop()

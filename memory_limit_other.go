@@ -1,6 +1,0 @@
-//go:build !linux && !darwin && !windows
-
-package main
-
-// physicalMemory returns 0: it is not known how to ask this system.
-func physicalMemory() int64 { return 0 }

@@ -1,0 +1,171 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/rpc/trpc"
+)
+
+// ClockAdvance answers POST /clock/advance: {"by": "36h"} or {"to": RFC3339}
+// moves the virtual clock and gives {"now", "fired"}.
+func (s *Server) ClockAdvance(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+	virtual := s.Options.Virtual()
+	if virtual == nil {
+		return errRealClock
+	}
+	if err := s.requireOwner(caller); err != nil {
+		return err
+	}
+	value, err := jsonBody(w, r, 1<<16)
+	if err != nil {
+		return err
+	}
+	to, err := clock.Target(value, virtual.Now())
+	if err != nil {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
+	}
+	s.Triggers.Changed() // let the schedules be read before the clock moves past them
+	before := s.Triggers.Started()
+	ctx, done := s.finishing(r.Context())
+	defer done()
+	began := virtual.Now()
+	err = virtual.Advance(ctx, to)
+	if now := virtual.Now(); now.After(began) {
+		s.noteOwnerAction(r, caller, "clock.advance", map[string]any{"to": blueprint.TimeOf(now)})
+	}
+	if errors.Is(err, clock.ErrBackwards) {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
+	} else if err != nil {
+		s.Options.Logger.Warn("the clock was not moved as far as somebody asked who has gone, or the server stops", "now", virtual.Now(), "to", to)
+		return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the clock came as far as " + blueprint.TimeOf(virtual.Now()).String() + "; the server stops"}
+	}
+	w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
+	return WriteJSON(w, http.StatusOK, map[string]any{"now": blueprint.TimeOf(virtual.Now()), "fired": s.Triggers.Started() - before})
+}
+
+// finishFor is how long what somebody asked for goes on who has hung up.
+const finishFor = 10 * time.Minute
+
+// finishing gives a context in which what a request asks for is finished after its
+// client has hung up: to ask for it again would do it twice. It ends after a while,
+// and when the server stops.
+func (s *Server) finishing(asked context.Context) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
+	go func() {
+		defer cancel()
+		select {
+		case <-asked.Done():
+		case <-ctx.Done():
+		case <-s.Draining:
+			return
+		}
+		patience, end := context.WithTimeout(ctx, finishFor)
+		defer end()
+		select {
+		case <-patience.Done():
+		case <-s.Draining:
+		}
+	}()
+	return ctx, cancel
+}
+
+// clockState answers GET /clock: {"now", "next"?}, where the virtual clock stands
+// and the next instant at which something is due that people wait for.
+func (s *Server) clockState(w http.ResponseWriter, r *http.Request, _ *trpc.Caller) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "/clock takes GET; POST /clock/advance moves the clock")
+	}
+	virtual, ok := s.Options.Clock.(*clock.Virtual)
+	if !ok {
+		return errRealClock
+	}
+	virtual.Settled(r.Context(), settleFor)()
+	state := map[string]any{"now": blueprint.TimeOf(virtual.Now())}
+	if next, ok := virtual.Next(); ok {
+		state["next"] = blueprint.TimeOf(next)
+	}
+	return WriteJSON(w, http.StatusOK, state)
+}
+
+// errRealClock says that there is no clock to look at or to move.
+var errRealClock = &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server runs on real time; start it with --clock virtual"}
+
+// WriteJSON answers with a JSON value.
+func WriteJSON(w http.ResponseWriter, status int, value any) error {
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
+// sourceOf gives the source of ids: of chance without a seed.
+func sourceOf(seed *int64) *ids.Source {
+	if seed == nil {
+		return ids.New(nil)
+	}
+	return ids.Seeded(*seed)
+}
+
+// still gives the virtual clock of a server that is to do the same each time;
+// nil for any other.
+func (s *Server) still() *clock.Virtual {
+	virtual, ok := s.Options.Clock.(*clock.Virtual)
+	if !ok || s.Options.SeedIDs == nil {
+		return nil
+	}
+	return virtual
+}
+
+// turn gives how runs take turns; nil when they need not.
+func (s *Server) turn() func(func()) {
+	if virtual := s.still(); virtual != nil {
+		return virtual.Turn
+	}
+	return nil
+}
+
+// settleFor is how long, in real time, a request waits for what those before it
+// began to come to rest. One that comes from a run itself would wait for ever.
+const settleFor = time.Second
+
+// repeatable makes answers follow the virtual clock: their Date is that of the
+// clock, and where ids are seeded a request is looked at once what others began
+// has come to rest, so that it finds the same each time.
+func (s *Server) repeatable(next http.Handler) http.Handler {
+	virtual, ok := s.Options.Clock.(*clock.Virtual)
+	if !ok {
+		return next
+	}
+	seeded := s.still() != nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
+		if seeded && waits(r.URL.Path) {
+			defer virtual.Settled(r.Context(), settleFor)()
+			w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// waits tells whether a path may show what is under way. Those about the server
+// itself answer at once.
+func waits(path string) bool {
+	switch path {
+	case "/healthz", "/readyz", "/metrics", "/clock/advance":
+		return false
+	}
+	return !strings.HasPrefix(path, "/assets/")
+}

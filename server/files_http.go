@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
+	"blueprintd/triggers/mail"
+)
+
+// harmless are the types of files that may be told to a browser as what they
+// are: none of them is a page, or runs anything.
+var harmless = map[string]bool{
+	"application/pdf": true, "application/zip": true, "image/gif": true, "image/jpeg": true, "image/png": true, "image/webp": true,
+	"text/calendar": true, "text/csv": true, "text/plain": true,
+}
+
+// file answers GET /files/{id}: what came with a mail, to who may see the run
+// that it started. It is offered as a download and never as a page: whoever can
+// send a mail chose what is in it.
+func (s *Server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "a file takes GET")
+	}
+	found, content, err := s.Open(r.Context(), r.Method == http.MethodGet, func(ctx context.Context) (blueprint.File, []byte, error) {
+		return s.Store.File(ctx, caller.Principal, r.PathValue("id"))
+	})
+	if err != nil {
+		return err
+	}
+	kind := "application/octet-stream"
+	if harmless[found.ContentType] {
+		kind = found.ContentType
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.FormatInt(found.Size, 10))
+	h.Set("Content-Disposition", disposition(found.Name))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "private, no-store")
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(content) // who leaves early needs no answer
+	}
+	return nil
+}
+
+// fileOfRun gives a run a file that came with what started it.
+func (s *Server) fileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (blueprint.File, []byte, error) {
+	return s.Open(ctx, true, func(ctx context.Context) (blueprint.File, []byte, error) {
+		return s.Store.FileOfRun(ctx, authority, executionID, id)
+	})
+}
+
+// mostDecoding is how many files are decoded at once: each takes the memory of
+// the whole mail that it is in. Others wait.
+const mostDecoding = 4
+
+// Open reads a file, and its bytes if they are wanted.
+func (s *Server) Open(ctx context.Context, wanted bool, read func(context.Context) (blueprint.File, []byte, error)) (found blueprint.File, content []byte, err error) {
+	select {
+	case s.Decoding <- struct{}{}:
+		defer func() { <-s.Decoding }()
+	case <-ctx.Done():
+		return found, nil, ctx.Err()
+	}
+	found, body, err := read(ctx)
+	if err == nil && wanted {
+		content, err = mail.Open(body, found.Part)
+		found.Size = int64(len(content))
+	}
+	return found, content, err
+}
+
+// disposition offers a file under its name (RFC 6266).
+func disposition(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if value := mime.FormatMediaType("attachment", map[string]string{"filename": name}); value != "" {
+		return value
+	}
+	return "attachment"
+}

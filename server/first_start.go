@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/document"
+	"blueprintd/foundation/fileio"
+	"blueprintd/foundation/ids"
+	"blueprintd/project"
+	"blueprintd/rpc"
+	"blueprintd/store/masterkey"
+)
+
+// Sample is the blueprint that a first start comes with.
+//
+//go:embed sample.blueprint.yaml
+var Sample []byte
+
+// welcome is what a start has to tell: what is new on a first one.
+type welcome struct {
+	APIKey  string // made or given at this start
+	Made    bool   // made: shown this once
+	hook    string // trigger of the sample blueprint
+	Fresh   bool   // there was no user before
+	keyless bool   // the owner has no key to use
+	Setup   string // link with which the owner sets a password; "" when somebody has one
+	Account blueprint.User
+	Seeded  *seeded // what the seed file made or found; nil = there is none
+}
+
+// firstStart creates the server's owner, a key and the sample blueprint where there
+// is nobody yet, gives a key from the command line to the owner, and makes
+// the link with which they set a password as long as nobody has one: all of it, or
+// nothing, so that a start that is cut off is a first one again. The audit log has
+// no lines of it: nobody did it.
+func (s *Server) firstStart(ctx context.Context) (w welcome, err error) {
+	err = s.Store.Transact(ctx, func() (err error) {
+		w, err = s.settle(ctx)
+		return err
+	})
+	return w, err
+}
+
+func (s *Server) settle(ctx context.Context) (w welcome, err error) {
+	var sower *sower
+	if s.Options.Seed != nil {
+		sower = newSower(s)
+		_, first := s.Store.ServerOwner(ctx)
+		w.Fresh = blueprint.CodeOf(first) == blueprint.CodeNotFound
+		if err := sower.sowUsers(ctx); err != nil {
+			return w, sower.failed(err)
+		}
+	}
+	if w, err = s.firstKey(ctx, w, sower); err != nil {
+		return w, err
+	}
+	if sower != nil {
+		if err := sower.sow(ctx); err != nil {
+			return w, sower.failed(err)
+		}
+		w.Seeded = sower.done
+	}
+	some, err := s.Store.AnyPassword(ctx)
+	if err == nil && !some && s.guessable() == "" {
+		w.Setup, err = s.Accounts.NewLink(ctx, w.Account.ID)
+	}
+	return w, err
+}
+
+// firstKey creates the server's owner, unless there is one, and their key at the first
+// start, unless the seed has given them one.
+func (s *Server) firstKey(ctx context.Context, w welcome, from *sower) (_ welcome, err error) {
+	w.Account, err = s.Store.ServerOwner(ctx)
+	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+		w.Fresh = true
+		w.Account, err = s.Store.CreateUser(ctx, "admin@localhost", "Admin")
+	}
+	if err != nil {
+		return w, err
+	}
+	given := ""
+	if from != nil {
+		given = from.keyOf(w.Account.Email)
+		if has, err := s.Store.HasKey(ctx, w.Account.ID, given); err != nil || !has {
+			given = "" // they were there before the seed, or it was revoked
+			if err != nil {
+				return w, err
+			}
+		}
+	}
+	switch {
+	case s.Options.APIKey != "":
+		w.APIKey = s.Options.APIKey
+	case given != "":
+		w.APIKey = given
+		return w, nil
+	case w.Fresh:
+		w.APIKey, w.Made = NewKey(s.IDs.Stream("first key")), true
+	default:
+		keys, err := s.Store.Keys(ctx, blueprint.Principal{UserID: w.Account.ID})
+		w.keyless = !slices.ContainsFunc(keys, func(key blueprint.APIKey) bool { return key.RevokedAt == 0 })
+		return w, err
+	}
+	if _, err := s.Store.CreateKey(ctx, w.Account.ID, "first key", w.APIKey); err != nil {
+		return w, err
+	}
+	if w.Made && !s.Options.Ephemeral && from == nil {
+		w.hook, err = s.addSample(ctx, w.Account)
+	}
+	return w, err
+}
+
+// addSample stores the sample blueprint and gives the id of its webhook trigger.
+func (s *Server) addSample(ctx context.Context, owner blueprint.User) (string, error) {
+	doc, err := document.Parse("hello.blueprint.yaml", Sample)
+	if err != nil {
+		return "", err
+	}
+	r := &project.Reader{Blueprint: &project.Blueprint{Document: doc}}
+	r.Read()
+	principal := blueprint.Principal{UserID: owner.ID}
+	id, err := ImportBlueprint(ctx, s.Store, principal, r.Blueprint)
+	if err != nil {
+		return "", err
+	}
+	found, err := s.Store.ListTriggers(ctx, principal, id)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0].ID, nil
+}
+
+// Announce says where things are and what to paste next, and writes the ready
+// file.
+func (s *Server) Announce() error {
+	if s.Options.ReadyFile == ReadyOnOutput {
+		return s.announceToProgram()
+	}
+	host, w := s.APIHost(), s.Bootstrap
+	var text strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	say("blueprintd %s is ready on %s", s.Options.Version, host)
+	if s.Options.Ephemeral {
+		say("  database  in memory; nothing is kept")
+	} else {
+		say("  database  %s (master key: %s; keep copies of both, apart)", fileio.Absolute(s.Options.DB), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
+	}
+	if s.Options.PublicURL != "" || s.Certificates != nil {
+		say("  listens   %s://%s", s.scheme(), s.Listener.Addr())
+	}
+	if s.Certificates != nil {
+		say("  TLS       %s", s.Certificates.About())
+	}
+	say("  API       %s/api/trpc", host)
+	if w.Setup == "" {
+		say("  dashboard %s/", host)
+	} else {
+		say("  dashboard %s%s  (sets your password; works once, for 24 hours)", host, w.Setup)
+	}
+	if at := s.SMTPAddress(); at != "" {
+		say("  mail      SMTP on %s, for addresses @%s", at, s.mailDomain())
+	}
+	if s.fakes != nil {
+		say("  SANDBOX   nothing real is reached: fakes answer all that goes out; see %s/sandbox/calls", host)
+	}
+	if virtual := s.Options.Virtual(); virtual != nil {
+		say("  CLOCK     virtual: it stands at %s until POST %s/clock/advance moves it", blueprint.TimeOf(virtual.Now()), host)
+	}
+	if danger := s.Exposed(); danger != "" {
+		say("  WARNING   %s; %s", danger, exposedHint)
+	}
+	if danger := s.guessable(); danger != "" {
+		say("  WARNING   %s; %s", danger, guessableHint)
+	}
+	if w.Made {
+		say("  API key   %s  (shown this once; it belongs to %s)", w.APIKey, w.Account.Email)
+	}
+	if w.keyless {
+		keyFile := s.Options.MasterKeyFile
+		if keyFile != "" {
+			keyFile = fileio.Absolute(keyFile)
+		}
+		say("  API key   %s has none yet; make one: %s", w.Account.Email, KeyCommand(w.Account.Email, fileio.Absolute(s.Options.DB), keyFile))
+	}
+	if w.Seeded != nil {
+		say("%s", w.Seeded.table(s.Options.Seed.Name))
+	}
+	if w.hook != "" {
+		say("\nTry the sample blueprint:\n")
+		say("  curl -H 'Content-Type: application/json' -d '{\"name\": \"Ada\"}' %s/webhooks/blueprint/%s\n", host, w.hook)
+		say("and see its run:\n")
+		say("  curl -H 'Authorization: Bearer %s' %s/api/trpc/execution.listRecentExecutions\n", w.APIKey, host)
+	}
+	if _, err := s.Options.Out.Write([]byte(text.String())); err != nil {
+		return err
+	}
+	return s.writeReadyFile()
+}
+
+// KeyCommand is the command that makes a key for a user.
+func KeyCommand(email, db, masterKeyFile string) string {
+	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop --db " + blueprint.ShellWord(db)
+	if masterKeyFile != "" {
+		text += " --master-key-file " + blueprint.ShellWord(masterKeyFile)
+	}
+	return text
+}
+
+// NewKey makes an API key.
+func NewKey(source *ids.Source) string { return rpc.KeyPrefix + source.Token(rpc.KeyLength) }

@@ -1,0 +1,202 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/store"
+)
+
+// readyAgain is when to ask again whether the server takes work.
+const readyAgain = 2 * time.Second
+
+// check is one thing that a server needs to work well. Detail says how it is,
+// in words for people, and Hint what to do about it.
+type check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// Readiness is the answer of /readyz.
+type Readiness struct {
+	Status string  `json:"status"`
+	Checks []check `json:"checks,omitempty"`
+}
+
+// health answers GET /healthz: the process is alive, whatever it is doing.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	WriteJSON(w, http.StatusOK, map[string]any{"status": "ok"})
+}
+
+// HealthFirst answers how the server is, whatever else it is asked: who watches
+// over it is not to find it dead because it has much to do.
+func (s *Server) HealthFirst(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch asks := r.Method == http.MethodGet || r.Method == http.MethodHead; {
+		case asks && r.URL.Path == "/healthz":
+			s.health(w, r)
+		case asks && r.URL.Path == "/readyz":
+			s.readyz(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// readyz answers GET /readyz. Details are for who asks on this machine.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && fromHere(r))
+}
+
+// writeReadiness tells whether the server takes work: from the end of the
+// recovery to the beginning of the end.
+func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verbose bool) {
+	answer, status := Readiness{Status: "ready"}, http.StatusOK
+	if !s.Ready.Load() {
+		answer.Status, status = "not ready", http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", strconv.Itoa(int(readyAgain/time.Second)))
+	}
+	if verbose {
+		answer.Checks = s.checks(ctx)
+	}
+	WriteJSON(w, status, answer)
+}
+
+// checks looks at everything.
+func (s *Server) checks(ctx context.Context) []check {
+	database := s.Store.Stats()
+	return append(s.CheckCertificate(), []check{
+		DatabaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkSchedules(), s.CheckTriggers(ctx), s.checkQueue(),
+		s.checkConnections(), s.checkClock(), s.checkDraining(),
+		{Name: "version", OK: true, Detail: "blueprintd " + s.Options.Version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
+	}...)
+}
+
+// slowWriter is how long the writer may be at one batch of writes before it
+// counts as stuck.
+const slowWriter = 10 * time.Second
+
+func DatabaseCheck(stats *store.Stats, now time.Time) check {
+	c := check{Name: "database", OK: true, Detail: "no commit yet"}
+	if !stats.LastCommit.IsZero() {
+		c.Detail = fmt.Sprintf("last commit at %s, %d writes wait", blueprint.TimeOf(stats.LastCommit), stats.Queued)
+	}
+	if stats.LastError != nil {
+		c.OK = stats.LastCommit.After(stats.LastErrorAt)
+		c.Detail += fmt.Sprintf("; last error at %s: %s", blueprint.TimeOf(stats.LastErrorAt), stats.LastError)
+	}
+	switch {
+	case stats.Failure != nil:
+		c.OK, c.Detail, c.Hint = false, stats.Failure.Error(), "start the server anew; blueprintd doctor looks at the database"
+	case !stats.BusySince.IsZero() && now.Sub(stats.BusySince) > slowWriter:
+		c.OK, c.Hint = false, "the disk does not answer: look at the system's log"
+	case !c.OK:
+		c.Hint = "it is tried again; look at the disk if it stays so"
+	}
+	return c
+}
+
+func diskCheck(stats *store.Stats) check {
+	c := check{Name: "disk", OK: !stats.LowSpace && !stats.Full}
+	switch {
+	case stats.Reserve == 0 && stats.Free == 0:
+		c.Detail = "nothing is known of it"
+	default:
+		c.Detail = fmt.Sprintf("%d bytes free, new runs are refused below %d; the database has %d, its log %d", stats.Free, stats.Reserve, stats.Database, stats.Log)
+	}
+	if stats.Limit > 0 {
+		c.Detail += fmt.Sprintf(", both at most %d", stats.Limit)
+	}
+	switch {
+	case stats.LowSpace:
+		c.Hint = "make room on the disk"
+	case stats.Full:
+		c.Hint = "raise --max-disk, or cancel unfinished runs"
+	}
+	return c
+}
+
+func (s *Server) checkRecovery() check {
+	if !s.IsOpen() {
+		return check{Name: "recovery", Detail: fmt.Sprintf("under way: %d runs to take up", s.Engine.Stats().Recovered), Hint: "wait"}
+	}
+	return check{Name: "recovery", OK: true, Detail: fmt.Sprintf("done: %d unfinished runs were taken up", s.Engine.Stats().Recovered)}
+}
+
+// slowScheduler is how long the scheduler may look away. It looks at least
+// twice a minute.
+const slowScheduler = 90 * time.Second
+
+func (s *Server) checkScheduler() check {
+	stats := s.Triggers.Stats()
+	c := check{Name: "scheduler", OK: true}
+	if stats.Looked == 0 {
+		c.Detail = "not started"
+		return c
+	}
+	c.Detail = fmt.Sprintf("%d schedules, last look at %s, the latest tick was begun %s after it was due", stats.Schedules, stats.Looked, stats.Lag)
+	if stats.Next != 0 {
+		c.Detail += ", next look at " + stats.Next.String()
+	}
+	_, virtual := s.Options.Clock.(*clock.Virtual)
+	if away := s.Options.Clock.Now().Sub(stats.Looked.Time()); !virtual && s.Ready.Load() && away > slowScheduler {
+		c.OK, c.Hint = false, "the disk keeps it waiting, or the machine slept a moment ago"
+	}
+	return c
+}
+
+func (s *Server) checkQueue() check {
+	stats := s.Engine.Stats()
+	c := check{
+		Name: "queue", OK: stats.Queued < stats.MaxQueued,
+		Detail: fmt.Sprintf("%d of at most %d runs work, %d of at most %d wait for their turn", stats.Working, stats.MaxRunning, stats.Queued, stats.MaxQueued),
+	}
+	if stats.Flows > 0 {
+		c.Detail += fmt.Sprintf(", of %d triggers or users, the most of one %d", stats.Flows, stats.LongestQueue)
+	}
+	if stats.Blocked > 0 {
+		c.Detail += fmt.Sprintf("; %d wait until others of their trigger have ended", stats.Blocked)
+	}
+	if !c.OK {
+		c.Hint = "new runs are refused; see --max-running and --max-queued"
+	}
+	return c
+}
+
+func (s *Server) checkConnections() check {
+	open, most := s.doors.Open(), int64(s.Options.MaxConnections)
+	c := check{Name: "connections", OK: most == 0 || open < most, Detail: fmt.Sprintf("%d of at most %d open, %d refused", open, most, s.doors.Refused())}
+	if !c.OK {
+		c.Hint = "more are refused; see --max-connections"
+	}
+	return c
+}
+
+func (s *Server) checkClock() check {
+	kind := "real"
+	if _, virtual := s.Options.Clock.(*clock.Virtual); virtual {
+		kind = "virtual"
+	}
+	c := check{Name: "clock", OK: true, Detail: fmt.Sprintf("%s, %s", kind, blueprint.TimeOf(s.Options.Clock.Now()))}
+	if n := s.Triggers.Stats().Backwards; n > 0 {
+		c.Detail += fmt.Sprintf(", went backwards %d times", n)
+		c.Hint = "let the clock be steered slowly; no tick runs twice"
+	}
+	return c
+}
+
+func (s *Server) checkDraining() check {
+	select {
+	case <-s.Draining:
+		return check{Name: "draining", Detail: "the server is stopping: it finishes what is under way"}
+	default:
+		return check{Name: "draining", OK: true, Detail: "no"}
+	}
+}

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"blueprintd/foundation/metrics"
+)
+
+// The HTTP server may write so many lines in so much time: what clients do
+// wrong must not fill the log.
+const (
+	HTTPLines = 20
+	httpSpan  = time.Minute
+)
+
+// handshakeFailed begins what is said of who did not come to terms about TLS.
+const handshakeFailed = "http: TLS handshake error"
+
+// httpLog passes what the HTTP server has to say on to the log, line by line:
+// crashed handlers, connections that could not be accepted, clients that send
+// nonsense. It is safe for concurrent use.
+type httpLog struct {
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	span    metrics.Stopwatch
+	lines   int // in this span
+	omitted int
+}
+
+func NewHTTPLog(logger *slog.Logger) *httpLog { return &httpLog{logger: logger, span: metrics.Begin()} }
+
+// Write takes one message. The first line says what is wrong, what follows is
+// the stack of the goroutine.
+func (l *httpLog) Write(data []byte) (int, error) {
+	message, stack, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	if strings.HasPrefix(message, handshakeFailed) && strings.HasSuffix(message, ": EOF") {
+		return len(data), nil // somebody looked whether the port is open, or was told in plain words to speak TLS
+	}
+	l.mu.Lock()
+	omitted := 0
+	if l.span.Elapsed() >= httpSpan {
+		omitted = l.omitted
+		l.span, l.lines, l.omitted = metrics.Begin(), 0, 0
+	}
+	l.lines++
+	silent := l.lines > HTTPLines
+	if silent {
+		l.omitted++
+	}
+	l.mu.Unlock()
+	if silent {
+		return len(data), nil
+	}
+	attributes := []any{"error", strings.TrimPrefix(message, "http: ")}
+	level := slog.LevelWarn
+	if stack != "" {
+		level = slog.LevelError
+		attributes = append(attributes, "stack", stack)
+	}
+	if omitted > 0 {
+		attributes = append(attributes, "omitted", omitted)
+	}
+	l.logger.Log(context.Background(), level, "the HTTP server had a problem", attributes...)
+	return len(data), nil
+}

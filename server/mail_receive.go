@@ -1,0 +1,69 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net"
+
+	"blueprintd/blueprint"
+	"blueprintd/store"
+	"blueprintd/triggers"
+	"blueprintd/triggers/mail"
+)
+
+// mailDomain is what stands behind the @ of every trigger's address.
+func (s *Server) mailDomain() string { return cmp.Or(s.Options.MailDomain, store.DefaultMailDomain) }
+
+// mailOptions are what triggers need to take mail.
+func (s *Server) mailOptions() triggers.MailOptions {
+	return triggers.MailOptions{
+		Domain: s.mailDomain(), Mailbox: s.Store.Mailbox, Parse: mail.Parse,
+		FileURL: func(id string) string { return s.APIHost() + "/files/" + id },
+	}
+}
+
+// receiveMail takes the port for mail, when one was chosen.
+func (s *Server) receiveMail() error {
+	o := &s.Options
+	if o.SMTPAddr == "" {
+		return nil
+	}
+	listener, err := listen(o.SMTPAddr)
+	if err != nil {
+		return blueprint.Hinted("choose another one with --smtp-addr, or stop what listens there", "cannot listen on %s: %s", o.SMTPAddr, listenCause(err))
+	}
+	var resolver mail.Resolver = net.DefaultResolver
+	if o.Resolver != nil {
+		resolver = o.Resolver
+	}
+	s.mail = mail.New(mail.Options{
+		Listener: listener, Domain: s.mailDomain(), Receiver: s.Triggers, Resolver: resolver, Logger: o.Logger, TLS: o.SMTPTLS, MaxMessage: o.MaxMail, Lost: s.lost,
+	})
+	return nil
+}
+
+// serveMail receives mail from when recovery is done until the server stops.
+func (s *Server) serveMail(ctx context.Context, recovered <-chan struct{}) error {
+	select {
+	case <-recovered:
+		return s.mail.Run(ctx)
+	case <-ctx.Done():
+		return s.mail.Listener.Close()
+	}
+}
+
+// SMTPAddress is where mail goes; "" when it goes nowhere.
+func (s *Server) SMTPAddress() string {
+	if s.mail == nil {
+		return ""
+	}
+	return s.mail.Listener.Addr().String()
+}
+
+// mailIndex tells where mail goes.
+func (s *Server) mailIndex() string {
+	if at := s.SMTPAddress(); at != "" {
+		return "SMTP on " + at + ", for the addresses of email triggers"
+	}
+	return "not received; --smtp-addr says where to"
+}

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/rpc/mcp"
+	"blueprintd/rpc/trpc"
+	"blueprintd/store"
+	"blueprintd/triggers"
+)
+
+// mcpRoute answers /mcp. A browser says in Origin which page it acts for; that
+// of a stranger is refused, also when its name has been made to lead here.
+func (s *Server) mcpRoute() http.Handler {
+	handler := mcp.NewHandler(mcpDesk{s.Store, s.Triggers, Runner{s.Engine, s.Options.SyncTimeout}}, s.Options.Version, s.Options.MaxBody, s.Options.Logger)
+	guarded := s.RPC.Authenticated(blueprint.ScopeRun, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+		return handler.Serve(w, r, caller.Principal)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if origin := r.Header.Get("Origin"); origin != "" && !s.allowsOrigin(origin) {
+			s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeForbidden, "pages of this origin may not call; the operator can let them with --cors-origin"))
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// allowsOrigin tells whether pages of an origin may call: our own, and those
+// that the operator named.
+func (s *Server) allowsOrigin(origin string) bool {
+	own, err := url.Parse(s.APIHost())
+	return err == nil && strings.EqualFold(origin, own.Scheme+"://"+own.Host) || slices.Contains(s.Options.Origins, "*") || slices.Contains(s.Options.Origins, origin)
+}
+
+// mcpDesk offers api triggers as tools.
+type mcpDesk struct {
+	store    *store.Store
+	triggers *triggers.Service
+	runner   Runner
+}
+
+// Published returns the tools of a user.
+func (d mcpDesk) Published(ctx context.Context, principal blueprint.Principal, most int) ([]mcp.Published, error) {
+	callables, err := d.store.Callables(ctx, principal, most)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]mcp.Published, len(callables))
+	for i, c := range callables {
+		label, _ := c.Trigger.Config["label"].(string)
+		list[i] = mcp.Published{
+			ID: c.Trigger.ID, BlueprintID: c.Trigger.BlueprintID, Name: c.Name, Fires: c.CanManage,
+			Label: label, Title: c.Title, Description: c.Description, InputSchema: c.Trigger.Config["inputSchema"],
+		}
+	}
+	return list, nil
+}
+
+// Call starts a run and waits for it: a firing of the trigger for who can manage
+// its blueprint. Anybody else runs the blueprint under their own authority, as
+// with blueprint.execute.
+func (d mcpDesk) Call(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
+	call := d.fire
+	if !tool.Fires {
+		call = d.execute
+	}
+	outcome, err := call(ctx, principal, tool, arguments, request)
+	if err != nil {
+		return nil, err
+	}
+	d.store.NoteAction(ctx, &blueprint.AuditEntry{
+		ActorID: principal.UserID, Action: "mcp.call", TargetType: "trigger", TargetID: tool.ID, Via: blueprint.ViaAPI, Detail: map[string]any{"executionId": outcome.ExecutionID},
+	})
+	return outcome, nil
+}
+
+func (d mcpDesk) fire(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
+	called, err := d.triggers.Call(ctx, principal, tool.ID, arguments, request)
+	if err != nil {
+		return nil, err
+	}
+	if called.Paused {
+		return &mcp.Outcome{ExecutionID: called.ExecutionID, Status: blueprint.StatusPaused}, nil
+	}
+	return outcomeOf(called.ExecutionID, called.Ending), nil
+}
+
+func (d mcpDesk) execute(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, _ *http.Request) (*mcp.Outcome, error) {
+	if err := triggers.CheckInput(tool.InputSchema, arguments); err != nil {
+		return nil, err
+	}
+	definition, access, err := d.store.Definition(ctx, principal, tool.BlueprintID)
+	if err != nil {
+		return nil, err
+	}
+	id, ending, err := d.runner.executeToEnd(ctx, &blueprint.StartRequest{
+		Definition: definition, Principal: principal, CanManage: access >= blueprint.AccessManage, InputData: arguments,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomeOf(id, ending), nil
+}
+
+// outcomeOf describes a run that may not have ended.
+func outcomeOf(id string, ending *blueprint.Ending) *mcp.Outcome {
+	outcome := &mcp.Outcome{ExecutionID: id, Status: blueprint.StatusRunning}
+	if ending != nil {
+		outcome.Status, outcome.Output, outcome.Failure = ending.Status, ending.Output, ending.Failure
+	}
+	return outcome
+}

@@ -1,0 +1,6 @@
+//go:build !linux && !darwin && !windows
+
+package server
+
+// physicalMemory returns 0: it is not known how to ask this system.
+func PhysicalMemory() int64 { return 0 }

@@ -1,0 +1,134 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+	"blueprintd/foundation/metrics"
+	"blueprintd/rpc/trpc"
+	"blueprintd/store"
+	"blueprintd/triggers"
+)
+
+// writeMetrics answers with all series. Their labels hold names that this
+// program chose, and never what a user wrote.
+func (s *Server) writeMetrics(w http.ResponseWriter, r *http.Request) {
+	p := metrics.NewPage()
+	s.writeServer(p)
+	writeRuns(p, s.Engine.Stats())
+	writeTriggers(p, s.Triggers.Stats())
+	writeCalls(p, s.RPC.Stats())
+	writeStore(p, s.Store.Stats())
+	if _, paused, err := s.Store.PausedTriggers(r.Context(), 0); err == nil {
+		gauge(p, "triggers_tripped", "Triggers that are off because their runs kept failing.", int64(paused))
+	}
+	writeProcess(p)
+	var text strings.Builder
+	if err := p.Write(&text); err != nil {
+		s.RPC.WritePlainError(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", metrics.ContentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Write([]byte(text.String()))
+}
+
+const prefix = "blueprintd_"
+
+// gauge and counter add a family of one series without labels.
+func gauge(p *metrics.Page, name, help string, value int64) {
+	p.Gauge(prefix+name, help).Value(float64(value))
+}
+
+func counter(p *metrics.Page, name, help string, value int64) {
+	p.Counter(prefix+name, help).Value(float64(value))
+}
+
+func (s *Server) writeServer(p *metrics.Page) {
+	p.Gauge(prefix+"build_info", "What runs; always 1.").Value(1, "version", s.Options.Version, "go_version", runtime.Version(), "sqlite_version", store.SQLiteVersion)
+	p.Gauge(prefix+"start_time_seconds", "When the process started, in seconds since 1970.").Value(float64(s.began.Unix()))
+	p.Gauge(prefix+"uptime_seconds", "How long the process has been up.").Value(s.up.Elapsed().Seconds())
+	ready := int64(0)
+	if s.Ready.Load() {
+		ready = 1
+	}
+	gauge(p, "ready", "1 while the server takes work.", ready)
+	gauge(p, "connections_open", "Connections that are open.", s.doors.Open())
+	counter(p, "connections_refused_total", "Connections that were refused because too many were open.", s.doors.Refused())
+	s.writeCertificate(p)
+	gauge(p, "request_body_bytes_held", "Bytes, about, of request bodies in memory with the values in them.", s.bodies.Held())
+	gauge(p, "request_bodies_waiting", "Requests that wait for memory for their bodies.", s.bodies.Waiting())
+}
+
+func writeRuns(p *metrics.Page, stats engine.Stats) {
+	counter(p, "runs_started_total", "Runs that were begun.", stats.Started)
+	ended := p.Counter(prefix+"runs_ended_total", "Runs that ended, by how.")
+	ended.Value(float64(stats.Completed), "status", string(blueprint.StatusCompleted))
+	ended.Value(float64(stats.Failed), "status", string(blueprint.StatusFailed))
+	gauge(p, "runs_working", "Runs that have their turn to work.", int64(stats.Working))
+	gauge(p, "runs_queued", "Runs that wait for their turn.", int64(stats.Queued))
+	gauge(p, "runs_queued_flows", "Triggers, and users without one, of whose runs some wait for their turn.", int64(stats.Flows))
+	gauge(p, "runs_queued_longest", "The most runs of one of them that wait for their turn.", int64(stats.LongestQueue))
+	gauge(p, "runs_standing", "Runs at rest until others of their trigger have ended.", int64(stats.Blocked))
+	gauge(p, "runs_waiting", "Runs at rest until an instant.", int64(stats.Waiting))
+	gauge(p, "runs_paused", "Runs that wait for an answer.", stats.Paused)
+	gauge(p, "run_input_bytes_held", "Bytes, about, of input of new runs in memory.", int64(stats.Held))
+	p.Histogram(prefix+"run_duration_seconds", "From the start of a run to its end, on the server's clock.").Distribution(stats.Durations)
+	gauge(p, "recovered_runs", "Unfinished runs that this process found at its start.", stats.Recovered)
+}
+
+func writeTriggers(p *metrics.Page, stats triggers.Stats) {
+	slices.SortFunc(stats.Firings, func(a, b triggers.FiringCount) int {
+		return strings.Compare(string(a.Source)+" "+string(a.Decision), string(b.Source)+" "+string(b.Decision))
+	})
+	firings := p.Counter(prefix+"firings_total", "Rows written into the ledger of firings.")
+	for _, one := range stats.Firings {
+		firings.Value(float64(one.Count), "source", string(one.Source), "decision", string(one.Decision))
+	}
+	p.Gauge(prefix+"schedule_lag_seconds", "How long after it was due the latest tick was begun.").Value(stats.Lag.Seconds())
+	gauge(p, "schedules_active", "Schedules that fire.", stats.Schedules)
+	gauge(p, "schedules_overdue", "Schedules with a tick that was due and about which nothing is decided, or that cannot be read.", stats.Overdue)
+	counter(p, "ticks_missed_total", "Ticks for which no run was started when they were due.", stats.Missed)
+	gauge(p, "events_untold", "Events that could not be told to all triggers that listen, and are told again later.", stats.Untold)
+	counter(p, "events_unheard_total", "How often an event started nothing, without a row, because its chain had led to as many runs as it may.", stats.Unheard)
+	counter(p, "clock_backwards_total", "How often the clock was found to have gone backwards.", stats.Backwards)
+	answers := p.Counter(prefix+"webhook_requests_total", "Requests to webhooks, by the status of their answer.")
+	for status := http.StatusOK; status < 600; status++ {
+		if count := stats.Webhooks[status]; count > 0 {
+			answers.Value(float64(count), "code", strconv.Itoa(status))
+		}
+	}
+}
+
+func writeCalls(p *metrics.Page, stats trpc.Stats) {
+	slices.SortFunc(stats.Calls, func(a, b trpc.CallCount) int {
+		return strings.Compare(a.Procedure+" "+a.Code, b.Procedure+" "+b.Code)
+	})
+	calls := p.Counter(prefix+"rpc_calls_total", "Calls of procedures, by how they ended.")
+	for _, one := range stats.Calls {
+		calls.Value(float64(one.Count), "procedure", one.Procedure, "code", one.Code)
+	}
+	p.Histogram(prefix+"rpc_duration_seconds", "How long calls worked, without subscriptions.").Distribution(stats.Durations)
+}
+
+func writeStore(p *metrics.Page, stats store.Stats) {
+	counter(p, "commits_total", "Transactions of the database.", stats.Commits)
+	counter(p, "commit_jobs_total", "Writes in these transactions.", stats.Jobs)
+	p.Histogram(prefix+"commit_duration_seconds", "How long transactions took.").Distribution(stats.Durations)
+	gauge(p, "writer_queue", "Writes that wait for the next transaction.", int64(stats.Queued))
+	gauge(p, "database_bytes", "Size of the database file.", stats.Database)
+	gauge(p, "wal_bytes", "Size of its write-ahead log.", stats.Log)
+	if stats.Free > 0 || stats.Reserve > 0 {
+		gauge(p, "disk_free_bytes", "What is free on the disk of the database.", stats.Free)
+		gauge(p, "disk_reserve_bytes", "New runs are refused while less is free.", stats.Reserve)
+	}
+	counter(p, "checkpoint_failures_total", "Checkpoints that failed and are tried again.", stats.CheckpointFailures)
+	counter(p, "triggers_tripped_total", "Triggers that were switched off because their runs kept failing.", stats.Tripped)
+	counter(p, "pruned_runs_total", "Runs that were removed from the history.", stats.PrunedRuns)
+	counter(p, "pruned_firings_total", "Rows that were removed from the ledger.", stats.PrunedFirings)
+}

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
+	"blueprintd/web"
+)
+
+// Routes is the table of everything that the server answers. The procedures
+// come first: their paths are not those of files, and a ServeMux would tidy
+// them up.
+func (s *Server) Routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/webhooks/blueprint/{triggerId}", s.Triggers.Webhook())
+	mux.Handle("/webhooks/slack/{triggerId}", s.Triggers.Slack())
+	mux.Handle("/webhooks/", s.Triggers.Webhook()) // a mistyped address is answered in the form that senders know
+	mux.Handle("/v1/triggers/{triggerId}/fire", s.RPC.Authenticated(blueprint.ScopeRun, s.fireAPI))
+	mux.Handle("/mcp", s.mcpRoute())
+	mux.Handle("/clock/advance", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, post(s.ClockAdvance)))
+	mux.Handle("/clock", s.RPC.AuthenticatedUnlimited(blueprint.ScopeRead, s.clockState))
+	mux.Handle("/files/{id}", s.fileFor())
+	mux.Handle("/sandbox", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxClear()))
+	mux.Handle("/sandbox/calls", s.RPC.AuthenticatedUnlimited(blueprint.ScopeRead, s.sandboxCalls()))
+	mux.Handle("/sandbox/rules", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxRules()))
+	mux.Handle("/sandbox/expectations", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxExpectations()))
+	mux.Handle("/sandbox/verify", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxVerify()))
+	mux.Handle("/sandbox/send", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxSend()))
+	mux.HandleFunc("GET /sandbox/authorize", s.sandboxAuthorize)
+	mux.HandleFunc("GET /oauth/start", s.connections.Start)
+	mux.HandleFunc("GET /oauth/callback", s.connections.Callback)
+	mux.HandleFunc("GET /healthz", s.health)
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.HandleFunc("GET /openapi.json", s.serveOpenAPI)
+	mux.HandleFunc("GET /schemas/{file}", s.serveSchema)
+	if s.Options.Develops {
+		s.mountLink(mux)
+	}
+	mux.HandleFunc("GET /{$}", s.index)
+	mux.HandleFunc("/", s.page)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.IsOpen() && !(r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics") {
+			s.notYet(w, r)
+			return
+		}
+		switch {
+		case s.RPC.Serves(r):
+			s.RPC.ServeHTTP(w, r)
+		case s.Dashboard.Serves(r):
+			s.serveDashboard(w, r)
+		case s.misbehave(w, r):
+		default:
+			s.serveRoute(mux, w, r)
+		}
+	})
+}
+
+// serveRoute answers an address outside the procedures. Addresses of triggers take
+// one trailing slash, and refuse an encoded body themselves, in their own form.
+func (s *Server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	if !strings.HasPrefix(path, "/webhooks/") && !strings.HasPrefix(path, "/v1/") {
+		if err := trpc.CheckEncoding(r); err != nil {
+			s.RPC.WritePlainError(w, r, err)
+			return
+		}
+	} else if strings.HasSuffix(path, "/") && strings.Count(path, "/") > 2 {
+		trimmed, address := *r, *r.URL
+		address.Path, address.RawPath = strings.TrimSuffix(path, "/"), strings.TrimSuffix(address.RawPath, "/")
+		trimmed.URL, r = &address, &trimmed
+	}
+	mux.ServeHTTP(w, r)
+}
+
+// index gives a browser the dashboard, and tells curl what is here.
+func (s *Server) index(w http.ResponseWriter, r *http.Request) {
+	if s.misnamed(r) != nil {
+		s.nothingHere(w, r)
+		return
+	}
+	if web.Serve(w, r, s.IDs) {
+		return
+	}
+	w.Header().Add("Vary", "Accept")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	host := s.APIHost()
+	w.Write([]byte(strings.Join([]string{
+		"blueprintd " + s.Options.Version, "",
+		"dashboard    " + host + "/",
+		"procedures   " + host + "/api/trpc/{router}.{procedure}",
+		"webhooks     " + host + "/webhooks/blueprint/{triggerId}",
+		"Slack        " + host + "/webhooks/slack/{triggerId}",
+		"API trigger  " + host + "/v1/triggers/{triggerId}/fire",
+		"MCP server   " + host + "/mcp",
+		"files        " + host + "/files/{id}",
+		"description  " + host + "/openapi.json",
+		"mail         " + s.mailIndex(),
+		"health       " + host + "/healthz  " + host + "/readyz", "",
+	}, "\n")))
+}
+
+// fireAPI answers POST /v1/triggers/{triggerId}/fire.
+func (s *Server) fireAPI(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+	answer := &statusWriter{ResponseWriter: w}
+	if err := s.Triggers.ServeAPI(answer, r, caller.Principal); err != nil || answer.status != http.StatusAccepted {
+		return err // nothing was started
+	}
+	s.Store.NoteAction(r.Context(), &blueprint.AuditEntry{
+		ActorID: caller.UserID, Action: "blueprintTriggers.fire", TargetType: "trigger", TargetID: strings.ToLower(r.PathValue("triggerId")), Via: blueprint.ViaAPI,
+	})
+	return nil
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader sends the status.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// post refuses every method but POST.
+func post(next trpc.PlainFunc) trpc.PlainFunc {
+	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			return blueprint.Errorf(blueprint.CodeMethodNotSupported, "%s takes POST", r.URL.Path)
+		}
+		return next(w, r, caller)
+	}
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
+	"blueprintd/server/sandbox"
+)
+
+// sandboxSend answers POST /sandbox/send {"webhook": triggerId, "body"?,
+// "preset"?, "headers"?}: it sends a webhook to a trigger of this server, signed
+// with the trigger's secret as the service would that the preset names, and gives
+// what was sent and what came back. Who asks must be able to manage the trigger.
+func (s *Server) sandboxSend() trpc.PlainFunc {
+	return s.boxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})
+}
+
+func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+	value, err := jsonBody(w, r, maxSandbox)
+	if err != nil {
+		return err
+	}
+	input, err := sendInput(value)
+	if err != nil {
+		return err
+	}
+	id, _ := input["webhook"].(string)
+	if id = strings.ToLower(id); !blueprint.IsUUID(id) {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: must be the id of a trigger")
+	}
+	trigger, err := s.Store.GetTrigger(r.Context(), caller.Principal, id)
+	if err != nil {
+		return err
+	}
+	var handler http.Handler
+	key := "secret"
+	sender, _ := trigger.Config["preset"].(string)
+	switch trigger.Type {
+	case blueprint.TriggerWebhook:
+		handler = s.Triggers.Webhook()
+	case blueprint.TriggerSlack:
+		handler, key, sender = s.Triggers.Slack(), "signingSecret", "slack"
+	default:
+		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: the trigger is one of type %s, which no webhook reaches", trigger.Type)
+	}
+	if preset, given := input["preset"]; given {
+		if sender, _ = preset.(string); !slices.Contains(sandbox.Senders[1:], sender) {
+			return blueprint.Errorf(blueprint.CodeBadRequest, "preset: must be one of %s", strings.Join(sandbox.Senders[1:], ", "))
+		}
+	}
+	if input["body"] == nil {
+		input["body"] = map[string]any{}
+	}
+	body := blueprint.BodyBytes(input["body"])
+	secret, _ := trigger.Config[key].(string)
+	header := s.fakes.Sign(sender, secret, body)
+	more, _ := input["headers"].(map[string]any)
+	for name, value := range more {
+		text, isText := value.(string)
+		if !isText {
+			return blueprint.Errorf(blueprint.CodeBadRequest, "headers.%s: must be a text", blueprint.OneLine(name))
+		}
+		header.Set(name, text)
+	}
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, s.APIHost()+"/webhooks/blueprint/"+id, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header, request.RemoteAddr, request.RequestURI = header, r.RemoteAddr, request.URL.RequestURI()
+	request.SetPathValue("triggerId", id)
+	answer := &kept{header: http.Header{}}
+	if !s.cutShort(answer, request) {
+		handler.ServeHTTP(answer, request)
+	}
+	s.Store.NoteAction(r.Context(), &blueprint.AuditEntry{ActorID: caller.UserID, Action: "sandbox.send", TargetType: "trigger", TargetID: id, Via: caller.Via})
+	return WriteJSON(w, http.StatusOK, map[string]any{
+		"request":  map[string]any{"headers": flatHeader(header), "body": input["body"]},
+		"response": map[string]any{"status": answer.status, "headers": flatHeader(answer.header), "body": blueprint.BodyValue(answer.header.Get("Content-Type"), answer.body.Bytes())},
+	})
+}
+
+// sendInput looks at what is to be sent.
+func sendInput(value any) (map[string]any, error) {
+	input, isObject := value.(map[string]any)
+	if !isObject {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "must be an object")
+	}
+	known := []string{"webhook", "body", "preset", "headers"}
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		if !slices.Contains(known, name) {
+			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "%s: is unknown; there are %s", blueprint.OneLine(name), strings.Join(known, ", "))
+		}
+	}
+	headers, given := input["headers"]
+	if _, isObject := headers.(map[string]any); given && !isObject {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "headers: must be an object")
+	}
+	return input, nil
+}
+
+// cutShort is misbehave for an answer that goes nowhere: where the connection is
+// to break, it has the status 0.
+func (s *Server) cutShort(answer *kept, request *http.Request) (answered bool) {
+	defer func() {
+		if broke := recover(); broke == http.ErrAbortHandler {
+			answered, answer.status = true, 0
+			answer.body.Reset()
+		} else if broke != nil {
+			panic(broke)
+		}
+	}()
+	return s.misbehave(answer, request)
+}
+
+func flatHeader(header http.Header) map[string]any {
+	out := map[string]any{}
+	for name, values := range header {
+		out[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	return out
+}
+
+// kept is an answer that goes nowhere.
+type kept struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header gives the headers.
+func (k *kept) Header() http.Header { return k.header }
+
+// WriteHeader notes the status.
+func (k *kept) WriteHeader(status int) {
+	if k.status == 0 {
+		k.status = status
+	}
+}
+
+// Write keeps the body.
+func (k *kept) Write(data []byte) (int, error) {
+	k.WriteHeader(http.StatusOK)
+	return k.body.Write(data)
+}

@@ -1,0 +1,213 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/project"
+)
+
+// seeded is what a seed file made or found, as the ready file tells it.
+type seeded struct {
+	Users         []seededUser         `json:"users"`
+	Organizations []seededOrganization `json:"organizations"`
+	Connections   []seededConnection   `json:"connections"`
+	Blueprints    []seededBlueprint    `json:"blueprints"`
+
+	Left int // that were there before and were left alone
+}
+
+type seededUser struct {
+	Email string `json:"email"`
+	ID    string `json:"id"`
+}
+
+type seededOrganization struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+type seededConnection struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+type seededBlueprint struct {
+	Title    string          `json:"title"`
+	ID       string          `json:"id"`
+	Triggers []seededTrigger `json:"triggers"`
+}
+
+type seededTrigger struct {
+	ID   string `json:"id"`
+	Type string `json:"triggerType"`
+	URL  string `json:"url,omitempty"` // where it is called; an address for mail
+}
+
+// sower stores a seed. What is there already is left alone: users by email,
+// organizations, connections and blueprints by name and owner.
+type sower struct {
+	*Server
+	seed  *project.Seed
+	users map[string]blueprint.User // by folded email
+	homes map[string]string         // organizations by name
+	ties  map[string]string         // connections by name
+	done  *seeded
+}
+
+func newSower(s *Server) *sower {
+	return &sower{
+		Server: s, seed: s.Options.Seed, users: map[string]blueprint.User{}, homes: map[string]string{}, ties: map[string]string{},
+		done: &seeded{Users: []seededUser{}, Organizations: []seededOrganization{}, Connections: []seededConnection{}, Blueprints: []seededBlueprint{}},
+	}
+}
+
+// sowUsers makes the users that are not there.
+func (w *sower) sowUsers(ctx context.Context) error {
+	for _, given := range w.seed.Users {
+		user, err := w.Store.UserByEmail(ctx, given.Email)
+		switch {
+		case err == nil:
+			w.done.Left++
+		case blueprint.CodeOf(err) != blueprint.CodeNotFound:
+			return err
+		default:
+			if user, err = w.Store.CreateUser(ctx, given.Email, given.Name); err != nil {
+				return err
+			}
+			if given.Password != "" {
+				if err := w.Accounts.SetPassword(ctx, user.ID, given.Password); err != nil {
+					return err
+				}
+			}
+			if given.APIKey != "" {
+				if _, err := w.Store.CreateKey(ctx, user.ID, "seed", given.APIKey); err != nil {
+					return err
+				}
+			}
+		}
+		w.done.Users = append(w.done.Users, seededUser{user.Email, user.ID})
+	}
+	return nil
+}
+
+// keyOf gives the key that the seed gives a user, "" when it gives none.
+func (w *sower) keyOf(email string) string {
+	for _, user := range w.seed.Users {
+		if project.SameEmail(user.Email, email) {
+			return user.APIKey
+		}
+	}
+	return ""
+}
+
+// user finds somebody by email; "" is the server's owner.
+func (w *sower) user(ctx context.Context, email string) (blueprint.User, error) {
+	if email == "" {
+		return w.Store.ServerOwner(ctx)
+	}
+	return w.Store.UserByEmail(ctx, email)
+}
+
+// sow stores all but the users.
+func (w *sower) sow(ctx context.Context) error {
+	for i := range w.seed.Organizations {
+		if err := w.sowOrganization(ctx, &w.seed.Organizations[i]); err != nil {
+			return fmt.Errorf("organization %q: %w", w.seed.Organizations[i].Name, err)
+		}
+	}
+	for i := range w.seed.Connections {
+		if err := w.sowConnection(ctx, &w.seed.Connections[i]); err != nil {
+			return fmt.Errorf("connection %q: %w", w.seed.Connections[i].Name, err)
+		}
+	}
+	for i := range w.seed.Blueprints {
+		if err := w.sowBlueprint(ctx, &w.seed.Blueprints[i]); err != nil {
+			return fmt.Errorf("blueprint %q: %w", w.seed.Blueprints[i].Title, err)
+		}
+	}
+	return nil
+}
+
+func (w *sower) sowOrganization(ctx context.Context, given *project.SeedOrganization) error {
+	owner, err := w.user(ctx, given.Owner)
+	if err != nil {
+		return err
+	}
+	id, err := w.Store.OwnOrganization(ctx, owner.ID, given.Name)
+	switch {
+	case err == nil:
+		w.done.Left++
+	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		return err
+	default:
+		made, err := w.Store.CreateOrganization(ctx, blueprint.Principal{UserID: owner.ID}, given.Name)
+		if err != nil {
+			return err
+		}
+		id = made.ID
+		for _, member := range given.Members {
+			user, err := w.user(ctx, member.Email)
+			if err == nil && user.ID != owner.ID {
+				err = w.Store.SetMember(ctx, id, user.ID, member.Role)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	w.homes[given.Name] = id
+	w.done.Organizations = append(w.done.Organizations, seededOrganization{given.Name, id})
+	return nil
+}
+
+func (w *sower) sowConnection(ctx context.Context, given *project.SeedConnection) error {
+	owner, err := w.user(ctx, given.Owner)
+	if err != nil {
+		return err
+	}
+	id, err := w.Store.OwnConnection(ctx, owner.ID, w.homes[given.Organization], given.Name)
+	switch {
+	case err == nil:
+		w.done.Left++
+	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		return err
+	default:
+		config, _ := w.tied(given.Config).(map[string]any)
+		made, err := w.Store.CreateConnection(ctx, blueprint.Principal{UserID: owner.ID}, blueprint.NewConnection{
+			Name: given.Name, Type: blueprint.ConnectionType(given.Kind), Config: config, OrganizationID: w.homes[given.Organization],
+		})
+		if err != nil {
+			return err
+		}
+		id = made.ID
+	}
+	w.ties[given.Name] = id
+	w.done.Connections = append(w.done.Connections, seededConnection{given.Name, id})
+	return nil
+}
+
+// failed says why a seed could not be stored, of which nothing is.
+func (w *sower) failed(err error) error {
+	message, hint := blueprint.Explain(err)
+	return blueprint.Hinted(hint, "the seed file %s cannot be stored: %s", w.seed.Name, message)
+}
+
+// table is what people read of a seed.
+func (d *seeded) table(name string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "  seed      %s: %s, %s, %s, %s", name, blueprint.Counted(len(d.Users), "user"), blueprint.Counted(len(d.Organizations), "organization"),
+		blueprint.Counted(len(d.Connections), "connection"), blueprint.Counted(len(d.Blueprints), "blueprint"))
+	if d.Left > 0 {
+		fmt.Fprintf(&text, "; %d of them were there and were left alone", d.Left)
+	}
+	for _, b := range d.Blueprints {
+		fmt.Fprintf(&text, "\n            %s  %s", b.ID, b.Title)
+		for _, t := range b.Triggers {
+			fmt.Fprintf(&text, "\n              %s  %s  %s", t.ID, t.Type, t.URL)
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,427 @@
+// Package server is one serving process. New wires the store, the engine, the triggers,
+// the API and the dashboard; Run opens the listeners, mounts every handler and ends
+// when its context does: first no new request is let in, then runs and deliveries come
+// to rest, then the database is closed.
+//
+// Options is a plain value that the command line, the tests and dev fill in. What the
+// process tells the world stands in files of their own: health, metrics, the log of
+// requests, the OpenAPI document, systemd. A Viewer shows the file of one run in the
+// same dashboard, without a server behind it.
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"blueprintd/blueprint"
+	"blueprintd/connections"
+	"blueprintd/engine"
+	"blueprintd/engine/nodes"
+	"blueprintd/engine/nodes/mcp"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/metrics"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
+	"blueprintd/project"
+	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
+	"blueprintd/server/accounts"
+	"blueprintd/server/limits"
+	"blueprintd/server/sandbox"
+	"blueprintd/store"
+	"blueprintd/store/masterkey"
+	"blueprintd/triggers"
+	"blueprintd/triggers/explain"
+	"blueprintd/triggers/mail"
+)
+
+// admissionWait is how long a request waits for memory, in real time, before it
+// is refused.
+const admissionWait = 10 * time.Second
+
+// Server is everything that serve runs, wired.
+type Server struct {
+	Options     Options
+	Listener    net.Listener
+	Store       *store.Store
+	Engine      *engine.Engine
+	Scripts     *script.Pool
+	Triggers    *triggers.Service
+	connections *connections.Service
+	RPC         *trpc.Handler
+	Dashboard   *trpc.Handler
+	Accounts    *accounts.Service
+	http        *http.Server
+	mail        *mail.Server     // nil = none is received
+	fakes       *sandbox.Sandbox // in the place of the network; nil = the network itself
+	Decoding    chan struct{}    // has room for each file that may be decoded now
+	doors       *limits.Connections
+	bodies      *limits.Bodies
+	IDs         *ids.Source
+	Draining    chan struct{}       // closes when the server begins to stop
+	Opened      chan struct{}       // closes when recovery is done: requests are let in
+	lost        chan struct{}       // closes when the database has failed
+	Ready       atomic.Bool         // it takes work
+	Watchers    *limits.Connections // on the address for metrics; nil = it has none of its own
+	watching    *http.Server        // there
+	up          metrics.Stopwatch
+	began       time.Time // on the wall
+	manager     Notifier
+	Bootstrap   welcome
+	Link        *openLink // signs in who develops; nil = there is none
+
+	Certificates Certificates        // nil = no TLS is spoken
+	SecureHost   string              // host and port that they fit
+	ACME         *authority          // nil = none is asked for them
+	provers      *limits.Connections // on the address for proofs to it; nil = there is none
+	proving      *http.Server        // there
+}
+
+// New opens the database and wires the rooms. Nothing runs yet, but the
+// port is taken: who connects from now on is answered once run is called.
+func New(ctx context.Context, o Options) (_ *Server, err error) {
+	s := &Server{Options: o, IDs: sourceOf(o.SeedIDs), Draining: make(chan struct{}), Opened: make(chan struct{}), lost: make(chan struct{}), Decoding: make(chan struct{}, mostDecoding), manager: NewNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	if s.Listener, err = listen(o.Addr); err != nil {
+		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.Addr, listenCause(err))
+	}
+	defer func() {
+		if err != nil {
+			s.Listener.Close()
+			if s.Watchers != nil {
+				s.Watchers.Close()
+			}
+			if s.provers != nil {
+				s.provers.Close()
+			}
+			if s.mail != nil {
+				s.mail.Listener.Close()
+			}
+			if s.Store != nil {
+				err = errors.Join(err, s.Store.Close())
+			}
+		}
+	}()
+	shares, wait := SharesOf(MemoryLimit(o.MemoryLimit)), cmp.Or(o.AdmissionWait, admissionWait)
+	key, err := s.masterKey()
+	if err != nil {
+		return nil, err
+	}
+	s.Store, err = key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
+		return store.Open(ctx, store.Options{
+			Path: o.DB, Ephemeral: o.Ephemeral, Server: true, Schema: o.Schema, Sealer: sealer, Clock: o.Clock, IDs: s.IDs.Stream("store"), Logger: o.Logger, MaxBlueprints: o.MaxBlueprints,
+			KeepExecutions: o.KeepExecutions, KeepFirings: o.KeepFirings, KeepAudit: o.KeepAudit, MaxDisk: o.MaxDisk,
+			AllowNetworkFS: o.AllowNetworkFS, MinFree: o.MinFree, MailDomain: o.MailDomain, OnEvents: s.raised, Sandbox: o.Sandbox != nil, VirtualClock: o.Virtual() != nil,
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.ReadyFile != "" && o.ReadyFile != ReadyOnOutput {
+		os.Remove(o.ReadyFile) // of a server that was killed: nobody may take it for this one's
+	}
+	s.Accounts = accounts.New(accounts.Options{Store: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("accounts"), Sealer: key.Sealer, Failed: s.Store.NoteWrongPassword})
+	if s.Bootstrap, err = s.firstStart(ctx); err != nil {
+		return nil, err
+	}
+	if s.fakes, err = s.newFakes(); err != nil {
+		return nil, err
+	}
+	way := outbound.New(s.boxed(outbound.Options{Allow: o.AllowNet}))
+	s.Scripts = script.New(script.Options{Logger: o.Logger})
+	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, o.Version), Scripts: s.Scripts, Clock: o.Clock, Files: s.fileOfRun})
+	s.connections = s.newConnections(way)
+	s.Engine = engine.New(engine.Options{
+		Catalogue: s.running(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Turn: s.turn(),
+		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.Inputs, math.MaxInt))}, InputWait: wait, Authority: s.Store, Connections: s.connections,
+		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.Triggers.Emit(ctx, e) },
+		Concurrency: func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error) {
+			return s.Triggers.Concurrency(ctx, key)
+		},
+	})
+	runner := Runner{s.Engine, o.SyncTimeout}
+	s.Triggers = triggers.New(triggers.Options{
+		Store: s.Store, Runner: starter{s.Engine}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
+		Relimit: s.Engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
+	})
+	service := &rpc.Service{Store: s.Store, Runner: runner, Triggers: s.Triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.IDs.Stream("procedures"), APIHost: s.APIHost, Connections: s.connections}
+	service.Explain = func(story *blueprint.FiringStory) *blueprint.Explanation { return explain.Firing(story, o.Clock.Now()) }
+	started := o.Clock.Now()
+	service.Info = func() rpc.ServerInfo { return s.info(started) }
+	limiter := trpc.NewLimiter(o.Clock, o.RateLimit, o.RateBurst)
+	s.Dashboard = s.newDashboard(service, limiter)
+	s.RPC = trpc.NewHandler(service.Procedures(), trpc.Options{
+		Authenticator: s.Store, Limiter: limiter, MaxBody: o.MaxBody, Origins: o.Origins, Draining: s.Draining, Logger: o.Logger, CountWith: s.Dashboard, Fault: s.fault(),
+	})
+	s.doors = limits.NewConnections(s.Listener, o.MaxConnections)
+	s.doors.Dispersed = debug.FreeOSMemory
+	s.doors.Alone = o.UntilEOF != nil
+	s.bodies = limits.NewBodies(limits.BodyLimits{Arriving: shares.Arriving, Decoded: shares.Decoded, Largest: o.MaxBody, Patience: wait})
+	s.http = s.NewHTTP(s.repeatable(s.HealthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(limits.NewAnswers(shares.Answers, s.Draining).Handler(limits.Gzip(s.Routes())))))))
+	if err = s.secure(); err != nil {
+		return nil, err
+	}
+	s.Link = s.newOpenLink()
+	if err = s.receiveMail(); err != nil {
+		return nil, err
+	}
+	if err = s.watch(); err != nil {
+		return nil, err
+	}
+	if err = ctx.Err(); err != nil { // told to stop meanwhile
+		return nil, err
+	}
+	return s, nil
+}
+
+// raised tells that events came into the outbox. Those of before anybody empties
+// it are found at the start.
+func (s *Server) raised() {
+	if s.Triggers != nil {
+		s.Triggers.Raised()
+	}
+}
+
+// NewHTTP makes an HTTP server that has patience with its clients, but only so
+// much.
+func (s *Server) NewHTTP(handler http.Handler) *http.Server {
+	whole := s.Options.ReadTimeout
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: cmp.Or(whole, 10*time.Second), ReadTimeout: cmp.Or(whole, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: log.New(NewHTTPLog(s.Options.Logger), "", 0), ConnState: limits.State, ConnContext: limits.ConnContext,
+	}
+}
+
+// masterKey gives the key that encrypts secrets: one of the moment for a
+// database that lasts no longer.
+func (s *Server) masterKey() (masterkey.Key, error) {
+	if s.Options.Ephemeral {
+		sealer, err := secret.NewSealer(secret.NewKey())
+		return masterkey.Key{Sealer: sealer}, err
+	}
+	return masterkey.Open(s.Options.DB, s.Options.MasterKeyFile, s.Options.Logger)
+}
+
+// Run serves until ctx ends, then brings everything to rest in the reverse
+// order: no new work, nodes under way finish or are journalled, the last
+// commits are made. A failure of the disk ends it at once.
+func (s *Server) Run(ctx context.Context) error {
+	// The database outlives everything that writes to it.
+	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
+	storeEnded := make(chan error, 1)
+	go func() {
+		err := s.Store.Run(storeCtx)
+		if err != nil {
+			close(s.lost)
+		}
+		storeEnded <- err
+	}()
+
+	stopScripts := RunScripts(s.Scripts) // they outlive the runs that wait for them
+	group, working := errgroup.WithContext(ctx)
+	recovered, atRest := make(chan struct{}), make(chan struct{})
+	group.Go(func() error {
+		defer close(atRest)
+		return s.Engine.Run(working, func() {
+			close(recovered)
+			s.tidyMemory()
+		})
+	})
+	group.Go(func() error {
+		select {
+		case <-recovered:
+			return s.Triggers.Run(working)
+		case <-working.Done():
+			return nil
+		}
+	})
+	group.Go(func() error { return s.ServeHTTP(working, recovered, atRest) })
+	group.Go(func() error {
+		select {
+		case err := <-storeEnded: // only a failed disk ends it before it is told to
+			storeEnded <- err
+			return errors.Join(err, errors.New("the database stopped"))
+		case <-working.Done():
+			return nil
+		}
+	})
+	if s.mail != nil {
+		group.Go(func() error { return s.serveMail(working, recovered) })
+	}
+	if s.ACME != nil {
+		group.Go(func() error { return s.ACME.run(working) })
+	}
+	if s.proving != nil {
+		group.Go(func() error { return s.serveProofs(working) })
+	}
+	if s.watching != nil {
+		group.Go(func() error { return s.serveWatchers(working, atRest) })
+	}
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.manager.Watch(watching, s.Store.Ping)
+	}()
+	err := group.Wait()
+	stopScripts()
+	stopWatching()
+	<-watched
+	stopStore()
+	err = errors.Join(err, <-storeEnded, s.Store.Close())
+	s.removeReadyFile()
+	return err
+}
+
+// ServeHTTP answers requests: until recovery is done only how the server is.
+// Then it tells the world that it is ready. When the server stops it goes on answering until the engine is at rest, so
+// that who comes late is told 503 instead of finding the door shut.
+func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{}) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.serveDoors() }()
+	select {
+	case err := <-failed:
+		return err
+	case <-recovered:
+		close(s.Opened)
+		s.Ready.Store(true)
+		if err := s.Store.ServedAt(s.APIHost()); err != nil {
+			s.Options.Logger.Warn("server address not noted beside the database", "error", err)
+		}
+		if err := s.Announce(); err != nil {
+			return errors.Join(err, s.http.Close())
+		}
+		s.manager.Ready(s.APIHost())
+		s.logServing()
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	s.Ready.Store(false)
+	s.manager.Stopping()
+	defer s.logStopped(s.logStopping())
+	close(s.Draining)
+	<-atRest
+	most := 15 * time.Second
+	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable || s.hasLost() {
+		most = 200 * time.Millisecond // the disk has failed: there is nothing left to answer but that
+	}
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	defer cancel()
+	s.doors.Leave(patience)
+	if err := s.http.Shutdown(patience); err != nil {
+		s.Options.Logger.Warn("some requests did not end in time", "error", err)
+		return s.http.Close()
+	}
+	return nil
+}
+
+// hasLost tells whether the database has failed for good.
+func (s *Server) hasLost() bool {
+	select {
+	case <-s.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// Runner is the engine as the procedures see it.
+type Runner struct {
+	*engine.Engine
+	timeout time.Duration
+}
+
+// begun gives the id of a run once it is durable. Whoever asked may go away
+// meanwhile; that it was begun is to be known all the same.
+func begun(ctx context.Context, handle *engine.Handle) (string, error) {
+	if err := handle.Accepted(context.WithoutCancel(ctx)); err != nil {
+		return "", err
+	}
+	return handle.ID, nil
+}
+
+// Execute starts a run and waits for it as long as one may wait for an answer.
+func (r Runner) Execute(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Execution, error) {
+	return executeUntil(ctx, r, request, (*engine.Handle).Wait)
+}
+
+// executeToEnd is Execute for a caller that is given the output as data; nil for a
+// run of which the end is not known.
+func (r Runner) executeToEnd(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Ending, error) {
+	return executeUntil(ctx, r, request, func(h *engine.Handle, ctx context.Context) (*blueprint.Ending, error) {
+		ending, err := h.Ending(ctx)
+		return &ending, err
+	})
+}
+
+func executeUntil[T any](ctx context.Context, r Runner, request *blueprint.StartRequest, wait func(*engine.Handle, context.Context) (*T, error)) (string, *T, error) {
+	handle, err := r.Engine.StartOrWait(ctx, request, engine.AtEnd)
+	if err != nil {
+		return "", nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	outcome, err := wait(handle, waiting)
+	if err == nil {
+		return handle.ID, outcome, nil
+	}
+	id, refused := begun(ctx, handle)
+	switch {
+	case refused != nil:
+		return "", nil, refused
+	case waiting.Err() != nil:
+		err = ctx.Err() // nil unless the client hung up: it goes on without us
+	}
+	return id, nil, err
+}
+
+// Start starts a run and waits until it is durable.
+func (r Runner) Start(ctx context.Context, request *blueprint.StartRequest) (string, error) {
+	handle, err := r.Engine.StartOrWait(ctx, request, engine.Soon)
+	if err != nil {
+		return "", err
+	}
+	return begun(ctx, handle)
+}
+
+// Resume gives an answer to a paused run.
+func (r Runner) Resume(ctx context.Context, a rpc.ResumeAnswer) error {
+	return r.Engine.Resume(ctx, engine.Answer(a))
+}
+
+// Retry starts a finished run anew.
+func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (string, error) {
+	handle, err := r.Engine.Retry(ctx, stored, fromNodeID, principal, canManage)
+	if err != nil {
+		return "", err
+	}
+	return begun(ctx, handle)
+}
+
+// starter is the engine as the triggers see it.
+type starter struct{ engine *engine.Engine }
+
+// Start begins a run.
+func (s starter) Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+	handle, err := s.engine.StartOrWait(ctx, request, engine.Urgency(patience))
+	if err != nil {
+		return nil, err
+	}
+	return handle, nil
+}

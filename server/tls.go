@@ -1,0 +1,97 @@
+package server
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Certificates are what the server shows of itself to who speaks TLS.
+type Certificates interface {
+	// Get gives one that fits, soon.
+	Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Expiry is when the first of them expires; the zero time when one is missing.
+	Expiry() time.Time
+	// Names returns the names that they are for.
+	Names() []string
+	// About says in words for people what they are.
+	About() string
+}
+
+// secure has TLS spoken on the address of the server, when that was chosen.
+func (s *Server) secure() (err error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	switch o := &s.Options; {
+	case o.TLSFiles != nil:
+		s.Certificates = o.TLSFiles
+		o.TLSFiles.warn()
+	case o.ACME != nil:
+		if s.ACME, err = NewAuthority(o.ACME, o.Version, o.Logger); err != nil {
+			return err
+		}
+		s.Certificates = s.ACME
+		config.NextProtos = []string{ProofProtocol}
+		if err := s.listenForProofs(); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	if strings.HasPrefix(strings.ToLower(s.Options.PublicURL), "http://") {
+		s.Options.Logger.Warn("the public address is an http one, and this server speaks https alone: links that it gives lead nowhere unless a proxy stands before it",
+			"public_url", s.Options.PublicURL, "hint", "--public-url https://...")
+	}
+	config.GetCertificate = s.Certificates.Get
+	s.SecureHost = s.ChooseSecureHost()
+	s.doors.Secure(config)
+	s.http.TLSConfig = config
+	s.http.Handler = Strict(s.http.Handler)
+	// What one client can have under way, and what the server holds of it
+	// unread, is less than what HTTP/2 allows by default.
+	s.http.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10, WriteByteTimeout: 30 * time.Second,
+	}
+	return nil
+}
+
+// serveDoors answers on the address of the server.
+func (s *Server) serveDoors() error {
+	if s.Certificates != nil {
+		return s.http.ServeTLS(s.doors, "", "")
+	}
+	return s.http.Serve(s.doors)
+}
+
+// Strict tells browsers for a year to come by https only. They remember it of
+// the name, whatever its port, so it is only said when https has its usual port
+// and the name is one that others do not share.
+func Strict(next http.Handler) http.Handler {
+	const year = 365 * 24 * time.Hour
+	value := "max-age=" + strconv.Itoa(int(year.Seconds()))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS != nil && isOwnName(r.Host) {
+			w.Header().Set("Strict-Transport-Security", value)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOwnName tells whether the host of a request is a full name without a port.
+func isOwnName(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err != nil && IsMailDomain(strings.ToLower(host)) && strings.Contains(host, ".") && !strings.HasSuffix(strings.ToLower(host), ".localhost")
+}
+
+// IsMailDomain tells whether a text can stand behind an @: labels of letters,
+// digits and hyphens.
+func IsMailDomain(text string) bool {
+	for label := range strings.SplitSeq(text, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return len(text) <= 253
+}

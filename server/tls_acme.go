@@ -1,0 +1,203 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+	"golang.org/x/sync/errgroup"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
+)
+
+const (
+	// ProofProtocol is spoken by an authority that wants to see that a domain
+	// leads here (RFC 8737).
+	ProofProtocol = acme.ALPNProto
+	// firstPatience and longestPatience are how long it takes until an authority
+	// that gave no certificate is asked again: they count the attempts of an
+	// hour and refuse who makes many.
+	firstPatience, longestPatience = 70 * time.Second, time.Hour
+	// domainLook is how often somebody looks whether a certificate was renewed.
+	domainLook = 10 * time.Minute
+	// firstWait is how long connections wait for the first certificate.
+	firstWait = 5 * time.Second
+)
+
+// authority obtains certificates for domains from a certificate authority (ACME,
+// RFC 8555), keeps them in a folder and renews them. Connections never cause a
+// request to it: how often they come says nothing about how often it is asked.
+// It is safe for concurrent use.
+type authority struct {
+	manager *autocert.Manager
+	options ACMEOptions
+	logger  *slog.Logger
+	Domains map[string]*domain // the map never changes
+}
+
+// domain is one for which there is, or will be, a certificate.
+type domain struct {
+	name  string
+	Tried chan struct{} // closes when the first attempt has ended
+	once  sync.Once
+
+	mu     sync.Mutex
+	expiry time.Time // of the certificate; zero = there is none
+}
+
+func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*authority, error) {
+	err := os.MkdirAll(o.Dir, 0o700)
+	if err == nil {
+		err = tryFolder(o.Dir)
+	}
+	if err != nil {
+		return nil, blueprint.Hinted("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.Dir, fileio.Cause(err))
+	}
+	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		logger.Warn("other users of this machine may get at the private keys of the certificates", "folder", o.Dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.Dir)
+	}
+	a := &authority{options: *o, logger: logger, Domains: map[string]*domain{}}
+	for _, name := range o.Domains {
+		a.Domains[name] = &domain{name: name, Tried: make(chan struct{})}
+	}
+	a.manager = &autocert.Manager{
+		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(o.Dir), HostPolicy: autocert.HostWhitelist(o.Domains...), Email: o.Email,
+		Client: &acme.Client{DirectoryURL: o.Directory, UserAgent: "blueprintd/" + version, HTTPClient: &http.Client{Timeout: 30 * time.Second}},
+	}
+	return a, nil
+}
+
+// tryFolder tells whether files can be made in a folder.
+func tryFolder(path string) error {
+	trial, err := os.CreateTemp(path, "*.tmp")
+	if err != nil {
+		return err
+	}
+	return errors.Join(trial.Close(), os.Remove(trial.Name()))
+}
+
+// run obtains the certificates and watches over them until ctx ends.
+func (a *authority) run(ctx context.Context) error {
+	var all errgroup.Group
+	for _, d := range a.Domains {
+		all.Go(func() error {
+			a.keep(ctx, d)
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
+// keep sees to the certificate of one domain.
+func (a *authority) keep(ctx context.Context, d *domain) {
+	patience := firstPatience
+	for {
+		pause := domainLook
+		answered := make(chan error, 1)
+		go func() { answered <- a.obtain(d) }() // which cannot be told to stop, and ends after five minutes
+		select {
+		case err := <-answered:
+			d.once.Do(func() { close(d.Tried) })
+			if err != nil {
+				pause, patience = patience, min(2*patience, longestPatience)
+				a.logger.Warn("the authority gave no certificate", "domain", d.name, "error", err, "again_in", pause,
+					"hint", "the domain must lead to this server, on port 443, or on port 80 with --acme-http-addr")
+			}
+		case <-ctx.Done():
+			return
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// obtain sees that there is a certificate, asking for one if need be.
+func (a *authority) obtain(d *domain) error {
+	certificate, err := a.manager.GetCertificate(asks(d.name))
+	if err != nil {
+		return err
+	}
+	leaf := certificate.Leaf
+	d.mu.Lock()
+	isNew := !d.expiry.Equal(leaf.NotAfter)
+	d.expiry = leaf.NotAfter
+	d.mu.Unlock()
+	if isNew {
+		a.logger.Info("has a certificate", "domain", d.name, "issuer", leaf.Issuer.String(), "until", blueprint.TimeOf(leaf.NotAfter))
+	}
+	// It is renewed when a third of its time is left, or 30 days.
+	if left := leaf.NotAfter.Sub(clock.Real{}.Now()); left < leaf.NotAfter.Sub(leaf.NotBefore)/6 {
+		a.logger.Warn("the certificate was not renewed so far; it is tried again each hour", "domain", d.name, "until", blueprint.TimeOf(leaf.NotAfter),
+			"hint", "the domain must lead to this server, and the server must reach "+a.options.Directory)
+	}
+	return nil
+}
+
+// asks is what a client that can do what all can today says of itself.
+func asks(name string) *tls.ClientHelloInfo {
+	return &tls.ClientHelloInfo{ServerName: name, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}
+}
+
+// Get gives the proof to an authority and the certificate of its domain to
+// anybody else. Who names no domain, or another one, is shown the first.
+func (a *authority) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	d := a.Domains[strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))]
+	if slices.Equal(hello.SupportedProtos, []string{ProofProtocol}) {
+		if d == nil {
+			return nil, fmt.Errorf("no certificate is obtained for %q", hello.ServerName)
+		}
+		return a.manager.GetCertificate(hello)
+	}
+	if d == nil {
+		d = a.Domains[a.options.Domains[0]]
+	}
+	timer := time.NewTimer(firstWait)
+	defer timer.Stop()
+	select {
+	case <-d.Tried:
+	case <-timer.C:
+	}
+	if d.until().IsZero() {
+		return nil, fmt.Errorf("there is no certificate for %s yet", d.name)
+	}
+	return a.manager.GetCertificate(asks(d.name))
+}
+
+func (d *domain) until() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.expiry
+}
+
+func (a *authority) Expiry() (first time.Time) {
+	for i, name := range a.options.Domains {
+		if until := a.Domains[name].until(); i == 0 || until.Before(first) {
+			first = until
+		}
+	}
+	return first
+}
+
+func (a *authority) Names() []string { return a.options.Domains }
+
+func (a *authority) About() string {
+	return "certificates by " + a.options.Directory + " for " + strings.Join(a.options.Domains, ", ") + ", kept in " + fileio.Absolute(a.options.Dir)
+}

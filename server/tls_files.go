@@ -1,0 +1,170 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
+)
+
+const (
+	// certificateLook is how often, at most, connections ask whether the files
+	// have changed, in real time.
+	certificateLook = 5 * time.Second
+	// largestCertificate bounds each file.
+	largestCertificate = 1 << 20
+)
+
+// CertificateFiles are a certificate and its key in two files. When these
+// change they are read anew: a pair that cannot be used leaves the one before
+// in its place. It is safe for concurrent use.
+type CertificateFiles struct {
+	CertPath, KeyPath string
+	Logger            *slog.Logger
+	Look              time.Duration // in place of certificateLook, in tests
+	Pair              atomic.Pointer[tls.Certificate]
+
+	mu     sync.Mutex // who holds it looks at the files
+	looked time.Time
+	seen   [2]fs.FileInfo // the files as they were when they were read last
+}
+
+// errMismatch is for two good files that do not belong together.
+var errMismatch = errors.New("is not the key of the certificate")
+
+// CertificateHint says what to do about an error of load.
+func CertificateHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "name a file that exists"
+	case errors.Is(err, fs.ErrPermission):
+		return "let the user that the server runs as read it"
+	case errors.Is(err, errMismatch):
+		return "name the key that the certificate was made with"
+	}
+	return "name PEM files: the certificate with those between it and the authority, and its key without a password"
+}
+
+// Load reads the pair; when it cannot be used, it names the file to blame.
+func (f *CertificateFiles) Load() (bad string, err error) {
+	var seen [2]fs.FileInfo
+	var data [2][]byte
+	paths := []string{f.CertPath, f.KeyPath}
+	for i, path := range paths {
+		if seen[i], err = os.Stat(path); err != nil {
+			return path, err
+		}
+	}
+	f.seen = seen // whatever comes of it: it is not tried again before it changes
+	for i, path := range paths {
+		if data[i], err = fileio.Read(path, largestCertificate); err != nil {
+			return path, err
+		}
+	}
+	pair, err := tls.X509KeyPair(data[0], data[1])
+	switch {
+	case err == nil:
+		f.Pair.Store(&pair)
+		return "", nil
+	case strings.Contains(err.Error(), "does not match"):
+		return f.KeyPath, errMismatch
+	case !hasCertificate(data[0]):
+		return f.CertPath, errors.New("holds no certificate that can be read")
+	}
+	return f.KeyPath, errors.New("holds no private key that can be read")
+}
+
+// Get gives the pair that is good now.
+func (f *CertificateFiles) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	f.refresh()
+	return f.Pair.Load(), nil
+}
+
+// refresh reads changed files. One connection in a while looks, the others do
+// not wait for it.
+func (f *CertificateFiles) refresh() {
+	if !f.mu.TryLock() {
+		return
+	}
+	defer f.mu.Unlock()
+	look, now := certificateLook, clock.Real{}.Now()
+	if f.Look != 0 {
+		look = f.Look
+	}
+	if now.Sub(f.looked) < look {
+		return
+	}
+	f.looked = now
+	if !f.changed() {
+		return
+	}
+	if bad, err := f.Load(); err != nil {
+		f.Logger.Warn("the new certificate cannot be used: the one before stays", "file", bad, "error", fileio.Cause(err), "hint", CertificateHint(err))
+		return
+	}
+	f.Logger.Info("read the new certificate", "file", f.CertPath, "until", blueprint.TimeOf(f.Expiry()))
+	f.warn()
+}
+
+// changed tells whether the files are other ones than those that were read.
+// One that is missing for a moment has not changed.
+func (f *CertificateFiles) changed() bool {
+	changed := false
+	for i, path := range []string{f.CertPath, f.KeyPath} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return false
+		}
+		was := f.seen[i]
+		changed = changed || !os.SameFile(info, was) || !info.ModTime().Equal(was.ModTime()) || info.Size() != was.Size()
+	}
+	return changed
+}
+
+// warn tells of a certificate whose time is not now.
+func (f *CertificateFiles) warn() {
+	leaf, now := f.Pair.Load().Leaf, clock.Real{}.Now()
+	switch {
+	case now.After(leaf.NotAfter):
+		f.Logger.Warn("the certificate has expired: clients will refuse it", "file", f.CertPath, "expired", blueprint.TimeOf(leaf.NotAfter), "hint", "renew it; the new files are read without a restart")
+	case now.Before(leaf.NotBefore):
+		f.Logger.Warn("the certificate is not good yet: clients will refuse it", "file", f.CertPath, "from", blueprint.TimeOf(leaf.NotBefore), "hint", "look at the clock of this machine")
+	}
+}
+
+func (f *CertificateFiles) Expiry() time.Time { return f.Pair.Load().Leaf.NotAfter }
+
+func (f *CertificateFiles) Names() []string {
+	leaf := f.Pair.Load().Leaf
+	names := append([]string(nil), leaf.DNSNames...)
+	for _, address := range leaf.IPAddresses {
+		names = append(names, address.String())
+	}
+	return names
+}
+
+func (f *CertificateFiles) About() string {
+	return "certificate in " + fileio.Absolute(f.CertPath) + ", good until " + f.Expiry().UTC().Format(time.DateOnly)
+}
+
+// hasCertificate tells whether PEM data begins with a certificate.
+func hasCertificate(data []byte) bool {
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			_, err := x509.ParseCertificate(block.Bytes)
+			return err == nil
+		}
+	}
+	return false
+}

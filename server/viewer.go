@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/recording"
+	"blueprintd/foundation/secret"
+	"blueprintd/project"
+	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
+	"blueprintd/server/accounts"
+	"blueprintd/store"
+)
+
+// viewer shows one run in the dashboard, to this machine alone. It has a
+// database in memory, and neither an engine nor triggers: there is nothing in it
+// that could run anything.
+type viewer struct {
+	Server *Server // without what runs; its link leads to the run
+}
+
+// ViewerEmail is who looks at the run.
+const ViewerEmail = "viewer@localhost"
+
+// NewViewer makes a viewer and takes its port.
+func NewViewer(ctx context.Context, version, schema, address string, f *recording.File, log io.Writer) (_ *viewer, err error) {
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
+	source := ids.New(nil)
+	s := &Server{IDs: source, Draining: make(chan struct{}), Options: Options{Version: version, Schema: schema, Clock: clock.Real{}, Logger: logger, Ephemeral: true, MaxBody: 5 << 20, Addr: address}}
+	if s.Listener, err = listen(address); err != nil {
+		return nil, blueprint.Hinted("choose another one with --addr", "cannot listen on %s: %s", address, listenCause(err))
+	}
+	defer func() {
+		if err != nil {
+			s.Listener.Close()
+			if s.Store != nil {
+				s.Store.Close()
+			}
+		}
+	}()
+	sealer, err := secret.NewSealer(secret.NewKey())
+	if err != nil {
+		return nil, err
+	}
+	if s.Store, err = store.Open(ctx, store.Options{Ephemeral: true, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: source, Logger: logger}); err != nil {
+		return nil, err
+	}
+	s.Accounts = accounts.New(accounts.Options{Store: s.Store, Clock: clock.Real{}, IDs: source, Sealer: sealer})
+	v := &viewer{Server: s}
+	user, err := s.Store.CreateUser(ctx, ViewerEmail, "Viewer")
+	if err != nil {
+		return nil, err
+	}
+	s.Link = &openLink{server: s, UserID: user.ID, Token: source.Token(openLength), to: "/runs/" + f.Run.ID, again: "It works once; run blueprintd open again for another one."}
+	row, err := s.Store.ImportRun(ctx, blueprint.Principal{UserID: user.ID}, importedRun(f))
+	if err != nil {
+		return nil, err
+	}
+	began := clock.Real{}.Now()
+	types := project.Catalogue()
+	service := &rpc.Service{
+		Store: s.Store, Runner: frozenRunner{f, row}, Triggers: frozenTriggers{}, Catalogue: types, CheckConfig: project.CheckConfig, IDs: source, APIHost: s.APIHost,
+		Frozen: errFrozen, Info: func() rpc.ServerInfo {
+			info := s.info(began)
+			info.Sandbox = f.Run.Sandbox // the page says so of where the run was
+			return info
+		},
+	}
+	s.Dashboard = s.newDashboard(service, trpc.NewLimiter(clock.Real{}, 50, 200))
+	s.RPC = s.Dashboard // it words refusals; API keys open nothing
+	return v, nil
+}
+
+// importedRun is the run as the database takes it.
+func importedRun(f *recording.File) blueprint.ImportedRun {
+	x := f.Execution("", "")
+	given := blueprint.NewBlueprint{
+		Title: f.Blueprint.Title, Description: f.Blueprint.Description, Tags: f.Blueprint.Tags, Variables: f.Blueprint.Variables, Map: f.Blueprint.Map,
+	}
+	return blueprint.ImportedRun{Blueprint: given, Row: blueprint.ExecutionRow{
+		ID: x.ID, BlueprintID: x.BlueprintID, BlueprintVersion: x.BlueprintVersion, TriggerID: x.TriggerID, Status: x.Status,
+		CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, StartTime: x.StartTime, EndTime: x.EndTime,
+	}}
+}
+
+// Run answers until ctx ends; ready is told the address.
+func (v *viewer) Run(ctx context.Context, ready func(url string) error) (err error) {
+	s := v.Server
+	storing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	stored := make(chan error, 1)
+	go func() { stored <- s.Store.Run(storing) }()
+	serving := s.NewHTTP(v.routes())
+	ended := make(chan error, 1)
+	go func() { ended <- serving.Serve(s.Listener) }()
+	err = ready(s.Link.URL())
+	if err == nil {
+		select {
+		case <-ctx.Done():
+		case err = <-ended:
+		}
+	}
+	close(s.Draining)
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if serving.Shutdown(patience) != nil {
+		serving.Close() // a browser that goes on listening keeps nobody
+	}
+	stop()
+	if failed := <-stored; err == nil {
+		err = failed
+	}
+	if failed := s.Store.Close(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// routes is all that is answered.
+func (v *viewer) routes() http.Handler {
+	mux := http.NewServeMux()
+	v.Server.mountLink(mux)
+	mux.HandleFunc("/", v.Server.page)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if v.Server.Dashboard.Serves(r) {
+			v.Server.serveDashboard(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
