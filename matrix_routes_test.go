@@ -92,7 +92,7 @@ func TestOpenRoutes(t *testing.T) {
 // mountedRoutes reads the patterns of the mux out of the source, sorted.
 func mountedRoutes(t *testing.T) (patterns []string) {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), "routes.go", nil, 0)
+	parsed, err := parser.ParseFile(token.NewFileSet(), "server/routes.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

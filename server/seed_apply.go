@@ -16,7 +16,7 @@ type seeded struct {
 	Connections   []seededConnection   `json:"connections"`
 	Blueprints    []seededBlueprint    `json:"blueprints"`
 
-	Left int // that were there before and were left alone
+	Left int `json:"-"` // that were there before and were left alone
 }
 
 type seededUser struct {
