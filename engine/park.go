@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"time"
+	"weak"
 
 	"blueprintd/blueprint"
 )
@@ -184,6 +185,26 @@ func (r *run) evict() {
 		close(e.quiet)
 	}
 }
+
+// remember keeps what the next wake of a parked run needs. e.mu is held.
+func (e *Engine) remember(r *run) {
+	p := &parked{timer: r.timer, timerAt: r.timerAt, handle: weak.Make(r.handle), paused: r.paused}
+	e.parked[r.id] = p
+	if p.waits() {
+		e.waiting++
+	}
+}
+
+// takeOut removes a parked run from memory. e.mu is held.
+func (e *Engine) takeOut(id string, p *parked) {
+	delete(e.parked, id)
+	if p.waits() {
+		e.waiting--
+	}
+}
+
+// waits reports whether a parked run goes on by itself.
+func (p *parked) waits() bool { return p.timer != nil && !p.paused }
 
 // arm sets the timer for the next instant at which a node of the run is due.
 // r.mu is held.

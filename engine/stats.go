@@ -2,7 +2,6 @@ package engine
 
 import (
 	"time"
-	"weak"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/metrics"
@@ -86,23 +85,3 @@ func (d *disk) tally(c *counts, commit *blueprint.JournalCommit) {
 	}
 	c.durations.Observe(time.Duration(commit.Row.EndTime-commit.Row.StartTime) * time.Millisecond)
 }
-
-// remember keeps of a parked run what its next wake needs. e.mu is held.
-func (e *Engine) remember(r *run) {
-	p := &parked{timer: r.timer, timerAt: r.timerAt, handle: weak.Make(r.handle), paused: r.paused}
-	e.parked[r.id] = p
-	if p.waits() {
-		e.waiting++
-	}
-}
-
-// takeOut lets go of a parked run. e.mu is held.
-func (e *Engine) takeOut(id string, p *parked) {
-	delete(e.parked, id)
-	if p.waits() {
-		e.waiting--
-	}
-}
-
-// waits tells whether a parked run goes on by itself.
-func (p *parked) waits() bool { return p.timer != nil && !p.paused }
