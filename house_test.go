@@ -22,7 +22,9 @@ var rooms = map[string][]string{
 	"blueprint/expression":      {"blueprint"},
 	"blueprint/document":        {"blueprint"},
 	"blueprint/jsonschema":      {"blueprint"},
-	"clients/go/blueprintdtest": {}, // for the tests of other programs: it knows the program from outside only
+	"clients/go":                {}, // for other programs: clients know a server from outside only
+	"clients/go/program":        {},
+	"clients/go/blueprintdtest": {"clients/go", "clients/go/program"},
 	"foundation/clock":          {},
 	"foundation/fileio":         {},
 	"server/sandbox":            {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
@@ -46,7 +48,7 @@ var rooms = map[string][]string{
 	"engine/nodes":              {"blueprint", "small"},
 	"rpc/trpc":                  {"blueprint", "foundation/clock", "foundation/metrics"},
 	"project":                   {"blueprint", "small", "engine/nodes", "triggers"},
-	"project/deploy":            {"blueprint", "blueprint/document", "foundation/clock", "foundation/fileio", "project", "store", "triggers"},
+	"project/deploy":            {"blueprint", "clients/go", "blueprint/document", "foundation/clock", "foundation/fileio", "project", "store", "triggers"},
 	"project/local":             {"blueprint", "small", "connections", "engine", "engine/nodes", "project"},
 	"rpc":                       {"blueprint", "small", "rpc/trpc"},
 	"rpc/mcp":                   {"blueprint"},
@@ -59,14 +61,14 @@ var rooms = map[string][]string{
 	"triggers/explain":          {"blueprint", "foundation/secret", "triggers", "triggers/signature"},
 	"triggers/signature":        {"blueprint"},
 	"web":                       {"foundation/ids"},
-	"tests/bench":               {"tests/process"},                            // a tool: it measures the program from outside
-	"tests/process":             {},                                           // the tools' own: how they run and call the program
-	"packaging/release":         {},                                           // a tool: it builds the program
-	"tests/simulation":          {"blueprint", "small", "engine", "triggers"}, // a tool: it wires rooms as main does
-	"tests/crash":               {"tests/process", "foundation/mutant"},       // a tool: it knows the program from outside only
-	"tests/faultfs":             {},                                           // a tool's disk
-	"tests/faults":              {"tests/process", "tests/faultfs"},           // a tool: it knows the program from outside only
-	"tests/overload":            {"tests/process"},                            // a tool: it knows the program from outside only
+	"tests/bench":               {"tests/process", "clients/go/program"},                      // a tool: it measures the program from outside
+	"tests/process":             {"clients/go", "clients/go/program"},                         // the tools' own: how they run and call the program
+	"packaging/release":         {},                                                           // a tool: it builds the program
+	"tests/simulation":          {"blueprint", "small", "engine", "triggers"},                 // a tool: it wires rooms as main does
+	"tests/crash":               {"tests/process", "clients/go/program", "foundation/mutant"}, // a tool: it knows the program from outside only
+	"tests/faultfs":             {},                                                           // a tool's disk
+	"tests/faults":              {"tests/process", "clients/go/program", "tests/faultfs"},     // a tool: it knows the program from outside only
+	"tests/overload":            {"tests/process", "clients/go/program"},                      // a tool: it knows the program from outside only
 }
 
 // small are the rooms that every big room may use.
@@ -192,10 +194,11 @@ func TestSQLIsOnlyInTheStore(t *testing.T) {
 // the clock's back. Real time-outs are named here, with their reason.
 func TestTimeHasOneSource(t *testing.T) {
 	real := map[string]string{
-		"foundation/clock/clock.go":  "is the clock",
-		"engine/flush.go":            "measures how long the disk is away, in real time",
-		"foundation/metrics/time.go": "measures how long work takes, in real time",
-		"triggers/scheduler.go":      "looks at least once a minute of real time for what other processes changed",
+		"clients/go/program/process.go": "says when a process started and ended",
+		"foundation/clock/clock.go":     "is the clock",
+		"engine/flush.go":               "measures how long the disk is away, in real time",
+		"foundation/metrics/time.go":    "measures how long work takes, in real time",
+		"triggers/scheduler.go":         "looks at least once a minute of real time for what other processes changed",
 	}
 	sources(t, func(path string, data []byte) {
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "tests/") || real[path] != "" {

@@ -4,145 +4,64 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/clock"
+	blueprintd "blueprintd/clients/go"
 	"blueprintd/project"
 )
 
-// Remote is a server as a folder is synced with it over the network,
-// through the procedures that all clients call.
+// Remote is a server that a folder is synced with over the network, through the
+// procedures that all clients call.
 type Remote struct {
-	address        string
-	key            string
+	client         blueprintd.Client
 	organizationID string // "" = the workspace of the key's owner
-	client         *http.Client
 }
 
-// How long an answer may take and how large it may be, and how often a server that
-// is busy is asked again.
 const (
-	remotePatience = time.Minute
-	largestAnswer  = 256 << 20
-	mostBusy       = 8
-	longestBusy    = 30 * time.Second
-	remotePage     = 20
+	mostBusy   = 8 // how often a server that is busy is asked
+	remotePage = 20
 )
 
+// NewRemote makes a Remote; organizationID may be "".
 func NewRemote(address, key, organizationID string) *Remote {
-	return &Remote{address: address, key: key, organizationID: organizationID, client: &http.Client{
-		Timeout:       remotePatience,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the key goes nowhere else
-	}}
+	return &Remote{client: blueprintd.Client{Address: address, Key: key, Attempts: mostBusy}, organizationID: organizationID}
 }
 
 // mutate calls a mutation, query a query; both decode the answer, numbers with
 // their digits.
 func (r *Remote) mutate(ctx context.Context, procedure string, input map[string]any, into any) error {
-	body, err := blueprint.Encode(map[string]any{"json": input})
-	if err != nil {
-		return err
-	}
-	return r.call(ctx, http.MethodPost, procedure, r.address+"/api/trpc/"+procedure, body, into)
+	var answer json.RawMessage
+	return r.decode(procedure, r.client.Mutate(ctx, procedure, input, &answer), &answer, into)
 }
 
 func (r *Remote) query(ctx context.Context, procedure string, input map[string]any, into any) error {
-	text, err := blueprint.Encode(map[string]any{"json": input})
-	if err != nil {
+	var answer json.RawMessage
+	return r.decode(procedure, r.client.Query(ctx, procedure, input, &answer), &answer, into)
+}
+
+func (r *Remote) decode(procedure string, err error, answer *json.RawMessage, into any) error {
+	var refused *blueprintd.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code != "":
+		said := blueprint.Errorf(blueprint.Code(refused.Code), "%s: %s", procedure, blueprint.OneLine(refused.Message))
+		said.Hint = refused.Hint
+		return said
+	case errors.As(err, &refused):
+		return blueprint.Hinted(refused.Hint, "%s does not answer as blueprintd does (status %d)", r.client.Address, refused.HTTPStatus)
+	case errors.Is(err, context.Canceled):
 		return err
+	case err != nil:
+		return blueprint.Hinted("check the address, and that the server runs", "%v", err)
 	}
-	return r.call(ctx, http.MethodGet, procedure, r.address+"/api/trpc/"+procedure+"?input="+url.QueryEscape(string(text)), nil, into)
-}
-
-func (r *Remote) call(ctx context.Context, method, procedure, address string, body []byte, into any) error {
-	for attempt := 1; ; attempt++ {
-		again, err := r.once(ctx, method, procedure, address, body, into)
-		if again == 0 || attempt == mostBusy {
-			return err
-		}
-		due := make(chan struct{})
-		timer := clock.Real{}.At(clock.Real{}.Now().Add(again), func() { close(due) })
-		select {
-		case <-due:
-		case <-ctx.Done():
-			timer.Stop()
-			return context.Cause(ctx)
-		}
+	decoder := json.NewDecoder(bytes.NewReader(*answer))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("the answer of %s to %s: %w", r.client.Address, procedure, err)
 	}
-}
-
-// answered is what a procedure answers.
-type answered struct {
-	Result *struct {
-		Data struct {
-			JSON json.RawMessage `json:"json"`
-		} `json:"data"`
-	} `json:"result"`
-	Error *struct {
-		JSON struct {
-			Message string `json:"message"`
-			Data    struct {
-				Code string `json:"code"`
-			} `json:"data"`
-		} `json:"json"`
-	} `json:"error"`
-}
-
-// once makes one request. A server that is busy says when to come again.
-func (r *Remote) once(ctx context.Context, method, procedure, address string, body []byte, into any) (again time.Duration, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	request.Header.Set("Authorization", "Bearer "+r.key)
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	response, err := r.client.Do(request)
-	if err != nil {
-		return 0, blueprint.Hinted("check the address, and that the server runs", "%s cannot be reached: %s", r.address, remoteCause(err))
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(response.Body, largestAnswer))
-	if err != nil {
-		return 0, blueprint.Hinted("try again", "%s: the answer broke off: %s", r.address, remoteCause(err))
-	}
-	var answer answered
-	if err := json.Unmarshal(data, &answer); err != nil || answer.Result == nil && (answer.Error == nil || answer.Error.JSON.Message == "") {
-		return 0, blueprint.Hinted("check the address: the one where the server's dashboard is, such as https://flows.example.org", "%s does not answer as blueprintd does (status %d)", r.address, response.StatusCode)
-	}
-	if answer.Error == nil {
-		decoder := json.NewDecoder(bytes.NewReader(answer.Result.Data.JSON))
-		decoder.UseNumber()
-		if err := decoder.Decode(into); err != nil {
-			return 0, fmt.Errorf("the answer of %s to %s: %w", r.address, procedure, err)
-		}
-		return 0, nil
-	}
-	refused := blueprint.Errorf(blueprint.Code(answer.Error.JSON.Data.Code), "%s: %s", procedure, blueprint.OneLine(answer.Error.JSON.Message))
-	if response.StatusCode == http.StatusUnauthorized {
-		refused.Hint = "make a key with blueprintd key create, or on the dashboard"
-	}
-	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable {
-		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-		again = min(max(time.Duration(seconds)*time.Second, time.Second), longestBusy)
-	}
-	return again, refused
-}
-
-// remoteCause is why a request failed, without its address, which may be long.
-func remoteCause(err error) error {
-	if wrapped, ok := err.(*url.Error); ok { //nolint:errorlint // the outermost one
-		return wrapped.Err
-	}
-	return err
+	return nil
 }
 
 // remoteBlueprint is what sync reads of a blueprint.
@@ -233,7 +152,7 @@ func (r *Remote) Create(ctx context.Context, b blueprint.NewBlueprint) (string, 
 		return "", err
 	}
 	if made.Source != b.Source { // it would be made again and again
-		return "", blueprint.Hinted("bring the server up to the version of this program", "%s does not keep where blueprints come from; it made %s, which you may delete", r.address, made.ID)
+		return "", blueprint.Hinted("bring the server up to the version of this program", "%s does not keep where blueprints come from; it made %s, which you may delete", r.client.Address, made.ID)
 	}
 	return made.ID, nil
 }

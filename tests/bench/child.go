@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"blueprintd/tests/process"
+	"blueprintd/clients/go/program"
 )
 
 // child does the jobs that this program does in processes of their own, so
@@ -59,10 +59,10 @@ func delegate(ctx context.Context, name string, job any) (*result, error) {
 }
 
 // launchSelf starts a child that goes on until it is killed.
-func launchSelf(name, folder string, ready *regexp.Regexp) (*process.Process, error) {
+func launchSelf(name, folder string, ready *regexp.Regexp) (*program.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return process.Launch(process.Program{Path: self, Args: []string{name}, Folder: folder, Log: filepath.Join(folder, name+".log"), Ready: ready})
+	return program.Start(program.Command{Path: self, Args: []string{name}, Folder: folder, Log: filepath.Join(folder, name+".log"), Ready: ready})
 }

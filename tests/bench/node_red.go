@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
 )
 
@@ -23,7 +24,7 @@ const nodeRedVersion = "4.1.15"
 // nodeRed is a Node-RED of its own: without an editor, and silent.
 type nodeRed struct {
 	folder string // where node_modules is
-	*process.Process
+	*program.Process
 	host string        // host:port
 	up   time.Duration // from its start to the first 200 of the flow
 }
@@ -98,8 +99,8 @@ func (n *nodeRed) start(ctx context.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	n.Process, err = process.Launch(process.Program{
-		Path: node, Folder: folder, Log: filepath.Join(folder, "node-red.log"), Environment: []string{"NODE_ENV=production"},
+	n.Process, err = program.Start(program.Command{
+		Path: node, Folder: folder, Log: filepath.Join(folder, "node-red.log"), Env: append(os.Environ(), "NODE_ENV=production"),
 		Args: []string{filepath.Join(n.folder, "node_modules/node-red/red.js"), "--settings", filepath.Join(folder, "settings.js"), "--userDir", folder},
 	})
 	if err != nil {

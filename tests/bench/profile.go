@@ -19,7 +19,7 @@ func profile(ctx context.Context, o options) error {
 	if err := os.Link(o.binary, binary); err != nil {
 		binary = o.binary
 	}
-	s := &stage{folder: o.folder, server: &server{binary: o.binary, folder: o.folder, environment: []string{"BLUEPRINTD_CPU_PROFILE=" + file}}}
+	s := &stage{folder: o.folder, server: &server{binary: o.binary, folder: o.folder, environment: append(os.Environ(), "BLUEPRINTD_CPU_PROFILE="+file)}}
 	defer s.close()
 	if err := s.prepare(ctx, o.rows); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
 )
 
@@ -26,7 +27,7 @@ type measure func(ctx context.Context, connections int, warmup, length time.Dura
 type stage struct {
 	folder  string
 	server  *server
-	echo    *process.Process
+	echo    *program.Process
 	flows   flows
 	echoAt  string
 	indexed string // databases of the inserter

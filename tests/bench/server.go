@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
 )
 
@@ -17,8 +18,8 @@ const apiKey = "key-of-the-benchmark"
 // server is the program that is measured, on a database file of its own.
 type server struct {
 	binary, folder string
-	environment    []string
-	*process.Process
+	environment    []string // nil = that of this program
+	*program.Process
 	address string        // http://host:port
 	up      time.Duration // from its start to the first 200 of /readyz
 	idle    int64         // resident memory at rest before any work
@@ -28,8 +29,8 @@ func (s *server) database() string { return filepath.Join(s.folder, "bench.db") 
 
 // start starts the server and waits until it says that it is ready.
 func (s *server) start(ctx context.Context) (err error) {
-	s.Process, err = process.Launch(process.Program{
-		Path: s.binary, Folder: s.folder, Environment: s.environment, Log: filepath.Join(s.folder, "server.log"), Ready: process.ServerReady,
+	s.Process, err = program.Start(program.Command{
+		Path: s.binary, Folder: s.folder, Env: s.environment, Log: filepath.Join(s.folder, "server.log"), Ready: program.ServerReady,
 		Args: []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0"},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
 )
 
@@ -147,7 +148,7 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 		return nil, err
 	}
 	calls := filepath.Join(folder, "ledger.jsonl")
-	ledger, err := process.Launch(process.Program{Path: self, Args: []string{ledgerArgument, calls}, Folder: folder, Log: filepath.Join(folder, "ledger.log"), Ready: ledgerLine})
+	ledger, err := program.Start(program.Command{Path: self, Args: []string{ledgerArgument, calls}, Folder: folder, Log: filepath.Join(folder, "ledger.log"), Ready: ledgerLine})
 	if err != nil {
 		return nil, err
 	}

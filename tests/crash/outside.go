@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
 )
 
@@ -80,7 +81,7 @@ func (s *scene) readyFile() string { return filepath.Join(s.folder, "ready.json"
 const mostToSay = 5 * time.Second
 
 // openPost finds out where a server that is ready takes mail.
-func (s *scene) openPost(ctx context.Context, p *process.Process) error {
+func (s *scene) openPost(ctx context.Context, p *program.Process) error {
 	if !s.has("letter") {
 		return nil
 	}

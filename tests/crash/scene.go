@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
 )
 
@@ -71,7 +72,7 @@ func (s *scene) arguments() []string {
 	return args
 }
 
-func (s *scene) launch() (*process.Process, error) {
+func (s *scene) launch() (*program.Process, error) {
 	args := s.arguments()
 	if s.random.IntN(2) == 0 {
 		args = append(args, "--max-running", "8")
@@ -79,12 +80,12 @@ func (s *scene) launch() (*process.Process, error) {
 	if s.ticking != nil {
 		args = append(args, "--clock", s.ticking.flag(s.random))
 	}
-	return process.Launch(process.Program{Path: s.binary, Args: args, Folder: s.folder, Log: s.serverLog(), Ready: process.ServerReady})
+	return program.Start(program.Command{Path: s.binary, Args: args, Folder: s.folder, Log: s.serverLog(), Ready: program.ServerReady})
 }
 
 // up starts the server and waits until it is ready. A server that does not
 // become ready is a violation, and nil.
-func (s *scene) up(ctx context.Context) (*process.Process, error) {
+func (s *scene) up(ctx context.Context) (*program.Process, error) {
 	p, err := s.launch()
 	if err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (s *scene) up(ctx context.Context) (*process.Process, error) {
 
 // down ends a server and notes since when it was away. Asked politely, it must
 // end well, whatever it was at, while clients still knock.
-func (s *scene) down(p *process.Process, polite bool) {
+func (s *scene) down(p *program.Process, polite bool) {
 	from := now()
 	defer s.post.open("")
 	if polite {
@@ -255,7 +256,7 @@ func (s *scene) life() time.Duration {
 // replace kills the server and starts it again; one start in five is cut off
 // too. One server in twelve is asked to end instead, which is no kill, but puts
 // the same runs down.
-func (s *scene) replace(ctx context.Context, p *process.Process) (*process.Process, error) {
+func (s *scene) replace(ctx context.Context, p *program.Process) (*program.Process, error) {
 	for polite := s.random.IntN(12) == 0; ; polite = false {
 		s.down(p, polite)
 		if polite {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // settle lets all runs end, lists those that nobody was told of, stops the
 // server well, starts it once more and reads every run again.
-func (s *scene) settle(ctx context.Context, p *process.Process) (*process.Process, error) {
+func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Process, error) {
 	c := s.client(1000)
 	if s.ticking != nil {
 		s.ticking.rest(ctx, c)

@@ -32,9 +32,6 @@ func doubtful(a answer) bool {
 	return refused(a) && (bytes.Contains(a.Body, []byte("the database has failed")) || bytes.Contains(a.Body, []byte("it takes effect once the disk does")))
 }
 
-// retryAfter is what the server said of when to come back, "" if nothing.
-func retryAfter(a answer) string { return a.Header.Get("Retry-After") }
-
 func (c *api) deliver(webhook string, body any) answer {
 	return c.client.Do(context.Background(), http.MethodPost, "/webhooks/blueprint/"+webhook, body, "Authorization", "Bearer "+c.client.Key)
 }

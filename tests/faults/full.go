@@ -80,13 +80,13 @@ func (f *filling) cycles(ctx context.Context, o options, d *faultfs.Disk) {
 			switch {
 			case a.OK():
 				accepted.Add(1)
-			case a.Status == 503 && retryAfter(a) != "":
+			case a.Status == 503 && a.RetryAfter > 0:
 				f.mu.Lock()
 				f.refused++
 				f.mu.Unlock()
 				time.Sleep(5 * time.Millisecond)
 			default:
-				f.fail("%s was answered %s, Retry-After %q", what, a, retryAfter(a))
+				f.fail("%s was answered %s, Retry-After %s", what, a, a.RetryAfter)
 				over.Store(true)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/tests/process"
+	"blueprintd/clients/go/program"
 )
 
 // readyLines are what a server says when it is ready, the first time also with
@@ -18,7 +18,7 @@ var readyLines = regexp.MustCompile(`is ready on (http://\S+)(?:[\s\S]*API key +
 
 // server is one process of the program on trial.
 type server struct {
-	*process.Process
+	*program.Process
 	log text // its standard error
 }
 
@@ -45,7 +45,7 @@ func (t *text) String() string {
 func (b *bench) launch(folder string, more ...string) (s *server, err error) {
 	s = &server{}
 	arguments := append([]string{"serve", "--db", filepath.Join(folder, "blueprintd.db"), "--addr", b.host + ":0", "--rate-limit", "0"}, more...)
-	s.Process, err = process.Launch(process.Program{Path: b.binary, Args: arguments, Errors: &s.log, Ready: readyLines})
+	s.Process, err = program.Start(program.Command{Path: b.binary, Args: arguments, Errors: &s.log, Ready: readyLines})
 	return s, err
 }
 

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/faultfs"
-	"blueprintd/tests/process"
 )
 
 // trial is one case: one thing that goes wrong at one point.
@@ -26,7 +26,7 @@ type trial struct {
 	struck  faultfs.Point // where it went wrong; number 0 = it never did
 	at      time.Time
 	lifted  bool
-	process *process.Process
+	process *program.Process
 	early   bool // struck before the server process was known
 
 	result result
@@ -87,7 +87,7 @@ func (t *trial) strike() {
 	}
 }
 
-func (t *trial) know(p *process.Process) {
+func (t *trial) know(p *program.Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.process = p; t.early {
@@ -187,7 +187,7 @@ func (t *trial) operate(p *play) {
 			t.fail("%s was answered %s before anything went wrong", what, a)
 		case a.Status != 503:
 			t.fail("%s was answered %s", what, a)
-		case retryAfter(a) == "":
+		case a.RetryAfter == 0:
 			t.fail("%s was answered 503 without Retry-After: %s", what, a)
 		default:
 			t.result.refused++

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
 )
 
@@ -16,7 +17,7 @@ const apiKey = "key-of-the-crowd"
 
 // server is the program under load.
 type server struct {
-	*process.Process
+	*program.Process
 	client   *process.Client // leaves no connection open
 	address  string          // host:port
 	database string
@@ -27,8 +28,8 @@ type server struct {
 func (s *stage) launch(ctx context.Context, name string, flags ...string) (_ *server, err error) {
 	log := filepath.Join(s.folder, name+".log")
 	p := &server{database: filepath.Join(s.folder, name+".db")}
-	p.Process, err = process.Launch(process.Program{
-		Path: s.options.binary, Folder: s.folder, Log: log, Ready: process.ServerReady,
+	p.Process, err = program.Start(program.Command{
+		Path: s.options.binary, Folder: s.folder, Log: log, Ready: program.ServerReady,
 		Args: slices.Concat([]string{"serve", "--addr", "127.0.0.1:0", "--db", p.database, "--api-key", apiKey, "--allow-net", "127.0.0.1/32", "--memory-limit", fmt.Sprint(mostMemory)}, flags),
 	})
 	if err != nil {

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
+
+	blueprintd "blueprintd/clients/go"
 )
 
 // Client calls a server. Several goroutines may use it at once.
@@ -41,10 +44,12 @@ var ErrDown = errors.New("the server is down")
 // did is unknown.
 type Answer struct {
 	Status int
-	Header http.Header
-	Body   []byte
-	Value  any // Body as JSON: of a procedure that went well, its payload
+	Header http.Header // of a procedure, nil
+	Body   []byte      // of a procedure that went well, its payload
+	Value  any         // Body as JSON
 	Err    error
+
+	RetryAfter time.Duration // how long the server asks to wait; 0 = it does not
 }
 
 // OK tells whether the server did what was asked.
@@ -101,6 +106,9 @@ func (c *Client) Do(ctx context.Context, method, path string, body any, headers 
 	}
 	defer response.Body.Close()
 	a := Answer{Status: response.StatusCode, Header: response.Header}
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+		a.RetryAfter = time.Duration(seconds) * time.Second
+	}
 	if a.Body, a.Err = io.ReadAll(response.Body); a.Err == nil && len(a.Body) > 0 {
 		a.Err = json.Unmarshal(a.Body, &a.Value)
 	}
@@ -109,22 +117,32 @@ func (c *Client) Do(ctx context.Context, method, path string, body any, headers 
 
 // Mutate calls a procedure that changes something.
 func (c *Client) Mutate(ctx context.Context, procedure string, input map[string]any) Answer {
-	return c.call(ctx, http.MethodPost, procedure, map[string]any{"json": input})
+	return c.call(ctx, (*blueprintd.Client).Mutate, procedure, input)
 }
 
 // Query calls a procedure that changes nothing.
 func (c *Client) Query(ctx context.Context, procedure string, input map[string]any) Answer {
-	data, err := json.Marshal(map[string]any{"json": input})
-	if err != nil {
-		return Answer{Err: err}
-	}
-	return c.call(ctx, http.MethodGet, procedure+"?input="+url.QueryEscape(string(data)), nil)
+	return c.call(ctx, (*blueprintd.Client).Query, procedure, input)
 }
 
-func (c *Client) call(ctx context.Context, method, procedure string, body any) Answer {
-	a := c.Do(ctx, method, "/api/trpc/"+procedure, body, "Authorization", "Bearer "+c.Key)
-	if a.OK() {
-		a.Value = At(a.Value, "result", "data", "json")
+// call turns the outcome of a call into an Answer: a refusal is one like any other.
+func (c *Client) call(ctx context.Context, call func(*blueprintd.Client, context.Context, string, any, any) error, procedure string, input map[string]any) Answer {
+	address := c.Address()
+	if address == "" {
+		return Answer{Err: ErrDown}
+	}
+	a := Answer{Status: http.StatusOK}
+	var body json.RawMessage
+	var refused *blueprintd.Error
+	switch err := call(&blueprintd.Client{Address: address, Key: c.Key, HTTP: c.HTTP}, ctx, procedure, input, &body); {
+	case errors.As(err, &refused):
+		a.Status, a.RetryAfter, a.Body = refused.HTTPStatus, refused.RetryAfter, refused.Body
+		a.Err = json.Unmarshal(a.Body, &a.Value)
+	case err != nil:
+		return Answer{Err: err}
+	case len(body) > 0:
+		a.Body = body
+		a.Err = json.Unmarshal(a.Body, &a.Value)
 	}
 	return a
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"os/exec"
+
+	"blueprintd/clients/go/program"
 )
 
 // object is a JSON object.
@@ -40,15 +42,15 @@ func (s *Server) Create(blueprint map[string]any) string {
 // gives the id. Triggers gives theirs.
 func (s *Server) CreateFile(path string) string {
 	s.t.Helper()
-	program := s.program
-	if program == "" { // it runs elsewhere
+	blueprintd := s.program
+	if blueprintd == "" { // it runs elsewhere
 		var err error
-		if program, err = find(""); err != nil {
+		if blueprintd, err = program.Find(""); err != nil {
 			s.t.Fatalf("blueprintdtest: %v", err)
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	convert := exec.CommandContext(s.t.Context(), program, "convert", path)
+	convert := exec.CommandContext(s.t.Context(), blueprintd, "convert", path)
 	convert.Stdout, convert.Stderr = &stdout, &stderr
 	if err := convert.Run(); err != nil {
 		s.t.Fatalf("blueprintdtest: %s: %v\n%s", path, err, &stderr)

@@ -1,7 +1,6 @@
 package blueprintdtest
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -37,7 +36,7 @@ type Seed struct {
 func Connect(t testing.TB, url, apiKey string) *Server {
 	t.Helper()
 	host := strings.TrimSuffix(strings.TrimRight(url, "/"), "/api/trpc")
-	s := &Server{URL: host + "/api/trpc", APIHost: host, APIKey: apiKey, t: t, log: &tail{}, http: &http.Client{Timeout: callPatience}}
-	t.Cleanup(s.http.CloseIdleConnections)
+	s := &Server{URL: host + "/api/trpc", APIHost: host, APIKey: apiKey, Client: newClient(host, apiKey), t: t, log: &tail{}}
+	t.Cleanup(s.Client.HTTP.CloseIdleConnections)
 	return s
 }

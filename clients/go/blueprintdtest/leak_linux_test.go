@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"blueprintd/clients/go/program"
 )
 
 // alive tells whether a process is there; one that has ended and that nobody has
@@ -24,7 +26,7 @@ func alive(pid int) bool {
 // TestHundredServersLeaveNone starts a hundred servers at once, stops them at
 // once, and tells how long each took; then some one after the other.
 func TestHundredServersLeaveNone(t *testing.T) {
-	path, err := find("")
+	path, err := program.Find("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blueprintd/clients/go/program"
 )
 
 // ask is a blueprint that asks another service.
@@ -49,7 +51,7 @@ func TestUnmetExpectations(t *testing.T) {
 	if err := os.WriteFile(name, []byte("expect: [{match: {nodeType: http-request}, times: 1}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	path, err := find("")
+	path, err := program.Find("")
 	if err != nil {
 		t.Fatal(err)
 	}

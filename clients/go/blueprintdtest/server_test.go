@@ -9,16 +9,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"blueprintd/clients/go/program"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(variable) == "" { // not one on the PATH, which may be any
-		path, err := built()
+	if os.Getenv(program.Variable) == "" { // not one on the PATH, which may be any
+		path, err := program.Built()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		os.Setenv(variable, path)
+		os.Setenv(program.Variable, path)
 	}
 	os.Exit(m.Run())
 }
@@ -125,11 +127,11 @@ func TestNoServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ path, args, want string }{
-		{os.Getenv(variable), "--nonsense", "nonsense"},
+		{os.Getenv(program.Variable), "--nonsense", "nonsense"},
 		{compiler, "", "did not become ready"},
 		{"testdata/nowhere", "", "which is no program"},
 	} {
-		path, err := find(c.path)
+		path, err := program.Find(c.path)
 		if err == nil {
 			_, err = launch(path, (&settings{args: []string{c.args}}).arguments())
 		}
@@ -137,8 +139,8 @@ func TestNoServer(t *testing.T) {
 			t.Errorf("%s %s: %v", c.path, c.args, err)
 		}
 	}
-	t.Setenv(variable, "testdata")
-	if _, err := find(""); err == nil || !strings.Contains(err.Error(), variable+" names testdata") {
+	t.Setenv(program.Variable, "testdata")
+	if _, err := program.Find(""); err == nil || !strings.Contains(err.Error(), program.Variable+" names testdata") {
 		t.Error(err)
 	}
 }

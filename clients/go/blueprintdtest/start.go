@@ -1,18 +1,19 @@
 package blueprintdtest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	blueprintd "blueprintd/clients/go"
+	"blueprintd/clients/go/program"
 )
 
 // How long, in real time, a server may take. Machines that run many tests at once
@@ -31,11 +32,11 @@ type Server struct {
 	PID     int    // of the server's process
 	Seed    Seed   // what the seed file made
 
+	// Client calls the procedures without failing the test.
+	Client *blueprintd.Client
+
 	t       testing.TB
-	http    *http.Client
-	command *exec.Cmd
-	input   io.Closer // closing it stops the server
-	ended   chan error
+	process *program.Process // nil: it was not started here
 	log     *tail
 	program string
 }
@@ -48,11 +49,11 @@ func Start(t testing.TB, options ...Option) *Server {
 	for _, option := range options {
 		option(&s)
 	}
-	program, err := find(s.binary)
+	path, err := program.Find(s.binary)
 	if err != nil {
 		t.Fatalf("blueprintdtest: %v", err)
 	}
-	server, err := launch(program, s.arguments())
+	server, err := launch(path, s.arguments())
 	if err != nil {
 		t.Fatalf("blueprintdtest: %v", err)
 	}
@@ -61,53 +62,40 @@ func Start(t testing.TB, options ...Option) *Server {
 	return server
 }
 
+// firstLine is where a server says how it can be reached.
+var firstLine = regexp.MustCompile(`^(.*)\n`)
+
 // launch starts the program and waits for the line that says where it is.
-func launch(program string, args []string) (*Server, error) {
-	s := &Server{
-		APIKey: Key, program: program, command: exec.Command(program, args...), ended: make(chan error, 1), log: &tail{},
-		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: callPatience},
-	}
-	s.command.Stderr, s.command.Env = s.log, environment()
-	input, err := s.command.StdinPipe()
+func launch(path string, args []string) (_ *Server, err error) {
+	s := &Server{APIKey: Key, program: path, log: &tail{}}
+	s.process, err = program.Start(program.Command{Path: path, Args: args, Env: environment(), Errors: s.log, Ready: firstLine})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s cannot be started: %w", path, err)
 	}
-	s.input = input
-	output, err := s.command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.command.Start(); err != nil {
-		return nil, fmt.Errorf("%s cannot be started: %w", program, err)
-	}
-	late := time.AfterFunc(startPatience, func() { _ = s.command.Process.Kill() })
-	reader := bufio.NewReader(output)
-	line, readErr := reader.ReadBytes('\n')
-	inTime := late.Stop()
-	go func() {
-		_, _ = io.Copy(io.Discard, reader)
-		s.ended <- s.command.Wait()
-	}()
+	line, err := s.process.Address(context.Background(), startPatience)
 	var ready struct {
 		BaseURL string `json:"baseUrl"`
 		APIHost string `json:"apiHost"`
 		PID     int    `json:"pid"`
 		Seed    Seed   `json:"seed"`
 	}
-	if readErr == nil {
-		readErr = json.Unmarshal(line, &ready)
+	if err == nil {
+		err = json.Unmarshal([]byte(line), &ready)
 	}
-	if readErr != nil {
-		_ = s.input.Close()
-		_ = s.command.Process.Kill()
-		err := <-s.ended
-		if !inTime {
-			return nil, fmt.Errorf("%s was not ready within %s\n%s", program, startPatience, s.log)
-		}
-		return nil, fmt.Errorf("%s did not become ready (%v); is it as new as this package?\n%s%s", program, err, line, s.log)
+	if err != nil {
+		s.process.Kill()
+		return nil, fmt.Errorf("%s did not become ready: %w; is it as new as this package?\n%s%s", path, err, line, s.log)
 	}
 	s.URL, s.APIHost, s.PID, s.Seed = ready.BaseURL, ready.APIHost, ready.PID, ready.Seed
+	s.Client = newClient(s.APIHost, s.APIKey)
 	return s, nil
+}
+
+// newClient makes a client with connections of its own.
+func newClient(address, key string) *blueprintd.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 16
+	return &blueprintd.Client{Address: address, Key: key, HTTP: &http.Client{Transport: transport, Timeout: callPatience}}
 }
 
 // environment is that of this process without settings of other servers: a
@@ -127,19 +115,15 @@ func (s *Server) end() {
 	}
 }
 
-// stop ends the server as its own process's end would, and waits for it.
+// stop ends the server as the end of the test's process would, and waits for it.
 func (s *Server) stop() error {
-	s.http.CloseIdleConnections()
-	_ = s.input.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
-	defer cancel()
-	select {
-	case err := <-s.ended:
-		return err
-	case <-ctx.Done():
-		_ = s.command.Process.Kill()
-		return fmt.Errorf("it did not stop within %s: %v", stopPatience, <-s.ended)
+	s.Client.HTTP.CloseIdleConnections()
+	s.process.CloseInput()
+	if !s.process.Gone(stopPatience) {
+		s.process.Kill()
+		return fmt.Errorf("it did not stop within %s: %v", stopPatience, s.process.Err)
 	}
+	return s.process.Err
 }
 
 // Logs gives what the server has written to its log, the latest 256 KiB.

@@ -1,15 +1,11 @@
-package process
+package program
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 )
@@ -18,7 +14,7 @@ import (
 // tells, writes to its standard error, and ends as its standard input does, or
 // at once when it has nothing to say.
 func TestMain(m *testing.M) {
-	says, child := os.LookupEnv("HARNESS_TEST_SAYS")
+	says, child := os.LookupEnv("PROGRAM_TEST_SAYS")
 	if !child {
 		os.Exit(m.Run())
 	}
@@ -39,7 +35,7 @@ func TestProcess(t *testing.T) {
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "log")
-			p, err := Launch(Program{Path: os.Args[0], Environment: []string{"HARNESS_TEST_SAYS=" + c.says}, Log: log, Ready: ready})
+			p, err := Start(Command{Path: os.Args[0], Env: []string{"PROGRAM_TEST_SAYS=" + c.says}, Log: log, Ready: ready})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,34 +61,5 @@ func TestProcess(t *testing.T) {
 				t.Errorf("its log is %q", words)
 			}
 		})
-	}
-}
-
-func TestClient(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer k" {
-			w.WriteHeader(http.StatusUnauthorized)
-		}
-		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(w, `{"result":{"data":{"json":{"id":%q}}}}`, r.URL.Path+" "+r.FormValue("input")+string(body))
-	}))
-	defer server.Close()
-	c, ctx := NewClient(server.URL, "k", server.Client()), context.Background()
-	input := map[string]any{"a": 1}
-	for what, a := range map[string]Answer{"query": c.Query(ctx, "p", input), "mutation": c.Mutate(ctx, "p", input)} {
-		if got := a.Text("id"); got != `/api/trpc/p {"json":{"a":1}}` {
-			t.Errorf("a %s: %s", what, a)
-		}
-	}
-	if id, err := c.Create(ctx, "p", input); err != nil || id == "" {
-		t.Errorf("made %q, %v", id, err)
-	}
-	c.Key = "another"
-	if _, err := c.Create(ctx, "p", input); err == nil || !strings.HasPrefix(err.Error(), "p: 401 {") {
-		t.Errorf("refused: %v", err)
-	}
-	c.Open("")
-	if a := c.Query(ctx, "p", nil); a.OK() || a.Err != ErrDown {
-		t.Errorf("down: %s", a)
 	}
 }

@@ -1,4 +1,4 @@
-package blueprintdtest
+package program
 
 import (
 	"bytes"
@@ -15,23 +15,24 @@ import (
 	"sync"
 )
 
-// variable is the environment variable that names the program.
-const variable = "BLUEPRINTD_BINARY"
+// Variable is the environment variable that names the program.
+const Variable = "BLUEPRINTD_BINARY"
 
-// find gives the path of the program.
-func find(given string) (string, error) {
+// Find returns the path of the program: the given one, else the one that the
+// environment variable names, else the one on the PATH, else one that it builds.
+func Find(given string) (string, error) {
 	if given != "" {
 		return named(given, "option Binary")
 	}
-	if path := os.Getenv(variable); path != "" {
-		return named(path, variable)
+	if path := os.Getenv(Variable); path != "" {
+		return named(path, Variable)
 	}
 	if path, err := exec.LookPath("blueprintd"); err == nil {
 		return path, nil
 	}
-	path, err := built()
+	path, err := Built()
 	if err != nil {
-		return "", fmt.Errorf("there is no blueprintd: option Binary and %s name none, none is on the PATH, and it cannot be built: %w", variable, err)
+		return "", fmt.Errorf("there is no blueprintd: option Binary and %s name none, none is on the PATH, and it cannot be built: %w", Variable, err)
 	}
 	return path, nil
 }
@@ -43,12 +44,13 @@ func named(path, by string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// built is the program of the module, built at the first call.
-var built = sync.OnceValues(build)
+// Built returns the path of the program as the sources are now. It is built at
+// the first call of a process.
+var Built = sync.OnceValues(build)
 
-// build compiles the module that go.mod of the test names. The program lies in
-// the user's cache, one for each folder of a module: a process that builds puts
-// its own there at once, so that another may be doing the same.
+// build compiles the module that go.mod of the working directory names. The
+// program lies in the user's cache, one for each folder of a module. It is put
+// there by a rename, because several processes may build it at once.
 func build() (string, error) {
 	module, err := run("go", "list", "-m", "-f", "{{.Dir}}", "blueprintd")
 	if err != nil {
@@ -78,7 +80,7 @@ func build() (string, error) {
 	if err := errors.Join(refill(own, path), own.Close()); err != nil {
 		return "", err
 	}
-	// What the test runs under, a workspace or flags of its own, is not the module's.
+	// A workspace or flags that the caller runs under are not the module's.
 	command := exec.Command("go", "build", "-C", module, "-buildvcs=false", "-trimpath", "-o", own.Name(), ".")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {
@@ -88,13 +90,13 @@ func build() (string, error) {
 		return "", err
 	}
 	if err := os.Rename(own.Name(), path); err != nil && runtime.GOOS != "windows" {
-		return "", err // Windows keeps a program that runs, which another process built just now
+		return "", err // Windows refuses to replace a running program, which another process has just built
 	}
 	return path, nil
 }
 
-// refill puts the program of before where the new one goes: what is up to date
-// is not linked again.
+// refill copies the previous program to where the new one goes, because go build
+// does not link again what is up to date.
 func refill(to io.Writer, from string) error {
 	before, err := os.Open(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -108,7 +110,7 @@ func refill(to io.Writer, from string) error {
 	return err
 }
 
-// run gives what a program says.
+// run returns the standard output of a command.
 func run(name string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	command := exec.Command(name, args...)

@@ -1,0 +1,13 @@
+// Package blueprintd is a client of a blueprintd server.
+//
+//	client := &blueprintd.Client{Address: "http://127.0.0.1:8787", Key: os.Getenv("BLUEPRINTD_API_KEY")}
+//	var made struct{ ID string }
+//	err := client.Mutate(ctx, "blueprint.create", map[string]any{"title": "Greeting", "blueprint_map": greeting}, &made)
+//
+// Procedures, their inputs and their answers are listed in clients/openapi.json,
+// which a server also serves at /openapi.json: those under GET are called with
+// Query, those under POST with Mutate.
+//
+// A call that the server refuses fails with an *[Error]. Package
+// blueprintdtest starts servers for tests. Both need the standard library alone.
+package blueprintd

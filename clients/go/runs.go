@@ -1,0 +1,117 @@
+package blueprintd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Run is the outcome of Execute.
+type Run struct {
+	ID            string                     `json:"-"`
+	Status        string                     `json:"status"` // completed, failed, paused or running
+	Output        json.RawMessage            `json:"output"`
+	Outputs       map[string]json.RawMessage `json:"outputs"` // by node
+	Error         *RunError                  `json:"error"`   // nil unless it failed
+	AwaitingInput *Awaiting                  `json:"awaitingInput"`
+}
+
+// RunError says which node failed a run and why.
+type RunError struct {
+	NodeID  string `json:"nodeId"`
+	Message string `json:"message"`
+	Code    string `json:"code"`
+}
+
+// Awaiting says what a paused run waits for.
+type Awaiting struct {
+	NodeID string `json:"nodeId"`
+	Kind   string `json:"kind"` // human, approval, oauth, unknown-outcome or budget
+	Prompt string `json:"prompt"`
+}
+
+// Execution is the state of a run.
+type Execution struct {
+	ID            string    `json:"id"`
+	Status        string    `json:"status"`   // running, paused, completed or failed; not_found if there is no such run
+	Progress      int       `json:"progress"` // percent
+	TotalSteps    int       `json:"totalSteps"`
+	Steps         []Step    `json:"steps"`
+	AwaitingInput *Awaiting `json:"awaitingInput"`
+}
+
+// Step is the execution of one node.
+type Step struct {
+	NodeID   string          `json:"nodeId"`
+	NodeType string          `json:"nodeType"`
+	Status   string          `json:"status"` // pending, running, completed, failed, skipped or paused
+	Attempt  int             `json:"attempt"`
+	Input    json.RawMessage `json:"input"`
+	Output   json.RawMessage `json:"output"`
+	Error    *RunError       `json:"error"`
+}
+
+// Step returns the step of a node, or nil if there is none.
+func (e *Execution) Step(nodeID string) *Step {
+	for i := range e.Steps {
+		if e.Steps[i].NodeID == nodeID {
+			return &e.Steps[i]
+		}
+	}
+	return nil
+}
+
+// Execute runs a blueprint and waits until the run ends, pauses, or outlasts the
+// server's --sync-timeout. A run that fails is not an error of Execute.
+func (c *Client) Execute(ctx context.Context, blueprintID string, variables map[string]any) (*Run, error) {
+	input := map[string]any{"id": blueprintID}
+	if variables != nil {
+		input["variables"] = variables
+	}
+	var answer struct {
+		ExecutionID string `json:"executionId"`
+		Result      Run    `json:"result"`
+	}
+	if err := c.Mutate(ctx, "blueprint.execute", input, &answer); err != nil {
+		return nil, err
+	}
+	answer.Result.ID = answer.ExecutionID
+	return &answer.Result, nil
+}
+
+// Execution returns the present state of a run.
+func (c *Client) Execution(ctx context.Context, executionID string) (*Execution, error) {
+	var e Execution
+	if err := c.Query(ctx, "execution.getExecutionStatus", map[string]any{"executionId": executionID}, &e); err != nil {
+		return nil, err
+	}
+	return &e, nil
+}
+
+const maxPoll = 100 * time.Millisecond
+
+// Wait waits until a run is completed, failed or paused, and returns its state.
+// If ctx ends before that, Wait returns the last known state with the error.
+func (c *Client) Wait(ctx context.Context, executionID string) (*Execution, error) {
+	var last *Execution
+	for pause := time.Millisecond; ; pause = min(2*pause, maxPoll) {
+		e, err := c.Execution(ctx, executionID)
+		if err != nil {
+			return last, err
+		}
+		switch last = e; e.Status {
+		case "completed", "failed", "paused":
+			return e, nil
+		case "not_found":
+			return e, fmt.Errorf("there is no run %s", executionID)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return last, fmt.Errorf("the run is still %s: %w", e.Status, context.Cause(ctx))
+		}
+	}
+}
