@@ -1,0 +1,99 @@
+import { Button } from '@mantine/core'
+import { IconSchema } from '@tabler/icons-react'
+import type { Viewport } from '@xyflow/react'
+import { type ReactNode, useMemo, useState } from 'react'
+import type { NodeType } from '../../graph/node-types'
+import { EmptyState } from '../../parts'
+import { Canvas } from './canvas'
+import { canvasKey } from './canvas-keys'
+import classes from './editor.module.css'
+import { Levels } from './levels'
+import { SelectionBar } from './selection-bar'
+import type { Commands } from './use-commands'
+import type { Editor } from './use-editor'
+import type { Panels } from './use-panels'
+import type { useScreen } from './use-screen'
+import { problemsAt, type Validation } from './use-validation'
+
+type Props = {
+  editor: Editor
+  commands: Commands
+  panels: Panels
+  types: NodeType[]
+  validation: Validation
+  statuses?: Readonly<Record<string, string>>
+  screen: ReturnType<typeof useScreen>
+  /** The blueprint's. */
+  title: string
+  /** The one chosen node. */
+  chosenId: string | undefined
+  /** Somebody looks elsewhere than where the run is. */
+  onLook: () => void
+  /** Notes above the canvas. */
+  children: ReactNode
+}
+
+/** The canvas with what lies upon it. */
+export function GraphArea({
+  editor,
+  commands,
+  panels,
+  types,
+  validation,
+  statuses,
+  screen,
+  title,
+  chosenId,
+  onLook,
+  children,
+}: Props) {
+  const [views] = useState(() => new Map<string, Viewport>())
+  const { level } = editor.state
+  const problems = useMemo(() => problemsAt(validation.issues, level), [validation.issues, level])
+  return (
+    <section className={classes.middle} aria-label="Graph">
+      <Canvas
+        key={JSON.stringify(level)}
+        editor={editor}
+        views={views}
+        problems={problems}
+        statuses={statuses}
+        wide={!screen.narrow}
+        onConnect={commands.tryConnect}
+        onReconnect={commands.tryReconnect}
+        onFit={commands.fit}
+        onLook={onLook}
+        onReady={() => {
+          if (chosenId !== undefined) commands.reveal(chosenId)
+        }}
+        onRefused={commands.refuse}
+        onKeyDown={(event) => canvasKey(event, editor, commands, () => panels.open('node'))}
+        onOpen={(id) => (commands.open(id) ? undefined : panels.open('node'))}
+        onDrop={(name, at) => {
+          const type = types.find((each) => each.type === name)
+          if (type) commands.addType(type, at)
+        }}
+      >
+        <SelectionBar
+          editor={editor}
+          commands={commands}
+          onSettings={screen.small ? () => panels.open('node') : undefined}
+        />
+      </Canvas>
+      {level.length > 0 && <Levels title={title} editor={editor} />}
+      {editor.shown.nodes.length === 0 && (
+        <div className={classes.empty}>
+          <EmptyState
+            icon={<IconSchema />}
+            title={level.length > 0 ? 'No nodes in this loop yet' : 'No nodes yet'}
+            text="Each node does one thing: call a service, decide, wait, write. Add your first node."
+            action={editor.readOnly ? undefined : <Button onClick={panels.showCatalogue}>Add the first node</Button>}
+          />
+        </div>
+      )}
+      <div className={classes.notes} id="editor-notes">
+        {children}
+      </div>
+    </section>
+  )
+}

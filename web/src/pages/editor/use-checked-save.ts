@@ -1,0 +1,30 @@
+import { useLayoutEffect, useRef } from 'react'
+import { applyFocused } from './apply-focused'
+import { refuse } from './refuse'
+import type { Located, Validation } from './use-validation'
+
+type Props = {
+  readOnly: boolean
+  /** How many fields hold a text that is not applied. */
+  pending: number
+  validation: Validation
+  save: () => Promise<boolean>
+  /** Shows the field of an issue. */
+  onGo: (issue: Located) => void
+}
+
+/** Saves, unless a field holds a text that is not applied: then that field is shown. Tells whether all is saved. */
+export function useCheckedSave({ readOnly, pending, validation, save, onGo }: Props): () => Promise<boolean> {
+  const latest = useRef({ pending, validation })
+  useLayoutEffect(() => {
+    latest.current = { pending, validation }
+  })
+  return async () => {
+    applyFocused()
+    if (latest.current.pending === 0 || readOnly) return save()
+    const issue = latest.current.validation.issues.find((each) => each.unapplied)
+    refuse('Not saved: a field holds text that is not applied. Fix it, then save again.')
+    if (issue) onGo(issue)
+    return false
+  }
+}
