@@ -11,7 +11,8 @@ export function LinkHelp({ email }: { email?: string }) {
       </Text>
       <CopyField label="Command for a link" hideLabel value={`blueprintd user link --email ${whose}`} />
       <Text size="sm" c="dimmed">
-        As long as nobody has a password, <b>blueprintd serve</b> prints such a link for the first user at each start.
+        As long as nobody has a password, <b>blueprintd serve</b> prints such a link for the server's owner at each
+        start.
       </Text>
     </Stack>
   )

@@ -12,7 +12,7 @@ import { strengthOf } from './password-strength'
 
 type Props = { token: string; link: Outputs['session']['getSetup'] }
 
-/** Sets the password that a link is for, and with the first user's link name and email too. */
+/** Sets the password that a link is for, and with the link of the server's owner name and email too. */
 export function SetupForm({ token, link }: Props) {
   const session = useSession()
   const setup = useSetup()
