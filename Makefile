@@ -18,7 +18,7 @@ build: ## build ./blueprintd, statically linked
 test: ## the tests that need Go alone
 	go test ./...
 
-check: lint web-test race bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
+check: lint web-lint web-test race bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
 
 lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "hint: run gofmt -w on these files"; exit 1; }
@@ -108,23 +108,27 @@ unit-score: ## what systemd-analyze thinks of packaging/blueprintd.service; more
 	@command -v systemd-analyze >/dev/null || { echo "systemd-analyze is missing; install systemd to score the unit"; exit 1; }
 	@systemd-analyze security --offline=true --no-pager --threshold=15 packaging/blueprintd.service
 
-e2e: web-dist ## the served binary against real clients, servers and a browser
+e2e: web-test web-dist ## the served binary against real clients, servers and a browser
 	testdata/e2e/run.sh
 
 e2e-browser: ## the dashboard in Debian's Chromium; SCREENSHOTS=folder keeps a picture of every page
 	cd testdata/e2e && ./run.sh browser/*.test.mjs
 
-web-test: ## types, ESLint, Prettier and tests of web/ (needs Node and npm)
+web-lint: ## types, circular imports, ESLint and Prettier in web/ (needs Node and npm)
 	web/scripts/install.sh
-	@log=$$(mktemp); (cd web && npm run --silent check) >$$log 2>&1 && rm -f $$log || { cat $$log; rm -f $$log; exit 1; }
+	@cd web && npm run --silent check
+
+web-test: ## the tests of web/: modules, panels and forms
+	web/scripts/install.sh
+	@log=$$(mktemp); (cd web && npm test --silent) >$$log 2>&1 && rm -f $$log || { cat $$log; rm -f $$log; exit 1; }
 
 web-dist: ## web/dist is what web/ builds to
 	web/scripts/verify.sh
 
-web-check: web-test web-dist ## all checks of web/
+web-check: web-lint web-test web-dist ## all checks of web/
 
 e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debian or Ubuntu, as root)
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: diskfull image oracle e2e-mail e2e-browser web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e
+.PHONY: diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { NodeType } from '../src/graph/node-types'
 
+const file = join(dirname(fileURLToPath(import.meta.url)), 'node-types.json')
+
 /** The server's catalogue, for tests; a test of the server keeps the file up to date. */
-export const nodeTypes: NodeType[] = JSON.parse(
-  readFileSync(new URL('node-types.json', import.meta.url), 'utf8'),
-) as NodeType[]
+export const nodeTypes = JSON.parse(readFileSync(file, 'utf8')) as NodeType[]

@@ -1,0 +1,162 @@
+import { fireEvent, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { expect, test } from 'vitest'
+import { nodeTypes } from '../../../test/node-types'
+import { show } from '../../../test/render'
+import { serve } from '../../../test/server'
+import type { MapEdge, MapNode } from '../../graph/map'
+import { Editor } from './editor'
+import type { Blueprint } from './use-save'
+
+const node = (id: string, type: string, config: object, x = 0) =>
+  ({ id, type, title: `The ${id} node`, config, position: { x, y: 0 } }) as MapNode
+
+/** Opens the editor of a blueprint with these nodes, on a server that keeps what is saved. */
+function open(nodes: MapNode[], { edges, canManage = true }: { edges?: MapEdge[]; canManage?: boolean } = {}) {
+  const stored = {
+    id: 'b1',
+    title: 'Orders',
+    version: '1.0.0',
+    blueprint_map: { nodes, ...(edges ? { edges } : {}) },
+    environment_variables: [],
+    organization_id: 'o1',
+    can_manage: canManage,
+  } as unknown as Blueprint
+  const calls = serve({
+    'blueprint.get': () => stored,
+    'blueprint.validate': ({ blueprint_map }: { blueprint_map: { nodes: MapNode[] } }) => ({
+      valid: true,
+      issues: blueprint_map.nodes.flatMap(({ config }, index) =>
+        config.url === ''
+          ? [
+              {
+                path: ['blueprint_map', 'nodes', index, 'config', 'url'],
+                message: 'must not be empty',
+                severity: 'error',
+              },
+            ]
+          : [],
+      ),
+    }),
+    'blueprint.update': (change: object) => Object.assign(stored, change),
+    'execution.getExecutionLogs': () => ({ logs: [] }),
+    'connection.list': () => [],
+  })
+  show(<Editor blueprint={structuredClone(stored)} types={nodeTypes} />)
+  const saves = () => calls.filter(({ path }) => path === 'blueprint.update').map(({ input }) => input as Blueprint)
+  return {
+    user: userEvent.setup(),
+    saves,
+    /** The map that was saved last. */
+    saved: async () => {
+      await waitFor(() => expect(saves()).not.toHaveLength(0))
+      return saves().at(-1)!.blueprint_map as { nodes: MapNode[]; edges?: MapEdge[] }
+    },
+  }
+}
+
+const card = (name: RegExp) => screen.findByRole('group', { name })
+const settings = () => screen.findByRole('complementary', { name: 'Settings' })
+const save = () => screen.getByRole('button', { name: 'Save' })
+const issues = (text: string) => screen.findByRole('button', { name: `Issues: ${text}` })
+
+test('what is typed into a form is saved in the map', async () => {
+  const { user, saved } = open([node('say', 'template', { text: 'before' })])
+  fireEvent.click(await card(/The say node/))
+  const text = within(await settings()).getByRole('textbox', { name: 'Text' })
+  expect(text).toHaveProperty('value', 'before')
+  await user.clear(text)
+  await user.type(text, 'after')
+  await user.click(save())
+  expect((await saved()).nodes[0]!.config).toEqual({ text: 'after' })
+})
+
+test('typing can be undone', async () => {
+  const { user } = open([node('say', 'template', { text: 'before' })])
+  fireEvent.click(await card(/The say node/))
+  const title = within(await settings()).getByRole('textbox', { name: 'Title' })
+  await user.type(title, '!')
+  expect(title).toHaveProperty('value', 'The say node!')
+  await user.click(screen.getByRole('button', { name: /^Undo/ }))
+  await waitFor(() => expect(title).toHaveProperty('value', 'The say node'))
+  screen.getByRole('button', { name: 'Saved' })
+})
+
+test('wrong JSON says so, is a problem, and blocks saving until it is mended', async () => {
+  const { user, saved, saves } = open([
+    node('call', 'http-request', { url: 'https://example.com', method: 'POST', body: { a: 1 } }),
+  ])
+  await issues('No problems')
+  fireEvent.click(await card(/The call node/))
+  const body = within(await settings()).getByRole('textbox', { name: 'Body' })
+  fireEvent.change(body, { target: { value: '{"a": 2' } })
+  await screen.findByText(/^Not applied: invalid JSON/)
+  await issues('1 error')
+  await user.click(save())
+  await screen.findByText(/^Not saved: a field holds text that is not applied/)
+  expect(saves()).toEqual([])
+  fireEvent.change(body, { target: { value: '{"a": 3}' } })
+  await issues('No problems')
+  await user.click(save())
+  expect((await saved()).nodes[0]!.config.body).toEqual({ a: 3 })
+})
+
+test('a required value that is empty is counted, and shown at its field', async () => {
+  const { user } = open([node('call', 'http-request', { method: 'GET', url: '' })])
+  await issues('1 error')
+  await user.click(screen.getByRole('button', { name: 'Issues: 1 error' }))
+  await user.click(await screen.findByRole('button', { name: /must not be empty/i }))
+  const url = within(await settings()).getByRole('textbox', { name: 'URL' })
+  expect(url.getAttribute('aria-invalid')).toBe('true')
+  await user.type(url, 'https://example.com')
+  await issues('No problems')
+})
+
+test('Delete removes the chosen edge', async () => {
+  const { user, saved } = open([node('a', 'set', { values: {} }), node('b', 'log', { message: 'x' }, 400)], {
+    edges: [{ source: 'a', target: 'b' }],
+  })
+  await card(/The a node/)
+  const edge = await waitFor(() => {
+    const found = document.querySelector('.react-flow__edge')
+    expect(found).not.toBeNull()
+    return found!
+  })
+  fireEvent.click(edge)
+  await within(await screen.findByRole('toolbar', { name: 'What is chosen' })).findByText('a → b')
+  fireEvent.keyDown(screen.getByRole('group', { name: 'Canvas' }), { key: 'Delete' })
+  await waitFor(() => expect(screen.queryByRole('toolbar', { name: 'What is chosen' })).toBeNull())
+  await user.click(save())
+  const map = await saved()
+  expect(map.edges).toEqual([])
+  expect(map.nodes).toHaveLength(2)
+})
+
+test('a node of the catalogue begins as its type says', async () => {
+  const { user, saved } = open([])
+  await user.type(await screen.findByRole('searchbox', { name: 'Search node types' }), 'wait{Enter}')
+  await card(/Wait/)
+  await user.click(save())
+  expect((await saved()).nodes.map(({ type, config }) => [type, config])).toEqual([['wait', { durationMs: 60_000 }]])
+})
+
+test('the node as JSON changes the node, but not its id', async () => {
+  const { user, saved } = open([node('say', 'template', { text: 'before' })])
+  fireEvent.click(await card(/The say node/))
+  await user.click(within(await settings()).getByRole('tab', { name: 'JSON' }))
+  const box = screen.getByRole<HTMLTextAreaElement>('textbox', { name: 'The node as JSON' })
+  fireEvent.change(box, { target: { value: box.value.replace('"before"', '"after"') } })
+  fireEvent.keyDown(window, { key: 's', ctrlKey: true })
+  expect((await saved()).nodes[0]).toMatchObject({ id: 'say', config: { text: 'after' } })
+})
+
+test('a viewer can look, not change', async () => {
+  open([node('say', 'template', { text: 'hello' })], { canManage: false })
+  const say = await card(/The say node/)
+  fireEvent.click(say)
+  const panel = within(await settings())
+  expect(panel.getByRole('textbox', { name: 'Text' })).toHaveProperty('readOnly', true)
+  expect(screen.queryByRole('complementary', { name: 'Node types' })).toBeNull()
+  fireEvent.keyDown(say, { key: 'Delete' })
+  await card(/The say node/)
+})
