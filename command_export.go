@@ -91,7 +91,7 @@ func plainBudget(b *blueprint.Budget) (any, error) {
 // and without the address that it has here.
 func portable(trigger blueprint.Trigger) map[string]any {
 	config := blueprint.RedactConfig(trigger.Config)
-	if trigger.Type == blueprint.TriggerEmail {
+	if blueprint.KindOf(trigger.Type).Mailbox {
 		delete(config, "address")
 	}
 	return config

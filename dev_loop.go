@@ -218,9 +218,8 @@ func (l *devLoop) changed(change deploy.Change) {
 	}
 	l.screen.Say(terminal.Green, "%s", blueprint.OneLine(short500(line)))
 	for _, t := range change.Triggers {
-		if t.Action == deploy.Create && (t.Type == blueprint.TriggerWebhook || t.Type == blueprint.TriggerSlack) {
-			route := map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "blueprint", blueprint.TriggerSlack: "slack"}[t.Type]
-			l.screen.Say("", "  %s %s/webhooks/%s/%s", t.Type, l.server.APIHost(), route, t.ID)
+		if kind := blueprint.KindOf(t.Type); t.Action == deploy.Create && kind.IsSigned() {
+			l.screen.Say("", "  %s %s%s", t.Type, l.server.APIHost(), kind.PathTo(t.ID))
 		}
 	}
 }

@@ -104,7 +104,8 @@ func mountedRoutes(t *testing.T) (patterns []string) {
 		if method, ok := call.Fun.(*ast.SelectorExpr); ok && strings.HasPrefix(method.Sel.Name, "Handle") && len(call.Args) == 2 {
 			literal, ok := call.Args[0].(*ast.BasicLit)
 			if !ok {
-				t.Fatalf("a route is mounted under what is no literal")
+				patterns = append(patterns, triggerRoute(t, call.Args[0]))
+				return true
 			}
 			pattern, err := strconv.Unquote(literal.Value)
 			if err != nil {
@@ -116,4 +117,21 @@ func mountedRoutes(t *testing.T) (patterns []string) {
 	})
 	slices.Sort(patterns)
 	return patterns
+}
+
+// triggerRoute reads blueprint.KindOf(blueprint.TriggerWebhook).Path and its like.
+func triggerRoute(t *testing.T, pattern ast.Expr) string {
+	t.Helper()
+	if path, ok := pattern.(*ast.SelectorExpr); ok && path.Sel.Name == "Path" {
+		if call, ok := path.X.(*ast.CallExpr); ok && len(call.Args) == 1 {
+			name, _ := call.Args[0].(*ast.SelectorExpr)
+			for _, kind := range blueprint.TriggerKinds() {
+				if name != nil && strings.EqualFold(name.Sel.Name, "Trigger"+string(kind.Type)) {
+					return kind.Path
+				}
+			}
+		}
+	}
+	t.Fatal("a route is mounted under neither a literal nor the path of a trigger kind")
+	return ""
 }

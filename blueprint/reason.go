@@ -253,13 +253,11 @@ func (r Reason) lot() string {
 // Address returns, of a reason that something came to the address of another type
 // of trigger, the right one; "" when there is none.
 func (r Reason) Address() string {
-	switch TriggerType(r.Text("type")) {
-	case TriggerWebhook:
-		return "/webhooks/blueprint/" + r.Text("triggerId")
-	case TriggerSlack:
-		return "/webhooks/slack/" + r.Text("triggerId")
+	kind := KindOf(TriggerType(r.Text("type")))
+	if !kind.IsSigned() {
+		return ""
 	}
-	return ""
+	return kind.PathTo(r.Text("triggerId"))
 }
 
 func (r Reason) trip() *Trip {

@@ -122,11 +122,12 @@ func MergeConfig(before, change map[string]any) map[string]any {
 	if out == nil {
 		out = map[string]any{}
 	}
-	for _, keys := range [][3]string{{"secret", "previousSecret", "previousSecretUntil"}, {"signingSecret", "previousSigningSecret", "previousSigningSecretUntil"}} {
-		value := change[keys[0]]
-		if _, named := change[keys[1]]; value != nil && !Equal(value, before[keys[0]]) && !named {
-			delete(out, keys[1])
-			delete(out, keys[2])
+	for _, kind := range triggerKinds {
+		keys := kind.Secrets
+		value := change[keys.Secret]
+		if _, named := change[keys.Previous]; kind.IsSigned() && value != nil && !Equal(value, before[keys.Secret]) && !named {
+			delete(out, keys.Previous)
+			delete(out, keys.Until)
 		}
 	}
 	for name, value := range change {

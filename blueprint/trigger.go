@@ -2,20 +2,6 @@ package blueprint
 
 import "time"
 
-// TriggerType is what starts a run.
-type TriggerType string
-
-// The trigger types.
-const (
-	TriggerManual    TriggerType = "manual"
-	TriggerScheduled TriggerType = "scheduled"
-	TriggerWebhook   TriggerType = "webhook"
-	TriggerEmail     TriggerType = "email"
-	TriggerSlack     TriggerType = "slack"
-	TriggerEvent     TriggerType = "event"
-	TriggerAPI       TriggerType = "api"
-)
-
 // Trigger starts runs of a blueprint. In JSON it is what clients see; who may
 // not manage the blueprint gets Config with its secrets as null.
 type Trigger struct {
@@ -36,37 +22,6 @@ type Trigger struct {
 // BreakerPause is how long a trigger that strangers can reach stays off once the
 // server switched it off because its runs kept failing.
 const BreakerPause = 15 * time.Minute
-
-// IsOpen tells whether strangers can start runs, all they need to know being the
-// address: a webhook without a secret takes everything, and mail is anybody's
-// unless its sender must be on a list and prove it.
-func (t *Trigger) IsOpen() bool {
-	switch t.Type {
-	case TriggerWebhook:
-		return t.Config["secret"] == nil
-	case TriggerEmail:
-		return t.Config["requireAuth"] != true || t.Config["allowFrom"] == nil
-	}
-	return false
-}
-
-// SecretTriggerConfig are the config keys that only managers may read.
-var SecretTriggerConfig = []string{"secret", "signingSecret", "previousSecret", "previousSigningSecret"}
-
-// Source is where a firing came from.
-type Source string
-
-// The sources of firings.
-const (
-	SourceSchedule   Source = "schedule"
-	SourceWebhook    Source = "webhook"
-	SourceAPI        Source = "api"
-	SourceManual     Source = "manual"
-	SourceEmail      Source = "email"
-	SourceSlack      Source = "slack"
-	SourceEvent      Source = "event"
-	SourceRedelivery Source = "redelivery"
-)
 
 // Decision is what became of a firing.
 type Decision string

@@ -6,16 +6,6 @@ import (
 	"strings"
 )
 
-// triggerKeys are the config keys of each trigger type.
-var triggerKeys = map[TriggerType][]string{
-	TriggerScheduled: {"cron", "timezone", "catchUp"},
-	TriggerWebhook:   {"secret", "previousSecret", "previousSecretUntil", "respond", "preset"},
-	TriggerSlack:     {"signingSecret", "previousSigningSecret", "previousSigningSecretUntil", "eventType", "connectionId", "channel"},
-	TriggerEmail:     {"allowFrom", "attachments", "requireAuth", "address"},
-	TriggerEvent:     {"event", "blueprintId"},
-	TriggerAPI:       {"label", "inputSchema"},
-}
-
 // keysOfEveryTrigger are the config keys that each type has besides its own.
 var keysOfEveryTrigger = []string{"concurrency", "breaker", "record"}
 
@@ -24,7 +14,7 @@ var triggerAliases = map[string]string{"tz": "timezone", "time_zone": "timezone"
 
 // TriggerConfigKeys returns the config keys of a trigger type.
 func TriggerConfigKeys(kind TriggerType) []string {
-	return slices.Concat(triggerKeys[kind], keysOfEveryTrigger)
+	return slices.Concat(KindOf(kind).Keys, keysOfEveryTrigger)
 }
 
 // triggerKey returns the known key that name spells, "" when there is none.

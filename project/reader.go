@@ -136,7 +136,7 @@ func (r *Reader) readSecrets(t *Trigger, i int) {
 		if !leftOut(t, []any{name}) {
 			continue
 		}
-		if secretOf[blueprint.TriggerType(t.Kind)] == name {
+		if blueprint.KindOf(blueprint.TriggerType(t.Kind)).Secrets.Secret == name {
 			t.Active = false
 			r.wrong(blueprint.SeverityWarning, fmt.Sprintf("the %s trigger needs its secret before it is switched on; import leaves it inactive", t.Kind), "triggers", i, "config", name)
 		}
@@ -144,9 +144,6 @@ func (r *Reader) readSecrets(t *Trigger, i int) {
 		delete(t.Config, name)
 	}
 }
-
-// secretOf is the config key that guards a trigger.
-var secretOf = map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "secret", blueprint.TriggerSlack: "signingSecret"}
 
 // leftOut reports whether a path of a trigger's config, in any spelling, is a secret
 // that is null.
@@ -274,12 +271,9 @@ func (r *Reader) misspeltTrigger(object map[string]any, i int) {
 // set off what costs or cannot be taken back.
 func (r *Reader) checkTrigger(t *Trigger, i int) {
 	kind := blueprint.TriggerType(t.Kind)
-	if known := slices.Collect(maps.Keys(triggerTypes)); !triggerTypes[kind] {
-		slices.Sort(known)
-		names := make([]string, len(known))
-		for i, name := range known {
-			names[i] = string(name)
-		}
+	if blueprint.KindOf(kind).Type == "" {
+		names := blueprint.TriggerTypes()
+		slices.Sort(names)
 		r.wrong(blueprint.SeverityError, fmt.Sprintf("unknown trigger type %q; known types: %s", t.Kind, strings.Join(names, ", "))+blueprint.DidYouMean(t.Kind, names), "triggers", i, "triggerType")
 		return
 	}
@@ -296,20 +290,14 @@ func (r *Reader) checkTrigger(t *Trigger, i int) {
 		r.wrong(blueprint.SeverityWarning, issue.Message, at(issue.Path)...)
 		r.last().Spot = issue.Spot
 	}
-	if key := secretOf[kind]; key != "" && t.Active && len(issues) == 0 {
+	if key := blueprint.KindOf(kind).Secrets.Secret; key != "" && t.Active && len(issues) == 0 {
 		_, has := config[key]
 		switch {
 		case has:
-		case kind == blueprint.TriggerWebhook:
+		case (&blueprint.Trigger{Type: kind, Config: t.Config}).IsOpen():
 			r.wrong(blueprint.SeverityWarning, "has no secret: whoever knows its address can start runs", "triggers", i)
 		default:
 			r.wrong(blueprint.SeverityWarning, "has no "+key+", so it refuses every delivery", "triggers", i)
 		}
 	}
-}
-
-// triggerTypes are those that a file may have.
-var triggerTypes = map[blueprint.TriggerType]bool{
-	blueprint.TriggerManual: true, blueprint.TriggerScheduled: true, blueprint.TriggerWebhook: true, blueprint.TriggerEmail: true,
-	blueprint.TriggerSlack: true, blueprint.TriggerEvent: true, blueprint.TriggerAPI: true,
 }

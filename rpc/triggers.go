@@ -48,19 +48,19 @@ func (s *Service) triggerList(ctx context.Context, caller *trpc.Caller, in ofBlu
 }
 
 type triggerCreate struct {
-	BlueprintID string         `json:"blueprintId" check:"required,uuid"`
-	Type        string         `json:"triggerType" check:"required,enum=manual|scheduled|webhook|email|slack|event|api"`
-	Config      map[string]any `json:"config" guards:"secret|token|hmac|signature|signing|password|sender|from|allow|domain|filter|auth|verify"`
-	IsActive    *bool          `json:"isActive"` // nil = true
+	BlueprintID string                `json:"blueprintId" check:"required,uuid"`
+	Type        blueprint.TriggerType `json:"triggerType" check:"required"`
+	Config      map[string]any        `json:"config" guards:"secret|token|hmac|signature|signing|password|sender|from|allow|domain|filter|auth|verify"`
+	IsActive    *bool                 `json:"isActive"` // nil = true
 }
 
 func (s *Service) triggerCreate(ctx context.Context, caller *trpc.Caller, in triggerCreate) (blueprint.Trigger, error) {
-	config, issues := s.Triggers.Settle(blueprint.TriggerType(in.Type), nil, in.Config)
+	config, issues := s.Triggers.Settle(in.Type, nil, in.Config)
 	if len(issues) > 0 {
 		return blueprint.Trigger{}, trpc.InvalidInput(under(issues, "config")...)
 	}
 	active := in.IsActive == nil || *in.IsActive
-	trigger, err := s.Store.AddTrigger(ctx, caller.Principal, in.BlueprintID, blueprint.TriggerType(in.Type), config, active)
+	trigger, err := s.Store.AddTrigger(ctx, caller.Principal, in.BlueprintID, in.Type, config, active)
 	if err == nil {
 		s.Triggers.Changed()
 		s.warn(&trigger)
@@ -73,7 +73,7 @@ func (s *Service) warn(trigger *blueprint.Trigger) {
 	for _, issue := range under(s.Triggers.Warnings(trigger.Type, trigger.Config), "config") {
 		trigger.Warnings = append(trigger.Warnings, blueprint.PathText(issue.Path)+": "+issue.Message)
 	}
-	if trigger.Type == blueprint.TriggerEmail && s.Info().MailDomain == nil {
+	if blueprint.KindOf(trigger.Type).Mailbox && s.Info().MailDomain == nil {
 		trigger.Warnings = append(trigger.Warnings, "the server receives no mail, so this trigger does not fire; start the server with --smtp-addr")
 	}
 }
@@ -92,11 +92,8 @@ func (s *Service) triggerWebhookURL(ctx context.Context, caller *trpc.Caller, in
 	if err != nil {
 		return webhookURL{}, err
 	}
-	switch trigger.Type {
-	case blueprint.TriggerWebhook:
-		return webhookURL{URL: s.APIHost() + "/webhooks/blueprint/" + trigger.ID, Secret: trigger.Config["secret"]}, nil
-	case blueprint.TriggerSlack:
-		return webhookURL{URL: s.APIHost() + "/webhooks/slack/" + trigger.ID, Secret: trigger.Config["signingSecret"]}, nil
+	if kind := blueprint.KindOf(trigger.Type); kind.IsSigned() {
+		return webhookURL{URL: trigger.Address(s.APIHost()), Secret: trigger.Config[kind.Secrets.Secret]}, nil
 	}
 	return webhookURL{}, blueprint.Errorf(blueprint.CodeBadRequest, "trigger %s is of type %s; only webhook and slack triggers have a URL", trigger.ID, trigger.Type)
 }
@@ -177,12 +174,12 @@ func (s *Service) triggerPreview(_ context.Context, _ *trpc.Caller, in triggerPr
 }
 
 type triggerListAll struct {
-	OrganizationID string `json:"organizationId" check:"uuid"`
-	Type           string `json:"type" check:"enum=manual|scheduled|webhook|email|slack|event|api"`
-	Active         *bool  `json:"active"`
-	Search         string `json:"search" check:"max=500"`
-	Page           int    `json:"page" check:"min=1,default=1"`
-	Limit          int    `json:"limit" check:"min=1,max=100,default=20"`
+	OrganizationID string                `json:"organizationId" check:"uuid"`
+	Type           blueprint.TriggerType `json:"type"`
+	Active         *bool                 `json:"active"`
+	Search         string                `json:"search" check:"max=500"`
+	Page           int                   `json:"page" check:"min=1,default=1"`
+	Limit          int                   `json:"limit" check:"min=1,max=100,default=20"`
 }
 
 type triggerPage struct {
@@ -192,7 +189,7 @@ type triggerPage struct {
 
 func (s *Service) triggerListAll(ctx context.Context, caller *trpc.Caller, in triggerListAll) (triggerPage, error) {
 	found, total, err := s.Store.ListAllTriggers(ctx, caller.Principal, blueprint.TriggerFilter{
-		OrganizationID: in.OrganizationID, Type: blueprint.TriggerType(in.Type), Active: in.Active, Search: in.Search, Page: in.Page, Limit: in.Limit,
+		OrganizationID: in.OrganizationID, Type: in.Type, Active: in.Active, Search: in.Search, Page: in.Page, Limit: in.Limit,
 	})
 	for i := range found {
 		s.complete(&found[i])
@@ -211,9 +208,7 @@ func (s *Service) triggerDetails(ctx context.Context, caller *trpc.Caller, in tr
 // complete adds what the database does not know: the address, and when a
 // schedule is due next.
 func (s *Service) complete(t *blueprint.ListedTrigger) {
-	if path := map[blueprint.TriggerType]string{
-		blueprint.TriggerWebhook: "/webhooks/blueprint/" + t.ID, blueprint.TriggerSlack: "/webhooks/slack/" + t.ID, blueprint.TriggerAPI: "/v1/triggers/" + t.ID + "/fire",
-	}[t.Type]; path != "" && t.CanManage {
+	if path := blueprint.KindOf(t.Type).PathTo(t.ID); path != "" && t.CanManage {
 		url := s.APIHost() + path
 		t.URL = &url
 	}

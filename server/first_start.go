@@ -192,7 +192,7 @@ func (s *Server) Announce() error {
 	}
 	if w.hook != "" {
 		say("\nTry the sample blueprint:\n")
-		say("  curl -H 'Content-Type: application/json' -d '{\"name\": \"Ada\"}' %s/webhooks/blueprint/%s\n", host, w.hook)
+		say("  curl -H 'Content-Type: application/json' -d '{\"name\": \"Ada\"}' %s%s\n", host, blueprint.KindOf(blueprint.TriggerWebhook).PathTo(w.hook))
 		say("and see its run:\n")
 		say("  curl -H 'Authorization: Bearer %s' %s/api/trpc/execution.listRecentExecutions\n", w.APIKey, host)
 	}

@@ -26,7 +26,7 @@ var openAPITags = []apiDoc{
 func openAPIPaths() apiDoc {
 	noKey := apiDoc{"security": []any{}}
 	paths := apiDoc{
-		"/webhooks/blueprint/{triggerId}": apiDoc{"parameters": pathID("triggerId"), "post": operation("deliverWebhook", "webhooks", "Deliver to a webhook trigger",
+		blueprint.KindOf(blueprint.TriggerWebhook).Path: apiDoc{"parameters": pathID("triggerId"), "post": operation("deliverWebhook", "webhooks", "Deliver to a webhook trigger",
 			noKey, takes(true, apiDoc{}, apiDoc{"order": 42, "email": "ada@example.org"}), apiDoc{"description": "The body is any JSON value, at most `--max-body` of it, and becomes inputData. " +
 				"When the trigger has a secret, one of the signature headers must be there, and every one that is there must be right. With `respond: wait` the answer is that of the run: " +
 				"what its respond node says, else its output."},
@@ -39,11 +39,11 @@ func openAPIPaths() apiDoc {
 				"202": answer("the run is durable", ref("Fired")),
 				"500": answer("the server failed, or with respond: wait the run", ref("WebhookError")),
 			}, "WebhookError", 400, 401, 404, 405, 408, 413, 415, 429, 503))},
-		"/webhooks/slack/{triggerId}": apiDoc{"parameters": pathID("triggerId"), "post": operation("deliverSlackEvent", "webhooks", "Deliver an event of Slack's Events API",
+		blueprint.KindOf(blueprint.TriggerSlack).Path: apiDoc{"parameters": pathID("triggerId"), "post": operation("deliverSlackEvent", "webhooks", "Deliver an event of Slack's Events API",
 			noKey, takes(true, apiDoc{"type": "object"}, apiDoc{"type": "url_verification", "challenge": "abc"}),
 			parameters(headerParameter("X-Slack-Signature", "v0=, and the hex HMAC-SHA256 that Slack makes with the signing secret"), headerParameter("X-Slack-Request-Timestamp", "seconds since 1970, at most five minutes away")),
 			answers(apiDoc{"200": answer("received; for url_verification the challenge", apiDoc{})}, "WebhookError", 400, 401, 404, 405, 408, 413, 415, 429, 500, 503))},
-		"/v1/triggers/{triggerId}/fire": apiDoc{"parameters": pathID("triggerId"), "post": operation("fireTrigger", "api trigger", "Start a run by an api trigger",
+		blueprint.KindOf(blueprint.TriggerAPI).Path: apiDoc{"parameters": pathID("triggerId"), "post": operation("fireTrigger", "api trigger", "Start a run by an api trigger",
 			keyScope(blueprint.ScopeRun), takes(false, apiDoc{}, apiDoc{"name": "Ada"}), apiDoc{"description": "The body is inputData; it is checked against the trigger's inputSchema."},
 			parameters(headerParameter("Idempotency-Key", "the same key with the same body gives the first run's ids again")),
 			answers(apiDoc{"200": answer("the run that this Idempotency-Key started before", ref("Fired")), "202": answer("the run is durable", ref("Fired"))},

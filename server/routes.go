@@ -14,10 +14,10 @@ import (
 // them up.
 func (s *Server) Routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/webhooks/blueprint/{triggerId}", s.Triggers.Webhook())
-	mux.Handle("/webhooks/slack/{triggerId}", s.Triggers.Slack())
+	mux.Handle(blueprint.KindOf(blueprint.TriggerWebhook).Path, s.Triggers.Webhook())
+	mux.Handle(blueprint.KindOf(blueprint.TriggerSlack).Path, s.Triggers.Slack())
 	mux.Handle("/webhooks/", s.Triggers.Webhook()) // a mistyped address is answered in the form that senders know
-	mux.Handle("/v1/triggers/{triggerId}/fire", s.RPC.Authenticated(blueprint.ScopeRun, s.fireAPI))
+	mux.Handle(blueprint.KindOf(blueprint.TriggerAPI).Path, s.RPC.Authenticated(blueprint.ScopeRun, s.fireAPI))
 	mux.Handle("/mcp", s.mcpRoute())
 	mux.Handle("/clock/advance", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, post(s.ClockAdvance)))
 	mux.Handle("/clock", s.RPC.AuthenticatedUnlimited(blueprint.ScopeRead, s.clockState))
@@ -92,9 +92,9 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 		"blueprintd " + s.Options.Version, "",
 		"dashboard    " + host + "/",
 		"procedures   " + host + "/api/trpc/{router}.{procedure}",
-		"webhooks     " + host + "/webhooks/blueprint/{triggerId}",
-		"Slack        " + host + "/webhooks/slack/{triggerId}",
-		"API trigger  " + host + "/v1/triggers/{triggerId}/fire",
+		"webhooks     " + host + blueprint.KindOf(blueprint.TriggerWebhook).Path,
+		"Slack        " + host + blueprint.KindOf(blueprint.TriggerSlack).Path,
+		"API trigger  " + host + blueprint.KindOf(blueprint.TriggerAPI).Path,
 		"MCP server   " + host + "/mcp",
 		"files        " + host + "/files/{id}",
 		"description  " + host + "/openapi.json",

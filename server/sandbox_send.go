@@ -38,13 +38,13 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 		return err
 	}
 	var handler http.Handler
-	key := "secret"
+	key := blueprint.KindOf(trigger.Type).Secrets.Secret
 	sender, _ := trigger.Config["preset"].(string)
 	switch trigger.Type {
 	case blueprint.TriggerWebhook:
 		handler = s.Triggers.Webhook()
 	case blueprint.TriggerSlack:
-		handler, key, sender = s.Triggers.Slack(), "signingSecret", "slack"
+		handler, sender = s.Triggers.Slack(), "slack"
 	default:
 		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: the trigger is one of type %s, which no webhook reaches", trigger.Type)
 	}
@@ -67,7 +67,7 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 		}
 		header.Set(name, text)
 	}
-	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, s.APIHost()+"/webhooks/blueprint/"+id, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, s.APIHost()+blueprint.KindOf(blueprint.TriggerWebhook).PathTo(id), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (w *sower) sowBlueprint(ctx context.Context, given *project.SeedBlueprint) 
 	}
 	out := seededBlueprint{Title: given.Title, ID: id, Triggers: []seededTrigger{}}
 	for i := range found {
-		out.Triggers = append(out.Triggers, seededTrigger{found[i].ID, string(found[i].Type), w.callAt(&found[i])})
+		out.Triggers = append(out.Triggers, seededTrigger{found[i].ID, string(found[i].Type), found[i].Address(w.APIHost())})
 	}
 	w.done.Blueprints = append(w.done.Blueprints, out)
 	return nil
@@ -64,20 +64,4 @@ func (w *sower) furnish(ctx context.Context, principal blueprint.Principal, id s
 		}
 	}
 	return nil
-}
-
-// callAt gives where a trigger is called, "" for one that nobody outside calls.
-func (w *sower) callAt(t *blueprint.Trigger) string {
-	switch t.Type {
-	case blueprint.TriggerWebhook:
-		return w.APIHost() + "/webhooks/blueprint/" + t.ID
-	case blueprint.TriggerSlack:
-		return w.APIHost() + "/webhooks/slack/" + t.ID
-	case blueprint.TriggerAPI:
-		return w.APIHost() + "/v1/triggers/" + t.ID + "/fire"
-	case blueprint.TriggerEmail:
-		address, _ := t.Config["address"].(string)
-		return address
-	}
-	return ""
 }

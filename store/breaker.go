@@ -14,12 +14,6 @@ import (
 // trigger, unless its config says "breaker": false.
 const maxFailures = 20
 
-// sourceOf is the source of the regular firings of a trigger.
-var sourceOf = map[blueprint.TriggerType]blueprint.Source{
-	blueprint.TriggerManual: blueprint.SourceManual, blueprint.TriggerScheduled: blueprint.SourceSchedule, blueprint.TriggerWebhook: blueprint.SourceWebhook,
-	blueprint.TriggerEmail: blueprint.SourceEmail, blueprint.TriggerSlack: blueprint.SourceSlack, blueprint.TriggerEvent: blueprint.SourceEvent, blueprint.TriggerAPI: blueprint.SourceAPI,
-}
-
 // weighEnd counts the end of a run of a trigger. A completed run costs nothing unless
 // the one before it failed. Failures of runs that were cancelled, fired by hand or
 // redelivered do not count, nor do those of runs that were created before the trigger
@@ -141,7 +135,7 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 	}
 	row := s.drawn("breaker", id).ULID(now)
 	return s.insertFiring(t, &blueprint.Firing{
-		ID: row, TriggerID: id, Source: sourceOf[trigger.Type], Key: row, ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused,
+		ID: row, TriggerID: id, Source: blueprint.KindOf(trigger.Type).Source, Key: row, ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused,
 		Why: trip.Because(blueprint.ReasonBreaker),
 	})
 }

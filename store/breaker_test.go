@@ -207,7 +207,7 @@ func TestBreakerLetsIn(t *testing.T) {
 			for range n {
 				run := finished(s, b, ann, []byte("{}"))
 				f := firing(s, trigger, s.options.IDs.ULID(v.Now()))
-				f.Source, f.Decision, f.ExecutionID = sourceOf[c.kind], blueprint.DecisionStarted, &run.Row.ID
+				f.Source, f.Decision, f.ExecutionID = blueprint.KindOf(c.kind).Source, blueprint.DecisionStarted, &run.Row.ID
 				run.Firing, run.Row.Status, run.Row.TriggerID, run.Row.FiringID = &f, how, trigger.ID, f.ID
 				run.Row.CreatedAt = blueprint.TimeOf(v.Now())
 				run.Row.UpdatedAt, run.Row.StartTime, run.Row.EndTime = run.Row.CreatedAt, run.Row.CreatedAt, run.Row.CreatedAt
@@ -332,7 +332,7 @@ func TestPausedTriggers(t *testing.T) {
 	trip := func(of blueprint.Blueprint, kind blueprint.TriggerType) blueprint.Trigger {
 		trigger := must(s.CreateTrigger(ctx, ann, of.ID, kind, map[string]any{"cron": "* * * * *", "secret": "s"}))(t)
 		for range maxFailures + 1 {
-			ends(t, s, of, trigger, sourceOf[kind], blueprint.StatusFailed, false, true)
+			ends(t, s, of, trigger, blueprint.KindOf(kind).Source, blueprint.StatusFailed, false, true)
 		}
 		return trigger
 	}

@@ -59,7 +59,7 @@ func matchTriggers(want []project.DesiredTrigger, have []blueprint.Trigger) (mat
 			return markOf(w.Config) != "" && markOf(w.Config) == markOf(t.Config)
 		},
 		func(w *project.DesiredTrigger, t *blueprint.Trigger) bool {
-			return !addressed[w.Type] || markOf(w.Config) == "" && markOf(t.Config) == ""
+			return !isAddressed(w.Type) || markOf(w.Config) == "" && markOf(t.Config) == ""
 		},
 		func(w *project.DesiredTrigger, t *blueprint.Trigger) bool {
 			wanted, present := rest(w.Type)
@@ -82,9 +82,12 @@ func matchTriggers(want []project.DesiredTrigger, have []blueprint.Trigger) (mat
 	return matched, left
 }
 
-// addressed are the types that others call at an address, which must not come to
-// stand for another trigger.
-var addressed = map[blueprint.TriggerType]bool{blueprint.TriggerWebhook: true, blueprint.TriggerSlack: true, blueprint.TriggerEmail: true, blueprint.TriggerAPI: true}
+// isAddressed reports whether others reach triggers of a type at an address, which
+// must not come to stand for another trigger.
+func isAddressed(of blueprint.TriggerType) bool {
+	kind := blueprint.KindOf(of)
+	return kind.Path != "" || kind.Mailbox
+}
 
 // marks are the config keys by which people tell triggers of one type apart.
 var marks = []string{"label", "event", "cron", "preset", "channel"}

@@ -9,9 +9,6 @@ import (
 	"blueprintd/project"
 )
 
-// guard is the config key that a trigger's address is worth nothing without.
-var guard = map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "secret", blueprint.TriggerSlack: "signingSecret"}
-
 // newTrigger makes a trigger. Its guard, when the file leaves it out, is a secret
 // that nobody knows until they look it up: without one it would be open.
 func newTrigger(want *project.DesiredTrigger, o Options) TriggerChange {
@@ -27,7 +24,7 @@ func newTrigger(want *project.DesiredTrigger, o Options) TriggerChange {
 			notes = append(notes, name+" "+shown(text))
 		}
 	}
-	if name := guard[want.Type]; name != "" {
+	if name := blueprint.KindOf(want.Type).Secrets.Secret; name != "" {
 		if value, given := want.Config[name]; given && value == nil {
 			c.config[name] = o.Secret()
 			notes = append(notes, "it gets a new "+name+", which the file leaves out")
@@ -70,7 +67,7 @@ func isSecret(name string) bool { return slices.Contains(blueprint.SecretTrigger
 // kept are config keys that the server made or that belong to secrets: a file
 // that does not name them leaves them.
 func kept(kind blueprint.TriggerType, name string) bool {
-	return isSecret(name) || name == "previousSecretUntil" || name == "previousSigningSecretUntil" || kind == blueprint.TriggerEmail && name == "address"
+	return isSecret(name) || name == "previousSecretUntil" || name == "previousSigningSecretUntil" || blueprint.KindOf(kind).Mailbox && name == "address"
 }
 
 // configChange gives the update that makes a config be as the file has it; empty

@@ -71,6 +71,9 @@ func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 	eachField(t, func(declared reflect.StructField, name, options string) {
 		check, each := declared.Tag.Get("check"), declared.Tag.Get("each")
 		words := slices.DeleteFunc(strings.Split(check, ","), func(word string) bool { return word == "" || word == "required" })
+		if list := unions[declared.Type]; input && list != nil && enumOf(declared) == nil {
+			words = append(words, "enum="+strings.Join(list, "|"))
+		}
 		switch {
 		case input && strings.Contains(","+check+",", ",required,"):
 		case input, strings.Contains(options, "omit"):

@@ -60,6 +60,9 @@ func (c *compiler) compile(t reflect.Type, r rules, where string) valueDecoder {
 			inner(d, at, value, target.Elem())
 		})
 	case isText:
+		if r.enum == nil {
+			r.enum = unions[t]
+		}
 		return nullable(r, decodeText(r))
 	case isNumber:
 		return nullable(r, decodeNumber(t, r))

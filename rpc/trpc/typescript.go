@@ -73,7 +73,7 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[blueprint.Status]():      {"running", "completed", "failed", "paused", "not_found"},
 	reflect.TypeFor[blueprint.StepStatus]():  {"pending", "running", "completed", "failed", "skipped", "paused"},
 	reflect.TypeFor[blueprint.AwaitKind]():   {"human", "approval", "oauth", "unknown-outcome", "budget"},
-	reflect.TypeFor[blueprint.TriggerType](): {"manual", "scheduled", "webhook", "email", "slack", "event", "api"},
+	reflect.TypeFor[blueprint.TriggerType](): blueprint.TriggerTypes(),
 	reflect.TypeFor[blueprint.Effect]():      {"pure", "idempotent", "once"},
 	reflect.TypeFor[blueprint.KeyScope]():    {"admin", "read", "run", "write"},
 }
