@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -15,8 +14,8 @@ import (
 	"blueprintd/command/terminal"
 	"blueprintd/engine"
 	"blueprintd/foundation/clock"
-	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
+	"blueprintd/project"
 	"blueprintd/store"
 	"blueprintd/store/dbfile"
 	"blueprintd/triggers/explain"
@@ -108,7 +107,7 @@ func answerWhy(c *cli.Context, s *store.Store, sealer *secret.Sealer, q *explain
 // lookUpFailures says of runs that failed why they did. One whose record cannot
 // be read just failed.
 func lookUpFailures(ctx context.Context, s *store.Store, sealer *secret.Sealer, owner blueprint.Principal, rows []blueprint.LedgerRow) error {
-	reader := engine.New(engine.Options{Journal: s, Clock: clock.Real{}, IDs: ids.New(nil), Sealer: sealer, Logger: slog.New(slog.DiscardHandler)})
+	reader := engine.NewReader(project.Catalogue(), s, sealer)
 	for i := range rows {
 		run := rows[i].Run
 		if run == nil || run.Status != blueprint.StatusFailed {

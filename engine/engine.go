@@ -94,8 +94,8 @@ type Options struct {
 // Engine runs executions. It is safe for concurrent use.
 type Engine struct {
 	Options
-	programs *programs
-	counts   counts
+	*Reader
+	counts counts
 
 	inputs *semaphore.Weighted // of Limits.Held: room for large inputs of new runs
 
@@ -137,7 +137,7 @@ func New(options Options) *Engine {
 	options.Limits = options.Limits.orDefaults()
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
-		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
+		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), Reader: newReader(options.Catalogue, options.Journal, options.Sealer, options.Limits), counts: newCounts(), quiet: make(chan struct{}),
 		queue: fairQueue{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, concurrency: newConcurrency(),
 		runs: map[string]*run{}, parked: map[string]*parked{}, asking: map[asked]struct{}{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}

@@ -109,55 +109,6 @@ func heft(x *blueprint.Exchange) int {
 	return size
 }
 
-// Exchanges gives what a recorded run exchanged with other services, secrets
-// masked, in the order in which its nodes settled, and tells whether it is
-// recorded at all. Of one at work it is what the disk knows.
-func (e *Engine) Exchanges(ctx context.Context, execution *blueprint.StoredExecution) (list []blueprint.Exchange, recorded bool, err error) {
-	recording, err := e.Recording(ctx, execution)
-	if err != nil {
-		return nil, false, err
-	}
-	return recording.Exchanges, recording.Recorded, nil
-}
-
-// Recording gives a run with all that others need to have it before them: the
-// record that readers see, what it exchanged, and what began it. Of one at work
-// it is what the disk knows. The map is that of the run when it ran another than
-// the stored one, else nil.
-func (e *Engine) Recording(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Recording, error) {
-	stored, err := e.Journal.Load(ctx, execution.Row.ID)
-	if err != nil {
-		return nil, err
-	}
-	if stored.Row.Status.Terminal() {
-		s, err := e.decodeRecord(stored, false)
-		if err != nil {
-			return nil, err
-		}
-		out := s.recording(&stored.Row)
-		if out.Recorded && stored.State != nil {
-			whole, err := e.decodeRecord(stored, true)
-			if err != nil {
-				return nil, err
-			}
-			out.Exchanges = whole.Exchanges
-		}
-		return out, nil
-	}
-	r := e.newRun(stored.Row.ID)
-	defer r.cancel(context.Canceled)
-	if err := e.fold(ctx, r, stored); err != nil {
-		return nil, err
-	}
-	masker := r.masker.Load()
-	account := r.account().mask(masker)
-	row := r.row
-	row.Status = r.status()
-	out := account.recording(&row)
-	out.Exchanges = maskedExchanges(masker, r.exchanges)
-	return out, nil
-}
-
 // recording gives the run without its exchanges.
 func (s *stored) recording(row *blueprint.ExecutionRow) *blueprint.Recording {
 	out := &blueprint.Recording{Execution: s.render(row), Recorded: s.Begin.Record, Trigger: s.Begin.Trigger, Map: s.Begin.Map}

@@ -44,6 +44,36 @@ type fold struct {
 	evidence  int                  // bytes of JSON that the exchanges of failed attempts took
 }
 
+// setUp gives the run its program and its beginning. An issue with the
+// variables is a CodeBadRequest error.
+func (r *fold) setUp(p *program, b *begin, limits Limits) error {
+	bound, issues := blueprint.BindVariables(p.definition.Variables, b.Given)
+	if len(issues) > 0 {
+		return variableError(issues)
+	}
+	weight, err := weigh(b.InputData, limits.Value)
+	if err != nil {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "inputData: %s", err)
+	}
+	r.program, r.begin, r.bound, r.weight = p, b, bound, weight
+	r.root = newFrame(&p.body, nil, 0, 0)
+	r.keep(&entry{Exchanges: b.Taped})
+	for _, name := range p.secrets {
+		if bound[name] != nil {
+			r.secrets = append(r.secrets, bound[name])
+		}
+	}
+	r.hide(b.Hidden)
+	r.bind()
+	r.reused = make(map[string]*step, len(b.Reuse))
+	for i := range b.Reuse {
+		r.reused[b.Reuse[i].Node] = &b.Reuse[i]
+	}
+	r.reuse(r.root)
+	r.list(r.root)
+	return nil
+}
+
 // apply lets an entry happen to the run. It is the only way a run changes, in
 // life and when it is read back. The run's mu is held.
 func (r *fold) apply(e *entry) {

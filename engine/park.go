@@ -129,7 +129,7 @@ func (r *run) putDown() {
 // waits for may be a person. r.mu is held.
 func (r *run) tellPause() {
 	if r.handle != nil && r.row.Status == blueprint.StatusPaused {
-		r.tell(viewed{r.view(r.engine.Limits.Record)})
+		r.tell(viewed{r.view(r.row, r.engine.Limits.Record)})
 	}
 }
 
@@ -150,7 +150,7 @@ func (r *run) outcome() parkedRun {
 	if r.final != nil {
 		return &parkedAccount{r.final, r.truth, r.row}
 	}
-	account := r.account()
+	account := r.account(r.row.Status, r.engine.Limits.Record)
 	return &parkedAccount{account.mask(r.masker.Load()), account, r.row}
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -68,9 +67,10 @@ type step struct {
 	Items []any  `json:"items,omitempty"`
 }
 
-// account gives the run as it stands. r.mu is held.
-func (r *run) account() *stored {
-	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
+// account returns the record of the run as it is now, with the status of its row.
+// The run's mu is held.
+func (r *fold) account(status blueprint.Status, room int) *stored {
+	s := &stored{Version: recordVersion, Status: status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: room}
 	s.Begin.Reuse, s.Begin.Hidden, s.Begin.Taped, s.Hidden = nil, nil, nil, r.allSecrets()
 	r.each(func(n *nodeRun) {
 		s.Steps = append(s.Steps, n.step())
@@ -202,7 +202,7 @@ func (s *stored) mask(m *secret.Masker) *stored {
 // finish makes the last commit of a run that is over. r.mu is held.
 func (r *run) finish() (*blueprint.JournalCommit, error) {
 	now := blueprint.TimeOf(r.engine.Clock.Now())
-	account := r.account()
+	account := r.account(r.row.Status, r.engine.Limits.Record)
 	account.Status = blueprint.StatusCompleted
 	if r.canceled != nil || r.root.failed >= 0 || r.stopped != nil {
 		account.Status = blueprint.StatusFailed
@@ -226,29 +226,4 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 		commit.State = r.engine.Sealer.Seal(truth, secret.StatePlace(r.id))
 	}
 	return commit, nil
-}
-
-// openRecord decrypts the record of a finished run.
-func (e *Engine) openRecord(execution *blueprint.StoredExecution) ([]byte, error) {
-	return e.Sealer.Open(execution.Record, secret.RecordPlace(execution.Row.ID))
-}
-
-// decodeRecord reads the record of a finished run: with truth set the one that
-// still holds its secrets, else the one for readers.
-func (e *Engine) decodeRecord(execution *blueprint.StoredExecution, truth bool) (*stored, error) {
-	var plain []byte
-	var err error
-	if truth && execution.State != nil {
-		plain, err = e.Sealer.Open(execution.State, secret.StatePlace(execution.Row.ID))
-	} else {
-		plain, err = e.openRecord(execution)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
-	}
-	s := &stored{room: e.Limits.Record}
-	if err := decode(plain, s); err != nil {
-		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
-	}
-	return s, nil
 }

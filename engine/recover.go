@@ -3,12 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/mutant"
-	"blueprintd/foundation/secret"
 )
 
 // acquire gives the run of that id, locked and with a unit for the caller,
@@ -111,72 +109,14 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 		r.ended = true
 		return errEnded
 	}
-	if err := e.fold(ctx, r, stored); err != nil {
+	r.row, r.durable, r.paused, r.begun = stored.Row, true, stored.Row.Status == blueprint.StatusPaused, len(stored.Entries) > 1
+	if err := e.replay(ctx, &r.fold, stored); err != nil {
 		return err
 	}
+	r.memory = footprint(r.begin.InputData) + r.taped
 	r.takeUp()
 	r.cutOff()
 	return nil
-}
-
-// fold makes the run that a journal tells of.
-func (e *Engine) fold(ctx context.Context, r *run, stored *blueprint.StoredExecution) error {
-	r.row, r.durable, r.paused, r.begun = stored.Row, true, stored.Row.Status == blueprint.StatusPaused, len(stored.Entries) > 1
-	for i, data := range stored.Entries {
-		plain, err := e.Sealer.Open(data, secret.JournalPlace(r.id))
-		if err != nil {
-			return fmt.Errorf("engine: journal of %s: %w", r.id, err)
-		}
-		entry, err := decodeEntry(plain)
-		if err != nil {
-			return fmt.Errorf("engine: journal of %s: %w", r.id, err)
-		}
-		if i > 0 {
-			if err := r.follows(entry); err != nil {
-				return fmt.Errorf("engine: journal of %s, entry %d: %w", r.id, i, err)
-			}
-			r.advance(entry)
-			continue
-		}
-		if entry.Kind != entryBegin || entry.Begin == nil {
-			return fmt.Errorf("engine: journal of %s does not start at its beginning", r.id)
-		}
-		if err := e.rebegin(ctx, r, entry.Begin); err != nil {
-			return err
-		}
-	}
-	if r.begin == nil {
-		return fmt.Errorf("engine: journal of %s is empty", r.id)
-	}
-	return nil
-}
-
-// rebegin starts a run from its stored beginning, on the version that it is
-// pinned to.
-func (e *Engine) rebegin(ctx context.Context, r *run, b *begin) error {
-	definition, err := e.Journal.DefinitionVersion(ctx, r.row.BlueprintID, r.row.BlueprintVersion)
-	if err != nil {
-		return err
-	}
-	p, err := e.programOf(definition, b)
-	if err != nil {
-		return err
-	}
-	return r.setUp(p, b)
-}
-
-// programOf gives what a stored beginning ran: the map of the version that it
-// is pinned to, or its own.
-func (e *Engine) programOf(definition *blueprint.Definition, b *begin) (*program, error) {
-	if b.Map == nil {
-		return e.program(definition, false)
-	}
-	adHoc := *definition
-	var issues []blueprint.Issue
-	if adHoc.Map, issues = blueprint.ParseMap(b.Map); issues != nil {
-		return nil, fmt.Errorf("engine: the map of a run of %s is broken: %s", definition.BlueprintID, issues[0].Message)
-	}
-	return e.program(&adHoc, true)
 }
 
 // recoverAll takes up every run that is not finished on the disk.

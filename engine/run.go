@@ -181,31 +181,10 @@ func (e *Engine) newRun(id string) *run {
 // setUp gives the run its program and its beginning. An issue with the
 // variables is a CodeBadRequest error.
 func (r *run) setUp(p *program, b *begin) error {
-	bound, issues := blueprint.BindVariables(p.definition.Variables, b.Given)
-	if len(issues) > 0 {
-		return variableError(issues)
+	if err := r.fold.setUp(p, b, r.engine.Limits); err != nil {
+		return err
 	}
-	weight, err := weigh(b.InputData, r.engine.Limits.Value)
-	if err != nil {
-		return blueprint.Errorf(blueprint.CodeBadRequest, "inputData: %s", err)
-	}
-	r.program, r.begin, r.bound, r.weight, r.memory = p, b, bound, weight, footprint(b.InputData)
-	r.root = newFrame(&p.body, nil, 0, 0)
-	r.keep(&entry{Exchanges: b.Taped})
-	r.engine.holdTape(r, r.taped)
-	for _, name := range p.secrets {
-		if bound[name] != nil {
-			r.secrets = append(r.secrets, bound[name])
-		}
-	}
-	r.hide(b.Hidden)
-	r.bind()
-	r.reused = make(map[string]*step, len(b.Reuse))
-	for i := range b.Reuse {
-		r.reused[b.Reuse[i].Node] = &b.Reuse[i]
-	}
-	r.reuse(r.root)
-	r.list(r.root)
+	r.memory = footprint(b.InputData) + r.taped
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -12,46 +11,24 @@ import (
 	"blueprintd/blueprint"
 )
 
-// View gives the whole record of a run as readers may see it, secrets masked.
-// It takes what the store has of the run; for one that is at work it tells how
-// far it is.
+// View is Reader.View, but shows the present state of a run in memory.
 func (e *Engine) View(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Execution, error) {
-	return e.ViewWithin(ctx, execution, e.Limits.Record)
+	return e.ViewWithin(ctx, execution, e.limits.Record)
 }
 
-// ViewWithin is View for a record whose steps' inputs and outputs may take at
-// most room bytes of JSON. What does not fit is null, and the log says so.
+// ViewWithin is Reader.ViewWithin, but shows the present state of a run in memory.
 func (e *Engine) ViewWithin(ctx context.Context, execution *blueprint.StoredExecution, room int) (*blueprint.Execution, error) {
-	room = min(room, e.Limits.Record)
-	if execution.Row.Status.Terminal() {
-		return e.viewRecord(execution, room)
+	if !execution.Row.Status.Terminal() {
+		if live := e.liveView(ctx, execution.Row.ID, min(room, e.limits.Record)); live != nil {
+			return live, nil
+		}
 	}
-	if live := e.liveView(ctx, execution.Row.ID, room); live != nil {
-		return live, nil
-	}
-	// It is parked, or was parked since it was read: the disk knows.
-	stored, err := e.Journal.Load(ctx, execution.Row.ID)
-	if err != nil {
-		return nil, err
-	}
-	if stored.Row.Status.Terminal() {
-		return e.viewRecord(stored, room)
-	}
-	r := e.newRun(stored.Row.ID)
-	defer r.cancel(context.Canceled)
-	if err := e.fold(ctx, r, stored); err != nil {
-		return nil, err
-	}
-	return r.view(room), nil
+	return e.Reader.ViewWithin(ctx, execution, room)
 }
 
-func (e *Engine) viewRecord(execution *blueprint.StoredExecution, room int) (*blueprint.Execution, error) {
-	s, err := e.decodeRecord(execution, false)
-	if err != nil {
-		return nil, err
-	}
-	s.room = room
-	return s.render(&execution.Row), nil
+// Summary is Reader.Summary, but shows the present state of a run in memory.
+func (e *Engine) Summary(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
+	return e.summary(ctx, execution, e.ViewWithin)
 }
 
 // liveViewPatience is how long, in real time, a look at a run at work waits for
@@ -97,17 +74,15 @@ func (r *run) snapshot(room int) (view *blueprint.Execution, durable bool) {
 	if r.gone || r.begin == nil {
 		return nil, false
 	}
-	return r.view(room), len(r.pending) == 0
+	return r.view(r.row, room), len(r.pending) == 0
 }
 
-// view gives the run as it stands. r.mu is held.
-func (r *run) view(room int) *blueprint.Execution {
-	row := r.row
+// view returns the run as it is now, with the rest of its row. The run's mu is held.
+func (r *fold) view(row blueprint.ExecutionRow, room int) *blueprint.Execution {
+	account := r.account(row.Status, room).mask(r.masker.Load())
 	if !row.Status.Terminal() {
 		row.Status = r.status()
 	}
-	account := r.account().mask(r.masker.Load())
-	account.room = room
 	return account.render(&row)
 }
 
@@ -248,42 +223,6 @@ type brief struct {
 
 // failedStep is in every record of a step that failed.
 var failedStep = []byte(`"s":"` + blueprint.StepFailed + `"`)
-
-// Summary gives the errorSummary of a run that has ended, as View does but without
-// reading all that its nodes took and gave, and what a paused one waits for
-// first. Either is nil where there is none, or where it cannot be read. privateTo is
-// as of blueprint.Execution, where there is a problem.
-func (e *Engine) Summary(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
-	row := &execution.Row
-	switch {
-	case row.Status == blueprint.StatusPaused:
-		view, err := e.ViewWithin(ctx, execution, 0)
-		if err == nil && view.Status == blueprint.StatusPaused && view.AwaitingInput != nil {
-			awaiting = &view.AwaitingInput.Kind
-		}
-		return nil, awaiting, ""
-	case !row.Status.Terminal():
-		return nil, nil, ""
-	}
-	record, err := e.openRecord(execution)
-	if err != nil || row.Status == blueprint.StatusCompleted && !bytes.Contains(record, failedStep) {
-		return nil, nil, ""
-	}
-	var b brief
-	if decode(record, &b) != nil {
-		return nil, nil, ""
-	}
-	s := stored{Failed: b.Failed, Canceled: b.Canceled, Steps: make([]step, len(b.Steps))}
-	for i, at := range b.Steps {
-		s.Steps[i] = step{Node: at.Node, Status: at.Status, Error: at.Error}
-	}
-	x := &blueprint.Execution{Failure: s.failure(row.Status)}
-	x.Status = row.Status
-	if summary := s.telemetry(x).ErrorSummary; summary != "" {
-		return &summary, nil, (&begin{UserID: b.Begin.UserID, CanManage: b.Begin.CanManage, DataOf: b.Begin.DataOf}).privateTo()
-	}
-	return nil, nil, ""
-}
 
 // telemetry sums up what the nodes did.
 func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {

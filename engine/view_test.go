@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -83,4 +84,34 @@ func TestSummary(t *testing.T) {
 			t.Errorf("a cancelled run: %v", problem)
 		}
 	})
+}
+
+// A reader shows what the engine shows of a run that is on the disk, whether it
+// has ended or not.
+func TestReaderNeedsNoEngine(t *testing.T) {
+	for lines, status := range map[string]blueprint.Status{
+		"a pass":                            blueprint.StatusCompleted,
+		"a fail":                            blueprint.StatusFailed,
+		"a pass\nb ask {\"prompt\": \"?\"}": blueprint.StatusPaused,
+		"a pass\nb wait {\"ms\": 120000}":   blueprint.StatusRunning,
+	} {
+		test(t, func(w *world) {
+			h := w.startWith(request(w.define(lines)), engine.AtOnce)
+			want := w.settle(h.ID)
+			stored := w.journal.stored(h.ID)
+			reader := engine.NewReader(w.Catalogue, w.journal, w.Sealer)
+			got, err := reader.View(context.Background(), stored)
+			if err != nil || got.Status != status || sum(got) != sum(want) {
+				t.Fatalf("%s: %v, %v, want %v", lines, got, err, want)
+			}
+			problem, awaiting, _ := reader.Summary(context.Background(), stored)
+			wantProblem, wantAwaiting, _ := w.Summary(context.Background(), stored)
+			if !reflect.DeepEqual(problem, wantProblem) || !reflect.DeepEqual(awaiting, wantAwaiting) {
+				t.Errorf("%s: summary %v %v, want %v %v", lines, problem, awaiting, wantProblem, wantAwaiting)
+			}
+			if recording, err := reader.Recording(context.Background(), stored); err != nil || sum(recording.Execution) != sum(want) {
+				t.Errorf("%s: recording %v, %v", lines, recording, err)
+			}
+		})
+	}
 }

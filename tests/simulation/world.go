@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine"
 	"blueprintd/foundation/clock"
-	"blueprintd/foundation/ids"
 )
 
 // Options are what a world is made from.
@@ -61,7 +59,7 @@ type world struct {
 	process *process // nil while none runs
 	boots   int
 	clock   *dues
-	viewer  *engine.Engine
+	viewer  *engine.Reader
 
 	visits []*visit // at work
 	writes []*write // on their way to the disk
@@ -89,10 +87,7 @@ func Simulate(options Options) Report {
 		histories: map[string]*history{}, names: map[string]string{}, promised: map[string]bool{}, keys: map[string]string{}, startedKeys: map[string]bool{}, damaged: map[string]bool{}, origin: clock.Real{}.Now(),
 	}
 	w.report.Seed, w.report.Saw = options.Seed, map[string]int{}
-	w.viewer = engine.New(engine.Options{
-		Catalogue: catalogue(&process{world: w}), Journal: journal{&process{world: w, dead: make(chan struct{})}}, Clock: clock.Real{}, IDs: ids.New(newRandom(0, 0)),
-		Sealer: sealer, Logger: slog.New(slog.DiscardHandler),
-	})
+	w.viewer = engine.NewReader(catalogue(&process{world: w}), journal{&process{world: w, dead: make(chan struct{})}}, sealer)
 	w.create()
 	w.boot()
 	for range w.budget {
