@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -13,11 +12,9 @@ import (
 	"blueprintd/engine"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
-	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/project"
 	"blueprintd/rpc"
-	"blueprintd/server"
 	"blueprintd/store"
 )
 
@@ -89,15 +86,12 @@ func writeRun(c *cli.Context, s *store.Store, sealer *secret.Sealer) error {
 	return err
 }
 
-// exporter is as much of the service as an export takes. Nothing runs.
-func exporter(s *store.Store, sealer *secret.Sealer) *rpc.Service {
+// exporter makes files of the runs in a database.
+func exporter(s *store.Store, sealer *secret.Sealer) *rpc.Exporter {
 	types := project.Catalogue()
-	reader := engine.New(engine.Options{
-		Catalogue: types, Journal: s, Clock: clock.Real{}, IDs: ids.New(nil), Sealer: sealer, Logger: slog.New(slog.DiscardHandler),
-	})
-	return &rpc.Service{Store: s, Runner: server.Runner{Engine: reader}, Catalogue: types, Info: func() rpc.ServerInfo {
+	return rpc.NewExporter(s, engine.NewReader(types, s, sealer), types, func() rpc.ServerInfo {
 		return rpc.ServerInfo{Version: version, Now: blueprint.TimeOf(clock.Real{}.Now()), Sandbox: s.IsSandbox()}
-	}}
+	})
 }
 
 // writeNew writes a file that does not exist yet and says its name. Its folder

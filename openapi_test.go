@@ -67,7 +67,7 @@ func TestOpenAPICovers(t *testing.T) {
 			want = append(want, path)
 		}
 	}
-	for _, name := range trpc.NewHandler((&rpc.Service{}).Procedures(), trpc.Options{Authenticator: server.NobodyKnown{}}).Names() {
+	for _, name := range trpc.NewHandler(rpc.Procedures(), trpc.Options{Authenticator: server.NobodyKnown{}}).Names() {
 		want = append(want, "/api/trpc/"+name)
 		operation := paths["/api/trpc/"+name].(object)
 		for _, called := range operation {

@@ -10,6 +10,10 @@ import (
 // auditStore is what these procedures ask of the database.
 type auditStore interface {
 	AuditLog(ctx context.Context, p blueprint.Principal, organizationID string, limit, offset int) ([]blueprint.AuditEntry, int, error)
+}
+
+// actionStore writes lines of the audit log.
+type actionStore interface {
 	// NoteAction writes a line of what the database did not note itself, and does not wait for the disk.
 	NoteAction(ctx context.Context, entry *blueprint.AuditEntry)
 }
@@ -42,16 +46,16 @@ func (s *Service) auditList(ctx context.Context, caller *trpc.Caller, in auditLi
 // audited returns a table whose mutations each leave one line in the audit log
 // when they have succeeded, or failed after they noted what they had done: in the transaction of the change where the database
 // does it, or else right behind it, which no answer waits for.
-func (s *Service) audited(table []trpc.Procedure) []trpc.Procedure {
+func audited(store actionStore, table []trpc.Procedure) []trpc.Procedure {
 	for i := range table {
 		if p := &table[i]; p.Kind == trpc.KindMutation {
-			p.Around(s.noting(p.Name))
+			p.Around(noting(store, p.Name))
 		}
 	}
 	return table
 }
 
-func (s *Service) noting(name string) func(context.Context, *trpc.Caller, func(context.Context) (any, error)) (any, error) {
+func noting(store actionStore, name string) func(context.Context, *trpc.Caller, func(context.Context) (any, error)) (any, error) {
 	return func(ctx context.Context, caller *trpc.Caller, call func(context.Context) (any, error)) (any, error) {
 		actor := &blueprint.Actor{UserID: caller.UserID, Via: caller.Via, Action: name}
 		out, err := call(blueprint.WithActor(ctx, actor))
@@ -60,7 +64,7 @@ func (s *Service) noting(name string) func(context.Context, *trpc.Caller, func(c
 			return out, err
 		}
 		// Who signed in with the call is known only now.
-		s.Store.NoteAction(ctx, &blueprint.AuditEntry{
+		store.NoteAction(ctx, &blueprint.AuditEntry{
 			ActorID: caller.UserID, OrganizationID: note.Organization, Action: name, TargetType: note.Kind, TargetID: note.ID, Via: caller.Via, Detail: note.Detail,
 		})
 		return out, err

@@ -39,8 +39,8 @@ func (elsewhere) SignIn(_ context.Context, userID, _ string) (string, error) {
 func TestSignInIsNoted(t *testing.T) {
 	for user, want := range map[string]string{"u": "[u api connection.signIn connection c map[]]", "other": "[]"} {
 		store := &notes{}
-		s := &Service{Store: store, Connections: elsewhere{}}
-		table := s.audited([]trpc.Procedure{trpc.Mutation("connection.signIn", blueprint.ScopeRead, s.connectionSignIn)})
+		s := &Service{Options: Options{Connections: elsewhere{}, Store: store}}
+		table := audited(store, []trpc.Procedure{trpc.Mutation("connection.signIn", blueprint.ScopeRead, s.connectionSignIn)})
 		id := map[string]any{"id": "3b241101-e2bb-4255-8caf-4136c566a962"}
 		ask(t, table[0], user, id)
 		if got := strings.ReplaceAll(fmt.Sprint(store.lines), id["id"].(string), "c"); got != want {
@@ -92,7 +92,7 @@ func TestNoting(t *testing.T) {
 		}, "[]"},
 	} {
 		store := &notes{}
-		table := (&Service{Store: store}).audited([]trpc.Procedure{trpc.Mutation("x.y", blueprint.ScopeRead, c.run), trpc.Query("x.z", blueprint.ScopeRead, c.run)})
+		table := audited(store, []trpc.Procedure{trpc.Mutation("x.y", blueprint.ScopeRead, c.run), trpc.Query("x.z", blueprint.ScopeRead, c.run)})
 		ask(t, table[0], "u", nil)
 		if name != "noted in its transaction" {
 			ask(t, table[1], "u", nil) // a query never has one

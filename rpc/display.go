@@ -11,9 +11,28 @@ import (
 // only start the blueprint belongs to that person. Who manages the blueprint sees
 // id, status, times, counts and codes of it.
 
+// display shows stored blueprints and runs.
+type display struct {
+	store     displayStore
+	runs      Recordings
+	catalogue blueprint.Catalogue
+}
+
+// displayStore is what display asks of the database.
+type displayStore interface {
+	GetBlueprint(ctx context.Context, p blueprint.Principal, id string) (blueprint.BlueprintDetails, error)
+	Connection(ctx context.Context, p blueprint.Principal, id string) (blueprint.Connection, error)
+	MissingGrantFor(ctx context.Context, p blueprint.Principal, stored *blueprint.MissingGrant) (*blueprint.MissingGrant, error)
+}
+
+// Recordings returns runs with what they exchanged, as far as the disk knows it.
+type Recordings interface {
+	Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error)
+}
+
 // blueprint returns a blueprint as a user may see it.
-func (s *Service) blueprint(ctx context.Context, principal blueprint.Principal, id string) (blueprint.BlueprintDetails, error) {
-	details, err := s.Store.GetBlueprint(ctx, principal, id)
+func (s *display) blueprint(ctx context.Context, principal blueprint.Principal, id string) (blueprint.BlueprintDetails, error) {
+	details, err := s.store.GetBlueprint(ctx, principal, id)
 	s.hideUnknown(&details.Blueprint)
 	return details, err
 }
@@ -29,18 +48,18 @@ func (s *Service) listed(ctx context.Context, principal blueprint.Principal, fil
 
 // hideUnknown removes the keys of configs that no node knows for readers who may not
 // manage the blueprint. Who may manage it gets them, so that a save keeps them.
-func (s *Service) hideUnknown(b *blueprint.Blueprint) {
+func (s *display) hideUnknown(b *blueprint.Blueprint) {
 	if b.Access < blueprint.AccessManage {
-		b.BlueprintMap = s.Catalogue.KnownConfigs(b.BlueprintMap)
+		b.BlueprintMap = s.catalogue.KnownConfigs(b.BlueprintMap)
 	}
 }
 
 // known returns a map as hideUnknown shows it; nil for none.
-func (s *Service) known(m *blueprint.Map) *blueprint.Map {
+func (s *display) known(m *blueprint.Map) *blueprint.Map {
 	if m == nil {
 		return nil
 	}
-	shown, _ := blueprint.ParseMap(s.Catalogue.KnownConfigs(m.Raw))
+	shown, _ := blueprint.ParseMap(s.catalogue.KnownConfigs(m.Raw))
 	return shown
 }
 
@@ -85,8 +104,8 @@ func (s *Service) summarize(ctx context.Context, principal blueprint.Principal, 
 }
 
 // recording returns a run with what it exchanged, as a user may see it.
-func (s *Service) recording(ctx context.Context, principal blueprint.Principal, stored *blueprint.StoredExecution) (*blueprint.Recording, error) {
-	recording, err := s.Runner.Recording(ctx, stored)
+func (s *display) recording(ctx context.Context, principal blueprint.Principal, stored *blueprint.StoredExecution) (*blueprint.Recording, error) {
+	recording, err := s.runs.Recording(ctx, stored)
 	if err != nil {
 		return nil, err
 	}

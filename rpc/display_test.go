@@ -17,7 +17,7 @@ func TestOnePointOfDisplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reads := regexp.MustCompile(`Runner\.(View|ViewWithin|Summary|Recording)\b|Store\.(GetBlueprint|ListBlueprints)\b`)
+	reads := regexp.MustCompile(`(Runner|runs)\.(View|ViewWithin|Summary|Recording)\b|([Ss]tore|contents)\.(GetBlueprint|ListBlueprints)\b`)
 	found := 0
 	for _, name := range files {
 		text, err := os.ReadFile(name)

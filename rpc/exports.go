@@ -8,10 +8,25 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// exportStore is what exports ask of the database besides.
-type exportStore interface {
+// ExportStore is what exports ask of the database.
+type ExportStore interface {
+	displayStore
+	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
 	// VersionContent gives what a blueprint had in one version, with its true secrets, to who can manage it.
 	VersionContent(ctx context.Context, p blueprint.Principal, id, version string) (*blueprint.BlueprintVersion, error)
+}
+
+// Exporter makes files of stored runs.
+type Exporter struct {
+	display
+	contents ExportStore
+	info     func() ServerInfo
+}
+
+// NewExporter returns what makes files of the runs in store; info describes the
+// server that they name as their origin.
+func NewExporter(store ExportStore, runs Recordings, catalogue blueprint.Catalogue, info func() ServerInfo) *Exporter {
+	return &Exporter{display: display{store, runs, catalogue}, contents: store, info: info}
 }
 
 type exchanges struct {
@@ -51,18 +66,18 @@ func (s *Service) executionExportTest(ctx context.Context, caller *trpc.Caller, 
 }
 
 // ExportTest makes a test of a run; see package recording. Errors are as of Export.
-func (s *Service) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]recording.Named, error) {
+func (s *Exporter) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]recording.Named, error) {
 	f, err := s.Export(ctx, principal, id)
 	if err != nil {
 		return nil, err
 	}
-	return f.TestFiles(s.Catalogue)
+	return f.TestFiles(s.catalogue)
 }
 
 // Export returns a run as a file for who can manage its blueprint, for the file
 // holds all of that: CodeForbidden for others who may see the run, CodeNotFound.
-func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id string) (*recording.File, error) {
-	stored, canManage, err := s.Store.Execution(ctx, principal, id)
+func (s *Exporter) Export(ctx context.Context, principal blueprint.Principal, id string) (*recording.File, error) {
+	stored, canManage, err := s.contents.Execution(ctx, principal, id)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +96,11 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 	if err != nil {
 		return nil, err
 	}
-	content, err := s.Store.VersionContent(ctx, principal, row.BlueprintID, row.BlueprintVersion)
+	content, err := s.contents.VersionContent(ctx, principal, row.BlueprintID, row.BlueprintVersion)
 	if err != nil {
 		return nil, err
 	}
-	info := s.Info()
+	info := s.info()
 	return recording.Make(recording.Source{
 		Recording: record, Connections: s.usedConnections(ctx, principal, record), At: info.Now, Server: info.Version, Sandbox: info.Sandbox,
 		Blueprint: recording.Blueprint{
@@ -97,10 +112,10 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 
 // usedConnections returns the connections of a run that the principal may use. Of
 // one that is gone, or another's, no more is told than its type.
-func (s *Service) usedConnections(ctx context.Context, principal blueprint.Principal, record *blueprint.Recording) map[string]recording.Connection {
+func (s *Exporter) usedConnections(ctx context.Context, principal blueprint.Principal, record *blueprint.Recording) map[string]recording.Connection {
 	known := map[string]recording.Connection{}
 	for _, used := range record.Connections {
-		if c, err := s.Store.Connection(ctx, principal, used.ID); err == nil {
+		if c, err := s.store.Connection(ctx, principal, used.ID); err == nil {
 			known[used.ID] = recording.Connection{Name: c.Name, Type: c.Type, Config: c.Config}
 		}
 	}

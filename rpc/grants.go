@@ -52,7 +52,7 @@ func (s *Service) blueprintAuthority(ctx context.Context, caller *trpc.Caller, i
 
 // showNames puts the names of connections into the messages of a run, for users who
 // may use them. What is stored has their ids.
-func (s *Service) showNames(ctx context.Context, principal blueprint.Principal, x *blueprint.Execution) error {
+func (s *display) showNames(ctx context.Context, principal blueprint.Principal, x *blueprint.Execution) error {
 	if err := s.showGrants(ctx, principal, x); err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func (s *Service) showNames(ctx context.Context, principal blueprint.Principal, 
 }
 
 // naming returns what names the connections in a message that the user may use.
-func (s *Service) naming(ctx context.Context, principal blueprint.Principal) func(message string) string {
+func (s *display) naming(ctx context.Context, principal blueprint.Principal) func(message string) string {
 	known := map[string]string{}
 	return func(message string) string {
 		return blueprint.NameConnections(message, func(id string) string {
 			if _, asked := known[id]; !asked {
-				c, err := s.Store.Connection(ctx, principal, id)
+				c, err := s.store.Connection(ctx, principal, id)
 				if err != nil {
 					c.Name = "" // theirs, or gone
 				}
@@ -96,7 +96,7 @@ func (s *Service) naming(ctx context.Context, principal blueprint.Principal) fun
 // showGrants completes what steps lacked a grant for with what the user may know
 // of it: the name of the resource, the author's e-mail address. What is stored has
 // neither, because others see the run as well.
-func (s *Service) showGrants(ctx context.Context, principal blueprint.Principal, x *blueprint.Execution) error {
+func (s *display) showGrants(ctx context.Context, principal blueprint.Principal, x *blueprint.Execution) error {
 	for i := range x.Steps {
 		if at := x.Steps[i].Error; at != nil && at.Grant != nil {
 			shown := *at // the record may be shared
@@ -116,8 +116,8 @@ func (s *Service) showGrants(ctx context.Context, principal blueprint.Principal,
 	return nil
 }
 
-func (s *Service) showGrant(ctx context.Context, principal blueprint.Principal, grant **blueprint.MissingGrant, message *string) error {
-	shown, err := s.Store.MissingGrantFor(ctx, principal, *grant)
+func (s *display) showGrant(ctx context.Context, principal blueprint.Principal, grant **blueprint.MissingGrant, message *string) error {
+	shown, err := s.store.MissingGrantFor(ctx, principal, *grant)
 	if err == nil {
 		*message = (*grant).ShownAs(shown, *message)
 		*grant = shown

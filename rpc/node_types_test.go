@@ -14,7 +14,7 @@ import (
 // TestNodeTypesOfTheDashboard compares the catalogue that the dashboard's own
 // tests use with the one the server answers.
 func TestNodeTypesOfTheDashboard(t *testing.T) {
-	s := &Service{Catalogue: map[string]*blueprint.NodeType{}}
+	s := &Service{Options: Options{Catalogue: map[string]*blueprint.NodeType{}}}
 	for _, kind := range nodes.All(nodes.Dependencies{}) {
 		s.Catalogue[kind.Type] = kind
 	}

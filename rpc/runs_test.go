@@ -27,7 +27,7 @@ func (hours) RunHours(_ context.Context, _ blueprint.Principal, f blueprint.Hour
 
 func TestStatistics(t *testing.T) {
 	now := time.Date(2026, 3, 29, 12, 30, 0, 0, time.UTC) // the day on which summer begins in Berlin
-	s := &Service{Store: hours{}, Info: func() ServerInfo { return ServerInfo{Now: blueprint.TimeOf(now)} }}
+	s := &Service{Options: Options{Store: hours{}, Info: func() ServerInfo { return ServerInfo{Now: blueprint.TimeOf(now)} }}}
 	text := func(s string) *string { return &s }
 	for _, test := range []struct {
 		in   statistics

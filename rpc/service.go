@@ -9,9 +9,9 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// Service holds what the procedures work with. Every field is required but
-// Connections.
-type Service struct {
+// Options are what a Service works with. All are required but Connections and
+// Frozen.
+type Options struct {
 	Store     Store
 	Runner    Runner
 	Triggers  Triggers
@@ -19,20 +19,37 @@ type Service struct {
 	// CheckConfig compiles templates, for blueprint.validate.
 	CheckConfig blueprint.ConfigChecker
 	IDs         *ids.Source
-	// Explain tells what became of a firing and why, without a secret.
+	// Explain returns what became of a firing and why, without a secret.
 	Explain func(story *blueprint.FiringStory) *blueprint.Explanation
-	// APIHost gives the host root under which webhooks are reached.
+	// APIHost returns the host root under which webhooks are reached.
 	APIHost func() string
-	// Connections tries connections out; nil says that nobody can.
-	Connections ConnectionTester
-	// Accounts and SessionCookie are for SessionProcedures alone.
-	Accounts      Accounts
-	SessionCookie SessionCookie
-	// Frozen is what every procedure of Procedures that changes something gives
-	// instead, on a server that only shows something; nil on all others.
-	Frozen error
-	// Info tells of the server what does not depend on the caller.
+	// Info returns what is true of the server for every caller.
 	Info func() ServerInfo
+	// Connections tests connections; nil = none can be tested.
+	Connections ConnectionTester
+	// Frozen is the error of every procedure that changes something, on a server that
+	// only shows something; nil on all others.
+	Frozen error
+}
+
+// Service answers the procedures.
+type Service struct {
+	Options
+	*Exporter
+}
+
+// New returns a service. It panics when an option is missing that is required,
+// which is a mistake of the program.
+func New(o Options) *Service {
+	for name, missing := range map[string]bool{
+		"Store": o.Store == nil, "Runner": o.Runner == nil, "Triggers": o.Triggers == nil, "Catalogue": o.Catalogue == nil, "CheckConfig": o.CheckConfig == nil,
+		"IDs": o.IDs == nil, "Explain": o.Explain == nil, "APIHost": o.APIHost == nil, "Info": o.Info == nil,
+	} {
+		if missing {
+			panic("rpc.New: Options." + name + " is missing")
+		}
+	}
+	return &Service{Options: o, Exporter: NewExporter(o.Store, o.Runner, o.Catalogue, o.Info)}
 }
 
 // Store is the sum of what the procedures ask of the database. Each part
@@ -40,11 +57,10 @@ type Service struct {
 type Store interface {
 	blueprintStore
 	executionStore
-	exportStore
+	ExportStore
 	triggerStore
 	grantStore
 	keyStore
-	sessionStore
 	connectionStore
 	listingStore
 	organizationStore
@@ -52,6 +68,7 @@ type Store interface {
 	categoryStore
 	opinionStore
 	auditStore
+	actionStore
 	toolStore
 }
 
@@ -69,8 +86,7 @@ type Runner interface {
 	// waits for first; nil where there is none or it cannot be read. privateTo is as
 	// of blueprint.Execution, where there is a problem.
 	Summary(ctx context.Context, stored *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string)
-	// Recording gives a run with what it exchanged, as far as the disk knows it.
-	Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error)
+	Recordings
 	Watch(id string) (changes <-chan struct{}, stop func())
 	Control
 }
@@ -108,8 +124,19 @@ type Triggers interface {
 	Changed()
 }
 
+// Procedures describes everything that a Service answers: names, kinds, types and
+// words. To call them takes a Service.
+func Procedures() []trpc.Procedure { return (*Service)(nil).table() }
+
 // Procedures is the table of everything that can be called.
 func (s *Service) Procedures() []trpc.Procedure {
+	if s.Frozen != nil {
+		return frozen(s.table(), s.Frozen)
+	}
+	return audited(s.Store, s.table())
+}
+
+func (s *Service) table() []trpc.Procedure {
 	var all []trpc.Procedure
 	for _, part := range [][]trpc.Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections(), s.listings(),
 		s.grants(), s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit(), s.mcpTools()} {
@@ -119,10 +146,7 @@ func (s *Service) Procedures() []trpc.Procedure {
 		words := procedureWords[all[i].Name]
 		all[i].Summary, all[i].Example = words.summary, words.example
 	}
-	if s.Frozen != nil {
-		return frozen(all, s.Frozen)
-	}
-	return s.audited(all)
+	return all
 }
 
 // frozen puts a refusal in the place of all that changes something.

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/ids"
 	"blueprintd/rpc/trpc"
 )
 
@@ -19,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden file of testdata")
 
 // TestProcedures keeps the list of procedures, with what each takes and gives.
 func TestProcedures(t *testing.T) {
-	handler := trpc.NewHandler((&Service{}).Procedures(), trpc.Options{Authenticator: everybody("u")})
+	handler := trpc.NewHandler(Procedures(), trpc.Options{Authenticator: everybody("u")})
 	const path = "testdata/procedures.golden"
 	text := trpc.Describe(handler.Procedures())
 	if *update {
@@ -34,6 +36,19 @@ func TestProcedures(t *testing.T) {
 	if text != string(want) {
 		t.Errorf("%s differs; look at it and run go test -update ./rpc\n%s", path, text)
 	}
+}
+
+// A service that lacks something is not made.
+func TestNewDemandsWhatItNeeds(t *testing.T) {
+	defer func() {
+		if message := fmt.Sprint(recover()); !strings.Contains(message, "Explain") {
+			t.Errorf("it says %q", message)
+		}
+	}()
+	New(Options{
+		Store: hours{}, Runner: struct{ Runner }{}, Triggers: struct{ Triggers }{}, Catalogue: blueprint.Catalogue{}, IDs: ids.New(nil), APIHost: func() string { return "" },
+		CheckConfig: func(map[string]any, func([]any) bool) ([]blueprint.Reference, []blueprint.Issue) { return nil, nil }, Info: func() ServerInfo { return ServerInfo{} },
+	})
 }
 
 // everybody is one user, whatever the token.
@@ -68,8 +83,7 @@ func ask(t *testing.T, p trpc.Procedure, userID string, input map[string]any) (s
 // TestGuardingKeys misspells each optional key that narrows rights, of all
 // procedures. Ignored, the misspelled one would grant more than was asked for.
 func TestGuardingKeys(t *testing.T) {
-	service := &Service{}
-	procedures := append(service.Procedures(), service.SessionProcedures()...)
+	procedures := append(Procedures(), SessionProcedures()...)
 	want := map[string][]string{
 		"apiKey.create": {"scopes", "expiresAt"}, "blueprint.create": {"budget"}, "blueprint.update": {"visibility", "budget"}, "blueprint.grant": {"version"},
 		"execution.executeBlueprintWithLogging": {"options.budget"}, "blueprintTriggers.create": {"config"}, "blueprintTriggers.update": {"config"},

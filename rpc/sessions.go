@@ -9,9 +9,11 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// sessionStore is what these procedures ask of the database. A session that is
+// SessionStore is what these procedures ask of the database. A session that is
 // not the caller's own is CodeNotFound.
-type sessionStore interface {
+type SessionStore interface {
+	actionStore
+	Organizations(ctx context.Context, p blueprint.Principal) ([]blueprint.Organization, error)
 	User(ctx context.Context, id string) (blueprint.User, error)
 	Sessions(ctx context.Context, p blueprint.Principal) ([]blueprint.Session, error)
 	EndSession(ctx context.Context, p blueprint.Principal, id string) error
@@ -30,10 +32,30 @@ type Accounts interface {
 	ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.Visitor) error
 }
 
-// SessionProcedures is the table of what only the dashboard can call: signing
-// in and out. It stands beside Procedures under the dashboard's own root.
-func (s *Service) SessionProcedures() []trpc.Procedure {
-	return s.audited([]trpc.Procedure{
+// Sessions signs people in and out of the dashboard.
+type Sessions struct {
+	store    SessionStore
+	accounts Accounts
+	cookie   SessionCookie
+}
+
+// NewSessions returns what signs people in and out with the given cookies.
+func NewSessions(store SessionStore, accounts Accounts, cookie SessionCookie) *Sessions {
+	return &Sessions{store: store, accounts: accounts, cookie: cookie}
+}
+
+// Procedures is the table of what only the dashboard can call. It stands beside
+// Service.Procedures under the dashboard's own root.
+func (s *Sessions) Procedures() []trpc.Procedure {
+	return audited(s.store, s.table())
+}
+
+// SessionProcedures describes the procedures of Sessions, which need a value of it
+// to be called.
+func SessionProcedures() []trpc.Procedure { return (*Sessions)(nil).table() }
+
+func (s *Sessions) table() []trpc.Procedure {
+	return []trpc.Procedure{
 		trpc.Public(trpc.Mutation("session.create", blueprint.ScopeAdmin, s.sessionCreate)),
 		trpc.Public(trpc.Query("session.getSetup", blueprint.ScopeRead, s.sessionGetSetup)),
 		trpc.Public(trpc.Mutation("session.setup", blueprint.ScopeAdmin, s.sessionSetup)),
@@ -42,7 +64,7 @@ func (s *Service) SessionProcedures() []trpc.Procedure {
 		trpc.Mutation("session.revoke", blueprint.ScopeAdmin, s.sessionRevoke),
 		trpc.Mutation("session.delete", blueprint.ScopeAdmin, s.sessionDelete),
 		trpc.Mutation("session.changePassword", blueprint.ScopeAdmin, s.sessionChangePassword),
-	})
+	}
 }
 
 // session is who is signed in.
@@ -102,29 +124,29 @@ type passwordChange struct {
 	Password string `json:"password" check:"required,max=1000"`
 }
 
-func (s *Service) sessionCreate(ctx context.Context, caller *trpc.Caller, in sessionCreate) (session, error) {
+func (s *Sessions) sessionCreate(ctx context.Context, caller *trpc.Caller, in sessionCreate) (session, error) {
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
 	from := caller.Visitor()
-	from.Device = s.SessionCookie.Device(caller.Request)
-	token, made, err := s.Accounts.SignIn(ctx, in.Email, in.Password, from)
+	from.Device = s.cookie.Device(caller.Request)
+	token, made, err := s.accounts.SignIn(ctx, in.Email, in.Password, from)
 	if err != nil {
 		return session{}, err
 	}
 	return s.begun(ctx, caller, token, made)
 }
 
-func (s *Service) sessionGetSetup(ctx context.Context, _ *trpc.Caller, in setupToken) (setupLink, error) {
-	link, err := s.Accounts.Link(ctx, in.Token)
+func (s *Sessions) sessionGetSetup(ctx context.Context, _ *trpc.Caller, in setupToken) (setupLink, error) {
+	link, err := s.accounts.Link(ctx, in.Token)
 	return setupLink{Email: link.Email, Name: link.Name, Fresh: link.Fresh}, err
 }
 
-func (s *Service) sessionSetup(ctx context.Context, caller *trpc.Caller, in sessionSetup) (session, error) {
+func (s *Sessions) sessionSetup(ctx context.Context, caller *trpc.Caller, in sessionSetup) (session, error) {
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
-	token, made, err := s.Accounts.Setup(ctx, in.Token, in.Email, in.Name, in.Password, caller.Visitor())
+	token, made, err := s.accounts.Setup(ctx, in.Token, in.Email, in.Name, in.Password, caller.Visitor())
 	if err != nil {
 		return session{}, err
 	}
@@ -141,35 +163,35 @@ func takesCookie(caller *trpc.Caller) error {
 
 // begun answers who has signed in. The session that the browser had before ends:
 // nobody could sign out of it any more.
-func (s *Service) begun(ctx context.Context, caller *trpc.Caller, token string, made blueprint.Session) (session, error) {
+func (s *Sessions) begun(ctx context.Context, caller *trpc.Caller, token string, made blueprint.Session) (session, error) {
 	out, err := s.sessionOf(ctx, made)
-	if before := s.SessionCookie.Token(caller.Request); err == nil && before != "" {
-		err = s.Store.EndSessionOf(ctx, before)
+	if before := s.cookie.Token(caller.Request); err == nil && before != "" {
+		err = s.store.EndSessionOf(ctx, before)
 	}
 	if err != nil {
 		return session{}, err
 	}
-	s.SessionCookie.set(caller, token)
-	if device := s.Accounts.Device(out.User.Email, s.SessionCookie.Device(caller.Request)); device != "" {
-		s.SessionCookie.keep(caller, device)
+	s.cookie.set(caller, token)
+	if device := s.accounts.Device(out.User.Email, s.cookie.Device(caller.Request)); device != "" {
+		s.cookie.keep(caller, device)
 	}
 	return out, nil
 }
 
-func (s *Service) sessionOf(ctx context.Context, of blueprint.Session) (out session, err error) {
-	user, err := s.Store.User(ctx, of.UserID)
+func (s *Sessions) sessionOf(ctx context.Context, of blueprint.Session) (out session, err error) {
+	user, err := s.store.User(ctx, of.UserID)
 	if err != nil {
 		return out, err
 	}
 	out.User.ID, out.User.Email, out.User.Name, out.ExpiresAt = user.ID, user.Email, user.Name, of.ExpiresAt
-	out.Organizations, err = s.Store.Organizations(ctx, blueprint.Principal{UserID: user.ID})
+	out.Organizations, err = s.store.Organizations(ctx, blueprint.Principal{UserID: user.ID})
 	return out, err
 }
 
 // mine lists the caller's sessions, and the one of the call, which may have
 // ended meanwhile.
-func (s *Service) mine(ctx context.Context, caller *trpc.Caller) (all []blueprint.Session, own blueprint.Session, err error) {
-	all, err = s.Store.Sessions(ctx, caller.Principal)
+func (s *Sessions) mine(ctx context.Context, caller *trpc.Caller) (all []blueprint.Session, own blueprint.Session, err error) {
+	all, err = s.store.Sessions(ctx, caller.Principal)
 	for _, one := range all {
 		if one.ID == caller.SessionID {
 			return all, one, err
@@ -181,7 +203,7 @@ func (s *Service) mine(ctx context.Context, caller *trpc.Caller) (all []blueprin
 	return all, own, err
 }
 
-func (s *Service) sessionGet(ctx context.Context, caller *trpc.Caller, _ struct{}) (session, error) {
+func (s *Sessions) sessionGet(ctx context.Context, caller *trpc.Caller, _ struct{}) (session, error) {
 	_, own, err := s.mine(ctx, caller)
 	if err != nil {
 		return session{}, err
@@ -189,7 +211,7 @@ func (s *Service) sessionGet(ctx context.Context, caller *trpc.Caller, _ struct{
 	return s.sessionOf(ctx, own)
 }
 
-func (s *Service) sessionList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]sessionListed, error) {
+func (s *Sessions) sessionList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]sessionListed, error) {
 	all, own, err := s.mine(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -201,32 +223,32 @@ func (s *Service) sessionList(ctx context.Context, caller *trpc.Caller, _ struct
 	return list, nil
 }
 
-func (s *Service) sessionRevoke(ctx context.Context, caller *trpc.Caller, in sessionID) (succeeded, error) {
-	if err := s.Store.EndSession(ctx, caller.Principal, in.ID); err != nil {
+func (s *Sessions) sessionRevoke(ctx context.Context, caller *trpc.Caller, in sessionID) (succeeded, error) {
+	if err := s.store.EndSession(ctx, caller.Principal, in.ID); err != nil {
 		return succeeded{}, err
 	}
 	if in.ID == caller.SessionID {
-		s.SessionCookie.clear(caller)
+		s.cookie.clear(caller)
 	}
 	return succeeded{true}, nil
 }
 
-func (s *Service) sessionDelete(ctx context.Context, caller *trpc.Caller, in sessionDelete) (succeeded, error) {
+func (s *Sessions) sessionDelete(ctx context.Context, caller *trpc.Caller, in sessionDelete) (succeeded, error) {
 	var err error
 	if in.Everywhere {
-		err = s.Store.EndSessions(ctx, caller.Principal)
-	} else if err = s.Store.EndSession(ctx, caller.Principal, caller.SessionID); blueprint.CodeOf(err) == blueprint.CodeNotFound {
+		err = s.store.EndSessions(ctx, caller.Principal)
+	} else if err = s.store.EndSession(ctx, caller.Principal, caller.SessionID); blueprint.CodeOf(err) == blueprint.CodeNotFound {
 		err = nil // it ended meanwhile
 	}
 	if err != nil {
 		return succeeded{}, err
 	}
-	s.SessionCookie.clear(caller)
+	s.cookie.clear(caller)
 	return succeeded{true}, nil
 }
 
-func (s *Service) sessionChangePassword(ctx context.Context, caller *trpc.Caller, in passwordChange) (succeeded, error) {
-	if err := s.Accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.Visitor()); err != nil {
+func (s *Sessions) sessionChangePassword(ctx context.Context, caller *trpc.Caller, in passwordChange) (succeeded, error) {
+	if err := s.accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.Visitor()); err != nil {
 		return succeeded{}, err
 	}
 	return succeeded{true}, nil

@@ -41,15 +41,14 @@ func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Adm
 // are those of a key.
 func (s *Server) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc.Handler {
 	o := &s.Options
-	service.SessionCookie = rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
-	service.Accounts = s.Accounts
+	cookie := rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 	var public *trpc.Limiter
 	if _, virtual := o.Clock.(*clock.Virtual); !virtual { // a clock that stands still would never refill a bucket
 		public = trpc.NewLimiter(o.Clock, openRate, OpenBurst)
 	}
-	return trpc.NewHandler(append(service.Procedures(), service.SessionProcedures()...), trpc.Options{
-		Root: DashboardRoot, Authenticator: sessions{s.Store}, Token: service.SessionCookie.Token, NoToken: "nobody is signed in; sign in first", Via: blueprint.ViaDashboard,
-		Device: func(r *http.Request) string { return s.Accounts.DeviceID(service.SessionCookie.Device(r)) },
+	return trpc.NewHandler(append(service.Procedures(), rpc.NewSessions(s.Store, s.Accounts, cookie).Procedures()...), trpc.Options{
+		Root: DashboardRoot, Authenticator: sessions{s.Store}, Token: cookie.Token, NoToken: "nobody is signed in; sign in first", Via: blueprint.ViaDashboard,
+		Device: func(r *http.Request) string { return s.Accounts.DeviceID(cookie.Device(r)) },
 		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.Proxies(), MaxBody: o.MaxBody, Draining: s.Draining, Logger: o.Logger,
 	})
 }

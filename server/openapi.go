@@ -21,8 +21,7 @@ const openAPIVersion = "1.0.0"
 // OpenAPI gives the description of the whole interface: of the procedures, and
 // of the plain routes.
 var OpenAPI = sync.OnceValues(func() ([]byte, error) {
-	service := &rpc.Service{}
-	d := trpc.NewOpenAPI(trpc.NewHandler(service.Procedures(), trpc.Options{Authenticator: NobodyKnown{}}).Procedures(), rpc.RouterWords)
+	d := trpc.NewOpenAPI(trpc.NewHandler(rpc.Procedures(), trpc.Options{Authenticator: NobodyKnown{}}).Procedures(), rpc.RouterWords)
 	d.Info = map[string]any{
 		"title": "blueprintd", "version": openAPIVersion, "summary": "Workflow automation in one executable",
 		"description": openAPIDescription, "license": map[string]any{"name": "Apache-2.0", "identifier": "Apache-2.0"},

@@ -34,8 +34,7 @@ func (s *Server) newFakes() (*sandbox.Sandbox, error) {
 // RuledNames are the names that rules and expectations can be about.
 func RuledNames() sandbox.Known {
 	known := sandbox.Known{NodeTypes: slices.Sorted(maps.Keys(project.CatalogueOf(nodes.Dependencies{})))}
-	service := &rpc.Service{}
-	for _, procedure := range append(service.Procedures(), service.SessionProcedures()...) {
+	for _, procedure := range append(rpc.Procedures(), rpc.SessionProcedures()...) {
 		known.Procedures = append(known.Procedures, procedure.Name)
 		if procedure.Kind == trpc.KindSubscription {
 			known.Subscriptions = append(known.Subscriptions, procedure.Name)

@@ -156,10 +156,12 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		Store: s.Store, Runner: starter{s.Engine}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
 		Relimit: s.Engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
 	})
-	service := &rpc.Service{Store: s.Store, Runner: runner, Triggers: s.Triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.IDs.Stream("procedures"), APIHost: s.APIHost, Connections: s.connections}
-	service.Explain = func(story *blueprint.FiringStory) *blueprint.Explanation { return explain.Firing(story, o.Clock.Now()) }
 	started := o.Clock.Now()
-	service.Info = func() rpc.ServerInfo { return s.info(started) }
+	service := rpc.New(rpc.Options{
+		Store: s.Store, Runner: runner, Triggers: s.Triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.IDs.Stream("procedures"), APIHost: s.APIHost, Connections: s.connections,
+		Explain: func(story *blueprint.FiringStory) *blueprint.Explanation { return explain.Firing(story, o.Clock.Now()) },
+		Info:    func() rpc.ServerInfo { return s.info(started) },
+	})
 	limiter := trpc.NewLimiter(o.Clock, o.RateLimit, o.RateBurst)
 	s.Dashboard = s.newDashboard(service, limiter)
 	s.RPC = trpc.NewHandler(service.Procedures(), trpc.Options{

@@ -17,6 +17,7 @@ import (
 	"blueprintd/rpc/trpc"
 	"blueprintd/server/accounts"
 	"blueprintd/store"
+	"blueprintd/triggers/explain"
 )
 
 // viewer shows one run in the dashboard, to this machine alone. It has a
@@ -65,14 +66,17 @@ func NewViewer(ctx context.Context, version, schema, address string, f *recordin
 	}
 	began := clock.Real{}.Now()
 	types := project.Catalogue()
-	service := &rpc.Service{
+	service := rpc.New(rpc.Options{
 		Store: s.Store, Runner: frozenRunner{f, row}, Triggers: frozenTriggers{}, Catalogue: types, CheckConfig: project.CheckConfig, IDs: source, APIHost: s.APIHost,
+		Explain: func(story *blueprint.FiringStory) *blueprint.Explanation {
+			return explain.Firing(story, clock.Real{}.Now())
+		},
 		Frozen: errFrozen, Info: func() rpc.ServerInfo {
 			info := s.info(began)
 			info.Sandbox = f.Run.Sandbox // the page says so of where the run was
 			return info
 		},
-	}
+	})
 	s.Dashboard = s.newDashboard(service, trpc.NewLimiter(clock.Real{}, 50, 200))
 	s.RPC = s.Dashboard // it words refusals; API keys open nothing
 	return v, nil
