@@ -78,7 +78,7 @@ func syncFolderWithServer(c *cli.Context) error {
 			return err
 		}
 		server := &deploy.InStore{Store: s, Owner: blueprint.Principal{UserID: owner.ID}, OrganizationID: c.String("organization")}
-		server.Deleted = func(_ context.Context, unfinished []string) error {
+		server.CancelRuns = func(_ context.Context, unfinished []string, _ string) error {
 			if len(unfinished) > 0 {
 				fmt.Fprintf(c.App.ErrWriter, "%s of a deleted blueprint goes on to its end\n", blueprint.Counted(len(unfinished), "run"))
 			}

@@ -126,9 +126,7 @@ func (l *devLoop) read(path string) bool {
 // files that the server has as they are.
 func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) {
 	l.told.begin()
-	server := &deploy.InStore{Store: l.server.Store, Owner: l.owner, Changed: l.server.Triggers.Changed, Deleted: func(ctx context.Context, unfinished []string) error {
-		return l.server.Engine.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
-	}}
+	server := &deploy.InStore{Store: l.server.Store, Owner: l.owner, CancelRuns: l.server.Engine.CancelAll, TriggersChanged: l.server.Triggers.Changed}
 	have, err := server.List(ctx, project.SourceOf(l.options.Name, ""))
 	if err != nil {
 		return nil, l.passing(ctx, err)

@@ -162,16 +162,8 @@ func (s *Service) blueprintUpdate(ctx context.Context, caller *trpc.Caller, in b
 }
 
 func (s *Service) blueprintDelete(ctx context.Context, caller *trpc.Caller, in blueprintID) (succeeded, error) {
-	unfinished, err := s.Store.DeleteBlueprint(ctx, caller.Principal, in.ID)
-	if err != nil {
-		return succeeded{}, err
-	}
-	defer s.Triggers.Changed() // whose runs stand until others have ended are cancelled before they could begin
-	// The blueprint is gone, whether the caller waits for the rest or not.
-	if err := s.Runner.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted"); err != nil {
-		return succeeded{}, err
-	}
-	return succeeded{true}, nil
+	err := blueprint.Deletion{Store: s.Store, CancelRuns: s.Runner.CancelAll, TriggersChanged: s.Triggers.Changed}.Delete(ctx, caller.Principal, in.ID)
+	return succeeded{err == nil}, err
 }
 
 type blueprintValidate struct {

@@ -16,10 +16,9 @@ type InStore struct {
 	Store          *store.Store
 	Owner          blueprint.Principal
 	OrganizationID string // "" = the owner's workspace
-	// deleted is told the runs of a blueprint that is gone; changed, unless nil,
-	// that triggers are others.
-	Deleted func(ctx context.Context, unfinished []string) error
-	Changed func()
+	// CancelRuns and TriggersChanged are as of blueprint.Deletion.
+	CancelRuns      func(ctx context.Context, executions []string, reason string) error
+	TriggersChanged func()
 }
 
 // List gives the blueprints of a source in the organization, with their triggers;
@@ -105,12 +104,7 @@ func (s *InStore) Update(ctx context.Context, id string, patch blueprint.Bluepri
 
 // Delete deletes a blueprint.
 func (s *InStore) Delete(ctx context.Context, id string) error {
-	unfinished, err := s.Store.DeleteBlueprint(ctx, s.Owner, id)
-	if err != nil {
-		return err
-	}
-	defer s.tell()
-	return s.Deleted(ctx, unfinished)
+	return blueprint.Deletion{Store: s.Store, CancelRuns: s.CancelRuns, TriggersChanged: s.TriggersChanged}.Delete(ctx, s.Owner, id)
 }
 
 // CreateTrigger makes a trigger.
@@ -144,8 +138,8 @@ func (s *InStore) DeleteTrigger(ctx context.Context, id string) error {
 }
 
 func (s *InStore) tell() {
-	if s.Changed != nil {
-		s.Changed()
+	if s.TriggersChanged != nil {
+		s.TriggersChanged()
 	}
 }
 

@@ -1,0 +1,53 @@
+package blueprint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// deletions is a store with one blueprint that has a run.
+type deletions struct{}
+
+func (deletions) DeleteBlueprint(_ context.Context, _ blueprint.Principal, id string) ([]string, error) {
+	if id != "mine" {
+		return nil, blueprint.Errorf(blueprint.CodeNotFound, "no blueprint")
+	}
+	return []string{"run"}, nil
+}
+
+// A blueprint that is deleted takes its runs and its triggers with it, in this
+// order, whether its caller waits for that or not.
+func TestDeletion(t *testing.T) {
+	for _, test := range []struct {
+		id   string
+		fail error
+		want string
+	}{
+		{"mine", nil, "[cancel [run] changed] <nil>"},
+		{"mine", errors.New("full"), "[cancel [run] changed] full"},
+		{"other", nil, "[] no blueprint"},
+	} {
+		ctx, hangUp := context.WithCancel(t.Context())
+		did := []string{}
+		err := blueprint.Deletion{
+			Store: deletions{},
+			CancelRuns: func(ctx context.Context, runs []string, reason string) error {
+				hangUp()
+				if ctx.Err() != nil || reason == "" {
+					t.Errorf("cancelled with %v because %q", ctx.Err(), reason)
+				}
+				did = append(did, fmt.Sprint("cancel ", runs))
+				return test.fail
+			},
+			TriggersChanged: func() { did = append(did, "changed") },
+		}.Delete(ctx, blueprint.Principal{UserID: "u"}, test.id)
+		hangUp()
+		if got := fmt.Sprint(did, " ", err); got != test.want {
+			t.Errorf("%s: %s, want %s", test.id, got, test.want)
+		}
+	}
+}
