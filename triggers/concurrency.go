@@ -19,11 +19,12 @@ const maxConcurrency = 1000
 // there is none.
 var onLimits = []string{string(blueprint.LimitQueue), string(blueprint.LimitSkip), string(blueprint.LimitCancel)}
 
-// concurrency checks how many runs of the trigger may go on at once. Here a key
-// that is not known is refused: a limit that is misspelt bounds nothing.
-func (c *checker) concurrency() {
-	const key = "concurrency"
-	value := c.config[key]
+// limits is how many runs of the trigger may go on at once. Here a key that is not
+// known is refused: a limit that is misspelt bounds nothing.
+type limits map[string]any
+
+func (limits) check(c *checker, f *field) {
+	key, value := f.key, c.config[f.key]
 	if value == nil {
 		return
 	}
@@ -42,6 +43,18 @@ func (c *checker) concurrency() {
 	}
 	if text, isText := config["onLimit"].(string); config["onLimit"] != nil && !(isText && slices.Contains(onLimits, text)) {
 		c.refuse("must be one of queue, skip, cancel-running", key, "onLimit")
+	}
+}
+
+func (limits) schema(*field) map[string]any {
+	onLimit := choiceSchema(onLimits)
+	onLimit["description"] = "what becomes of one more: it waits, is left out, or ends one that runs"
+	return map[string]any{
+		"type": []any{"object", "null"}, "required": []any{"limit"}, "additionalProperties": false,
+		"properties": map[string]any{
+			"limit":   map[string]any{"type": "integer", "minimum": json.Number("1"), "maximum": json.Number("1000"), "description": "how many"},
+			"onLimit": onLimit,
+		},
 	}
 }
 

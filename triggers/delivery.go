@@ -76,18 +76,10 @@ func headersOf(d *blueprint.Delivery) map[string]any {
 // activation's input and headers, or says why nothing starts. Times that the
 // sender signed are held against at, when the delivery came. Of is how it came.
 func (t *Service) judge(a *activation, of blueprint.Source, at time.Time) *refusal {
-	switch of {
-	case blueprint.SourceWebhook:
-		return t.judgeWebhook(a, at)
-	case blueprint.SourceSlack:
-		return t.judgeSlack(a, at)
-	case blueprint.SourceEmail:
-		return t.judgeRawMail(a, at)
-	case blueprint.SourceAPI:
-		return t.judgeCall(a)
-	default:
-		return t.judgeSaid(a)
+	if kind := kindFrom(of); kind != nil {
+		return kind.judge(t, a, at)
 	}
+	return t.judgeSaid(a)
 }
 
 // judgeSaid takes the body for the input.

@@ -43,6 +43,15 @@
 // signature wrong: it tries what senders do with body, secret and digest, and
 // names what would fit. No secret, signature or digest is in what it says.
 //
+// # Kinds
+//
+// A trigger type is an entry of the table in blueprint/trigger_kind.go, which holds
+// its source, its route, its config keys and which of them are secrets, and one file
+// of this package, kind_<name>.go: the struct of its config, whose tags make the
+// check and the JSON Schema, and what judges a delivery; see Kind. A type that is
+// called under a route of its own is mounted in server/routes.go and described in
+// server/openapi_routes.go.
+//
 // # Webhooks
 //
 // Webhook checks a delivery in this order: the method (405), the trigger

@@ -11,7 +11,53 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/jsonschema"
+	"time"
 )
+
+type apiConfig struct {
+	Label       line        `key:"label" doc:"its name for people, and that of its MCP tool"`
+	InputSchema inputSchema `key:"inputSchema" doc:"the JSON Schema that a body must fit"`
+}
+
+func apiKind() *Kind {
+	return define(definition[apiConfig]{
+		of:          blueprint.TriggerAPI,
+		description: "Fires when its address is called with an API key.",
+		neverFired:  "call POST /v1/triggers/{triggerId}/fire with an API key",
+		judge:       func(t *Service, a *activation, _ time.Time) *refusal { return t.judgeCall(a) },
+		accepts: func(t *Service, binding *blueprint.Binding, input any) *blueprint.Error {
+			return t.schemas.check(binding, input)
+		},
+	})
+}
+
+// inputSchema is a JSON Schema.
+type inputSchema map[string]any
+
+func (inputSchema) check(c *checker, f *field) {
+	value := c.config[f.key]
+	if value == nil {
+		return
+	}
+	_, err := jsonschema.Compile(value)
+	_, isObject := value.(map[string]any)
+	var refused *blueprint.Error
+	switch {
+	case err == nil:
+	case !isObject:
+		c.refuse("must be a JSON Schema (an object)", f.key)
+	case errors.As(err, &refused) && len(refused.Issues) > 0:
+		for _, issue := range refused.Issues {
+			c.refuse(issue.Message, append([]any{f.key}, issue.Path...)...)
+		}
+	default:
+		c.refuse("must be a JSON Schema: "+err.Error(), f.key)
+	}
+}
+
+func (inputSchema) schema(*field) map[string]any {
+	return map[string]any{"type": []any{"object", "null"}}
+}
 
 // ServeAPI serves POST /v1/triggers/{triggerId}/fire, whose path value triggerId
 // it reads, for somebody whose key has been checked. It answers 202, or 200 with

@@ -10,6 +10,56 @@ import (
 	"blueprintd/blueprint"
 )
 
+type emailConfig struct {
+	AllowFrom   senderList `key:"allowFrom" doc:"who may send: addresses, and domains as @example.org"`
+	Attachments text       `key:"attachments" enum:"store|ignore" doc:"what becomes of attached files; store when left out"`
+	RequireAuth boolean    `key:"requireAuth" doc:"whether the sender's domain must vouch for the mail"`
+	Address     assigned   `key:"address" doc:"the address; the server chooses it"`
+}
+
+func emailKind() *Kind {
+	return define(definition[emailConfig]{
+		of:          blueprint.TriggerEmail,
+		description: "Fires when mail comes to its address.",
+		neverFired:  "see that the server listens for mail (--smtp-addr), and that mail is sent to the address in its config",
+		judge:       (*Service).judgeRawMail,
+		guard: func(key string) string {
+			switch {
+			case guards(key, "auth", "verify", "signature"):
+				return `"requireAuth", and "allowFrom" for the senders`
+			case guards(key, "sender", "from", "allow", "domain", "filter"):
+				return `"allowFrom"`
+			}
+			return ""
+		},
+	})
+}
+
+// senderList is a list of addresses and @domains.
+type senderList []string
+
+func (senderList) check(c *checker, f *field) {
+	value := c.config[f.key]
+	if value == nil {
+		return
+	}
+	list, ok := value.([]any)
+	if !ok {
+		c.refuse("must be a list of addresses and @domains", f.key)
+	}
+	for i, element := range list {
+		text, _ := element.(string)
+		_, domain, found := strings.Cut(text, "@")
+		if !found || domain == "" || len(text) > maxText || strings.ContainsAny(text, " \t\r\n<>,") {
+			c.refuse("write @example.org for a domain, ada@example.org for an address", f.key, i)
+		}
+	}
+}
+
+func (senderList) schema(*field) map[string]any {
+	return map[string]any{"type": []any{"array", "null"}, "items": map[string]any{"type": "string", "pattern": "@."}}
+}
+
 // MailOptions are what a Service needs for email triggers; without them nobody
 // takes mail.
 type MailOptions struct {
@@ -315,7 +365,7 @@ func (t *Service) judgeRawMail(a *activation, at time.Time) *refusal {
 // judgeMail holds a mail against the trigger's filters and makes the input of
 // its run. At is when it came.
 func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *refusal {
-	d, config := a.firing.Delivery, a.binding.Trigger.Config
+	d, config := a.firing.Delivery, read[emailConfig](a.binding.Trigger.Config)
 	for _, name := range []string{senderSPF, senderDKIM, senderDMARC} {
 		d.Note(name, kept(d, name))
 	}
@@ -324,10 +374,10 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 	}
 	d.Note("from", addressesOf(m.From))
 	d.Note("messageId", m.MessageID)
-	if why := fromWhom(config["allowFrom"], m); why.Code != "" {
+	if why := fromWhom(a.binding.Trigger.Config["allowFrom"], m); why.Code != "" {
 		return &refusal{why: why}
 	}
-	if config["requireAuth"] == true {
+	if bool(config.RequireAuth) {
 		switch kept(d, senderCheck) {
 		case senderPassed:
 		case senderUndecided:
@@ -345,7 +395,7 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 		}
 	}
 	var files []blueprint.File
-	if config["attachments"] != "ignore" {
+	if config.Attachments != "ignore" {
 		files = make([]blueprint.File, len(m.Attachments))
 		for i, file := range m.Attachments {
 			file.ID = t.IDs.At(t.Clock.Now(), "file", a.firing.ID).Token(fileID)

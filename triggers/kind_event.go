@@ -8,7 +8,46 @@ import (
 	"sync"
 
 	"blueprintd/blueprint"
+	"slices"
 )
+
+type eventConfig struct {
+	Event     eventName `key:"event" doc:"which one; custom.<name> is what an emit-event node raises; every event but custom ones when left out"`
+	Blueprint uuid      `key:"blueprintId" doc:"only about this blueprint"`
+}
+
+func eventKind() *Kind {
+	return define(definition[eventConfig]{
+		of:          blueprint.TriggerEvent,
+		description: "Fires on an event of this server.",
+		neverFired:  "see that the event of its config happens in the same organization, and not only in the blueprint's own runs",
+		meant:       map[string]string{"eventtype": "event"},
+		guard: func(key string) string {
+			if guards(key, "filter", "from") {
+				return `"event" or "blueprintId"`
+			}
+			return ""
+		},
+	})
+}
+
+// eventName is an event of the server, or one that a blueprint may raise.
+type eventName string
+
+func (eventName) check(c *checker, f *field) {
+	text, ok := c.text(f.key, blueprint.MaxEventName)
+	if ok && !blueprint.IsCustomEvent(text) && !slices.Contains(blueprint.ServiceEvents, text) {
+		c.refuse("must be "+strings.Join(blueprint.ServiceEvents, ", ")+", or custom.<name>, with a name of letters, digits, _, . and -, as an emit-event node raises it", f.key)
+	}
+}
+
+func (eventName) schema(*field) map[string]any {
+	events := make([]any, 0, len(blueprint.ServiceEvents)+2)
+	for _, event := range blueprint.ServiceEvents {
+		events = append(events, map[string]any{"const": event})
+	}
+	return map[string]any{"anyOf": append(events, map[string]any{"type": "null"}, map[string]any{"type": "string", "pattern": `^custom\.[A-Za-z0-9_.-]+$`})}
+}
 
 // Emit raises an event: every active event trigger of its organization that
 // listens to its name starts its blueprint, once for each Key of an event,
@@ -103,7 +142,7 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 // apart returns why a trigger has nothing to do with an event of the name that
 // it listens to, without a code when it has.
 func apart(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason) {
-	wanted, _ := b.Trigger.Config["blueprintId"].(string)
+	wanted := string(read[eventConfig](b.Trigger.Config).Blueprint)
 	switch {
 	case b.Trigger.BlueprintID == e.BlueprintID && ofRun(e.Name):
 		return blueprint.Because(blueprint.ReasonOwnRun)

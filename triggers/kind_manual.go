@@ -8,6 +8,17 @@ import (
 	"blueprintd/blueprint"
 )
 
+// manualConfig has no keys of its own.
+type manualConfig struct{}
+
+func manualKind() *Kind {
+	return define(definition[manualConfig]{
+		of:          blueprint.TriggerManual,
+		description: "Fired by hand.",
+		neverFired:  "fire it with blueprintTriggers.fire",
+	})
+}
+
 // Fire starts the blueprint of a trigger of any type by hand, for somebody who
 // can manage it, with input as if it came from the trigger's own source.
 // With record set, or when the trigger says so, what
@@ -57,11 +68,9 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 		t.recordRefused(ctx, a.firing, refused.Because())
 		return refused
 	}
-	if a.binding.Trigger.Type == blueprint.TriggerAPI {
-		if refused := t.schemas.check(a.binding, a.input); refused != nil {
-			t.recordRefused(ctx, a.firing, refused.Because())
-			return refused
-		}
+	if refused := KindOf(a.binding.Trigger.Type).accepts(t, a.binding, a.input); refused != nil {
+		t.recordRefused(ctx, a.firing, refused.Because())
+		return refused
 	}
 	var err error
 	a.run, err = t.start(ctx, a)

@@ -7,7 +7,38 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/triggers/cron"
+	"encoding/json"
 )
+
+type scheduledConfig struct {
+	Cron     cronText `key:"cron" required:"true" doc:"minute, hour, day of month, month, weekday: 0 9 * * 1-5; or @hourly, @daily, ..."`
+	Timezone zoneName `key:"timezone" doc:"the IANA name of the time zone, such as Europe/Zurich; UTC when left out"`
+	CatchUp  text     `key:"catchUp" enum:"latest|all|none" doc:"what becomes of ticks that were missed while the server was down; latest when left out"`
+}
+
+func scheduledKind() *Kind {
+	return define(definition[scheduledConfig]{
+		of:          blueprint.TriggerScheduled,
+		description: "Fires when a cron expression is due.",
+		neverFired:  "see that a server is running on this database, and when the next tick is due",
+	})
+}
+
+// cronText is a cron expression.
+type cronText string
+
+func (cronText) check(c *checker, f *field) { c.cron(f.key) }
+
+func (cronText) schema(*field) map[string]any {
+	return map[string]any{"type": "string", "minLength": json.Number("1"), "examples": []any{"0 9 * * 1-5"}}
+}
+
+// zoneName is the name of a time zone.
+type zoneName string
+
+func (zoneName) check(c *checker, f *field) { c.zone(f.key) }
+
+func (zoneName) schema(f *field) map[string]any { return text("").schema(f) }
 
 // The rules for ticks that were missed.
 const (
@@ -34,25 +65,40 @@ type Timing struct {
 func ReadSchedule(config map[string]any) (Timing, []blueprint.Issue) {
 	c := &checker{config: config}
 	t := Timing{CatchUp: catchUpLatest}
-	c.required("cron")
-	var ok bool
-	if t.Expression, ok = c.text("cron", maxExpression); ok {
-		var err error
-		if t.Schedule, err = cron.Parse(t.Expression); err != nil {
-			c.refuse(err.Error(), "cron")
-		}
-	}
-	if t.ZoneName, ok = c.text("timezone", maxText); ok || c.config["timezone"] == nil {
-		var err error
-		if t.Zone, err = cron.LoadZone(t.ZoneName); err != nil {
-			c.refuse(zoneMessage(err), "timezone")
-		}
-	}
+	t.Expression, t.Schedule = c.cron("cron")
+	t.ZoneName, t.Zone = c.zone("timezone")
 	if text, ok := c.text("catchUp", maxText); ok {
 		c.choice("catchUp", catchUpLatest, catchUpAll, catchUpNone)
 		t.CatchUp = text
 	}
 	return t, c.issues
+}
+
+// cron reads a cron expression, which must be given.
+func (c *checker) cron(key string) (expression string, schedule *cron.Schedule) {
+	c.required(key)
+	expression, ok := c.text(key, maxExpression)
+	if !ok {
+		return expression, nil
+	}
+	schedule, err := cron.Parse(expression)
+	if err != nil {
+		c.refuse(err.Error(), key)
+	}
+	return expression, schedule
+}
+
+// zone reads the name of a time zone; absent is UTC.
+func (c *checker) zone(key string) (name string, zone *time.Location) {
+	name, ok := c.text(key, maxText)
+	if !ok && c.config[key] != nil {
+		return name, nil
+	}
+	zone, err := cron.LoadZone(name)
+	if err != nil {
+		c.refuse(zoneMessage(err), key)
+	}
+	return name, zone
 }
 
 // zoneMessage leaves out the field of a refused time zone, which the path of

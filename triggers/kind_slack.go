@@ -12,6 +12,50 @@ import (
 	"blueprintd/triggers/signature"
 )
 
+type slackConfig struct {
+	Secret     secretText  `key:"signingSecret" doc:"the signing secret of the Slack app; null in a file that came without it"`
+	Previous   secretText  `key:"previousSigningSecret" doc:"the secret before this one"`
+	Until      secretEnd   `key:"previousSigningSecretUntil" doc:"how long the secret before this one still holds; the server writes it"`
+	EventType  text        `key:"eventType" doc:"only events of this type, such as message or app_mention"`
+	Connection uuid        `key:"connectionId" doc:"the Slack connection that knows the names of channels"`
+	Channel    channelName `key:"channel" doc:"only in this channel: its id, or its name when connectionId is given"`
+}
+
+func slackKind() *Kind {
+	return define(definition[slackConfig]{
+		of:          blueprint.TriggerSlack,
+		description: "Fires on an event in Slack.",
+		neverFired:  "see that the Slack app's event subscription has the address of this trigger, and that the bot is in the channel",
+		judge:       (*Service).judgeSlack,
+		guard: func(key string) string {
+			switch {
+			case guards(key, proofWords...):
+				return `"signingSecret"`
+			case guards(key, "filter", "allow"):
+				return `"channel" or "eventType"`
+			}
+			return ""
+		},
+	})
+}
+
+// channelName is the id of a channel, or the name of one that the bot of a
+// connection can see.
+type channelName string
+
+func (channelName) check(c *checker, f *field) {
+	text, ok := c.text(f.key, maxText)
+	switch name := strings.TrimPrefix(text, "#"); {
+	case !ok:
+	case name == "" || strings.ContainsAny(name, " \t\r\n,"):
+		c.refuse("must be the id of a channel, such as C0123456789, or its name", f.key)
+	case !isChannelID(text) && c.config["connectionId"] == nil:
+		c.refuse("must be the id of a channel, such as C0123456789; a name needs connectionId, a connection of type slack", f.key)
+	}
+}
+
+func (channelName) schema(f *field) map[string]any { return text("").schema(f) }
+
 // Slack serves POST /webhooks/slack/{triggerId}, whose path value triggerId it
 // reads: Slack's Events API. The package comment says how.
 func (t *Service) Slack() http.Handler {
@@ -131,7 +175,7 @@ const channelRetry = time.Minute
 
 // filterSlack reports whether a trigger listens to an event.
 func (t *Service) filterSlack(a *activation, event, input map[string]any) *refusal {
-	wanted, _ := a.binding.Trigger.Config["eventType"].(string)
+	wanted := string(read[slackConfig](a.binding.Trigger.Config).EventType)
 	if wanted != "" && !isSlackEvent(event, wanted) {
 		return &refusal{why: blueprint.Because(blueprint.ReasonEventType, "got", fmt.Sprint(first(input["eventType"], "")), "wanted", wanted)}
 	}
@@ -159,8 +203,7 @@ func isChannelID(text string) bool {
 // filterChannel holds an event against the trigger's channel. An event whose
 // channel's name cannot be known is not decided: Slack sends it again.
 func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
-	config := a.binding.Trigger.Config
-	wanted, _ := config["channel"].(string)
+	wanted := string(read[slackConfig](a.binding.Trigger.Config).Channel)
 	id, _ := input["channel"].(string)
 	switch {
 	case wanted == "" || id == wanted:
@@ -188,7 +231,7 @@ var errNoConnection = blueprint.Errorf(blueprint.CodeBadRequest, "connectionId n
 // channelName asks Slack with the connection that the trigger names, by the
 // right of who made the trigger.
 func (t *Service) channelName(a *activation, channel string) (string, error) {
-	connection, _ := a.binding.Trigger.Config["connectionId"].(string)
+	connection := string(read[slackConfig](a.binding.Trigger.Config).Connection)
 	if connection == "" || t.Channels == nil {
 		return "", errNoConnection
 	}

@@ -11,6 +11,55 @@ import (
 	"blueprintd/triggers/signature"
 )
 
+type webhookConfig struct {
+	Secret   webhookSecret `key:"secret" doc:"what senders sign with; without one everybody may post"`
+	Previous secretText    `key:"previousSecret" doc:"the secret before this one"`
+	Until    secretEnd     `key:"previousSecretUntil" doc:"how long the secret before this one still holds; the server writes it"`
+	Respond  text          `key:"respond" enum:"accept|wait" doc:"accept answers at once, wait with what the run gives; accept when left out"`
+	Preset   presetName    `key:"preset" doc:"whose signatures and delivery ids are understood"`
+}
+
+func webhookKind() *Kind {
+	return define(definition[webhookConfig]{
+		of:          blueprint.TriggerWebhook,
+		description: "Fires when something is posted to its address.",
+		neverFired:  "see that the sender posts to the address that blueprintTriggers.getWebhookUrl gives, and that this server can be reached from there",
+		judge:       (*Service).judgeWebhook,
+		guard: func(key string) string {
+			if guards(key, proofWords...) {
+				return `"secret"`
+			}
+			return ""
+		},
+	})
+}
+
+// webhookSecret is a secret that a preset needs.
+type webhookSecret string
+
+func (webhookSecret) check(c *checker, f *field) {
+	if value, isText := c.config[f.key].(string); isText && strings.TrimSpace(value) == "" && len(value) <= maxSecret && c.config["preset"] != nil {
+		c.refuse("required; must not be empty", f.key)
+		return
+	}
+	secretText("").check(c, f)
+}
+
+func (webhookSecret) schema(f *field) map[string]any { return secretText("").schema(f) }
+
+// presetName names the service whose scheme is used. Without a secret it would let
+// everybody in who believes otherwise.
+type presetName string
+
+func (presetName) check(c *checker, f *field) {
+	c.choice(f.key, signature.PresetNames()...)
+	if c.config[f.key] != nil && c.config["secret"] == nil {
+		c.refuse("required with a preset: what the sender signs with", "secret")
+	}
+}
+
+func (presetName) schema(*field) map[string]any { return choiceSchema(signature.PresetNames()) }
+
 // deliveryHeaders name a webhook's delivery; the first that is there counts.
 var deliveryHeaders = []string{"Webhook-Id", "X-Github-Delivery", "Idempotency-Key"}
 
@@ -113,7 +162,7 @@ func notStarted(trigger *blueprint.Trigger, answer *blueprint.Error) *refusal {
 
 // waits reports whether the sender gets the answer of the run.
 func (a *activation) waits(to endpoint) bool {
-	return to == webhookEndpoint && a.binding.Trigger.Config["respond"] == "wait"
+	return to == webhookEndpoint && read[webhookConfig](a.binding.Trigger.Config).Respond == "wait"
 }
 
 // reject records and answers a delivery that starts nothing. One that comes

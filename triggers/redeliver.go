@@ -143,10 +143,8 @@ func (t *Service) judgeAgain(a *activation, first *blueprint.Firing) *refusal {
 	if refused := t.judge(a, first.Source, first.ReceivedAt.Time()); refused != nil {
 		return refused
 	}
-	if a.binding.Trigger.Type == blueprint.TriggerAPI {
-		if refused := t.schemas.check(a.binding, a.input); refused != nil {
-			return &refusal{answer: refused}
-		}
+	if refused := KindOf(a.binding.Trigger.Type).accepts(t, a.binding, a.input); refused != nil {
+		return &refusal{answer: refused}
 	}
 	return nil
 }
@@ -161,21 +159,14 @@ func (a *activation) forget(first *blueprint.Firing) {
 	a.firing.Delivery = d
 }
 
-// kinds are the types of trigger that each source of firings needs; any other
-// source fires every type.
-var kinds = map[blueprint.Source]blueprint.TriggerType{
-	blueprint.SourceSchedule: blueprint.TriggerScheduled, blueprint.SourceWebhook: blueprint.TriggerWebhook, blueprint.SourceAPI: blueprint.TriggerAPI,
-	blueprint.SourceEmail: blueprint.TriggerEmail, blueprint.SourceSlack: blueprint.TriggerSlack, blueprint.SourceEvent: blueprint.TriggerEvent,
-}
-
 // suits refuses a firing that cannot be run again whatever the trigger says.
 func suits(trigger *blueprint.Trigger, first *blueprint.Firing) *blueprint.Error {
 	refuse := func(format string, args ...any) *blueprint.Error {
 		return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "firing " + first.ID + " cannot be run again: " + fmt.Sprintf(format, args...), Hint: anyInput}
 	}
-	d, kind := first.Delivery, kinds[first.Source]
+	d, kind := first.Delivery, kindFrom(first.Source)
 	switch {
-	case kind != "" && kind != trigger.Type:
+	case kind != nil && kind.Type != trigger.Type:
 		return refuse("it came by %s, and the trigger is of type %s", first.Source, trigger.Type)
 	case first.Source == blueprint.SourceSchedule && first.DueAt == 0:
 		return refuse("it is of no tick")

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/triggers/signature"
 )
 
 const (
@@ -25,10 +24,11 @@ const (
 // Errors are CodeBadRequest, with issues whose paths are "secret" and
 // "keepPreviousFor".
 func (t *Service) Rotate(trigger *blueprint.Trigger, secret, keepFor string) (config map[string]any, made string, until blueprint.Time, err error) {
-	keys, ok := signature.KeysOf[trigger.Type]
-	if !ok {
+	kind := blueprint.KindOf(trigger.Type)
+	if !kind.IsSigned() {
 		return nil, "", 0, blueprint.Errorf(blueprint.CodeBadRequest, "trigger %s is of type %s; only webhook and slack triggers have a secret", trigger.ID, trigger.Type)
 	}
+	keys := kind.Secrets
 	keep, ok := readKeep(keepFor)
 	if !ok {
 		return nil, "", 0, wrongInput("keepPreviousFor", `must be a duration from 0s to 30d, such as "24h" or "7d"`)

@@ -10,7 +10,6 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
-	"blueprintd/triggers/signature"
 )
 
 // Store is the disk under this package: what triggers are, and what became of
@@ -163,7 +162,7 @@ func New(options Options) *Service {
 // Settle is the function Settle, with the rules that need the time.
 func (t *Service) Settle(kind blueprint.TriggerType, before, change map[string]any) (map[string]any, []blueprint.Issue) {
 	config, issues := Settle(kind, before, change)
-	until := signature.KeysOf[kind].Until
+	until := blueprint.KindOf(kind).Secrets.Until
 	text, _ := config[until].(string)
 	if end, err := time.Parse(time.RFC3339, text); err == nil && end.Sub(t.Clock.Now()) > maxKeepPrevious {
 		issues = append(issues, blueprint.Issue{Path: []any{until}, Message: "must be at most 30 days from now"})

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"blueprintd/blueprint"
-	"blueprintd/triggers/signature"
 )
 
 // advice says what somebody can do about a firing: its first line is what a
@@ -200,7 +199,7 @@ func (a *advice) ofRefused() string {
 	case blueprint.ReasonInput:
 		return "have the caller send what config.inputSchema asks for; or change that, then " + a.again() + " judges this one anew"
 	case blueprint.ReasonSecretUnusable:
-		return "set config." + signature.KeysOf[a.story.Trigger.Type].Secret + "; then " + a.again() + " judges this one anew"
+		return "set config." + blueprint.KindOf(a.story.Trigger.Type).Secrets.Secret + "; then " + a.again() + " judges this one anew"
 	case blueprint.ReasonPresetUnknown:
 		return "set another config.preset; then " + a.again() + " judges this one anew"
 	case blueprint.ReasonBody:

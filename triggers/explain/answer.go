@@ -140,7 +140,7 @@ func (q *Question) At(at blueprint.Time) *Answer {
 	if len(q.Rows) == 0 {
 		w.say("Nothing arrived within %s of %s.", minutes(Around), words.time(at))
 		if at >= q.Story.CreatedAt && q.Story.Trigger.IsActive {
-			w.Next = neverFired[q.Story.Trigger.Type]
+			w.Next = triggers.KindOf(q.Story.Trigger.Type).NeverFired
 		}
 		return w
 	}

@@ -55,24 +55,13 @@ func (q *Question) Present() *Answer {
 	case story.Firings == 0:
 		w.say("The ledger has no firing of it.")
 		if w.Next == "" {
-			w.Next = neverFired[story.Trigger.Type]
+			w.Next = triggers.KindOf(story.Trigger.Type).NeverFired
 		}
 	case w.Next == "":
 		w.Next = q.cure(0)
 	}
 	w.list(words, q.Rows)
 	return w
-}
-
-// neverFired is what to check of an active trigger with an empty ledger.
-var neverFired = map[blueprint.TriggerType]string{
-	blueprint.TriggerManual:    "fire it with blueprintTriggers.fire",
-	blueprint.TriggerScheduled: "see that a server is running on this database, and when the next tick is due",
-	blueprint.TriggerWebhook:   "see that the sender posts to the address that blueprintTriggers.getWebhookUrl gives, and that this server can be reached from there",
-	blueprint.TriggerEmail:     "see that the server listens for mail (--smtp-addr), and that mail is sent to the address in its config",
-	blueprint.TriggerSlack:     "see that the Slack app's event subscription has the address of this trigger, and that the bot is in the channel",
-	blueprint.TriggerEvent:     "see that the event of its config happens in the same organization, and not only in the blueprint's own runs",
-	blueprint.TriggerAPI:       "call POST /v1/triggers/{triggerId}/fire with an API key",
 }
 
 // schedule tells when a schedule is due, and whether it is late.

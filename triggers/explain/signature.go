@@ -25,7 +25,7 @@ const maxMACs = 8
 // signature.
 func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	firing, trigger := &story.Firing, &story.Trigger
-	d, keys := firing.Delivery, signature.KeysOf[trigger.Type]
+	d, keys := firing.Delivery, blueprint.KindOf(trigger.Type).Secrets
 	if firing.Decision != blueprint.DecisionRefused || d == nil || keys.Secret == "" || firing.RedeliveryOf() != "" {
 		return nil
 	}
@@ -75,7 +75,7 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 
 // acceptance looks whether a signature would be taken now, and whether one of
 // several headers alone keeps it from that.
-func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys signature.Keys, now time.Time) *cause {
+func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys blueprint.TriggerSecrets, now time.Time) *cause {
 	d, at := firing.Delivery, firing.ReceivedAt.Time()
 	current, _ := trigger.Config[keys.Secret].(string)
 	schemes := signature.SchemesOf(trigger)
@@ -255,7 +255,7 @@ func (c *cause) next(a *advice) string {
 	case mendConfig:
 		return c.text + "; then " + a.again() + " judges this one anew"
 	case mendEither:
-		return c.text + "; mend that at the sender, or set config." + signature.KeysOf[a.story.Trigger.Type].Secret + " to its secret: then " + a.again() + " judges this one anew"
+		return c.text + "; mend that at the sender, or set config." + blueprint.KindOf(a.story.Trigger.Type).Secrets.Secret + " to its secret: then " + a.again() + " judges this one anew"
 	case mendTime:
 		return c.text + ". It cannot be redelivered; " + a.fire()
 	case mendNothing:

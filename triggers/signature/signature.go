@@ -123,24 +123,12 @@ func digest(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// Keys are the config keys of what proves to a trigger who its senders
-// are.
-type Keys struct {
-	Secret, Previous, Until string
-}
-
-// KeysOf has the types of triggers that have secrets.
-var KeysOf = map[blueprint.TriggerType]Keys{
-	blueprint.TriggerWebhook: {"secret", "previousSecret", "previousSecretUntil"},
-	blueprint.TriggerSlack:   {"signingSecret", "previousSigningSecret", "previousSigningSecretUntil"},
-}
-
 // Check verifies the signature when the trigger has a secret, and notes
 // in the firing what it went by. Times that the sender signed are held against
 // at, when the delivery came; a previous secret proves nothing any more once its
 // time is over now.
 func Check(trigger *blueprint.Trigger, firing *blueprint.Firing, at, now time.Time) *blueprint.Error {
-	keys, d := KeysOf[trigger.Type], firing.Delivery
+	keys, d := blueprint.KindOf(trigger.Type).Secrets, firing.Delivery
 	value := trigger.Config[keys.Secret]
 	schemes := SchemesOf(trigger)
 	switch {
@@ -193,12 +181,12 @@ func SchemesOf(trigger *blueprint.Trigger) []*Scheme {
 // WasForged reports whether a signature of a delivery was refused that nothing can
 // prove right any more: without a secret anything would be.
 func WasForged(trigger *blueprint.Trigger, d *blueprint.Delivery) bool {
-	return d != nil && d.Facts[FactExpected] != nil && trigger.Config[KeysOf[trigger.Type].Secret] == nil
+	return d != nil && d.Facts[FactExpected] != nil && trigger.Config[blueprint.KindOf(trigger.Type).Secrets.Secret] == nil
 }
 
 // Previous returns the secret that was replaced while it is still good, ""
 // without one. One without an end is good no longer.
-func Previous(config map[string]any, keys Keys, now time.Time) string {
+func Previous(config map[string]any, keys blueprint.TriggerSecrets, now time.Time) string {
 	text, _ := config[keys.Until].(string)
 	until, err := time.Parse(time.RFC3339, text)
 	secret, _ := config[keys.Previous].(string)
