@@ -21,7 +21,18 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
+	"blueprintd/tests/process"
 )
+
+// presentSchema returns the schema that the program has.
+func presentSchema(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(process.File(t, "schema.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // stock makes a database of some megabytes that belongs to one user, and keeps
 // a log beside it, as a server that was killed leaves it. Nothing in it is
@@ -29,7 +40,7 @@ import (
 func stock(t *testing.T, folder, owner string, runs int) string {
 	t.Helper()
 	path := filepath.Join(folder, "made.db")
-	s, err := store.Open(t.Context(), store.Options{Path: path, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	s, err := store.Open(t.Context(), store.Options{Path: path, Schema: presentSchema(t), Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +91,7 @@ func stock(t *testing.T, folder, owner string, runs int) string {
 // only user and number of runs.
 func whose(t *testing.T, path string) (owner string, runs int) {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: path, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil)})
+	s, err := store.Open(t.Context(), store.Options{Path: path, Schema: presentSchema(t), Clock: clock.Real{}, IDs: ids.New(nil)})
 	if err != nil {
 		t.Fatalf("%s cannot be opened: %v", path, err)
 	}
@@ -106,10 +117,7 @@ func whose(t *testing.T, path string) (owner string, runs int) {
 // tells whether it ended by itself.
 func killed(t *testing.T, after time.Duration, args ...string) bool {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	ctx, cancel := context.WithTimeout(t.Context(), after)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
@@ -217,38 +225,37 @@ func TestKilledRestore(t *testing.T) {
 // server go on from it: what had ended is there, what had not goes on.
 func TestBackupBesideServer(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "a.db")
-	s := startServer(t, "--db", database)
+	s := process.Serve(t, "--db", database)
 	pure := []any{node("say", "template", object{"text": "done"})}
 	human := []any{node("ask", "human", object{"prompt": "Your name?"}), node("greet", "template", object{"text": "Hello {{input.name}}"})}
-	finished := s.launch(s.create("pure", pure...), pure...)
-	s.until(finished, "completed")
-	paused := s.launch(s.create("human", human...), human...)
-	s.until(paused, "paused")
+	finished := s.Launch(s.Create("pure", pure...), pure...)
+	s.Until(finished, "completed")
+	paused := s.Launch(s.Create("human", human...), human...)
+	s.Until(paused, "paused")
 
 	backup := filepath.Join(t.TempDir(), "a.backup")
 	timed(t, "backup", backup, "--db", database)
-	later := s.launch(s.create("later", pure...), pure...)
-	s.until(later, "completed")
-	var out lockedBuffer
-	if code := run([]string{"blueprintd", "restore", backup, "--db", database, "--force"}, nil, &out, &out); code != exitFailed || !containsAll(out.String(), "a server has this database already", "hint: stop that server") {
-		t.Errorf("a restore under a running server ended with %d: %s", code, out.String())
+	later := s.Launch(s.Create("later", pure...), pure...)
+	s.Until(later, "completed")
+	if r := process.Run(t, "restore", backup, "--db", database, "--force"); r.Code != exitFailed || !containsAll(r.Said(), "a server has this database already", "hint: stop that server") {
+		t.Errorf("a restore under a running server ended with %d: %s", r.Code, r.Said())
 	}
-	s.kill()
+	s.Kill()
 
-	out = lockedBuffer{}
-	if code := run([]string{"blueprintd", "restore", backup, "--db", database, "--force"}, nil, &out, &out); code != 0 {
-		t.Fatal(out.String())
+	restored := process.Run(t, "restore", backup, "--db", database, "--force")
+	if restored.Code != 0 {
+		t.Fatal(restored.Said())
 	}
-	if !containsAll(out.String(), "1 unfinished run will go on", "before-restore-", "all users are signed out", "keys revoked and passwords changed") {
-		t.Errorf("the restore says: %s", out.String())
+	if !containsAll(restored.Said(), "1 unfinished run will go on", "before-restore-", "all users are signed out", "keys revoked and passwords changed") {
+		t.Errorf("the restore says: %s", restored.Said())
 	}
-	s = startServer(t, "--db", database)
-	s.until(finished, "completed")
-	s.until(paused, "paused")
-	s.mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
-	s.until(paused, "completed")
-	if status, _ := s.post("/api/trpc/execution.retry", testKey, object{"json": object{"executionId": later}}); status != 404 {
+	s = process.Serve(t, "--db", database)
+	s.Until(finished, "completed")
+	s.Until(paused, "paused")
+	s.Mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
+	s.Until(paused, "completed")
+	if status, _ := s.Post("/api/trpc/execution.retry", process.Key, object{"json": object{"executionId": later}}); status != 404 {
 		t.Errorf("a run after the backup is answered with %d", status)
 	}
-	s.stop()
+	s.Stop()
 }

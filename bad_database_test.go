@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"blueprintd/tests/process"
 )
 
 // nobody is a user who owns nothing, for when the tests run as root.
@@ -39,10 +41,10 @@ func openFolder(t *testing.T) string {
 func usedDatabase(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	s := startServer(t, "--db", filepath.Join(folder, "my.db"))
-	s.mutate("blueprint.create", object{"title": "T", "blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{}})}},
+	s := process.Serve(t, "--db", filepath.Join(folder, "my.db"))
+	s.Mutate("blueprint.create", object{"title": "T", "blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{}})}},
 		"environment_variables": []any{object{"name": "token", "secret": true, "default": "hush"}}})
-	s.kill()
+	s.Kill()
 	return folder
 }
 
@@ -90,10 +92,7 @@ func filesIn(t *testing.T, folder string) map[string]string {
 // must be refused soon and clearly, and gives what it says.
 func refusedBy(t *testing.T, asNobody bool, args ...string) string {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	const patience = 10 * time.Second // it takes a hundredth of that on a quiet machine
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -106,7 +105,7 @@ func refusedBy(t *testing.T, asNobody bool, args ...string) string {
 		}
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
-	err = command.Run()
+	err := command.Run()
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) || ctx.Err() != nil || ended.ExitCode() != exitFailed && ended.ExitCode() != exitUsage {
 		t.Fatalf("blueprintd %s: %v\n%s%s", strings.Join(args, " "), err, &stdout, &stderr)
@@ -304,7 +303,7 @@ func TestIndexOfNoise(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "my.db-shm"), []byte(noise), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		command(t, "user", "list", "--db", filepath.Join(folder, "my.db"))
+		process.Command(t, "user", "list", "--db", filepath.Join(folder, "my.db"))
 	}
-	startServer(t, "--db", filepath.Join(folder, "my.db")).stop()
+	process.Serve(t, "--db", filepath.Join(folder, "my.db")).Stop()
 }

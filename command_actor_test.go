@@ -5,14 +5,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/process"
 )
 
 // What is changed on the command line stands in the audit log, done by nobody.
 func TestCommandsAreNoted(t *testing.T) {
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	folder := t.TempDir()
 	database := folder + "/blueprintd.db"
 	do := func(args ...string) string {
@@ -30,7 +29,7 @@ func TestCommandsAreNoted(t *testing.T) {
 			do("key", "revoke", word)
 		}
 	}
-	do("import", "testdata/blueprints/hello.blueprint.yaml")
+	do("import", process.File(t, "testdata/blueprints/hello.blueprint.yaml"))
 	do("master-key", "rotate")
 	do("backup", folder+"/a.backup")
 	do("restore", folder+"/a.backup", "--force")

@@ -1,18 +1,12 @@
 package main
 
 import (
+	"blueprintd/tests/process"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// said runs a command and gives its exit code and all that it printed.
-func said(args ...string) (int, string) {
-	var out lockedBuffer
-	code := run(append([]string{"blueprintd"}, args...), nil, &out, &out)
-	return code, out.String()
-}
 
 // What is wrong with the place of a backup is said of that place.
 func TestBackupTarget(t *testing.T) {
@@ -28,9 +22,9 @@ func TestBackupTarget(t *testing.T) {
 		{file, "exists already", "--force"},
 		{filepath.Join(file, "b"), "is not a folder", "another name for the backup"},
 	} {
-		code, text := said("backup", test.target, "--db", database)
-		if _, hint, _ := strings.Cut(text, "hint: "); code != exitFailed || !strings.Contains(text, test.says) || !strings.Contains(hint, test.hint) || strings.Contains(hint, "database") {
-			t.Errorf("backup %s: exit code %d: %s", test.target, code, text)
+		r := process.Run(t, "backup", test.target, "--db", database)
+		if _, hint, _ := strings.Cut(r.Err, "hint: "); r.Code != exitFailed || !strings.Contains(r.Err, test.says) || !strings.Contains(hint, test.hint) || strings.Contains(hint, "database") {
+			t.Errorf("backup %s: exit code %d: %s", test.target, r.Code, r.Said())
 		}
 	}
 }
@@ -42,9 +36,10 @@ func TestBackupSays(t *testing.T) {
 	if err := os.WriteFile(database+".key", []byte(strings.Repeat("ab", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, text := said("backup", filepath.Join(folder, "b"), "--db", database)
-	if code != 0 || !containsAll(text, "1 blueprint, 0 triggers, 1 run (0 unfinished)", "\nwarning: the backup and the master key", "\nhint: keep") && !strings.HasPrefix(text, "warning: the backup") || strings.Contains(text, "level=") {
-		t.Errorf("exit code %d: %s", code, text)
+	r := process.Run(t, "backup", filepath.Join(folder, "b"), "--db", database)
+	text := r.Said()
+	if r.Code != 0 || !containsAll(text, "1 blueprint, 0 triggers, 1 run (0 unfinished)", "\nwarning: the backup and the master key", "\nhint: keep") && !strings.HasPrefix(text, "warning: the backup") || strings.Contains(text, "level=") {
+		t.Errorf("exit code %d: %s", r.Code, text)
 	}
 }
 
@@ -53,9 +48,7 @@ func TestBackupSays(t *testing.T) {
 func TestMissingDatabase(t *testing.T) {
 	folder := t.TempDir()
 	backup := filepath.Join(folder, "b")
-	if code, text := said("backup", backup, "--db", stock(t, folder, "ann", 1)); code != 0 {
-		t.Fatal(text)
-	}
+	process.Command(t, "backup", backup, "--db", stock(t, folder, "ann", 1))
 	for _, path := range []string{filepath.Join(folder, "no.db"), filepath.Join(folder, "missing", "no.db"), folder} {
 		for _, args := range [][]string{
 			{"backup", filepath.Join(folder, "c")}, {"restore", backup}, {"doctor"}, {"serve", "--addr", "127.0.0.1:0"},
@@ -64,12 +57,12 @@ func TestMissingDatabase(t *testing.T) {
 			if path == filepath.Join(folder, "no.db") && (args[0] == "restore" || args[0] == "serve" || len(args) == 4) {
 				continue // they make one
 			}
-			if code, text := said(append(args, "--db", path)...); code != exitFailed {
-				t.Errorf("%v --db %s: exit code %d: %s", args, path, code, text)
+			if r := process.Run(t, append(args, "--db", path)...); r.Code != exitFailed {
+				t.Errorf("%v --db %s: exit code %d: %s", args, path, r.Code, r.Said())
 			}
 		}
 	}
-	if code, _ := said("backup", filepath.Join(folder, "c"), "--db", ""); code != exitUsage {
-		t.Errorf("without a name it ends with %d", code)
+	if r := process.Run(t, "backup", filepath.Join(folder, "c"), "--db", ""); r.Code != exitUsage {
+		t.Errorf("without a name it ends with %d", r.Code)
 	}
 }

@@ -11,11 +11,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"blueprintd/clients/go/program"
+	"blueprintd/tests/process"
 )
 
 // interrupt sends a signal over and over until the process has ended, and
 // gives the signal that ended it, 0 when it ended by itself.
-func interrupt(t *testing.T, process *os.Process, ended <-chan error, signal syscall.Signal) syscall.Signal {
+func interrupt(t *testing.T, p *program.Process, signal syscall.Signal) syscall.Signal {
 	t.Helper()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
@@ -23,15 +26,15 @@ func interrupt(t *testing.T, process *os.Process, ended <-chan error, signal sys
 	defer patience.Stop()
 	for {
 		select {
-		case err := <-ended:
-			if ended, ok := err.(*exec.ExitError); ok {
+		case <-p.Ended():
+			if ended, ok := p.Err.(*exec.ExitError); ok {
 				if status := ended.Sys().(syscall.WaitStatus); status.Signaled() {
 					return status.Signal()
 				}
 			}
 			return 0
 		case <-again.C:
-			process.Signal(signal)
+			p.Signal(signal)
 		case <-patience.C:
 			t.Fatalf("the process does not end at %v", signal)
 		}
@@ -40,10 +43,7 @@ func interrupt(t *testing.T, process *os.Process, ended <-chan error, signal sys
 
 // TestFirstSignalEndsATool interrupts a command that waits for its input.
 func TestFirstSignalEndsATool(t *testing.T) {
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	for _, command := range []string{"validate", "run", "import"} {
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 			pipe := filepath.Join(t.TempDir(), "pipe")
@@ -87,15 +87,15 @@ func TestFirstSignalEndsATool(t *testing.T) {
 func TestSecondSignalKillsTheServer(t *testing.T) {
 	world := newOutside(t)
 	defer close(world.release)
-	s := startServer(t, "--ephemeral", "--allow-net", "127.0.0.0/8")
+	s := process.Serve(t, "--ephemeral", "--allow-net", "127.0.0.0/8")
 	call := node("call", "http-request", object{"method": "POST", "url": world.URL + "/hang"})
-	s.launch(s.create("hang", call), call)
+	s.Launch(s.Create("hang", call), call)
 	<-world.arrived
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	for { // until it has heard it
-		response, err := http.Get(s.host + "/readyz")
+		response, err := http.Get(s.Host + "/readyz")
 		if err != nil {
 			break
 		}
@@ -104,17 +104,14 @@ func TestSecondSignalKillsTheServer(t *testing.T) {
 			break
 		}
 	}
-	if by := interrupt(t, s.cmd.Process, s.ended, syscall.SIGTERM); by != syscall.SIGTERM {
+	if by := interrupt(t, s.Process, syscall.SIGTERM); by != syscall.SIGTERM {
 		t.Errorf("the second SIGTERM did not end the server; what did: %v", by)
 	}
 }
 
 // TestInterruptedRunTellsWhatItDid cancels a run of a file.
 func TestInterruptedRunTellsWhatItDid(t *testing.T) {
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	world := newOutside(t)
 	defer close(world.release)
 	name := filepath.Join(t.TempDir(), "hang.yaml")

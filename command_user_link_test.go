@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"blueprintd/store/dbfile"
+	"blueprintd/tests/process"
 )
 
 // The links of user add and user link lead to the server that has the database,
 // wherever it listens, and only as long as it runs.
 func TestLinksLeadToTheRunningServer(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "my.db")
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	printed := func(args ...string) string {
 		out, err := exec.Command(path, append([]string{"user"}, append(args, "--db", database)...)...).CombinedOutput()
 		if err != nil {
@@ -24,19 +22,19 @@ func TestLinksLeadToTheRunningServer(t *testing.T) {
 		}
 		return string(out)
 	}
-	s := startServer(t, "--db", database)
-	if got := printed("add", "--email", "ada@example.org"); !strings.Contains(got, s.host+"/setup?token=") || strings.Contains(got, "note:") {
-		t.Errorf("while it runs on %s: %s", s.host, got)
+	s := process.Serve(t, "--db", database)
+	if got := printed("add", "--email", "ada@example.org"); !strings.Contains(got, s.Host+"/setup?token=") || strings.Contains(got, "note:") {
+		t.Errorf("while it runs on %s: %s", s.Host, got)
 	}
-	if got := printed("link", "--email", "ada@example.org"); !strings.HasPrefix(got, s.host+"/setup?token=") {
-		t.Errorf("while it runs on %s: %s", s.host, got)
+	if got := printed("link", "--email", "ada@example.org"); !strings.HasPrefix(got, s.Host+"/setup?token=") {
+		t.Errorf("while it runs on %s: %s", s.Host, got)
 	}
-	s.stop()
-	if got := printed("link", "--email", "ada@example.org"); !strings.HasPrefix(got, "note: no server runs on ") || !strings.Contains(got, usualAddress+"/setup?token=") {
+	s.Stop()
+	if got := printed("link", "--email", "ada@example.org"); !strings.HasPrefix(got, "note: no server runs on ") || !strings.Contains(got, "http://127.0.0.1:8787/setup?token=") {
 		t.Errorf("after it: %s", got)
 	}
-	s = startServer(t, "--db", database, "--public-url", "https://flows.example.org/")
-	defer s.stop()
+	s = process.Serve(t, "--db", database, "--public-url", "https://flows.example.org/")
+	defer s.Stop()
 	if got := dbfile.ServedAt(database); got != "https://flows.example.org" {
 		t.Errorf("with an address of its own: %q", got)
 	}

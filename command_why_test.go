@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"os/exec"
@@ -12,41 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
+	"blueprintd/tests/process"
 )
-
-// triggerIDs sets $trigger_TYPE to the id of each trigger of a database:
-// triggers FILE.
-func triggerIDs(script *testscript.TestScript, negated bool, args []string) {
-	if negated || len(args) != 1 {
-		script.Fatalf("usage: triggers FILE")
-	}
-	pool, err := sql.Open("sqlite", "file:"+script.MkAbs(args[0])+"?mode=ro")
-	script.Check(err)
-	defer pool.Close()
-	rows, err := pool.Query("SELECT type, id FROM triggers")
-	script.Check(err)
-	defer rows.Close()
-	for rows.Next() {
-		var kind, id string
-		script.Check(rows.Scan(&kind, &id))
-		script.Setenv("trigger_"+kind, id)
-	}
-	script.Check(rows.Err())
-}
 
 // TestWhyBesideAServer asks the real binary while the server runs, and again
 // when it has stopped. No secret and no signature is ever in what it says.
 func TestWhyBesideAServer(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "my.db")
-	p := startServer(t, "--db", database)
+	p := process.Serve(t, "--db", database)
 	const secret, signature = "planted-secret-of-a-webhook", "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-	id := p.create("Ledger", node("a", "transform", object{"expression": "inputData.n + 1"}))
-	made := p.mutate("blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": secret}})
+	id := p.Create("Ledger", node("a", "transform", object{"expression": "inputData.n + 1"}))
+	made := p.Mutate("blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": secret}})
 	trigger := at(made, "id").(string)
 	post := func(body, signature string) {
 		t.Helper()
-		if status, answer := p.post("/webhooks/blueprint/"+trigger, "planted-authorization", json.RawMessage(body), "X-Webhook-Signature", signature, "X-Note", secret); status != 202 && status != 401 {
+		if status, answer := p.Post("/webhooks/blueprint/"+trigger, "planted-authorization", json.RawMessage(body), "X-Webhook-Signature", signature, "X-Note", secret); status != 202 && status != 401 {
 			t.Fatalf("%d %v", status, answer)
 		}
 	}
@@ -55,10 +34,7 @@ func TestWhyBesideAServer(t *testing.T) {
 	post(`{"n":3}`, signature)
 	why := func(args ...string) string {
 		t.Helper()
-		path, err := binary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := process.Path(t)
 		out, err := exec.Command(path, append([]string{"why", "trigger", trigger, "--db", database}, args...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -79,7 +55,7 @@ func TestWhyBesideAServer(t *testing.T) {
 		}
 	}
 	said := why()
-	p.stop()
+	p.Stop()
 	for _, text := range []string{said, why(), why("--at", time.Now().UTC().Format(time.RFC3339Nano)), why("--json")} {
 		if !containsAll(text, "It is active", "which failed: expression", "was refused, and nothing ran: X-Webhook-Signature does not match", "the signature is right") {
 			t.Errorf("%s", text)

@@ -7,13 +7,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"blueprintd/tests/process"
 )
 
 // started counts the rows of a trigger's ledger that started a run.
-func (p *process) started(triggerID string) (count int) {
-	p.t.Helper()
+func started(p *process.Server, triggerID string) (count int) {
+	p.T.Helper()
 	for offset := 0; ; offset += 100 {
-		rows, _ := at(p.query("blueprintTriggers.history", object{"triggerId": triggerID, "limit": 100, "offset": offset}), "firings").([]any)
+		rows, _ := at(p.Query("blueprintTriggers.history", object{"triggerId": triggerID, "limit": 100, "offset": offset}), "firings").([]any)
 		for _, row := range rows {
 			if at(row, "decision") == "started" {
 				count++
@@ -29,19 +31,19 @@ func (p *process) started(triggerID string) (count int) {
 // others are to hear: each end is heard once.
 func TestKilledServerLosesNoEvent(t *testing.T) {
 	database := t.TempDir() + "/blueprintd.db"
-	s := startServer(t, "--db", database)
+	s := process.Serve(t, "--db", database)
 	pure := node("a", "template", object{"text": "{{inputData.n}}"})
 	trigger := func(blueprintID, kind string, config object) string {
 		t.Helper()
-		return at(s.mutate("blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": kind, "config": config}), "id").(string)
+		return at(s.Mutate("blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": kind, "config": config}), "id").(string)
 	}
-	source := s.create("source", pure)
+	source := s.Create("source", pure)
 	hook := trigger(source, "webhook", object{})
-	hears := trigger(s.create("hears", node("b", "template", object{"text": "{{inputData.data.output.text}}"})), "event", object{"event": "execution.completed", "blueprintId": source})
+	hears := trigger(s.Create("hears", node("b", "template", object{"text": "{{inputData.data.output.text}}"})), "event", object{"event": "execution.completed", "blueprintId": source})
 	for round := range 3 {
 		var senders sync.WaitGroup
 		var sent atomic.Int64
-		some, host := make(chan struct{}), s.host
+		some, host := make(chan struct{}), s.Host
 		for sender := range 8 {
 			senders.Go(func() {
 				for n := range 1000 {
@@ -57,19 +59,19 @@ func TestKilledServerLosesNoEvent(t *testing.T) {
 			})
 		}
 		<-some
-		s.kill()
+		s.Kill()
 		senders.Wait()
-		s = startServer(t, "--db", database)
+		s = process.Serve(t, "--db", database)
 	}
-	s.stop()
-	s = startServer(t, "--db", database, "--clock", "virtual=2100-01-01T00:00:00Z")
-	if status, answer := s.post("/clock/advance", testKey, object{"by": "10m"}); status != http.StatusOK {
+	s.Stop()
+	s = process.Serve(t, "--db", database, "--clock", "virtual=2100-01-01T00:00:00Z")
+	if status, answer := s.Post("/clock/advance", process.Key, object{"by": "10m"}); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
-	fired, heard := s.started(hook), s.started(hears)
+	fired, heard := started(s, hook), started(s, hears)
 	if fired < 60+110+160 || heard != fired {
 		t.Errorf("%d runs ended, %d of their ends were heard", fired, heard)
 	}
 	t.Logf("%d ends", fired)
-	s.stop()
+	s.Stop()
 }

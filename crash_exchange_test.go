@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"blueprintd/foundation/recording"
+	"blueprintd/tests/process"
 )
 
 // TestARecordedRunOutlivesAKill kills the real binary after a recorded run has
@@ -17,18 +17,18 @@ func TestARecordedRunOutlivesAKill(t *testing.T) {
 	close(world.release)
 	database := t.TempDir() + "/blueprintd.db"
 	args := []string{"--db", database, "--allow-net", "127.0.0.0/8"}
-	s := startServer(t, args...)
+	s := process.Serve(t, args...)
 	call := func(id string) object {
 		return node(id, "http-request", object{"method": "POST", "url": world.URL + "/" + id, "body": object{"n": 1}})
 	}
 	nodes := []any{call("first"), node("ask", "human", object{"prompt": "On?"}), call("second")}
-	id := s.create("recorded", nodes...)
-	begun := s.mutate("execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id, "record": true}})
+	id := s.Create("recorded", nodes...)
+	begun := s.Mutate("execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id, "record": true}})
 	recorded := at(begun, "executionId").(string)
-	s.until(recorded, "paused")
+	s.Until(recorded, "paused")
 	kept := func() (all string) {
 		t.Helper()
-		for _, x := range at(s.query("execution.getExchanges", object{"executionId": recorded}), "exchanges").([]any) {
+		for _, x := range at(s.Query("execution.getExchanges", object{"executionId": recorded}), "exchanges").([]any) {
 			all += fmt.Sprint(at(x, "nodeId"), " ", at(x, "response.body.ok"), " ")
 		}
 		return all
@@ -36,15 +36,15 @@ func TestARecordedRunOutlivesAKill(t *testing.T) {
 	if got := kept(); got != "first true " {
 		t.Errorf("before: %s", got)
 	}
-	s.kill()
-	s = startServer(t, args...)
+	s.Kill()
+	s = process.Serve(t, args...)
 	if got := kept(); got != "first true " {
 		t.Errorf("after the kill: %s", got)
 	}
-	s.mutate("execution.resume", object{"executionId": recorded, "input": "yes"})
-	s.until(recorded, "completed")
-	s.kill()
-	s = startServer(t, args...)
+	s.Mutate("execution.resume", object{"executionId": recorded, "input": "yes"})
+	s.Until(recorded, "completed")
+	s.Kill()
+	s = process.Serve(t, args...)
 	if got := kept(); got != "first true second true " {
 		t.Errorf("at the end, after another: %s", got)
 	}
@@ -63,9 +63,8 @@ func exportBeside(t *testing.T, database, id string) {
 		{"test", tests, "--replay"},
 		{"replay", portable},
 	} {
-		var out, notes bytes.Buffer
-		if code := run(append([]string{"blueprintd"}, args...), strings.NewReader(""), &out, &notes); code != 0 {
-			t.Errorf("%v: exit %d\n%s%s", args, code, &out, &notes)
+		if r := process.Run(t, args...); r.Code != 0 {
+			t.Errorf("%v: exit %d\n%s", args, r.Code, r.Said())
 		}
 	}
 	data, err := os.ReadFile(portable)
@@ -76,8 +75,7 @@ func exportBeside(t *testing.T, database, id string) {
 	if err != nil || f.Run.ID != id || len(f.Cassette.Exchanges) != 2 {
 		t.Errorf("the file: %v %+v", err, f)
 	}
-	var out, notes bytes.Buffer
-	if code := run([]string{"blueprintd", "export-run", id, "--db", database, "--out", portable}, strings.NewReader(""), &out, &notes); code != 1 || !strings.Contains(notes.String(), "exists already") {
-		t.Errorf("a file that is there: exit %d, %s", code, &notes)
+	if r := process.Run(t, "export-run", id, "--db", database, "--out", portable); r.Code != exitFailed || !strings.Contains(r.Err, "exists already") {
+		t.Errorf("a file that is there: exit %d, %s", r.Code, r.Err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+
+	"blueprintd/tests/process"
 )
 
 // outside is the world that runs act upon. Until release is closed, calls hang.
@@ -51,7 +53,7 @@ func TestKilledServerGoesOn(t *testing.T) {
 	world := newOutside(t)
 	database := t.TempDir() + "/blueprintd.db"
 	args := []string{"--db", database, "--allow-net", "127.0.0.0/8", "--max-running", "4"}
-	s := startServer(t, args...)
+	s := process.Serve(t, args...)
 
 	call := func(path string, more ...any) object {
 		return node("call", "http-request", object{"method": "POST", "url": world.URL + path, "body": object{"n": 1}}, more...)
@@ -63,41 +65,41 @@ func TestKilledServerGoesOn(t *testing.T) {
 	human := []any{before, node("ask", "human", object{"prompt": "Your name?"}), node("greet", "template", object{"text": "Hello {{input.name}}"})}
 	pure := []any{before, after}
 
-	finished := s.launch(s.create("pure", pure...), pure...)
-	finishedRecord := s.until(finished, "completed")
-	waiting := s.launch(s.create("wait", wait...), wait...)
-	paused := s.launch(s.create("human", human...), human...)
-	s.until(paused, "paused")
-	onceRun := s.launch(s.create("once", once...), once...)
-	againBlueprint := s.create("again", again...)
+	finished := s.Launch(s.Create("pure", pure...), pure...)
+	finishedRecord := s.Until(finished, "completed")
+	waiting := s.Launch(s.Create("wait", wait...), wait...)
+	paused := s.Launch(s.Create("human", human...), human...)
+	s.Until(paused, "paused")
+	onceRun := s.Launch(s.Create("once", once...), once...)
+	againBlueprint := s.Create("again", again...)
 	var againRuns []string
 	for range 3 {
-		againRuns = append(againRuns, s.launch(againBlueprint, again...))
+		againRuns = append(againRuns, s.Launch(againBlueprint, again...))
 	}
 	for range 4 {
 		<-world.arrived // all four turns are taken by nodes that hang
 	}
 	var queued []string
-	pureBlueprint := s.create("queued", pure...)
+	pureBlueprint := s.Create("queued", pure...)
 	for range 5 {
-		queued = append(queued, s.launch(pureBlueprint, pure...))
+		queued = append(queued, s.Launch(pureBlueprint, pure...))
 	}
 	for _, id := range queued {
-		if record := s.until(id, "running"); record["progress"] != 0.0 {
+		if record := s.Until(id, "running"); record["progress"] != 0.0 {
 			t.Errorf("queued run %s has progress %v", id, record["progress"])
 		}
 	}
 
-	s.kill()
+	s.Kill()
 	close(world.release)
-	s = startServer(t, args...)
+	s = process.Serve(t, args...)
 
-	if record := s.until(finished, "completed"); fmt.Sprint(record) != fmt.Sprint(finishedRecord) {
+	if record := s.Until(finished, "completed"); fmt.Sprint(record) != fmt.Sprint(finishedRecord) {
 		t.Errorf("a finished run changed:\n%v\n%v", finishedRecord, record)
 	}
 	keys := map[string]int{}
 	for _, id := range againRuns {
-		s.until(id, "completed")
+		s.Until(id, "completed")
 	}
 	for _, key := range world.keys("/again") {
 		keys[key]++
@@ -111,44 +113,44 @@ func TestKilledServerGoesOn(t *testing.T) {
 		t.Errorf("idempotency keys: %v", keys)
 	}
 
-	record := s.until(onceRun, "paused")
+	record := s.Until(onceRun, "paused")
 	if kind := at(record, "awaitingInput.kind"); kind != "unknown-outcome" {
 		t.Errorf("a once node that was cut off awaits %v", kind)
 	}
 	if n := len(world.keys("/once")); n != 1 {
 		t.Errorf("a once node ran %d times", n)
 	}
-	s.mutate("execution.resume", object{"executionId": onceRun, "input": object{"action": "mark-done", "output": object{"seen": true}}})
-	s.until(onceRun, "completed")
+	s.Mutate("execution.resume", object{"executionId": onceRun, "input": object{"action": "mark-done", "output": object{"seen": true}}})
+	s.Until(onceRun, "completed")
 	if n := len(world.keys("/once")); n != 1 {
 		t.Errorf("a once node ran %d times after it was marked as done", n)
 	}
 
-	s.until(waiting, "completed")
-	s.until(paused, "paused")
-	s.mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
-	if record := s.until(paused, "completed"); at(record["steps"].([]any)[2], "output.text") != "Hello Ada" {
+	s.Until(waiting, "completed")
+	s.Until(paused, "paused")
+	s.Mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
+	if record := s.Until(paused, "completed"); at(record["steps"].([]any)[2], "output.text") != "Hello Ada" {
 		t.Errorf("the answered run gave %v", record["steps"])
 	}
 	for _, id := range queued {
-		record := s.until(id, "completed")
+		record := s.Until(id, "completed")
 		if text := at(record["steps"].([]any)[1], "output.text"); text != id+" done" {
 			t.Errorf("queued run %s gave %v", id, text)
 		}
 	}
-	s.stop()
+	s.Stop()
 }
 
 // TestSecondServerIsRefused starts two servers on one database.
 func TestSecondServerIsRefused(t *testing.T) {
 	database := t.TempDir() + "/blueprintd.db"
-	first := startServer(t, "--db", database)
-	var stdout, stderr lockedBuffer
-	if code := run([]string{"blueprintd", "serve", "--addr", "127.0.0.1:0", "--db", database}, nil, &stdout, &stderr); code != exitFailed {
-		t.Fatalf("exit code %d, want %d\n%s", code, exitFailed, stderr.String())
+	first := process.Serve(t, "--db", database)
+	second := process.Run(t, "serve", "--addr", "127.0.0.1:0", "--db", database)
+	if second.Code != exitFailed {
+		t.Fatalf("exit code %d, want %d\n%s", second.Code, exitFailed, second.Err)
 	}
-	if text := stderr.String(); !containsAll(text, database, "hint: ", fmt.Sprint(first.cmd.Process.Pid)) {
+	if text := second.Err; !containsAll(text, database, "hint: ", fmt.Sprint(first.Pid())) {
 		t.Errorf("the refusal says: %s", text)
 	}
-	first.stop()
+	first.Stop()
 }

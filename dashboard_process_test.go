@@ -13,6 +13,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/server"
 	"blueprintd/store"
+	"blueprintd/tests/process"
 )
 
 // A session outlives a server that was killed, and no other process that works
@@ -22,7 +23,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "my.db")
 	link := func(email string) (token string) {
 		t.Helper()
-		text := command(t, "user", "link", "--email", email, "--db", database)
+		text := process.Command(t, "user", "link", "--email", email, "--db", database)
 		_, token, found := strings.Cut(strings.TrimSpace(text), "/setup?token=")
 		if !found {
 			t.Fatalf("user link printed %q", text)
@@ -30,23 +31,23 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 		return token
 	}
 	token := ""
-	signedIn := func(p *process) bool {
-		_, port, _ := strings.Cut(strings.TrimPrefix(p.host, "http://"), ":")
-		request, err := http.NewRequest(http.MethodGet, p.host+server.DashboardRoot+"/session.get", nil)
+	signedIn := func(p *process.Server) bool {
+		_, port, _ := strings.Cut(strings.TrimPrefix(p.Host, "http://"), ":")
+		request, err := http.NewRequest(http.MethodGet, p.Host+server.DashboardRoot+"/session.get", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		request.AddCookie(&http.Cookie{Name: "blueprintd_" + port, Value: token})
-		status, _ := p.do(request, "")
+		status, _ := p.Do(request, "")
 		return status == http.StatusOK
 	}
-	setup := func(p *process, link, password string) {
+	setup := func(p *process.Server, link, password string) {
 		t.Helper()
 		body, err := json.Marshal(object{"json": object{"token": link, "email": "ada@example.org", "name": "Ada", "password": password}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := http.Post(p.host+server.DashboardRoot+"/session.setup", "application/json", bytes.NewReader(body))
+		answer, err := http.Post(p.Host+server.DashboardRoot+"/session.setup", "application/json", bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,11 +58,12 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 		}
 		token = cookies[0].Value
 	}
-	first := startServer(t, "--db", database)
+	const firstPassword = "correct horse battery"
+	first := process.Serve(t, "--db", database)
 	link1 := link("admin@localhost")
-	setup(first, link1, adasPassword)
-	first.kill()
-	second := startServer(t, "--db", database)
+	setup(first, link1, firstPassword)
+	first.Kill()
+	second := process.Serve(t, "--db", database)
 	if !signedIn(second) {
 		t.Fatal("the session is gone with the server")
 	}
@@ -83,14 +85,14 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 	if signedIn(second) {
 		t.Error("another process ended the session and it goes on")
 	}
-	second.kill()
+	second.Kill()
 	for _, suffix := range []string{"", "-wal"} {
 		data, err := os.ReadFile(database + suffix)
 		if err != nil && suffix == "" {
 			t.Fatal(err)
 		}
-		for _, secret := range []string{adasPassword, "another password", old, fresh, link1, link2} {
-			if bytes.Contains(data, []byte(secret)) || strings.Contains(first.log.String()+second.log.String(), secret) {
+		for _, secret := range []string{firstPassword, "another password", old, fresh, link1, link2} {
+			if bytes.Contains(data, []byte(secret)) || strings.Contains(first.Log.String()+second.Log.String(), secret) {
 				t.Errorf("%s is in the database%s or in the log", secret, suffix)
 			}
 		}
@@ -100,7 +102,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 // withPassword gives a user some password, as another process would.
 func withPassword(t testing.TB, database, email string) {
 	t.Helper()
-	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil)})
+	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: presentSchema(t), Clock: clock.Real{}, IDs: ids.New(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

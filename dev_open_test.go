@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/tests/process"
 	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
@@ -14,9 +15,8 @@ import (
 // opener puts a program in the place of what shows addresses. It notes what it was
 // told in the file that is given back, and ends with a status.
 func opener(t *testing.T, status string) (shown string) {
-	if _, err := binary(); err != nil { // it stays where folders of the moment are
-		t.Fatal(err)
-	}
+	t.Helper()
+	process.Path(t) // it is built without what follows
 	bin := t.TempDir()
 	shown = filepath.Join(bin, "shown")
 	for _, name := range []string{"xdg-open", "open"} {
@@ -40,7 +40,7 @@ func TestDevOpen(t *testing.T) {
 	link := printedAddress.FindString(d.until(`^  sign in   http://.*/open/\w+  \(without a password; works once, for 15 minutes\)$`))
 	_, setup, _ := strings.Cut(d.until(`^  dashboard http://.*/setup\?token=`), "token=")
 	setup, _, _ = strings.Cut(setup, " ")
-	page := string(awaited(t, shown))
+	page := string(process.AwaitFile(t, shown))
 	if text, err := os.ReadFile(page); err != nil || strings.Count(string(text), link) != 2 || !strings.Contains(string(text), `"no-referrer"`) {
 		t.Errorf("shown is %q: %s %v", page, text, err)
 	}
@@ -50,37 +50,37 @@ func TestDevOpen(t *testing.T) {
 		}
 	}
 	jar, _ := cookiejar.New(nil)
-	mine, other := looking{&http.Client{Jar: jar}, d.host}, looking{&http.Client{}, d.host}
-	if code, _ := mine.query(t, "session.get", `{}`); code != http.StatusUnauthorized {
+	mine, other := process.Browser{Client: &http.Client{Jar: jar}, Root: d.host}, process.Browser{Client: &http.Client{}, Root: d.host}
+	if code, _ := mine.Query(t, "session.get", `{}`); code != http.StatusUnauthorized {
 		t.Errorf("before: %d", code)
 	}
 	if response, err := other.Head(link); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("HEAD: %v %v", response, err)
 	}
-	if code, _, _ := other.get(t, d.host+"/open/guessed"); code != http.StatusNotFound {
+	if code, _, _ := other.Get(t, d.host+"/open/guessed"); code != http.StatusNotFound {
 		t.Errorf("a guessed address: %d", code)
 	}
 	for range 2 { // each time after they have signed out
 		for range 2 { // the second time as the one who is signed in
-			if code, path, _ := mine.get(t, link); code != http.StatusOK || path != "/" {
+			if code, path, _ := mine.Get(t, link); code != http.StatusOK || path != "/" {
 				t.Errorf("the address led to %d %s", code, path)
 			}
 		}
-		if code, body := mine.query(t, "session.get", `{}`); code != http.StatusOK || !strings.Contains(body, "admin@localhost") {
+		if code, body := mine.Query(t, "session.get", `{}`); code != http.StatusOK || !strings.Contains(body, "admin@localhost") {
 			t.Errorf("signed in: %d %s", code, body)
 		}
-		if code, _, body := other.get(t, link); code != http.StatusGone || !strings.Contains(body, "has printed another one") {
+		if code, _, body := other.Get(t, link); code != http.StatusGone || !strings.Contains(body, "has printed another one") {
 			t.Errorf("for somebody else: %d %s", code, body)
 		}
-		if code, _ := other.query(t, "session.get", `{}`); code != http.StatusUnauthorized {
+		if code, _ := other.Query(t, "session.get", `{}`); code != http.StatusUnauthorized {
 			t.Errorf("it signed in twice: %d", code)
 		}
-		if code, body := mine.mutate(t, "session.delete", `{"everywhere":false}`); code != http.StatusOK {
+		if code, body := mine.Mutate(t, "session.delete", `{"everywhere":false}`); code != http.StatusOK {
 			t.Errorf("signed out: %d %s", code, body)
 		}
 		link = printedAddress.FindString(d.until(`^  sign in again  http://.*/open/\w+  \(works once, for 15 minutes\)$`))
 	}
-	if code, body := other.query(t, "session.getSetup", `{"token":"`+setup+`"}`); code != http.StatusOK || !strings.Contains(body, `"fresh":true`) {
+	if code, body := other.Query(t, "session.getSetup", `{"token":"`+setup+`"}`); code != http.StatusOK || !strings.Contains(body, `"fresh":true`) {
 		t.Errorf("the link to set a password: %d %s", code, body)
 	}
 	d.stop()

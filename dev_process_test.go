@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"blueprintd/tests/process"
 )
 
 // developing is a running blueprintd dev.
@@ -26,12 +29,9 @@ type developing struct {
 // startDev runs the real binary with `dev` and waits until it watches.
 func startDev(t *testing.T, dir string, args ...string) *developing {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	d := &developing{t: t, lines: make(chan string, 1000), log: &bytes.Buffer{}}
-	d.cmd = exec.Command(path, append([]string{"dev", dir, "--addr", "127.0.0.1:0", "--api-key", testKey}, args...)...)
+	d.cmd = exec.Command(path, append([]string{"dev", dir, "--addr", "127.0.0.1:0", "--api-key", process.Key}, args...)...)
 	d.cmd.Dir, d.cmd.Stderr = t.TempDir(), d.log
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
@@ -151,7 +151,7 @@ func TestDev(t *testing.T) {
 	d.until(`0 passed, 1 test file is bad`)
 	save(t, filepath.Join(dir, "other.test.yaml"), strings.Replace(tested, "a.blueprint.yaml", "nowhere.blueprint.yaml", 1))
 	d.until(`0 passed, 1 test file is bad`)
-	p := &process{t: t, host: d.host}
+	p := process.Connect(t, d.host)
 	save(t, filepath.Join(dir, "p.blueprint.yaml"), "title: P\nblueprint_map:\n  nodes:\n    - {id: p, type: template, title: P, config: {text: p}}\n")
 	d.until(`^p.blueprint.yaml: completed`)
 	save(t, filepath.Join(dir, "other.test.yaml"), "blueprint: p.blueprint.yaml\nblueprints: {\"00000000-0000-4000-8000-00000000000a\": a.blueprint.yaml}\ntests:\n  - {name: needs a, expect: {status: completed, output: {text: p}}}\n")
@@ -178,8 +178,8 @@ func TestDev(t *testing.T) {
 	// A bad file leaves what was there, which goes on serving.
 	save(t, a, with("nope", "hello"))
 	d.until(`^a.blueprint.yaml: has errors; what was there before stays$`)
-	stored := at(p.query("blueprint.list", object{"source": "sync:flows:"}), "data").([]any)
-	if len(stored) != 1 || !strings.Contains(valueLine(at(stored[0], "blueprint_map")), "hello {{inputData.name}}!") {
+	stored := at(p.Query("blueprint.list", object{"source": "sync:flows:"}), "data").([]any)
+	if len(stored) != 1 || !strings.Contains(fmt.Sprint(at(stored[0], "blueprint_map")), "hello {{inputData.name}}!") {
 		t.Errorf("stored %v", stored)
 	}
 
@@ -243,13 +243,10 @@ func TestDevKeeps(t *testing.T) {
 // A program that starts dev reads where it is from the pipe, and people read the
 // rest beside it.
 func TestDevTellsAProgram(t *testing.T) {
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	real := filepath.Join(t.TempDir(), "real.db") // what the environment names is not for trying things
 	t.Setenv("BLUEPRINTD_DB", real)
-	c := exec.Command(path, "dev", t.TempDir(), "--addr", "127.0.0.1:0", "--api-key", testKey, "--ready-file", "-")
+	c := exec.Command(path, "dev", t.TempDir(), "--addr", "127.0.0.1:0", "--api-key", process.Key, "--ready-file", "-")
 	var shown lockedBuffer
 	c.Stderr = &shown
 	out, err := c.StdoutPipe()
@@ -293,9 +290,9 @@ func TestDevDoesNotRunSomethingElse(t *testing.T) {
 	d := startDev(t, dir, "--db", db, "--prune", "--max-blueprints", "2")
 	d.until(`database  .*my.db`)
 	d.until(`^watching `)
-	p := &process{t: t, host: d.host}
-	stored := at(p.query("blueprint.list", object{"source": "sync:flows:a.blueprint.yaml"}), "data").([]any)
-	p.mutate("blueprint.update", object{"id": at(stored[0], "id"), "description": "mine"})
+	p := process.Connect(t, d.host)
+	stored := at(p.Query("blueprint.list", object{"source": "sync:flows:a.blueprint.yaml"}), "data").([]any)
+	p.Mutate("blueprint.update", object{"id": at(stored[0], "id"), "description": "mine"})
 	file("a", "A", "two")
 	d.until(`^! a.blueprint.yaml`)
 	d.until(`^a.blueprint.yaml: not run, since it is not stored$`)
@@ -329,8 +326,8 @@ func TestDevUnderAVirtualClock(t *testing.T) {
 	d.until(`^watching `)
 	save(t, filepath.Join(dir, "w.blueprint.yaml"), "title: W\nblueprint_map:\n  nodes:\n    - {id: w, type: wait, title: W, config: {durationMs: 3600000}}\n")
 	d.until(`^w.blueprint.yaml: running; its waits end when POST http://.*/clock/advance moves the clock, which stands at 2030-01-01T00:00:00.000Z$`)
-	p := &process{t: t, host: d.host}
-	if status, answer := p.post("/clock/advance", testKey, object{"by": "1h"}); status != 200 {
+	p := process.Connect(t, d.host)
+	if status, answer := p.Post("/clock/advance", process.Key, object{"by": "1h"}); status != 200 {
 		t.Fatal(status, answer)
 	}
 	d.until(`^w.blueprint.yaml: completed`)

@@ -12,17 +12,17 @@ import (
 	"testing"
 
 	"blueprintd/store"
+	"blueprintd/tests/process"
 )
 
 // examined runs doctor on a database and gives its findings by name, the worst
 // of each, and its exit code.
 func examined(t *testing.T, args ...string) (map[string]store.Finding, int) {
 	t.Helper()
-	stdout, stderr := &lockedBuffer{}, &lockedBuffer{}
-	code := run(append([]string{"blueprintd", "doctor", "--json"}, args...), nil, stdout, stderr)
+	doctor := process.Run(t, append([]string{"doctor", "--json"}, args...)...)
 	var list []store.Finding
-	if err := json.Unmarshal([]byte(stdout.String()), &list); err != nil {
-		t.Fatalf("doctor: exit code %d: %v\n%s", code, err, stderr)
+	if err := json.Unmarshal([]byte(doctor.Out), &list); err != nil {
+		t.Fatalf("doctor: exit code %d: %v\n%s", doctor.Code, err, doctor.Err)
 	}
 	found := map[string]store.Finding{}
 	rank := map[store.Health]int{store.Fine: 1, store.Dubious: 2, store.Broken: 3}
@@ -34,7 +34,7 @@ func examined(t *testing.T, args ...string) (map[string]store.Finding, int) {
 			found[f.Check] = f
 		}
 	}
-	return found, code
+	return found, doctor.Code
 }
 
 // everything tells all that is in a folder, to the byte.
@@ -68,7 +68,7 @@ func TestDoctor(t *testing.T) {
 	}{
 		{"killed", "integrity", store.Fine, "sound", func(*testing.T, string) error { return nil }},
 		{"closed", "log", store.Fine, "empty", func(t *testing.T, folder string) error {
-			startServer(t, "--db", filepath.Join(folder, "my.db")).stop()
+			process.Serve(t, "--db", filepath.Join(folder, "my.db")).Stop()
 			return nil
 		}},
 		{"without index", "log", store.Dubious, "no index", func(t *testing.T, folder string) error { return removeAll(folder, "my.db-shm") }},
@@ -131,10 +131,10 @@ func TestDoctor(t *testing.T) {
 func TestDoctorBesideAServer(t *testing.T) {
 	folder := t.TempDir()
 	database := filepath.Join(folder, "my.db")
-	s := startServer(t, "--db", database)
+	s := process.Serve(t, "--db", database)
 	before := everything(t, folder)
 	found, code := examined(t, "--full", "--db", database)
-	if code != 0 || found["server"].Message != fmt.Sprintf("process %d has the database", s.cmd.Process.Pid) || found["integrity"].Health != store.Fine {
+	if code != 0 || found["server"].Message != fmt.Sprintf("process %d has the database", s.Pid()) || found["integrity"].Health != store.Fine {
 		t.Errorf("exit code %d: %+v", code, found)
 	}
 	after := everything(t, folder)
@@ -143,45 +143,30 @@ func TestDoctorBesideAServer(t *testing.T) {
 	if fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Error("the files were changed")
 	}
-	if text := command(t, "doctor", "--db", database); !strings.Contains(text, "ok       integrity") {
+	if text := process.Command(t, "doctor", "--db", database); !strings.Contains(text, "ok       integrity") {
 		t.Errorf("it says:\n%s", text)
 	}
-	s.stop()
-}
-
-func TestDoctorKnowsTheModules(t *testing.T) {
-	text, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tested := range testedModules {
-		if !strings.Contains(string(text), tested[0]+" "+tested[1]) {
-			t.Errorf("go.mod does not have %s %s", tested[0], tested[1])
-		}
-	}
-	if f := examineModules(map[string]string{"modernc.org/libc": "v1.0.0"}); f.Health != store.Dubious {
-		t.Errorf("found %+v", f)
-	}
+	s.Stop()
 }
 
 // TestServerWithoutRoom runs a server on a disk that never has enough room.
 func TestServerWithoutRoom(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "my.db")
 	ask := node("ask", "human", object{"prompt": "Your name?"})
-	s := startServer(t, "--db", database)
-	blueprintID := s.create("ask", ask)
-	paused := s.launch(blueprintID, ask)
-	s.until(paused, "paused")
-	s.stop()
-	s = startServer(t, "--db", database, "--min-free", "1000000TiB")
+	s := process.Serve(t, "--db", database)
+	blueprintID := s.Create("ask", ask)
+	paused := s.Launch(blueprintID, ask)
+	s.Until(paused, "paused")
+	s.Stop()
+	s = process.Serve(t, "--db", database, "--min-free", "1000000TiB")
 	body := object{"json": object{"nodes": []any{ask}, "options": object{"blueprintId": blueprintID}}}
-	if status, answer := s.post("/api/trpc/execution.executeBlueprintWithLogging", testKey, body); status != 503 || !strings.Contains(fmt.Sprint(answer), "nearly full") {
+	if status, answer := s.Post("/api/trpc/execution.executeBlueprintWithLogging", process.Key, body); status != 503 || !strings.Contains(fmt.Sprint(answer), "nearly full") {
 		t.Errorf("a new run: %d %v", status, answer)
 	}
-	s.mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
-	s.until(paused, "completed")
-	s.stop()
-	if !strings.Contains(s.log.String(), "the disk is nearly full") {
-		t.Errorf("the log says %s", s.log)
+	s.Mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
+	s.Until(paused, "completed")
+	s.Stop()
+	if !strings.Contains(s.Log.String(), "the disk is nearly full") {
+		t.Errorf("the log says %s", s.Log)
 	}
 }

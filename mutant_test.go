@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"blueprintd/foundation/mutant"
+	"blueprintd/tests/process"
 )
 
 // TestNormalBuildHasNoPlantedBugs reads the program as a release is built.
 func TestNormalBuildHasNoPlantedBugs(t *testing.T) {
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"blueprintd/server"
+	"blueprintd/tests/process"
 	"context"
 	"errors"
 	"io"
@@ -68,7 +69,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("BLUEPRINTD_MASTER_KEY_FILE", key)
-	s := startServer(t, "--db", filepath.Join(t.TempDir(), "a.db"))
+	s := process.Serve(t, "--db", filepath.Join(t.TempDir(), "a.db"))
 	seen := map[string]int{}
 	for seen["READY=1"] == 0 || seen["WATCHDOG=1"] < 5 {
 		message := m.next(30 * time.Second)
@@ -80,8 +81,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 	if seen["STOPPING=1"] != 0 || seen["READY=1"] != 1 {
 		t.Errorf("messages %v", seen)
 	}
-	s.stop()
-	if strings.Contains(s.log.String(), "can get at the master key") {
+	s.Stop()
+	if strings.Contains(s.Log.String(), "can get at the master key") {
 		t.Error("it warns of the mode of a credential")
 	}
 	for message := ""; message != "STOPPING=1"; {

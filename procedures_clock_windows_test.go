@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"blueprintd/server"
 	"blueprintd/store"
 )
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/process"
 )
 
 func TestKeys(t *testing.T) {
@@ -86,10 +87,7 @@ func TestKeysOfHeaders(t *testing.T) {
 // TestKeyRevokedByAnotherProcess revokes with the command line what a running
 // server has in memory.
 func TestKeyRevokedByAnotherProcess(t *testing.T) {
-	program, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := process.Path(t)
 	path := filepath.Join(t.TempDir(), "keys.db")
 	s := newService(t, onFile(path))
 	blueprintd := func(args ...string) string {

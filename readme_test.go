@@ -1,17 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/process"
 )
 
 // readmeBlock gives the block of YAML of README.md that begins with a text.
 func readmeBlock(t *testing.T, begin string) string {
 	t.Helper()
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(process.File(t, "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func readmeBlock(t *testing.T, begin string) string {
 // TestReadmeExamples tries the files that the README shows, as they are printed.
 func TestReadmeExamples(t *testing.T) {
 	dir := t.TempDir()
-	order, err := os.ReadFile("testdata/blueprints/order.blueprint.yaml")
+	order, err := os.ReadFile(process.File(t, "testdata/blueprints/order.blueprint.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestReadmeExamples(t *testing.T) {
 		}
 	}
 	hello := `blueprintd run testdata/blueprints/hello.blueprint.yaml --input '{"name": "Ada"}'`
-	if text, err := os.ReadFile("README.md"); err != nil || !strings.Contains(string(text), hello) {
+	if text, err := os.ReadFile(process.File(t, "README.md")); err != nil || !strings.Contains(string(text), hello) {
 		t.Errorf("README.md does not say %s: %v", hello, err)
 	}
 	for _, c := range []struct {
@@ -46,15 +47,14 @@ func TestReadmeExamples(t *testing.T) {
 		want string
 	}{
 		{[]string{"test", dir}, "1 passed; "},
-		{[]string{"run", "testdata/blueprints/hello.blueprint.yaml", "--input", `{"name": "Ada"}`}, "Hello, Ada!"},
+		{[]string{"run", process.File(t, "testdata/blueprints/hello.blueprint.yaml"), "--input", `{"name": "Ada"}`}, "Hello, Ada!"},
 	} {
-		var out, errs bytes.Buffer
-		if code := run(append([]string{"blueprintd"}, c.args...), nil, &out, &errs); code != 0 || !strings.Contains(out.String(), c.want) {
-			t.Errorf("%s: %d\n%s%s", c.args[0], code, out.String(), errs.String())
+		if r := process.Run(t, c.args...); r.Code != 0 || !strings.Contains(r.Out, c.want) {
+			t.Errorf("%s: %d\n%s", c.args[0], r.Code, r.Said())
 		}
 	}
-	p := startServer(t, "--ephemeral", "--seed", filepath.Join(dir, "seed.yaml"))
-	if got, _ := at(p.query("blueprint.list", object{}), "data").([]any); len(got) != 1 || at(got[0], "title") != "Hello" {
+	p := process.Serve(t, "--ephemeral", "--seed", filepath.Join(dir, "seed.yaml"))
+	if got, _ := at(p.Query("blueprint.list", object{}), "data").([]any); len(got) != 1 || at(got[0], "title") != "Hello" {
 		t.Errorf("seeded %v", got)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/process"
 )
 
 // referringFolder is a folder with a parent that names a child and a connection.
@@ -42,18 +44,18 @@ func configOf(b object, node int) object {
 func TestSyncNamesFitSeveralServers(t *testing.T) {
 	dir := referringFolder(t)
 	for range 2 {
-		p := startServer(t, "--ephemeral")
-		args := []string{dir, "--url", p.host, "--api-key", testKey, "--apply"}
+		p := process.Serve(t, "--ephemeral")
+		args := []string{dir, "--url", p.Host, "--api-key", process.Key, "--apply"}
 		wantSync(t, args, 1, `a-parent.blueprint.yaml:4:`, `there is no connection "crm" here; make one of type http or oauth2 with this name`, "hint: nothing was changed")
 		connect := func(name string) string {
-			return at(p.mutate("connection.create", object{"name": name, "type": "http", "config": object{"auth": object{"type": "none"}, "hosts": []any{"api.example.com"}}}), "id").(string)
+			return at(p.Mutate("connection.create", object{"name": name, "type": "http", "config": object{"auth": object{"type": "none"}, "hosts": []any{"api.example.com"}}}), "id").(string)
 		}
 		crm := connect("crm")
-		p.mutate("connection.create", object{"name": "crm", "type": "slack", "config": object{"botToken": "xoxb"}}) // of no use here
+		p.Mutate("connection.create", object{"name": "crm", "type": "slack", "config": object{"botToken": "xoxb"}}) // of no use here
 		wantSync(t, args, 0, "2 created")
 		wantSync(t, args, 0, "nothing to do")
 		stored := func(path string) object {
-			list := at(p.query("blueprint.list", object{"source": "sync:flows:" + path}), "data").([]any)
+			list := at(p.Query("blueprint.list", object{"source": "sync:flows:" + path}), "data").([]any)
 			return list[0].(object)
 		}
 		parent, child := stored("a-parent.blueprint.yaml"), stored("sub/child.blueprint.yaml")
@@ -63,7 +65,7 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 		if got := configOf(parent, 1)["blueprintId"]; got != child["id"] {
 			t.Errorf("blueprint %v, want %s", got, child["id"])
 		}
-		hook := p.query("blueprintTriggers.list", object{"blueprintId": parent["id"]}).([]any)[0]
+		hook := p.Query("blueprintTriggers.list", object{"blueprintId": parent["id"]}).([]any)[0]
 		if got := at(hook, "config.blueprintId"); got != child["id"] {
 			t.Errorf("the trigger is for %v, want %s", got, child["id"])
 		}
@@ -71,7 +73,7 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 		// Two of a name are one too many; another connection is told by name.
 		second := connect("crm")
 		wantSync(t, args, 1, "there are 2 connections of the name", second, "give all but one another name")
-		p.mutate("connection.update", object{"id": crm, "name": "old"})
+		p.Mutate("connection.update", object{"id": crm, "name": "old"})
 		wantSync(t, args, 0, `config.connectionId: {"$connection":"old"} -> {"$connection":"crm"}`)
 		if got := configOf(stored("a-parent.blueprint.yaml"), 0)["connectionId"]; got != second {
 			t.Errorf("connection %v, want %s", got, second)
@@ -81,11 +83,11 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 
 // TestSyncNamesOfAnOrganization looks for connections where the blueprints are.
 func TestSyncNamesOfAnOrganization(t *testing.T) {
-	p := startServer(t, "--ephemeral")
+	p := process.Serve(t, "--ephemeral")
 	dir := referringFolder(t)
-	shop := at(p.mutate("organization.create", object{"name": "Shop"}), "id").(string)
-	p.mutate("connection.create", object{"name": "crm", "type": "http", "organizationId": shop, "config": object{"auth": object{"type": "none"}, "hosts": []any{"api.example.com"}}})
-	own := []string{dir, "--url", p.host, "--api-key", testKey, "--apply"}
+	shop := at(p.Mutate("organization.create", object{"name": "Shop"}), "id").(string)
+	p.Mutate("connection.create", object{"name": "crm", "type": "http", "organizationId": shop, "config": object{"auth": object{"type": "none"}, "hosts": []any{"api.example.com"}}})
+	own := []string{dir, "--url", p.Host, "--api-key", process.Key, "--apply"}
 	wantSync(t, own, 1, `there is no connection "crm" here`)
 	wantSync(t, append(own, "--organization", shop), 0, "2 created")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"errors"
 	"os/exec"
 	"strconv"
@@ -32,4 +33,24 @@ func exits(script *testscript.TestScript, negated bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		script.Fatalf("exit code %d, want %s", code, args[0])
 	}
+}
+
+// triggerIDs sets $trigger_TYPE to the id of each trigger of a database:
+// triggers FILE.
+func triggerIDs(script *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) != 1 {
+		script.Fatalf("usage: triggers FILE")
+	}
+	pool, err := sql.Open("sqlite", "file:"+script.MkAbs(args[0])+"?mode=ro")
+	script.Check(err)
+	defer pool.Close()
+	rows, err := pool.Query("SELECT type, id FROM triggers")
+	script.Check(err)
+	defer rows.Close()
+	for rows.Next() {
+		var kind, id string
+		script.Check(rows.Scan(&kind, &id))
+		script.Setenv("trigger_"+kind, id)
+	}
+	script.Check(rows.Err())
 }

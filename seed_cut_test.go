@@ -16,6 +16,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
 	"blueprintd/server"
+	"blueprintd/tests/process"
 )
 
 // cutOff is a context that ends once it was asked so many times whether it has.
@@ -81,10 +82,7 @@ func TestSeedCutOff(t *testing.T) {
 // TestSeedKilled kills servers while they store their seed, and looks what the one
 // after them has.
 func TestSeedKilled(t *testing.T) {
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	for name, value := range map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook"} {
 		t.Setenv(name, value)
 	}
@@ -111,17 +109,17 @@ func TestSeedKilled(t *testing.T) {
 		}
 	}
 	os.Remove(ready)
-	p := startServer(t, "--db", database, "--seed", seed, "--ready-file", ready)
+	p := process.Serve(t, "--db", database, "--seed", seed, "--ready-file", ready)
 	var told any
-	if err := json.Unmarshal(awaited(t, ready), &told); err != nil {
+	if err := json.Unmarshal(process.AwaitFile(t, ready), &told); err != nil {
 		t.Fatal(err)
 	}
 	list, _ := at(told, "seed.blueprints").([]any)
 	if len(list) != 2 || len(at(list[0], "triggers").([]any)) != 2 || len(at(list[1], "triggers").([]any)) != 2 {
 		t.Errorf("there is %s", encoded(t, told))
 	}
-	if status, answer := p.post("/api/trpc/blueprint.create", "key-of-ada", object{"json": object{"title": "x"}}); status != 200 {
+	if status, answer := p.Post("/api/trpc/blueprint.create", "key-of-ada", object{"json": object{"title": "x"}}); status != 200 {
 		t.Errorf("the key of the seed: %d %v", status, answer)
 	}
-	p.stop()
+	p.Stop()
 }

@@ -2,13 +2,13 @@ package main
 
 import (
 	"blueprintd/project"
+	"blueprintd/tests/process"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 const wholeSeed = `users:
@@ -136,14 +136,14 @@ func TestSeededServer(t *testing.T) {
 	}
 	var before any
 	for range 2 {
-		p := startServer(t, "--db", filepath.Join(folder, "my.db"), "--seed", path, "--ready-file", ready)
-		data := awaited(t, ready)
+		p := process.Serve(t, "--db", filepath.Join(folder, "my.db"), "--seed", path, "--ready-file", ready)
+		data := process.AwaitFile(t, ready)
 		var told any
 		if err := json.Unmarshal(data, &told); err != nil {
 			t.Fatal(err)
 		}
 		seed := at(told, "seed")
-		text := strings.ReplaceAll(encoded(t, seed), p.host, "")
+		text := strings.ReplaceAll(encoded(t, seed), p.Host, "")
 		if before != nil && before != text {
 			t.Errorf("made anew: %s, before %s", text, before)
 		}
@@ -159,32 +159,17 @@ func TestSeededServer(t *testing.T) {
 				calls = append(calls, at(trigger, "triggerType").(string)+" "+strings.ReplaceAll(url, at(trigger, "id").(string), "ID"))
 			}
 		}
-		if calls[0] != "webhook "+p.host+"/webhooks/blueprint/ID" || calls[1] != "scheduled " || !strings.Contains(calls[2], "@") || calls[3] != "api "+p.host+"/v1/triggers/ID/fire" {
+		if calls[0] != "webhook "+p.Host+"/webhooks/blueprint/ID" || calls[1] != "scheduled " || !strings.Contains(calls[2], "@") || calls[3] != "api "+p.Host+"/v1/triggers/ID/fire" {
 			t.Errorf("called at %v", calls)
 		}
-		if all := encoded(t, p.query("blueprint.list", object{})); strings.Count(all, `"title":"Orders"`) != 1 || strings.Contains(all, "canary") {
+		if all := encoded(t, p.Query("blueprint.list", object{})); strings.Count(all, `"title":"Orders"`) != 1 || strings.Contains(all, "canary") {
 			t.Errorf("blueprints %s", all)
 		}
-		if status, _ := p.post("/api/trpc/blueprint.list", "key-of-ada", object{}); status == 401 {
+		if status, _ := p.Post("/api/trpc/blueprint.list", "key-of-ada", object{}); status == 401 {
 			t.Error("the key of the seed is not known")
 		}
-		p.stop()
+		p.Stop()
 	}
-}
-
-// awaited reads a file that is about to be written.
-func awaited(t *testing.T, path string) []byte {
-	t.Helper()
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	for range 1000 {
-		if data, err := os.ReadFile(path); err == nil {
-			return data
-		}
-		<-poll.C
-	}
-	t.Fatalf("there is no %s", path)
-	return nil
 }
 
 func FuzzSeed(f *testing.F) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"blueprintd/tests/process"
 )
 
 // seededTimes is how often TestSeededAnswers makes its calls.
@@ -60,65 +62,75 @@ func (f *flaky) forget() {
 
 // recorded calls a server and keeps all that it answers.
 type recorded struct {
-	*process
+	*process.Server
 	out []string
 }
 
 // call keeps the answer to one request, and gives what is in it.
 func (r *recorded) call(method, path, body string, headers ...string) any {
-	r.t.Helper()
-	request, err := http.NewRequest(method, r.host+path, strings.NewReader(body))
+	r.T.Helper()
+	request, err := http.NewRequest(method, r.Host+path, strings.NewReader(body))
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+testKey)
+	request.Header.Set("Authorization", "Bearer "+process.Key)
 	request.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	var head bytes.Buffer
 	response.Header.Write(&head)
 	text := fmt.Sprintf("%s %s %s\n%s\n%s%s", method, path, body, response.Status, head.String(), data)
-	r.out = append(r.out, strings.ReplaceAll(text, r.host, "http://its.own.address")) // the port is any
+	r.out = append(r.out, strings.ReplaceAll(text, r.Host, "http://its.own.address")) // the port is any
 	var value any
 	json.Unmarshal(data, &value)
 	return value
 }
 
+// encoded returns an input as it goes over the wire.
+func (r *recorded) encoded(input any) string {
+	r.T.Helper()
+	data, err := json.Marshal(object{"json": input})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return string(data)
+}
+
 func (r *recorded) ask(name string, input any) any {
-	r.t.Helper()
-	return r.answered(name, r.call(http.MethodGet, "/api/trpc/"+name+"?input="+url.QueryEscape(encoded(r.t, object{"json": input})), ""))
+	r.T.Helper()
+	return r.answered(name, r.call(http.MethodGet, "/api/trpc/"+name+"?input="+url.QueryEscape(r.encoded(input)), ""))
 }
 
 func (r *recorded) tell(name string, input any) any {
-	r.t.Helper()
-	return r.answered(name, r.call(http.MethodPost, "/api/trpc/"+name, encoded(r.t, object{"json": input})))
+	r.T.Helper()
+	return r.answered(name, r.call(http.MethodPost, "/api/trpc/"+name, r.encoded(input)))
 }
 
 func (r *recorded) answered(name string, value any) any {
-	r.t.Helper()
+	r.T.Helper()
 	if at(value, "result") == nil {
-		r.t.Fatalf("%s: %v", name, value)
+		r.T.Fatalf("%s: %v", name, value)
 	}
 	return at(value, "result.data.json")
 }
 
 func (r *recorded) make(title string, m object) string {
-	r.t.Helper()
+	r.T.Helper()
 	return at(r.tell("blueprint.create", object{"title": title, "blueprint_map": m, "status": "published"}), "id").(string)
 }
 
 func (r *recorded) trigger(blueprintID, kind string, config object) string {
-	r.t.Helper()
+	r.T.Helper()
 	return at(r.tell("blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": kind, "config": config}), "id").(string)
 }
 
@@ -198,10 +210,10 @@ func (r *recorded) play(outside string) {
 
 // runs gives the newest runs.
 func (r *recorded) runs() []any {
-	r.t.Helper()
+	r.T.Helper()
 	runs, ok := at(r.ask("execution.listRecentExecutions", object{"limit": 100}), "logs").([]any)
 	if !ok || len(runs) == 0 {
-		r.t.Fatal("there are no runs")
+		r.T.Fatal("there are no runs")
 	}
 	return runs
 }
@@ -241,10 +253,10 @@ func TestSeededAnswers(t *testing.T) {
 	outside := newFlaky(t)
 	sameEachTime(t, 300, func() []string {
 		outside.forget()
-		p := startServer(t, "--ephemeral", "--seed-ids", "7", "--clock", "virtual=2030-05-01T12:00:00Z", "--allow-net", "127.0.0.1/32")
-		r := &recorded{process: p}
+		p := process.Serve(t, "--ephemeral", "--seed-ids", "7", "--clock", "virtual=2030-05-01T12:00:00Z", "--allow-net", "127.0.0.1/32")
+		r := &recorded{Server: p}
 		r.play(outside.URL)
-		p.stop()
+		p.Stop()
 		return r.out
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"blueprintd/tests/process"
 )
 
 const flow = `title: %s
@@ -40,10 +42,7 @@ func flowFile(t *testing.T, dir, name, title, text string) {
 // syncCommand runs blueprintd sync and gives its exit code and what it printed.
 func syncCommand(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	cmd := exec.Command(path, append([]string{"sync"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
@@ -67,12 +66,12 @@ func wantSync(t *testing.T, args []string, code int, parts ...string) {
 }
 
 func TestSyncOverTheNetwork(t *testing.T) {
-	p := startServer(t, "--ephemeral")
+	p := process.Serve(t, "--ephemeral")
 	dir := filepath.Join(t.TempDir(), "flows")
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
 	flowFile(t, dir, "b.blueprint.yaml", "B", "1.50")
-	own := p.create("made by hand", node("x", "set", object{"values": object{}}))
-	args := []string{dir, "--url", p.host, "--api-key", testKey}
+	own := p.Create("made by hand", node("x", "set", object{"values": object{}}))
+	args := []string{dir, "--url", p.Host, "--api-key", process.Key}
 	applied := append(args, "--apply")
 	wantSync(t, args, 0, "2 to create; --apply does it")
 	wantSync(t, applied, 0, "+ a.blueprint.yaml", "+ b.blueprint.yaml", "2 created")
@@ -80,7 +79,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 
 	synced := func(path string) object {
 		t.Helper()
-		list := at(p.query("blueprint.list", object{"source": "sync:flows:" + path}), "data").([]any)
+		list := at(p.Query("blueprint.list", object{"source": "sync:flows:" + path}), "data").([]any)
 		if len(list) != 1 {
 			t.Fatalf("%d blueprints of %s", len(list), path)
 		}
@@ -90,19 +89,19 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	if a["visibility"] != "public" || a["source"] != "sync:flows:a.blueprint.yaml" || a["synced_version"] != a["version"] {
 		t.Errorf("made %v", a)
 	}
-	hooks := p.query("blueprintTriggers.list", object{"blueprintId": a["id"]}).([]any)
+	hooks := p.Query("blueprintTriggers.list", object{"blueprintId": a["id"]}).([]any)
 	if len(hooks) != 2 || at(hooks[0], "config.secret") == nil || at(hooks[0], "is_active") != true || at(hooks[1], "is_active") != false {
 		t.Errorf("triggers %v", hooks)
 	}
 
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hello")
 	wantSync(t, applied, 0, `~ node a: config.text: "hi" -> "hello"`, "1 updated")
-	if after := p.query("blueprintTriggers.list", object{"blueprintId": a["id"]}).([]any); at(after[0], "id") != at(hooks[0], "id") || at(after[0], "config.secret") != at(hooks[0], "config.secret") {
+	if after := p.Query("blueprintTriggers.list", object{"blueprintId": a["id"]}).([]any); at(after[0], "id") != at(hooks[0], "id") || at(after[0], "config.secret") != at(hooks[0], "config.secret") {
 		t.Errorf("the webhook was %v and is %v", hooks[0], after[0])
 	}
 
 	// Somebody edits one on the server, and it is left alone without force.
-	p.mutate("blueprint.update", object{"id": a["id"], "title": "theirs"})
+	p.Mutate("blueprint.update", object{"id": a["id"], "title": "theirs"})
 	flowFile(t, dir, "b.blueprint.yaml", "B2", "1.50")
 	wantSync(t, applied, 1, `"B" -> "B2"`, "1 blueprint changed on the server and left as it is", "hint: ")
 	if synced("a.blueprint.yaml")["title"] != "theirs" || synced("b.blueprint.yaml")["title"] != "B2" {
@@ -118,22 +117,22 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	wantSync(t, applied, 0, "? a.blueprint.yaml", "1 kept")
 	wantSync(t, append(args, "--exit-code"), 1, "1 kept")
 	wantSync(t, append(applied, "--prune"), 0, "- a.blueprint.yaml", "1 deleted")
-	p.query("blueprint.get", object{"id": own})
-	if total := at(p.query("blueprint.list", object{}), "pagination.total"); fmt.Sprint(total) != "2" {
+	p.Query("blueprint.get", object{"id": own})
+	if total := at(p.Query("blueprint.list", object{}), "pagination.total"); fmt.Sprint(total) != "2" {
 		t.Errorf("%v blueprints are left", total)
 	}
-	wantSync(t, []string{dir, "--url", p.host, "--api-key", "wrong-key-of-nobody"}, 1, "hint: make a key")
-	wantSync(t, []string{dir, "--url", p.host + "/nothing", "--api-key", testKey}, 1, p.host+"/nothing does not answer as blueprintd does", "hint: check the address: ")
-	wantSync(t, []string{dir, "--url", p.host + "/dash", "--api-key", testKey}, 1, "/dash does not answer as blueprintd does")
+	wantSync(t, []string{dir, "--url", p.Host, "--api-key", "wrong-key-of-nobody"}, 1, "hint: make a key")
+	wantSync(t, []string{dir, "--url", p.Host + "/nothing", "--api-key", process.Key}, 1, p.Host+"/nothing does not answer as blueprintd does", "hint: check the address: ")
+	wantSync(t, []string{dir, "--url", p.Host + "/dash", "--api-key", process.Key}, 1, "/dash does not answer as blueprintd does")
 }
 
 // TestSyncOfAnOrganization has two organizations with the same folder.
 func TestSyncOfAnOrganization(t *testing.T) {
-	p := startServer(t, "--ephemeral")
+	p := process.Serve(t, "--ephemeral")
 	dir := filepath.Join(t.TempDir(), "flows")
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
-	shop := at(p.mutate("organization.create", object{"name": "Shop"}), "id").(string)
-	own := []string{dir, "--url", p.host, "--api-key", testKey, "--apply"}
+	shop := at(p.Mutate("organization.create", object{"name": "Shop"}), "id").(string)
+	own := []string{dir, "--url", p.Host, "--api-key", process.Key, "--apply"}
 	theirs := append(own, "--organization", shop)
 	wantSync(t, theirs, 0, "1 created")
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hello")
@@ -145,22 +144,22 @@ func TestSyncOfAnOrganization(t *testing.T) {
 
 // TestSyncTriggersEdited changes triggers on the server between two syncs.
 func TestSyncTriggersEdited(t *testing.T) {
-	p := startServer(t, "--ephemeral")
+	p := process.Serve(t, "--ephemeral")
 	dir := filepath.Join(t.TempDir(), "flows")
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
-	args := []string{dir, "--url", p.host, "--api-key", testKey, "--apply"}
+	args := []string{dir, "--url", p.Host, "--api-key", process.Key, "--apply"}
 	wantSync(t, args, 0, "1 created")
-	id := at(p.query("blueprint.list", object{}), "data").([]any)[0].(object)["id"]
+	id := at(p.Query("blueprint.list", object{}), "data").([]any)[0].(object)["id"]
 	hook := func() object {
-		return p.query("blueprintTriggers.list", object{"blueprintId": id}).([]any)[0].(object)
+		return p.Query("blueprintTriggers.list", object{"blueprintId": id}).([]any)[0].(object)
 	}
-	p.mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false, "config": object{"respond": "accept"}})
+	p.Mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false, "config": object{"respond": "accept"}})
 	wantSync(t, args, 1, "! a.blueprint.yaml", "somebody changed config.respond of trigger webhook", "stays so; --force switches it on")
 	wantSync(t, append(args, "--force"), 0, `config.respond: "accept" -> "wait"`, "isActive: false -> true", "1 updated")
 	if h := hook(); h["is_active"] != true || at(h, "config.respond") != "wait" || h["edited"] != nil {
 		t.Errorf("after force: %v", h)
 	}
-	p.mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false})
+	p.Mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false})
 	wantSync(t, args, 0, "? a.blueprint.yaml", "stays so; --force switches it on", "1 kept")
 	if hook()["is_active"] != false {
 		t.Error("it was switched on")
@@ -169,24 +168,21 @@ func TestSyncTriggersEdited(t *testing.T) {
 
 // TestSyncStopsHalfWay has a server that refuses the second blueprint.
 func TestSyncStopsHalfWay(t *testing.T) {
-	p := startServer(t, "--ephemeral", "--max-blueprints", "1")
+	p := process.Serve(t, "--ephemeral", "--max-blueprints", "1")
 	dir := filepath.Join(t.TempDir(), "flows")
 	for _, name := range []string{"a", "b", "c"} {
 		flowFile(t, dir, name+".blueprint.yaml", name, "hi")
 	}
-	wantSync(t, []string{dir, "--url", p.host, "--api-key", testKey, "--apply", "--json"}, 1,
+	wantSync(t, []string{dir, "--url", p.Host, "--api-key", process.Key, "--apply", "--json"}, 1,
 		`"summary": "1 created"`, `"applied": true`, `"complete": false`, `"error": "b.blueprint.yaml: `, "1 change made before it")
 }
 
 // TestSyncKilled ends sync --apply as a power cut would at each of its changes,
 // before the server has it and after; what is left is done by the next one.
 func TestSyncKilled(t *testing.T) {
-	p := startServer(t, "--ephemeral")
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := url.Parse(p.host)
+	p := process.Serve(t, "--ephemeral")
+	path := process.Path(t)
+	target, err := url.Parse(p.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +192,7 @@ func TestSyncKilled(t *testing.T) {
 			name := fmt.Sprintf("cut%d%t", cut, after)
 			flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
 			flowFile(t, dir, "b.blueprint.yaml", "B", "hi")
-			cmd := exec.Command(path, "sync", dir, "--name", name, "--api-key", testKey, "--apply")
+			cmd := exec.Command(path, "sync", dir, "--name", name, "--api-key", process.Key, "--apply")
 			var changes atomic.Int64
 			began := make(chan struct{})
 			forward := httputil.NewSingleHostReverseProxy(target)
@@ -223,14 +219,14 @@ func TestSyncKilled(t *testing.T) {
 			if err == nil {
 				t.Fatalf("%s was not cut: %d changes\n%s", name, changes.Load(), &out)
 			}
-			wantSync(t, []string{dir, "--name", name, "--url", p.host, "--api-key", testKey, "--apply"}, 0)
-			wantSync(t, []string{dir, "--name", name, "--url", p.host, "--api-key", testKey, "--exit-code"}, 0, "nothing to do")
-			list := at(p.query("blueprint.list", object{"source": "sync:" + name + ":"}), "data").([]any)
+			wantSync(t, []string{dir, "--name", name, "--url", p.Host, "--api-key", process.Key, "--apply"}, 0)
+			wantSync(t, []string{dir, "--name", name, "--url", p.Host, "--api-key", process.Key, "--exit-code"}, 0, "nothing to do")
+			list := at(p.Query("blueprint.list", object{"source": "sync:" + name + ":"}), "data").([]any)
 			if len(list) != 2 {
 				t.Errorf("%s: %d blueprints", name, len(list))
 			}
 			for _, b := range list {
-				if found := p.query("blueprintTriggers.list", object{"blueprintId": at(b, "id")}).([]any); len(found) != 2 {
+				if found := p.Query("blueprintTriggers.list", object{"blueprintId": at(b, "id")}).([]any); len(found) != 2 {
 					t.Errorf("%s: %d triggers", name, len(found))
 				}
 			}
@@ -241,10 +237,7 @@ func TestSyncKilled(t *testing.T) {
 // TestSyncKilledBesideTheDatabase is the same without a server: sync dies as soon
 // as it says that something is done.
 func TestSyncKilledBesideTheDatabase(t *testing.T) {
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := process.Path(t)
 	folder := t.TempDir()
 	dir, db := filepath.Join(folder, "flows"), filepath.Join(folder, "my.db")
 	for i := range 30 {

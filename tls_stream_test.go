@@ -3,31 +3,36 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"blueprintd/tests/process"
 )
 
 // A run that is followed by HTTP/2 is told of as it goes, and when the server
 // stops the stream ends as it should.
 func TestStreamByHTTP2EndsWithTheServer(t *testing.T) {
-	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
-	p := startServer(t, "--ephemeral", "--tls-cert", pair.cert, "--tls-key", pair.key)
-	client := pair.client(t, true)
+	cert, key, client := trustedPair(t)
+	p := process.Serve(t, "--ephemeral", "--tls-cert", cert, "--tls-key", key)
 	call := func(method, path string, input any) *http.Response {
 		body, err := json.Marshal(input)
 		if err != nil {
 			t.Fatal(err)
 		}
-		request, err := http.NewRequest(method, p.host+path, bytes.NewReader(body))
+		request, err := http.NewRequest(method, p.Host+path, bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.Header.Set("Authorization", "Bearer "+testKey)
+		request.Header.Set("Authorization", "Bearer "+process.Key)
 		request.Header.Set("Content-Type", "application/json")
 		response, err := client.Do(request)
 		if err != nil {
@@ -62,8 +67,30 @@ func TestStreamByHTTP2EndsWithTheServer(t *testing.T) {
 		_, err := io.Copy(io.Discard, stream.Body)
 		rest <- err
 	}()
-	p.stop()
+	p.Stop()
 	if err := <-rest; err != nil {
 		t.Errorf("the stream ends with %v", err)
 	}
+}
+
+// trustedPair writes a certificate for this machine and its key into files, and
+// returns a client that trusts it.
+func trustedPair(t *testing.T) (cert, key string, client *http.Client) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	made := server.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: made.Certificate[0]}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"), server.Client()
 }

@@ -23,6 +23,7 @@ import (
 
 	"blueprintd/foundation/clock"
 	"blueprintd/server"
+	"blueprintd/tests/process"
 )
 
 // keyPair is a certificate and its key in two files.
@@ -112,13 +113,13 @@ func TestFlagsOfTLS(t *testing.T) {
 
 func TestServedByTLS(t *testing.T) {
 	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
-	p := startServer(t, "--ephemeral", "--tls-cert", pair.cert, "--tls-key", pair.key)
-	if !strings.HasPrefix(p.host, "https://127.0.0.1:") {
-		t.Fatalf("it is at %s", p.host)
+	p := process.Serve(t, "--ephemeral", "--tls-cert", pair.cert, "--tls-key", pair.key)
+	if !strings.HasPrefix(p.Host, "https://127.0.0.1:") {
+		t.Fatalf("it is at %s", p.Host)
 	}
 	for _, major := range []int{1, 2} {
 		client := pair.client(t, major == 2)
-		request, err := http.NewRequest(http.MethodGet, p.host+"/api/trpc/apiKey.list", nil)
+		request, err := http.NewRequest(http.MethodGet, p.Host+"/api/trpc/apiKey.list", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +132,7 @@ func TestServedByTLS(t *testing.T) {
 		if response.StatusCode != http.StatusOK || response.ProtoMajor != major || response.Header.Get("Strict-Transport-Security") != "" {
 			t.Errorf("HTTP/%d: status %d by %s, header %v", major, response.StatusCode, response.Proto, response.Header)
 		}
-		request, _ = http.NewRequest(http.MethodGet, p.host+"/healthz", nil)
+		request, _ = http.NewRequest(http.MethodGet, p.Host+"/healthz", nil)
 		request.Host = "flows.example.org"
 		if response, err = client.Do(request); err != nil {
 			t.Fatal(err)
@@ -141,7 +142,7 @@ func TestServedByTLS(t *testing.T) {
 			t.Errorf("under its own name it says %q", got)
 		}
 	}
-	response, err := http.Post("http"+strings.TrimPrefix(p.host, "https")+"/api/trpc/x", "application/json", strings.NewReader(strings.Repeat("x", 1<<16)))
+	response, err := http.Post("http"+strings.TrimPrefix(p.Host, "https")+"/api/trpc/x", "application/json", strings.NewReader(strings.Repeat("x", 1<<16)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +151,11 @@ func TestServedByTLS(t *testing.T) {
 		t.Errorf("plain HTTP is answered %d %s", response.StatusCode, text)
 	}
 	old := &tls.Config{RootCAs: pair.pool, MaxVersion: tls.VersionTLS11}
-	if conn, err := tls.Dial("tcp", strings.TrimPrefix(p.host, "https://"), old); err == nil {
+	if conn, err := tls.Dial("tcp", strings.TrimPrefix(p.Host, "https://"), old); err == nil {
 		conn.Close()
 		t.Error("TLS 1.1 is spoken")
 	}
-	p.stop()
+	p.Stop()
 }
 
 func TestChangedCertificatesAreReadAnew(t *testing.T) {

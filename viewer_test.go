@@ -6,56 +6,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
-	"net/url"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
 	"blueprintd/server"
+	"blueprintd/tests/process"
 )
-
-// looking is a browser that was given the address of a viewer.
-type looking struct {
-	*http.Client
-	root string
-}
-
-func (l looking) get(t *testing.T, address string) (status int, path, body string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Accept", "text/html, application/json")
-	response, err := l.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, response.Request.URL.Path, string(data)
-}
-
-func (l looking) query(t *testing.T, name, input string) (int, string) {
-	t.Helper()
-	status, _, body := l.get(t, l.root+"/app/trpc/"+name+"?input="+url.QueryEscape(`{"json":`+input+`}`))
-	return status, body
-}
-
-func (l looking) mutate(t *testing.T, name, input string) (int, string) {
-	t.Helper()
-	response, err := l.Post(l.root+"/app/trpc/"+name, "application/json", strings.NewReader(`{"json":`+input+`}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	data, _ := io.ReadAll(response.Body)
-	return response.StatusCode, string(data)
-}
 
 // TestOpenShowsARun exports runs of each kind and opens their files.
 func TestOpenShowsARun(t *testing.T) {
@@ -96,26 +54,26 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 	}()
 	link := <-address
 	jar, _ := cookiejar.New(nil)
-	mine, other := looking{&http.Client{Jar: jar}, v.Server.APIHost()}, looking{&http.Client{}, v.Server.APIHost()}
-	if code, _ := other.query(t, "execution.getExecutionStatus", `{"executionId":"`+run+`"}`); code != http.StatusUnauthorized {
+	mine, other := process.Browser{Client: &http.Client{Jar: jar}, Root: v.Server.APIHost()}, process.Browser{Client: &http.Client{}, Root: v.Server.APIHost()}
+	if code, _ := other.Query(t, "execution.getExecutionStatus", `{"executionId":"`+run+`"}`); code != http.StatusUnauthorized {
 		t.Errorf("without the address: %d", code)
 	}
-	if code, _, _ := other.get(t, v.Server.APIHost()+"/open/guessed"); code != http.StatusNotFound {
+	if code, _, _ := other.Get(t, v.Server.APIHost()+"/open/guessed"); code != http.StatusNotFound {
 		t.Errorf("a guessed address: %d", code)
 	}
 	if response, err := other.Head(link); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("HEAD: %v %v", response, err)
 	}
-	if code, path, _ := mine.get(t, link); code != http.StatusOK || path != "/runs/"+run {
+	if code, path, _ := mine.Get(t, link); code != http.StatusOK || path != "/runs/"+run {
 		t.Errorf("the address led to %d %s", code, path)
 	}
-	if code, path, _ := mine.get(t, link); code != http.StatusOK || path != "/runs/"+run {
+	if code, path, _ := mine.Get(t, link); code != http.StatusOK || path != "/runs/"+run {
 		t.Errorf("once more the address led to %d %s", code, path)
 	}
-	if code, _, body := other.get(t, link); code != http.StatusGone || !strings.Contains(body, "blueprintd open again") {
+	if code, _, body := other.Get(t, link); code != http.StatusGone || !strings.Contains(body, "blueprintd open again") {
 		t.Errorf("the address for somebody else: %d %s", code, body)
 	}
-	if code, _ := other.query(t, "session.get", `{}`); code != http.StatusUnauthorized {
+	if code, _ := other.Query(t, "session.get", `{}`); code != http.StatusUnauthorized {
 		t.Errorf("the address signed in twice: %d", code)
 	}
 	for _, each := range []struct{ name, input, want string }{
@@ -132,7 +90,7 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 		{"blueprintTriggers.list", `{"blueprintId":"` + id + `"}`, "[]"},
 		{"server.getInfo", `{}`, version},
 	} {
-		if code, body := mine.query(t, each.name, each.input); code != http.StatusOK || !strings.Contains(body, each.want) {
+		if code, body := mine.Query(t, each.name, each.input); code != http.StatusOK || !strings.Contains(body, each.want) {
 			t.Errorf("%s: %d %.300s, want %s", each.name, code, body, each.want)
 		}
 	}
@@ -140,11 +98,11 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 		"blueprint.execute": `{"id":"` + id + `"}`, "execution.retry": `{"executionId":"` + run + `"}`, "execution.resume": `{"executionId":"` + run + `","input":"x"}`,
 		"execution.cancel": `{"executionId":"` + run + `"}`, "blueprint.delete": `{"id":"` + id + `"}`, "apiKey.create": `{"name":"k"}`,
 	} {
-		if code, body := mine.mutate(t, name, input); code != http.StatusForbidden || !strings.Contains(body, "only shows a run") {
+		if code, body := mine.Mutate(t, name, input); code != http.StatusForbidden || !strings.Contains(body, "only shows a run") {
 			t.Errorf("%s: %d %.200s", name, code, body)
 		}
 	}
-	if code, _, _ := mine.get(t, v.Server.APIHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
+	if code, _, _ := mine.Get(t, v.Server.APIHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
 		t.Errorf("a webhook is answered: %d", code)
 	}
 	stop()

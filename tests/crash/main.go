@@ -113,7 +113,7 @@ var ledgerLine = regexp.MustCompile(`(?m)^(http://\S+) (http://\S+) (\S+)$`)
 // server.
 func tortureIn(ctx context.Context, o options, folder string, watched *screen) (*report, error) {
 	var err error
-	if o.binary, err = process.Server(ctx, o.binary, folder); err != nil {
+	if o.binary, err = process.Program(ctx, o.binary, folder); err != nil {
 		return nil, err
 	}
 	r := newReport(ctx, o)

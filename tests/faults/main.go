@@ -114,7 +114,7 @@ func place() string {
 
 func sweepIn(ctx context.Context, o options, folder string) (*report, error) {
 	var err error
-	if o.binary, err = process.Server(ctx, o.binary, folder); err != nil {
+	if o.binary, err = process.Program(ctx, o.binary, folder); err != nil {
 		return nil, err
 	}
 	r := &report{Seed: o.seed, began: now(), Cases: map[string]int{}, Violations: []violation{}}

@@ -109,7 +109,7 @@ func overload(o options) int {
 }
 
 func overloadIn(ctx context.Context, o options, folder string) (_ *report, err error) {
-	if o.binary, err = process.Server(ctx, o.binary, folder); err != nil {
+	if o.binary, err = process.Program(ctx, o.binary, folder); err != nil {
 		return nil, err
 	}
 	s := &stage{options: o, folder: folder}

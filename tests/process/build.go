@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// Server gives the absolute path of the server to try: the one that was given,
+// Program returns the absolute path of the program to try: the one that was given,
 // or else one that it builds.
-func Server(ctx context.Context, given, folder string, flags ...string) (string, error) {
+func Program(ctx context.Context, given, folder string, flags ...string) (string, error) {
 	if given != "" {
 		return filepath.Abs(given)
 	}
@@ -19,7 +19,7 @@ func Server(ctx context.Context, given, folder string, flags ...string) (string,
 }
 
 // Build compiles a program of the module in the working directory into a folder
-// and gives its path. flags are those of go build.
+// and returns its path. flags are those of go build.
 func Build(ctx context.Context, folder, program string, flags ...string) (string, error) {
 	path := filepath.Join(folder, filepath.Base(program))
 	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, flags, []string{program})...)

@@ -68,11 +68,14 @@ func (a Answer) String() string {
 	return fmt.Sprintf("%d %.300s", a.Status, strings.TrimSpace(string(a.Body)))
 }
 
-// At follows keys into a JSON value; what is not there is nil.
+// At follows keys into a JSON value, each of which may be several with dots
+// between them. It returns nil for what is not there.
 func At(value any, path ...string) any {
-	for _, key := range path {
-		o, _ := value.(map[string]any)
-		value = o[key]
+	for _, keys := range path {
+		for key := range strings.SplitSeq(keys, ".") {
+			o, _ := value.(map[string]any)
+			value = o[key]
+		}
 	}
 	return value
 }

@@ -81,7 +81,7 @@ func build() (string, error) {
 		return "", err
 	}
 	// A workspace or flags that the caller runs under are not the module's.
-	command := exec.Command("go", "build", "-C", module, "-buildvcs=false", "-trimpath", "-o", own.Name(), ".")
+	command := exec.Command("go", "build", "-C", module, "-buildvcs=false", "-o", own.Name(), ".")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build in %s: %w\n%s", module, err, out)

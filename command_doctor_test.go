@@ -1,0 +1,24 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"blueprintd/store"
+)
+
+func TestDoctorKnowsTheModules(t *testing.T) {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tested := range testedModules {
+		if !strings.Contains(string(text), tested[0]+" "+tested[1]) {
+			t.Errorf("go.mod does not have %s %s", tested[0], tested[1])
+		}
+	}
+	if f := examineModules(map[string]string{"modernc.org/libc": "v1.0.0"}); f.Health != store.Dubious {
+		t.Errorf("found %+v", f)
+	}
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"blueprintd/tests/process"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestUnmetAtTheEnd: a server whose expectations are not met ends with code 1.
+func TestUnmetAtTheEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "expect.yaml")
+	if err := os.WriteFile(path, []byte("expect:\n  - match: {nodeType: send-slack}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := process.Serve(t, "--ephemeral", "--sandbox", "--expect", path)
+	if err := p.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Ended()
+	var ended *exec.ExitError
+	if !errors.As(p.Err, &ended) || ended.ExitCode() != exitFailed || !strings.Contains(p.Log.String(), `expect[0] {"match":{"nodeType":"send-slack"}}: expected at least 1 time, came 0 times; nothing was asked at all`) || !strings.Contains(p.Log.String(), "an expectation was not met") {
+		t.Errorf("ended with %v\n%s", p.Err, p.Log)
+	}
+}

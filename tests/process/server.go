@@ -1,0 +1,286 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	blueprintd "blueprintd/clients/go"
+	"blueprintd/clients/go/program"
+)
+
+// Key is the API key of the first user of every server that Serve starts.
+const Key = "test-key-of-the-first-user"
+
+const (
+	startTimeout = time.Minute
+	stopTimeout  = 30 * time.Second
+	runTimeout   = 30 * time.Second
+)
+
+// Path returns the path of the program, which is built from the present sources
+// at the first call.
+func Path(t testing.TB) string {
+	t.Helper()
+	path, err := program.Built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Result is the outcome of a command.
+type Result struct {
+	Code     int // exit code
+	Out, Err string
+}
+
+// Said returns all that the command printed, the standard output first.
+func (r Result) Said() string { return r.Out + r.Err }
+
+// Run runs a command of the program to its end, without any input.
+func Run(t testing.TB, args ...string) Result {
+	t.Helper()
+	var out, err bytes.Buffer
+	command := exec.CommandContext(t.Context(), Path(t), args...)
+	command.Stdout, command.Stderr = &out, &err
+	var ended *exec.ExitError
+	if err := command.Run(); err != nil && !errors.As(err, &ended) {
+		t.Fatalf("blueprintd %q: %v", args, err)
+	}
+	return Result{command.ProcessState.ExitCode(), out.String(), err.String()}
+}
+
+// Command runs a command that must succeed and returns what it printed to its
+// standard output.
+func Command(t testing.TB, args ...string) string {
+	t.Helper()
+	r := Run(t, args...)
+	if r.Code != 0 {
+		t.Fatalf("blueprintd %q: exit code %d\n%s", args, r.Code, r.Said())
+	}
+	return r.Out
+}
+
+// Server is a running server of a test. Its methods end the test if something
+// goes wrong.
+type Server struct {
+	*program.Process // nil of Connect
+	T                testing.TB
+	Host             string  // http://host:port
+	Log              *Output // the standard error
+}
+
+// Serve runs `blueprintd serve` on a free port with a known key and without a
+// rate limit, and waits until it is ready. It is killed at the end of the test at
+// the latest.
+func Serve(t testing.TB, args ...string) *Server {
+	t.Helper()
+	s := &Server{T: t, Log: &Output{}}
+	var err error
+	s.Process, err = program.Start(program.Command{
+		Path: Path(t), Folder: t.TempDir(), Errors: s.Log, Ready: program.ServerReady,
+		Args: append([]string{"serve", "--addr", "127.0.0.1:0", "--api-key", Key, "--rate-limit", "0", "--until-eof"}, args...),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Kill()
+		if t.Failed() {
+			t.Logf("log of the server:\n%s", s.Log)
+		}
+	})
+	if s.Host, err = s.Address(t.Context(), startTimeout); err != nil {
+		t.Fatalf("the server: %v", err)
+	}
+	return s
+}
+
+// Connect returns a server that was started elsewhere, with Key as its key.
+func Connect(t testing.TB, host string) *Server { return &Server{T: t, Host: host, Log: &Output{}} }
+
+// Stop asks the server to end and expects it to do so without an error.
+func (s *Server) Stop() {
+	s.T.Helper()
+	if err := s.Process.Stop(stopTimeout); err != nil {
+		s.T.Fatalf("the server ended with %v\n%s", err, s.Log)
+	}
+}
+
+// Post sends JSON and returns the status and the decoded answer. Headers are
+// names and values in turn; a key of "" sends none.
+func (s *Server) Post(path, key string, body any, headers ...string) (status int, answer any) {
+	s.T.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(s.T.Context(), http.MethodPost, s.Host+path, bytes.NewReader(data))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	return s.Do(request, key)
+}
+
+// Do makes a request and returns the status and the answer: decoded if it is
+// JSON, else its text.
+func (s *Server) Do(request *http.Request, key string) (status int, answer any) {
+	s.T.Helper()
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	if json.Unmarshal(data, &answer) != nil {
+		answer = string(data)
+	}
+	return response.StatusCode, answer
+}
+
+func (s *Server) client() *blueprintd.Client { return &blueprintd.Client{Address: s.Host, Key: Key} }
+
+// Mutate calls a procedure that changes something and returns its answer.
+func (s *Server) Mutate(procedure string, input any) (answer any) {
+	s.T.Helper()
+	if err := s.client().Mutate(s.T.Context(), procedure, input, &answer); err != nil {
+		s.T.Fatal(err)
+	}
+	return answer
+}
+
+// Query calls a procedure that reads and returns its answer.
+func (s *Server) Query(procedure string, input any) (answer any) {
+	s.T.Helper()
+	if err := s.client().Query(s.T.Context(), procedure, input, &answer); err != nil {
+		s.T.Fatal(err)
+	}
+	return answer
+}
+
+// Until waits until a run has one of these states and returns its record.
+func (s *Server) Until(executionID string, wanted ...string) (record Object) {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(s.T.Context(), runTimeout)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		record, _ = s.Query("execution.getExecutionStatus", Object{"executionId": executionID}).(Object)
+		for _, status := range wanted {
+			if record["status"] == status {
+				return record
+			}
+		}
+		if !Pause(ctx, pause) {
+			text, _ := json.MarshalIndent(record, "", "  ")
+			s.T.Fatalf("run %s is not %v:\n%s", executionID, wanted, text)
+		}
+	}
+}
+
+// Create stores a blueprint of these nodes, one after the other, and returns its id.
+func (s *Server) Create(title string, nodes ...any) string {
+	s.T.Helper()
+	return At(s.Mutate("blueprint.create", Object{"title": title, "blueprint_map": Object{"nodes": nodes}}), "id").(string)
+}
+
+// Launch starts a logged run of a stored blueprint and returns its id.
+func (s *Server) Launch(blueprintID string, nodes ...any) string {
+	s.T.Helper()
+	return At(s.Mutate("execution.executeBlueprintWithLogging", Object{"nodes": nodes, "options": Object{"blueprintId": blueprintID}}), "executionId").(string)
+}
+
+// Object is a JSON object.
+type Object = map[string]any
+
+// Node returns a node of a blueprint whose title is its id. More fields are names
+// and values in turn.
+func Node(id, kind string, config Object, more ...any) Object {
+	n := Object{"id": id, "type": kind, "title": id, "config": config}
+	for i := 0; i+1 < len(more); i += 2 {
+		n[more[i].(string)] = more[i+1]
+	}
+	return n
+}
+
+// Output collects what several goroutines write.
+type Output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write appends p.
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String returns what was written so far.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// File returns the path of a file of the repository, whatever package is tested.
+func File(t testing.TB, path string) string {
+	t.Helper()
+	folder, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(folder, "go.mod")); missing == nil {
+			return filepath.Join(folder, filepath.FromSlash(path))
+		}
+		if folder == filepath.Dir(folder) {
+			err = errors.New("no folder above the working directory has a go.mod")
+		}
+		folder = filepath.Dir(folder)
+	}
+	t.Fatal(err)
+	return ""
+}
+
+// AwaitFile reads a file that is about to be written.
+func AwaitFile(t testing.TB, path string) []byte {
+	t.Helper()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for range 1000 {
+		if data, err := os.ReadFile(path); err == nil {
+			return data
+		}
+		<-poll.C
+	}
+	t.Fatalf("there is no %s", path)
+	return nil
+}
+
+// ContainsAll reports whether all parts are in text.
+func ContainsAll(text string, parts ...string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}
