@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/process"
 )
 
 // left returns the credentials that left the process since it was asked last.
@@ -152,7 +153,7 @@ func TestMissingGrantHidesTheAddress(t *testing.T) {
 	}
 
 	hook := anna.id(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "webhook", "config": object{"secret": "of the webhook", "respond": "wait"}})
-	answer := person{service: w.service}.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}", "X-Webhook-Signature", hexHMAC("of the webhook", "{}"))
+	answer := person{service: w.service}.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}", "X-Webhook-Signature", process.HexHMAC("of the webhook", "{}"))
 	if answer.status != http.StatusInternalServerError || !strings.Contains(answer.text, edna.Name) || strings.Contains(answer.text, edna.Email) {
 		t.Errorf("the sender of a webhook is told: %d %s", answer.status, answer.text)
 	}

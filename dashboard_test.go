@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server"
+	"blueprintd/store"
 )
 
 const adasPassword = "correct horse battery"
@@ -287,5 +290,22 @@ func TestAnnouncedDashboard(t *testing.T) {
 	withPassword(t, database, "bo@example.org")
 	if text := announced(t, database); strings.Contains(text, "token") || !strings.Contains(text, "\n  dashboard http://127.0.0.1:") {
 		t.Errorf("with a password the start says:\n%s", text)
+	}
+}
+
+// withPassword gives a user some password, as another process would.
+func withPassword(t testing.TB, database, email string) {
+	t.Helper()
+	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	user, err := stored.UserByEmail(t.Context(), email)
+	if err == nil {
+		err = stored.SetPassword(t.Context(), user.ID, "$argon2id$x")
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

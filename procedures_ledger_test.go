@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/process"
 )
 
 // ledgerWorld is a signed webhook with a row of each kind in its ledger, a
@@ -24,7 +25,7 @@ func ledgerWorld(t *testing.T) (s *service, ada person, trigger string, rows []o
 	}{
 		{`{"n":1}`, "the secret", "one", 202}, {`{"n":"x"}`, "the secret", "two", 202}, {`{"n":1}`, "the secret", "one", 200}, {`{"n":5}`, "another secret", "three", 401}, {`{`, "the secret", "four", 400},
 	} {
-		answer := person{service: s}.send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, d.body, "X-Webhook-Signature", hexHMAC(d.secret, d.body), "Idempotency-Key", d.key, "X-Seen", "seen")
+		answer := person{service: s}.send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, d.body, "X-Webhook-Signature", process.HexHMAC(d.secret, d.body), "Idempotency-Key", d.key, "X-Seen", "seen")
 		if answer.status != d.status {
 			t.Fatalf("%d %s", answer.status, answer.text)
 		}
@@ -178,7 +179,7 @@ func TestExplainProcedure(t *testing.T) {
 	}
 	refused := explain(3)
 	expect(t, "its facts", at(refused, "facts"), `{"bodyBytes": 7, "expectedForm": "<text>", "secretTried": "secret", "signatureForm": "64 hexadecimal digits", "signatureHeader": "X-Webhook-Signature"}`)
-	if text := encoded(t, refused); !strings.Contains(text, "likely cause") || strings.Contains(text, hexHMAC("another secret", `{"n":5}`)) || strings.Contains(text, hexHMAC("the secret", `{"n":5}`)) {
+	if text := encoded(t, refused); !strings.Contains(text, "likely cause") || strings.Contains(text, process.HexHMAC("another secret", `{"n":5}`)) || strings.Contains(text, process.HexHMAC("the secret", `{"n":5}`)) {
 		t.Error(text)
 	}
 }

@@ -3,6 +3,9 @@ package process
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -283,4 +286,11 @@ func ContainsAll(text string, parts ...string) bool {
 		}
 	}
 	return true
+}
+
+// HexHMAC returns the signature of a webhook in hexadecimal digits.
+func HexHMAC(secret, body string) string {
+	made := hmac.New(sha256.New, []byte(secret))
+	made.Write([]byte(body))
+	return hex.EncodeToString(made.Sum(nil))
 }

@@ -1,9 +1,6 @@
-package main
+package e2e
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
@@ -29,8 +26,8 @@ func TestWhyBesideAServer(t *testing.T) {
 			t.Fatalf("%d %v", status, answer)
 		}
 	}
-	post(`{"n":1}`, hexHMAC(secret, `{"n":1}`))
-	post(`{"n":"x"}`, hexHMAC(secret, `{"n":"x"}`))
+	post(`{"n":1}`, process.HexHMAC(secret, `{"n":1}`))
+	post(`{"n":"x"}`, process.HexHMAC(secret, `{"n":"x"}`))
 	post(`{"n":3}`, signature)
 	why := func(args ...string) string {
 		t.Helper()
@@ -67,10 +64,4 @@ func TestWhyBesideAServer(t *testing.T) {
 	if text := why("--at", "2001-01-01 12:00"); !containsAll(text, "did not exist yet", "Nothing arrived") {
 		t.Errorf("%s", text)
 	}
-}
-
-func hexHMAC(secret, body string) string {
-	made := hmac.New(sha256.New, []byte(secret))
-	made.Write([]byte(body))
-	return hex.EncodeToString(made.Sum(nil))
 }

@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"bufio"
@@ -247,7 +247,7 @@ func TestDevTellsAProgram(t *testing.T) {
 	real := filepath.Join(t.TempDir(), "real.db") // what the environment names is not for trying things
 	t.Setenv("BLUEPRINTD_DB", real)
 	c := exec.Command(path, "dev", t.TempDir(), "--addr", "127.0.0.1:0", "--api-key", process.Key, "--ready-file", "-")
-	var shown lockedBuffer
+	var shown process.Output
 	c.Stderr = &shown
 	out, err := c.StdoutPipe()
 	if err != nil {

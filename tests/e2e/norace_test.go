@@ -1,6 +1,6 @@
 //go:build !race
 
-package main
+package e2e
 
 // seededDefault is how often seeded calls are made: with as many different numbers of
 // processors.

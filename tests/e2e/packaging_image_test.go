@@ -1,8 +1,9 @@
 //go:build linux
 
-package main
+package e2e
 
 import (
+	"blueprintd/tests/process"
 	"bytes"
 	little "encoding/binary"
 	"os"
@@ -57,14 +58,11 @@ func TestImageFolder(t *testing.T) {
 		{"image", "image/root/blueprintd", ""},
 		{"image", "linked", "linked is not static"},
 	} {
-		script, err := filepath.Abs("packaging/image.sh")
-		if err != nil {
-			t.Fatal(err)
-		}
+		script := process.File(t, "packaging/image.sh")
 		cmd := exec.Command("sh", script, c.folder, c.program)
 		var errs bytes.Buffer
 		cmd.Dir, cmd.Stderr, cmd.Env = dir, &errs, append(os.Environ(), "CA_BUNDLE="+filepath.Join(dir, "roots.pem"))
-		err = cmd.Run()
+		err := cmd.Run()
 		if (err == nil) != (c.want == "") || !strings.Contains(errs.String(), c.want) || err != nil && !strings.Contains(errs.String(), "\nhint: ") {
 			t.Errorf("image.sh %s %s: %v %s, want %q", c.folder, c.program, err, errs.String(), c.want)
 		}
