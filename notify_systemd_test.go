@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +97,9 @@ func TestServiceManagerIsTold(t *testing.T) {
 // are signs again.
 func TestWatchdogStaysOutWhenTheWriterHangs(t *testing.T) {
 	m := newManager(t)
-	n := server.Notifier{Socket: m.path, Interval: time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	t.Setenv("NOTIFY_SOCKET", m.path)
+	t.Setenv("WATCHDOG_USEC", "2000")
+	n := server.NewNotifier(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, answer, ended := make(chan struct{}), make(chan error), make(chan struct{})
 	go func() {
@@ -137,15 +140,26 @@ func TestNoServiceManager(t *testing.T) {
 	server.NewNotifier(slog.Default()).Ready("http://127.0.0.1:1")
 	server.NewNotifier(slog.Default()).Watch(t.Context(), nil)
 	var log lockedBuffer
-	gone := server.Notifier{Socket: filepath.Join(t.TempDir(), "gone"), Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	gone.Stopping()
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "gone"))
+	server.NewNotifier(logger).Stopping()
 	if !strings.Contains(log.String(), "level=WARN") {
 		t.Errorf("log: %s", log.String())
 	}
-	t.Setenv("NOTIFY_SOCKET", "@abstract")
-	t.Setenv("WATCHDOG_USEC", "2000000")
-	t.Setenv("WATCHDOG_PID", "1")
-	if n := server.NewNotifier(slog.Default()); n.Socket != "\x00abstract" || n.Interval != 0 {
-		t.Errorf("notifier %+v", n)
+	for _, test := range []struct {
+		limit, pid string
+		want       time.Duration
+	}{
+		{"2000000", "", time.Second},
+		{"2000000", strconv.Itoa(os.Getpid()), time.Second},
+		{"2000000", "1", 0}, // meant for another process
+		{"", "", 0},
+		{"soon", "", 0},
+	} {
+		t.Setenv("WATCHDOG_USEC", test.limit)
+		t.Setenv("WATCHDOG_PID", test.pid)
+		if n := server.NewNotifier(logger); n.Interval != test.want {
+			t.Errorf("%v: a sign of life every %s", test, n.Interval)
+		}
 	}
 }

@@ -4,62 +4,48 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Notifier tells the service manager that started the process how it is:
-// ready, stopping, alive. Without one it does nothing.
+// Notifier tells systemd, when it started the process as a service of Type=notify,
+// that the server is ready, stopping or alive. Otherwise it does nothing.
 type Notifier struct {
-	Socket   string        // "" = nobody listens
 	Interval time.Duration // between two signs of life; 0 = none are wanted
 	Logger   *slog.Logger
 }
 
-// NewNotifier reads what systemd puts into the environment of a service of
-// Type=notify.
+// NewNotifier reads from the environment how often systemd wants a sign of life.
 func NewNotifier(logger *slog.Logger) Notifier {
-	n := Notifier{Socket: os.Getenv("NOTIFY_SOCKET"), Logger: logger}
-	if strings.HasPrefix(n.Socket, "@") {
-		n.Socket = "\x00" + n.Socket[1:] // a name that is in no folder
+	limit, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		logger.Warn("the watchdog of the service manager stays off", "error", err)
 	}
-	if pid := os.Getenv("WATCHDOG_PID"); pid == "" || pid == strconv.Itoa(os.Getpid()) {
-		if limit, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64); err == nil && limit > 0 {
-			n.Interval = time.Duration(limit) * time.Microsecond / 2
-		}
-	}
-	return n
+	return Notifier{Interval: limit / 2, Logger: logger}
 }
 
 // tell sends one state. A manager that cannot be reached is no reason to stop.
 func (n Notifier) tell(state string) {
-	if n.Socket == "" {
-		return
-	}
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.Socket, Net: "unixgram"})
-	if err == nil {
-		_, err = conn.Write([]byte(state))
-		conn.Close()
-	}
-	if err != nil {
+	if _, err := daemon.SdNotify(false, state); err != nil {
 		n.Logger.Warn("the service manager cannot be told how the server is", "state", state, "error", err)
 	}
 }
 
 func (n Notifier) Ready(host string) {
-	n.tell(fmt.Sprintf("READY=1\nMAINPID=%d\nSTATUS=ready on %s", os.Getpid(), host))
+	n.tell(fmt.Sprintf(daemon.SdNotifyReady+"\nMAINPID=%d\nSTATUS=ready on %s", os.Getpid(), host))
 }
 
-func (n Notifier) Stopping() { n.tell("STOPPING=1\nSTATUS=finishing what is under way") }
+func (n Notifier) Stopping() {
+	n.tell(daemon.SdNotifyStopping + "\nSTATUS=finishing what is under way")
+}
 
 // Watch gives a sign of life, twice as often as is wanted, for as long as alive
 // answers in time. It measures real time, as the manager does: when what it
 // asks hangs, the signs stay out, and the manager starts the service anew.
 func (n Notifier) Watch(ctx context.Context, alive func(context.Context) error) {
-	if n.Socket == "" || n.Interval == 0 {
+	if n.Interval == 0 {
 		return
 	}
 	ticker := time.NewTicker(n.Interval)
@@ -75,7 +61,7 @@ func (n Notifier) Watch(ctx context.Context, alive func(context.Context) error) 
 		case err := <-answered:
 			asking = false
 			if err == nil {
-				n.tell("WATCHDOG=1")
+				n.tell(daemon.SdNotifyWatchdog)
 			} else if ctx.Err() == nil {
 				n.Logger.Warn("the database does not answer", "error", err)
 			}
