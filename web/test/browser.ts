@@ -1,5 +1,6 @@
+import { notifications } from '@mantine/notifications'
 import { cleanup, configure } from '@testing-library/react'
-import { afterEach, beforeEach } from 'vitest'
+import { afterEach, beforeEach, expect, vi } from 'vitest'
 
 // What jsdom lacks of a browser: sizes, since it lays nothing out, and a few interfaces that ask for them.
 const box = { width: 1000, height: 800 }
@@ -57,5 +58,12 @@ Element.prototype.scrollIntoView = () => undefined
 
 // On a busy machine an answer may take long. jsdom lays nothing out, so to leave out what is hidden costs much and finds little.
 configure({ asyncUtilTimeout: 10_000, defaultHidden: true })
-beforeEach(() => localStorage.clear())
-afterEach(cleanup)
+beforeEach(() => {
+  localStorage.clear()
+  vi.spyOn(console, 'error')
+})
+afterEach(() => {
+  notifications.clean()
+  cleanup()
+  expect(vi.mocked(console.error).mock.calls, 'what React complains of').toEqual([])
+})

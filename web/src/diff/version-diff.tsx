@@ -29,11 +29,11 @@ export function VersionDiffView({ before, after, diff, names }: Props) {
             height={320}
             label={`Graph of the changes from ${names[0]} to ${names[1]}`}
           />
-          <p className={classes.legend}>
+          <div className={classes.legend}>
             <Mark kind="added" />
             <Mark kind="changed" />
             <Mark kind="removed" />
-          </p>
+          </div>
         </div>
       )}
       {isEmpty(diff) && (

@@ -148,6 +148,7 @@ function Control(props: ControlProps) {
 
 // A constant sets itself when the object around it begins; here it is only told, and mended when it is another.
 function ConstantField({ field, id, label, value, onChange, actions, issues, required }: ControlProps) {
+  const { readOnly } = useFormState()
   const wanted = field.schema.const
   return (
     <Frame
@@ -159,8 +160,8 @@ function ConstantField({ field, id, label, value, onChange, actions, issues, req
       actions={actions}
       group
     >
-      {same(value, wanted) ? (
-        <code>{JSON.stringify(wanted)}</code>
+      {readOnly || same(value, wanted) ? (
+        <code>{JSON.stringify(readOnly ? value : wanted) ?? 'Not set'}</code>
       ) : (
         <button type="button" onClick={() => onChange(wanted)}>
           Set to {JSON.stringify(wanted)}

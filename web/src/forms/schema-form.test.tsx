@@ -1,13 +1,14 @@
-import { screen, within } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
+import { fireEvent, screen, within } from '@testing-library/react'
 import { useState } from 'react'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { show } from '../../test/render'
+import { serve } from '../../test/server'
+import { fieldOf, type Kind } from './schema'
 import { SchemaForm } from './schema-form'
-import type { FormIssue, Schema } from './types'
+import type { FormIssue, Schema, SchemaFormProps } from './types'
 
 /** Shows a form that begins with a value; `value()` is what it has become. */
-function fill(schema: Schema, start: unknown, issues: FormIssue[] = []) {
+function fill(schema: Schema, start: unknown, more: Partial<SchemaFormProps> = {}) {
   let current = start
   function Form() {
     const [value, setValue] = useState(start)
@@ -15,11 +16,246 @@ function fill(schema: Schema, start: unknown, issues: FormIssue[] = []) {
       current = next
       setValue(next)
     }
-    return <SchemaForm schema={schema} value={value} onChange={change} issues={issues} />
+    return <SchemaForm schema={schema} value={value} onChange={change} {...more} />
   }
-  show(<Form />)
-  return { user: userEvent.setup(), value: () => current }
+  return { user: show(<Form />), value: () => current }
 }
+
+type User = ReturnType<typeof show>
+type Field = ReturnType<typeof within>
+type Example = {
+  schema: Schema
+  /** What it holds before; absent means nothing. */
+  start?: unknown
+  edit: (user: User, field: Field) => Promise<void>
+  becomes: unknown
+}
+
+const typing =
+  (text: string) =>
+  async (user: User, field: Field): Promise<void> =>
+    user.type(field.getByRole('textbox'), text)
+const writing =
+  (text: string) =>
+  async (_user: User, field: Field): Promise<void> =>
+    void fireEvent.change(field.getByRole('textbox'), { target: { value: text } })
+const setting =
+  (name: string, text: string) =>
+  async (_user: User, field: Field): Promise<void> =>
+    void fireEvent.change(field.getByLabelText(name), { target: { value: text } })
+const choosing = (name: string) => async (user: User, field: Field) =>
+  user.selectOptions(field.getByRole('combobox'), name)
+const picking = (name: string) => async (user: User, field: Field) => {
+  await user.click(field.getByRole('combobox'))
+  await user.click(await screen.findByRole('option', { name }))
+}
+
+/** An example of each kind of field; a kind without one does not compile. */
+const examples: Record<Kind, Example> = {
+  text: { schema: { type: 'string' }, start: 'a', edit: typing('b'), becomes: 'ab' },
+  number: { schema: { type: 'number' }, edit: typing('1.5'), becomes: 1.5 },
+  boolean: { schema: { type: 'boolean' }, edit: choosing('No'), becomes: false },
+  choice: {
+    schema: { enum: ['small', 'large'], 'x-labels': ['Small', 'Large'] },
+    edit: choosing('Large'),
+    becomes: 'large',
+  },
+  date: { schema: { type: 'string', format: 'date' }, edit: setting('Field', '2026-03-01'), becomes: '2026-03-01' },
+  'date-time': {
+    schema: { type: 'string', format: 'date-time' },
+    edit: setting('Field', '2026-03-01T12:30:00'),
+    becomes: new Date('2026-03-01T12:30:00').toISOString(),
+  },
+  secret: {
+    schema: { type: 'string', writeOnly: true },
+    start: null,
+    edit: setting('Field', 'swordfish'),
+    becomes: 'swordfish',
+  },
+  list: {
+    schema: { type: 'array', items: { type: 'string' } },
+    edit: async (user, field) => {
+      await user.click(field.getByRole('button', { name: 'Add field' }))
+      await user.type(field.getByRole('textbox'), 'one')
+    },
+    becomes: ['one'],
+  },
+  object: {
+    schema: { type: 'object', properties: { inner: { type: 'string' } } },
+    edit: async (user, field) => {
+      await user.click(field.getByRole('button', { name: 'Set field' }))
+      await user.type(field.getByRole('textbox', { name: 'Inner' }), 'x')
+    },
+    becomes: { inner: 'x' },
+  },
+  map: {
+    schema: { type: 'object', additionalProperties: { type: 'string' } },
+    edit: async (user, field) => {
+      await user.click(field.getByRole('button', { name: 'Add key' }))
+      await user.keyboard('accept{Enter}')
+      await user.type(field.getByRole('textbox', { name: 'Value of accept' }), 'x')
+    },
+    becomes: { accept: 'x' },
+  },
+  variants: {
+    schema: {
+      oneOf: [
+        { title: 'A day', type: 'object', properties: { day: { type: 'string' } }, required: ['day'] },
+        { title: 'A count', type: 'object', properties: { count: { type: 'number' } }, required: ['count'] },
+      ],
+    },
+    edit: async (user, field) => {
+      await user.selectOptions(field.getByRole('combobox'), 'A count')
+      await user.type(field.getByRole('textbox', { name: 'Count' }), '3')
+    },
+    becomes: { count: 3 },
+  },
+  constant: {
+    schema: { const: 'v1' },
+    start: 'v0',
+    edit: async (user, field) => user.click(field.getByRole('button', { name: 'Set to "v1"' })),
+    becomes: 'v1',
+  },
+  any: {
+    schema: {},
+    edit: async (user, field) => {
+      await user.selectOptions(field.getByRole('combobox', { name: 'Kind of Field' }), 'JSON')
+      fireEvent.change(field.getByRole('textbox'), { target: { value: '[1, null]' } })
+    },
+    becomes: [1, null],
+  },
+  expression: {
+    schema: { type: 'string', 'x-kind': 'expression' },
+    edit: writing('input.a > 1'),
+    becomes: 'input.a > 1',
+  },
+  code: { schema: { type: 'string', 'x-kind': 'code' }, edit: writing('return 1'), becomes: 'return 1' },
+  'json-schema': {
+    schema: { 'x-kind': 'json-schema' },
+    edit: writing('{"type": "object"}'),
+    becomes: { type: 'object' },
+  },
+  connection: {
+    schema: { type: 'string', 'x-kind': 'connection', 'x-connection-types': ['slack'] },
+    edit: picking('Shop'),
+    becomes: 'c1',
+  },
+  connections: {
+    schema: { type: 'array', 'x-kind': 'connection', 'x-connection-types': ['slack'] },
+    start: ['c1'],
+    edit: picking('Office'),
+    becomes: ['c1', 'c2'],
+  },
+  blueprint: { schema: { type: 'string', 'x-kind': 'blueprint-id' }, edit: picking('Ship the orders'), becomes: 'b2' },
+  duration: {
+    schema: { type: 'number', 'x-kind': 'duration-ms' },
+    start: 60_000,
+    edit: async (user, field) => user.selectOptions(field.getByRole('combobox'), 'hours'),
+    becomes: 3_600_000,
+  },
+}
+
+describe.each(Object.entries(examples) as [Kind, Example][])('a field of kind %s', (kind, example) => {
+  const schema: Schema = {
+    type: 'object',
+    properties: { field: example.schema, other: { type: 'string' } },
+  }
+  const start = example.start === undefined ? {} : { field: example.start }
+  const open = (more?: Partial<SchemaFormProps>) => {
+    serve({
+      'connection.list': () =>
+        [
+          { id: 'c1', name: 'Shop', type: 'slack' },
+          { id: 'c2', name: 'Office', type: 'slack' },
+          { id: 'c3', name: 'Mail', type: 'smtp' },
+        ].map((one) => ({ ...one, organizationId: null })),
+      'blueprint.listSummaries': () => ({ data: [{ id: 'b2', title: 'Ship the orders' }] }),
+      'blueprint.get': () => ({ title: 'Ship the orders' }),
+    })
+    const form = fill(schema, start, more)
+    const element = document.querySelector<HTMLElement>('[data-field="field"]')!
+    return { ...form, element, field: within(element) }
+  }
+
+  test('is edited', async () => {
+    expect(fieldOf(example.schema, schema, 'field').kind).toBe(kind)
+    const { user, field, value } = open()
+    await example.edit(user, field)
+    expect(value()).toEqual({ field: example.becomes })
+  })
+
+  test('shows its issue, and no other field does', () => {
+    const { element } = open({ issues: [{ path: ['field'], message: 'must be better' }] })
+    expect(element.textContent).toContain('Must be better')
+    expect(document.querySelector('[data-field="other"]')!.textContent).not.toContain('better')
+    const described = [...element.querySelectorAll('[aria-describedby]')].filter((one) =>
+      (one.getAttribute('aria-describedby') ?? '')
+        .split(' ')
+        .some((id) => document.getElementById(id)?.textContent.includes('Must be better')),
+    )
+    expect(described).not.toHaveLength(0)
+  })
+
+  test('is not changed by a reader', () => {
+    const { element } = open({ readOnly: true })
+    for (const control of element.querySelectorAll<HTMLInputElement>('input:not([type=hidden]), textarea, select'))
+      expect(control.readOnly || control.disabled, control.outerHTML).toBe(true)
+    for (const button of within(element).queryAllByRole('button'))
+      expect(button.getAttribute('aria-label')).toMatch(/^Show or hide/)
+  })
+})
+
+describe('a secret', () => {
+  const schema: Schema = { type: 'object', properties: { key: { type: 'string', 'x-kind': 'secret' } } }
+  const box = () => screen.getByLabelText<HTMLInputElement>('Key')
+
+  test('that is stored is only said to be there', () => {
+    fill(schema, { key: null })
+    expect(box()).toMatchObject({ type: 'password', value: '', placeholder: 'Set; type to replace' })
+  })
+
+  test('is dots while one types, and no hint for the password store of the browser', async () => {
+    const { user, value } = fill(schema, {})
+    await user.type(box(), 'swordfish')
+    expect(value()).toEqual({ key: 'swordfish' })
+    expect(box()).toMatchObject({ type: 'password', autocomplete: 'new-password' })
+    expect(document.body.textContent).not.toContain('swordfish')
+  })
+
+  test('stays what is stored when the text is emptied again', async () => {
+    const { user, value } = fill(schema, { key: null })
+    await user.type(box(), 'x{Backspace}')
+    expect(value()).toEqual({ key: null })
+  })
+})
+
+describe('a form with templates', () => {
+  const schema: Schema = {
+    type: 'object',
+    properties: {
+      count: { anyOf: [{ type: 'integer' }, { type: 'string', pattern: '\\{\\{' }] },
+      text: { type: 'string' },
+    },
+  }
+  const complete = { input: { closed: true, members: { total: {}, tax: {} } } }
+
+  test('offers what a template can name, and takes what is chosen', async () => {
+    const { user, value } = fill(schema, {}, { complete })
+    const text = screen.getByRole('textbox', { name: 'Text' })
+    await user.type(text, 'Total: {{{{input.to')
+    await user.click(await screen.findByRole('option', { name: /total/ }))
+    expect(value()).toEqual({ text: 'Total: {{input.total}}' })
+  })
+
+  test('lets a template stand for a number', async () => {
+    const { user, value } = fill(schema, { count: 3 }, { complete })
+    await user.click(screen.getByRole('button', { name: 'Count: template' }))
+    fireEvent.change(screen.getByRole('textbox', { name: 'Count' }), { target: { value: '{{input.total}}' } })
+    expect(value()).toEqual({ count: '{{input.total}}' })
+    await user.click(screen.getByRole('button', { name: 'Count: template' }))
+    expect(value()).toEqual({})
+  })
+})
 
 const order = {
   type: 'object',
@@ -78,9 +314,27 @@ test('a key that exists is not taken twice', async () => {
   expect(value()).toEqual({ prices: { apple: 1, plum: 2 } })
 })
 
-test('an issue stands at its field', () => {
-  fill(order, { name: '' }, [{ path: ['name'], message: 'must not be empty' }])
-  const name = screen.getByRole('textbox', { name: 'Name' })
-  expect(name.getAttribute('aria-invalid')).toBe('true')
-  screen.getByText(/must not be empty/i)
+test('an issue of an item stands at that item, and one of nothing that is shown at the top', () => {
+  const issues: FormIssue[] = [
+    { path: ['tags', 1], message: 'must not be empty' },
+    { path: [], message: 'name is missing' },
+  ]
+  fill(order, { tags: ['one', ''] }, { issues })
+  expect(screen.getByRole('textbox', { name: 'Tag 2' }).getAttribute('aria-invalid')).toBe('true')
+  expect(screen.getByRole('textbox', { name: 'Tag 1' }).getAttribute('aria-invalid')).toBeNull()
+  screen.getByText(/^Name is missing/)
+})
+
+test('a warning is no error', () => {
+  fill(order, { name: 'a' }, { issues: [{ path: ['name'], message: 'is short', severity: 'warning' }] })
+  expect(screen.getByRole('textbox', { name: 'Name' }).getAttribute('aria-invalid')).toBeNull()
+  screen.getByText(/Is short/)
+})
+
+test('a value that the field cannot hold is edited as what it is', async () => {
+  const { user, value } = fill(order, { count: 'many' })
+  const count = within(document.querySelector<HTMLElement>('[data-field="count"]')!)
+  expect(count.getByRole('textbox')).toHaveProperty('value', 'many')
+  await user.selectOptions(count.getByRole('combobox', { name: 'Kind of Count' }), 'Number')
+  expect(value()).toEqual({ count: 0 })
 })

@@ -1,11 +1,11 @@
-import { screen } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
+import { fireEvent, screen, within } from '@testing-library/react'
 import { useState } from 'react'
 import { expect, test } from 'vitest'
+import { nodeTypes } from '../../test/node-types'
 import { show } from '../../test/render'
-import { VariablesEditor } from './variables-editor'
+import { VariablesEditor, type VariablesEditorProps } from './variables-editor'
 
-function edit(start: unknown[]) {
+function edit(start: unknown[], more: Partial<VariablesEditorProps> = {}) {
   let current = start
   function Panel() {
     const [variables, setVariables] = useState(start)
@@ -13,26 +13,119 @@ function edit(start: unknown[]) {
       current = next
       setVariables(next)
     }
-    return <VariablesEditor variables={variables} onChange={change} />
+    return <VariablesEditor variables={variables} onChange={change} {...more} />
   }
-  show(<Panel />)
-  return { user: userEvent.setup(), value: () => current }
+  return { user: show(<Panel />), value: () => current }
 }
 
-test('a variable is added and named', async () => {
+const region = { name: 'region', type: 'string', default: 'north' }
+const key = { name: 'key', type: 'string', secret: true, default: null }
+
+/** The row of a variable. */
+const row = (name: string) => within(screen.getByRole('region', { name: `Variable ${name}` }))
+const open = async (user: ReturnType<typeof show>, name: string) => {
+  await user.click(row(name).getByRole('button', { expanded: false }))
+  return row(name)
+}
+
+test('a variable is added, chosen to be named, and named', async () => {
   const { user, value } = edit([])
-  await user.click(screen.getByRole('button', { name: /^Add/ }))
-  const name = screen.getByRole('textbox', { name: 'Name' })
-  await user.clear(name)
-  await user.type(name, 'region')
-  expect(value()).toMatchObject([{ name: 'region' }])
+  await user.click(screen.getByRole('button', { name: 'Add variable' }))
+  const name = await screen.findByRole('textbox', { name: 'Name' })
+  fireEvent.change(name, { target: { value: 'region' } })
+  expect(value()).toEqual([{ name: 'region', type: 'string' }])
 })
 
-test('a reserved name is refused at its field', async () => {
-  const { user } = edit([{ name: 'region', type: 'string' }])
-  await user.click(screen.getByRole('button', { expanded: false, name: /^region/ }))
-  const name = screen.getByRole('textbox', { name: 'Name' })
-  await user.clear(name)
-  await user.type(name, 'now')
+test('of another variable a second one has another name', async () => {
+  const { user, value } = edit([{ name: 'variable', type: 'string' }])
+  await user.click(screen.getByRole('button', { name: 'Add variable' }))
+  expect(value()).toMatchObject([{ name: 'variable' }, { name: 'variable_2' }])
+})
+
+test.each(['', 'two words', 'now', 'key'])('the name %j is refused at its field', async (wrong) => {
+  const { user } = edit([region, key])
+  const { getByRole } = await open(user, 'region')
+  const name = getByRole('textbox', { name: 'Name' })
+  fireEvent.change(name, { target: { value: wrong } })
   expect(name.getAttribute('aria-invalid')).toBe('true')
+  screen.getAllByText('Problem')
+})
+
+test('what the server says of a default stands at the default', async () => {
+  const issues = [{ path: ['environment_variables', 0, 'default'], message: 'must be shorter' }]
+  const { user } = edit([region, key], { issues })
+  const { getByRole } = await open(user, 'region')
+  expect(getByRole('textbox', { name: 'Default' }).getAttribute('aria-invalid')).toBe('true')
+  row('region').getByText(/Must be shorter/)
+  expect(row('key').queryByText('Problem')).toBeNull()
+})
+
+test('another type takes a default that does not fit away', async () => {
+  const { user, value } = edit([{ ...region, note: 'kept' }])
+  const { getByRole } = await open(user, 'region')
+  await user.selectOptions(getByRole('combobox', { name: 'Type' }), 'Number')
+  expect(value()).toEqual([{ name: 'region', type: 'number', note: 'kept' }])
+  await user.type(getByRole('textbox', { name: 'Default' }), '7')
+  expect(value()).toEqual([{ name: 'region', type: 'number', default: 7, note: 'kept' }])
+})
+
+test('a stored secret is never shown; what is typed replaces it, and emptied again keeps it', async () => {
+  const { user, value } = edit([key])
+  const { getByLabelText } = await open(user, 'key')
+  const box = getByLabelText<HTMLInputElement>('Value')
+  expect(box).toMatchObject({ type: 'password', value: '' })
+  screen.getByText('A value is stored. It is not shown; type to replace it.')
+  await user.type(box, 'swordfish')
+  expect(value()).toMatchObject([{ default: 'swordfish' }])
+  expect(document.body.textContent).not.toContain('swordfish')
+  await user.clear(box)
+  expect(value()).toEqual([key])
+})
+
+test('a stored secret is removed by its button alone', async () => {
+  const { user, value } = edit([key])
+  const { getByRole } = await open(user, 'key')
+  await user.click(getByRole('button', { name: 'Remove the stored value' }))
+  expect(value()).toEqual([{ name: 'key', type: 'string', secret: true }])
+  screen.getByText('The stored value is removed when you save.')
+})
+
+test('a secret that is none any more does not show what was stored', async () => {
+  const { user, value } = edit([{ ...key, default: 'swordfish' }])
+  const { getByRole } = await open(user, 'key')
+  await user.click(getByRole('checkbox', { name: 'Secret' }))
+  expect(value()).toEqual([{ name: 'key', type: 'string' }])
+  expect(getByRole('textbox', { name: 'Default' })).toHaveProperty('value', '')
+})
+
+test('a variable is moved and removed', async () => {
+  const { user, value } = edit([region, key])
+  expect(screen.getByRole('button', { name: 'Move region up' })).toHaveProperty('disabled', true)
+  await user.click(screen.getByRole('button', { name: 'Move region down' }))
+  expect(value()).toEqual([key, region])
+  await user.click(screen.getByRole('button', { name: 'Remove key' }))
+  expect(value()).toEqual([region])
+})
+
+test('the nodes that name a variable are listed, and one that none names is said to be unused', async () => {
+  const node = { id: 'say', type: 'template', title: 'Say it', config: { text: 'In {{region}}' } }
+  const shown: unknown[] = []
+  const { user } = edit([region, { name: 'spare', type: 'string' }], {
+    map: { nodes: [node] } as unknown as VariablesEditorProps['map'],
+    types: nodeTypes,
+    onShowNode: (one) => shown.push(one.id),
+  })
+  screen.getByText('not used')
+  const { getByRole } = await open(user, 'region')
+  await user.click(getByRole('button', { name: 'Say it' }))
+  expect(shown).toEqual(['say'])
+})
+
+test('a reader can look, not change', async () => {
+  const { user } = edit([region], { readOnly: true })
+  expect(screen.queryByRole('button', { name: /^(Add|Move|Remove)/ })).toBeNull()
+  const { getByRole } = await open(user, 'region')
+  expect(getByRole('textbox', { name: 'Name' })).toHaveProperty('readOnly', true)
+  expect(getByRole('textbox', { name: 'Default' })).toHaveProperty('readOnly', true)
+  expect(getByRole('checkbox', { name: 'Secret' })).toHaveProperty('disabled', true)
 })

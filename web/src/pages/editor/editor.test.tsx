@@ -1,9 +1,8 @@
 import { fireEvent, screen, waitFor, within } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
 import { expect, test } from 'vitest'
 import { nodeTypes } from '../../../test/node-types'
 import { show } from '../../../test/render'
-import { serve } from '../../../test/server'
+import { inputsOf, serve } from '../../../test/server'
 import type { MapEdge, MapNode } from '../../graph/map'
 import { Editor } from './editor'
 import type { Blueprint } from './use-save'
@@ -42,10 +41,10 @@ function open(nodes: MapNode[], { edges, canManage = true }: { edges?: MapEdge[]
     'execution.getExecutionLogs': () => ({ logs: [] }),
     'connection.list': () => [],
   })
-  show(<Editor blueprint={structuredClone(stored)} types={nodeTypes} />)
-  const saves = () => calls.filter(({ path }) => path === 'blueprint.update').map(({ input }) => input as Blueprint)
+  const user = show(<Editor blueprint={structuredClone(stored)} types={nodeTypes} />)
+  const saves = () => inputsOf(calls, 'blueprint.update') as Blueprint[]
   return {
-    user: userEvent.setup(),
+    user,
     saves,
     /** The map that was saved last. */
     saved: async () => {

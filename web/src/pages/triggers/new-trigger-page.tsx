@@ -1,6 +1,6 @@
 import { Alert, Button, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, Fragment, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { api, type Inputs } from '../../api/client'
 import { issueFor } from '../../api/errors'
@@ -31,9 +31,8 @@ export default function NewTriggerPage() {
     )
   }
   return (
-    <>
+    <Fragment key={type}>
       <PageHeader
-        key={type}
         title={`New trigger: ${kinds[type].title}`}
         breadcrumbs={crumbs}
         text={kinds[type].text}
@@ -47,8 +46,8 @@ export default function NewTriggerPage() {
           </Button>
         }
       />
-      <NewForm key={type} type={type} blueprint={blueprint} onBlueprint={(id) => set({ blueprint: id })} />
-    </>
+      <NewForm type={type} blueprint={blueprint} onBlueprint={(id) => set({ blueprint: id })} />
+    </Fragment>
   )
 }
 

@@ -1,0 +1,236 @@
+import { fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { Route } from 'wouter'
+import { describe, expect, test } from 'vitest'
+import { show } from '../../../test/render'
+import { inputsOf, Refusal, serve } from '../../../test/server'
+import EditTriggerPage from './edit-trigger-page'
+import NewTriggerPage from './new-trigger-page'
+import type { Config, Trigger, TriggerType } from './types'
+
+type User = ReturnType<typeof show>
+
+const common = {
+  'blueprint.listSummaries': () => ({
+    data: [
+      { id: 'b1', title: 'Ship the orders', can_manage: true },
+      { id: 'b2', title: 'Of somebody else', can_manage: false },
+    ],
+  }),
+  'blueprint.get': () => ({ title: 'Ship the orders' }),
+  'connection.list': () => [{ id: 'c1', name: 'Shop', type: 'slack', organizationId: null }],
+  'server.getInfo': () => ({
+    now: new Date(0).toISOString(),
+    clock: 'system',
+    mailDomain: null,
+    events: ['execution.failed'],
+  }),
+  'blueprintTriggers.preview': () => [],
+}
+
+const change = (name: string, value: string) => fireEvent.change(screen.getByLabelText(name), { target: { value } })
+
+/** Opens the form for a new trigger; `created()` is what was asked of the server. */
+function begin(type: TriggerType, { blueprint = 'b1', refuse }: { blueprint?: string; refuse?: Refusal } = {}) {
+  const calls = serve({
+    ...common,
+    'blueprintTriggers.create': () => {
+      if (refuse) throw refuse
+      return { id: 't1' }
+    },
+  })
+  const user = show(<NewTriggerPage />, `/triggers/new?type=${type}${blueprint && `&blueprint=${blueprint}`}`)
+  return {
+    user,
+    created: () => inputsOf(calls, 'blueprintTriggers.create'),
+    make: () => user.click(screen.getByRole('button', { name: 'Make the trigger' })),
+  }
+}
+
+/** What is filled in for each type, and the config that it makes; a type without one does not compile. */
+const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {
+  scheduled: {
+    fill: async (user) => {
+      change('Cron expression', '*/10 * * * *')
+      await user.click(screen.getByRole('radio', { name: 'Run each of them' }))
+    },
+    config: { cron: '*/10 * * * *', timezone: Intl.DateTimeFormat().resolvedOptions().timeZone, catchUp: 'all' },
+  },
+  webhook: {
+    fill: async (user) => {
+      await user.selectOptions(screen.getByRole('combobox', { name: 'Who sends' }), 'GitHub')
+      change('Secret', 'swordfish')
+      await user.click(screen.getByRole('radio', { name: 'What the run answers' }))
+    },
+    config: { preset: 'github', secret: 'swordfish', respond: 'wait' },
+  },
+  api: {
+    fill: async (user) => {
+      change('Label', 'Order')
+      await user.click(screen.getByRole('button', { name: 'Begin with an example' }))
+    },
+    config: { label: 'Order', inputSchema: expect.objectContaining({ type: 'object', required: ['order'] }) as object },
+  },
+  email: {
+    fill: async (user) => {
+      await user.type(
+        screen.getByRole('combobox', { name: 'Let in only mail from' }),
+        'ada@example.org,@example.net{Enter}',
+      )
+      await user.click(screen.getByRole('checkbox', { name: 'The sender must be proven' }))
+      await user.click(screen.getByRole('radio', { name: 'Leave them out' }))
+    },
+    config: { allowFrom: ['ada@example.org', '@example.net'], requireAuth: true, attachments: 'ignore' },
+  },
+  slack: {
+    fill: async (user) => {
+      change('Signing secret', 'swordfish')
+      fireEvent.change(screen.getByRole('combobox', { name: 'Type of event' }), { target: { value: 'app_mention' } })
+      change('Channel', 'orders')
+      await user.click(screen.getByRole('combobox', { name: 'Connection' }))
+      await user.click(await screen.findByRole('option', { name: 'Shop' }))
+    },
+    config: { signingSecret: 'swordfish', eventType: 'app_mention', channel: 'orders', connectionId: 'c1' },
+  },
+  event: {
+    fill: () =>
+      void fireEvent.change(screen.getByRole('combobox', { name: 'Event' }), { target: { value: 'custom.paid' } }),
+    config: { event: 'custom.paid' },
+  },
+  manual: { fill: () => undefined, config: {} },
+}
+
+describe.each(Object.entries(forms) as [TriggerType, (typeof forms)[TriggerType]][])(
+  'a new trigger of type %s',
+  (triggerType, { fill, config }) => {
+    test('is made of what was filled in', async () => {
+      const { user, make, created } = begin(triggerType)
+      await fill(user)
+      await make()
+      await waitFor(() => expect(created()).toEqual([{ blueprintId: 'b1', triggerType, config }]))
+      await waitFor(() => expect(location.pathname).toBe('/triggers/t1'))
+    })
+  },
+)
+
+describe('a new trigger', () => {
+  test('without a blueprint is not made, and the field says why', async () => {
+    const { make, created } = begin('manual', { blueprint: '' })
+    await make()
+    screen.getByText('Choose the blueprint that it starts.')
+    expect(created()).toEqual([])
+  })
+
+  test('is offered those blueprints that the user manages', async () => {
+    const { user } = begin('manual', { blueprint: '' })
+    await user.click(screen.getByRole('combobox', { name: 'Blueprint' }))
+    await user.click(await screen.findByRole('option', { name: 'Ship the orders' }))
+    expect(screen.queryByRole('option', { name: 'Of somebody else' })).toBeNull()
+    expect(location.search).toContain('blueprint=b1')
+  })
+
+  test('that the server refuses has the message at its field, and what was typed stays', async () => {
+    const message = 'must have at least 16 characters'
+    const refuse = new Refusal('BAD_REQUEST', `config.secret: ${message}`, [{ path: ['config', 'secret'], message }])
+    const { make } = begin('webhook', { refuse })
+    change('Secret', 'short')
+    await make()
+    await screen.findByText(message)
+    const secret = screen.getByLabelText<HTMLInputElement>('Secret')
+    expect(secret.getAttribute('aria-invalid')).toBe('true')
+    expect(secret.value).toBe('short')
+    within(screen.getByRole('alert')).getByText('The trigger was not made')
+  })
+
+  test('whose input schema is no JSON is refused by the server, and the field says so', async () => {
+    const message = 'must be a JSON Schema'
+    const refuse = new Refusal('BAD_REQUEST', message, [{ path: ['config', 'inputSchema'], message }])
+    const { make, created } = begin('api', { refuse })
+    change('Schema of the input', '{"type": ')
+    await make()
+    await screen.findAllByText(/must be a JSON Schema/i)
+    expect(created()).toMatchObject([{ config: { inputSchema: '{"type": ' } }])
+  })
+
+  test('has a webhook secret of its own, in dots', () => {
+    begin('webhook')
+    const secret = screen.getByLabelText<HTMLInputElement>('Secret')
+    expect(secret.type).toBe('password')
+    expect(secret.value.length).toBeGreaterThan(20)
+    expect(document.body.textContent).not.toContain(secret.value)
+  })
+
+  test('of a webhook without a secret is warned of', () => {
+    begin('webhook')
+    change('Secret', '')
+    screen.getByText('Without a secret everybody who knows the address can start runs.')
+  })
+
+  test('limits runs at once when asked to', async () => {
+    const { user, make, created } = begin('manual')
+    await user.click(screen.getByLabelText(/^Limit how many/))
+    change('At most', '3')
+    await user.click(screen.getByRole('radio', { name: 'It is left out' }))
+    await user.click(screen.getByLabelText(/^Switch off after/))
+    await make()
+    await waitFor(() =>
+      expect(created()).toMatchObject([{ config: { concurrency: { limit: 3, onLimit: 'skip' }, breaker: false } }]),
+    )
+  })
+})
+
+describe('the form of a trigger', () => {
+  function open(config: Config, { type = 'webhook' as TriggerType, canManage = true } = {}) {
+    const trigger = {
+      id: 't1',
+      trigger_type: type,
+      config,
+      blueprint_title: 'Ship the orders',
+      can_manage: canManage,
+    } as unknown as Trigger
+    const calls = serve({
+      ...common,
+      'blueprintTriggers.getDetails': () => trigger,
+      'blueprintTriggers.update': () => trigger,
+    })
+    const user = show(<Route path="/triggers/:id/edit" component={EditTriggerPage} />, '/triggers/t1/edit')
+    return {
+      updates: () => inputsOf(calls, 'blueprintTriggers.update'),
+      save: async () => user.click(await screen.findByRole('button', { name: 'Save' })),
+    }
+  }
+
+  test('sends what was changed alone, and what it does not know stays', async () => {
+    const { save, updates } = open({ secret: 'swordfish', preset: 'github', note: 'x', label: 'Orders' })
+    await screen.findByText('Its config has more keys, which stay as they are: note, label.')
+    fireEvent.change(screen.getByRole('combobox', { name: 'Who sends' }), { target: { value: '' } })
+    await save()
+    await waitFor(() => expect(updates()).toEqual([{ triggerId: 't1', config: { preset: null } }]))
+    await waitFor(() => expect(location.pathname).toBe('/triggers/t1'))
+  })
+
+  test('removes a secret by an empty text', async () => {
+    const { save, updates } = open({ secret: 'swordfish' })
+    fireEvent.change(await screen.findByLabelText('Secret'), { target: { value: '' } })
+    await save()
+    await waitFor(() => expect(updates()).toEqual([{ triggerId: 't1', config: { secret: '' } }]))
+  })
+
+  test('shows a stored secret in dots', async () => {
+    open({ secret: 'swordfish' })
+    expect(await screen.findByLabelText('Secret')).toHaveProperty('type', 'password')
+    expect(document.body.textContent).not.toContain('swordfish')
+  })
+
+  test('asks nothing of the server when nothing changed', async () => {
+    const { save, updates } = open({ secret: 'swordfish' })
+    await save()
+    await waitFor(() => expect(location.pathname).toBe('/triggers/t1'))
+    expect(updates()).toEqual([])
+  })
+
+  test('is for those who manage the blueprint', async () => {
+    open({}, { canManage: false })
+    await screen.findByText('Only who manages the blueprint can change its triggers.')
+    expect(screen.queryByRole('button', { name: 'Save' })).toBeNull()
+  })
+})
