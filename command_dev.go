@@ -1,22 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
-	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 	"blueprintd/project/deploy"
 	"blueprintd/server"
+
+	"github.com/urfave/cli/v2"
 )
 
 func commandDev() *cli.Command {
@@ -97,12 +94,12 @@ func dev(c *cli.Context) error {
 		}
 		return err
 	}
-	l := &devLoop{
-		dir: dir, server: s, screen: screen, problems: screen.Beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), open: c.Bool("open"), owner: blueprint.Principal{UserID: s.Bootstrap.Account.ID},
-		options: deploy.Options{Name: name, Prune: o.Ephemeral || c.Bool("prune"), Force: o.Ephemeral || c.Bool("force"), Secret: func() string { return s.IDs.Token(32) }},
-		wanted:  map[string]project.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
-	}
-	return served(ctx, s, serveAndWatch(asOperator(ctx, c), s, l))
+	err = watchFolder(asOperator(ctx, c), s, devOptions{
+		Dir: dir, Files: listing, Version: version, Run: !c.Bool("no-run"), Open: c.Bool("open"),
+		Screen: screen, Problems: screen.Beside(c.App.ErrWriter),
+		Deploy: deploy.Options{Name: name, Prune: o.Ephemeral || c.Bool("prune"), Force: o.Ephemeral || c.Bool("force"), Secret: func() string { return s.IDs.Token(32) }},
+	})
+	return served(ctx, s, err)
 }
 
 // keepNothing has the server be one of the moment, as if its flag stood on the
@@ -112,73 +109,4 @@ func keepNothing(c *cli.Context) error {
 		stands["ephemeral"] = true
 	}
 	return c.Set("ephemeral", "true")
-}
-
-// serveAndWatch runs the server, and the loop beside it once it is ready, until
-// one of them ends.
-func serveAndWatch(ctx context.Context, s *server.Server, l *devLoop) error {
-	serving, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(serving) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-s.Opened:
-	}
-	loop, stopLoop := context.WithCancelCause(ctx)
-	over := make(chan error, 1)
-	go func() {
-		select {
-		case err := <-ended:
-			ended <- err
-			stopLoop(cmp.Or(err, context.Canceled))
-		case <-loop.Done():
-		}
-	}()
-	go func() { over <- l.loop(loop) }()
-	err := <-over
-	stopLoop(context.Canceled)
-	stop()
-	l.screen.Status("")
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	return errors.Join(err, <-ended)
-}
-
-// greet says where the server is, and shows it.
-func (l *devLoop) greet() {
-	s, host := l.server, l.server.APIHost()
-	where := "in memory; nothing is kept"
-	if !s.Options.Ephemeral {
-		where = fileio.Absolute(s.Options.DB)
-	}
-	l.screen.Say("", "blueprintd %s develops %s on %s", version, filepath.Clean(l.dir), host)
-	l.screen.Say("", "  database  %s", where)
-	if s.Options.Sandbox != nil {
-		l.screen.Say("", "  sandbox   nothing real is reached")
-	}
-	shows := host + "/"
-	if s.Link != nil {
-		shows = s.Link.URL()
-		s.Link.Then(func(address string) {
-			l.screen.Say("", "  sign in again  %s  (works once, for 15 minutes)", address)
-		})
-		l.screen.Say("", "  sign in   %s  (without a password; works once, for 15 minutes)", shows)
-	}
-	if s.Bootstrap.Setup != "" {
-		if s.Link == nil {
-			shows = host + s.Bootstrap.Setup
-		}
-		l.screen.Say("", "  dashboard %s%s  (sets a password; works once)", host, s.Bootstrap.Setup)
-	} else {
-		l.screen.Say("", "  dashboard %s/", host)
-	}
-	if s.Bootstrap.Made {
-		l.screen.Say("", "  API key   %s", s.Bootstrap.APIKey)
-	}
-	if l.open {
-		l.show(shows, shows != host+"/")
-	}
 }

@@ -24,11 +24,11 @@ func (l *devLoop) show(address string, secret bool) {
 	}
 	if err == nil {
 		err = browse(address, func(err error) {
-			l.screen.Say(terminal.Red, "no browser shows the dashboard: %s; open the address above in one", err)
+			l.Screen.Say(terminal.Red, "no browser shows the dashboard: %s; open the address above in one", err)
 		})
 	}
 	if err != nil {
-		l.screen.Say(terminal.Red, "no browser can be started: %s; open the address above in one", fileio.Cause(err))
+		l.Screen.Say(terminal.Red, "no browser can be started: %s; open the address above in one", fileio.Cause(err))
 	}
 }
 

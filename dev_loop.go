@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,19 +19,25 @@ import (
 	"blueprintd/server"
 )
 
+// devOptions are what the command line says about a folder that is watched.
+type devOptions struct {
+	Dir      string
+	Files    project.Listing // what is in it
+	Deploy   deploy.Options
+	Run      bool // what is saved
+	Open     bool // the dashboard, in a browser
+	Version  string
+	Screen   *terminal.Screen
+	Problems *terminal.Lines // where what is wrong with files goes
+}
+
 // devLoop keeps a server as a folder is. One goroutine has it, but for what its
 // runs print.
 type devLoop struct {
-	dir      string
-	server   *server.Server
-	screen   *terminal.Screen
-	problems *terminal.Lines // where what is wrong with files goes
-	seen     project.Listing
-	run      bool   // what is saved
-	open     bool   // the dashboard, in a browser
-	page     string // the folder of the page that leads there; "" = none
-	owner    blueprint.Principal
-	options  deploy.Options
+	devOptions
+	server *server.Server
+	owner  blueprint.Principal
+	page   string // the folder of the page that leads to the dashboard; "" = none
 
 	wanted  map[string]project.Desired // the last good state of each file
 	running map[string]*devRun         // by the path of the file
@@ -43,7 +51,7 @@ func (l *devLoop) loop(ctx context.Context) error {
 	defer l.endRuns()
 	l.greet()
 	defer os.RemoveAll(l.page)
-	for _, name := range slices.Sorted(maps.Keys(l.seen)) {
+	for _, name := range slices.Sorted(maps.Keys(l.Files)) {
 		if project.KindOf(name) == project.KindBlueprint {
 			l.read(name)
 		}
@@ -51,10 +59,10 @@ func (l *devLoop) loop(ctx context.Context) error {
 	if _, err := l.sync(ctx); err != nil {
 		return err
 	}
-	watcher := project.NewWatcher(clock.Real{}, l.withCassettes(l.seen), l.look)
-	l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, blueprint.Counted(len(l.wanted), "blueprint"))
-	if !l.screen.Erases() {
-		l.screen.Say("", "watching %s", l.dir)
+	watcher := project.NewWatcher(clock.Real{}, l.withCassettes(l.Files), l.look)
+	l.Screen.Status("watching %s, %s; Ctrl-C ends", l.Dir, blueprint.Counted(len(l.wanted), "blueprint"))
+	if !l.Screen.Erases() {
+		l.Screen.Say("", "watching %s", l.Dir)
 	}
 	for {
 		events, err := watcher.Next(ctx)
@@ -62,13 +70,13 @@ func (l *devLoop) loop(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			l.screen.Say(terminal.Red, "%s cannot be read: %s", l.dir, fileio.Cause(err))
+			l.Screen.Say(terminal.Red, "%s cannot be read: %s", l.Dir, fileio.Cause(err))
 			continue
 		}
 		if err := l.saved(ctx, events); err != nil {
 			return err
 		}
-		l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, blueprint.Counted(len(l.wanted), "blueprint"))
+		l.Screen.Status("watching %s, %s; Ctrl-C ends", l.Dir, blueprint.Counted(len(l.wanted), "blueprint"))
 	}
 }
 
@@ -89,7 +97,7 @@ func (l *devLoop) saved(ctx context.Context, events []project.Event) error {
 		}
 	}
 	stored, err := l.sync(ctx)
-	if err != nil || !l.run {
+	if err != nil || !l.Run {
 		return err
 	}
 	for _, path := range slices.Sorted(maps.Keys(due)) {
@@ -99,7 +107,7 @@ func (l *devLoop) saved(ctx context.Context, events []project.Event) error {
 		case !there:
 			continue
 		case !stored[path]:
-			l.screen.Say(terminal.Yellow, "%s: not run, since it is not stored", path)
+			l.Screen.Say(terminal.Yellow, "%s: not run, since it is not stored", path)
 			continue
 		}
 		l.rerun(ctx, path, tests)
@@ -109,12 +117,12 @@ func (l *devLoop) saved(ctx context.Context, events []project.Event) error {
 
 // read takes a file over if it is good; else it says what is wrong.
 func (l *devLoop) read(path string) bool {
-	desired, ok := project.ReadDesired(l.problems, l.dir, path)
+	desired, ok := project.ReadDesired(l.Problems, l.Dir, path)
 	if !ok {
 		if _, before := l.wanted[path]; before {
-			l.screen.Say(terminal.Red, "%s: has errors; what was there before stays", path)
+			l.Screen.Say(terminal.Red, "%s: has errors; what was there before stays", path)
 		} else {
-			l.screen.Say(terminal.Red, "%s: has errors", path)
+			l.Screen.Say(terminal.Red, "%s: has errors", path)
 		}
 		return false
 	}
@@ -127,7 +135,7 @@ func (l *devLoop) read(path string) bool {
 func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) {
 	l.told.begin()
 	server := &deploy.InStore{Store: l.server.Store, Owner: l.owner, CancelRuns: l.server.Engine.CancelAll, TriggersChanged: l.server.Triggers.Changed}
-	have, err := server.List(ctx, project.SourceOf(l.options.Name, ""))
+	have, err := server.List(ctx, project.SourceOf(l.Deploy.Name, ""))
 	if err != nil {
 		return nil, l.passing(ctx, err)
 	}
@@ -139,7 +147,7 @@ func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) 
 	if err != nil {
 		return nil, l.passing(ctx, err)
 	}
-	plan := deploy.Compare(files, have, l.options)
+	plan := deploy.Compare(files, have, l.Deploy)
 	stored = map[string]bool{}
 	for i := range files {
 		stored[files[i].Path] = true
@@ -166,9 +174,9 @@ func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) 
 // kept leaves out what must not be taken for gone: the blueprint of a file that
 // was bad from the beginning.
 func (l *devLoop) kept(have []project.Deployed) []project.Deployed {
-	listing, err := project.Scan(l.dir)
+	listing, err := project.Scan(l.Dir)
 	return slices.DeleteFunc(have, func(d project.Deployed) bool {
-		path := strings.TrimPrefix(d.Source, project.SourceOf(l.options.Name, ""))
+		path := strings.TrimPrefix(d.Source, project.SourceOf(l.Deploy.Name, ""))
 		_, good := l.wanted[path]
 		_, there := listing[path]
 		return !good && (there || err != nil)
@@ -214,10 +222,10 @@ func (l *devLoop) changed(change deploy.Change) {
 	if len(parts) > 0 {
 		line += ": " + strings.Join(parts, "; ")
 	}
-	l.screen.Say(terminal.Green, "%s", blueprint.OneLine(short500(line)))
+	l.Screen.Say(terminal.Green, "%s", blueprint.OneLine(short500(line)))
 	for _, t := range change.Triggers {
 		if kind := blueprint.KindOf(t.Type); t.Action == deploy.Create && kind.IsSigned() {
-			l.screen.Say("", "  %s %s%s", t.Type, l.server.APIHost(), kind.PathTo(t.ID))
+			l.Screen.Say("", "  %s %s%s", t.Type, l.server.APIHost(), kind.PathTo(t.ID))
 		}
 	}
 }
@@ -228,4 +236,93 @@ func short500(line string) string {
 		return string(r[:500]) + "..."
 	}
 	return line
+}
+
+// watchFolder runs the server, and the loop beside it once it is ready, until
+// one of them ends.
+func watchFolder(ctx context.Context, s *server.Server, o devOptions) error {
+	l := &devLoop{
+		devOptions: o, server: s, owner: blueprint.Principal{UserID: s.Bootstrap.Account.ID},
+		wanted: map[string]project.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
+	}
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(serving) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-s.Opened:
+	}
+	loop, stopLoop := context.WithCancelCause(ctx)
+	over := make(chan error, 1)
+	go func() {
+		select {
+		case err := <-ended:
+			ended <- err
+			stopLoop(cmp.Or(err, context.Canceled))
+		case <-loop.Done():
+		}
+	}()
+	go func() { over <- l.loop(loop) }()
+	err := <-over
+	stopLoop(context.Canceled)
+	stop()
+	l.Screen.Status("")
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, <-ended)
+}
+
+// greet says where the server is, and shows it.
+func (l *devLoop) greet() {
+	s, host := l.server, l.server.APIHost()
+	where := "in memory; nothing is kept"
+	if !s.Options.Ephemeral {
+		where = fileio.Absolute(s.Options.DB)
+	}
+	l.Screen.Say("", "blueprintd %s develops %s on %s", l.Version, filepath.Clean(l.Dir), host)
+	l.Screen.Say("", "  database  %s", where)
+	if s.Options.Sandbox != nil {
+		l.Screen.Say("", "  sandbox   nothing real is reached")
+	}
+	shows := host + "/"
+	if s.Link != nil {
+		shows = s.Link.URL()
+		s.Link.Then(func(address string) {
+			l.Screen.Say("", "  sign in again  %s  (works once, for 15 minutes)", address)
+		})
+		l.Screen.Say("", "  sign in   %s  (without a password; works once, for 15 minutes)", shows)
+	}
+	if s.Bootstrap.Setup != "" {
+		if s.Link == nil {
+			shows = host + s.Bootstrap.Setup
+		}
+		l.Screen.Say("", "  dashboard %s%s  (sets a password; works once)", host, s.Bootstrap.Setup)
+	} else {
+		l.Screen.Say("", "  dashboard %s/", host)
+	}
+	if s.Bootstrap.Made {
+		l.Screen.Say("", "  API key   %s", s.Bootstrap.APIKey)
+	}
+	if l.Open {
+		l.show(shows, shows != host+"/")
+	}
+}
+
+// devTold is what was told of the files and still holds: it is told again only
+// once it has ceased to hold.
+type devTold struct{ before, now map[string]bool }
+
+// begin is called before everything that holds is told once more.
+func (t *devTold) begin() { t.before, t.now = t.now, map[string]bool{} }
+
+// tell says a line, unless it was said and still holds.
+func (l *devLoop) tell(colour, line string) {
+	t := &l.told
+	known := t.before[line] || t.now[line]
+	if t.now[line] = true; !known {
+		l.Screen.Say(colour, "%s", line)
+	}
 }

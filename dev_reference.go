@@ -21,7 +21,7 @@ func (l *devLoop) refer(ctx context.Context, server *deploy.InStore, files []pro
 	left := map[string]bool{} // files that cannot be stored
 	for _, d := range project.FindDangling(files) {
 		if left[d.File] = true; l.wanted[d.Target(d.File)].Path == "" && !d.Indirect {
-			if _, err := project.ReadListed(l.dir, d.Target(d.File), document.MaxSize); err == nil {
+			if _, err := project.ReadListed(l.Dir, d.Target(d.File), document.MaxSize); err == nil {
 				d.Message = "waits for " + d.Target(d.File) + ", which has errors"
 			}
 		}
@@ -29,7 +29,7 @@ func (l *devLoop) refer(ctx context.Context, server *deploy.InStore, files []pro
 	}
 	files = slices.DeleteFunc(files, func(d project.Desired) bool { return left[d.Path] })
 	have = slices.DeleteFunc(have, func(d project.Deployed) bool {
-		return left[strings.TrimPrefix(d.Source, project.SourceOf(l.options.Name, ""))]
+		return left[strings.TrimPrefix(d.Source, project.SourceOf(l.Deploy.Name, ""))]
 	})
 	if !deploy.RefersTo(files, project.ConnectionKey) {
 		return files, have, nil
@@ -41,7 +41,7 @@ func (l *devLoop) refer(ctx context.Context, server *deploy.InStore, files []pro
 	if err != nil {
 		return nil, nil, err
 	}
-	l.options.Connections = deploy.NamesOf(all)
+	l.Deploy.Connections = deploy.NamesOf(all)
 	for i := range files {
 		d := &files[i]
 		files[i] = d.Connect(func(to project.Reference) string {
@@ -91,7 +91,7 @@ func (l *devLoop) pretend(ctx context.Context, files []project.Desired, all []bl
 		if err != nil {
 			return nil, err
 		}
-		l.screen.Say("", "connection %s: a stand-in of type %s", blueprint.OneLine(name), c.Type)
+		l.Screen.Say("", "connection %s: a stand-in of type %s", blueprint.OneLine(name), c.Type)
 		all = append(all, c)
 	}
 	return all, nil

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/engine"
+	"blueprintd/foundation/clock"
 	"blueprintd/project"
 )
 
@@ -65,28 +68,28 @@ func (l *devLoop) start(ctx context.Context, path string) {
 	case ctx.Err() != nil: // a newer one is saved, or all is over
 	case err != nil:
 		message, _ := blueprint.Explain(err)
-		l.screen.Say(terminal.Red, "%s: not run: %s", path, message)
+		l.Screen.Say(terminal.Red, "%s: not run: %s", path, message)
 	case outcome == nil:
-		l.screen.Say("", "%s: has no nodes to run", path)
+		l.Screen.Say("", "%s: has no nodes to run", path)
 	case outcome.Status == blueprint.StatusCompleted:
-		l.screen.Say(terminal.Green, "%s: completed: %s", path, valueLine(outcome.Output))
+		l.Screen.Say(terminal.Green, "%s: completed: %s", path, valueLine(outcome.Output))
 	case outcome.Status == blueprint.StatusPaused:
 		what := "an answer"
 		if a := outcome.AwaitingInput; a != nil {
 			what = string(a.Kind) + " at node " + a.NodeID + ": " + blueprint.OneLine(a.Prompt)
 		}
-		l.screen.Say(terminal.Yellow, "%s: paused, waits for %s", path, what)
-		l.screen.Say("", "  %s/runs/%s", l.server.APIHost(), outcome.ID)
+		l.Screen.Say(terminal.Yellow, "%s: paused, waits for %s", path, what)
+		l.Screen.Say("", "  %s/runs/%s", l.server.APIHost(), outcome.ID)
 	default:
-		l.screen.Say(terminal.Red, "%s: %s: %s", path, outcome.Status, blueprint.OneLine(failureText(outcome)))
-		l.screen.Say("", "  %s/runs/%s", l.server.APIHost(), outcome.ID)
+		l.Screen.Say(terminal.Red, "%s: %s: %s", path, outcome.Status, blueprint.OneLine(outcome.FailureText()))
+		l.Screen.Say("", "  %s/runs/%s", l.server.APIHost(), outcome.ID)
 	}
 }
 
 // execute runs the stored blueprint of a file; nil when there is nothing to run.
 func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Execution, error) {
 	s := l.server
-	list, _, err := s.Store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: project.SourceOf(l.options.Name, path), Page: 1, Limit: 1})
+	list, _, err := s.Store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: project.SourceOf(l.Deploy.Name, path), Page: 1, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -115,19 +118,19 @@ func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Executio
 // input is what a blueprint is run with: the file beside it, what it was last run
 // with, or nothing.
 func (l *devLoop) input(ctx context.Context, path, blueprintID string) (any, error) {
-	listing, err := project.Scan(l.dir)
+	listing, err := project.Scan(l.Dir)
 	if err != nil {
 		return nil, err
 	}
 	name := project.Stem(path) + ".input.json"
 	if listing[name] != nil {
-		data, err := project.ReadListed(l.dir, name, document.MaxSize)
+		data, err := project.ReadListed(l.Dir, name, document.MaxSize)
 		if err != nil {
 			return nil, err
 		}
 		value, err := blueprint.Decode(data)
 		if err != nil {
-			return nil, blueprint.Hinted("", "%s: %s", filepath.Join(l.dir, name), err)
+			return nil, blueprint.Hinted("", "%s: %s", filepath.Join(l.Dir, name), err)
 		}
 		return value, nil
 	}
@@ -148,4 +151,36 @@ func valueLine(value any) string {
 		return "?"
 	}
 	return blueprint.OneLine(short500(string(data)))
+}
+
+// quietly is how long something may run, in real time, before a line says so.
+const quietly = time.Second
+
+// goesOn shows that what belongs to a file runs, until what it gives is called: on
+// the status line at once, and in a line of its own where there is none. Under a
+// virtual clock it says how to have a wait end, which nothing else would tell.
+func (l *devLoop) goesOn(path string) (ended func()) {
+	var mu sync.Mutex
+	over := false
+	erase := l.Screen.Running(path)
+	now := clock.Real{}.Now()
+	timer := clock.Real{}.At(now.Add(quietly), func() {
+		mu.Lock()
+		defer mu.Unlock()
+		virtual := l.server.Options.Virtual()
+		switch {
+		case over:
+		case virtual != nil:
+			l.Screen.Say(terminal.Yellow, "%s: running; its waits end when POST %s/clock/advance moves the clock, which stands at %s", path, l.server.APIHost(), blueprint.TimeOf(virtual.Now()))
+		case !l.Screen.Erases():
+			l.Screen.Say("", "%s: running", path)
+		}
+	})
+	return func() {
+		timer.Stop()
+		erase()
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+	}
 }

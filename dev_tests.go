@@ -31,7 +31,7 @@ func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
 		return known
 	}
 	t := devTest{info: info}
-	data, err := project.ReadListed(l.dir, name, document.MaxSize)
+	data, err := project.ReadListed(l.Dir, name, document.MaxSize)
 	if err != nil {
 		return t
 	}
@@ -63,7 +63,7 @@ func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
 
 // look lists the files of the folder that there are to watch.
 func (l *devLoop) look() (project.Listing, error) {
-	listing, err := project.Scan(l.dir)
+	listing, err := project.Scan(l.Dir)
 	if err == nil {
 		listing = l.withCassettes(listing)
 	}
@@ -73,7 +73,7 @@ func (l *devLoop) look() (project.Listing, error) {
 // withCassettes gives a listing with the other files of the folder that its tests
 // name.
 func (l *devLoop) withCassettes(listing project.Listing) project.Listing {
-	root, err := os.OpenRoot(l.dir)
+	root, err := os.OpenRoot(l.Dir)
 	if err != nil {
 		return listing
 	}
@@ -99,13 +99,13 @@ func (l *devLoop) withCassettes(listing project.Listing) project.Listing {
 // that have its name or name it, of a test that is about none of the folder's it
 // alone.
 func (l *devLoop) testsBeside(name string) (tests []string) {
-	listing, err := project.Scan(l.dir)
+	listing, err := project.Scan(l.Dir)
 	if err != nil {
 		return nil
 	}
 	for _, test := range slices.Sorted(maps.Keys(listing)) {
 		if project.KindOf(test) == project.KindTest && slices.Contains(l.testedBy(test, listing[test]), name) {
-			tests = append(tests, filepath.Join(l.dir, filepath.FromSlash(test)))
+			tests = append(tests, filepath.Join(l.Dir, filepath.FromSlash(test)))
 		}
 	}
 	return tests
@@ -127,7 +127,7 @@ func (l *devLoop) testedBy(name string, info fs.FileInfo) []string {
 // concerned gives what is to be run when a file was saved: blueprint files, and
 // tests that are about none.
 func (l *devLoop) concerned(name string) (out []string) {
-	listing, err := project.Scan(l.dir)
+	listing, err := project.Scan(l.Dir)
 	if err != nil {
 		return nil
 	}
@@ -182,14 +182,14 @@ func (l *devLoop) namesake(name string) (out []string) {
 // test runs test files and says how they went.
 func (l *devLoop) test(ctx context.Context, files []string) {
 	t := &testsuite.Suite{
-		Names: files, Jobs: runtime.GOMAXPROCS(0), Only: regexp.MustCompile(""), Out: l.screen.Lines(), Errors: l.problems,
-		Scripts: l.server.Scripts, Paint: l.screen.Paint, Version: version,
+		Names: files, Jobs: runtime.GOMAXPROCS(0), Only: regexp.MustCompile(""), Out: l.Screen.Lines(), Errors: l.Problems,
+		Scripts: l.server.Scripts, Paint: l.Screen.Paint, Version: l.Version,
 	}
 	err := t.Once(ctx)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
 	if message, _ := blueprint.Explain(err); message != "" {
-		l.screen.Say(terminal.Red, "%s", message)
+		l.Screen.Say(terminal.Red, "%s", message)
 	}
 }

@@ -1,5 +1,7 @@
 package blueprint
 
+import "fmt"
+
 // Status is the state of an execution. Completed and failed are final.
 type Status string
 
@@ -210,6 +212,17 @@ type Execution struct {
 	Failure           *RunError      // why a failed run failed
 	Shown             int            // about how many bytes of JSON its inputs and outputs take
 	Telemetry         Telemetry
+}
+
+// FailureText says why a run failed and in which node; its status when it did not.
+func (x *Execution) FailureText() string {
+	switch {
+	case x.Failure == nil:
+		return string(x.Status)
+	case x.Failure.NodeID == "":
+		return x.Failure.Message
+	}
+	return fmt.Sprintf("node %q: %s", x.Failure.NodeID, x.Failure.Message)
 }
 
 // Ending is what came of a run: how it stands, its output, and why it failed.
