@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"blueprintd/command/dev"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
@@ -30,7 +31,7 @@ func commandDev() *cli.Command {
 			&cli.BoolFlag{Name: "force", Usage: "with --db: overwrite what was changed on the server since (in memory: always)"},
 			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: the name in the folder's file .blueprintd.yaml, else that of the folder itself)"},
 		}, devServeFlags()...),
-		Action: dev,
+		Action: developFolder,
 	}
 }
 
@@ -58,7 +59,7 @@ func devServeFlags() []cli.Flag {
 	return flags
 }
 
-func dev(c *cli.Context) error {
+func developFolder(c *cli.Context) error {
 	dir, name, err := folderArgument(c)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func dev(c *cli.Context) error {
 		}
 		return err
 	}
-	err = watchFolder(asOperator(ctx, c), s, devOptions{
+	err = dev.Serve(asOperator(ctx, c), s, dev.Options{
 		Dir: dir, Files: listing, Version: version, Run: !c.Bool("no-run"), Open: c.Bool("open"),
 		Screen: screen, Problems: screen.Beside(c.App.ErrWriter),
 		Deploy: deploy.Options{Name: name, Prune: o.Ephemeral || c.Bool("prune"), Force: o.Ephemeral || c.Bool("force"), Secret: func() string { return s.IDs.Token(32) }},

@@ -53,6 +53,7 @@ var rooms = map[string][]string{
 	"rpc":                       {"blueprint", "small", "rpc/trpc"},
 	"rpc/mcp":                   {"blueprint"},
 	"command/terminal":          {"blueprint"},
+	"command/dev":               {"blueprint", "small", "command/terminal", "engine", "project", "project/deploy", "project/testsuite", "server"},
 	"store":                     {"blueprint", "small", "store/dbfile"},
 	"store/masterkey":           {"blueprint", "foundation/fileio", "foundation/secret", "store", "store/dbfile"},
 	"store/dbfile":              {"blueprint"},

@@ -1,4 +1,4 @@
-package main
+package dev
 
 import (
 	"context"
@@ -18,19 +18,19 @@ import (
 	"blueprintd/project/testsuite"
 )
 
-// devTest is what a test file says of other files, by their paths in the folder.
-type devTest struct {
+// testFile is what a test file says of other files, by their paths in the folder.
+type testFile struct {
 	info   fs.FileInfo // of the test file when it was read
 	tested string      // "" when it cannot be read
 	needs  []string    // the blueprints and cassettes that it names, the tested one too
 }
 
 // namedBy reads what a test file names, if it is not known yet.
-func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
+func (l *loop) namedBy(name string, info fs.FileInfo) testFile {
 	if known, ok := l.tests[name]; ok && info != nil && known.info.Size() == info.Size() && known.info.ModTime().Equal(info.ModTime()) && os.SameFile(known.info, info) {
 		return known
 	}
-	t := devTest{info: info}
+	t := testFile{info: info}
 	data, err := project.ReadListed(l.Dir, name, document.MaxSize)
 	if err != nil {
 		return t
@@ -62,7 +62,7 @@ func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
 }
 
 // look lists the files of the folder that there are to watch.
-func (l *devLoop) look() (project.Listing, error) {
+func (l *loop) look() (project.Listing, error) {
 	listing, err := project.Scan(l.Dir)
 	if err == nil {
 		listing = l.withCassettes(listing)
@@ -72,7 +72,7 @@ func (l *devLoop) look() (project.Listing, error) {
 
 // withCassettes gives a listing with the other files of the folder that its tests
 // name.
-func (l *devLoop) withCassettes(listing project.Listing) project.Listing {
+func (l *loop) withCassettes(listing project.Listing) project.Listing {
 	root, err := os.OpenRoot(l.Dir)
 	if err != nil {
 		return listing
@@ -98,7 +98,7 @@ func (l *devLoop) withCassettes(listing project.Listing) project.Listing {
 // testsBeside gives the test files that are run for a file: of a blueprint those
 // that have its name or name it, of a test that is about none of the folder's it
 // alone.
-func (l *devLoop) testsBeside(name string) (tests []string) {
+func (l *loop) testsBeside(name string) (tests []string) {
 	listing, err := project.Scan(l.Dir)
 	if err != nil {
 		return nil
@@ -113,7 +113,7 @@ func (l *devLoop) testsBeside(name string) (tests []string) {
 
 // testedBy gives the blueprint files that a test file is about, or the test itself
 // when there is none: running it tells why.
-func (l *devLoop) testedBy(name string, info fs.FileInfo) []string {
+func (l *loop) testedBy(name string, info fs.FileInfo) []string {
 	tested := l.namedBy(name, info).tested
 	if _, there := l.wanted[tested]; there {
 		return []string{tested}
@@ -126,7 +126,7 @@ func (l *devLoop) testedBy(name string, info fs.FileInfo) []string {
 
 // concerned gives what is to be run when a file was saved: blueprint files, and
 // tests that are about none.
-func (l *devLoop) concerned(name string) (out []string) {
+func (l *loop) concerned(name string) (out []string) {
 	listing, err := project.Scan(l.Dir)
 	if err != nil {
 		return nil
@@ -149,7 +149,7 @@ func (l *devLoop) concerned(name string) (out []string) {
 
 // needed tells whether a file is among those that a test names, or one of the
 // blueprints to which they refer.
-func (l *devLoop) needed(names []string, name string) bool {
+func (l *loop) needed(names []string, name string) bool {
 	seen := map[string]bool{}
 	for queue := slices.Clone(names); len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
@@ -170,7 +170,7 @@ func (l *devLoop) needed(names []string, name string) bool {
 }
 
 // namesake gives the blueprint files of a file's name.
-func (l *devLoop) namesake(name string) (out []string) {
+func (l *loop) namesake(name string) (out []string) {
 	for wanted := range l.wanted {
 		if project.Stem(wanted) == project.Stem(name) {
 			out = append(out, wanted)
@@ -180,7 +180,7 @@ func (l *devLoop) namesake(name string) (out []string) {
 }
 
 // test runs test files and says how they went.
-func (l *devLoop) test(ctx context.Context, files []string) {
+func (l *loop) test(ctx context.Context, files []string) {
 	t := &testsuite.Suite{
 		Names: files, Jobs: runtime.GOMAXPROCS(0), Only: regexp.MustCompile(""), Out: l.Screen.Lines(), Errors: l.Problems,
 		Scripts: l.server.Scripts, Paint: l.Screen.Paint, Version: l.Version,

@@ -1,4 +1,4 @@
-package main
+package dev
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"blueprintd/project"
 )
 
-// devRun is what goes on with a file that was saved.
-type devRun struct {
+// ongoing is what goes on with a file that was saved.
+type ongoing struct {
 	stop context.CancelCauseFunc
 	over chan struct{}
 }
@@ -26,10 +26,10 @@ var errSavedAgain = errors.New("its file was saved again")
 
 // rerun runs the tests beside a file, or the blueprint itself. What still goes on
 // with the file from an earlier save is stopped first: there are never two.
-func (l *devLoop) rerun(ctx context.Context, path string, tests []string) {
+func (l *loop) rerun(ctx context.Context, path string, tests []string) {
 	l.endRun(path)
 	ctx, stop := context.WithCancelCause(ctx)
-	r := &devRun{stop, make(chan struct{})}
+	r := &ongoing{stop, make(chan struct{})}
 	l.running[path] = r
 	done := l.goesOn(path)
 	go func() {
@@ -44,7 +44,7 @@ func (l *devLoop) rerun(ctx context.Context, path string, tests []string) {
 	}()
 }
 
-func (l *devLoop) endRun(path string) {
+func (l *loop) endRun(path string) {
 	if before := l.running[path]; before != nil {
 		before.stop(errSavedAgain)
 		<-before.over
@@ -52,7 +52,7 @@ func (l *devLoop) endRun(path string) {
 	}
 }
 
-func (l *devLoop) endRuns() {
+func (l *loop) endRuns() {
 	for path := range l.running {
 		l.running[path].stop(context.Canceled)
 	}
@@ -62,7 +62,7 @@ func (l *devLoop) endRuns() {
 }
 
 // start runs the stored blueprint of a file and says how that ended.
-func (l *devLoop) start(ctx context.Context, path string) {
+func (l *loop) start(ctx context.Context, path string) {
 	outcome, err := l.execute(ctx, path)
 	switch {
 	case ctx.Err() != nil: // a newer one is saved, or all is over
@@ -87,7 +87,7 @@ func (l *devLoop) start(ctx context.Context, path string) {
 }
 
 // execute runs the stored blueprint of a file; nil when there is nothing to run.
-func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Execution, error) {
+func (l *loop) execute(ctx context.Context, path string) (*blueprint.Execution, error) {
 	s := l.server
 	list, _, err := s.Store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: project.SourceOf(l.Deploy.Name, path), Page: 1, Limit: 1})
 	if err != nil || len(list) == 0 {
@@ -117,7 +117,7 @@ func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Executio
 
 // input is what a blueprint is run with: the file beside it, what it was last run
 // with, or nothing.
-func (l *devLoop) input(ctx context.Context, path, blueprintID string) (any, error) {
+func (l *loop) input(ctx context.Context, path, blueprintID string) (any, error) {
 	listing, err := project.Scan(l.Dir)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ const quietly = time.Second
 // goesOn shows that what belongs to a file runs, until what it gives is called: on
 // the status line at once, and in a line of its own where there is none. Under a
 // virtual clock it says how to have a wait end, which nothing else would tell.
-func (l *devLoop) goesOn(path string) (ended func()) {
+func (l *loop) goesOn(path string) (ended func()) {
 	var mu sync.Mutex
 	over := false
 	erase := l.Screen.Running(path)

@@ -1,4 +1,7 @@
-package main
+// Package dev is what blueprintd dev does beside the server that it runs: it watches a
+// folder, stores what is saved, runs it or the tests beside it, and says on the
+// terminal how that went.
+package dev
 
 import (
 	"cmp"
@@ -19,8 +22,8 @@ import (
 	"blueprintd/server"
 )
 
-// devOptions are what the command line says about a folder that is watched.
-type devOptions struct {
+// Options are what the command line says about a folder that is watched.
+type Options struct {
 	Dir      string
 	Files    project.Listing // what is in it
 	Deploy   deploy.Options
@@ -31,23 +34,23 @@ type devOptions struct {
 	Problems *terminal.Lines // where what is wrong with files goes
 }
 
-// devLoop keeps a server as a folder is. One goroutine has it, but for what its
+// loop keeps a server as a folder is. One goroutine has it, but for what its
 // runs print.
-type devLoop struct {
-	devOptions
+type loop struct {
+	Options
 	server *server.Server
 	owner  blueprint.Principal
 	page   string // the folder of the page that leads to the dashboard; "" = none
 
 	wanted  map[string]project.Desired // the last good state of each file
-	running map[string]*devRun         // by the path of the file
-	told    devTold
-	tests   map[string]devTest // by the path of the test file
+	running map[string]*ongoing         // by the path of the file
+	told    told
+	tests   map[string]testFile // by the path of the test file
 }
 
 // loop syncs all files, then each that changes, until ctx ends or the server
 // does; the cause is its error.
-func (l *devLoop) loop(ctx context.Context) error {
+func (l *loop) loop(ctx context.Context) error {
 	defer l.endRuns()
 	l.greet()
 	defer os.RemoveAll(l.page)
@@ -81,7 +84,7 @@ func (l *devLoop) loop(ctx context.Context) error {
 }
 
 // saved does what is due when files were saved or are gone.
-func (l *devLoop) saved(ctx context.Context, events []project.Event) error {
+func (l *loop) saved(ctx context.Context, events []project.Event) error {
 	due := map[string]bool{} // blueprint files to run, and tests without one
 	for _, e := range events {
 		switch {
@@ -116,7 +119,7 @@ func (l *devLoop) saved(ctx context.Context, events []project.Event) error {
 }
 
 // read takes a file over if it is good; else it says what is wrong.
-func (l *devLoop) read(path string) bool {
+func (l *loop) read(path string) bool {
 	desired, ok := project.ReadDesired(l.Problems, l.Dir, path)
 	if !ok {
 		if _, before := l.wanted[path]; before {
@@ -132,7 +135,7 @@ func (l *devLoop) read(path string) bool {
 
 // sync makes the server match the files and says what was different. It gives the
 // files that the server has as they are.
-func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) {
+func (l *loop) sync(ctx context.Context) (stored map[string]bool, err error) {
 	l.told.begin()
 	server := &deploy.InStore{Store: l.server.Store, Owner: l.owner, CancelRuns: l.server.Engine.CancelAll, TriggersChanged: l.server.Triggers.Changed}
 	have, err := server.List(ctx, project.SourceOf(l.Deploy.Name, ""))
@@ -173,7 +176,7 @@ func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) 
 
 // kept leaves out what must not be taken for gone: the blueprint of a file that
 // was bad from the beginning.
-func (l *devLoop) kept(have []project.Deployed) []project.Deployed {
+func (l *loop) kept(have []project.Deployed) []project.Deployed {
 	listing, err := project.Scan(l.Dir)
 	return slices.DeleteFunc(have, func(d project.Deployed) bool {
 		path := strings.TrimPrefix(d.Source, project.SourceOf(l.Deploy.Name, ""))
@@ -185,7 +188,7 @@ func (l *devLoop) kept(have []project.Deployed) []project.Deployed {
 
 // passing says an error that does not end the loop, such as a title that is too
 // long for the server, or a disk that is full.
-func (l *devLoop) passing(ctx context.Context, err error) error {
+func (l *loop) passing(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -200,7 +203,7 @@ func (l *devLoop) passing(ctx context.Context, err error) error {
 }
 
 // changed says in a line or two what became of a blueprint.
-func (l *devLoop) changed(change deploy.Change) {
+func (l *loop) changed(change deploy.Change) {
 	word := map[string]string{deploy.Create: "created", deploy.Update: "updated", deploy.Delete: "deleted"}[change.Action]
 	var parts []string
 	if change.From != "" {
@@ -238,12 +241,12 @@ func short500(line string) string {
 	return line
 }
 
-// watchFolder runs the server, and the loop beside it once it is ready, until
+// Serve runs the server, and the loop beside it once it is ready, until
 // one of them ends.
-func watchFolder(ctx context.Context, s *server.Server, o devOptions) error {
-	l := &devLoop{
-		devOptions: o, server: s, owner: blueprint.Principal{UserID: s.Bootstrap.Account.ID},
-		wanted: map[string]project.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
+func Serve(ctx context.Context, s *server.Server, o Options) error {
+	l := &loop{
+		Options: o, server: s, owner: blueprint.Principal{UserID: s.Bootstrap.Account.ID},
+		wanted: map[string]project.Desired{}, running: map[string]*ongoing{}, tests: map[string]testFile{},
 	}
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
@@ -276,7 +279,7 @@ func watchFolder(ctx context.Context, s *server.Server, o devOptions) error {
 }
 
 // greet says where the server is, and shows it.
-func (l *devLoop) greet() {
+func (l *loop) greet() {
 	s, host := l.server, l.server.APIHost()
 	where := "in memory; nothing is kept"
 	if !s.Options.Ephemeral {
@@ -311,15 +314,15 @@ func (l *devLoop) greet() {
 	}
 }
 
-// devTold is what was told of the files and still holds: it is told again only
+// told is what was told of the files and still holds: it is told again only
 // once it has ceased to hold.
-type devTold struct{ before, now map[string]bool }
+type told struct{ before, now map[string]bool }
 
 // begin is called before everything that holds is told once more.
-func (t *devTold) begin() { t.before, t.now = t.now, map[string]bool{} }
+func (t *told) begin() { t.before, t.now = t.now, map[string]bool{} }
 
 // tell says a line, unless it was said and still holds.
-func (l *devLoop) tell(colour, line string) {
+func (l *loop) tell(colour, line string) {
 	t := &l.told
 	known := t.before[line] || t.now[line]
 	if t.now[line] = true; !known {

@@ -1,4 +1,4 @@
-package main
+package dev
 
 import (
 	"blueprintd/command/terminal"
@@ -15,7 +15,7 @@ import (
 // show has a browser show an address. One that is secret is none for a command
 // line, which everybody on the machine can read: a page that only its owner can
 // read leads there.
-func (l *devLoop) show(address string, secret bool) {
+func (l *loop) show(address string, secret bool) {
 	var err error
 	if secret {
 		if l.page, err = os.MkdirTemp("", "blueprintd-dev-*"); err == nil { // of mode 0700

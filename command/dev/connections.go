@@ -1,4 +1,4 @@
-package main
+package dev
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // refer prepares the references of files for a plan: connections are found by
 // name, and made if that is what a sandbox is for; a file that refers to one that
 // is not there stays as it was. What is wrong is told once.
-func (l *devLoop) refer(ctx context.Context, server *deploy.InStore, files []project.Desired, have []project.Deployed) ([]project.Desired, []project.Deployed, error) {
+func (l *loop) refer(ctx context.Context, server *deploy.InStore, files []project.Desired, have []project.Deployed) ([]project.Desired, []project.Deployed, error) {
 	tell := func(line string) { l.tell(terminal.Yellow, blueprint.OneLine(line)) }
 	left := map[string]bool{} // files that cannot be stored
 	for _, d := range project.FindDangling(files) {
@@ -61,7 +61,7 @@ func (l *devLoop) refer(ctx context.Context, server *deploy.InStore, files []pro
 
 // pretend makes the connections that files name and that are not there, and gives
 // them with the others. In a sandbox they reach nothing real.
-func (l *devLoop) pretend(ctx context.Context, files []project.Desired, all []blueprint.Connection) ([]blueprint.Connection, error) {
+func (l *loop) pretend(ctx context.Context, files []project.Desired, all []blueprint.Connection) ([]blueprint.Connection, error) {
 	made := map[string]*blueprint.NewConnection{}
 	var order []string
 	for i := range files {
