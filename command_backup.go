@@ -58,13 +58,13 @@ func backup(c *cli.Context) error {
 		return failed("restore it from your copy, or name it with --master-key-file", "there is no master key %s, and a backup is signed with it", key.Path)
 	}
 	s, err := key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
-		return store.Open(ctx, store.Options{Path: db, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, ReadOnly: true, AllowNetworkFS: c.Bool("allow-network-fs")})
+		return store.Open(ctx, store.Options{Path: db, Schema: programOf(c).Schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, ReadOnly: true, AllowNetworkFS: c.Bool("allow-network-fs")})
 	})
 	if err != nil {
 		return err
 	}
 	show, end := stageShown(c.App.ErrWriter)
-	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: key.Path, Version: version, Progress: show})
+	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: key.Path, Version: programOf(c).Version, Progress: show})
 	end()
 	if err = errors.Join(err, s.Close()); err != nil {
 		if ctx.Err() != nil {

@@ -96,7 +96,7 @@ func developFolder(c *cli.Context) error {
 		return err
 	}
 	err = dev.Serve(asOperator(ctx, c), s, dev.Options{
-		Dir: dir, Files: listing, Version: version, Run: !c.Bool("no-run"), Open: c.Bool("open"),
+		Dir: dir, Files: listing, Version: programOf(c).Version, Run: !c.Bool("no-run"), Open: c.Bool("open"),
 		Screen: screen, Problems: screen.Beside(c.App.ErrWriter),
 		Deploy: deploy.Options{Name: name, Prune: o.Ephemeral || c.Bool("prune"), Force: o.Ephemeral || c.Bool("force"), Secret: func() string { return s.IDs.Token(32) }},
 	})

@@ -45,7 +45,7 @@ func doctor(c *cli.Context) error {
 	}
 	key, findings := examineKey(path, c.String("master-key-file"))
 	now := clock.Real{}
-	lookAt := store.Options{Path: path, Schema: schema, Sealer: key.Sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs"), MinFree: room.MinFree}
+	lookAt := store.Options{Path: path, Schema: programOf(c).Schema, Sealer: key.Sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs"), MinFree: room.MinFree}
 	found := store.Diagnose(c.Context, lookAt, c.Bool("full"))
 	if next, err := key.NextKey(); next != nil || err != nil {
 		if next != nil && slices.ContainsFunc(found, func(f store.Finding) bool { return f.Check == "master key" && f.Health == store.Broken }) {

@@ -58,7 +58,7 @@ func writeRun(c *cli.Context, s *store.Store, sealer *secret.Sealer) error {
 	if err != nil {
 		return blueprint.WithHint(err, "runs of a blueprint that was deleted cannot be exported")
 	}
-	service := exporter(s, sealer)
+	service := exporter(programOf(c).Version, s, sealer)
 	if c.String("test") != "" {
 		files, err := service.ExportTest(ctx, owner, id)
 		if err != nil {
@@ -87,7 +87,7 @@ func writeRun(c *cli.Context, s *store.Store, sealer *secret.Sealer) error {
 }
 
 // exporter makes files of the runs in a database.
-func exporter(s *store.Store, sealer *secret.Sealer) *rpc.Exporter {
+func exporter(version string, s *store.Store, sealer *secret.Sealer) *rpc.Exporter {
 	types := project.Catalogue()
 	return rpc.NewExporter(s, engine.NewReader(types, s, sealer), types, func() rpc.ServerInfo {
 		return rpc.ServerInfo{Version: version, Now: blueprint.TimeOf(clock.Real{}.Now()), Sandbox: s.IsSandbox()}

@@ -27,7 +27,7 @@ func flagsFirst(app *cli.App, args []string) []string {
 	out := append([]string(nil), args[:min(at, len(args))]...)
 	var values []string
 	stands := map[string]bool{}
-	app.Metadata = map[string]any{lineNotes: stands}
+	app.Metadata[lineNotes] = stands
 	for i := at; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {

@@ -40,7 +40,7 @@ func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
 			look(command.Subcommands)
 		}
 	}
-	look(application(nil, io.Discard, io.Discard).Commands)
+	look(application(program{}, nil, io.Discard, io.Discard).Commands)
 	if seen < 30 {
 		t.Errorf("only %d flags were seen", seen)
 	}
@@ -61,7 +61,7 @@ func TestFlagsFirst(t *testing.T) {
 		{"", ""},
 	} {
 		args := append([]string{"blueprintd"}, strings.Fields(c.given)...)
-		if got := strings.Join(flagsFirst(application(nil, io.Discard, io.Discard), args)[1:], " "); got != c.want {
+		if got := strings.Join(flagsFirst(application(program{}, nil, io.Discard, io.Discard), args)[1:], " "); got != c.want {
 			t.Errorf("flagsFirst(%s) = %s, want %s", c.given, got, c.want)
 		}
 	}

@@ -60,7 +60,7 @@ func masterKeyRotate(c *cli.Context) error {
 	r := masterkey.Rotation{
 		Key: key,
 		Store: store.Options{
-			Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs"),
+			Path: db, Schema: programOf(c).Schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs"),
 		},
 		Forget:  c.Bool("forget"),
 		Options: store.ChangeKeyOptions{AllowDamaged: c.Bool("allow-damaged"), Progress: show},

@@ -51,7 +51,7 @@ func openRun(c *cli.Context) error {
 	}
 	ctx, release := untilInterrupted(c.Context)
 	defer release()
-	v, err := server.NewViewer(ctx, version, schema, address, f, c.App.ErrWriter)
+	v, err := server.NewViewer(ctx, programOf(c).Version, programOf(c).Schema, address, f, c.App.ErrWriter)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	scripts := script.New(script.Options{})
 	defer server.RunScripts(scripts)()
 	local := &local.Run{
-		Version:    version,
+		Version:    programOf(c).Version,
 		Definition: definition, Variables: testsuite.StandIns(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testsuite.TestSeed),
 		Scripts: scripts, Errors: c.App.ErrWriter, Instead: stage, Connections: open, Record: true,
 		Wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) },

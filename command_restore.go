@@ -51,7 +51,7 @@ func restore(c *cli.Context) error {
 	}
 	show, end := stageShown(c.App.ErrWriter)
 	report, err := store.Restore(asOperator(ctx, c), c.Args().First(),
-		store.Options{Path: c.String("db"), Schema: schema, Sealer: key.Sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
+		store.Options{Path: c.String("db"), Schema: programOf(c).Schema, Sealer: key.Sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
 		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.Path, OldKeys: key.Old, Unverified: c.Bool("unverified"), Progress: show})
 	end()
 	if err != nil {

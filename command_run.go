@@ -82,7 +82,7 @@ func runFile(c *cli.Context) error {
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)
 	local := &local.Run{
-		Version:    version,
+		Version:    programOf(c).Version,
 		Definition: project.Definition(source.UUID(), b), Others: others, Variables: variables, Input: input, Clock: ticking, IDs: source, Scripts: scripts,
 		Errors: c.App.ErrWriter, Allow: allow, Record: c.String("record") != "",
 	}

@@ -24,7 +24,7 @@ import (
 func serveOptions(c *cli.Context) (o server.Options, err error) {
 	o = server.Options{
 		DB: c.String("db"), MasterKeyFile: c.String("master-key-file"), Ephemeral: c.Bool("ephemeral"), APIKey: c.String("api-key"),
-		PublicURL: strings.TrimRight(c.String("public-url"), "/"), ReadyFile: c.String("ready-file"), Version: version, Schema: schema,
+		PublicURL: strings.TrimRight(c.String("public-url"), "/"), ReadyFile: c.String("ready-file"), Version: programOf(c).Version, Schema: programOf(c).Schema,
 		SyncTimeout: c.Duration("sync-timeout"), RateLimit: c.Float64("rate-limit"), RateBurst: c.Int("rate-burst"), MaxBlueprints: c.Int("max-blueprints"),
 		MaxRunning: c.Int("max-running"), MaxQueued: c.Int("max-queued"), MaxConnections: c.Int("max-connections"), Origins: c.StringSlice("cors-origin"), Out: c.App.Writer,
 	}

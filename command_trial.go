@@ -36,7 +36,7 @@ func commandTest() *cli.Command {
 func runTests(c *cli.Context) error {
 	t := &testsuite.Suite{
 		Names: c.Args().Slice(), Update: c.Bool("update"), Replay: c.Bool("replay"), Bail: c.Bool("bail"), Jobs: c.Int("jobs"), Junit: c.String("junit"),
-		Out: c.App.Writer, Errors: c.App.ErrWriter, Version: version, Complain: func(err error) { report(c.App.ErrWriter, err) },
+		Out: c.App.Writer, Errors: c.App.ErrWriter, Version: programOf(c).Version, Complain: func(err error) { report(c.App.ErrWriter, err) },
 	}
 	var err error
 	if t.Only, err = regexp.Compile(c.String("run")); err != nil {

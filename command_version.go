@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,7 +22,7 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-func thisBuild() build {
+func thisBuild(version string) build {
 	b := build{Version: version, Go: runtime.Version(), SQLite: store.SQLiteVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -43,12 +44,12 @@ func commandVersion() *cli.Command {
 		Name: "version", Usage: "print the version, as --version does",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON: version, commit, go, sqlite, platform"}},
 		Action: func(c *cli.Context) error {
-			b := thisBuild()
+			b := thisBuild(c.App.Version)
 			if c.Bool("json") {
 				return terminal.JSON(c.App.Writer, b)
 			}
 			line := "blueprintd " + b.Version
-			if b.Commit != "" && b.Version == unreleased {
+			if b.Commit != "" && strings.HasSuffix(b.Version, "-dev") {
 				line += " (" + b.Commit[:min(12, len(b.Commit))]
 				if b.Modified {
 					line += ", modified"

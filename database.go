@@ -64,7 +64,7 @@ func openSealed(c *cli.Context, create bool) (s *store.Store, opens *secret.Seal
 	}
 	s, err = key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
 		opens = sealer
-		return store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")})
+		return store.Open(c.Context, store.Options{Path: path, Schema: programOf(c).Schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")})
 	})
 	return s, opens, err
 }

@@ -14,7 +14,7 @@ import (
 // TestPackagingVariables holds the variables and commands in the files that
 // start the program against the flags and commands that there are.
 func TestPackagingVariables(t *testing.T) {
-	app := application(nil, nil, nil)
+	app := application(program{}, nil, nil, nil)
 	var known []string
 	for _, flag := range find(app.Commands, "serve").Flags {
 		known = append(known, variableOf(flag.Names()[0]))

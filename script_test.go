@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql"
 	"errors"
+	"io"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -16,6 +17,11 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "triggers": triggerIDs},
 	})
+}
+
+// run is the program, in this process.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return runProgram(program{Version: version, Schema: schema}, args, stdin, stdout, stderr)
 }
 
 // exits runs a command that must end with an exit code: exits CODE COMMAND...
