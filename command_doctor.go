@@ -56,7 +56,7 @@ func doctor(c *cli.Context) error {
 			Fix: "blueprintd master-key rotate finishes it, or begins anew; a start of the server finishes it too if it had come far enough"})
 	}
 	findings = append(found, findings...)
-	findings = append(findings, examineBuild(now.Now())...)
+	findings = append(findings, examineBuild(programOf(c).Version, now.Now())...)
 	findings = append(findings, examineZones())
 	if _, err := os.Stat(path); err == nil {
 		findings = append(findings, store.Finding{Check: "backup", Health: store.Fine,
@@ -120,7 +120,7 @@ func examineKey(database, chosen string) (masterkey.Key, []store.Finding) {
 
 // examineBuild compares the clock, and the modules inside, with what the
 // program was built from.
-func examineBuild(now time.Time) []store.Finding {
+func examineBuild(version string, now time.Time) []store.Finding {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return nil
@@ -132,7 +132,7 @@ func examineBuild(now time.Time) []store.Finding {
 			modules[module.Path] = module.Replace.Path + " " + module.Replace.Version
 		}
 	}
-	findings := []store.Finding{examineModules(modules)}
+	findings := []store.Finding{examineModules(version, modules)}
 	for _, setting := range info.Settings {
 		built, err := time.Parse(time.RFC3339, setting.Value)
 		if setting.Key == "vcs.time" && err == nil && now.Before(built) {
@@ -148,7 +148,7 @@ func examineBuild(now time.Time) []store.Finding {
 // version of its C library.
 var testedModules = [][2]string{{"modernc.org/sqlite", "v1.60.1"}, {"modernc.org/libc", "v1.77.1"}}
 
-func examineModules(modules map[string]string) store.Finding {
+func examineModules(version string, modules map[string]string) store.Finding {
 	for _, tested := range testedModules {
 		if found, known := modules[tested[0]]; known && found != tested[1] {
 			return store.Finding{Check: "versions", Health: store.Dubious,

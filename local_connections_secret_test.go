@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/project"
 	"blueprintd/project/local"
 )
 
@@ -80,13 +80,9 @@ func TestMistypedVariables(t *testing.T) {
 		if strings.Contains(want, "EMPTY") { // it is taken to be set
 			want = ""
 		}
-		found, err := seedProblems(&validation{files: &project.Inputs{}}, filepath.Join(world.dir, "a.seed.yaml"))
-		told := ""
-		for _, p := range found {
-			told += p.line + p.excerpt()
-		}
-		if err != nil || !strings.Contains(told, want) || (told == "") != (want == "") || strings.Contains(told, "canary") {
-			t.Errorf("%s: validate tells %q, %v", c.token, told, err)
+		told := validated(filepath.Join(world.dir, "a.seed.yaml"))
+		if !strings.Contains(told, want) || (told == "") != (want == "") || strings.Contains(told, "canary") {
+			t.Errorf("%s: validate tells %q", c.token, told)
 		}
 	}
 }
@@ -112,13 +108,9 @@ func TestSeedsAreShownWithoutSecrets(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found, err := seedProblems(&validation{files: &project.Inputs{}}, name)
-		told := ""
-		for _, p := range found {
-			told += p.line + "\n" + p.excerpt()
-		}
+		told := validated(name)
 		code, stdout, stderr := newFakeWorld(t).runWith(t, "    - {id: a, type: template, title: A, config: {text: hi}}\n", text)
-		if err != nil || told == "" || !strings.Contains(told, c.want) || !strings.Contains(stderr, c.want) || strings.Contains(told+stdout+stderr, "hunter") {
+		if told == "" || !strings.Contains(told, c.want) || !strings.Contains(stderr, c.want) || strings.Contains(told+stdout+stderr, "hunter") {
 			t.Errorf("%s: code %d\n%s\n%s%s", text, code, told, stdout, stderr)
 		}
 	}
@@ -136,4 +128,13 @@ func TestRecordedConnectionsHideVariables(t *testing.T) {
 	if url := store.Recorded([]blueprint.UsedConnection{{ID: id}})[id].Config["url"]; url != "https://mcp.example/***/mcp" {
 		t.Error(url)
 	}
+}
+
+// validated returns what validate says of a file, "" when the file is good.
+func validated(path string) string {
+	var out bytes.Buffer
+	if code := run([]string{"blueprintd", "validate", "--caret", path}, nil, &out, &out); code == 0 {
+		return ""
+	}
+	return out.String()
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
@@ -264,7 +265,7 @@ func TestRotateRefuses(t *testing.T) {
 	}
 	s := newService(t, onFile(path), atNoon)
 	_, err := rotating(t, path).Run(t.Context())
-	if code, message, hint := explained(err); code != exitFailed || !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
+	if message, hint := blueprint.Explain(err); !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
 		t.Errorf("beside a server: %q, %q", message, hint)
 	}
 	s.stop()

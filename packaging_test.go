@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"blueprintd/blueprint/document"
 )
 
 // TestPackagingVariables holds the variables and commands in the files that
@@ -85,22 +83,4 @@ func TestPackagingImage(t *testing.T) {
 	if test := encoded(t, at(compose, "services.blueprintd.healthcheck.test")); !strings.Contains(recipes[0][6], strings.TrimPrefix(strings.ReplaceAll(test, ",", ", "), `["CMD", `)) {
 		t.Errorf("compose checks with %s, the image with %s", test, recipes[0][6])
 	}
-}
-
-func yamlFile(t *testing.T, path string) object {
-	t.Helper()
-	doc, err := document.Parse(path, []byte(readText(t, path)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc.Value.(object)
-}
-
-func readText(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

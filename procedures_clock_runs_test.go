@@ -17,24 +17,6 @@ import (
 	"blueprintd/server"
 )
 
-// TestClockStartsWhere: without an instant it stands at the first one of 2000,
-// and it waits for work before it moves.
-func TestClockStartsWhere(t *testing.T) {
-	for text, want := range map[string]string{"virtual": "2000-01-01T00:00:00.000Z", "virtual=2030-05-01T14:00:00.5+02:00": "2030-05-01T12:00:00.500Z"} {
-		stands, err := parseClock("--clock", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := newService(t, func(o *server.Options) { o.Clock = stands })
-		expect(t, text, s.root.send(t, http.MethodPost, "/clock/advance", `{"by": "0s"}`).value, fmt.Sprintf(`{"now": %q, "fired": 0}`, want))
-	}
-	for _, text := range []string{"virtual=", "virtual=2030-05-01", "Virtual", "now", ""} {
-		if _, err := parseClock("--clock", text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
-	}
-}
-
 // TestClockOfExpiries: a question that nobody answers expires at its instant, not
 // a millisecond earlier, and one that is answered does not.
 func TestClockOfExpiries(t *testing.T) {

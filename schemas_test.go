@@ -202,3 +202,21 @@ func TestSchemaOfSeeds(t *testing.T) {
 		})
 	}
 }
+
+func yamlFile(t *testing.T, path string) object {
+	t.Helper()
+	doc, err := document.Parse(path, []byte(readText(t, path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Value.(object)
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
