@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/command"
 )
 
 // The operator sees every line: also of what has no organization, and what a
@@ -20,9 +21,9 @@ func TestAuditList(t *testing.T) {
 	eve.ok(t, "apiKey.create", object{"name": "laptop"})
 	s.stop()
 	for _, args := range [][]string{{"user", "add", "--email", "ben@example.org", "--db", path}, {"master-key", "rotate", "--db", path}} {
-		command(t, args...)
+		commandOutput(t, args...)
 	}
-	out := command(t, "audit", "list", "--db", path)
+	out := commandOutput(t, "audit", "list", "--db", path)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 5 {
 		t.Fatal(out)
@@ -35,13 +36,13 @@ func TestAuditList(t *testing.T) {
 	if strings.Contains(out, "\x1b") || !strings.Contains(lines[4], eve.ID) {
 		t.Errorf("%q", lines[4])
 	}
-	out = command(t, "audit", "list", "--limit", "1", "--json", "--db", path)
+	out = commandOutput(t, "audit", "list", "--limit", "1", "--json", "--db", path)
 	list, _ := decoded(t, out).([]any)
 	if len(list) != 1 || at(list[0], "action") != "masterKey.rotate" || at(list[0], "organizationId") != "" {
 		t.Error(out)
 	}
 	refused := &lockedBuffer{}
-	if code := run([]string{"blueprintd", "audit", "list", "--limit", "0", "--db", path}, nil, io.Discard, refused); code != exitUsage || !strings.Contains(refused.String(), "--limit") {
+	if code := run([]string{"blueprintd", "audit", "list", "--limit", "0", "--db", path}, nil, io.Discard, refused); code != command.ExitUsage || !strings.Contains(refused.String(), "--limit") {
 		t.Errorf("%d, %s", code, refused)
 	}
 }

@@ -286,7 +286,7 @@ func TestAnnouncedDashboard(t *testing.T) {
 	if text := announced(t, database); !strings.Contains(text, "/setup?token=") {
 		t.Errorf("without a public address the start says:\n%s", text)
 	}
-	command(t, "user", "add", "--email", "bo@example.org", "--db", database)
+	commandOutput(t, "user", "add", "--email", "bo@example.org", "--db", database)
 	withPassword(t, database, "bo@example.org")
 	if text := announced(t, database); strings.Contains(text, "token") || !strings.Contains(text, "\n  dashboard http://127.0.0.1:") {
 		t.Errorf("with a password the start says:\n%s", text)

@@ -33,9 +33,9 @@ func announced(t *testing.T, database string, change ...func(*server.Options)) s
 	return out.String()
 }
 
-// command runs a command of the program, which must succeed, and gives what it
+// commandOutput runs a command of the program, which must succeed, and gives what it
 // prints.
-func command(t *testing.T, args ...string) string {
+func commandOutput(t *testing.T, args ...string) string {
 	t.Helper()
 	stdout, stderr := &lockedBuffer{}, &lockedBuffer{}
 	if code := run(append([]string{"blueprintd"}, args...), nil, stdout, stderr); code != 0 {
@@ -56,14 +56,14 @@ func TestFirstStartShowsTheKeyOnce(t *testing.T) {
 
 func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "my.db")
-	command(t, "user", "add", "--email", "ada@example.org", "--db", database)
+	commandOutput(t, "user", "add", "--email", "ada@example.org", "--db", database)
 	text := announced(t, database)
 	_, line, found := strings.Cut(text, "ada@example.org has none yet; make one: blueprintd ")
 	if !found {
 		t.Fatalf("the start says:\n%s", text)
 	}
 	line, _, _ = strings.Cut(line, "\n")
-	if key := command(t, strings.Fields(line)...); !strings.HasPrefix(key, "bpd_") {
+	if key := commandOutput(t, strings.Fields(line)...); !strings.HasPrefix(key, "bpd_") {
 		t.Errorf("blueprintd %s printed %q", line, key)
 	}
 	if text := announced(t, database); strings.Contains(text, "key create") {

@@ -52,6 +52,7 @@ var rooms = map[string][]string{
 	"project/local":             {"blueprint", "small", "connections", "engine", "engine/nodes", "project"},
 	"rpc":                       {"blueprint", "small", "rpc/trpc"},
 	"rpc/mcp":                   {"blueprint"},
+	"command":                   {"blueprint", "small", "command/dev", "command/terminal", "engine", "project", "project/deploy", "project/local", "project/testsuite", "rpc", "server", "server/accounts", "server/sandbox", "store", "store/dbfile", "store/masterkey", "triggers/explain"},
 	"command/terminal":          {"blueprint"},
 	"command/dev":               {"blueprint", "small", "command/terminal", "engine", "project", "project/deploy", "project/testsuite", "server"},
 	"store":                     {"blueprint", "small", "store/dbfile"},

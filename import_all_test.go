@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/command"
 	"blueprintd/project"
 	"blueprintd/server"
 )
@@ -31,14 +32,14 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := blueprint.Principal{UserID: user.ID}
-	_, err = importAll(ctx, s.Store, owner, files)
+	_, err = command.ImportAll(ctx, s.Store, owner, files)
 	if err == nil || !strings.HasPrefix(err.Error(), "1.yaml cannot be stored: blueprint limit") {
 		t.Errorf("importAll = %v", err)
 	}
 	if _, total, err := s.Store.ListBlueprints(ctx, owner, blueprint.BlueprintFilter{Scope: "own", Page: 1, Limit: 10}); err != nil || total != 0 {
 		t.Errorf("%d blueprints are left (%v)", total, err)
 	}
-	if done, err := importAll(ctx, s.Store, owner, files[:1]); err != nil || len(done) != 1 {
+	if done, err := command.ImportAll(ctx, s.Store, owner, files[:1]); err != nil || len(done) != 1 {
 		t.Errorf("importAll of one file = %v, %v", done, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/command"
 	"blueprintd/project/local"
 )
 
@@ -73,7 +74,7 @@ func TestMistypedVariables(t *testing.T) {
 		given := "connections:\n  - {name: crm, type: http, config: {auth: {type: bearer, token: \"" + c.token + "\"}, hosts: [127.0.0.1]}}\n"
 		world := newFakeWorld(t)
 		code, stdout, stderr := world.runWith(t, call, given)
-		if sent := len(world.proof) > 0; sent != (c.want == "") || (code == exitUsage) != (c.want != "") || !strings.Contains(stderr, c.want) || strings.Contains(stdout+stderr, "canary") {
+		if sent := len(world.proof) > 0; sent != (c.want == "") || (code == command.ExitUsage) != (c.want != "") || !strings.Contains(stderr, c.want) || strings.Contains(stdout+stderr, "canary") {
 			t.Errorf("%s: code %d, sent %v\n%s%s", c.token, code, sent, stdout, stderr)
 		}
 		want := c.want + c.warning

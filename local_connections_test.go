@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"blueprintd/command"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
@@ -175,7 +176,7 @@ func TestRunHidesSecretsOfConnections(t *testing.T) {
     - {id: fail, type: stop, title: F, config: {failed: true, message: "it is {{nodes.call.output.body}}"}}
 `, everyConnection, "--record", tape)
 	data, err := os.ReadFile(tape)
-	if err != nil || code != exitFailed || !strings.Contains(stderr, "***") || strings.Contains(stdout+stderr+string(data), "canary") {
+	if err != nil || code != command.ExitFailed || !strings.Contains(stderr, "***") || strings.Contains(stdout+stderr+string(data), "canary") {
 		t.Errorf("code %d, %v\n%s\n%s\n%s", code, err, stdout, stderr, data)
 	}
 }
@@ -193,24 +194,24 @@ func TestRunRefusesConnections(t *testing.T) {
 		code               int
 		want               string // parts of standard error, apart by " | "
 	}{
-		{"unknown", call("{$connection: cmr}"), everyConnection, exitUsage, `a.blueprint.yaml:5:113: blueprint_map.nodes[1].config.connectionId.$connection: node "call": there is no connection "cmr" in  | did you mean "crm"? |^| hint: give it with --connections FILE`},
-		{"unknown, no file", call("{$connection: crm}"), "", exitFailed, `node "call": there is no connection "crm" | hint: give it with --connections FILE`},
-		{"unknown id", call("3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e62"), everyConnection, exitFailed, `node "call": there is no connection "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e62" | hint: give it with --connections FILE`},
-		{"another type", call("{$connection: chat}"), everyConnection, exitUsage, `node "call": the connection "chat" is of type slack; this needs one of type http or oauth2`},
-		{"a sign-in", call("{$connection: person}"), everyConnection, exitUsage, `node "call": the connection "person" asks a person to sign in, for which a server is needed`},
-		{"a sign-in of another", call("{$connection: through}"), everyConnection, exitUsage, `the connection "through" asks a person to sign in, through "person"`},
-		{"an unset variable", call("{$connection: unset}"), everyConnection, exitUsage, `a.seed.yaml:10:68: connections[8].config.auth.token: the environment variable NOBODY_SET_THIS is not set |^`},
-		{"another host", call("{$connection: crm}"), everyConnection, exitFailed, `the connection "crm" is not for example.com | hint: add the host`},
-		{"no YAML", call("{$connection: crm}"), "connections: [canary", exitUsage, "a.seed.yaml:1:"},
-		{"no list", call("{$connection: crm}"), "connections: 5", exitUsage, "a.seed.yaml:1:14: connections: must be an array |^"},
-		{"a slip in a name", call("{$connection: crm}"), strings.Replace(crm, "token:", "tokn:", 1), exitUsage, "a.seed.yaml:2:65: connections[0].config.auth.tokn: is unknown; known are type, token |^| tokn: ******"},
-		{"a number", call("{$connection: crm}"), strings.Replace(crm, "canary", "1234567", 1), exitUsage, "a.seed.yaml:2:66: connections[0].config.auth.token: must be |^"},
-		{"twice", call("{$connection: crm}"), crm + strings.TrimPrefix(crm, "connections:\n"), exitUsage, "a.seed.yaml:3:12: connections[1].name: stands there twice |^"},
-		{"an unknown part", call("{$connection: crm}"), "connection:\n  - {name: crm, type: http, config: {auth: {type: header, name: X, value: canary}, hosts: [127.0.0.1]}}\n", exitUsage, "a.seed.yaml:2:3: connection: is no member of a seed file here; did you mean"},
+		{"unknown", call("{$connection: cmr}"), everyConnection, command.ExitUsage, `a.blueprint.yaml:5:113: blueprint_map.nodes[1].config.connectionId.$connection: node "call": there is no connection "cmr" in  | did you mean "crm"? |^| hint: give it with --connections FILE`},
+		{"unknown, no file", call("{$connection: crm}"), "", command.ExitFailed, `node "call": there is no connection "crm" | hint: give it with --connections FILE`},
+		{"unknown id", call("3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e62"), everyConnection, command.ExitFailed, `node "call": there is no connection "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e62" | hint: give it with --connections FILE`},
+		{"another type", call("{$connection: chat}"), everyConnection, command.ExitUsage, `node "call": the connection "chat" is of type slack; this needs one of type http or oauth2`},
+		{"a sign-in", call("{$connection: person}"), everyConnection, command.ExitUsage, `node "call": the connection "person" asks a person to sign in, for which a server is needed`},
+		{"a sign-in of another", call("{$connection: through}"), everyConnection, command.ExitUsage, `the connection "through" asks a person to sign in, through "person"`},
+		{"an unset variable", call("{$connection: unset}"), everyConnection, command.ExitUsage, `a.seed.yaml:10:68: connections[8].config.auth.token: the environment variable NOBODY_SET_THIS is not set |^`},
+		{"another host", call("{$connection: crm}"), everyConnection, command.ExitFailed, `the connection "crm" is not for example.com | hint: add the host`},
+		{"no YAML", call("{$connection: crm}"), "connections: [canary", command.ExitUsage, "a.seed.yaml:1:"},
+		{"no list", call("{$connection: crm}"), "connections: 5", command.ExitUsage, "a.seed.yaml:1:14: connections: must be an array |^"},
+		{"a slip in a name", call("{$connection: crm}"), strings.Replace(crm, "token:", "tokn:", 1), command.ExitUsage, "a.seed.yaml:2:65: connections[0].config.auth.tokn: is unknown; known are type, token |^| tokn: ******"},
+		{"a number", call("{$connection: crm}"), strings.Replace(crm, "canary", "1234567", 1), command.ExitUsage, "a.seed.yaml:2:66: connections[0].config.auth.token: must be |^"},
+		{"twice", call("{$connection: crm}"), crm + strings.TrimPrefix(crm, "connections:\n"), command.ExitUsage, "a.seed.yaml:3:12: connections[1].name: stands there twice |^"},
+		{"an unknown part", call("{$connection: crm}"), "connection:\n  - {name: crm, type: http, config: {auth: {type: header, name: X, value: canary}, hosts: [127.0.0.1]}}\n", command.ExitUsage, "a.seed.yaml:2:3: connection: is no member of a seed file here; did you mean"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := newFakeWorld(t).runWith(t, test.nodes, test.given)
-			if code != test.code || (stdout == "") != (code == exitUsage) {
+			if code != test.code || (stdout == "") != (code == command.ExitUsage) {
 				t.Errorf("code %d, want %d\n%s", code, test.code, stdout)
 			}
 			for part := range strings.SplitSeq(test.want, "|") {

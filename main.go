@@ -10,10 +10,10 @@
 // of store's single writer, together with whatever else queued up behind it,
 // and only then is the sender answered.
 //
-// This package is the roof: it parses the command line (command_*.go), wires
-// the rooms (server.go) and mounts their handlers. The rooms do not know each
-// other; what one needs of another it declares as an interface, and the small
-// adapters stand in server.go.
+// main hands the version and the schema of the database to package command. The
+// folders are floors: blueprint, foundation, the rooms (store, engine, triggers, rpc,
+// connections, web), project, server, command. Rooms do not know each other; what one
+// needs of another it declares as an interface, and server wires them.
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"os"
 	_ "time/tzdata" // zones on machines that have none
 
+	"blueprintd/command"
 	"blueprintd/engine/script"
 )
 
@@ -32,5 +33,5 @@ var schema string
 
 func main() {
 	script.Child() // a process for the code of blueprints is nothing else
-	os.Exit(runProgram(program{Version: version, Schema: schema}, os.Args, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(command.Main(command.Program{Version: version, Schema: schema}, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

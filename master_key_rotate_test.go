@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/command"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
@@ -284,7 +285,7 @@ func TestRotateCommand(t *testing.T) {
 	if err := errors.Join(os.Rename(path+".key", elsewhere), os.Symlink(elsewhere, path+".key")); err != nil {
 		t.Fatal(err)
 	}
-	command := func(args ...string) (int, string) {
+	called := func(args ...string) (int, string) {
 		var out, failure strings.Builder
 		code := run(append([]string{"blueprintd"}, args...), strings.NewReader(""), &out, &failure)
 		return code, out.String() + failure.String()
@@ -300,25 +301,25 @@ func TestRotateCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	const fits = "ok       master key   it fits the database"
-	if _, text := command("doctor", "--db", path); !strings.Contains(text, fits) || !strings.Contains(text, "a change of the master key was cut off") {
+	if _, text := called("doctor", "--db", path); !strings.Contains(text, fits) || !strings.Contains(text, "a change of the master key was cut off") {
 		t.Errorf("doctor: %s", text)
 	}
-	if code, text := command("master-key", "rotate", "--db", path); code != 0 || !strings.Contains(text, "it is finished now: "+elsewhere) {
+	if code, text := called("master-key", "rotate", "--db", path); code != 0 || !strings.Contains(text, "it is finished now: "+elsewhere) {
 		t.Errorf("the first: %d %s", code, text)
 	}
-	code, text := command("master-key", "rotate", "--db", path, "--json")
+	code, text := called("master-key", "rotate", "--db", path, "--json")
 	if value := decoded(t, text); code != 0 || at(value, "key") != elsewhere || fmt.Sprint(at(value, "oldKeys")) != "2" {
 		t.Errorf("the second: %d %s", code, text)
 	}
 	if info, err := os.Lstat(path + ".key"); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v", err)
 	}
-	if _, text := command("doctor", "--db", path); !strings.Contains(text, fits) || strings.Contains(text, "cut off") {
+	if _, text := called("doctor", "--db", path); !strings.Contains(text, fits) || strings.Contains(text, "cut off") {
 		t.Errorf("doctor: %s", text)
 	}
 	read(t, path)
 	for _, wrong := range [][]string{{"--db", path + "x"}, {"--db", path, "--master-key-file", path + "x"}} {
-		if code, text := command(append([]string{"master-key", "rotate"}, wrong...)...); code != exitFailed || !strings.Contains(text, "hint: ") {
+		if code, text := called(append([]string{"master-key", "rotate"}, wrong...)...); code != command.ExitFailed || !strings.Contains(text, "hint: ") {
 			t.Errorf("%q: %d %s", wrong, code, text)
 		}
 	}

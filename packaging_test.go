@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/command"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,17 +13,17 @@ import (
 // TestPackagingVariables holds the variables and commands in the files that
 // start the program against the flags and commands that there are.
 func TestPackagingVariables(t *testing.T) {
-	app := application(program{}, nil, nil, nil)
+	app := command.Application(command.Program{}, nil, nil, nil)
 	var known []string
-	for _, flag := range find(app.Commands, "serve").Flags {
-		known = append(known, variableOf(flag.Names()[0]))
+	for _, flag := range command.Find(app.Commands, "serve").Flags {
+		known = append(known, command.VariableOf(flag.Names()[0]))
 	}
 	entries, err := os.ReadDir("packaging")
 	if err != nil {
 		t.Fatal(err)
 	}
 	variable := regexp.MustCompile(`\bBLUEPRINTD_[A-Z_]*[A-Z]\b`)
-	command := regexp.MustCompile(`["/]blueprintd"?,? "?([a-z-]+)"?\]`)
+	called := regexp.MustCompile(`["/]blueprintd"?,? "?([a-z-]+)"?\]`)
 	for _, entry := range entries {
 		if entry.IsDir() {
 			continue
@@ -34,8 +35,8 @@ func TestPackagingVariables(t *testing.T) {
 				t.Errorf("%s names %s, which no flag of serve has", path, name)
 			}
 		}
-		for _, called := range command.FindAllStringSubmatch(text, -1) {
-			if find(app.Commands, called[1]) == nil {
+		for _, called := range called.FindAllStringSubmatch(text, -1) {
+			if command.Find(app.Commands, called[1]) == nil {
 				t.Errorf("%s calls %s, which is no command", path, called[1])
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/command"
 	"database/sql"
 	"errors"
 	"io"
@@ -21,7 +22,7 @@ func TestScripts(t *testing.T) {
 
 // run is the program, in this process.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runProgram(program{Version: version, Schema: schema}, args, stdin, stdout, stderr)
+	return command.Main(command.Program{Version: version, Schema: schema}, args, stdin, stdout, stderr)
 }
 
 // exits runs a command that must end with an exit code: exits CODE COMMAND...

@@ -58,7 +58,7 @@ func TestSeedCutOff(t *testing.T) {
 			break
 		}
 		if _, missing := os.Stat(database); missing == nil {
-			if users := command(t, "user", "list", "--db", database); strings.Contains(users, "@") {
+			if users := commandOutput(t, "user", "list", "--db", database); strings.Contains(users, "@") {
 				break // it was stored, and the start was cut off behind that: all has to be there
 			}
 		}

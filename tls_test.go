@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"blueprintd/command"
 	"blueprintd/foundation/clock"
 	"blueprintd/server"
 	"blueprintd/tests/process"
@@ -105,7 +106,7 @@ func TestFlagsOfTLS(t *testing.T) {
 	} {
 		stdout, stderr := &lockedBuffer{}, &lockedBuffer{}
 		code := run(append([]string{"blueprintd", "serve", "--addr", "127.0.0.1:0"}, c.flags...), nil, stdout, stderr)
-		if text := stderr.String(); code != exitUsage || !containsAll(text, c.want, "\nhint: ") {
+		if text := stderr.String(); code != command.ExitUsage || !containsAll(text, c.want, "\nhint: ") {
 			t.Errorf("%v: exit code %d, want %q in\n%s", c.flags, code, c.want, text)
 		}
 	}

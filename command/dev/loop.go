@@ -43,7 +43,7 @@ type loop struct {
 	page   string // the folder of the page that leads to the dashboard; "" = none
 
 	wanted  map[string]project.Desired // the last good state of each file
-	running map[string]*ongoing         // by the path of the file
+	running map[string]*ongoing        // by the path of the file
 	told    told
 	tests   map[string]testFile // by the path of the test file
 }

@@ -1,0 +1,142 @@
+package command
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// bashCompletion asks the program what may stand at the cursor; where it knows
+// nothing, bash offers files.
+const bashCompletion = `_blueprintd() {
+  local words=("${COMP_WORDS[@]:0:COMP_CWORD}")
+  [[ $2 == -* ]] && words+=("$2")
+  COMPREPLY=($(compgen -W "$("${words[@]}" ` + completionAsked + ` 2>/dev/null)" -- "$2"))
+}
+complete -o default -F _blueprintd blueprintd
+`
+
+func commandCompletion() *cli.Command {
+	return &cli.Command{
+		Name: "completion", Usage: "print what has a shell complete commands and flags", ArgsUsage: "bash",
+		Description:  "For this shell: source <(blueprintd completion bash)\nFor all: blueprintd completion bash > ~/.local/share/bash-completion/completions/blueprintd",
+		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "bash") },
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 || c.Args().First() != "bash" {
+				return usage("source <(blueprintd completion bash)", "completion knows one shell, bash")
+			}
+			_, err := fmt.Fprint(c.App.Writer, bashCompletion)
+			return err
+		},
+	}
+}
+
+// completionAsked stands last on a command line that is not to be called but
+// completed.
+const completionAsked = "--generate-bash-completion"
+
+// isCompletion tells whether a shell asks what may stand at the cursor.
+func isCompletion(args []string) bool {
+	return len(args) > 1 && args[len(args)-1] == completionAsked
+}
+
+// completeLine writes what may stand next on a line, one to a line: commands, words
+// that a command names itself, and flags wherever flags may stand, which is also
+// behind arguments. words are those before the cursor, and the one at the cursor
+// if it begins with a dash. Where files may stand nothing is written, and the shell
+// offers them.
+func completeLine(app *cli.App, words []string, out io.Writer) {
+	commands := app.Commands
+	var called *cli.Command
+	at := 0
+	for at < len(words) {
+		if at == 0 && words[0] == "help" {
+			at++
+			continue
+		}
+		next := Find(commands, words[at])
+		if next == nil {
+			break
+		}
+		called, commands = next, next.Subcommands
+		at++
+	}
+	var flags []cli.Flag
+	if called != nil {
+		flags = called.Flags
+	}
+	var arguments, given []string
+	for i := at; i < len(words); i++ {
+		word, last := words[i], i == len(words)-1
+		name, _, joined := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		switch {
+		case word == "--":
+			if last {
+				completeFlag(flags, word, given, out) // or all flags begin so
+			}
+			return
+		case !strings.HasPrefix(word, "-"), word == "-" && !last:
+			arguments = append(arguments, word)
+		case !joined && takesValue(flags, name):
+			if i++; i >= len(words) {
+				return // its value comes next
+			}
+			given = append(given, name)
+		case last:
+			completeFlag(flags, word, given, out)
+			return
+		default:
+			given = append(given, name)
+		}
+	}
+	switch {
+	case len(arguments) > 0:
+	case len(commands) > 0:
+		for _, command := range commands {
+			fmt.Fprintln(out, command.Name)
+		}
+		if len(words) == 0 || words[0] != "help" {
+			fmt.Fprintln(out, "help")
+		}
+	case called != nil && called.BashComplete != nil && words[0] != "help":
+		called.BashComplete(cli.NewContext(app, flag.NewFlagSet(called.Name, flag.ContinueOnError), nil))
+	}
+}
+
+// completeFlag writes the flags that a word begins, but those that stand there
+// already and cannot stand twice.
+func completeFlag(flags []cli.Flag, word string, given []string, out io.Writer) {
+	begun := strings.TrimLeft(word, "-")
+	for _, one := range append(slices.Clone(flags), cli.HelpFlag) {
+		names := one.Names()
+		if shown, is := one.(cli.VisibleFlag); is && !shown.IsVisible() {
+			continue
+		}
+		several := severalTimes(one)
+		if !several && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) }) {
+			continue
+		}
+		for _, name := range names {
+			dashes := "--"
+			if len(name) == 1 {
+				dashes = "-"
+			}
+			if strings.HasPrefix(name, begun) && strings.HasPrefix(dashes+name, word) && name != begun {
+				fmt.Fprintln(out, dashes+name)
+			}
+		}
+	}
+}
+
+// severalTimes tells whether a flag may stand on a line more than once.
+func severalTimes(one cli.Flag) bool {
+	switch one.(type) {
+	case *cli.StringSliceFlag, *listFlag:
+		return true
+	}
+	return false
+}

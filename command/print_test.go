@@ -1,0 +1,47 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
+	"blueprintd/store"
+)
+
+// Nothing that a user chose reaches the terminal of whoever runs a command as
+// more than a text.
+func TestCommandsPrintNothingThatDisturbs(t *testing.T) {
+	const name = "Ada\x1b[2J \u009b31m \u202egnol\nroot\t愛 👩\u200d🚀"
+	var out bytes.Buffer
+	c := cli.NewContext(&cli.App{Writer: &out}, nil, nil)
+	for kind, print := range map[string]func() error{
+		"table": func() error { return terminal.Table(c.App.Writer, [][]string{{"NAME", "ID"}, {name, "1"}}) },
+		"JSON":  func() error { return terminal.JSON(c.App.Writer, map[string]any{"name": name}) },
+		"findings": func() error {
+			return printFindings(c, []store.Finding{{Health: store.Broken, Check: "x", Message: name, Fix: name}})
+		},
+		"error": func() error {
+			report(&out, blueprint.Errorf(blueprint.CodeConflict, "there is %s", name))
+			return nil
+		},
+	} {
+		out.Reset()
+		if err := print(); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), blueprint.Disturbs) || !strings.Contains(text, "愛") || kind != "JSON" && strings.Contains(text, "\nroot") {
+			t.Errorf("%s: %q", kind, text)
+		}
+		if kind == "JSON" {
+			var back struct{ Name string }
+			if err := json.Unmarshal(out.Bytes(), &back); err != nil || back.Name != name {
+				t.Errorf("read back: %q, %v", back.Name, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCPUProfile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cpu.prof")
+	worked := 0
+	work := func() int { worked++; return 3 }
+	var stderr bytes.Buffer
+	if code := profiled("", &stderr, work); code != 3 || worked != 1 {
+		t.Errorf("without a profile: exit code %d, worked %d times", code, worked)
+	}
+	if code := profiled(path, &stderr, work); code != 3 || worked != 2 || stderr.Len() > 0 {
+		t.Errorf("with a profile: exit code %d, worked %d times, %s", code, worked, stderr.String())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		t.Errorf("the profile is %.20q, %v", data, err)
+	}
+	if code := profiled(path, &stderr, work); code != ExitUsage || worked != 2 || !strings.Contains(stderr.String(), cpuProfile+" "+path) {
+		t.Errorf("over a file that exists: exit code %d, worked %d times, %s", code, worked, stderr.String())
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, data) {
+		t.Error("the file that exists was changed")
+	}
+}

@@ -1,0 +1,224 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
+	"blueprintd/engine"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
+	"blueprintd/project"
+	"blueprintd/project/local"
+	"blueprintd/server"
+)
+
+func commandRun() *cli.Command {
+	return &cli.Command{
+		Name: "run", Usage: "run a blueprint file without a server", ArgsUsage: "FILE",
+		Description: "Prints the run's status record, with its output, as JSON on standard output; progress goes to standard error.\n" +
+			"Exits with 0 when the run completed, 1 when it failed, 2 when the file is bad, 3 when it is paused. A FILE of - is standard input.",
+		Flags: []cli.Flag{
+			&listFlag{cli.GenericFlag{Name: "var", Usage: "set a variable, as in `NAME=VALUE`; may be repeated, and is never split, but for the commas of its environment variable"}},
+			&cli.StringFlag{Name: "input", Usage: "the input data, as `JSON`, or @FILE, or - for standard input", Value: "{}"},
+			&cli.StringFlag{Name: "record", Usage: "write what the run exchanges with other services to `FILE`, a cassette that tests can replay; what is secret or looks like it is left out: look before you share it"},
+			&cli.StringFlag{Name: "clock", Value: "real", Usage: "the `CLOCK`: real, or virtual[=RFC3339], which jumps to the next instant at which something is due"},
+			&cli.BoolFlag{Name: "force", Usage: "let --record replace a file that is no cassette"},
+			connectionsFlag(), allowNetFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return usage("blueprintd run my.blueprint.yaml --var name=World", "run takes one file")
+			}
+			return runFile(c)
+		},
+	}
+}
+
+// runFile runs the file that the command line names.
+func runFile(c *cli.Context) error {
+	b, others, files, err := loadForRun(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	declared, _ := blueprint.ParseVariables(b.Variables)
+	variables, err := parseVars(given(c, "var"), declared, c.Generic("var").(*list).items)
+	if err != nil {
+		return err
+	}
+	unusedVars(c.App.ErrWriter, b, declared, variables)
+	input, err := parseInput(c)
+	if err != nil {
+		return err
+	}
+	allow, err := prefixes("allow-net", given(c, "allow-net"), c.StringSlice("allow-net"))
+	if err != nil {
+		return err
+	}
+	ticking, err := parseClock(given(c, "clock"), c.String("clock"))
+	if err != nil {
+		return err
+	}
+	if err := checkRecord(c); err != nil {
+		return err
+	}
+	connections, err := chooseConnections(c, project.Environment)
+	if err != nil {
+		return err
+	}
+	if connections != nil {
+		if err := connections.Check(c.App.ErrWriter, files); err != nil {
+			return err
+		}
+	}
+	kept := local.NewStore(connections, files)
+	scripts := script.New(script.Options{})
+	defer server.RunScripts(scripts)()
+	source := ids.New(nil)
+	progress := newProgress(c.App.ErrWriter)
+	local := &local.Run{
+		Version:    programOf(c).Version,
+		Definition: project.Definition(source.UUID(), b), Others: others, Variables: variables, Input: input, Clock: ticking, IDs: source, Scripts: scripts,
+		Errors: c.App.ErrWriter, Allow: allow, Record: c.String("record") != "",
+	}
+	local.Connect = func(way *outbound.Client) engine.Connections { return kept.Open(way, ticking, source) }
+	if progress != nil {
+		local.Show = progress.show
+	}
+	interrupted, release := untilInterrupted(c.Context)
+	defer release()
+	recording, err := local.Do(interrupted)
+	var known *blueprint.Error
+	if errors.As(err, &known) && known.Code == blueprint.CodeBadRequest {
+		return usage(inputHintFor(known), "%s", known.Message)
+	}
+	if err != nil {
+		return err
+	}
+	if progress != nil {
+		progress.show(recording.Execution)
+		fmt.Fprintln(c.App.ErrWriter)
+	}
+	outcome := printOutcome(c.App.Writer, recording.Execution, c.Args().First())
+	if local.Record {
+		if err := writeCassette(c.String("record"), recording, kept.Recorded(recording.Connections)); err != nil {
+			return err
+		}
+	}
+	return outcome
+}
+
+// printOutcome writes the status record with its output, and gives the exit
+// code of the run of a file as an error.
+func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
+	record := struct {
+		*blueprint.ExecutionStatus
+		Output any                 `json:"output"`
+		Error  *blueprint.RunError `json:"error,omitempty"`
+	}{&x.ExecutionStatus, x.Output, x.Failure}
+	data, err := blueprint.EncodeIndented(record)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(data); err != nil {
+		return err
+	}
+	switch x.Status {
+	case blueprint.StatusCompleted:
+		return nil
+	case blueprint.StatusPaused:
+		what := "input"
+		if x.AwaitingInput != nil {
+			what = fmt.Sprintf("%s at node %q: %s", x.AwaitingInput.Kind, x.AwaitingInput.NodeID, x.AwaitingInput.Prompt)
+		}
+		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "only a server takes answers; store the file in one: blueprintd import " + blueprint.ShellWord(name)}
+	default:
+		if x.Failure != nil && x.Failure.Code == "unknown_name" {
+			return failed("a variable is passed with --var NAME=VALUE", "the run failed: %s", x.FailureText())
+		}
+		if why, hint, given := strings.Cut(x.FailureText(), "; hint: "); given {
+			return failed(hint, "the run failed: %s", why)
+		}
+		return failed(`"steps" of the record on standard output tells what became of each node`, "the run failed: %s", x.FailureText())
+	}
+}
+
+// progress shows on a terminal how far a run is: a line for each node that ended,
+// and a status line for what is going on.
+type progress struct {
+	screen *terminal.Screen
+	shown  map[string]bool
+}
+
+// newProgress gives nil when out is no terminal.
+func newProgress(out io.Writer) *progress {
+	screen := terminal.NewScreen(out)
+	if !screen.Erases() {
+		return nil
+	}
+	return &progress{screen: screen, shown: map[string]bool{}}
+}
+
+// marks are the signs of steps that have ended, with their colours.
+var marks = map[blueprint.StepStatus]struct {
+	colour terminal.Colour
+	sign   string
+}{
+	blueprint.StepCompleted: {terminal.Green, "✓"}, blueprint.StepFailed: {terminal.Red, "✗"}, blueprint.StepSkipped: {terminal.Grey, "–"},
+}
+
+// show takes a look at the run; nil is none.
+func (p *progress) show(x *blueprint.Execution) {
+	if x == nil {
+		return
+	}
+	var text strings.Builder
+	var working []string
+	for i := range x.Steps {
+		step := &x.Steps[i]
+		mark, over := marks[step.Status]
+		switch {
+		case step.Status == blueprint.StepRunning:
+			working = append(working, doing(step))
+			continue
+		case !over || p.shown[step.NodeID]:
+			continue
+		}
+		p.shown[step.NodeID] = true
+		line := fmt.Sprintf("%s %-24s %s", p.screen.Paint(mark.colour, mark.sign), blueprint.OneLine(step.NodeID), p.screen.Paint(terminal.Grey, step.NodeType))
+		if step.DurationMs != nil && step.Status != blueprint.StepSkipped {
+			line += p.screen.Paint(terminal.Grey, fmt.Sprintf("  %d ms", *step.DurationMs))
+		}
+		if step.Attempt > 1 {
+			line += p.screen.Paint(terminal.Grey, fmt.Sprintf("  attempt %d", step.Attempt))
+		}
+		if step.Error != nil {
+			line += "  " + blueprint.OneLine(strings.ReplaceAll(step.Error.Message, "\n", " "))
+		}
+		text.WriteString(line + "\n")
+	}
+	last := fmt.Sprintf("%3d %% %s", x.Progress, x.Status)
+	if x.AwaitingInput != nil {
+		last += ", waits for " + string(x.AwaitingInput.Kind) + " at " + x.AwaitingInput.NodeID
+	} else if len(working) > 0 {
+		last += "  " + strings.Join(working, ", ")
+	}
+	p.screen.Show(text.String(), blueprint.OneLine(last))
+}
+
+// doing tells what a node at work does.
+func doing(step *blueprint.Step) string {
+	switch {
+	case step.NodeType == "wait":
+		return step.NodeID + " waits"
+	case step.Attempt > 1:
+		return fmt.Sprintf("%s (attempt %d)", step.NodeID, step.Attempt)
+	}
+	return step.NodeID
+}
