@@ -15,5 +15,5 @@
 // given. JSON values are plain Go values as Decode makes them: nil, bool,
 // string, json.Number, []any and map[string]any; numbers keep their digits.
 //
-// The package imports nothing but the standard library.
+// The package imports nothing but the standard library and what counts misspellings.
 package blueprint

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"blueprintd/blueprint"
+	"github.com/hbollon/go-edlib"
+
 )
 
 const (
@@ -32,7 +33,7 @@ func known(wrong string, names []string) string {
 	candidates := make([]candidate, len(names))
 	for i, name := range names {
 		name = shorten(name, hintLength)
-		candidates[i] = candidate{name, blueprint.Slips(strings.ToLower(wrong), strings.ToLower(name), hintLength)}
+		candidates[i] = candidate{name, edlib.OSADamerauLevenshteinDistance(strings.ToLower(wrong), strings.ToLower(name))}
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))

@@ -3,6 +3,8 @@ package cron
 import (
 	"slices"
 	"strings"
+
+	"github.com/hbollon/go-edlib"
 )
 
 // abbreviations lists a place for each common abbreviation that is no zone name
@@ -32,7 +34,7 @@ func nearest(name string) []string {
 	var found []candidate
 	for _, zone := range zoneNames() {
 		known := plain(zone)
-		distance := letters(wanted, known)
+		distance := edlib.OSADamerauLevenshteinDistance(wanted, known)
 		switch {
 		case distance == 0:
 			return []string{zone}
@@ -56,25 +58,3 @@ func plain(name string) string {
 }
 
 func city(plain string) string { return plain[strings.LastIndexByte(plain, '/')+1:] }
-
-// letters counts the letters to insert, delete or replace to make one text of
-// another.
-func letters(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
-}

@@ -55,6 +55,7 @@ func TestLoadZoneRefuses(t *testing.T) {
 		"Europe/Berlin\n":                 `"Europe/Berlin\n" is not a known time zone; perhaps Europe/Berlin is meant`,
 		"Europe/Berln":                    "perhaps Europe/Berlin",
 		"Berlin":                          "perhaps Europe/Berlin is meant",
+		"Euroep/Berlni":                   "perhaps Europe/Berlin is meant",
 		"New York":                        "perhaps America/New_York is meant",
 		"America/New York":                "perhaps America/New_York is meant",
 		"Europe/New_York":                 "perhaps America/New_York is meant",
