@@ -67,8 +67,9 @@ func Diagnose(ctx context.Context, options Options, full bool) []Finding {
 	if file := rescued(d.path); file != "" {
 		d.add("rescued", Dubious, rescuedHint(d.path, file), "what a server saved when its database was taken away is %s", file)
 	}
-	d.log()
-	d.content()
+	if d.log() { // SQLite would try for ten seconds to read a damaged one
+		d.content()
+	}
 	return d.list
 }
 
@@ -181,14 +182,14 @@ func (d *diagnosis) server() {
 	}
 }
 
-// log checks the write-ahead log.
-func (d *diagnosis) log() {
+// log checks the write-ahead log and reports whether the database can be read with it.
+func (d *diagnosis) log() bool {
 	const long = 256 << 20
 	path := d.path + "-wal"
 	length := size(path)
 	if err := checkLog(path); err != nil {
 		d.add("log", Broken, hintOf(err, ""), "%s", messageOf(err))
-		return
+		return false
 	}
 	switch {
 	case length > long:
@@ -198,6 +199,7 @@ func (d *diagnosis) log() {
 	default:
 		d.add("log", Fine, "", "the write-ahead log has %s", inUnits(length))
 	}
+	return true
 }
 
 // inUnits formats a number of bytes.

@@ -118,6 +118,9 @@ func TestDoctor(t *testing.T) {
 			if f := found[test.check]; f.Health != test.health || !strings.Contains(f.Message+f.Fix, test.says) {
 				t.Errorf("found %+v", found)
 			}
+			if f := found["form"]; test.check == "log" && test.health == store.Broken && f.Health != "" {
+				t.Errorf("it read the database with a damaged log: %+v", f)
+			}
 			if want := map[bool]int{true: exitFailed}[test.health == store.Broken]; code != want {
 				t.Errorf("exit code %d, want %d: %+v", code, want, found)
 			}
