@@ -142,6 +142,7 @@ const kills = 30
 // A backup that is killed leaves no file that looks like one and is not, and
 // nothing that is in the way of the next.
 func TestKilledBackup(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	database := stock(t, folder, "ann", 100)
 	target := filepath.Join(folder, "x.backup")
@@ -175,6 +176,7 @@ func TestKilledBackup(t *testing.T) {
 
 // A restore that is killed leaves the old database or the new one, whole.
 func TestKilledRestore(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	backup := filepath.Join(folder, "new.backup")
 	timed(t, "backup", backup, "--db", stock(t, folder, "new", 100))
@@ -224,6 +226,7 @@ func TestKilledRestore(t *testing.T) {
 // TestBackupBesideServer takes a backup of a server at work, and lets another
 // server go on from it: what had ended is there, what had not goes on.
 func TestBackupBesideServer(t *testing.T) {
+	t.Parallel()
 	database := filepath.Join(t.TempDir(), "a.db")
 	s := process.Serve(t, "--db", database)
 	pure := []any{node("say", "template", object{"text": "done"})}

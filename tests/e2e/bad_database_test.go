@@ -261,6 +261,7 @@ func removeAll(folder string, names ...string) error {
 // TestBadDatabases starts the server and a tool on databases that they must
 // not take, and makes sure that they leave them as they are.
 func TestBadDatabases(t *testing.T) {
+	t.Parallel()
 	good := usedDatabase(t)
 	for _, bad := range badDatabases {
 		t.Run(bad.name, func(t *testing.T) {
@@ -293,6 +294,7 @@ func TestBadDatabases(t *testing.T) {
 }
 
 func TestBadPlaces(t *testing.T) {
+	t.Parallel()
 	folder := openFolder(t)
 	file := filepath.Join(folder, "file")
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
@@ -312,6 +314,7 @@ func TestBadPlaces(t *testing.T) {
 // TestIndexOfNoise shows that the index of the log is nothing to worry about:
 // it is made anew.
 func TestIndexOfNoise(t *testing.T) {
+	t.Parallel()
 	folder := usedDatabase(t)
 	for _, noise := range []string{"", "noise", strings.Repeat("noise", 9999)} {
 		if err := os.WriteFile(filepath.Join(folder, "my.db-shm"), []byte(noise), 0o600); err != nil {

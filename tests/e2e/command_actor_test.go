@@ -11,6 +11,7 @@ import (
 
 // What is changed on the command line stands in the audit log, done by nobody.
 func TestCommandsAreNoted(t *testing.T) {
+	t.Parallel()
 	path := process.Path(t)
 	folder := t.TempDir()
 	database := folder + "/blueprintd.db"

@@ -10,6 +10,7 @@ import (
 
 // What is wrong with the place of a backup is said of that place.
 func TestBackupTarget(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	database := stock(t, folder, "ann", 1)
 	file := filepath.Join(folder, "file")
@@ -31,6 +32,7 @@ func TestBackupTarget(t *testing.T) {
 
 // What a backup says is said in lines of text, with numbers that fit their nouns.
 func TestBackupSays(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	database := stock(t, folder, "ann", 1)
 	if err := os.WriteFile(database+".key", []byte(strings.Repeat("ab", 32)), 0o600); err != nil {
@@ -46,6 +48,7 @@ func TestBackupSays(t *testing.T) {
 // A database or a folder that is not there ends every command with the same
 // code; a wrong flag has another.
 func TestMissingDatabase(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	backup := filepath.Join(folder, "b")
 	process.Command(t, "backup", backup, "--db", stock(t, folder, "ann", 1))

@@ -43,6 +43,7 @@ func interrupt(t *testing.T, p *program.Process, signal syscall.Signal) syscall.
 
 // TestFirstSignalEndsATool interrupts a command that waits for its input.
 func TestFirstSignalEndsATool(t *testing.T) {
+	t.Parallel()
 	path := process.Path(t)
 	for _, command := range []string{"validate", "run", "import"} {
 		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -85,6 +86,7 @@ func TestFirstSignalEndsATool(t *testing.T) {
 // TestSecondSignalKillsTheServer drains a server whose run hangs, and loses
 // patience.
 func TestSecondSignalKillsTheServer(t *testing.T) {
+	t.Parallel()
 	world := newOutside(t)
 	defer close(world.release)
 	s := process.Serve(t, "--ephemeral", "--allow-net", "127.0.0.0/8")
@@ -111,6 +113,7 @@ func TestSecondSignalKillsTheServer(t *testing.T) {
 
 // TestInterruptedRunTellsWhatItDid cancels a run of a file.
 func TestInterruptedRunTellsWhatItDid(t *testing.T) {
+	t.Parallel()
 	path := process.Path(t)
 	world := newOutside(t)
 	defer close(world.release)

@@ -13,6 +13,7 @@ import (
 // The links of user add and user link lead to the server that has the database,
 // wherever it listens, and only as long as it runs.
 func TestLinksLeadToTheRunningServer(t *testing.T) {
+	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
 	path := process.Path(t)
 	printed := func(args ...string) string {

@@ -14,6 +14,7 @@ import (
 // TestWhyBesideAServer asks the real binary while the server runs, and again
 // when it has stopped. No secret and no signature is ever in what it says.
 func TestWhyBesideAServer(t *testing.T) {
+	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
 	p := process.Serve(t, "--db", database)
 	const secret, signature = "planted-secret-of-a-webhook", "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

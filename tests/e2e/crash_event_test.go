@@ -30,6 +30,7 @@ func started(p *process.Server, triggerID string) (count int) {
 // TestKilledServerLosesNoEvent kills the real binary while runs end of which
 // others are to hear: each end is heard once.
 func TestKilledServerLosesNoEvent(t *testing.T) {
+	t.Parallel()
 	database := t.TempDir() + "/blueprintd.db"
 	s := process.Serve(t, "--db", database)
 	pure := node("a", "template", object{"text": "{{inputData.n}}"})

@@ -13,6 +13,7 @@ import (
 // TestARecordedRunOutlivesAKill kills the real binary after a recorded run has
 // talked to a service, and looks for what it said.
 func TestARecordedRunOutlivesAKill(t *testing.T) {
+	t.Parallel()
 	world := newOutside(t)
 	close(world.release)
 	database := t.TempDir() + "/blueprintd.db"

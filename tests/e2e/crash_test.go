@@ -50,6 +50,7 @@ func (o *outside) keys(path string) []string {
 // TestKilledServerGoesOn kills the real binary while runs of each kind are
 // under way, and looks what became of each after the next start.
 func TestKilledServerGoesOn(t *testing.T) {
+	t.Parallel()
 	world := newOutside(t)
 	database := t.TempDir() + "/blueprintd.db"
 	args := []string{"--db", database, "--allow-net", "127.0.0.0/8", "--max-running", "4"}
@@ -143,6 +144,7 @@ func TestKilledServerGoesOn(t *testing.T) {
 
 // TestSecondServerIsRefused starts two servers on one database.
 func TestSecondServerIsRefused(t *testing.T) {
+	t.Parallel()
 	database := t.TempDir() + "/blueprintd.db"
 	first := process.Serve(t, "--db", database)
 	second := process.Run(t, "serve", "--addr", "127.0.0.1:0", "--db", database)

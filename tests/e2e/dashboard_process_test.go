@@ -20,6 +20,7 @@ import (
 // on the database is slower than the next call to end it. Nothing that is
 // secret is on the disk.
 func TestSessionOutlivesTheServer(t *testing.T) {
+	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
 	link := func(email string) (token string) {
 		t.Helper()

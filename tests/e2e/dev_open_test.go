@@ -13,10 +13,9 @@ import (
 )
 
 // opener puts a program in the place of what shows addresses. It notes what it was
-// told in the file that is given back, and ends with a status.
-func opener(t *testing.T, status string) (shown string) {
+// told in a file, and ends with a status. The settings have it found.
+func opener(t *testing.T, status string) (shown string, settings []string) {
 	t.Helper()
-	process.Path(t) // it is built without what follows
 	bin := t.TempDir()
 	shown = filepath.Join(bin, "shown")
 	for _, name := range []string{"xdg-open", "open"} {
@@ -25,9 +24,7 @@ func opener(t *testing.T, status string) (shown string) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	t.Setenv("TMPDIR", t.TempDir())
-	return shown
+	return shown, []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}
 }
 
 var printedAddress = regexp.MustCompile(`http://\S+/open/\w+`)
@@ -35,8 +32,9 @@ var printedAddress = regexp.MustCompile(`http://\S+/open/\w+`)
 // TestDevOpen has a browser sign in by the address that is printed, and shown; each
 // use has another one printed, and the link to set a password stays good.
 func TestDevOpen(t *testing.T) {
-	shown := opener(t, "0")
-	d := startDev(t, t.TempDir(), "--open")
+	t.Parallel()
+	shown, settings := opener(t, "0")
+	d := startDevWith(t, settings, t.TempDir(), "--open")
 	link := printedAddress.FindString(d.until(`^  sign in   http://.*/open/\w+  \(without a password; works once, for 15 minutes\)$`))
 	_, setup, _ := strings.Cut(d.until(`^  dashboard http://.*/setup\?token=`), "token=")
 	setup, _, _ = strings.Cut(setup, " ")
@@ -91,8 +89,9 @@ func TestDevOpen(t *testing.T) {
 
 // TestDevOpenFails: that nothing is shown is told, without the address.
 func TestDevOpenFails(t *testing.T) {
-	opener(t, "3")
-	d := startDev(t, t.TempDir(), "--open")
+	t.Parallel()
+	_, settings := opener(t, "3")
+	d := startDevWith(t, settings, t.TempDir(), "--open")
 	link := printedAddress.FindString(d.until(`^  sign in `))
 	line := d.until(`no browser shows the dashboard: (xdg-)?open ended with status 3; open the address above in one`)
 	if token := link[strings.LastIndex(link, "/")+1:]; token == "" || strings.Contains(line, token) {

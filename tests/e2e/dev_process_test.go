@@ -29,10 +29,16 @@ type developing struct {
 // startDev runs the real binary with `dev` and waits until it watches.
 func startDev(t *testing.T, dir string, args ...string) *developing {
 	t.Helper()
+	return startDevWith(t, nil, dir, args...)
+}
+
+// startDevWith is startDev with settings besides the environment of the test.
+func startDevWith(t *testing.T, settings []string, dir string, args ...string) *developing {
+	t.Helper()
 	path := process.Path(t)
 	d := &developing{t: t, lines: make(chan string, 1000), log: &bytes.Buffer{}}
 	d.cmd = exec.Command(path, append([]string{"dev", dir, "--addr", "127.0.0.1:0", "--api-key", process.Key}, args...)...)
-	d.cmd.Dir, d.cmd.Stderr = t.TempDir(), d.log
+	d.cmd.Dir, d.cmd.Stderr, d.cmd.Env = t.TempDir(), d.log, append(os.Environ(), settings...)
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +116,7 @@ triggers:
 `
 
 func TestDev(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "flows")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -213,6 +220,7 @@ func TestDev(t *testing.T) {
 
 // TestDevKeeps develops in a database: what is there stays there, and is not run.
 func TestDevKeeps(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	dir, db := filepath.Join(folder, "flows"), filepath.Join(folder, "my.db")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -243,12 +251,12 @@ func TestDevKeeps(t *testing.T) {
 // A program that starts dev reads where it is from the pipe, and people read the
 // rest beside it.
 func TestDevTellsAProgram(t *testing.T) {
+	t.Parallel()
 	path := process.Path(t)
 	real := filepath.Join(t.TempDir(), "real.db") // what the environment names is not for trying things
-	t.Setenv("BLUEPRINTD_DB", real)
 	c := exec.Command(path, "dev", t.TempDir(), "--addr", "127.0.0.1:0", "--api-key", process.Key, "--ready-file", "-")
 	var shown process.Output
-	c.Stderr = &shown
+	c.Stderr, c.Env = &shown, append(os.Environ(), "BLUEPRINTD_DB="+real)
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +285,7 @@ func TestDevTellsAProgram(t *testing.T) {
 // TestDevDoesNotRunSomethingElse: what is not stored is not run, and keeps nothing
 // else from being stored.
 func TestDevDoesNotRunSomethingElse(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	dir, db := filepath.Join(folder, "flows"), filepath.Join(folder, "my.db")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -321,6 +330,7 @@ func TestDevDoesNotRunSomethingElse(t *testing.T) {
 
 // A clock that stands still has waits stand too, and dev says how they end.
 func TestDevUnderAVirtualClock(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "--clock", "virtual=2030-01-01T00:00:00Z")
 	d.until(`^watching `)

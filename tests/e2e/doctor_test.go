@@ -58,6 +58,7 @@ func everything(t *testing.T, folder string) map[string]string {
 // TestDoctor looks at databases in every state. It must find what is wrong with
 // each and change nothing.
 func TestDoctor(t *testing.T) {
+	t.Parallel()
 	good := usedDatabase(t)
 	for _, test := range []struct {
 		name   string
@@ -132,6 +133,7 @@ func TestDoctor(t *testing.T) {
 }
 
 func TestDoctorBesideAServer(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	database := filepath.Join(folder, "my.db")
 	s := process.Serve(t, "--db", database)
@@ -154,6 +156,7 @@ func TestDoctorBesideAServer(t *testing.T) {
 
 // TestServerWithoutRoom runs a server on a disk that never has enough room.
 func TestServerWithoutRoom(t *testing.T) {
+	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
 	ask := node("ask", "human", object{"prompt": "Your name?"})
 	s := process.Serve(t, "--db", database)

@@ -12,6 +12,7 @@ import (
 
 // TestUnmetAtTheEnd: a server whose expectations are not met ends with code 1.
 func TestUnmetAtTheEnd(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "expect.yaml")
 	if err := os.WriteFile(path, []byte("expect:\n  - match: {nodeType: send-slack}\n"), 0o600); err != nil {
 		t.Fatal(err)

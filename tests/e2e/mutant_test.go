@@ -11,6 +11,7 @@ import (
 
 // TestNormalBuildHasNoPlantedBugs reads the program as a release is built.
 func TestNormalBuildHasNoPlantedBugs(t *testing.T) {
+	t.Parallel()
 	path := process.Path(t)
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -26,6 +26,7 @@ func readmeBlock(t *testing.T, begin string) string {
 
 // TestReadmeExamples tries the files that the README shows, as they are printed.
 func TestReadmeExamples(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	order, err := os.ReadFile(process.File(t, "testdata/blueprints/order.blueprint.yaml"))
 	if err != nil {

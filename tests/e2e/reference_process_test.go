@@ -42,6 +42,7 @@ func configOf(b object, node int) object {
 // TestSyncNamesFitSeveralServers syncs one folder with two servers on which
 // connections and blueprints have other ids.
 func TestSyncNamesFitSeveralServers(t *testing.T) {
+	t.Parallel()
 	dir := referringFolder(t)
 	for range 2 {
 		p := process.Serve(t, "--ephemeral")
@@ -83,6 +84,7 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 
 // TestSyncNamesOfAnOrganization looks for connections where the blueprints are.
 func TestSyncNamesOfAnOrganization(t *testing.T) {
+	t.Parallel()
 	p := process.Serve(t, "--ephemeral")
 	dir := referringFolder(t)
 	shop := at(p.Mutate("organization.create", object{"name": "Shop"}), "id").(string)
@@ -93,6 +95,7 @@ func TestSyncNamesOfAnOrganization(t *testing.T) {
 }
 
 func TestDevNames(t *testing.T) {
+	t.Parallel()
 	for _, sandboxed := range []bool{false, true} {
 		t.Run(fmt.Sprint(sandboxed), func(t *testing.T) {
 			dir := referringFolder(t)

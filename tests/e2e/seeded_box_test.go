@@ -81,13 +81,13 @@ func (r *recorded) playInABox(smtpAddr string) {
 // TestSeededBox: what goes to made-up services, what they answer, and mail that
 // comes, is the same from one server to the next, byte for byte.
 func TestSeededBox(t *testing.T) {
-	first := sameEachTime(t, 90, func() []string {
+	first := sameEachTime(t, 90, func(t *testing.T, settings []string) []string {
 		free, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		free.Close()
-		p := process.Serve(t, "--ephemeral", "--seed-ids", "7", "--clock", "virtual=2030-05-01T12:00:00Z", "--sandbox", "--smtp-addr", free.Addr().String())
+		p := process.ServeWith(t, settings, "--ephemeral", "--seed-ids", "7", "--clock", "virtual=2030-05-01T12:00:00Z", "--sandbox", "--smtp-addr", free.Addr().String())
 		r := &recorded{Server: p}
 		r.playInABox(free.Addr().String())
 		p.Stop()

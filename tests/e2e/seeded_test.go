@@ -54,16 +54,11 @@ func (f *flaky) answer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"path": %q, "times": %d, "sent": %q, "type": %q}`, r.URL.Path, n, body, r.Header.Get("Content-Type"))
 }
 
-func (f *flaky) forget() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.times = map[string]int{}
-}
-
 // recorded calls a server and keeps all that it answers.
 type recorded struct {
 	*process.Server
-	out []string
+	aliases []string // addresses that differ from play to play, and what stands for each
+	out     []string
 }
 
 // call keeps the answer to one request, and gives what is in it.
@@ -90,7 +85,7 @@ func (r *recorded) call(method, path, body string, headers ...string) any {
 	var head bytes.Buffer
 	response.Header.Write(&head)
 	text := fmt.Sprintf("%s %s %s\n%s\n%s%s", method, path, body, response.Status, head.String(), data)
-	r.out = append(r.out, strings.ReplaceAll(text, r.Host, "http://its.own.address")) // the port is any
+	r.out = append(r.out, strings.NewReplacer(append(r.aliases, r.Host, "http://its.own.address")...).Replace(text)) // the ports are any
 	var value any
 	json.Unmarshal(data, &value)
 	return value
@@ -250,34 +245,39 @@ func (r *recorded) look(triggers []string) {
 // TestSeededAnswers makes the same calls to fresh servers with the same seed:
 // every answer is the same, byte for byte, however many processors there are.
 func TestSeededAnswers(t *testing.T) {
-	outside := newFlaky(t)
-	sameEachTime(t, 300, func() []string {
-		outside.forget()
-		p := process.Serve(t, "--ephemeral", "--seed-ids", "7", "--clock", "virtual=2030-05-01T12:00:00Z", "--allow-net", "127.0.0.1/32")
-		r := &recorded{Server: p}
+	t.Parallel()
+	sameEachTime(t, 300, func(t *testing.T, settings []string) []string {
+		outside := newFlaky(t)
+		p := process.ServeWith(t, settings, "--ephemeral", "--seed-ids", "7", "--clock", "virtual=2030-05-01T12:00:00Z", "--allow-net", "127.0.0.1/32")
+		r := &recorded{Server: p, aliases: []string{strings.TrimPrefix(outside.URL, "http://"), "the.outside.service"}}
 		r.play(outside.URL)
 		p.Stop()
 		return r.out
 	})
 }
 
-// sameEachTime plays a script against several servers, each with another number of
-// processors, and gives the answers, at least as many as least, of the first.
-func sameEachTime(t *testing.T, least int, play func() []string) (first []string) {
+// sameEachTime plays a script against several servers at once, each with another
+// number of processors, and returns the answers, at least as many as least, of the
+// first.
+func sameEachTime(t *testing.T, least int, play func(t *testing.T, settings []string) []string) []string {
 	t.Helper()
-	for i := range *seededTimes {
-		t.Setenv("GOMAXPROCS", []string{"8", "1", "2"}[i%3])
-		answers := play()
-		if first == nil {
-			first = answers
-			continue
+	plays := make([][]string, *seededTimes)
+	t.Run("plays", func(t *testing.T) {
+		for i := range plays {
+			processors := []string{"8", "1", "2"}[i%3]
+			t.Run(processors, func(t *testing.T) {
+				t.Parallel()
+				plays[i] = play(t, []string{"GOMAXPROCS=" + processors})
+			})
 		}
-		sameAnswers(t, i, first, answers)
+	})
+	for i, answers := range plays[1:] {
+		sameAnswers(t, i+1, plays[0], answers)
 	}
-	if len(first) < least {
-		t.Errorf("only %d answers", len(first))
+	if len(plays[0]) < least {
+		t.Errorf("only %d answers", len(plays[0]))
 	}
-	return first
+	return plays[0]
 }
 
 // sameAnswers compares what a server answered with what the first one did.

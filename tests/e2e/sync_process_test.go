@@ -66,6 +66,7 @@ func wantSync(t *testing.T, args []string, code int, parts ...string) {
 }
 
 func TestSyncOverTheNetwork(t *testing.T) {
+	t.Parallel()
 	p := process.Serve(t, "--ephemeral")
 	dir := filepath.Join(t.TempDir(), "flows")
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
@@ -128,6 +129,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 
 // TestSyncOfAnOrganization has two organizations with the same folder.
 func TestSyncOfAnOrganization(t *testing.T) {
+	t.Parallel()
 	p := process.Serve(t, "--ephemeral")
 	dir := filepath.Join(t.TempDir(), "flows")
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
@@ -144,6 +146,7 @@ func TestSyncOfAnOrganization(t *testing.T) {
 
 // TestSyncTriggersEdited changes triggers on the server between two syncs.
 func TestSyncTriggersEdited(t *testing.T) {
+	t.Parallel()
 	p := process.Serve(t, "--ephemeral")
 	dir := filepath.Join(t.TempDir(), "flows")
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
@@ -168,6 +171,7 @@ func TestSyncTriggersEdited(t *testing.T) {
 
 // TestSyncStopsHalfWay has a server that refuses the second blueprint.
 func TestSyncStopsHalfWay(t *testing.T) {
+	t.Parallel()
 	p := process.Serve(t, "--ephemeral", "--max-blueprints", "1")
 	dir := filepath.Join(t.TempDir(), "flows")
 	for _, name := range []string{"a", "b", "c"} {
@@ -180,6 +184,7 @@ func TestSyncStopsHalfWay(t *testing.T) {
 // TestSyncKilled ends sync --apply as a power cut would at each of its changes,
 // before the server has it and after; what is left is done by the next one.
 func TestSyncKilled(t *testing.T) {
+	t.Parallel()
 	p := process.Serve(t, "--ephemeral")
 	path := process.Path(t)
 	target, err := url.Parse(p.Host)
@@ -237,6 +242,7 @@ func TestSyncKilled(t *testing.T) {
 // TestSyncKilledBesideTheDatabase is the same without a server: sync dies as soon
 // as it says that something is done.
 func TestSyncKilledBesideTheDatabase(t *testing.T) {
+	t.Parallel()
 	path := process.Path(t)
 	folder := t.TempDir()
 	dir, db := filepath.Join(folder, "flows"), filepath.Join(folder, "my.db")

@@ -21,6 +21,7 @@ import (
 // A run that is followed by HTTP/2 is told of as it goes, and when the server
 // stops the stream ends as it should.
 func TestStreamByHTTP2EndsWithTheServer(t *testing.T) {
+	t.Parallel()
 	cert, key, client := trustedPair(t)
 	p := process.Serve(t, "--ephemeral", "--tls-cert", cert, "--tls-key", key)
 	call := func(method, path string, input any) *http.Response {

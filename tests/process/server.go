@@ -89,10 +89,16 @@ type Server struct {
 // the latest.
 func Serve(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return ServeWith(t, nil, args...)
+}
+
+// ServeWith is Serve with settings, NAME=VALUE, besides the environment of the test.
+func ServeWith(t testing.TB, settings []string, args ...string) *Server {
+	t.Helper()
 	s := &Server{T: t, Log: &Output{}}
 	var err error
 	s.Process, err = program.Start(program.Command{
-		Path: Path(t), Folder: t.TempDir(), Errors: s.Log, Ready: program.ServerReady,
+		Path: Path(t), Folder: t.TempDir(), Env: append(os.Environ(), settings...), Errors: s.Log, Ready: program.ServerReady,
 		Args: append([]string{"serve", "--addr", "127.0.0.1:0", "--api-key", Key, "--rate-limit", "0", "--until-eof"}, args...),
 	})
 	if err != nil {

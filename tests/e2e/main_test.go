@@ -1,0 +1,24 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// TestMain runs more tests at once than there are processors, unless it is told
+// how many: they wait for other processes most of the time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	const parallel = "test.parallel"
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
+	if !given {
+		if err := flag.Set(parallel, "6"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
