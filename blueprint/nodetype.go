@@ -31,9 +31,9 @@ type NodeType struct {
 	// Connections are the types of connection that connectionId may name, the usual
 	// one first; nil for types that need none.
 	Connections []ConnectionType
-	// AsksOthers says that the outcome depends on people, on other runs, or on who
-	// listens to events: nothing that a recording of requests could tell.
-	AsksOthers bool
+	// AnsweredBy is what gives the outcome when a run is repeated away from its
+	// server.
+	AnsweredBy Answerer
 	// Example is a config that works.
 	Example map[string]any
 	// Starter is the config of a new node.
@@ -72,6 +72,23 @@ type NodeType struct {
 	// Expired gives the node's result when nobody answered in time, or its
 	// failure; nil for types that never await.
 	Expired func(task *Task) (Result, error)
+}
+
+// Answerer gives the outcome of a node where a run is repeated without the
+// services, people and runs that it had.
+type Answerer string
+
+// The answerers.
+const (
+	AnsweredByItself   Answerer = ""         // it only computes
+	AnsweredByCassette Answerer = "cassette" // the recording of what it exchanged with other services
+	AnsweredByStub     Answerer = "stub"     // its outcome depends on people, other runs or listeners, which no recording of requests tells
+)
+
+// NeedsStub reports whether a node of the type can be repeated only with a stub;
+// recorded says whether there is a cassette.
+func (k *NodeType) NeedsStub(recorded bool) bool {
+	return k.AnsweredBy == AnsweredByStub || k.AnsweredBy == AnsweredByCassette && !recorded
 }
 
 // Task is what a run hands to a node, and all that a node may ask of it.

@@ -234,7 +234,7 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 			add(issue, "config")
 		}
 	}
-	if node.Timeout > 0 && (kind.Answer != nil || kind.Body != nil || node.Type == "wait" || node.Type == "blueprint") {
+	if node.Timeout > 0 && (kind.Answer != nil || kind.Body != nil || kind.Waits != "") {
 		add(Issue{Message: "has no effect on a node that only waits", Severity: SeverityWarning}, "timeoutMs")
 	}
 	for _, issue := range found.issues {

@@ -141,7 +141,7 @@ func answersThen(f *recording.File, drawn bool) *testsuite.Test {
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
 		kind := kinds[blueprint.NormalType(step.NodeType)]
-		outside := kind != nil && (kind.AsksOthers || f.Cassette == nil && kind.Effect != blueprint.EffectPure) || drawn && f.Draws(step.NodeID)
+		outside := kind != nil && kind.NeedsStub(f.Cassette != nil) || drawn && f.Draws(step.NodeID)
 		switch {
 		case !outside:
 		case step.Status == blueprint.StepCompleted:

@@ -23,7 +23,7 @@ func approvalGate() *blueprint.NodeType {
 		title:       "Approval",
 		description: "Pauses the run until somebody approves or rejects, and goes on at the handle approved or rejected. In a blueprint without edges a rejection fails the run. The output is {\"approved\", \"comment\"?}.",
 		handles:     []string{"approved", "rejected"},
-		asksOthers:  true,
+		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"prompt": "Send the offer to {{inputData.customer ?? \"the customer\"}}?", "expiresMs": 86400000, "onExpire": "reject"}`,
 		run: func(_ context.Context, _ *blueprint.Task, c *approvalConfig) (blueprint.Result, error) {
 			return blueprint.Result{Await: &blueprint.Await{

@@ -22,7 +22,7 @@ func subBlueprint() *blueprint.NodeType {
 		waits:       "runs",
 		title:       "Run a blueprint",
 		description: "Runs another blueprint and waits until it has ended. The output is that of its run; a run that fails fails the node.",
-		asksOthers:  true,
+		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"blueprintId": "00000000-0000-4000-8000-000000000000", "variables": {"name": "{{inputData.name ?? null}}"}, "inputData": "{{input}}"}`,
 		check: func(c *blueprintConfig, r *report) {
 			if r.given("blueprintId") && !r.open(c.BlueprintID) && !blueprint.IsUUID(c.BlueprintID) {

@@ -31,6 +31,9 @@ func TestCatalogue(t *testing.T) {
 		if kind.Waits != "" {
 			fmt.Fprintf(&text, "  waits for: %s", kind.Waits)
 		}
+		if kind.AnsweredBy != "" {
+			fmt.Fprintf(&text, "  answered by: %s", kind.AnsweredBy)
+		}
 		text.WriteByte('\n')
 		fmt.Fprintf(&text, "  starter: %s\n", encoded(kind.Starter))
 		if kind.Output != nil {

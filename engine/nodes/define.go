@@ -22,7 +22,7 @@ type definition[C any] struct {
 	passesInput bool                       // its output is its input
 	waits       string                     // what it spends its time waiting for: "time", "person" or "runs"
 	connections []blueprint.ConnectionType // that connectionId may name, the usual one first
-	asksOthers  bool                       // its outcome depends on people, other runs or listeners
+	answeredBy  blueprint.Answerer         // itself when it is pure, else a cassette, unless said otherwise
 	example     string                     // a config that works, as JSON
 	starter     string                     // the config of a new node, as JSON; empty values of what is required when absent
 	output      string                     // what is known of the output before a run, as a JSON Schema
@@ -65,7 +65,7 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		PassesInput: d.passesInput,
 		Waits:       d.waits,
 		Connections: d.connections,
-		AsksOthers:  d.asksOthers,
+		AnsweredBy:  d.answeredBy,
 		Example:     mustDecode(d.example).(map[string]any),
 		Untouched:   shape.untouched,
 		Expressions: shape.expressions(""),
@@ -101,6 +101,9 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 	}
 	if kind.Effect == "" {
 		kind.Effect = blueprint.EffectPure
+	}
+	if kind.AnsweredBy == "" && kind.Effect != blueprint.EffectPure {
+		kind.AnsweredBy = blueprint.AnsweredByCassette
 	}
 	if d.answer != nil {
 		kind.Answer = func(task *blueprint.Task, answer any) (blueprint.Result, error) {

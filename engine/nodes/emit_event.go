@@ -24,7 +24,7 @@ func emitEvent() *blueprint.NodeType {
 		title:       "Emit event",
 		description: "Raises an event for the event triggers of the same organization; a blueprint does not hear its own. The output is {\"delivered\"}, the number of runs that it started.",
 		effect:      blueprint.EffectIdempotent,
-		asksOthers:  true,
+		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"event": "custom.order-paid", "data": {"id": "{{inputData.id ?? null}}"}}`,
 		check: func(c *emitConfig, r *report) {
 			if r.given("event") && !r.open(c.Event) && !blueprint.IsCustomEvent(c.Event) {

@@ -26,7 +26,7 @@ func human() *blueprint.NodeType {
 		waits:       "person",
 		title:       "Human input",
 		description: "Pauses the run until somebody answers. The output is the answer.",
-		asksOthers:  true,
+		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"prompt": "How many copies of {{inputData.title ?? \"it\"}}?", "schema": {"type": "object", "properties": {"copies": {"type": "integer", "minimum": 1}}, "required": ["copies"]}, "expiresMs": 86400000}`,
 		check:       (*humanConfig).compile,
 		run: func(_ context.Context, _ *blueprint.Task, c *humanConfig) (blueprint.Result, error) {

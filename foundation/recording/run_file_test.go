@@ -124,7 +124,7 @@ func TestErrorsKeepHintAndGrant(t *testing.T) {
 }
 
 func TestTheTestOfARun(t *testing.T) {
-	kinds := map[string]*blueprint.NodeType{"template": {Effect: blueprint.EffectPure}, "http-request": {Effect: blueprint.EffectOnce}, "code": {Effect: blueprint.EffectOnce}, "human": {AsksOthers: true, Effect: blueprint.EffectPure}}
+	kinds := map[string]*blueprint.NodeType{"template": {Effect: blueprint.EffectPure}, "http-request": {AnsweredBy: blueprint.AnsweredByCassette}, "code": {AnsweredBy: blueprint.AnsweredByCassette}, "human": {AnsweredBy: blueprint.AnsweredByStub}}
 	files, err := Make(source(t, true)).TestFiles(kinds)
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[strin
 // stub gives what stands in for a step, nil when it does its own work.
 func (f *File) stub(at *blueprint.Step, kinds map[string]*blueprint.NodeType) map[string]any {
 	kind := kinds[blueprint.NormalType(at.NodeType)]
-	if asks := kind != nil && kind.AsksOthers; !asks && (f.Cassette != nil || kind == nil || kind.Effect == blueprint.EffectPure) {
+	if kind == nil || !kind.NeedsStub(f.Cassette != nil) {
 		return nil
 	}
 	switch {
@@ -125,7 +125,7 @@ func (f *File) stub(at *blueprint.Step, kinds map[string]*blueprint.NodeType) ma
 		return nil
 	}
 	stub := map[string]any{"output": at.Output}
-	if handle := f.Run.Handles[at.NodeID]; handle != "" && at.NodeType != "approval-gate" && at.NodeType != "human" {
+	if handle := f.Run.Handles[at.NodeID]; handle != "" && kind.Answer == nil {
 		stub["handle"] = handle
 	}
 	return stub
