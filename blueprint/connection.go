@@ -7,19 +7,6 @@ import (
 	"strconv"
 )
 
-// ConnectionType says what a connection reaches.
-type ConnectionType string
-
-// The connection types.
-const (
-	ConnectionAIProvider ConnectionType = "ai-provider"
-	ConnectionMCPServer  ConnectionType = "mcp-server"
-	ConnectionOAuth2     ConnectionType = "oauth2"
-	ConnectionHTTP       ConnectionType = "http"
-	ConnectionSMTP       ConnectionType = "smtp"
-	ConnectionSlack      ConnectionType = "slack"
-)
-
 // Connection is what people see of a connection: how to reach another service,
 // and with which credentials. It belongs to an organization, or, when
 // OrganizationID is nil, to who made it.

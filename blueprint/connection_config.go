@@ -12,20 +12,13 @@ import (
 // connection; paths start at the config. A key that the type does not know is
 // wrong too: a secret under a misspelled name would not be taken for one.
 func CheckConnection(kind ConnectionType, config map[string]any) []Issue {
-	shape, known := connectionShapes[kind]
-	if !known {
+	known := connectionKindOf(kind)
+	if known == nil {
 		return fault(fmt.Sprintf("there is no connection type %q", kind))
 	}
-	issues := checkFields(shape, config, "")
-	switch kind {
-	case ConnectionOAuth2:
-		if config["flow"] == "authorization_code" && config["authorizationUrl"] == nil {
-			issues = append(issues, Issue{Path: []any{"authorizationUrl"}, Message: "required for authorization_code"})
-		}
-	case ConnectionSMTP:
-		if config["password"] != nil && config["username"] == nil {
-			issues = append(issues, Issue{Path: []any{"username"}, Message: "required beside password"})
-		}
+	issues := checkFields(known.fields, config, "")
+	if known.check != nil {
+		issues = append(issues, known.check(config)...)
 	}
 	return issues
 }
@@ -67,11 +60,15 @@ func authObject(value any) []Issue {
 		return fault("must be an object")
 	}
 	kind, _ := object["type"].(string)
-	shape, known := authShapes[kind]
-	if !known {
-		return below(fault("must be one of "+strings.Join(authTypes, ", ")), "type")
+	known := authKindOf(kind)
+	if known == nil {
+		names := make([]string, len(authKinds))
+		for i := range authKinds {
+			names[i] = authKinds[i].name
+		}
+		return below(fault("must be one of "+strings.Join(names, ", ")), "type")
 	}
-	return checkFields(shape, object, "type")
+	return checkFields(known.fields, object, "type")
 }
 
 // RedactConnection gives a config as everybody sees it: the secrets that it
@@ -105,7 +102,7 @@ func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []str
 			values = append(values, text)
 		}
 	}
-	shaped := slices.ContainsFunc(connectionShapes[kind], func(f configField) bool { return f.name == "auth" })
+	shaped := slices.ContainsFunc(connectionFields(kind), func(f configField) bool { return f.name == "auth" })
 	auth, _ := config["auth"].(map[string]any)
 	if value, _ := auth["value"].(string); shaped && auth["type"] == "header" {
 		_, rest, _ := strings.Cut(value, " ") // behind Token, ApiKey and their like
@@ -126,7 +123,7 @@ func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []str
 // ConnectionSecretPaths says where a config holds secrets: a key, or "auth" and a
 // key of it. The config need not be right.
 func ConnectionSecretPaths(kind ConnectionType, config map[string]any) (paths [][]string) {
-	for _, f := range connectionShapes[kind] {
+	for _, f := range connectionFields(kind) {
 		switch {
 		case f.secret && config[f.name] != nil:
 			paths = append(paths, []string{f.name})

@@ -5,11 +5,36 @@ import (
 	"slices"
 )
 
-// ConnectionTypes lists every type, in the order in which people are told of
-// them.
-var ConnectionTypes = []ConnectionType{ConnectionAIProvider, ConnectionMCPServer, ConnectionOAuth2, ConnectionHTTP, ConnectionSMTP, ConnectionSlack}
+// ConnectionType says what a connection reaches.
+type ConnectionType string
 
-// configField is one key of a config.
+// The connection types.
+const (
+	ConnectionAIProvider ConnectionType = "ai-provider"
+	ConnectionMCPServer  ConnectionType = "mcp-server"
+	ConnectionOAuth2     ConnectionType = "oauth2"
+	ConnectionHTTP       ConnectionType = "http"
+	ConnectionSMTP       ConnectionType = "smtp"
+	ConnectionSlack      ConnectionType = "slack"
+)
+
+// connectionKind is what this package says of a connection type. How it is opened
+// and tried out, package connections says.
+type connectionKind struct {
+	of         ConnectionType
+	title, doc string
+	fields     []configField
+	// placeholder returns the config of a connection that stands for a real one where
+	// nothing real is reached: it names no real host, and its secrets are none.
+	placeholder func() map[string]any
+	// check finds what the fields cannot say; nil finds nothing.
+	check func(config map[string]any) []Issue
+	// moved names the keys by whose change secrets go somewhere else, besides those of
+	// the fields; nil names none.
+	moved func(before, after map[string]any) []string
+}
+
+// configField is one key of a config: its rules, and what a form says of it.
 type configField struct {
 	name     string
 	required bool
@@ -18,66 +43,271 @@ type configField struct {
 	// less safely, once the value is another one.
 	moves moves
 	check fieldCheck
+
+	title, doc, kind string
+	choices          []string
+	standard         any
 }
 
-// moves tells whether a change of one value sends secrets where they were not
+// moves reports whether a change of one value sends secrets where they were not
 // meant to go; nil is never. before is nil when there was no value, after when
 // there will be none.
 type moves func(before, after any) bool
 
-// connectionShapes are the configs of the types, key by key.
-var connectionShapes = map[ConnectionType][]configField{
-	ConnectionAIProvider: {
-		{name: "provider", required: true, moves: anyChange, check: oneOf("openai", "anthropic")},
-		{name: "baseUrl", moves: anyChange, check: webAddress},
-		{name: "apiKey", required: true, secret: true, check: headerSecret},
+// placeholderSecret stands for a secret in a placeholder.
+const placeholderSecret = "sandbox"
+
+// connectionKinds are the types, in the order in which documentation lists them.
+var connectionKinds = []connectionKind{
+	{
+		of: ConnectionAIProvider, title: "AI provider", doc: "A provider of language models, for AI prompts.",
+		fields: []configField{
+			{
+				name: "provider", required: true, moves: anyChange, check: oneOf("openai", "anthropic"),
+				title: "Provider", doc: "Whose protocol is spoken.", kind: "choice", choices: []string{"openai", "anthropic"},
+			},
+			{
+				name: "baseUrl", moves: anyChange, check: webAddress,
+				title: "Base URL", doc: "Where it is asked, for other servers that speak the same protocol; the provider's own address when not given.", kind: "url",
+			},
+			{
+				name: "apiKey", required: true, secret: true, check: headerSecret,
+				title: "API key", doc: "The key of the provider.", kind: "secret",
+			},
+		},
+		placeholder: func() map[string]any {
+			return map[string]any{"provider": "openai", "apiKey": placeholderSecret}
+		},
 	},
-	ConnectionMCPServer: {
-		{name: "url", required: true, moves: anyChange, check: webAddress},
-		{name: "auth", check: authObject},
-		{name: "timeoutMs", check: wholeNumber(1, 3_600_000)},
+	{
+		of: ConnectionMCPServer, title: "MCP server", doc: "A server of tools, for MCP tools and for AI prompts that call tools.",
+		fields: []configField{
+			{
+				name: "url", required: true, moves: anyChange, check: webAddress,
+				title: "URL", doc: "The address of the server.", kind: "url",
+			},
+			{
+				name: "auth", check: authObject,
+				title: "Authentication", doc: "How requests prove who we are.", kind: "auth",
+			},
+			{
+				name: "timeoutMs", check: wholeNumber(1, 3_600_000),
+				title: "Time limit", doc: "How long a call may take, in milliseconds.", kind: "duration-ms",
+			},
+		},
+		placeholder: func() map[string]any {
+			return map[string]any{"url": "https://mcp.example.com/mcp"}
+		},
 	},
-	ConnectionOAuth2: {
-		{name: "flow", required: true, moves: anyChange, check: oneOf("authorization_code", "client_credentials")},
-		{name: "authorizationUrl", moves: anyChange, check: safeAddress},
-		{name: "tokenUrl", required: true, moves: anyChange, check: safeAddress},
-		{name: "clientId", required: true, moves: anyChange, check: plainText},
-		{name: "clientSecret", secret: true, check: password},
-		{name: "scopes", check: listOf(scope)},
-		{name: "hosts", check: listOf(hostForm)}, // where tokens may go; see OAuthHosts
+	{
+		of: ConnectionOAuth2, title: "OAuth 2", doc: "A service where people sign in, or this server for itself; for HTTP requests and MCP servers.",
+		fields: []configField{
+			{
+				name: "flow", required: true, moves: anyChange, check: oneOf("authorization_code", "client_credentials"),
+				title: "Flow", doc: "authorization_code: people sign in, each for themselves; client_credentials: this server signs in for everybody.", kind: "choice", choices: []string{"authorization_code", "client_credentials"},
+			},
+			{
+				name: "authorizationUrl", moves: anyChange, check: safeAddress,
+				title: "Authorization URL", doc: "Where people sign in; needed for authorization_code.", kind: "url",
+			},
+			{
+				name: "tokenUrl", required: true, moves: anyChange, check: safeAddress,
+				title: "Token URL", doc: "Where tokens are given out.", kind: "url",
+			},
+			{
+				name: "clientId", required: true, moves: anyChange, check: plainText,
+				title: "Client id", doc: "What the service calls this server.", kind: "text",
+			},
+			{
+				name: "clientSecret", secret: true, check: password,
+				title: "Client secret", doc: "What proves it; a public client has none.", kind: "secret",
+			},
+			{
+				name: "scopes", check: listOf(scope),
+				title: "Scopes", doc: "What is asked for.", kind: "list",
+			},
+			{
+				name: "hosts", check: listOf(hostForm), // see OAuthHosts
+				title: "Hosts", doc: "Where the tokens may go: host, host:port or *.domain; the hosts of the sign-in when none is given.", kind: "hosts",
+			},
+		},
+		placeholder: noCredentials,
+		check: func(config map[string]any) []Issue {
+			if config["flow"] == "authorization_code" && config["authorizationUrl"] == nil {
+				return []Issue{{Path: []any{"authorizationUrl"}, Message: "required for authorization_code"}}
+			}
+			return nil
+		},
+		moved: func(before, after map[string]any) []string {
+			if uncoveredHost(OAuthHosts(before), OAuthHosts(after)) {
+				return []string{"hosts"}
+			}
+			return nil
+		},
 	},
-	ConnectionHTTP: {
-		{name: "auth", required: true, check: authObject},
-		{name: "hosts", required: true, moves: widened, check: someOf(hostForm)},
+	{
+		of: ConnectionHTTP, title: "HTTP", doc: "Credentials for HTTP requests to certain hosts.",
+		fields: []configField{
+			{
+				name: "auth", required: true, check: authObject,
+				title: "Authentication", doc: "How requests prove who we are.", kind: "auth",
+			},
+			{
+				name: "hosts", required: true, moves: widened, check: someOf(hostForm),
+				title: "Hosts", doc: "Where the credentials may go: host, host:port or *.domain.", kind: "hosts",
+			},
+		},
+		placeholder: noCredentials,
 	},
-	ConnectionSMTP: {
-		{name: "host", required: true, moves: anyChange, check: hostOnly},
-		{name: "port", required: true, moves: anyChange, check: wholeNumber(1, 65535)},
-		{name: "username", moves: anyChange, check: plainText},
-		{name: "password", secret: true, check: password},
-		{name: "tls", required: true, moves: anyChange, check: oneOf("starttls", "tls", "none")},
-		{name: "from", required: true, check: mailAddress},
+	{
+		of: ConnectionSMTP, title: "Mail server", doc: "A server that sends mail.",
+		fields: []configField{
+			{
+				name: "host", required: true, moves: anyChange, check: hostOnly,
+				title: "Host", doc: "The server that takes the mail.", kind: "host",
+			},
+			{
+				name: "port", required: true, moves: anyChange, check: wholeNumber(1, 65535),
+				title: "Port", doc: "587 for starttls, 465 for tls, as a rule.", kind: "number", standard: json.Number("587"),
+			},
+			{
+				name: "username", moves: anyChange, check: plainText,
+				title: "User name", doc: "Who signs in there; needed beside a password.", kind: "text",
+			},
+			{
+				name: "password", secret: true, check: password,
+				title: "Password", doc: "The password of that user.", kind: "secret",
+			},
+			{
+				name: "tls", required: true, moves: anyChange, check: oneOf("starttls", "tls", "none"),
+				title: "Encryption", doc: "starttls: after the greeting; tls: from the start; none: anybody on the way can read it.", kind: "choice", choices: []string{"starttls", "tls", "none"}, standard: "starttls",
+			},
+			{
+				name: "from", required: true, check: mailAddress,
+				title: "From", doc: "Who the mail is from, such as Shop <shop@example.org>.", kind: "email",
+			},
+		},
+		placeholder: func() map[string]any {
+			return map[string]any{"host": "smtp.example.com", "port": json.Number("587"), "tls": "starttls", "from": "sender@example.com"}
+		},
+		check: func(config map[string]any) []Issue {
+			if config["password"] != nil && config["username"] == nil {
+				return []Issue{{Path: []any{"username"}, Message: "required beside password"}}
+			}
+			return nil
+		},
 	},
-	ConnectionSlack: {
-		{name: "botToken", required: true, secret: true, check: headerSecret},
-		{name: "baseUrl", moves: anyChange, check: webAddress},
+	{
+		of: ConnectionSlack, title: "Slack", doc: "A Slack app whose bot posts messages.",
+		fields: []configField{
+			{
+				name: "botToken", required: true, secret: true, check: headerSecret,
+				title: "Bot token", doc: "The token of the app's bot, which begins with xoxb-.", kind: "secret",
+			},
+			{
+				name: "baseUrl", moves: anyChange, check: webAddress,
+				title: "Base URL", doc: "Where Slack is asked; its own address when not given.", kind: "url",
+			},
+		},
+		placeholder: func() map[string]any {
+			return map[string]any{"botToken": placeholderSecret}
+		},
 	},
 }
 
-// authShapes are the keys that auth has besides type. Under another name a secret
-// may be what services log and show, so a name is part of where it goes.
-var authShapes = map[string][]configField{
-	"none":   {},
-	"bearer": {{name: "token", required: true, secret: true, check: headerSecret}},
-	"basic":  {{name: "username", required: true, moves: anyChange, check: basicUser}, {name: "password", required: true, secret: true, check: password}},
-	"header": {{name: "name", required: true, moves: anyChange, check: headerName}, {name: "value", required: true, secret: true, check: headerSecret}},
-	"query":  {{name: "name", required: true, moves: anyChange, check: plainText}, {name: "value", required: true, secret: true, check: password}},
-	"oauth2": {{name: "connectionId", required: true, check: connectionID}},
+// authKind is one way of auth.
+type authKind struct {
+	name, title string
+	fields      []configField // besides type
 }
 
-// authTypes are the keys of authShapes, in the order in which people are told
-// of them.
-var authTypes = []string{"none", "bearer", "basic", "header", "query", "oauth2"}
+// authKinds are the ways of auth, in the order in which documentation lists them.
+// Under another name a secret may be what services log and show, so a name is part
+// of where it goes.
+var authKinds = []authKind{
+	{name: "none", title: "None", fields: []configField{}},
+	{name: "bearer", title: "Bearer token", fields: []configField{
+		{
+			name: "token", required: true, secret: true, check: headerSecret,
+			title: "Token", doc: "What follows the word Bearer.", kind: "secret",
+		},
+	}},
+	{name: "basic", title: "User name and password", fields: []configField{
+		{
+			name: "username", required: true, moves: anyChange, check: basicUser,
+			title: "User name", doc: "Without a colon.", kind: "text",
+		},
+		{
+			name: "password", required: true, secret: true, check: password,
+			title: "Password", doc: "The password of that user.", kind: "secret",
+		},
+	}},
+	{name: "header", title: "Header", fields: []configField{
+		{
+			name: "name", required: true, moves: anyChange, check: headerName,
+			title: "Name", doc: "The name of the header, such as X-Api-Key.", kind: "text",
+		},
+		{
+			name: "value", required: true, secret: true, check: headerSecret,
+			title: "Value", doc: "What it holds.", kind: "secret",
+		},
+	}},
+	{name: "query", title: "Query parameter", fields: []configField{
+		{
+			name: "name", required: true, moves: anyChange, check: plainText,
+			title: "Name", doc: "The name of the parameter.", kind: "text",
+		},
+		{
+			name: "value", required: true, secret: true, check: password,
+			title: "Value", doc: "What it holds.", kind: "secret",
+		},
+	}},
+	{name: "oauth2", title: "OAuth 2 connection", fields: []configField{
+		{
+			name: "connectionId", required: true, check: connectionID,
+			title: "Connection", doc: "A connection of type oauth2 whose tokens are sent.", kind: "connection",
+		},
+	}},
+}
+
+// ConnectionTypes lists every type, in the order in which documentation lists them.
+var ConnectionTypes = connectionTypes()
+
+func connectionTypes() []ConnectionType {
+	types := make([]ConnectionType, len(connectionKinds))
+	for i, kind := range connectionKinds {
+		types[i] = kind.of
+	}
+	return types
+}
+
+// connectionKindOf returns the kind of a type, nil when there is no such type.
+func connectionKindOf(of ConnectionType) *connectionKind {
+	for i := range connectionKinds {
+		if connectionKinds[i].of == of {
+			return &connectionKinds[i]
+		}
+	}
+	return nil
+}
+
+// connectionFields returns the fields of a type, nil when there is no such type.
+func connectionFields(of ConnectionType) []configField {
+	if kind := connectionKindOf(of); kind != nil {
+		return kind.fields
+	}
+	return nil
+}
+
+// authKindOf returns a way of auth, nil when there is none of that name.
+func authKindOf(name string) *authKind {
+	for i := range authKinds {
+		if authKinds[i].name == name {
+			return &authKinds[i]
+		}
+	}
+	return nil
+}
 
 func fieldOf(shape []configField, name string) *configField {
 	if i := slices.IndexFunc(shape, func(f configField) bool { return f.name == name }); i >= 0 {
@@ -86,12 +316,15 @@ func fieldOf(shape []configField, name string) *configField {
 	return nil
 }
 
-// authShape gives the keys of an auth object, nil when it is none of a known
+// authShape returns the keys of an auth object, nil when it is none of a known
 // type.
 func authShape(auth any) []configField {
 	object, _ := auth.(map[string]any)
 	kind, _ := object["type"].(string)
-	return authShapes[kind]
+	if auth := authKindOf(kind); auth != nil {
+		return auth.fields
+	}
+	return nil
 }
 
 func anyChange(before, after any) bool { return !Equal(before, after) }
@@ -103,7 +336,7 @@ func uncoveredHost(known, hosts []string) bool {
 	return slices.ContainsFunc(hosts, func(host string) bool { return !HostsCover(known, host) })
 }
 
-// textsOf gives the texts in a list.
+// textsOf returns the texts in a list.
 func textsOf(value any) (texts []string) {
 	list, _ := value.([]any)
 	for _, element := range list {
@@ -115,19 +348,15 @@ func textsOf(value any) (texts []string) {
 }
 
 // PlaceholderConfig returns the config of a connection that stands for a real one
-// where nothing real is reached: it names no real host, and its secrets are none. The
-// caller may change it.
-func PlaceholderConfig(kind ConnectionType) map[string]any {
-	const secret = "sandbox"
-	switch kind {
-	case ConnectionAIProvider:
-		return map[string]any{"provider": "openai", "apiKey": secret}
-	case ConnectionMCPServer:
-		return map[string]any{"url": "https://mcp.example.com/mcp"}
-	case ConnectionSMTP:
-		return map[string]any{"host": "smtp.example.com", "port": json.Number("587"), "tls": "starttls", "from": "sender@example.com"}
-	case ConnectionSlack:
-		return map[string]any{"botToken": secret}
+// where nothing real is reached. The caller may change it.
+func PlaceholderConfig(of ConnectionType) map[string]any {
+	if kind := connectionKindOf(of); kind != nil {
+		return kind.placeholder()
 	}
+	return noCredentials()
+}
+
+// noCredentials is a config that authorizes nothing and reaches no host.
+func noCredentials() map[string]any {
 	return map[string]any{"auth": map[string]any{"type": "none"}, "hosts": []any{}}
 }

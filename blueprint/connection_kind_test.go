@@ -19,11 +19,11 @@ func TestFieldsThatMoveNothing(t *testing.T) {
 			}
 		}
 	}
-	for kind, shape := range connectionShapes {
-		see(string(kind), shape)
+	for _, kind := range connectionKinds {
+		see(string(kind.of), kind.fields)
 	}
-	for kind, shape := range authShapes {
-		see("auth."+kind, shape)
+	for _, kind := range authKinds {
+		see("auth."+kind.name, kind.fields)
 	}
 	slices.Sort(found)
 	if got := strings.Join(found, " "); got != want {

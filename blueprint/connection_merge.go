@@ -17,7 +17,7 @@ import (
 // again; whatever else the connection was entrusted with, its tokens, must then
 // go as well. The result is not checked otherwise; see CheckConnection.
 func MergeConnection(kind ConnectionType, before, change map[string]any) (config map[string]any, moved bool, issues []Issue) {
-	shape := connectionShapes[kind]
+	shape := connectionFields(kind)
 	config = maps.Clone(before)
 	if config == nil {
 		config = map[string]any{}
@@ -79,13 +79,13 @@ func mergeAuth(before, after any) any {
 
 // movedBy names the keys by whose change secrets go somewhere else.
 func movedBy(kind ConnectionType, before, after map[string]any) (names []string) {
-	for _, f := range connectionShapes[kind] {
+	for _, f := range connectionFields(kind) {
 		if f.moves != nil && f.moves(before[f.name], after[f.name]) {
 			names = append(names, f.name)
 		}
 	}
-	if kind == ConnectionOAuth2 && uncoveredHost(OAuthHosts(before), OAuthHosts(after)) {
-		names = append(names, "hosts")
+	if of := connectionKindOf(kind); of != nil && of.moved != nil {
+		names = append(names, of.moved(before, after)...)
 	}
 	return append(names, movedByAuth(before["auth"], after["auth"])...)
 }

@@ -14,100 +14,21 @@ type ConnectionForm struct {
 	Schema map[string]any
 }
 
-// formField is what a form says of one key of a config; what must be given and
-// what is secret stands in the shapes.
-type formField struct {
-	title, doc, kind string
-	choices          []string
-	standard         any
-}
-
-var connectionTitles = map[ConnectionType][2]string{
-	ConnectionAIProvider: {"AI provider", "A provider of language models, for AI prompts."},
-	ConnectionMCPServer:  {"MCP server", "A server of tools, for MCP tools and for AI prompts that call tools."},
-	ConnectionOAuth2:     {"OAuth 2", "A service where people sign in, or this server for itself; for HTTP requests and MCP servers."},
-	ConnectionHTTP:       {"HTTP", "Credentials for HTTP requests to certain hosts."},
-	ConnectionSMTP:       {"Mail server", "A server that sends mail."},
-	ConnectionSlack:      {"Slack", "A Slack app whose bot posts messages."},
-}
-
-// connectionForms describe the keys of connectionShapes, authForms those of
-// authShapes.
-var connectionForms = map[ConnectionType]map[string]formField{
-	ConnectionAIProvider: {
-		"provider": {title: "Provider", doc: "Whose protocol is spoken.", kind: "choice", choices: []string{"openai", "anthropic"}},
-		"baseUrl":  {title: "Base URL", doc: "Where it is asked, for other servers that speak the same protocol; the provider's own address when not given.", kind: "url"},
-		"apiKey":   {title: "API key", doc: "The key of the provider.", kind: "secret"},
-	},
-	ConnectionMCPServer: {
-		"url":       {title: "URL", doc: "The address of the server.", kind: "url"},
-		"auth":      {title: "Authentication", doc: "How requests prove who we are.", kind: "auth"},
-		"timeoutMs": {title: "Time limit", doc: "How long a call may take, in milliseconds.", kind: "duration-ms"},
-	},
-	ConnectionOAuth2: {
-		"flow":             {title: "Flow", doc: "authorization_code: people sign in, each for themselves; client_credentials: this server signs in for everybody.", kind: "choice", choices: []string{"authorization_code", "client_credentials"}},
-		"authorizationUrl": {title: "Authorization URL", doc: "Where people sign in; needed for authorization_code.", kind: "url"},
-		"tokenUrl":         {title: "Token URL", doc: "Where tokens are given out.", kind: "url"},
-		"clientId":         {title: "Client id", doc: "What the service calls this server.", kind: "text"},
-		"clientSecret":     {title: "Client secret", doc: "What proves it; a public client has none.", kind: "secret"},
-		"scopes":           {title: "Scopes", doc: "What is asked for.", kind: "list"},
-		"hosts":            {title: "Hosts", doc: "Where the tokens may go: host, host:port or *.domain; the hosts of the sign-in when none is given.", kind: "hosts"},
-	},
-	ConnectionHTTP: {
-		"auth":  {title: "Authentication", doc: "How requests prove who we are.", kind: "auth"},
-		"hosts": {title: "Hosts", doc: "Where the credentials may go: host, host:port or *.domain.", kind: "hosts"},
-	},
-	ConnectionSMTP: {
-		"host":     {title: "Host", doc: "The server that takes the mail.", kind: "host"},
-		"port":     {title: "Port", doc: "587 for starttls, 465 for tls, as a rule.", kind: "number", standard: json.Number("587")},
-		"username": {title: "User name", doc: "Who signs in there; needed beside a password.", kind: "text"},
-		"password": {title: "Password", doc: "The password of that user.", kind: "secret"},
-		"tls":      {title: "Encryption", doc: "starttls: after the greeting; tls: from the start; none: anybody on the way can read it.", kind: "choice", choices: []string{"starttls", "tls", "none"}, standard: "starttls"},
-		"from":     {title: "From", doc: "Who the mail is from, such as Shop <shop@example.org>.", kind: "email"},
-	},
-	ConnectionSlack: {
-		"botToken": {title: "Bot token", doc: "The token of the app's bot, which begins with xoxb-.", kind: "secret"},
-		"baseUrl":  {title: "Base URL", doc: "Where Slack is asked; its own address when not given.", kind: "url"},
-	},
-}
-
-var authTitles = map[string]string{
-	"none": "None", "bearer": "Bearer token", "basic": "User name and password", "header": "Header", "query": "Query parameter", "oauth2": "OAuth 2 connection",
-}
-
-var authForms = map[string]map[string]formField{
-	"none":   {},
-	"bearer": {"token": {title: "Token", doc: "What follows the word Bearer.", kind: "secret"}},
-	"basic": {
-		"username": {title: "User name", doc: "Without a colon.", kind: "text"},
-		"password": {title: "Password", doc: "The password of that user.", kind: "secret"},
-	},
-	"header": {
-		"name":  {title: "Name", doc: "The name of the header, such as X-Api-Key.", kind: "text"},
-		"value": {title: "Value", doc: "What it holds.", kind: "secret"},
-	},
-	"query": {
-		"name":  {title: "Name", doc: "The name of the parameter.", kind: "text"},
-		"value": {title: "Value", doc: "What it holds.", kind: "secret"},
-	},
-	"oauth2": {"connectionId": {title: "Connection", doc: "A connection of type oauth2 whose tokens are sent.", kind: "connection"}},
-}
-
 // ConnectionForms describes every type of connection, in the order in which
-// people are told of them.
+// documentation lists them.
 func ConnectionForms() []ConnectionForm {
-	out := make([]ConnectionForm, len(ConnectionTypes))
-	for i, kind := range ConnectionTypes {
-		out[i] = ConnectionForm{kind, connectionTitles[kind][0], connectionTitles[kind][1], formSchema(connectionShapes[kind], connectionForms[kind])}
+	out := make([]ConnectionForm, len(connectionKinds))
+	for i, kind := range connectionKinds {
+		out[i] = ConnectionForm{kind.of, kind.title, kind.doc, formSchema(kind.fields)}
 	}
 	return out
 }
 
-// formSchema makes the schema of the keys of a shape.
-func formSchema(shape []configField, forms map[string]formField) map[string]any {
+// formSchema makes the schema of the fields of a config.
+func formSchema(fields []configField) map[string]any {
 	properties, order, required := map[string]any{}, []any{}, []any{}
-	for _, field := range shape {
-		properties[field.name] = forms[field.name].schema(field.secret)
+	for _, field := range fields {
+		properties[field.name] = field.schema()
 		order = append(order, field.name)
 		if field.required {
 			required = append(required, field.name)
@@ -116,7 +37,7 @@ func formSchema(shape []configField, forms map[string]formField) map[string]any 
 	return map[string]any{"type": "object", "properties": properties, "x-order": order, "required": required, "additionalProperties": false}
 }
 
-func (f formField) schema(secret bool) map[string]any {
+func (f configField) schema() map[string]any {
 	schema := map[string]any{"type": "string"}
 	switch f.kind {
 	case "choice":
@@ -135,7 +56,7 @@ func (f formField) schema(secret bool) map[string]any {
 		schema = authSchema()
 	}
 	schema["title"], schema["description"], schema["x-kind"] = f.title, f.doc, f.kind
-	if secret {
+	if f.secret {
 		schema["writeOnly"] = true
 	}
 	if f.standard != nil {
@@ -147,10 +68,10 @@ func (f formField) schema(secret bool) map[string]any {
 // authSchema has an alternative for each type of auth.
 func authSchema() map[string]any {
 	alternatives := []any{}
-	for _, kind := range authTypes {
-		one := formSchema(authShapes[kind], authForms[kind])
-		one["title"] = authTitles[kind]
-		one["properties"].(map[string]any)["type"] = map[string]any{"const": kind}
+	for _, kind := range authKinds {
+		one := formSchema(kind.fields)
+		one["title"] = kind.title
+		one["properties"].(map[string]any)["type"] = map[string]any{"const": kind.name}
 		one["required"] = append(one["required"].([]any), "type")
 		alternatives = append(alternatives, one)
 	}

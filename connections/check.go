@@ -83,25 +83,22 @@ func (s *Service) checkOpen(ctx context.Context, userID, id string) (string, err
 	if err != nil {
 		return "", err
 	}
-	switch open.Type {
-	case blueprint.ConnectionAIProvider:
-		return s.checkAI(ctx, open)
-	case blueprint.ConnectionSlack:
-		return s.checkSlack(ctx, open)
-	case blueprint.ConnectionMCPServer:
-		if s.Probe == nil {
-			return "", unusable("this program cannot ask MCP servers")
-		}
-		server, err := s.Probe(ctx, open)
-		if err != nil {
-			return "", checkFailure(err, open.Hosts[0])
-		}
-		return "the MCP server calls itself " + plain(server), nil
-	case blueprint.ConnectionSMTP:
-		return s.checkSMTP(ctx, open)
-	default:
-		return s.checkHTTP(ctx, open)
+	if try := kinds[open.Type].try; try != nil {
+		return try(s, ctx, open)
 	}
+	return s.checkHTTP(ctx, open)
+}
+
+// checkMCP asks an MCP server for its name.
+func (s *Service) checkMCP(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
+	if s.Probe == nil {
+		return "", unusable("this program cannot ask MCP servers")
+	}
+	server, err := s.Probe(ctx, open)
+	if err != nil {
+		return "", checkFailure(err, open.Hosts[0])
+	}
+	return "the MCP server calls itself " + plain(server), nil
 }
 
 // send makes a request with the credentials of a connection; the answer's body

@@ -20,18 +20,91 @@ const (
 // anthropicVersion is the version of the interface that Anthropic is asked for.
 const anthropicVersion = "2023-06-01"
 
-// BaseURL is the address under which the service of an ai-provider or slack
-// connection is asked, without a slash at its end; "" for other types.
-func BaseURL(kind blueprint.ConnectionType, config map[string]any) string {
+// kind is how connections of a type are opened and tried out.
+type kind struct {
+	// baseURL is the address of the service when the config names none; nil is none.
+	baseURL func(config map[string]any) string
+	// open completes what a node uses of a connection.
+	open func(s *Service, ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) error
+	// try makes the cheapest real call through an open connection and tells in plain
+	// words how it went; nil makes an HTTP request to one of its hosts.
+	try func(s *Service, ctx context.Context, open *blueprint.OpenConnection) (string, error)
+}
+
+// kinds are the connection types. They are filled in by init because what tries one
+// out refers to functions that read them.
+var kinds map[blueprint.ConnectionType]kind
+
+func init() {
+	kinds = map[blueprint.ConnectionType]kind{
+		blueprint.ConnectionHTTP: {
+			open: func(s *Service, ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) error {
+				return s.openAuth(ctx, use, connection, open, reach{of: connection, hosts: textsAt(open.Config, "hosts")})
+			},
+		},
+		blueprint.ConnectionMCPServer: {
+			open: func(s *Service, ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) error {
+				u, err := ownAddress(connection, textAt(open.Config, "url"))
+				if err != nil {
+					return err
+				}
+				return s.openAuth(ctx, use, connection, open, reachOf(connection, u))
+			},
+			try: (*Service).checkMCP,
+		},
+		blueprint.ConnectionAIProvider: {
+			baseURL: func(config map[string]any) string {
+				if textAt(config, "provider") == "anthropic" {
+					return anthropic
+				}
+				return openAI
+			},
+			open: withToken(func(open *blueprint.OpenConnection) authorizer {
+				open.Auth = "api_key"
+				if textAt(open.Config, "provider") == "anthropic" {
+					return both(withHeader("x-api-key", textAt(open.Config, "apiKey")), withHeader("anthropic-version", anthropicVersion))
+				}
+				return withHeader("Authorization", "Bearer "+textAt(open.Config, "apiKey"))
+			}),
+			try: (*Service).checkAI,
+		},
+		blueprint.ConnectionSlack: {
+			baseURL: func(map[string]any) string { return slackAPI },
+			open: withToken(func(open *blueprint.OpenConnection) authorizer {
+				open.Auth = "bearer"
+				return withHeader("Authorization", "Bearer "+textAt(open.Config, "botToken"))
+			}),
+			try: (*Service).checkSlack,
+		},
+		blueprint.ConnectionOAuth2: {
+			open: func(s *Service, ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) error {
+				authorize, err := s.openOAuth(ctx, use, connection, open)
+				if err != nil {
+					return err
+				}
+				at := oauthReach(connection)
+				open.Hosts, open.Authorize = at.hosts, at.guarded(authorize)
+				return nil
+			},
+		},
+		blueprint.ConnectionSMTP: {
+			open: func(_ *Service, _ context.Context, _ blueprint.ConnectionUse, _ *blueprint.Connection, open *blueprint.OpenConnection) error {
+				if textAt(open.Config, "password") != "" {
+					open.Auth = "basic"
+				}
+				return nil
+			},
+			try: (*Service).checkSMTP,
+		},
+	}
+}
+
+// BaseURL is the address under which the service of a connection is asked, without
+// a slash at its end; "" for types that have none.
+func BaseURL(of blueprint.ConnectionType, config map[string]any) string {
 	base := textAt(config, "baseUrl")
-	switch {
-	case base != "":
-	case kind == blueprint.ConnectionSlack:
-		base = slackAPI
-	case kind == blueprint.ConnectionAIProvider && textAt(config, "provider") == "anthropic":
-		base = anthropic
-	case kind == blueprint.ConnectionAIProvider:
-		base = openAI
+	if known := kinds[of]; base == "" && known.baseURL != nil {
+		base = known.baseURL(config)
 	}
 	return strings.TrimRight(base, "/")
 }
@@ -51,33 +124,11 @@ func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*bluep
 		ID: connection.ID, Name: connection.Name, Personal: !connection.Named, Type: connection.Type, Config: config,
 		Secrets: blueprint.ConnectionSecrets(connection.Type, config),
 	}
-	switch connection.Type {
-	case blueprint.ConnectionHTTP:
-		err = s.openAuth(ctx, use, connection, open, reach{of: connection, hosts: textsAt(config, "hosts")})
-	case blueprint.ConnectionMCPServer:
-		var u *url.URL
-		if u, err = ownAddress(connection, textAt(config, "url")); err == nil {
-			err = s.openAuth(ctx, use, connection, open, reachOf(connection, u))
-		}
-	case blueprint.ConnectionAIProvider, blueprint.ConnectionSlack:
-		var u *url.URL
-		if u, err = ownAddress(connection, BaseURL(connection.Type, config)); err == nil {
-			openToken(connection, open, reachOf(connection, u))
-		}
-	case blueprint.ConnectionOAuth2:
-		var authorize authorizer
-		if authorize, err = s.openOAuth(ctx, use, connection, open); err == nil {
-			at := oauthReach(connection)
-			open.Hosts, open.Authorize = at.hosts, at.guarded(authorize)
-		}
-	case blueprint.ConnectionSMTP:
-		if textAt(config, "password") != "" {
-			open.Auth = "basic"
-		}
-	default:
-		err = unusable("the %s is of the type %q, which this program does not know", connection.Text(), connection.Type)
+	known, ok := kinds[connection.Type]
+	if !ok {
+		return nil, unusable("the %s is of the type %q, which this program does not know", connection.Text(), connection.Type)
 	}
-	if err != nil {
+	if err := known.open(s, ctx, use, connection, open); err != nil {
 		return nil, err
 	}
 	return open, nil
@@ -127,19 +178,15 @@ func ownAddress(connection *blueprint.Connection, text string) (*url.URL, error)
 	return nil, unusable("the %s has no address that can be reached", connection.Text())
 }
 
-// openToken opens a connection with one secret of its own.
-func openToken(connection *blueprint.Connection, open *blueprint.OpenConnection, at reach) {
-	var authorize authorizer
-	switch {
-	case connection.Type == blueprint.ConnectionSlack:
-		open.Auth = "bearer"
-		authorize = withHeader("Authorization", "Bearer "+textAt(open.Config, "botToken"))
-	case textAt(open.Config, "provider") == "anthropic":
-		open.Auth = "api_key"
-		authorize = both(withHeader("x-api-key", textAt(open.Config, "apiKey")), withHeader("anthropic-version", anthropicVersion))
-	default:
-		open.Auth = "api_key"
-		authorize = withHeader("Authorization", "Bearer "+textAt(open.Config, "apiKey"))
+// withToken opens connections that have an address and one secret of their own.
+func withToken(authorize func(open *blueprint.OpenConnection) authorizer) func(*Service, context.Context, blueprint.ConnectionUse, *blueprint.Connection, *blueprint.OpenConnection) error {
+	return func(_ *Service, _ context.Context, _ blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) error {
+		u, err := ownAddress(connection, BaseURL(connection.Type, open.Config))
+		if err != nil {
+			return err
+		}
+		at := reachOf(connection, u)
+		open.Hosts, open.Authorize = at.hosts, at.guarded(authorize(open))
+		return nil
 	}
-	open.Hosts, open.Authorize = at.hosts, at.guarded(authorize)
 }

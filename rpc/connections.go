@@ -60,9 +60,21 @@ func (s *Service) connectionGet(ctx context.Context, caller *trpc.Caller, in con
 	return s.Store.Connection(ctx, caller.Principal, in.ID)
 }
 
+// connectionWord is a connection type by its name.
+type connectionWord string
+
+// Words are the names of all types.
+func (connectionWord) Words() []string {
+	words := make([]string, len(blueprint.ConnectionTypes))
+	for i, kind := range blueprint.ConnectionTypes {
+		words[i] = string(kind)
+	}
+	return words
+}
+
 type connectionCreate struct {
 	Name           string         `json:"name" check:"required,trim,line,min=1,max=200"`
-	Type           string         `json:"type" check:"required,enum=ai-provider|mcp-server|oauth2|http|smtp|slack"`
+	Type           connectionWord `json:"type" check:"required"`
 	Config         map[string]any `json:"config" check:"required"`
 	OrganizationID string         `json:"organizationId" check:"uuid"`
 }

@@ -86,7 +86,7 @@ func (s *Service) nodeTypes(context.Context, *trpc.Caller, struct{}) ([]nodeType
 
 // connectionType is a type of connection with the schema of its config.
 type connectionType struct {
-	Type         string         `json:"type" words:"ai-provider|mcp-server|oauth2|http|smtp|slack"`
+	Type         connectionWord `json:"type"`
 	Title        string         `json:"title"`
 	Description  string         `json:"description"`
 	ConfigSchema map[string]any `json:"configSchema"`
@@ -96,7 +96,7 @@ func (s *Service) connectionTypes(context.Context, *trpc.Caller, struct{}) ([]co
 	forms := blueprint.ConnectionForms()
 	out := make([]connectionType, len(forms))
 	for i, form := range forms {
-		out[i] = connectionType{string(form.Type), form.Title, form.Description, form.Schema}
+		out[i] = connectionType{connectionWord(form.Type), form.Title, form.Description, form.Schema}
 	}
 	return out, nil
 }

@@ -71,7 +71,7 @@ func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 	eachField(t, func(declared reflect.StructField, name, options string) {
 		check, each := declared.Tag.Get("check"), declared.Tag.Get("each")
 		words := slices.DeleteFunc(strings.Split(check, ","), func(word string) bool { return word == "" || word == "required" })
-		if list := unions[declared.Type]; input && list != nil && enumOf(declared) == nil {
+		if list := wordsOf(declared.Type); input && list != nil && enumOf(declared) == nil {
 			words = append(words, "enum="+strings.Join(list, "|"))
 		}
 		switch {

@@ -172,7 +172,7 @@ func (r rules) describe(schema object) object {
 // leaf returns the schema of a type without parts, nil for any other. Numbers keep
 // their digits, so no format narrows them.
 func leaf(t reflect.Type) object {
-	if words := unions[t]; words != nil {
+	if words := wordsOf(t); words != nil {
 		return object{"type": "string", "enum": anys(words)}
 	}
 	switch {

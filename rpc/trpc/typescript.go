@@ -78,6 +78,20 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[blueprint.KeyScope]():    {"admin", "read", "run", "write"},
 }
 
+// Worded is a string type of an input or output that says which texts it may be.
+type Worded interface{ Words() []string }
+
+// wordsOf returns the texts that a type may be, nil for any.
+func wordsOf(t reflect.Type) []string {
+	if t == nil || t.Kind() != reflect.String {
+		return nil
+	}
+	if words, is := reflect.Zero(t).Interface().(Worded); is {
+		return words.Words()
+	}
+	return unions[t]
+}
+
 // always are the names of instants that are never null.
 var always = []string{"createdAt", "updatedAt", "created_at", "updated_at", "at", "receivedAt", "requestedAt", "timestamp", "start", "startedAt", "now"}
 
@@ -85,7 +99,7 @@ var always = []string{"createdAt", "updatedAt", "created_at", "updated_at", "at"
 type typescript struct{ input bool }
 
 func (w typescript) of(t reflect.Type, open []reflect.Type) string {
-	if words := unions[t]; words != nil {
+	if words := wordsOf(t); words != nil {
 		return union(words)
 	}
 	switch {
