@@ -34,6 +34,27 @@ func OneLine(text string) string {
 	}, text)
 }
 
+// Shorten returns text cut to most bytes at a character's end, with "…" behind what
+// was cut.
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return Prefix(text, most-len("…")) + "…"
+}
+
+// Prefix returns the first bytes of text, at most so many, up to a character's end.
+func Prefix(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := max(most, 0)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
 // ShellWord writes a word as a shell reads it.
 func ShellWord(word string) string {
 	special := func(r rune) bool {

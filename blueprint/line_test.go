@@ -27,3 +27,23 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestShorten(t *testing.T) {
+	for _, test := range []struct {
+		text, want, prefix string
+		most               int
+	}{
+		{"short", "short", "short", 5},
+		{"longer", "lo…", "longe", 5},
+		{"äöü", "ä…", "äö", 5},
+		{"äöü", "…", "ä", 3},
+		{"ab", "…", "", 0},
+	} {
+		if got := blueprint.Shorten(test.text, test.most); got != test.want {
+			t.Errorf("%q shortened to %d: %q", test.text, test.most, got)
+		}
+		if got := blueprint.Prefix(test.text, test.most); got != test.prefix {
+			t.Errorf("%q cut to %d: %q", test.text, test.most, got)
+		}
+	}
+}

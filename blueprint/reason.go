@@ -331,19 +331,3 @@ func WithArticle(word string) string {
 	}
 	return "a " + word
 }
-
-// Shorten returns text cut to most bytes at a character's end, with "…" behind what
-// was cut.
-func Shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	end := 0
-	for i := range text {
-		if i > most-len("…") {
-			break
-		}
-		end = i
-	}
-	return text[:end] + "…"
-}

@@ -252,7 +252,7 @@ func (c *compiler) call(name string, nodes []ast.Node, at int) (operation, error
 		if clock[name] {
 			return nil, failf("%s() does not exist here; the name now holds the time", name)
 		}
-		return nil, failf("no such function %q%s %s", shorten(name, hintLength), blueprint.DidYouMean(shorten(name, hintLength), functionNames), known(name, functionNames))
+		return nil, failf("no such function %q%s %s", blueprint.Shorten(name, hintLength), blueprint.DidYouMean(blueprint.Shorten(name, hintLength), functionNames), known(name, functionNames))
 	}
 	if len(nodes) < f.least || len(nodes) > f.most {
 		return nil, failf("%s takes %s, not %d", name, f.arity(), len(nodes))

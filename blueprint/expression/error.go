@@ -104,11 +104,3 @@ func place(source string, offset int) (line, column int) {
 	start := strings.LastIndexByte(before, '\n') + 1
 	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[start:]) + 1
 }
-
-// shorten cuts a name or path for display.
-func shorten(text string, limit int) string {
-	if end := byteOffset(text, limit); end < len(text) {
-		return text[:end] + "…"
-	}
-	return text
-}

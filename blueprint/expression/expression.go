@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"blueprintd/blueprint"
+
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 )
@@ -71,9 +73,9 @@ func equalsHint(source string, line, column int) string {
 
 // parseError turns the parser's error into an Error.
 func parseError(source string, err error) error {
-	e := &Error{Source: source, Code: CodeBadExpression, Message: shorten(err.Error(), displayLength)}
+	e := &Error{Source: source, Code: CodeBadExpression, Message: blueprint.Shorten(err.Error(), displayLength)}
 	if at := (*file.Error)(nil); errors.As(err, &at) {
-		e.Message, e.Line, e.Column = shorten(at.Message, displayLength), at.Line, at.Column+1
+		e.Message, e.Line, e.Column = blueprint.Shorten(at.Message, displayLength), at.Line, at.Column+1
 	}
 	if strings.TrimSpace(source) == "" {
 		e.Message = "the expression is empty"

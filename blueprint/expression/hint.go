@@ -9,6 +9,7 @@ import (
 
 	"github.com/hbollon/go-edlib"
 
+	"blueprintd/blueprint"
 )
 
 const (
@@ -25,14 +26,14 @@ func known(wrong string, names []string) string {
 	case len(names) > hintSearch:
 		return fmt.Sprintf("(%d others are known here)", len(names))
 	}
-	wrong = shorten(wrong, hintLength)
+	wrong = blueprint.Shorten(wrong, hintLength)
 	type candidate struct {
 		name     string
 		distance int
 	}
 	candidates := make([]candidate, len(names))
 	for i, name := range names {
-		name = shorten(name, hintLength)
+		name = blueprint.Shorten(name, hintLength)
 		candidates[i] = candidate{name, edlib.OSADamerauLevenshteinDistance(strings.ToLower(wrong), strings.ToLower(name))}
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int {

@@ -1,6 +1,10 @@
 package expression
 
-import "github.com/expr-lang/expr/ast"
+import (
+	"github.com/expr-lang/expr/ast"
+
+	"blueprintd/blueprint"
+)
 
 // member is a key of a top-level name that an expression spells out.
 type member struct{ name, key string }
@@ -45,7 +49,7 @@ func (c *compiler) key(node ast.Node, key string, at int) (operation, error) {
 		case map[string]any:
 			return v[key], nil
 		default:
-			return nil, located(at, failf("%s has no key %q", kindOf(value), shorten(key, hintLength)))
+			return nil, located(at, failf("%s has no key %q", kindOf(value), blueprint.Shorten(key, hintLength)))
 		}
 	}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"blueprintd/blueprint"
 )
 
 // path is a parsed name(.key | [index] | ["key"])*.
@@ -162,7 +164,7 @@ func (p *path) broken(scope Scope) error {
 		if !ok {
 			return &failure{
 				at: unknownPlace, code: CodeUnknownName,
-				path: shorten(p.source, displayLength), message: part.missing(value, here),
+				path: blueprint.Shorten(p.source, displayLength), message: part.missing(value, here),
 			}
 		}
 		value = next
@@ -188,8 +190,8 @@ func (s segment) of(value any) (next any, ok bool) {
 
 // missing says why a value, reached by a name, holds nothing at the segment.
 func (s segment) missing(value any, name string) string {
-	name = strconv.Quote(shorten(name, hintLength))
-	key := strconv.Quote(shorten(s.key, hintLength))
+	name = strconv.Quote(blueprint.Shorten(name, hintLength))
+	key := strconv.Quote(blueprint.Shorten(s.key, hintLength))
 	switch v := value.(type) {
 	case map[string]any:
 		if s.indexed {
@@ -212,7 +214,7 @@ func (s segment) missing(value any, name string) string {
 // unknownName is the failure of a top-level name.
 func unknownName(path, name string, scope Scope) error {
 	return &failure{
-		at: unknownPlace, code: CodeUnknownName, path: shorten(path, displayLength),
-		message: fmt.Sprintf("no such name %q %s", shorten(name, hintLength), known(name, scope.Names())),
+		at: unknownPlace, code: CodeUnknownName, path: blueprint.Shorten(path, displayLength),
+		message: fmt.Sprintf("no such name %q %s", blueprint.Shorten(name, hintLength), known(name, scope.Names())),
 	}
 }

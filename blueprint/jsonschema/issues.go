@@ -14,6 +14,9 @@ import (
 	"blueprintd/blueprint"
 )
 
+// maxQuoted is how many bytes of a text of the schema a message repeats.
+const maxQuoted = 60
+
 // MaxIssues is how many issues one check reports at most.
 const MaxIssues = 50
 
@@ -108,7 +111,7 @@ func (w *issueWriter) add(e *jsonschema.ValidationError) {
 
 func (w *issueWriter) dependent(at []string, given string, missing []string) {
 	for _, name := range missing {
-		w.issue(append(slices.Clone(at), name), fmt.Sprintf("required when %q is given", shorten(given)))
+		w.issue(append(slices.Clone(at), name), fmt.Sprintf("required when %q is given", blueprint.Shorten(given, maxQuoted)))
 	}
 }
 
@@ -224,7 +227,7 @@ func message(k jsonschema.ErrorKind) string {
 	case *kind.MaxContains:
 		return fmt.Sprintf("must hold at most %d items of the form that the schema names", k.Want)
 	case *kind.Pattern:
-		return fmt.Sprintf("must match the pattern %s", shorten(k.Want))
+		return fmt.Sprintf("must match the pattern %s", blueprint.Shorten(k.Want, maxQuoted))
 	case *kind.Minimum:
 		return "must be at least " + number(k.Want)
 	case *kind.Maximum:
@@ -257,13 +260,13 @@ func counted(n int, one, many string) string {
 // number writes a limit with as many digits as it needs.
 func number(r *big.Rat) string {
 	if r.IsInt() {
-		return shorten(r.Num().String())
+		return blueprint.Shorten(r.Num().String(), maxQuoted)
 	}
 	digits, exact := r.FloatPrec()
 	if !exact {
 		digits = 10
 	}
-	return shorten(r.FloatString(digits))
+	return blueprint.Shorten(r.FloatString(digits), maxQuoted)
 }
 
 // listed writes values of the schema as JSON, ten at most.
@@ -278,15 +281,7 @@ func listed(values []any) string {
 		if err != nil {
 			data = []byte("?")
 		}
-		texts = append(texts, shorten(string(data)))
+		texts = append(texts, blueprint.Shorten(string(data), maxQuoted))
 	}
 	return strings.Join(texts, ", ")
-}
-
-// shorten keeps a text of the schema from flooding a message.
-func shorten(text string) string {
-	if runes := []rune(text); len(runes) > 60 {
-		return string(runes[:60]) + "..."
-	}
-	return text
 }

@@ -115,7 +115,7 @@ func compileIssues(err error, schema any) []blueprint.Issue {
 	case errors.As(err, &draft):
 		message = fmt.Sprintf("$schema %q is not known", draft.URL)
 	case errors.As(err, &pattern):
-		message = fmt.Sprintf("the pattern %q is not valid: %v", shorten(pattern.Regex), pattern.Err)
+		message = fmt.Sprintf("the pattern %q is not valid: %v", blueprint.Shorten(pattern.Regex, maxQuoted), pattern.Err)
 	case errors.As(err, &pointer), errors.As(err, &anchor):
 		message = "a $ref leads nowhere: " + err.Error()
 	default:

@@ -93,16 +93,16 @@ func callTool(ctx context.Context, session *mcp.Session, c *mcpConfig) (any, err
 
 // unknownTool names what there is in place of a tool.
 func unknownTool(server, name string, tools []mcp.Tool) *blueprint.Failure {
-	message := fmt.Sprintf("%s has no tool %q; it has none at all", server, mcp.Shorten(name))
+	message := fmt.Sprintf("%s has no tool %q; it has none at all", server, mcp.ShownName(name))
 	if len(tools) > 0 {
 		names := make([]string, 0, maxToolNames)
 		for _, tool := range tools[:min(len(tools), maxToolNames)] {
-			names = append(names, mcp.Shorten(tool.Name))
+			names = append(names, mcp.ShownName(tool.Name))
 		}
 		if more := len(tools) - len(names); more > 0 {
 			names = append(names, fmt.Sprintf("and %d more", more))
 		}
-		message = fmt.Sprintf("%s has no tool %q; it has %s", server, mcp.Shorten(name), strings.Join(names, ", "))
+		message = fmt.Sprintf("%s has no tool %q; it has %s", server, mcp.ShownName(name), strings.Join(names, ", "))
 	}
 	return &blueprint.Failure{Code: codeUnknownTool, Message: message, Permanent: true, NotSent: true}
 }

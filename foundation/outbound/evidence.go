@@ -273,8 +273,5 @@ func ShortLine(source string, most int) string {
 		}
 		return c
 	}, source)), " ")
-	if len(line) > most {
-		line = line[:most] + "…"
-	}
-	return strings.ToValidUTF8(line, "")
+	return strings.ToValidUTF8(blueprint.Shorten(line, most), "")
 }

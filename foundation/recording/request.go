@@ -3,7 +3,6 @@ package recording
 import (
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"blueprintd/blueprint"
 )
@@ -71,12 +70,5 @@ func short(value any) string {
 		return "?"
 	}
 	const most = 200
-	if len(data) <= most {
-		return string(data)
-	}
-	end := most
-	for end > 0 && !utf8.RuneStart(data[end]) {
-		end--
-	}
-	return string(data[:end]) + "..."
+	return blueprint.Shorten(string(data), most)
 }

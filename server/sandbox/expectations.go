@@ -166,7 +166,7 @@ func (a *asked) detail() string {
 	if err != nil || shown == nil {
 		return a.brief()
 	}
-	return a.brief() + " " + shorten(string(body))
+	return a.brief() + " " + blueprint.Shorten(string(body), maxSaid)
 }
 
 // seenRequest is the request as expectations see it: as it was sent, and as it is

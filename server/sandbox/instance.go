@@ -182,7 +182,7 @@ func (i *instance) text(object map[string]any) string {
 	if pattern, ok := object["pattern"].(string); ok {
 		made, fits := matching(pattern)
 		if !fits || len(made) < number(object, "minLength", 0) || len(made) > number(object, "maxLength", maxLength) {
-			i.problem = "no text is known that fits the pattern " + strconv.Quote(shorten(pattern))
+			i.problem = "no text is known that fits the pattern " + strconv.Quote(blueprint.Shorten(pattern, maxSaid))
 		}
 		return made
 	}

@@ -93,7 +93,7 @@ func (s *Sandbox) say(request map[string]any, system, schema any) (text string, 
 	if schema == nil {
 		schema = inWords(words)
 	}
-	text = "The sandbox answers: " + shorten(last)
+	text = "The sandbox answers: " + blueprint.Shorten(last, maxSaid)
 	if schema != nil {
 		value, problem := Instance(schema)
 		if encoded, err := blueprint.Encode(value); problem != "" {
@@ -137,13 +137,6 @@ func content(value any) string {
 
 // tokens guesses how many there are in a text.
 func tokens(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }
-
-func shorten(text string) string {
-	if len(text) > maxSaid {
-		return strings.ToValidUTF8(text[:maxSaid], "") + "…"
-	}
-	return text
-}
 
 // at returns what members lead to; nil when they do not.
 func at(value any, members ...string) any {

@@ -152,13 +152,8 @@ func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDeli
 	}
 	// What is hidden is hidden before it is cut, so that no half of it is left.
 	text := v.Text(string(d.Body))
-	if len(text) > maxShownBody {
-		end := maxShownBody
-		for !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text, out.BodyTruncated = text[:end], true
-	}
-	out.Body = &text
+	whole := len(text)
+	text = blueprint.Prefix(text, maxShownBody)
+	out.Body, out.BodyTruncated = &text, len(text) < whole
 	return out
 }

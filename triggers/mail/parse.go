@@ -163,12 +163,12 @@ func addresses(value string) (list []blueprint.MailAddress, sure bool) {
 		for _, one := range found {
 			address := clean(one.Address)
 			sure = sure && address == one.Address // what is left may be another's
-			list = append(list, blueprint.MailAddress{Address: short(address, maxAddress), Name: short(clean(one.Name), maxName)})
+			list = append(list, blueprint.MailAddress{Address: blueprint.Prefix(address, maxAddress), Name: blueprint.Prefix(clean(one.Name), maxName)})
 		}
 		return list, sure
 	}
 	for _, at := range looksLikeAddress.FindAllString(clean(value), -1) {
-		list = append(list, blueprint.MailAddress{Address: short(at, maxAddress)})
+		list = append(list, blueprint.MailAddress{Address: blueprint.Prefix(at, maxAddress)})
 	}
 	return list, false
 }
@@ -225,17 +225,6 @@ func legible(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// short bounds a text, at a character's end.
-func short(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }
 
 // maxLocal is the length of a local part, in bytes.

@@ -298,5 +298,5 @@ func (l *leaf) name() string {
 	if name = strings.TrimSpace(name); name == "." || name == ".." {
 		return ""
 	}
-	return short(name, maxFilename)
+	return blueprint.Prefix(name, maxFilename)
 }

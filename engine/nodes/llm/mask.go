@@ -3,10 +3,12 @@ package llm
 import (
 	"strings"
 	"unicode"
+
+	"blueprintd/blueprint"
 )
 
 const (
-	// maxSaid bounds what is shown of the words of a provider, in characters.
+	// maxSaid bounds what is shown of the words of a provider, in bytes.
 	maxSaid = 300
 	// maxRead bounds what of them is looked at, in bytes.
 	maxRead = 4 << 10
@@ -19,10 +21,7 @@ const (
 // when it is long.
 func (c *Client) short(said string) string {
 	line := masked(oneLine(said), c.connection.Secrets)
-	if n := []rune(line); len(n) > maxSaid {
-		return string(n[:maxSaid]) + "..."
-	}
-	return line
+	return blueprint.Shorten(line, maxSaid)
 }
 
 // oneLine returns the beginning of a text without what no terminal should see.

@@ -16,7 +16,7 @@ type Result struct {
 	IsError    bool
 }
 
-// Text joins the texts of the content, of at most so many characters.
+// Text joins the texts of the content, of at most so many bytes.
 func (r *Result) Text(most int) string {
 	text := ""
 	for _, element := range r.Content {
@@ -25,13 +25,13 @@ func (r *Result) Text(most int) string {
 			if text != "" {
 				text += "\n"
 			}
-			text += shorten(part, most)
+			text += shown(part, most)
 		}
 		if len(text) > 4*most {
 			break
 		}
 	}
-	return shorten(text, most)
+	return shown(text, most)
 }
 
 // Call calls a tool once. That the tool itself failed is a Result with IsError;

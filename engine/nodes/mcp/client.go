@@ -107,7 +107,7 @@ func settings(connection *blueprint.OpenConnection) (address *url.URL, timeout t
 			}
 			timeout = time.Duration(min(milliseconds, int64(longestTimeout/time.Millisecond))) * time.Millisecond
 		default:
-			return nil, 0, fail("bad_config", "the %s has the key %q, which an MCP server's has not; there are url, auth and timeoutMs", connection.Text(), shorten(key, 50))
+			return nil, 0, fail("bad_config", "the %s has the key %q, which an MCP server's has not; there are url, auth and timeoutMs", connection.Text(), shown(key, 50))
 		}
 	}
 	if address == nil {

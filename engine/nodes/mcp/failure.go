@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
@@ -59,9 +58,9 @@ func (s *Session) failure(ctx, limited context.Context, record *record, hops *ou
 	case errors.Is(cause, outbound.ErrRedirects):
 		say("too_many_redirects", "%s redirected more than %d times", s.host, outbound.MaxRedirects)
 	case record.refusal != nil:
-		say("mcp_error", "%s refused: %s (%d)", s.host, shorten(record.refusal.Message, maxQuoted), record.refusal.Code)
+		say("mcp_error", "%s refused: %s (%d)", s.host, shown(record.refusal.Message, maxQuoted), record.refusal.Code)
 	case record.status != 0 && errors.As(err, &refusal) && refusal.Message != rejected:
-		say("mcp_error", "%s answered %d: %s (%d)", s.host, record.status, shorten(refusal.Message, maxQuoted), refusal.Code)
+		say("mcp_error", "%s answered %d: %s (%d)", s.host, record.status, shown(refusal.Message, maxQuoted), refusal.Code)
 	case record.status != 0:
 		say("http_status", "%s answered %s", s.host, statusText(record.status))
 		f.RetryAfter = record.wait
@@ -77,7 +76,7 @@ func (s *Session) failure(ctx, limited context.Context, record *record, hops *ou
 	return f
 }
 
-// maxQuoted is how many characters of a server's own words are repeated.
+// maxQuoted is how many bytes of a server's own words are repeated.
 const maxQuoted = 500
 
 // rejected is the message of the error by which the SDK says that a request
@@ -123,26 +122,12 @@ func connectProblem(host string, err error, notSent bool) string {
 	return fmt.Sprintf("%s broke the connection off before its answer was complete", host)
 }
 
-// Shorten makes one line of a name that somebody else chose, of at most 200
-// characters, to be shown in a message.
-func Shorten(name string) string { return shorten(name, maxName) }
+// ShownName returns the name that a server chose for something, as one line.
+func ShownName(name string) string { return shown(name, maxName) }
 
-// shorten makes one line of a stranger's text, of at most so many characters.
-func shorten(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.TrimSpace(text)
-	count := 0
-	for i := range text {
-		if count++; count > most {
-			return text[:i] + "…"
-		}
-	}
-	return text
+// shown returns a text of a server as one line of at most so many bytes.
+func shown(text string, most int) string {
+	return blueprint.Shorten(strings.TrimSpace(blueprint.OneLine(strings.ToValidUTF8(text, "\uFFFD"))), most)
 }
 
 // wholeNumber returns the value of a JSON number without a fraction.

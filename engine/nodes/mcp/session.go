@@ -33,7 +33,7 @@ type Session struct {
 func (s *Session) Server() string {
 	name := ""
 	if result := s.sdk.InitializeResult(); result != nil && result.ServerInfo != nil {
-		name = Shorten(result.ServerInfo.Name)
+		name = ShownName(result.ServerInfo.Name)
 	}
 	return cmp.Or(name, s.host)
 }
@@ -56,7 +56,7 @@ func normalAddress(u *url.URL) string {
 	return n.String()
 }
 
-// maxName is how many characters the name of a server or a tool is shown with.
+// maxName is how many bytes the name of a server or a tool is shown with.
 const maxName = 200
 
 // Close tells the server that the session is over, waiting 2 s for it at most,
