@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/tests/process"
 	"bufio"
 	"bytes"
 	"context"
@@ -25,11 +26,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// quick gives the options of -quick and more, in the folder of the module.
+// quick returns the options of -quick and more, with the program that all tests
+// use, in the folder of the module.
 func quick(t *testing.T, args ...string) (options, *bytes.Buffer) {
 	t.Helper()
+	program := process.Path(t)
 	t.Chdir("../..")
-	o, err := parse(append([]string{"-quick", "-dir", t.TempDir()}, args...))
+	o, err := parse(append([]string{"-quick", "-dir", t.TempDir(), "-binary", program}, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
