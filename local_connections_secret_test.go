@@ -131,11 +131,9 @@ func TestRecordedConnectionsHideVariables(t *testing.T) {
 	}
 }
 
-// validated returns what validate says of a file, "" when the file is good.
+// validated returns what validate says of a file, "" when it has nothing to say.
 func validated(path string) string {
 	var out bytes.Buffer
-	if code := run([]string{"blueprintd", "validate", "--caret", path}, nil, &out, &out); code == 0 {
-		return ""
-	}
+	run([]string{"blueprintd", "validate", "--caret", path}, nil, &out, &out)
 	return out.String()
 }
