@@ -65,6 +65,7 @@ var rooms = map[string][]string{
 	"web":                       {"foundation/ids"},
 	"tests/bench":               {"tests/process", "clients/go/program"}, // a tool: it measures the program from outside
 	"tests/e2e":                 {},
+	"tests/api":                 {},
 	"tests/process":             {"clients/go", "clients/go/program"},                         // the tools' own: how they run and call the program
 	"packaging/release":         {},                                                           // a tool: it builds the program
 	"tests/simulation":          {"blueprint", "small", "engine", "triggers"},                 // a tool: it wires rooms as main does

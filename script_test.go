@@ -1,10 +1,8 @@
 package main
 
 import (
-	"blueprintd/command"
 	"database/sql"
 	"errors"
-	"io"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -12,17 +10,17 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+func TestMain(m *testing.M) {
+	// Scripts call blueprintd as people do; it is this very program.
+	testscript.Main(m, map[string]func(){"blueprintd": main})
+}
+
 // TestScripts runs the command line as people type it; see testdata/script.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "triggers": triggerIDs},
 	})
-}
-
-// run is the program, in this process.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return command.Main(command.Program{Version: version, Schema: schema}, args, stdin, stdout, stderr)
 }
 
 // exits runs a command that must end with an exit code: exits CODE COMMAND...

@@ -36,7 +36,7 @@ func TypeScript(procedures []Procedure) string {
 	return text.String()
 }
 
-const typescriptHead = `// Made from the table of procedures (go test -run RouterType -update .); not to be edited.
+const typescriptHead = `// Made from the table of procedures (go test ./tests/api -run RouterType -update); not to be edited.
 import type { TRPCBuiltRouter, TRPCMutationProcedure, TRPCQueryProcedure, TRPCSubscriptionProcedure } from '@trpc/server'
 
 type Root = { ctx: object; meta: object; errorShape: ErrorShape; transformer: true }

@@ -1,0 +1,243 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/server"
+)
+
+// TestAuthorityMatrix lets everybody edit a blueprint last, everybody start it by
+// every way, with and without grants, and looks at which credential left the
+// process. What is expected comes from one rule, written out in cell.
+func TestAuthorityMatrix(t *testing.T) {
+	w := newAuthorityWorld(t)
+	cells := 0
+	for _, resource := range authorityResources {
+		for _, author := range []string{"anna", "bert", "edna", "exel"} {
+			w.edit(t, author, resource)
+			for _, granted := range []bool{false, true} {
+				if granted {
+					for _, name := range []string{"anna", "bert", "edna"} {
+						w.people[name].ok(t, "blueprint.grant", object{"id": w.shared})
+					}
+				}
+				for _, start := range authorityStarts {
+					cells++
+					w.cell(t, resource, author, start, granted)
+				}
+			}
+		}
+	}
+	t.Logf("%d cells", cells)
+}
+
+// authorityResource is what a version may try to use.
+type authorityResource struct {
+	name       string
+	credential string   // what the receiver gets when it is used
+	users      []string // who may use it themselves
+	refusal    string   // the code of the step for a principal who may not
+	node       func(w *authorityWorld) object
+}
+
+var authorityResources = []authorityResource{
+	{"anna's connection", "Bearer credential-of-anna", []string{"anna"}, "connection_unavailable", func(w *authorityWorld) object {
+		return w.request(object{"connectionId": w.annas})
+	}},
+	{"the team's connection", "Bearer credential-of-the-team", []string{"anna", "bert"}, "connection_unavailable", func(w *authorityWorld) object {
+		return w.request(object{"connectionId": w.teams})
+	}},
+	{"the blueprint's secret variable", "credential-of-the-blueprint", []string{"anna", "bert", "edna"}, "secret_denied", func(w *authorityWorld) object {
+		return w.request(object{"headers": object{"Authorization": "{{token}}"}})
+	}},
+	{"the secret variable in an expression", "credential-of-the-blueprint", []string{"anna", "bert", "edna"}, "secret_denied", func(w *authorityWorld) object {
+		return w.request(object{"headers": object{"Authorization": "{{= token }}"}})
+	}},
+	{"the secret variable in a script", "", []string{"anna", "bert", "edna"}, "", func(*authorityWorld) object {
+		return node("use", "code", object{"language": "javascript", "source": "return variables.token.length"})
+	}},
+	{"anna's private blueprint", "credential-of-the-child", []string{"anna"}, "blueprint_unavailable", func(w *authorityWorld) object {
+		return node("use", "blueprint", object{"blueprintId": w.child, "inputData": object{}})
+	}},
+}
+
+// authorityStart is a way to start the blueprint.
+type authorityStart struct {
+	name      string
+	principal string // as whom the run acts; "" = the start is refused
+	start     func(t *testing.T, w *authorityWorld) (run string, refused bool)
+}
+
+var authorityStarts = []authorityStart{
+	{"anna executes", "anna", executedBy("anna")},
+	{"bert executes", "bert", executedBy("bert")},
+	{"edna executes", "edna", executedBy("edna")},
+	{"exel executes", "", executedBy("exel")},
+	{"sam executes", "", executedBy("sam")},
+	{"anna fires her trigger", "anna", firedBy("anna", "anna")},
+	{"bert fires anna's trigger", "anna", firedBy("bert", "anna")},
+	{"edna fires anna's trigger", "anna", firedBy("edna", "anna")},
+	{"exel fires anna's trigger", "", firedBy("exel", "anna")},
+	{"sam fires anna's trigger", "", firedBy("sam", "anna")},
+	{"bert fires his trigger", "bert", firedBy("bert", "bert")},
+	{"anna fires exel's trigger", "", firedBy("anna", "exel")},
+	{"a stranger calls anna's webhook", "anna", func(t *testing.T, w *authorityWorld) (string, bool) {
+		answer := person{service: w.service}.send(t, http.MethodPost, "/webhooks/blueprint/"+w.hook, "{}")
+		run, _ := at(answer.value, "executionId").(string)
+		return run, answer.status != http.StatusAccepted
+	}},
+}
+
+func executedBy(who string) func(*testing.T, *authorityWorld) (string, bool) {
+	return func(t *testing.T, w *authorityWorld) (string, bool) {
+		answer := w.people[who].call(t, "blueprint.execute", object{"id": w.shared})
+		run, _ := at(answer.payload(), "executionId").(string)
+		return run, answer.status == http.StatusForbidden
+	}
+}
+
+func firedBy(who, whose string) func(*testing.T, *authorityWorld) (string, bool) {
+	return func(t *testing.T, w *authorityWorld) (string, bool) {
+		answer := w.people[who].call(t, "blueprintTriggers.fire", object{"triggerId": w.triggers[whose]})
+		run, _ := at(answer.payload(), "executionId").(string)
+		return run, answer.status == http.StatusForbidden
+	}
+}
+
+// authorityWorld is a team with a blueprint: anna and bert are members, edna edits
+// this one blueprint, exel was a member, sam has nothing to do with it.
+type authorityWorld struct {
+	*service
+	people              map[string]person
+	team, shared, child string
+	annas, teams        string
+	triggers            map[string]string
+	hook                string
+	at                  string
+	edits               int
+
+	mu   sync.Mutex
+	sent []string // credentials that left the process
+}
+
+func newAuthorityWorld(t *testing.T, setups ...func(*server.Options)) *authorityWorld {
+	w := &authorityWorld{people: map[string]person{}, triggers: map[string]string{}}
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.sent = append(w.sent, r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(receiver.Close)
+	w.at = receiver.URL
+	w.service = newService(t, append(setups, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })...)
+	for _, name := range []string{"anna", "bert", "edna", "exel", "sam", "olga"} {
+		w.people[name] = w.user(t, name)
+	}
+	anna, olga := w.people["anna"], w.people["olga"]
+	w.team = olga.id(t, "organization.create", object{"name": "team"})
+	for _, name := range []string{"anna", "bert", "exel"} {
+		olga.ok(t, "organization.addMember", object{"organizationId": w.team, "email": w.people[name].Email, "role": "member"})
+	}
+	bearer := func(token string) object {
+		return object{"auth": object{"type": "bearer", "token": token}, "hosts": []any{strings.TrimPrefix(w.at, "http://")}}
+	}
+	w.annas = anna.id(t, "connection.create", object{"name": "anna's own", "type": "http", "config": bearer("credential-of-anna")})
+	w.teams = w.people["bert"].id(t, "connection.create", object{"name": "payments", "type": "http", "config": bearer("credential-of-the-team"), "organizationId": w.team})
+	secret := func(value string) []any { return []any{object{"name": "token", "secret": true, "default": value}} }
+	w.child = anna.id(t, "blueprint.create", object{"title": "anna's child", "environment_variables": secret("credential-of-the-child"), "blueprint_map": object{"nodes": []any{
+		w.request(object{"headers": object{"Authorization": "{{token}}"}}),
+	}}})
+	w.shared = anna.id(t, "blueprint.create", object{"title": "shared", "organization_id": w.team, "environment_variables": secret("credential-of-the-blueprint"), "blueprint_map": object{"nodes": []any{
+		node("use", "merge", object{}),
+	}}})
+	olga.ok(t, "collaborator.add", object{"blueprintId": w.shared, "email": w.people["edna"].Email, "role": "editor"})
+	for _, name := range []string{"anna", "bert", "exel"} {
+		w.triggers[name] = w.people[name].id(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "manual"})
+	}
+	w.hook = anna.id(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "webhook"})
+	olga.ok(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people["exel"].ID})
+	return w
+}
+
+// request is a node that calls the receiver.
+func (w *authorityWorld) request(config object) object {
+	config["url"] = w.at
+	return node("use", "http-request", config)
+}
+
+// edit stores a version that uses the resource. exel is a member again only for
+// that time.
+func (w *authorityWorld) edit(t *testing.T, author string, resource authorityResource) {
+	t.Helper()
+	w.edits++
+	if author == "exel" {
+		w.people["olga"].ok(t, "organization.addMember", object{"organizationId": w.team, "email": w.people[author].Email, "role": "member"})
+	}
+	w.people[author].ok(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": []any{
+		node("first", "set", object{"values": object{"edit": w.edits}}), resource.node(w),
+	}}})
+	if author == "exel" {
+		w.people["olga"].ok(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people[author].ID})
+	}
+}
+
+// cell starts the blueprint once and holds what left the process against the rule.
+func (w *authorityWorld) cell(t *testing.T, resource authorityResource, author string, start authorityStart, granted bool) {
+	t.Helper()
+	here := fmt.Sprintf("%s, last edited by %s, %s, granted %v", resource.name, author, start.name, granted)
+	w.mu.Lock()
+	w.sent = nil
+	w.mu.Unlock()
+	run, refused := start.start(t, w)
+	var want []string
+	code := ""
+	switch mayUse := func(user string) bool { return slices.Contains(resource.users, user) }; {
+	case start.principal == "":
+		if !refused {
+			t.Errorf("%s: it starts (%s)", here, run)
+		}
+		return
+	case refused || run == "":
+		t.Errorf("%s: refused %v, run %q", here, refused, run)
+		return
+	case !mayUse(start.principal):
+		code = resource.refusal
+	case author != start.principal && !mayUse(author) && !granted:
+		code = blueprint.CodeNeedsGrant
+	case resource.credential != "":
+		want = []string{resource.credential}
+	}
+	reader := w.people[start.principal]
+	record := reader.ended(t, run)
+	w.mu.Lock()
+	sent := slices.Clone(w.sent)
+	w.mu.Unlock()
+	if !slices.Equal(sent, want) {
+		t.Errorf("%s: left the process: %q, want %q\n%s", here, sent, want, encoded(t, record))
+	}
+	steps := at(record, "steps").([]any)
+	if got, _ := at(steps[len(steps)-1], "error.code").(string); got != code {
+		t.Errorf("%s: the step fails with %q, want %q\n%s", here, got, code, encoded(t, record))
+	}
+}
+
+// ended waits until a run has ended.
+func (p person) ended(t testing.TB, run string) object {
+	t.Helper()
+	for {
+		record := p.status(t, run)
+		if record["status"] != "running" {
+			return record
+		}
+		runtime.Gosched()
+	}
+}

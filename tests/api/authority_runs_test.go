@@ -1,0 +1,248 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/tests/process"
+)
+
+// left returns the credentials that left the process since it was asked last.
+func (w *authorityWorld) left() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sent := w.sent
+	w.sent = nil
+	return sent
+}
+
+// A sub-run reaches no more than the author of the version that started it: anna's
+// child would use her connection for whatever bert's parent hands it.
+func TestAuthorityOfSubRuns(t *testing.T) {
+	w := newAuthorityWorld(t)
+	anna, bert := w.people["anna"], w.people["bert"]
+	child := anna.id(t, "blueprint.create", object{"title": "child", "organization_id": w.team, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
+	for _, parent := range [][]any{
+		{node("call", "blueprint", object{"blueprintId": child, "inputData": object{}})},
+		{node("call", "for-each", object{"items": []any{1.0}, "blueprintId": child})},
+	} {
+		bert.ok(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": parent}})
+		run := at(anna.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+		record := anna.ended(t, run)
+		if sent := w.left(); len(sent) > 0 || record["status"] != "failed" {
+			t.Errorf("%v before the grant: %s, sent %q", parent, record["status"], sent)
+		}
+		if text := encoded(t, record); !strings.Contains(text, `"blueprintId":"`+w.shared+`"`) || !strings.Contains(text, "has not been granted") {
+			t.Errorf("the parent does not name the version to grant: %s", text)
+		}
+		anna.ok(t, "blueprint.grant", object{"id": w.shared})
+		anna.ended(t, at(anna.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string))
+		if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
+			t.Errorf("%v after the grant: sent %q", parent, sent)
+		}
+		// A retry of the child alone is still under bert's version.
+		anna.ok(t, "blueprint.revokeGrant", object{"id": w.shared})
+		children := at(anna.ok(t, "execution.listRuns", object{"blueprintId": child}), "runs").([]any)
+		again := at(anna.ok(t, "execution.retry", object{"executionId": at(children[0], "executionId"), "fromNodeId": "use"}), "executionId").(string)
+		anna.ended(t, again)
+		if sent := w.left(); len(sent) > 0 {
+			t.Errorf("a retry of the child without the grant: sent %q", sent)
+		}
+	}
+}
+
+// A missing grant names version, author and resource to users who may use the
+// resource, and only its id to others; a retry after the grant uses it.
+func TestMissingGrantIsNamed(t *testing.T) {
+	w := newAuthorityWorld(t)
+	anna, bert := w.people["anna"], w.people["bert"]
+	w.edit(t, "bert", authorityResources[0])
+	run := at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+	version := at(anna.ok(t, "blueprint.get", object{"id": w.shared}), "version").(string)
+	record := anna.ended(t, run)
+	failure := at(record, "steps").([]any)[1].(object)["error"]
+	if at(failure, "code") != blueprint.CodeNeedsGrant {
+		t.Fatalf("failure: %s", encoded(t, failure))
+	}
+	message := at(failure, "message").(string)
+	for _, want := range []string{version, bert.Name, `"anna's own"`} {
+		if !strings.Contains(message, want) {
+			t.Errorf("anna reads %q, want %s in it", message, want)
+		}
+	}
+	if hint, _ := at(failure, "hint").(string); !strings.Contains(hint, "blueprint.grant") {
+		t.Errorf("hint %q, want blueprint.grant in it", hint)
+	}
+	executed := anna.ok(t, "blueprint.execute", object{"id": w.shared})
+	if text, _ := at(executed, "result.error.message").(string); at(executed, "result.error.code") != blueprint.CodeNeedsGrant || !strings.Contains(text, `"anna's own"`) {
+		t.Errorf("execute answers %s", encoded(t, executed))
+	}
+	seen := encoded(t, []any{
+		bert.status(t, run), bert.ok(t, "execution.getRecord", object{"executionId": run}), bert.ok(t, "execution.getExecutionLogs", object{"blueprintId": w.shared}),
+		bert.ok(t, "execution.listRuns", object{"blueprintId": w.shared}), bert.ok(t, "execution.listRecentExecutions", object{}), bert.ok(t, "execution.export", object{"executionId": run}),
+	})
+	if strings.Contains(seen, "anna's own") || !strings.Contains(seen, w.annas) {
+		t.Errorf("bert reads of the run: %s", seen)
+	}
+	anna.ok(t, "blueprint.grant", object{"id": w.shared, "version": version})
+	bert.ok(t, "blueprint.update", object{"id": w.shared, "title": "another title"})
+	if view := anna.ok(t, "blueprint.getAuthority", object{"id": w.shared}); at(view, "granted") != true || at(view, "mine") != false || at(view, "author.id") != bert.ID {
+		t.Errorf("authority after a new title: %s", encoded(t, view))
+	}
+	again := at(anna.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	if record := anna.ended(t, again); record["status"] != "completed" {
+		t.Errorf("retry after the grant: %s", encoded(t, record))
+	}
+	if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
+		t.Errorf("sent %q", sent)
+	}
+	again = at(bert.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	if record := bert.ended(t, again); at(at(record, "steps").([]any)[1], "error.code") != "connection_unavailable" {
+		t.Errorf("bert's retry: %s", encoded(t, record))
+	}
+	if sent := w.left(); len(sent) > 0 {
+		t.Errorf("bert's retry sent %q", sent)
+	}
+}
+
+// Nodes that are not stored have their caller as author, for good: a retry by
+// another user does not lend them that user's credentials.
+func TestAuthorityOfOtherNodes(t *testing.T) {
+	w := newAuthorityWorld(t)
+	anna, bert := w.people["anna"], w.people["bert"]
+	anna.ok(t, "blueprint.grant", object{"id": w.shared})
+	run := at(bert.ok(t, "execution.executeBlueprintWithLogging", object{
+		"nodes": []any{w.request(object{"connectionId": w.annas})}, "options": object{"blueprintId": w.shared},
+	}), "executionId").(string)
+	bert.ended(t, run)
+	again := at(anna.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	record := anna.ended(t, again)
+	if code := at(at(record, "steps").([]any)[0], "error.code"); code != blueprint.CodeNeedsGrant {
+		t.Errorf("anna's retry of bert's nodes: %s", encoded(t, record))
+	}
+	if sent := w.left(); len(sent) > 0 {
+		t.Errorf("sent %q", sent)
+	}
+	run = at(anna.ok(t, "execution.executeBlueprintWithLogging", object{
+		"nodes": []any{w.request(object{"connectionId": w.annas})}, "options": object{"blueprintId": w.shared},
+	}), "executionId").(string)
+	anna.ended(t, run)
+	if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
+		t.Errorf("her own nodes: sent %q", sent)
+	}
+}
+
+// The author's e-mail address is read only by who may manage the blueprint: not by
+// the sender of a webhook, and not through a run or an event of another blueprint.
+func TestMissingGrantHidesTheAddress(t *testing.T) {
+	w := newAuthorityWorld(t, atNoon)
+	anna, bert, edna := w.people["anna"], w.people["bert"], w.people["edna"]
+	w.edit(t, "edna", authorityResources[0])
+	run := at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+	anna.ended(t, run)
+	for _, name := range []string{"anna", "bert", "edna"} {
+		if text := encoded(t, w.people[name].status(t, run)); !strings.Contains(text, `"email":"`+edna.Email+`"`) || !strings.Contains(text, "("+edna.Email+")") {
+			t.Errorf("%s manages the blueprint and does not read who wrote it: %s", name, text)
+		}
+	}
+	if text := encoded(t, anna.ok(t, "execution.getRecord", object{"executionId": run})); !strings.Contains(text, `\"anna's own\"`) {
+		t.Errorf("the record does not name the connection to anna: %s", text)
+	}
+
+	hook := anna.id(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "webhook", "config": object{"secret": "of the webhook", "respond": "wait"}})
+	answer := person{service: w.service}.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}", "X-Webhook-Signature", process.HexHMAC("of the webhook", "{}"))
+	if answer.status != http.StatusInternalServerError || !strings.Contains(answer.text, edna.Name) || strings.Contains(answer.text, edna.Email) {
+		t.Errorf("the sender of a webhook is told: %d %s", answer.status, answer.text)
+	}
+
+	anna.ok(t, "collaborator.add", object{"blueprintId": w.child, "email": edna.Email, "role": "editor"})
+	edna.ok(t, "blueprint.update", object{"id": w.child, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
+	hears := bert.id(t, "blueprint.create", object{"title": "hears", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := bert.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
+	parent := anna.id(t, "blueprint.create", object{"title": "parent", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("call", "blueprint", object{"blueprintId": w.child, "inputData": object{}})}}})
+	run = at(anna.ok(t, "blueprint.execute", object{"id": parent}), "executionId").(string)
+	if text := encoded(t, anna.status(t, run)); !strings.Contains(text, edna.Email) {
+		t.Errorf("anna manages the child and does not read who wrote it: %s", text)
+	}
+	w.advance(t, "0s")
+	reads := encoded(t, bert.status(t, run)) + encoded(t, bert.input(t, at(bert.firings(t, heard)[0], "executionId").(string)))
+	if strings.Count(reads, edna.Name) < 2 || strings.Contains(reads, edna.Email) {
+		t.Errorf("bert, who cannot manage the child, reads %s", reads)
+	}
+}
+
+// A version by another author that asks for a sign-in does not tell its author, or
+// who hears of the pause, which connection that is for and where to sign in.
+func TestSignInIsForThePrincipal(t *testing.T) {
+	w := newAuthorityWorld(t, atNoon)
+	anna, bert := w.people["anna"], w.people["bert"]
+	own := anna.id(t, "connection.create", object{"name": "known to anna", "type": "oauth2", "config": object{
+		"flow": "authorization_code", "authorizationUrl": w.at + "/authorize", "tokenUrl": w.at + "/token", "clientId": "client",
+	}})
+	hears := bert.id(t, "blueprint.create", object{"title": "hears", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := bert.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.paused"}})
+	bert.ok(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": own})}}})
+	run := object{"executionId": at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId")}
+	asked := at(anna.until(t, run["executionId"].(string), blueprint.StatusPaused), "awaitingInput")
+	if at(asked, "kind") != "oauth" || !strings.Contains(encoded(t, asked), "known to anna") || !strings.Contains(encoded(t, asked), "ticket=") {
+		t.Errorf("anna is asked %s", encoded(t, asked))
+	}
+	w.advance(t, "0s")
+	rows := bert.firings(t, heard)
+	if len(rows) != 1 {
+		t.Fatalf("bert hears of %d pauses", len(rows))
+	}
+	reads := encoded(t, []any{
+		bert.ok(t, "execution.getExecutionStatus", run), bert.ok(t, "execution.getRecord", run), bert.ok(t, "execution.export", run),
+		bert.ok(t, "execution.listRecentExecutions", object{}), bert.input(t, at(rows[0], "executionId").(string)),
+	})
+	if !strings.Contains(reads, `"oauth"`) || strings.Contains(reads, "known to anna") || strings.Contains(reads, "ticket=") {
+		t.Errorf("bert reads %s", reads)
+	}
+}
+
+// A failure names a connection to a reader who may use it; others read its id.
+func TestNamesOfConnections(t *testing.T) {
+	w := newAuthorityWorld(t)
+	anna, bert := w.people["anna"], w.people["bert"]
+	const name = "The \"purse\" of anna"
+	auth := object{"type": "bearer", "token": "a credential of anna"}
+	http := anna.id(t, "connection.create", object{"name": name, "type": "http", "config": object{"auth": auth, "hosts": []any{"purse.example.org"}}})
+	mail := anna.id(t, "connection.create", object{"name": name, "type": "smtp", "config": object{"host": "mail.example.org", "port": 25, "tls": "none", "from": "anna@example.org"}})
+	mcp := anna.id(t, "connection.create", object{"name": name, "type": "mcp-server", "config": object{"url": "https://mcp.example.org/", "auth": auth}})
+	for what, one := range map[string]struct {
+		id   string
+		node object
+	}{
+		"another host":       {http, w.request(object{"connectionId": http})},
+		"another type":       {mail, w.request(object{"connectionId": mail})},
+		"another type still": {mcp, node("a", "send-slack", object{"connectionId": mcp, "channel": "c", "text": "t"})},
+		"a tool":             {http, node("a", "mcp-tool", object{"connectionId": http, "tool": "t", "arguments": object{}})},
+	} {
+		id := anna.id(t, "blueprint.create", object{"title": "t", "organization_id": w.team, "blueprint_map": object{"nodes": []any{one.node}}})
+		executed := anna.ok(t, "blueprint.execute", object{"id": id, "record": true})
+		run := at(executed, "executionId").(string)
+		read := func(p person) (texts []string) {
+			for _, procedure := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExecutionLogs", "execution.listRuns", "execution.listRecentExecutions"} {
+				texts = append(texts, p.call(t, procedure, object{"executionId": run, "blueprintId": id, "organizationId": w.team}).text)
+			}
+			return texts
+		}
+		for i, text := range append(read(anna), encoded(t, executed)) {
+			if !strings.Contains(text, "purse") || strings.Contains(text, "connection ("+one.id) {
+				t.Errorf("%s, %d: anna reads %s", what, i, text)
+			}
+		}
+		for i, text := range append(read(bert), bert.call(t, "execution.export", object{"executionId": run}).text) {
+			if strings.Contains(text, "purse") || !strings.Contains(text, "connection ("+one.id) {
+				t.Errorf("%s, %d: bert reads %s", what, i, text)
+			}
+		}
+	}
+	if strings.Contains(w.logs.String(), "purse") {
+		t.Errorf("the log names it: %s", w.logs)
+	}
+}

@@ -1,0 +1,134 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// idFields are the ids that procedures take: IN stands for the id, and field
+// names it in the answer to one that is malformed. The rest of each input is
+// good.
+var idFields = []struct {
+	name, input, field string
+	unknown            blueprint.Code // the answer to an id of nothing; "" is a good answer
+}{
+	{"blueprint.get", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"blueprint.versions", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"blueprint.update", `{"id":IN,"title":"new"}`, "id", blueprint.CodeNotFound},
+	{"blueprint.delete", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"blueprint.execute", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"blueprint.create", `{"title":"t","organization_id":IN}`, "organization_id", blueprint.CodeForbidden},
+	{"execution.executeBlueprintWithLogging", `{"nodes":[{"id":"a","type":"merge","title":"","config":{}}],"options":{"blueprintId":IN}}`, "options.blueprintId", blueprint.CodeNotFound},
+	{"execution.getExecutionStatus", `{"executionId":IN}`, "", ""},
+	{"execution.getExecutionLogs", `{"blueprintId":IN}`, "blueprintId", blueprint.CodeNotFound},
+	{"execution.listRecentExecutions", `{"organizationId":IN}`, "organizationId", blueprint.CodeForbidden},
+	{"execution.resume", `{"executionId":IN,"input":{}}`, "", blueprint.CodeNotFound},
+	{"execution.cancel", `{"executionId":IN}`, "", blueprint.CodeNotFound},
+	{"execution.retry", `{"executionId":IN}`, "", blueprint.CodeNotFound},
+	{"execution.subscribe", `{"executionId":IN}`, "", blueprint.CodeNotFound},
+	{"blueprintTriggers.list", `{"blueprintId":IN}`, "blueprintId", blueprint.CodeNotFound},
+	{"blueprintTriggers.create", `{"blueprintId":IN,"triggerType":"manual"}`, "blueprintId", blueprint.CodeNotFound},
+	{"blueprintTriggers.update", `{"triggerId":IN,"isActive":false}`, "triggerId", blueprint.CodeNotFound},
+	{"blueprintTriggers.delete", `{"triggerId":IN}`, "triggerId", blueprint.CodeNotFound},
+	{"blueprintTriggers.fire", `{"triggerId":IN}`, "triggerId", blueprint.CodeNotFound},
+	{"blueprintTriggers.getWebhookUrl", `{"triggerId":IN}`, "triggerId", blueprint.CodeNotFound},
+	{"blueprintTriggers.history", `{"triggerId":IN}`, "triggerId", blueprint.CodeNotFound},
+	{"apiKey.revoke", `{"id":IN}`, "", blueprint.CodeNotFound},
+	{"connection.get", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"connection.update", `{"id":IN,"name":"new"}`, "id", blueprint.CodeNotFound},
+	{"connection.delete", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"connection.test", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"connection.list", `{"organizationId":IN}`, "organizationId", blueprint.CodeForbidden},
+	{"connection.create", `{"name":"n","type":"slack","config":{"botToken":"t"},"organizationId":IN}`, "organizationId", blueprint.CodeForbidden},
+}
+
+// malformedIDs are texts that are no id of anything.
+var malformedIDs = []string{
+	`""`, `"x"`, `"\u0000"`, `"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412\u0000"`, `" 6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`, `"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412\n"`,
+	`"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c41２"`, `"' OR 1=1 --"`, `"%"`, `"../../etc/passwd"`, `"exec_1_ffffffffffffffffffffffffff"`, `"` + strings.Repeat("f", 5_000) + `"`,
+}
+
+// TestBadIDs sends each procedure ids of every wrong form and of nothing.
+func TestBadIDs(t *testing.T) {
+	v := newVictim(t)
+	for _, test := range idFields {
+		t.Run(test.name+" "+test.field, func(t *testing.T) {
+			v.unharmed(t, func() {
+				for _, id := range malformedIDs {
+					answer := v.root.call(t, test.name, decoded(t, strings.Replace(test.input, "IN", id, 1)))
+					if test.field == "" { // any text is well formed
+						v.unknownID(t, test.name+" "+id, answer, test.unknown)
+						continue
+					}
+					wellRefused(t, test.name+" "+id, answer.value, answer.status, blueprint.CodeBadRequest, test.name, test.field+": must be a UUID")
+				}
+				for _, id := range []string{`"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`, `"00000000-0000-0000-0000-000000000000"`, `"FFFFFFFF-ffff-ffff-FFFF-ffffffffffff"`} {
+					v.unknownID(t, test.name+" "+id, v.root.call(t, test.name, decoded(t, strings.Replace(test.input, "IN", id, 1))), test.unknown)
+				}
+				wrongTypes := []string{`5`, `true`, `[]`, `{}`}
+				if !strings.Contains(strings.ToLower(test.field), "organization") { // null for an optional field counts as absent
+					wrongTypes = append(wrongTypes, `null`)
+				}
+				for _, wrong := range wrongTypes {
+					answer := v.root.call(t, test.name, decoded(t, strings.Replace(test.input, "IN", wrong, 1)))
+					wellRefused(t, test.name+" "+wrong, answer.value, answer.status, blueprint.CodeBadRequest, test.name, "must be a string")
+				}
+			})
+		})
+	}
+}
+
+func (v *victim) unknownID(t *testing.T, what string, answer reply, code blueprint.Code) {
+	t.Helper()
+	if code == "" {
+		if answer.status != http.StatusOK || at(answer.payload(), "status") != "not_found" {
+			t.Errorf("%s: %d %.500s", what, answer.status, answer.text)
+		}
+		return
+	}
+	wellRefused(t, what, answer.value, answer.status, code, "", "")
+}
+
+// TestStrangeTexts puts NUL, lone halves of characters and the like into every
+// field for text that is stored: it comes back as it was, or is refused.
+func TestStrangeTexts(t *testing.T) {
+	s := newService(t)
+	strange := "a\x00b\u2028\u202e\U0001f600\ufeff\ufffd'\";--%_\\"
+	id := s.root.id(t, "blueprint.create", object{
+		"title": strange, "description": strange, "tags": []any{strange, "\x00"},
+		"blueprint_map":         object{"nodes": []any{node("n\x00", "template", object{"text": strange, strange: strange}, "title", strange)}, strange: object{strange: nil}},
+		"environment_variables": []any{object{"name": "v", "default": strange, strange: strange}},
+	})
+	b := s.root.ok(t, "blueprint.get", object{"id": id})
+	for path, got := range map[string]any{
+		"title": at(b, "title"), "description": at(b, "description"), "tag": at(b, "tags").([]any)[0],
+		"text": at(at(b, "blueprint_map.nodes").([]any)[0], "config.text"), "default": at(at(b, "environment_variables").([]any)[0], "default"),
+	} {
+		if got != strange {
+			t.Errorf("%s came back as %q", path, got)
+		}
+	}
+	for _, search := range []string{"a\x00b", "'\";--", "%_\\", "\U0001f600"} {
+		if total := at(s.root.ok(t, "blueprint.list", object{"search": search}), "pagination.total"); fmt.Sprint(total) != "1" {
+			t.Errorf("a search for %q finds %v", search, total)
+		}
+	}
+	run := s.root.ok(t, "blueprint.execute", object{"id": id, "inputData": strange})
+	if at(run, "result.output.text") != strange {
+		t.Errorf("the run gave %q", encoded(t, run))
+	}
+	// Half a character has no UTF-8: in its place is the mark for that.
+	half := s.root.send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"a\ud800"}}`)
+	if at(half.payload(), "title") != "a\ufffd" {
+		t.Errorf("half a character: %d %s", half.status, half.text)
+	}
+	// What looks like it belongs to the language of a client is a key as any other.
+	made := s.root.send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"first","title":"last","__proto__":{"description":"x"},"constructor":1,"blueprint_map":{"nodes":[],"__proto__":{"a":1}}}}`)
+	if at(made.payload(), "title") != "last" || at(made.payload(), "description") != "" || at(made.payload(), "blueprint_map.__proto__.a") == nil {
+		t.Errorf("%d %s", made.status, made.text)
+	}
+}

@@ -1,0 +1,24 @@
+package api
+
+import (
+	"blueprintd/rpc/trpc"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestAdvanceIsFinished moves the clock for somebody who has hung up already.
+func TestAdvanceIsFinished(t *testing.T) {
+	s := newService(t, atNoon)
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	request := httptest.NewRequestWithContext(gone, http.MethodPost, "/clock/advance", strings.NewReader(`{"by":"36h"}`))
+	if err := s.ClockAdvance(httptest.NewRecorder(), request, &trpc.Caller{}); err != nil {
+		t.Fatal(err)
+	}
+	if now := at(s.root.send(t, http.MethodGet, "/clock", "").value, "now"); now != "2030-05-03T00:00:00.000Z" {
+		t.Errorf("it stands at %v", now)
+	}
+}

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/command"
+)
+
+// The operator sees every line: also of what has no organization, and what a
+// user is called cannot disturb.
+func TestAuditList(t *testing.T) {
+	path := t.TempDir() + "/b.db"
+	s := newService(t, onFile(path))
+	eve := s.user(t, "eve")
+	if _, err := s.Store.RenameUser(t.Context(), blueprint.Principal{UserID: eve.ID}, "eve\x1b[2J"); err != nil {
+		t.Fatal(err)
+	}
+	eve.ok(t, "apiKey.create", object{"name": "laptop"})
+	s.stop()
+	for _, args := range [][]string{{"user", "add", "--email", "ben@example.org", "--db", path}, {"master-key", "rotate", "--db", path}} {
+		commandOutput(t, args...)
+	}
+	out := commandOutput(t, "audit", "list", "--db", path)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 5 {
+		t.Fatal(out)
+	}
+	for i, want := range []string{"AT", "masterKey.rotate", "user.link", "user.add", "apiKey.create"} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("line %d: %s, want %s", i, lines[i], want)
+		}
+	}
+	if strings.Contains(out, "\x1b") || !strings.Contains(lines[4], eve.ID) {
+		t.Errorf("%q", lines[4])
+	}
+	out = commandOutput(t, "audit", "list", "--limit", "1", "--json", "--db", path)
+	list, _ := decoded(t, out).([]any)
+	if len(list) != 1 || at(list[0], "action") != "masterKey.rotate" || at(list[0], "organizationId") != "" {
+		t.Error(out)
+	}
+	refused := &lockedBuffer{}
+	if code := run([]string{"blueprintd", "audit", "list", "--limit", "0", "--db", path}, nil, io.Discard, refused); code != command.ExitUsage || !strings.Contains(refused.String(), "--limit") {
+		t.Errorf("%d, %s", code, refused)
+	}
+}

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"blueprintd/server"
+	"bytes"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHealth asks servers that are ready, that are not, and that are none.
+func TestHealth(t *testing.T) {
+	s := newService(t)
+	address := strings.TrimPrefix(s.host, "http://")
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
+	secure := newService(t, func(o *server.Options) {
+		o.TLSFiles = &server.CertificateFiles{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+		if bad, err := o.TLSFiles.Load(); err != nil {
+			t.Fatal(bad, err)
+		}
+	})
+	secureAddress := secure.Listener.Addr().String()
+	starting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = server.WriteJSON(w, http.StatusServiceUnavailable, server.Readiness{Status: "not ready"})
+	}))
+	t.Cleanup(starting.Close)
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	t.Setenv("HTTP_PROXY", other.URL) // which is not asked
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--addr", address}, 0, s.host + " is ready\n"},
+		{[]string{"--addr", "0.0.0.0:" + port}, 0, s.host + " is ready\n"},
+		{[]string{"--addr", ":" + port}, 0, s.host + " is ready\n"},
+		{[]string{"--url", s.host + "/anything"}, 0, s.host + " is ready\n"},
+		{[]string{"--addr", secureAddress}, 0, "is ready\n"},
+		{[]string{"--url", "https://" + secureAddress}, 0, "https://" + secureAddress + " is ready\n"},
+		{[]string{"--url", starting.URL}, 1, "blueprintd: " + starting.URL + " is not ready\nhint: it finishes its start or its end; ask again\n"},
+		{[]string{"--url", other.URL}, 1, "does not answer: HTTP 404, which is no answer of blueprintd"},
+	} {
+		var out, errs bytes.Buffer
+		code := run(append([]string{"blueprintd", "health"}, c.args...), nil, &out, &errs)
+		if code != c.code || !strings.Contains(out.String()+errs.String(), c.want) {
+			t.Errorf("health %q: %d %s%s, want %d %s", c.args, code, out.String(), errs.String(), c.code, c.want)
+		}
+	}
+}

@@ -1,0 +1,311 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/rpc/trpc"
+	"blueprintd/server"
+	"blueprintd/store"
+)
+
+const adasPassword = "correct horse battery"
+
+// browser is somebody who calls as the dashboard does.
+type browser struct {
+	*service
+	cookie string // name=value; "" = none is kept
+	device string // the cookie by which it is known
+}
+
+// call calls a procedure under the dashboard's root, and keeps the cookie that
+// comes with the answer.
+func (b *browser) call(t testing.TB, name string, input any, headers ...string) reply {
+	t.Helper()
+	text := ""
+	if input != nil {
+		text = encoded(t, object{"json": input})
+	}
+	if kept := strings.Trim(b.cookie+"; "+b.device, "; "); kept != "" {
+		headers = append(headers, "Cookie", kept)
+	}
+	method, path := http.MethodPost, server.DashboardRoot+"/"+name
+	if i := slices.IndexFunc(b.Dashboard.Procedures(), func(p trpc.Procedure) bool { return p.Name == name }); i < 0 {
+		t.Fatalf("there is no procedure %s", name)
+	} else if b.Dashboard.Procedures()[i].Kind != trpc.KindMutation {
+		method = http.MethodGet
+		if text != "" {
+			path, text = path+"?input="+url.QueryEscape(text), ""
+		}
+	}
+	answer := person{service: b.service}.send(t, method, path, text, headers...)
+	for _, cookie := range (&http.Response{Header: answer.header}).Cookies() {
+		if strings.HasSuffix(cookie.Name, "_device") {
+			b.device = cookie.Name + "=" + cookie.Value
+			continue
+		}
+		if b.cookie = cookie.Name + "=" + cookie.Value; cookie.MaxAge < 0 {
+			b.cookie = ""
+		}
+	}
+	return answer
+}
+
+func (b *browser) ok(t testing.TB, name string, input any) any {
+	t.Helper()
+	answer := b.call(t, name, input)
+	if answer.status != http.StatusOK {
+		t.Fatalf("%s: %d %s", name, answer.status, answer.text)
+	}
+	return answer.payload()
+}
+
+func (b *browser) refused(t testing.TB, code blueprint.Code, message, name string, input any) {
+	t.Helper()
+	if answer := b.call(t, name, input); answer.code() != string(code) || answer.status != code.HTTPStatus() || !strings.Contains(answer.message(), message) {
+		t.Errorf("%s %v: %d %s, want %s %s", name, input, answer.status, answer.text, code, message)
+	}
+}
+
+// ada sets the owner's password by the link that the server has printed.
+func (s *service) ada(t testing.TB) *browser {
+	t.Helper()
+	b := &browser{service: s}
+	_, token, _ := strings.Cut(s.Bootstrap.Setup, "token=")
+	b.ok(t, "session.setup", object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword})
+	return b
+}
+
+func TestSetupLinkOfAFreshServer(t *testing.T) {
+	s := newService(t, atNoon)
+	b := &browser{service: s}
+	_, token, _ := strings.Cut(s.Bootstrap.Setup, "/setup?token=")
+	if got := encoded(t, b.ok(t, "session.getSetup", object{"token": token})); got != `{"email":"admin@localhost","fresh":true,"name":"Admin"}` {
+		t.Errorf("the link is %s", got)
+	}
+	with := func(change ...any) object {
+		in := object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword}
+		for i := 0; i+1 < len(change); i += 2 {
+			if in[change[i].(string)] = change[i+1]; change[i+1] == "absent" {
+				delete(in, change[i].(string))
+			}
+		}
+		return in
+	}
+	for _, test := range []struct {
+		code    blueprint.Code
+		message string
+		input   object
+	}{
+		{blueprint.CodeBadRequest, "token: required", with("token", "absent")},
+		{blueprint.CodeBadRequest, "token: ", with("token", nil)},
+		{blueprint.CodeBadRequest, "token: ", with("token", []any{token})},
+		{blueprint.CodeBadRequest, "token: ", with("token", strings.Repeat("x", 201))},
+		{blueprint.CodeNotFound, "not good any more", with("token", "")},
+		{blueprint.CodeNotFound, "not good any more", with("token", token+"x")},
+		{blueprint.CodeNotFound, "not good any more", with("token", strings.ToLower(token))},
+		{blueprint.CodeBadRequest, "email: is no email address", with("email", "ada")},
+		{blueprint.CodeBadRequest, "name: ", with("name", " ")},
+		{blueprint.CodeBadRequest, "password: must have at least 10 characters", with("password", "123456789")},
+		{blueprint.CodeBadRequest, "password: must have at most 1000 bytes", with("password", strings.Repeat("é", 600))},
+		{blueprint.CodeBadRequest, "password: must not be the email", with("password", "ADA@example.org")},
+	} {
+		b.refused(t, test.code, test.message, "session.setup", test.input)
+	}
+	other := s.user(t, "bo")
+	b.refused(t, blueprint.CodeConflict, "there is another user", "session.setup", with("email", "BO@example.org"))
+	if b.cookie != "" {
+		t.Fatalf("a refusal left the cookie %s", b.cookie)
+	}
+	b.ok(t, "session.setup", with())
+	if got := at(b.ok(t, "session.get", nil), "user"); at(got, "email") != "ada@example.org" || at(got, "name") != "Ada" || at(got, "id") != s.root.ID {
+		t.Errorf("signed in as %v", got)
+	}
+	b.refused(t, blueprint.CodeNotFound, "not good any more", "session.setup", with())
+
+	// Another user's link: the name may change, the email not. Then a forgotten
+	// password, which ends the sessions of before.
+	for _, password := range []string{"a first password", "a second password"} {
+		path, err := s.Accounts.NewLink(t.Context(), other.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, token, _ := strings.Cut(path, "token=")
+		bo := &browser{service: s}
+		bo.refused(t, blueprint.CodeBadRequest, "email: cannot be changed here; it is bo@example.org", "session.setup", with("token", token))
+		bo.ok(t, "session.setup", object{"token": token, "email": "Bo@Example.org", "name": "Bo", "password": password})
+		if got := at(bo.ok(t, "session.get", nil), "user.email"); got != "bo@example.org" {
+			t.Errorf("signed in as %v", got)
+		}
+		if list := bo.ok(t, "session.list", nil).([]any); len(list) != 1 {
+			t.Errorf("sessions %v", list)
+		}
+	}
+	// Whoever has an old link is too late after a day.
+	path, err := s.Accounts.NewLink(t.Context(), other.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, late, _ := strings.Cut(path, "token=")
+	s.advance(t, "24h")
+	b.refused(t, blueprint.CodeNotFound, "not good any more", "session.getSetup", object{"token": late})
+}
+
+func TestSessionProcedures(t *testing.T) {
+	s := newService(t, atNoon)
+	first := s.ada(t)
+	for name, input := range map[string]any{"session.get": nil, "session.list": nil, "session.delete": object{}, "blueprint.list": nil} {
+		(&browser{service: s}).refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
+		(&browser{service: s, cookie: s.CookieName() + "=x"}).refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
+	}
+	second, third := &browser{service: s}, &browser{service: s}
+	for _, b := range []*browser{second, third} {
+		s.advance(t, "1s")
+		if answer := b.call(t, "session.create", object{"email": " ADA@example.org ", "password": adasPassword}, "User-Agent", "a browser"); answer.status != http.StatusOK {
+			t.Fatalf("%d %s", answer.status, answer.text)
+		}
+	}
+	list := second.ok(t, "session.list", nil).([]any)
+	if len(list) != 3 {
+		t.Fatalf("sessions %v", list)
+	}
+	ids := map[any]any{}
+	for _, one := range list {
+		ids[at(one, "current")] = at(one, "id")
+	}
+	if i := slices.IndexFunc(list, func(one any) bool { return at(one, "current") == true }); at(list[i], "agent") != "a browser" || at(list[i], "createdAt") != "2030-05-01T12:00:01.000Z" {
+		t.Errorf("the own session is %v", list[i])
+	}
+	bo := s.user(t, "bo")
+	path, err := s.Accounts.NewLink(t.Context(), bo.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, _ := strings.Cut(path, "token=")
+	bos := &browser{service: s}
+	bos.ok(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": "another password"})
+	bos.refused(t, blueprint.CodeNotFound, "", "session.revoke", object{"id": ids[true]})
+
+	// A session that was ended fails at the very next call.
+	first.ok(t, "session.get", nil)
+	for _, one := range list {
+		if at(one, "createdAt") == "2030-05-01T12:00:00.000Z" {
+			second.ok(t, "session.revoke", object{"id": at(one, "id")})
+		}
+	}
+	first.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	second.refused(t, blueprint.CodeBadRequest, "current: is not your password", "session.changePassword", object{"current": "x", "password": "a new password"})
+	second.refused(t, blueprint.CodeBadRequest, "password: must have", "session.changePassword", object{"current": adasPassword, "password": "short"})
+	third.ok(t, "session.get", nil)
+	second.ok(t, "session.changePassword", object{"current": adasPassword, "password": "a new password"})
+	third.refused(t, blueprint.CodeUnauthorized, "sign in again", "blueprint.list", nil)
+	second.ok(t, "blueprint.list", nil)
+	first.refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	first.ok(t, "session.create", object{"email": "ada@example.org", "password": "a new password"})
+	before := second.cookie
+	second.ok(t, "session.delete", nil)
+	if second.cookie != "" {
+		t.Errorf("the browser still keeps %s", second.cookie)
+	}
+	(&browser{service: s, cookie: before}).refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	third.ok(t, "session.create", object{"email": "ada@example.org", "password": "a new password"})
+	third.ok(t, "session.delete", object{"everywhere": true})
+	first.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	bos.ok(t, "session.get", nil)
+	if answer := bos.call(t, "session.create", object{"email": "ada@example.org", "password": "a new password"}, "Trpc-Accept", "application/jsonl"); answer.status != http.StatusBadRequest {
+		t.Errorf("a stream that cannot set a cookie: %d %s", answer.status, answer.text)
+	}
+	s.advance(t, "721h")
+	bos.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	if text := s.logs.String(); strings.Contains(text, "password") || strings.Contains(text, token) || strings.Contains(text, strings.SplitN(before, "=", 2)[1]) {
+		t.Errorf("the log tells a secret:\n%s", text)
+	}
+}
+
+func TestCookie(t *testing.T) {
+	for public, want := range map[string]string{
+		"":                      "NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; SameSite=Strict",
+		"https://flows.example": "__Host-NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; Secure; SameSite=Strict",
+		"http://flows.example":  "NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; SameSite=Strict",
+	} {
+		s := newService(t, func(o *server.Options) { o.PublicURL = public })
+		s.host = "http://" + s.LocalAddress()
+		b := s.ada(t)
+		answer := b.call(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
+		_, token, _ := strings.Cut(b.cookie, "=")
+		want = strings.NewReplacer("NAME", s.CookieName(), "TOKEN", token).Replace(want)
+		known := b.device + "; Path=/app/trpc; Max-Age=31536000; HttpOnly; " + strings.Repeat("Secure; ", strings.Count(want, "Secure")) + "SameSite=Strict"
+		if got := answer.header.Values("Set-Cookie"); len(got) != 2 || got[0] != want || len(token) != 43 || got[1] != known || !strings.HasPrefix(known, s.CookieName()+"_device=") {
+			t.Errorf("for %q got %q, want %s and %s", public, got, want, known)
+		}
+		if answer.header.Get("Cache-Control") != "private, no-store" || strings.Contains(answer.text, token) {
+			t.Errorf("got %v %s", answer.header, answer.text)
+		}
+		if _, port, _ := strings.Cut(s.LocalAddress(), ":"); s.CookieName() != "blueprintd_"+port {
+			t.Errorf("the cookie is called %s", s.CookieName())
+		}
+		b.ok(t, "session.get", nil)
+	}
+}
+
+// What the operator says is a password, and it ends what was begun with another.
+func TestOperatorSetsPassword(t *testing.T) {
+	s := newService(t, atNoon)
+	b := s.ada(t)
+	for password, want := range map[string]blueprint.Code{"short": blueprint.CodeBadRequest, "ada@example.org": blueprint.CodeBadRequest, "a password from a seed": ""} {
+		if err := s.Accounts.SetPassword(t.Context(), s.root.ID, password); blueprint.CodeOf(err) != want {
+			t.Errorf("%q: %v", password, err)
+		}
+	}
+	if err := s.Accounts.SetPassword(t.Context(), s.IDs.UUID(), "a password from a seed"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+		t.Errorf("of nobody: %v", err)
+	}
+	b.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	b.ok(t, "session.create", object{"email": "ada@example.org", "password": "a password from a seed"})
+}
+
+// A server says where the dashboard is, and how to get in as long as nobody can.
+func TestAnnouncedDashboard(t *testing.T) {
+	database := t.TempDir() + "/my.db"
+	tokens := map[string]bool{}
+	for range 2 {
+		text := announced(t, database, func(o *server.Options) { o.PublicURL = "https://flows.example" })
+		_, line, _ := strings.Cut(text, "\n  dashboard https://flows.example/setup?token=")
+		token, _, found := strings.Cut(line, "  (sets your password; works once, for 24 hours)\n")
+		if !found || len(token) != 43 || tokens[token] {
+			t.Errorf("the start says:\n%s", text)
+		}
+		tokens[token] = true
+	}
+	if text := announced(t, database); !strings.Contains(text, "/setup?token=") {
+		t.Errorf("without a public address the start says:\n%s", text)
+	}
+	commandOutput(t, "user", "add", "--email", "bo@example.org", "--db", database)
+	withPassword(t, database, "bo@example.org")
+	if text := announced(t, database); strings.Contains(text, "token") || !strings.Contains(text, "\n  dashboard http://127.0.0.1:") {
+		t.Errorf("with a password the start says:\n%s", text)
+	}
+}
+
+// withPassword gives a user some password, as another process would.
+func withPassword(t testing.TB, database, email string) {
+	t.Helper()
+	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	user, err := stored.UserByEmail(t.Context(), email)
+	if err == nil {
+		err = stored.SetPassword(t.Context(), user.ID, "$argon2id$x")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,85 @@
+package api
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEveryKindOfNodeIsRecorded records a node of each type that reaches other
+// services, and looks for what was said and answered.
+func TestEveryKindOfNodeIsRecorded(t *testing.T) {
+	s := newService(t, atNoon, inABox)
+	connection := func(kind string, config object) string {
+		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
+	}
+	const canary = "canary-of-the-tape"
+	model := connection("ai-provider", object{"provider": "openai", "apiKey": canary})
+	tools := connection("mcp-server", object{"url": "https://mcp.example.com/mcp", "auth": object{"type": "bearer", "token": canary}})
+	slack := connection("slack", object{"botToken": canary})
+	post := connection("smtp", object{"host": "mail.example.com", "port": 587, "username": "u", "password": canary, "tls": "starttls", "from": "Shop <shop@example.com>"})
+	for _, test := range []struct {
+		kind   string
+		config object
+		sent   []string // somewhere in the requests
+		came   []string // somewhere in the answers
+	}{
+		{"http-request", object{"url": "https://api.example.com/x", "method": "POST", "body": object{"n": 7}}, []string{`"n":7`, `"method":"POST"`}, []string{`"status":200`}},
+		{"ai-prompt", object{"connectionId": model, "model": "gpt", "prompt": "say hi"}, []string{"say hi"}, []string{"The sandbox answers: say hi"}},
+		{"mcp-tool", object{"connectionId": tools, "tool": "any", "arguments": object{"q": "asked"}}, []string{`"initialize"`, `"asked"`}, []string{"protocolVersion", "asked"}},
+		{"send-slack", object{"connectionId": slack, "channel": "#general", "text": "hi there"}, []string{"hi there", "chat.postMessage"}, []string{`"ok":true`}},
+		{"send-email", object{"connectionId": post, "to": "Ada <ada@example.org>", "cc": "ben@example.org", "subject": "Grüße", "text": "Hello."},
+			[]string{`"method":"MAIL"`, `"url":"smtp://mail.example.com:587"`, `"subject":"Grüße"`, `"cc":"ben@example.org"`, "ada@example.org", `"body":"Hello."`}, []string{`"status":250`}},
+	} {
+		t.Run(test.kind, func(t *testing.T) {
+			id := s.root.blueprint(t, "taped", node("it", test.kind, test.config))
+			answer := s.root.call(t, "blueprint.execute", object{"id": id, "record": true})
+			run, _ := at(answer.payload(), "executionId").(string)
+			if at(answer.payload(), "success") != true {
+				t.Fatal(answer.text)
+			}
+			list := at(s.root.ok(t, "execution.getExchanges", object{"executionId": run}), "exchanges").([]any)
+			var sent, came string
+			for _, x := range list {
+				sent, came = sent+encoded(t, at(x, "request")), came+encoded(t, at(x, "response"))
+				if at(x, "nodeId") != "it" || at(x, "nodeType") != test.kind || at(x, "executionId") != run {
+					t.Errorf("whose is %s", encoded(t, x))
+				}
+			}
+			for _, word := range test.sent {
+				if !strings.Contains(sent, word) {
+					t.Errorf("%s is not in what was sent: %s", word, sent)
+				}
+			}
+			for _, word := range test.came {
+				if !strings.Contains(came, word) {
+					t.Errorf("%s is not in what came: %s", word, came)
+				}
+			}
+			if strings.Contains(sent+came, canary) {
+				t.Errorf("a secret is on the tape: %s %s", sent, came)
+			}
+		})
+	}
+}
+
+// TestATriggerThatRecords fires triggers whose runs are recorded by their config,
+// by who fires, and not at all.
+func TestATriggerThatRecords(t *testing.T) {
+	s := newService(t, atNoon, inABox)
+	id := s.root.blueprint(t, "fired", node("it", "http-request", object{"url": "https://api.example.com/"}))
+	for _, test := range []struct {
+		config, input object
+		want          bool
+	}{
+		{object{}, object{}, false}, {object{"record": true}, object{}, true}, {object{"record": false}, object{}, false}, {object{}, object{"record": true}, true},
+	} {
+		trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": test.config})
+		test.input["triggerId"] = trigger
+		run := at(s.root.ok(t, "blueprintTriggers.fire", test.input), "executionId")
+		s.advance(t, "0s")
+		answer := s.root.ok(t, "execution.getExchanges", object{"executionId": run})
+		if at(answer, "recorded") != test.want || (len(at(answer, "exchanges").([]any)) == 1) != test.want {
+			t.Errorf("%v %v: %s", test.config, test.input, encoded(t, answer))
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blueprintd/foundation/clock"
+	"blueprintd/server"
+)
+
+// announced starts a server on a database and gives what it prints.
+func announced(t *testing.T, database string, change ...func(*server.Options)) string {
+	t.Helper()
+	out := &lockedBuffer{}
+	o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", DB: database, Clock: clock.Real{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Out: out}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := server.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Listener.Close()
+	if err := s.Announce(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Store.Close(); err != nil {
+		t.Error(err)
+	}
+	return out.String()
+}
+
+// commandOutput runs a command of the program, which must succeed, and gives what it
+// prints.
+func commandOutput(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr := &lockedBuffer{}, &lockedBuffer{}
+	if code := run(append([]string{"blueprintd"}, args...), nil, stdout, stderr); code != 0 {
+		t.Fatalf("blueprintd %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout.String()
+}
+
+func TestFirstStartShowsTheKeyOnce(t *testing.T) {
+	database := filepath.Join(t.TempDir(), "my.db")
+	if text := announced(t, database); !containsAll(text, "API key   bpd_", "Try the sample blueprint") {
+		t.Errorf("the first start says:\n%s", text)
+	}
+	if text := announced(t, database); strings.Contains(strings.ToLower(text), "api key") || strings.Contains(text, "Try") {
+		t.Errorf("the second start says:\n%s", text)
+	}
+}
+
+func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
+	database := filepath.Join(t.TempDir(), "my.db")
+	commandOutput(t, "user", "add", "--email", "ada@example.org", "--db", database)
+	text := announced(t, database)
+	_, line, found := strings.Cut(text, "ada@example.org has none yet; make one: blueprintd ")
+	if !found {
+		t.Fatalf("the start says:\n%s", text)
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	if key := commandOutput(t, strings.Fields(line)...); !strings.HasPrefix(key, "bpd_") {
+		t.Errorf("blueprintd %s printed %q", line, key)
+	}
+	if text := announced(t, database); strings.Contains(text, "key create") {
+		t.Errorf("with a key there the start says:\n%s", text)
+	}
+}
+
+func TestStartBehindAPublicAddressNamesBoth(t *testing.T) {
+	text := announced(t, filepath.Join(t.TempDir(), "my.db"), func(o *server.Options) { o.PublicURL = "https://flows.example.org" })
+	if !containsAll(text, "is ready on https://flows.example.org\n", "\n  listens   http://127.0.0.1:") || strings.Contains(text, "127.0.0.1:0\n") {
+		t.Errorf("the start says:\n%s", text)
+	}
+}

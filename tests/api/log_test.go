@@ -1,0 +1,127 @@
+package api
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/server"
+)
+
+// inJSON has a server write its log as JSON, all of it.
+func inJSON(o *server.Options, logs io.Writer) {
+	o.Logger = slog.New(slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// TestLogsHaveNoSecrets keeps a server busy, with what is right and what is
+// wrong, and reads its log: every line is JSON, and nothing that a user wrote is
+// in it.
+func TestLogsHaveNoSecrets(t *testing.T) {
+	var logs lockedBuffer
+	const hookSecret, input, key = `hook/sec+ret="1" ü`, `input&of<somebody>="2" ö`, "key-that-nobody-may-read-3"
+	path := filepath.Join(t.TempDir(), "logs.db")
+	change := []func(*server.Options){atNoon, onFile(path), func(o *server.Options) {
+		inJSON(o, &logs)
+		o.APIKey, o.AllowNet = key, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	}}
+	s := newService(t, change...)
+	s.root.authorization = "Bearer " + key
+	outside := newEcho(t)
+	id := s.root.id(t, "blueprint.create", object{
+		"title": input, "environment_variables": []any{object{"name": "token", "secret": true, "default": canary}},
+		"blueprint_map": object{"nodes": []any{
+			node("log", "log", object{"level": "error", "message": "{{token}} {{inputData.x}}"}),
+			node("bad", "http-request", object{"method": "POST", "url": outside.URL + "/bad?{{token}}", "body": "{{token}}"}, "onError", "continue"),
+			node("gone", "http-request", object{"method": "POST", "url": "http://127.0.0.1:1/?{{token}}", "body": "{{inputData.x}}"}, "onError", "continue"),
+			node("number", "transform", object{"expression": "int(token + inputData.x)"}),
+		}},
+	})
+	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": hookSecret, "respond": "wait"}})
+	body := encoded(t, object{"x": input})
+	mac := hmac.New(sha256.New, []byte(hookSecret))
+	mac.Write([]byte(body))
+	for _, headers := range [][]string{
+		{"X-Signature", hex.EncodeToString(mac.Sum(nil))},
+		{"X-Signature", hex.EncodeToString([]byte(hookSecret))},
+		{"X-Signature", hex.EncodeToString(mac.Sum(nil)), "Content-Encoding", canary},
+		{},
+	} {
+		s.root.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, body, headers...)
+	}
+	s.root.call(t, "blueprint.execute", object{"id": id, "inputData": object{"x": input}})
+	s.root.call(t, "blueprint.execute", object{"id": id, "inputData": object{"x": input}, "variables": object{"token": object{"not": canary}}})
+	s.root.call(t, "blueprint.update", object{"id": id, "title": []any{input}})
+	s.root.send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"`+input)
+	s.root.send(t, http.MethodPost, "/clock/advance", body)
+	person{service: s, authorization: "Bearer " + canary[7:]}.send(t, http.MethodGet, "/readyz?verbose", "")
+	person{service: s, authorization: "Bearer " + key + "x"}.send(t, http.MethodGet, "/api/trpc/blueprint.list", "")
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(conn, "GET /"+key+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+key+"\r\nbad header "+hookSecret+"\r\n\r\n")
+	io.ReadAll(conn)
+	conn.Close()
+	ask := node("ask", "human", object{"prompt": "{{token}}"})
+	paused := s.root.id(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": []any{ask}}, "environment_variables": []any{object{"name": "token", "secret": true, "default": canary}}})
+	s.root.until(t, s.root.launch(t, paused, object{"x": input}, ask), blueprint.StatusPaused)
+	s.stop()
+	s = newService(t, change...) // with a run to take up
+	s.stop()
+
+	text := logs.String()
+	for _, message := range []string{`"msg":"serving"`, `"msg":"stopping"`, `"msg":"stopped"`, `"msg":"took up unfinished runs"`, `"database":"` + path + `"`, `"version":"` + version + `"`, `"keep_executions":"all"`, `"keep_firings":"all"`, `"max_disk":0`} {
+		if !strings.Contains(text, message) {
+			t.Errorf("the log does not have %s", message)
+		}
+	}
+	for line := range strings.Lines(text) {
+		var one map[string]any
+		if err := json.Unmarshal([]byte(line), &one); err != nil || one["msg"] == nil || one["level"] == nil || one["time"] == nil {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+	for name, one := range map[string]string{"secret variable": canary, "secret of the webhook": hookSecret, "input": input, "key": key} {
+		if in := found(text, one); in != nil {
+			t.Errorf("the %s is in the log as %q:\n%s", name, in, text)
+		}
+	}
+}
+
+// What net/http has to say comes in the log's own form, and not without end.
+func TestHTTPLog(t *testing.T) {
+	var logs lockedBuffer
+	o := server.Options{}
+	inJSON(&o, &logs)
+	s := server.Server{Options: o}
+	errors := s.NewHTTP(http.NotFoundHandler()).ErrorLog
+	errors.Printf("http: panic serving 127.0.0.1:1: boom\n%s", "goroutine 7 [running]:\nmain.main()")
+	for range 100 {
+		errors.Printf("http: Accept error: too many open files; retrying in %s", time.Second)
+	}
+	lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
+	if len(lines) != server.HTTPLines {
+		t.Errorf("%d lines, want %d", len(lines), server.HTTPLines)
+	}
+	for i, line := range lines {
+		var one struct{ Level, Msg, Error, Stack string }
+		if err := json.Unmarshal([]byte(line), &one); err != nil || one.Msg == "" {
+			t.Fatalf("%q: %v", line, err)
+		}
+		panicked := one.Level == "ERROR" && one.Error == "panic serving 127.0.0.1:1: boom" && strings.HasPrefix(one.Stack, "goroutine 7")
+		if panicked != (i == 0) || i > 0 && (one.Level != "WARN" || one.Error != "Accept error: too many open files; retrying in 1s") {
+			t.Errorf("line %d: %s", i, line)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"io"
+	"os"
+	"testing"
+
+	"blueprintd/command"
+	"blueprintd/engine/script"
+	"blueprintd/tests/process"
+)
+
+// version stands in for that of a release.
+const version = "0.1.0-dev"
+
+// schema is that of the database.
+var schema string
+
+func TestMain(m *testing.M) {
+	script.Child() // what the code of blueprints runs in
+	text, err := os.ReadFile("../../schema.sql")
+	if err != nil {
+		panic(err)
+	}
+	schema = string(text)
+	os.Exit(m.Run())
+}
+
+// run is the program, in this process.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return command.Main(command.Program{Version: version, Schema: schema}, args, stdin, stdout, stderr)
+}
+
+const testKey = process.Key
+
+type (
+	object       = process.Object
+	lockedBuffer = process.Output
+)
+
+// at follows a path of keys into a JSON value; what is not there is nil.
+func at(value any, path string) any { return process.At(value, path) }
+
+func node(id, kind string, config object, more ...any) object {
+	return process.Node(id, kind, config, more...)
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// open are all routes that answer without a key, with what they answer then to
+// a request of their method; closed are those with plain answers that need one.
+// The procedures are in the matrix.
+var (
+	open = map[string]int{
+		"GET /{$}":                        http.StatusOK,
+		"GET /sandbox/authorize":          http.StatusNotFound,   // of a server without a sandbox
+		"GET /oauth/start":                http.StatusBadRequest, // without a ticket
+		"GET /oauth/callback":             http.StatusBadRequest, // without a state
+		"GET /healthz":                    http.StatusOK,
+		"GET /readyz":                     http.StatusOK,
+		"GET /metrics":                    http.StatusOK, // to who asks on this machine
+		"GET /openapi.json":               http.StatusOK,
+		"GET /schemas/{file}":             http.StatusNotFound, // of a file that does not exist
+		"/webhooks/blueprint/{triggerId}": http.StatusNotFound, // of a trigger that does not exist
+		"/webhooks/slack/{triggerId}":     http.StatusNotFound,
+		"/webhooks/":                      http.StatusNotFound,
+		"/":                               http.StatusNotFound,
+	}
+	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock", "/clock/advance", "/files/{id}", "/sandbox", "/sandbox/calls", "/sandbox/rules", "/sandbox/expectations", "/sandbox/verify", "/sandbox/send"}
+)
+
+// routeScopes are the scopes that keys need for plain routes of the matrix.
+var routeScopes = map[string]blueprint.KeyScope{
+	"POST /v1/triggers/{triggerId}/fire": blueprint.ScopeRun,
+	"POST /clock/advance":                blueprint.ScopeAdmin,
+}
+
+// TestOpenRoutes finds every route that is mounted and asks it without a key.
+func TestOpenRoutes(t *testing.T) {
+	s := newService(t, atNoon)
+	unknown := s.IDs.UUID()
+	nobody := person{service: s}
+	mounted := mountedRoutes(t)
+	if want := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(open)), closed))); !slices.Equal(mounted, want) {
+		t.Errorf("mounted are %q, the tables have %q", mounted, want)
+	}
+	for _, pattern := range mounted {
+		_, path, found := strings.Cut(pattern, " ")
+		if !found {
+			path = pattern
+		}
+		path = strings.NewReplacer("{triggerId}", unknown, "{$}", "").Replace(path)
+		if path == "/" && pattern == "/" {
+			path = "/nothing/is/here"
+		}
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+			answer := nobody.send(t, method, path, "")
+			want, isOpen := open[pattern]
+			wrong := false
+			switch {
+			case !isOpen:
+				wrong = answer.status != http.StatusUnauthorized
+			case strings.HasPrefix(pattern, "GET ") && method != http.MethodGet:
+				wrong = answer.status != http.StatusNotFound && answer.status != http.StatusMethodNotAllowed
+			case strings.HasPrefix(pattern, "/webhooks/") && method != http.MethodPost:
+				wrong = answer.status != http.StatusMethodNotAllowed
+			default:
+				wrong = answer.status != want
+			}
+			if wrong {
+				t.Errorf("%s %s: %d %s", method, path, answer.status, answer.text)
+			}
+			if strings.Contains(answer.text, testKey) {
+				t.Errorf("%s %s tells the key", method, path)
+			}
+		}
+	}
+	for _, procedure := range s.RPC.Procedures() {
+		if procedure.Public {
+			t.Errorf("%s is open to everybody", procedure.Name)
+		}
+	}
+}
+
+// mountedRoutes reads the patterns of the mux out of the source, sorted.
+func mountedRoutes(t *testing.T) (patterns []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), "../../server/routes.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if method, ok := call.Fun.(*ast.SelectorExpr); ok && strings.HasPrefix(method.Sel.Name, "Handle") && len(call.Args) == 2 {
+			literal, ok := call.Args[0].(*ast.BasicLit)
+			if !ok {
+				patterns = append(patterns, triggerRoute(t, call.Args[0]))
+				return true
+			}
+			pattern, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			patterns = append(patterns, pattern)
+		}
+		return true
+	})
+	slices.Sort(patterns)
+	return patterns
+}
+
+// triggerRoute reads blueprint.KindOf(blueprint.TriggerWebhook).Path and its like.
+func triggerRoute(t *testing.T, pattern ast.Expr) string {
+	t.Helper()
+	if path, ok := pattern.(*ast.SelectorExpr); ok && path.Sel.Name == "Path" {
+		if call, ok := path.X.(*ast.CallExpr); ok && len(call.Args) == 1 {
+			name, _ := call.Args[0].(*ast.SelectorExpr)
+			for _, kind := range blueprint.TriggerKinds() {
+				if name != nil && strings.EqualFold(name.Sel.Name, "Trigger"+string(kind.Type)) {
+					return kind.Path
+				}
+			}
+		}
+	}
+	t.Fatal("a route is mounted under neither a literal nor the path of a trigger kind")
+	return ""
+}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+	"blueprintd/foundation/clock"
+	"blueprintd/server"
+)
+
+// BenchmarkMonth lets a month of 31 days pass with a schedule of each kind, on a
+// server that keeps nothing. It tells how long a run took, and how many times as
+// long as one that was started directly and waited for.
+func BenchmarkMonth(b *testing.B) {
+	defer runtime.KeepAlive(server.Ballast()) // as serve has it
+	for _, month := range []struct {
+		name, cron string
+		runs       int
+	}{{"hourly", "0 * * * *", 744}, {"minutely", "* * * * *", 44_640}} {
+		b.Run(month.name, func(b *testing.B) {
+			var passing, direct time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				s := newService(b, atNoon)
+				ada := s.user(b, "ada")
+				id := ada.blueprint(b, "ticks", node("a", "template", object{"text": "{{now}}"}))
+				direct += directly(b, s, ada, id, month.runs)
+				ada.ok(b, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": month.cron}})
+				b.StartTimer()
+				begin := b.Elapsed()
+				if fired := s.advance(b, "31d"); fired != month.runs {
+					b.Fatalf("%d fired", fired)
+				}
+				passing += b.Elapsed() - begin
+			}
+			b.ReportMetric(float64(passing.Nanoseconds())/float64(b.N*month.runs), "ns/run")
+			b.ReportMetric(float64(passing)/float64(direct), "x-direct")
+		})
+	}
+}
+
+// directly starts so many runs, one after the other, and waits for each.
+func directly(b *testing.B, s *service, who person, id string, runs int) time.Duration {
+	b.Helper()
+	definition, manages, err := server.Blueprints{Store: s.Server.Store}.Runnable(b.Context(), who.ID, id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	begin := clock.Real{}.Now()
+	for range runs {
+		handle, err := s.Server.Engine.Start(&blueprint.StartRequest{Definition: definition, Principal: blueprint.Principal{UserID: who.ID}, CanManage: manages}, engine.AtEnd)
+		if err == nil {
+			_, err = handle.Wait(b.Context())
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return clock.Real{}.Now().Sub(begin)
+}

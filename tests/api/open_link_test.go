@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/server"
+)
+
+func develops(o *server.Options) { o.Develops = true }
+
+// visit is what the address of a server answers, to a request with these headers.
+func visit(ctx context.Context, s *service, address string, headers ...string) *http.Response {
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.Routes().ServeHTTP(w, r)
+	return w.Result()
+}
+
+// TestOpenLinkIsFor: only who develops in memory, on this machine alone and by its
+// name, has the address.
+func TestOpenLinkIsFor(t *testing.T) {
+	certified := func(own bool) func(*server.Options) {
+		pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
+		return func(o *server.Options) {
+			o.TLSFiles = &server.CertificateFiles{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+			if bad, err := o.TLSFiles.Load(); err != nil {
+				t.Fatal(bad, err)
+			}
+			if !own {
+				o.TLSFiles.Pair.Load().Leaf.IPAddresses = nil
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*server.Options)
+		want   bool
+	}{
+		"dev":                          {func(*server.Options) {}, true},
+		"serve":                        {func(o *server.Options) { o.Develops = false }, false},
+		"a public name":                {func(o *server.Options) { o.PublicURL = "https://flows.example.org" }, false},
+		"the network":                  {func(o *server.Options) { o.Addr = "0.0.0.0:0" }, false},
+		"a database":                   {func(o *server.Options) { o.Ephemeral, o.DB = false, filepath.Join(t.TempDir(), "x.db") }, false},
+		"a certificate of the machine": {certified(true), true},
+		"a certificate of a name":      {certified(false), false},
+	} {
+		if s := newService(t, develops, test.change); (s.Link != nil) != test.want {
+			t.Errorf("%s: there is one: %v", name, s.Link != nil)
+		}
+	}
+	s := newService(t, develops)
+	if answer := visit(t.Context(), s, strings.Replace(s.Link.URL(), "127.0.0.1", "flows.example.org", 1)); answer.StatusCode == http.StatusSeeOther {
+		t.Error("it is there by any name")
+	}
+}
+
+// TestOpenLinkIsNotWasted: what signs in nobody does not use the address up, nor
+// does a browser where somebody is signed in.
+func TestOpenLinkIsNotWasted(t *testing.T) {
+	s := newService(t, develops)
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	for name, answer := range map[string]*http.Response{
+		"hung up":      visit(gone, s, s.Link.URL()),
+		"fetched":      visit(t.Context(), s, s.Link.URL(), "Sec-Purpose", "prefetch;prerender"),
+		"fetched once": visit(t.Context(), s, s.Link.URL(), "Purpose", "prefetch"),
+	} {
+		if answer.StatusCode != http.StatusServiceUnavailable || len(answer.Cookies()) > 0 {
+			t.Errorf("%s: %s", name, answer.Status)
+		}
+	}
+	first := s.Link.URL()
+	answer := visit(t.Context(), s, first, "User-Agent", "a browser")
+	cookies := answer.Cookies()
+	if answer.StatusCode != http.StatusSeeOther || len(cookies) != 2 || cookies[0].Name != s.CookieName() || cookies[1].Name != s.CookieName()+"_device" {
+		t.Fatalf("afterwards: %s %v", answer.Status, cookies)
+	}
+	mine := []string{"Cookie", cookies[0].Name + "=" + cookies[0].Value}
+	for _, address := range []string{first, s.Link.URL()} {
+		if answer := visit(t.Context(), s, address, mine...); answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) > 0 {
+			t.Errorf("signed in: %s", answer.Status)
+		}
+	}
+	if answer := visit(t.Context(), s, s.Link.URL()); answer.StatusCode != http.StatusSeeOther {
+		t.Errorf("another browser: %s", answer.Status)
+	}
+	if answer := visit(t.Context(), s, first); answer.StatusCode != http.StatusGone {
+		t.Errorf("once more: %s", answer.Status)
+	}
+	if some, err := s.Store.AnyPassword(t.Context()); some || err != nil {
+		t.Errorf("there is a password: %v %v", some, err)
+	}
+	b := &browser{service: s, cookie: mine[1]}
+	line := at(b.ok(t, "auditLog.list", nil), "entries").([]any)[1]
+	if at(line, "action") != "session.create" || at(line, "via") != blueprint.ViaDashboard || at(line, "detail.outcome") != "signed in" || at(line, "actorId") != s.Bootstrap.Account.ID {
+		t.Errorf("the audit log says %v", line)
+	}
+	if listed := b.ok(t, "session.list", nil).([]any); len(listed) != 2 || at(listed[0], "agent") != "a browser" && at(listed[1], "agent") != "a browser" {
+		t.Errorf("sessions %v", listed)
+	}
+}
+
+// TestOpenLinkGivenBack: the address stays good when the session cannot be made, or
+// when nobody is there any more to have it; one that is too old has another printed.
+func TestOpenLinkGivenBack(t *testing.T) {
+	s := newService(t, develops)
+	l, told := s.Link, ""
+	l.Then(func(address string) { told = address })
+	first, user := l.URL(), l.UserID
+	l.UserID = "nobody"
+	if answer := visit(t.Context(), s, first); answer.StatusCode != http.StatusServiceUnavailable || l.URL() != first {
+		t.Errorf("for nobody: %s", answer.Status)
+	}
+	l.UserID = user
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	r := httptest.NewRequestWithContext(gone, http.MethodGet, first, nil)
+	if err := l.Use(l.Token, func() error { return l.SignIn(httptest.NewRecorder(), r, s.SessionCookie()) }); err == nil || l.URL() != first {
+		t.Errorf("who has hung up: %v", err)
+	}
+	if list, err := s.Store.Sessions(t.Context(), blueprint.Principal{UserID: user}); err != nil || len(list) > 0 {
+		t.Errorf("sessions %v %v", list, err)
+	}
+	l.Until = l.Until.Add(-2 * server.OpenLife)
+	for range 2 { // the second time there is one to use
+		if answer := visit(t.Context(), s, first); answer.StatusCode != http.StatusGone || told == "" || told != l.URL() || told == first {
+			t.Errorf("too late: %s, told %q", answer.Status, told)
+		}
+	}
+	if answer := visit(t.Context(), s, told); answer.StatusCode != http.StatusSeeOther || told != l.URL() {
+		t.Errorf("in time: %s", answer.Status)
+	}
+}

@@ -1,0 +1,368 @@
+package api
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"blueprintd/blueprint"
+	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
+	"blueprintd/server"
+)
+
+// goldenDocument compares a document that is kept in the repository with what
+// the program gives.
+func goldenDocument(t *testing.T, name string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the program gives (%v); look at it and run go test -run 'OpenAPI|Schemas' -update .", name, err)
+	}
+}
+
+func TestOpenAPI(t *testing.T) {
+	want, err := server.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goldenDocument(t, "../../clients/openapi.json", want)
+	s := newService(t)
+	nobody := person{service: s}
+	answer := nobody.send(t, http.MethodGet, "/openapi.json", "")
+	if answer.status != http.StatusOK || answer.text != string(want) || answer.header.Get("Content-Type") != "application/json" {
+		t.Errorf("the server gives another one: %d %.200s", answer.status, answer.text)
+	}
+	if again := nobody.send(t, http.MethodGet, "/openapi.json", "", "If-None-Match", answer.header.Get("ETag")); again.status != http.StatusNotModified || again.text != "" {
+		t.Errorf("asked again: %d %.200s", again.status, again.text)
+	}
+}
+
+// TestOpenAPICovers finds what the description does not tell of.
+func TestOpenAPICovers(t *testing.T) {
+	d := openAPIValue(t)
+	paths := d["paths"].(object)
+	untold := []string{
+		"/", "GET /{$}", "/webhooks/", // pages, and what answers what is nowhere
+		"GET /oauth/start", "GET /oauth/callback", "GET /sandbox/authorize", // for browsers
+	}
+	var want []string
+	for _, pattern := range mountedRoutes(t) {
+		if !slices.Contains(untold, pattern) {
+			_, path, found := strings.Cut(pattern, " ")
+			if !found {
+				path = pattern
+			}
+			want = append(want, path)
+		}
+	}
+	for _, name := range trpc.NewHandler(rpc.Procedures(), trpc.Options{Authenticator: server.NobodyKnown{}}).Names() {
+		want = append(want, "/api/trpc/"+name)
+		operation := paths["/api/trpc/"+name].(object)
+		for _, called := range operation {
+			if at(called, "summary") == "" {
+				t.Errorf("%s has no words in rpc/openapi_words.go", name)
+			}
+		}
+	}
+	for _, path := range want {
+		if paths[path] == nil {
+			t.Errorf("%s is not described", path)
+		}
+	}
+	for path := range paths {
+		if !slices.Contains(want, path) {
+			t.Errorf("%s is described and not there", path)
+		}
+	}
+	for _, tag := range d["tags"].([]any) {
+		if at(tag, "description") == "" {
+			t.Errorf("%v has no description in rpc/openapi_words.go", tag)
+		}
+	}
+}
+
+func openAPIValue(t *testing.T) object {
+	t.Helper()
+	text, err := server.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded(t, string(text)).(object)
+}
+
+// described holds answers against the description. It takes no member of an
+// object that the description does not name.
+type described struct{ compiler *jsonschema.Compiler }
+
+func newDescribed(t *testing.T) described {
+	t.Helper()
+	d := openAPIValue(t)
+	closeObjects(d)
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.AssertFormat()
+	if err := compiler.AddResource("openapi.json", d); err != nil {
+		t.Fatal(err)
+	}
+	return described{compiler}
+}
+
+// closeObjects closes the objects that the schemas in a value describe.
+func closeObjects(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			closeObjects(element)
+		}
+	case object:
+		if _, has := v["properties"].(object); has && v["additionalProperties"] == nil {
+			v["additionalProperties"] = false
+		}
+		for _, member := range v {
+			closeObjects(member)
+		}
+	}
+}
+
+// check holds a value against the schema at a place in the description.
+func (d described) check(t *testing.T, of string, value any, place ...string) {
+	t.Helper()
+	for i, token := range place {
+		place[i] = strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+	}
+	schema, err := d.compiler.Compile("openapi.json#/" + strings.Join(place, "/"))
+	if err != nil {
+		t.Errorf("%s: %v", of, err)
+		return
+	}
+	if err := schema.Validate(value); err != nil {
+		t.Errorf("%s is not as described: %v\n%.500s", of, err, encoded(t, value))
+	}
+}
+
+func (d described) answer(t *testing.T, path, method string, answer reply) {
+	t.Helper()
+	status := []string{"200", "202", "400", "401", "403", "404", "405", "413", "415"}[slices.Index([]int{200, 202, 400, 401, 403, 404, 405, 413, 415}, answer.status)]
+	place := []string{"paths", path, method, "responses", status}
+	if answer.status >= 400 {
+		reference := regexp.MustCompile(`"` + status + `":{"\$ref":"#/components/responses/(\w+)"}`).FindStringSubmatch(encoded(t, at(openAPIValue(t)["paths"].(object)[path], method+".responses")))
+		if reference == nil {
+			t.Errorf("%s %s does not say that it answers %s", method, path, status)
+			return
+		}
+		place = []string{"components", "responses", reference[1]}
+	}
+	d.check(t, method+" "+path+" "+status, answer.value, append(place, "content", "application/json", "schema")...)
+}
+
+// TestOpenAPIExamples sends the example of every procedure, with ids of things
+// that there are, and holds what is answered against the description.
+func TestOpenAPIExamples(t *testing.T) {
+	s := newService(t, atNoon)
+	d := newDescribed(t)
+	w := &exampleWorld{person: s.root, team: s.root.id(t, "organization.create", object{"name": "Team"})}
+	for _, procedure := range s.RPC.Procedures() {
+		example, given := procedure.ExampleInput()
+		if !given && procedure.Input.NumField() > 0 {
+			t.Errorf("%s has no example", procedure.Name)
+		}
+		path, method := "/api/trpc/"+procedure.Name, "get"
+		if procedure.Kind == trpc.KindMutation {
+			method = "post"
+			if given {
+				d.check(t, "the example of "+procedure.Name, object{"json": example}, "paths", path, method, "requestBody", "content", "application/json", "schema")
+			}
+		} else if given {
+			d.check(t, "the example of "+procedure.Name, object{"json": example}, "paths", path, method, "parameters", "0", "content", "application/json", "schema")
+		}
+		answer := s.root.call(t, procedure.Name, w.real(t, example))
+		if answer.status != http.StatusOK {
+			t.Errorf("the example of %s: %d %s", procedure.Name, answer.status, answer.text)
+			continue
+		}
+		if procedure.Kind == trpc.KindSubscription {
+			d.check(t, procedure.Name, answer.payload(), "components", "schemas", "ExecutionStatus")
+			continue
+		}
+		d.answer(t, path, method, answer)
+	}
+	for _, name := range []string{"blueprint.get", "blueprint.create"} {
+		method := map[trpc.Kind]string{trpc.KindQuery: "get", trpc.KindMutation: "post"}[s.kinds[name]]
+		d.answer(t, "/api/trpc/"+name, method, s.root.call(t, name, object{"id": 1, "title": 2}))
+		d.answer(t, "/api/trpc/"+name, method, person{service: s}.call(t, name, nil))
+	}
+	d.answer(t, "/api/trpc/blueprint.get", "get", s.root.call(t, "blueprint.get", object{"id": s.IDs.UUID()}))
+}
+
+// exampleWorld makes the things that examples speak of.
+type exampleWorld struct {
+	person
+	team string
+	made int
+}
+
+// real gives an example with ids of things that there are, new ones each time.
+func (w *exampleWorld) real(t *testing.T, example any) any {
+	t.Helper()
+	if example == nil {
+		return nil
+	}
+	text, ids := encoded(t, example), map[string]string{}
+	for _, kind := range slices.Sorted(maps.Keys(rpc.ExampleIDs)) {
+		if strings.Contains(text, rpc.ExampleIDs[kind]) {
+			ids[kind] = w.make(t, kind, ids)
+			text = strings.ReplaceAll(text, rpc.ExampleIDs[kind], ids[kind])
+		}
+	}
+	for _, name := range []string{"ada", "grace"} {
+		if strings.Contains(text, name+"@") {
+			w.user(t, name)
+		}
+	}
+	return decoded(t, text)
+}
+
+// make makes one thing; known has the ids of what was made for the same example.
+func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) string {
+	t.Helper()
+	w.made++
+	title := kind + " " + w.IDs.UUID()
+	greet := node("greet", "template", object{"text": "Hello"})
+	run := func(one object) string {
+		return at(w.ok(t, "blueprint.execute", object{"id": w.blueprint(t, title, one)}), "executionId").(string)
+	}
+	trigger := func(kind string, config object) string {
+		return w.id(t, "blueprintTriggers.create", object{"blueprintId": w.blueprint(t, title, greet), "triggerType": kind, "config": config})
+	}
+	switch kind {
+	case "blueprint":
+		return w.blueprint(t, title, greet)
+	case "trigger":
+		return trigger("api", object{})
+	case "webhook":
+		return trigger("webhook", object{"secret": "s3cr3t-of-the-webhook"})
+	case "organization":
+		return w.team
+	case "user":
+		somebody := w.user(t, "user-"+w.IDs.UUID())
+		if id := known["blueprint"]; id != "" {
+			w.ok(t, "collaborator.add", object{"blueprintId": id, "email": somebody.Email, "role": "editor"})
+		} else {
+			w.ok(t, "organization.addMember", object{"organizationId": w.team, "email": somebody.Email, "role": "member"})
+		}
+		return somebody.ID
+	case "connection":
+		return w.id(t, "connection.create", object{"name": title, "type": "http", "config": object{"auth": object{"type": "bearer", "token": "s3cr3t-token"}, "hosts": []any{"127.0.0.1:9"}}})
+	case "sign-in":
+		return w.id(t, "connection.create", object{"name": title, "type": "oauth2", "config": object{
+			"flow": "authorization_code", "authorizationUrl": "https://sign-in.example.org/authorize", "tokenUrl": "https://sign-in.example.org/token", "clientId": "id", "scopes": []any{"read"},
+		}})
+	case "category":
+		return w.id(t, "category.create", object{"organizationId": w.team, "name": title})
+	case "execution":
+		return run(greet)
+	case "paused":
+		return run(node("gate", "approval-gate", object{"prompt": "?"}))
+	case "failed":
+		return run(node("end", "stop", object{"failed": true, "message": "no"}))
+	case "firing":
+		return at(w.ok(t, "blueprintTriggers.fire", object{"triggerId": trigger("api", object{})}), "firingId").(string)
+	case "key":
+		return w.id(t, "apiKey.create", object{"name": title})
+	}
+	t.Fatalf("nobody makes a %s", kind)
+	return ""
+}
+
+// TestOpenAPIPlain holds answers of the plain routes against the description.
+func TestOpenAPIPlain(t *testing.T) {
+	s := newService(t, atNoon)
+	d := newDescribed(t)
+	nobody := person{service: s}
+	w := &exampleWorld{person: s.root}
+	api, hook := w.make(t, "trigger", nil), w.make(t, "webhook", nil)
+	open := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": w.make(t, "blueprint", nil), "triggerType": "webhook"})
+	filled := strings.NewReplacer("{triggerId}", api, "{id}", "nothing", "{file}", "blueprint.json")
+	ask := func(who person, method, path, body string, want int, headers ...string) {
+		t.Helper()
+		real := filled.Replace(path)
+		if strings.HasPrefix(path, "/webhooks/") {
+			real = strings.Replace(path, "{triggerId}", map[bool]string{true: open, false: hook}[want == http.StatusAccepted], 1)
+		}
+		answer := who.send(t, method, real, body, headers...)
+		if answer.status != want {
+			t.Errorf("%s %s: %d %s, want %d", method, real, answer.status, answer.text, want)
+			return
+		}
+		d.answer(t, path, strings.ToLower(method), answer)
+	}
+	const webhook, fire = "/webhooks/blueprint/{triggerId}", "/v1/triggers/{triggerId}/fire"
+	ask(nobody, "POST", webhook, `{"order":42}`, 202)
+	ask(nobody, "POST", webhook, `{"order":42}`, 401)
+	ask(nobody, "POST", webhook, `{"order":42}`, 415, "Content-Type", "text/html")
+	ask(nobody, "POST", "/webhooks/slack/{triggerId}", `{}`, 404)
+	ask(s.root, "POST", fire, `{"name":"Ada"}`, 202, "Idempotency-Key", "one")
+	ask(s.root, "POST", fire, `{"name":"Ada"}`, 200, "Idempotency-Key", "one")
+	ask(s.root, "POST", fire, `nonsense`, 400)
+	ask(nobody, "POST", fire, `{}`, 401)
+	ask(s.root, "GET", "/files/{id}", "", 404)
+	ask(nobody, "POST", "/mcp", `{}`, 401)
+	ask(s.root, "POST", "/clock/advance", `{"by":"36h"}`, 200)
+	ask(s.root, "POST", "/clock/advance", `{}`, 400)
+	ask(s.root, "GET", "/clock", ``, 200)
+	for _, one := range [][2]string{{"GET", "/sandbox/calls"}, {"GET", "/sandbox/rules"}, {"GET", "/sandbox/expectations"}, {"POST", "/sandbox/verify"}, {"DELETE", "/sandbox"}} {
+		ask(s.root, one[0], one[1], "", 404)
+	}
+	ask(nobody, "GET", "/healthz", "", 200)
+	ask(nobody, "GET", "/readyz", "", 200)
+	ask(nobody, "GET", "/openapi.json", "", 200)
+	if answer := nobody.send(t, http.MethodGet, "/schemas/blueprint.json", ""); answer.status != 200 || answer.header.Get("Content-Type") != "application/schema+json" {
+		t.Errorf("a schema: %d %v", answer.status, answer.header)
+	}
+	if answer := nobody.send(t, http.MethodGet, "/schemas/nothing.json", ""); answer.status != 404 || at(answer.value, "error.code") != string(blueprint.CodeNotFound) {
+		t.Errorf("no schema: %d %s", answer.status, answer.text)
+	}
+}
+
+// TestOpenAPISandbox holds the answers of a sandbox against the description, and
+// sends its examples.
+func TestOpenAPISandbox(t *testing.T) {
+	s := newService(t, atNoon, inABox)
+	d := newDescribed(t)
+	document := openAPIValue(t)
+	ask := func(method, path, body string) {
+		t.Helper()
+		answer := s.root.send(t, method, path, body)
+		if answer.status != http.StatusOK {
+			t.Fatalf("%s %s: %d %s", method, path, answer.status, answer.text)
+		}
+		d.answer(t, path, strings.ToLower(method), answer)
+	}
+	for _, path := range []string{"/sandbox/rules", "/sandbox/expectations"} {
+		ask("PUT", path, encoded(t, at(document["paths"].(object)[path], "put.requestBody.content").(object)["application/json"].(object)["example"]))
+	}
+	call := node("call", "http-request", object{"method": "POST", "url": "https://api.example.org/orders", "body": object{"order": 42}})
+	for range 3 { // to the first of which a rule answers
+		s.root.call(t, "blueprint.execute", object{"id": s.root.blueprint(t, "Call", call)})
+	}
+	ask("GET", "/sandbox/calls", "")
+	ask("GET", "/sandbox/rules", "")
+	ask("GET", "/sandbox/expectations", "")
+	hook := (&exampleWorld{person: s.root}).make(t, "webhook", nil)
+	example := encoded(t, at(document["paths"].(object)["/sandbox/send"], "post.requestBody.content").(object)["application/json"].(object)["example"])
+	ask("POST", "/sandbox/send", strings.ReplaceAll(example, rpc.ExampleIDs["webhook"], hook))
+	ask("POST", "/sandbox/verify", "")
+	ask("DELETE", "/sandbox", "")
+}

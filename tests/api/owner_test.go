@@ -1,0 +1,185 @@
+package api
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/server"
+)
+
+// TestOwnerActions has other users than the owner change what concerns the runs
+// of all: on a server that keeps nothing they may, on any other they may not.
+func TestOwnerActions(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		changes := []func(*server.Options){atNoon, inABox}
+		if kept {
+			changes = append(changes, onFile(filepath.Join(t.TempDir(), "box.db")))
+		}
+		s := newService(t, changes...)
+		ada := s.user(t, "ada")
+		for _, test := range []struct{ method, path, body, action string }{
+			{"PUT", "/sandbox/rules", `{"rules": []}`, "sandbox.rules"},
+			{"GET", "/sandbox/rules", "", ""},
+			{"PUT", "/sandbox/expectations", `{"expect": []}`, "sandbox.expectations"},
+			{"GET", "/sandbox/expectations", "", ""},
+			{"POST", "/sandbox/verify", "", ""},
+			{"DELETE", "/sandbox", "", "sandbox.clear"},
+			{"POST", "/clock/advance", `{"by": "1s"}`, "clock.advance"},
+		} {
+			adas, roots := len(ada.audited(t)), len(s.root.audited(t))
+			want := http.StatusOK
+			if kept {
+				want = http.StatusForbidden
+			}
+			if answer := ada.send(t, test.method, test.path, test.body); answer.status != want {
+				t.Errorf("kept %v, %s %s: %d %s", kept, test.method, test.path, answer.status, answer.text)
+			}
+			if answer := s.root.send(t, test.method, test.path, test.body); answer.status != http.StatusOK {
+				t.Errorf("kept %v, the owner, %s %s: %d %s", kept, test.method, test.path, answer.status, answer.text)
+			}
+			noted := func(action string) []string {
+				if action == "" {
+					return []string{}
+				}
+				return []string{action}
+			}
+			if lines := s.root.audited(t)[roots:]; !slices.Equal(lines, noted(test.action)) {
+				t.Errorf("kept %v, %s %s: of the owner is noted %q", kept, test.method, test.path, lines)
+			}
+			allowed := test.action
+			if kept {
+				allowed = ""
+			}
+			if lines := ada.audited(t)[adas:]; !slices.Equal(lines, noted(allowed)) {
+				t.Errorf("kept %v, %s %s: of another is noted %q", kept, test.method, test.path, lines)
+			}
+		}
+		for path, status := range map[string]int{"/sandbox/calls": http.StatusOK, "/clock": http.StatusOK} {
+			if answer := ada.send(t, http.MethodGet, path, ""); answer.status != status {
+				t.Errorf("kept %v, GET %s: %d %s", kept, path, answer.status, answer.text)
+			}
+		}
+	}
+}
+
+// audited gives the actions that somebody took, as the audit log has them, oldest
+// first.
+func (p person) audited(t testing.TB) (actions []string) {
+	t.Helper()
+	for page := 0; ; page++ {
+		list := at(p.ok(t, "auditLog.list", object{"limit": 100, "offset": page * 100}), "entries").([]any)
+		for _, one := range list {
+			if at(one, "actorId") == p.ID {
+				actions = append([]string{at(one, "action").(string)}, actions...)
+			}
+		}
+		if len(list) < 100 {
+			return actions
+		}
+	}
+}
+
+// TestCallsOfOthers has two users look at what went out.
+func TestCallsOfOthers(t *testing.T) {
+	s := newService(t, inABox)
+	ada, bob := s.user(t, "ada"), s.user(t, "bob")
+	const word = "correct horse battery"
+	id := ada.id(t, "blueprint.create", object{
+		"title": "secret", "environment_variables": []any{object{"name": "pw", "type": "string", "secret": true, "default": word}},
+		"blueprint_map": object{"nodes": []any{node("a", "http-request", object{"method": "POST", "url": "https://a.example/{{pw}}?x={{pw}}", "body": object{"said": "{{pw}}"}})}},
+	})
+	answer := ada.call(t, "blueprint.execute", object{"id": id})
+	if at(answer.payload(), "success") != true {
+		t.Fatal(answer.text)
+	}
+	for who, want := range map[*person]int{&ada: 1, &bob: 0, &s.root: 1} {
+		calls := who.calls(t, "")
+		if len(calls) != want {
+			t.Errorf("%s sees %d calls", who.Email, len(calls))
+		}
+		text := encoded(t, calls)
+		for _, hidden := range []string{word, "horse"} {
+			if strings.Contains(text, hidden) {
+				t.Errorf("%q is in %s", hidden, text)
+			}
+		}
+	}
+	record := ada.ok(t, "execution.getRecord", object{"executionId": at(answer.payload(), "executionId")})
+	if at(record, "executionMetadata.sandbox") != true {
+		t.Errorf("the record does not tell of the sandbox: %s", encoded(t, at(record, "executionMetadata")))
+	}
+	if file := ada.ok(t, "execution.export", object{"executionId": at(answer.payload(), "executionId")}); at(file, "run.sandbox") != true {
+		t.Error("the exported run does not tell of the sandbox")
+	}
+}
+
+// TestWhatAStartTells looks for the lines about what is no usual server.
+func TestWhatAStartTells(t *testing.T) {
+	one := int64(1)
+	const danger, moves, setup = "follow from --seed-ids", "CLOCK     virtual: it stands at 2030-05-01T12:00:00.000Z", "sets your password"
+	seeded := func(o *server.Options) { o.SeedIDs, o.APIKey = &one, "" }
+	everywhere := func(o *server.Options) { o.Addr = "0.0.0.0:0" }
+	for _, test := range []struct {
+		name     string
+		changes  []func(*server.Options)
+		has, not []string
+	}{
+		{"usual", nil, []string{setup}, []string{danger, "CLOCK"}},
+		{"seeded here", []func(*server.Options){seeded, atNoon}, []string{setup, moves}, []string{danger}},
+		{"seeded for all", []func(*server.Options){seeded, everywhere}, []string{danger}, []string{setup, "CLOCK"}},
+		{"seeded behind a proxy", []func(*server.Options){seeded, func(o *server.Options) { o.PublicURL = "https://flows.example" }}, []string{danger}, []string{setup}},
+	} {
+		said := &lockedBuffer{}
+		changes := append([]func(*server.Options){func(o *server.Options) { o.Clock = clock.Real{}; o.Out = said }}, test.changes...)
+		s := newService(t, changes...)
+		s.stop()
+		for _, part := range test.has {
+			if !strings.Contains(said.String(), part) {
+				t.Errorf("%s: %q is not in\n%s", test.name, part, said)
+			}
+		}
+		for _, part := range test.not {
+			if strings.Contains(said.String(), part) {
+				t.Errorf("%s: %q is in\n%s", test.name, part, said)
+			}
+		}
+	}
+}
+
+// TestEarnestAndPlay starts a server on a database of the other kind.
+func TestEarnestAndPlay(t *testing.T) {
+	usual := func(*server.Options) {}
+	for _, test := range []struct {
+		name        string
+		first, then func(*server.Options)
+		hint        string
+	}{
+		{"a sandbox on what is in earnest", usual, inABox, "leave --sandbox out"},
+		{"what is in earnest on a sandbox's", inABox, usual, "add --sandbox"},
+		{"real time on a virtual clock's", atNoon, usual, "add --clock virtual"},
+	} {
+		path := filepath.Join(t.TempDir(), "my.db")
+		newService(t, onFile(path), test.first).stop()
+		o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard, DB: path}
+		test.then(&o)
+		wired, err := server.New(t.Context(), o)
+		if err == nil {
+			wired.Listener.Close()
+			t.Fatalf("%s: it starts", test.name)
+		}
+		if _, hint := blueprint.Explain(err); !strings.Contains(hint, test.hint) {
+			t.Errorf("%s: %v, hint %q", test.name, err, hint)
+		}
+		newService(t, onFile(path), test.first).stop() // as if nothing had been
+	}
+}
+
+// authorityOf is that of a user who acts without a run.
+func authorityOf(userID string) blueprint.Authority { return blueprint.Authority{PrincipalID: userID} }

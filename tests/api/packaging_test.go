@@ -1,0 +1,87 @@
+package api
+
+import (
+	"blueprintd/command"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPackagingVariables holds the variables and commands in the files that
+// start the program against the flags and commands that there are.
+func TestPackagingVariables(t *testing.T) {
+	app := command.Application(command.Program{}, nil, nil, nil)
+	var known []string
+	for _, flag := range command.Find(app.Commands, "serve").Flags {
+		known = append(known, command.VariableOf(flag.Names()[0]))
+	}
+	entries, err := os.ReadDir("../../packaging")
+	if err != nil {
+		t.Fatal(err)
+	}
+	variable := regexp.MustCompile(`\bBLUEPRINTD_[A-Z_]*[A-Z]\b`)
+	called := regexp.MustCompile(`["/]blueprintd"?,? "?([a-z-]+)"?\]`)
+	for _, entry := range entries {
+		if entry.IsDir() {
+			continue
+		}
+		path := filepath.Join("..", "..", "packaging", entry.Name())
+		text := readText(t, path)
+		for _, name := range variable.FindAllString(text, -1) {
+			if !slices.Contains(known, name) {
+				t.Errorf("%s names %s, which no flag of serve has", path, name)
+			}
+		}
+		for _, called := range called.FindAllStringSubmatch(text, -1) {
+			if command.Find(app.Commands, called[1]) == nil {
+				t.Errorf("%s calls %s, which is no command", path, called[1])
+			}
+		}
+	}
+	for _, name := range []string{"EPHEMERAL", "API_KEY", "CLOCK", "SANDBOX", "SEED_IDS", "RATE_LIMIT", "ALLOW_NET"} {
+		if !slices.Contains(known, "BLUEPRINTD_"+name) {
+			t.Errorf("a service container cannot be given BLUEPRINTD_%s", name)
+		}
+	}
+}
+
+// TestPackagingGitHub reads the workflow as GitHub does.
+func TestPackagingGitHub(t *testing.T) {
+	workflow := yamlFile(t, "../../packaging/github-service.yml")
+	service := at(workflow, "jobs.test.services.blueprintd").(object)
+	for name, value := range service["env"].(object) {
+		if _, isText := value.(string); !isText || !strings.HasPrefix(name, "BLUEPRINTD_") {
+			t.Errorf("%s: %v must be a text", name, value)
+		}
+	}
+	if options := service["options"].(string); !strings.Contains(options, "--health-interval") || strings.Contains(options, "--health-cmd") {
+		t.Errorf("options: %s", options)
+	}
+	if key := at(workflow, "jobs.test.env.KEY"); key != at(service, "env.BLUEPRINTD_API_KEY") {
+		t.Errorf("the steps have the key %v", key)
+	}
+}
+
+// TestPackagingImage holds the recipes of the image against one another.
+func TestPackagingImage(t *testing.T) {
+	var recipes [2][]string
+	for i, path := range []string{"../../packaging/Containerfile", "../../packaging/Dockerfile"} {
+		_, last, _ := strings.Cut(readText(t, path), "FROM scratch\n")
+		for line := range strings.SplitSeq(last, "\n") {
+			word, _, _ := strings.Cut(line, " ")
+			if slices.Contains([]string{"ENV", "USER", "WORKDIR", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}, word) {
+				recipes[i] = append(recipes[i], line)
+			}
+		}
+	}
+	if !slices.Equal(recipes[0], recipes[1]) || len(recipes[0]) != 9 {
+		t.Errorf("the recipes differ:\n%q\n%q", recipes[0], recipes[1])
+	}
+	compose := yamlFile(t, "../../packaging/compose.yaml")
+	if test := encoded(t, at(compose, "services.blueprintd.healthcheck.test")); !strings.Contains(recipes[0][6], strings.TrimPrefix(strings.ReplaceAll(test, ",", ", "), `["CMD", `)) {
+		t.Errorf("compose checks with %s, the image with %s", test, recipes[0][6])
+	}
+}

@@ -1,0 +1,391 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/server"
+)
+
+// noonText is the instant of atNoon on the wire.
+const noonText = "2030-05-01T12:00:00.000Z"
+
+func TestBlueprintRecord(t *testing.T) {
+	s := newService(t, atNoon)
+	ada := s.user(t, "ada")
+	given := `{
+		"title": "Größe <&> \"quoted\"", "description": "line one\nline two", "status": "published", "tags": ["b", "a", "b"],
+		"blueprint_map": {"nodes": [{"id": "n", "type": "template", "title": "N", "config": {"text": "x", "later": [1.0, 1e2, 12345678901234567890123]}, "position": {"x": -0.50, "y": 3}, "color": null}],
+			"edges": [], "viewport": {"zoom": 1.50}, "z": null},
+		"environment_variables": [
+			{"name": "city", "type": "string", "default": "Bern", "description": "where", "required": false, "secret": false, "color": "red"},
+			{"name": "count", "type": "number", "default": 1.50}, {"name": "on", "type": "boolean", "default": false}, {"name": "data", "type": "json", "default": {"a": [null]}}, {"name": "bare", "required": true}],
+		"visibility": "public", "id": "00000000-0000-4000-8000-000000000000", "version": "9.9.9", "created_by": "00000000-0000-4000-8000-000000000001",
+		"created_at": "1999-01-01T00:00:00.000Z", "updated_at": "1999-01-01T00:00:00.000Z", "deleted_at": "1999-01-01T00:00:00.000Z", "average_rating": 5, "rating_count": 100, "user_rating": 5,
+		"rating_sum": 500, "can_manage": false, "is_owner": false, "is_favorited": true, "categories": [{"id": "x"}], "organizations": [], "seq": 1, "OrganizationID": "x", "Title": "other", "TITLE": "other"
+	}`
+	input := decoded(t, given).(object)
+	record := func(more string) string {
+		return fmt.Sprintf(`{"id": "<uuid>", "title": %s, "description": %s, "status": "published", "visibility": "private", "version": "1.0.0", "tags": ["b", "a", "b"],
+			"created_by": %q, "organization_id": %q, "created_at": %q, "updated_at": %[5]q, "environment_variables": %[6]s, "blueprint_map": %[7]s, "average_rating": 0, "rating_count": 0%[8]s}`,
+			encoded(t, input["title"]), encoded(t, input["description"]), ada.ID, ada.WorkspaceID, noonText, encoded(t, input["environment_variables"]), encoded(t, input["blueprint_map"]), more)
+	}
+	made := ada.ok(t, "blueprint.create", input)
+	expect(t, "created", made, record(""))
+	id := at(made, "id")
+	expect(t, "got", ada.ok(t, "blueprint.get", object{"id": id}), record(fmt.Sprintf(
+		`, "can_manage": true, "is_owner": true, "is_favorited": false, "categories": [], "organizations": [{"id": %q, "name": "ada", "slug": "ada"}]`, ada.WorkspaceID)))
+	expect(t, "listed", ada.ok(t, "blueprint.list", nil), `{"data": [`+record("")+`], "pagination": {"page": 1, "limit": 20, "total": 1, "totalPages": 1}}`)
+	if upper := ada.ok(t, "blueprint.get", object{"id": strings.ToUpper(id.(string))}); at(upper, "id") != id {
+		t.Errorf("the id in upper case finds %v", upper)
+	}
+
+	// What nobody gives.
+	expect(t, "the least", ada.ok(t, "blueprint.create", object{"title": "t"}), fmt.Sprintf(`{"id": "<uuid>", "title": "t", "description": "", "status": "draft", "visibility": "private", "version": "1.0.0", "tags": [],
+		"created_by": %q, "organization_id": %q, "created_at": %q, "updated_at": %[3]q, "environment_variables": [], "blueprint_map": null, "average_rating": 0, "rating_count": 0}`, ada.ID, ada.WorkspaceID, noonText))
+}
+
+func TestRatingsInRecords(t *testing.T) {
+	s := newService(t)
+	ada, ben, cleo := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "cleo")
+	id := ada.blueprint(t, "rated")
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	for p, rating := range map[*person]float64{&ada: 4.5, &ben: 3} {
+		if _, err := s.Store.Rate(t.Context(), blueprint.Principal{UserID: p.ID}, id, rating); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Store.Favorite(t.Context(), blueprint.Principal{UserID: ben.ID}, id, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name      string
+		who       person
+		scope     string
+		own       any
+		favorited bool
+	}{{"ada", ada, "own", json.Number("4.5"), false}, {"ben", ben, "public", json.Number("3"), true}, {"cleo", cleo, "public", nil, false}} {
+		list := test.who.ok(t, "blueprint.list", object{"scope": test.scope})
+		got := test.who.ok(t, "blueprint.get", object{"id": id})
+		for _, record := range []any{at(list, "data").([]any)[0], got} {
+			own, rated := record.(object)["user_rating"]
+			if own != test.own || rated != (test.own != nil) || at(record, "average_rating") != json.Number("3.75") || at(record, "rating_count") != json.Number("2") {
+				t.Errorf("%s sees %s", test.name, encoded(t, record))
+			}
+		}
+		if at(got, "is_favorited") != test.favorited || at(got, "is_owner") != (test.name == "ada") || at(got, "can_manage") != (test.name == "ada") {
+			t.Errorf("%s gets %s", test.name, encoded(t, got))
+		}
+	}
+}
+
+// TestVersions walks one blueprint through changes of each kind.
+func TestVersions(t *testing.T) {
+	s := newService(t, atNoon)
+	ada := s.user(t, "ada")
+	first := object{"nodes": []any{node("a", "template", object{"text": "1"})}}
+	id := ada.id(t, "blueprint.create", object{"title": "t", "blueprint_map": first})
+	second := `{"nodes": [{"id": "a", "type": "template", "title": "a", "config": {"text": "2"}}], "extra": {"x": 1, "y": 2}}`
+	sameAsSecond := `{"extra": {"y": 2, "x": 1}, "nodes": [{"config": {"text": "2"}, "title": "a", "type": "template", "id": "a"}]}`
+	steps := []struct {
+		change string
+		want   string // "" = 400
+	}{
+		{`{}`, "1.0.0"},
+		{`{"title": "t"}`, "1.0.0"},
+		{`{"title": "u"}`, "1.0.1"},
+		{`{"description": "d"}`, "1.0.2"},
+		{`{"blueprint_map": ` + second + `}`, "1.1.0"},
+		{`{"blueprint_map": ` + sameAsSecond + `}`, "1.1.0"},
+		{`{"tags": ["x"]}`, "1.1.1"},
+		{`{"tags": ["x"], "status": "draft", "visibility": "private"}`, "1.1.1"},
+		{`{"environment_variables": [{"name": "v"}]}`, "1.2.0"},
+		{`{"environment_variables": [{"name": "v"}], "title": "u"}`, "1.2.0"},
+		{`{"visibility": "public"}`, "1.2.1"},
+		{`{"status": "published"}`, "1.2.2"},
+		{`{"status": "draft", "tags": [], "blueprint_map": {"nodes": []}}`, "1.3.0"},
+		{`{"version": "1.3.0"}`, ""},
+		{`{"version": "1.2.9"}`, ""},
+		{`{"version": "1.3"}`, ""},
+		{`{"version": "v2.0.0"}`, ""},
+		{`{"version": "02.0.0"}`, ""},
+		{`{"version": "2.0.0-rc1"}`, ""},
+		{`{"version": "2.0.-1"}`, ""},
+		{`{"version": ""}`, ""},
+		{`{"version": 2}`, ""},
+		{`{"version": "1.0.0", "title": "never", "blueprint_map": {"nodes": []}}`, ""},
+		{`{"title": "never", "tags": [5]}`, ""},
+		{`{"version": "1.3.1"}`, "1.3.1"},
+		{`{"version": "1.10.0"}`, "1.10.0"},
+		{`{"version": "1.9.0"}`, ""},
+		{`{"title": "w"}`, "1.10.1"},
+		{`{"version": "2.0.0", "blueprint_map": ` + second + `}`, "2.0.0"},
+		{`{"blueprint_map": {"nodes": []}}`, "2.1.0"},
+	}
+	present, versions, updated := "1.0.0", []string{"1.0.0"}, noonText
+	for i, step := range steps {
+		s.advance(t, "1m")
+		input := decoded(t, step.change).(object)
+		input["id"] = id
+		if step.want == "" {
+			ada.refused(t, blueprint.CodeBadRequest, "blueprint.update", input)
+		} else {
+			if step.want != present {
+				present, versions, updated = step.want, append(versions, step.want), fmt.Sprintf("2030-05-01T12:%02d:00.000Z", i+1)
+			}
+			if answer := ada.ok(t, "blueprint.update", input); at(answer, "version") != present {
+				t.Errorf("%s: the version is %v, want %s", step.change, at(answer, "version"), present)
+			}
+		}
+		record := ada.ok(t, "blueprint.get", object{"id": id})
+		if at(record, "version") != present || at(record, "updated_at") != updated || at(record, "created_at") != noonText || at(record, "title") == "never" {
+			t.Fatalf("after %s: %s, want version %s of %s", step.change, encoded(t, record), present, updated)
+		}
+	}
+	list := ada.ok(t, "blueprint.versions", object{"id": id}).([]any)
+	if len(list) != len(versions) {
+		t.Fatalf("%d versions are kept, want %q", len(list), versions)
+	}
+	maps := map[string]string{"1.0.0": encoded(t, first), "1.1.1": second, "1.2.2": second, "1.3.1": `{"nodes": []}`, "2.0.0": second, "2.1.0": `{"nodes": []}`}
+	for i, version := range versions {
+		kept := list[len(list)-1-i]
+		want, known := maps[version]
+		if !known {
+			want = encoded(t, at(kept, "blueprint_map"))
+		}
+		variables := "[]"
+		if i > 4 { // from 1.2.0 on
+			variables = `[{"name": "v"}]`
+		}
+		expect(t, version, kept, fmt.Sprintf(`{"version": %q, "createdAt": "<time>", "createdBy": %q, "blueprint_map": %s, "environment_variables": %s}`, version, ada.ID, want, variables))
+	}
+}
+
+// TestUpdatesAtOnce makes many changes at the same time: each counts once.
+func TestUpdatesAtOnce(t *testing.T) {
+	s := newService(t)
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "t")
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			if answer := ada.call(t, "blueprint.update", object{"id": id, "title": fmt.Sprint("title ", i)}); answer.status != 200 {
+				t.Errorf("%d %s", answer.status, answer.text)
+			}
+		})
+	}
+	all.Wait()
+	if version := at(ada.ok(t, "blueprint.get", object{"id": id}), "version"); version != "1.0.16" {
+		t.Errorf("after 16 updates at once the version is %v", version)
+	}
+	if list := ada.ok(t, "blueprint.versions", object{"id": id}).([]any); len(list) != 17 {
+		t.Errorf("%d versions are kept", len(list))
+	}
+}
+
+// TestRunKeepsItsVersion changes a blueprint under a run that waits.
+func TestRunKeepsItsVersion(t *testing.T) {
+	s := newService(t, atNoon)
+	ada := s.user(t, "ada")
+	nodes := func(text string) []any {
+		return []any{node("wait", "wait", object{"durationMs": 60_000}), node("say", "template", object{"text": text + " {{v}} {{blueprint.title}}"})}
+	}
+	id := ada.id(t, "blueprint.create", object{"title": "old", "blueprint_map": object{"nodes": nodes("old")}, "environment_variables": []any{object{"name": "v", "default": "old"}}})
+	run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes("old"), "options": object{"blueprintId": id}})
+	ada.ok(t, "blueprint.update", object{"id": id, "title": "new", "blueprint_map": object{"nodes": nodes("new")}, "environment_variables": []any{object{"name": "v", "default": "new"}}})
+	s.advance(t, "1m")
+	record := ada.ok(t, "execution.getExecutionStatus", object{"executionId": run})
+	if record.(object)["status"] != "completed" || at(record.(object)["steps"].([]any)[1], "output.text") != "old old old" {
+		t.Errorf("the run gave %s", encoded(t, record))
+	}
+	logs := ada.ok(t, "execution.getExecutionLogs", object{"blueprintId": id})
+	if version := at(at(logs, "logs").([]any)[0], "executionMetadata.blueprintVersion"); version != "1.0.0" {
+		t.Errorf("the run is said to be of version %v", version)
+	}
+}
+
+func TestLists(t *testing.T) {
+	s := newService(t, atNoon)
+	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	var ids []string
+	for i := range 25 {
+		s.advance(t, "1s")
+		status := []string{"draft", "published"}[i%2]
+		ids = append(ids, ada.id(t, "blueprint.create", object{"title": fmt.Sprintf("number %d", i), "status": status}))
+	}
+	other := ben.id(t, "blueprint.create", object{"title": "number of ben"})
+	ben.ok(t, "blueprint.update", object{"id": other, "visibility": "public"})
+	page := func(input object) (titles []string, pagination string) {
+		answer := ada.ok(t, "blueprint.list", input)
+		for _, one := range at(answer, "data").([]any) {
+			titles = append(titles, strings.TrimPrefix(at(one, "title").(string), "number "))
+		}
+		return titles, encoded(t, at(answer, "pagination"))
+	}
+	for _, test := range []struct{ input, titles, pagination string }{
+		{`{}`, "24 23 22 21 20 19 18 17 16 15 14 13 12 11 10 9 8 7 6 5", `{"limit":20,"page":1,"total":25,"totalPages":2}`},
+		{`{"page": 2}`, "4 3 2 1 0", `{"limit":20,"page":2,"total":25,"totalPages":2}`},
+		{`{"page": 3}`, "", `{"limit":20,"page":3,"total":25,"totalPages":2}`},
+		{`{"page": 5, "limit": 5}`, "4 3 2 1 0", `{"limit":5,"page":5,"total":25,"totalPages":5}`},
+		{`{"limit": 1, "page": 25}`, "0", `{"limit":1,"page":25,"total":25,"totalPages":25}`},
+		{`{"limit": 100, "search": "NUMBER 1"}`, "19 18 17 16 15 14 13 12 11 10 1", `{"limit":100,"page":1,"total":11,"totalPages":1}`},
+		{`{"limit": 3, "status": "published"}`, "23 21 19", `{"limit":3,"page":1,"total":12,"totalPages":4}`},
+		{`{"limit": 3, "status": "published", "search": "2"}`, "23 21", `{"limit":3,"page":1,"total":2,"totalPages":1}`},
+		{`{"search": "nowhere"}`, "", `{"limit":20,"page":1,"total":0,"totalPages":0}`},
+		{`{"scope": "public"}`, "of ben", `{"limit":20,"page":1,"total":1,"totalPages":1}`},
+		{`{"scope": "shared"}`, "", `{"limit":20,"page":1,"total":0,"totalPages":0}`},
+	} {
+		titles, pagination := page(decoded(t, test.input).(object))
+		if strings.Join(titles, " ") != test.titles || pagination != test.pagination {
+			t.Errorf("%s: %q %s", test.input, titles, pagination)
+		}
+	}
+	ada.ok(t, "blueprint.delete", object{"id": ids[24]})
+	if titles, pagination := page(object{"limit": 2}); strings.Join(titles, " ") != "23 22" || !strings.Contains(pagination, `"total":24`) {
+		t.Errorf("after a deletion: %q %s", titles, pagination)
+	}
+}
+
+// TestListOfOneInstant sees that the ids decide where the times do not.
+func TestListOfOneInstant(t *testing.T) {
+	s := newService(t, atNoon)
+	ada := s.user(t, "ada")
+	var ids []string
+	for range 7 {
+		ids = append(ids, ada.blueprint(t, "t"))
+	}
+	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
+	for page := 1; page <= 4; page++ {
+		for i, record := range at(ada.ok(t, "blueprint.list", object{"page": page, "limit": 2}), "data").([]any) {
+			if at(record, "id") != ids[2*(page-1)+i] {
+				t.Errorf("page %d has %v at %d", page, at(record, "id"), i)
+			}
+		}
+	}
+}
+
+func TestSearch(t *testing.T) {
+	s := newService(t)
+	ada := s.user(t, "ada")
+	for _, title := range []string{"École d'été", "100% sure_thing", "100 percent", "ΣΊΣΥΦΟΣ", `back\slash "quote"`, "Kelvin \u212a", "plain"} {
+		ada.ok(t, "blueprint.create", object{"title": title, "description": "about " + strings.ToUpper(title)})
+	}
+	for search, want := range map[string]int{
+		"": 7, "école": 1, "ÉCOLE D'ÉTÉ": 1, "ecole": 0, "100%": 1, "%": 1, "_": 1, "sure_": 1, "100": 2, "σίσυφος": 1, "σίσυφοσ": 1, `\`: 1, `"QUOTE"`: 1, "kelvin k": 1, "ABOUT": 7, "about pl": 1, "' OR 1=1 --": 0,
+	} {
+		if got := at(ada.ok(t, "blueprint.list", object{"search": search}), "pagination.total"); got != json.Number(fmt.Sprint(want)) {
+			t.Errorf("%q finds %v, want %d", search, got, want)
+		}
+	}
+}
+
+func TestPlanLimit(t *testing.T) {
+	s := newService(t, func(o *server.Options) { o.MaxBlueprints = 2 })
+	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	first := ada.blueprint(t, "one")
+	ada.blueprint(t, "two")
+	if message := ada.refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": "three"}); message != "blueprint limit of the plan exceeded (2 of 2)" {
+		t.Errorf("the refusal says %q", message)
+	}
+	ben.blueprint(t, "of another")
+	ada.ok(t, "blueprint.delete", object{"id": first})
+	ada.blueprint(t, "three")
+	ada.refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": "four"})
+
+	// Many at once do not get past it either.
+	cleo := s.user(t, "cleo")
+	var made atomic.Int32
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			if cleo.call(t, "blueprint.create", object{"title": "t"}).status == 200 {
+				made.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if made.Load() != 2 {
+		t.Errorf("%d were made at once", made.Load())
+	}
+}
+
+func TestValidate(t *testing.T) {
+	s := newService(t)
+	for _, test := range []struct{ input, want string }{
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {"text": "x"}}]}}`, `{"valid": true, "issues": []}`},
+		{`{"blueprint_map": {"nodes": []}}`, `{"valid": true, "issues": [{"path": ["blueprint_map", "nodes"], "message": "<text>", "severity": "warning"}]}`},
+		{`{"blueprint_map": {}}`, `{"valid": false, "issues": [{"path": ["blueprint_map", "nodes"], "message": "<text>", "severity": "error"}]}`},
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "nope", "title": "A", "config": {}}]}}`,
+			`{"valid": false, "issues": [{"path": ["blueprint_map", "nodes", 0, "type"], "nodeId": "a", "message": "<text>", "severity": "error"}]}`},
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {"text": "{{ a b }}"}}]}}`,
+			`{"valid": false, "issues": [{"path": ["blueprint_map", "nodes", 0, "config", "text"], "nodeId": "a", "message": "<text>", "severity": "error"}]}`},
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {}}]}}`,
+			`{"valid": false, "issues": [{"path": ["blueprint_map", "nodes", 0, "config", "text"], "nodeId": "a", "message": "<text>", "severity": "error"}]}`},
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {"text": "{{v}}"}}]}}`,
+			`{"valid": true, "issues": [{"path": ["blueprint_map", "nodes", 0, "config", "text"], "nodeId": "a", "message": "<text>", "severity": "warning"}]}`},
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {"text": "{{v}}"}}]}, "environment_variables": [{"name": "v"}]}`, `{"valid": true, "issues": []}`},
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {"text": "x"}}]}, "environment_variables": [{"name": "v", "type": "text"}]}`,
+			`{"valid": false, "issues": [{"path": ["environment_variables", 0, "type"], "message": "<text>", "severity": "error"}]}`},
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "merge", "title": "A", "config": {}}, {"id": "b", "type": "merge", "title": "B", "config": {}}], "edges": [{"source": "a", "target": "b"}, {"source": "b", "target": "a"}]}}`,
+			`{"valid": false, "issues": [{"path": ["blueprint_map", "edges"], "nodeId": "a", "message": "<text>", "severity": "error"}]}`},
+		{`{"blueprint_map": {"nodes": [], "edges": [{"source": "a", "target": "b"}]}}`,
+			`{"valid": false, "issues": [{"path": ["blueprint_map", "edges", 0, "source"], "message": "<text>", "severity": "error"}, {"path": ["blueprint_map", "edges", 0, "target"], "message": "<text>", "severity": "error"}]}`},
+	} {
+		expect(t, test.input, s.root.ok(t, "blueprint.validate", decoded(t, test.input)), test.want)
+	}
+	for _, input := range []string{`{}`, `{"blueprint_map": []}`, `{"blueprint_map": "x"}`, `{"blueprint_map": null}`} {
+		s.root.refused(t, blueprint.CodeBadRequest, "blueprint.validate", decoded(t, input))
+	}
+}
+
+func TestDeleteCancelsRuns(t *testing.T) {
+	s := newService(t, atNoon)
+	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	nodes := []any{node("ask", "human", object{"prompt": "?"})}
+	waits := []any{node("wait", "wait", object{"durationMs": 1000})}
+	id := ada.blueprint(t, "doomed", nodes...)
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
+	ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "* * * * *"}})
+	start := func(p person, nodes []any) string {
+		return p.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}})
+	}
+	paused, waiting, bens := start(ada, nodes), start(ada, waits), start(ben, nodes)
+	s.advance(t, "0s")
+	expect(t, "deleted", ada.ok(t, "blueprint.delete", object{"id": id}), `{"success": true}`)
+	for run, p := range map[string]person{paused: ada, waiting: ada, bens: ben} {
+		record := p.ok(t, "execution.getExecutionStatus", object{"executionId": run}).(object)
+		if record["status"] != "failed" || record["endTime"] != noonText || record["awaitingInput"] != nil {
+			t.Errorf("after the deletion: %s", encoded(t, record))
+		}
+		listed := at(p.ok(t, "execution.listRecentExecutions", nil), "logs").([]any)
+		found := false
+		for _, one := range listed {
+			found = found || at(one, "executionData.executionId") == run
+			if summary, _ := at(one, "errorSummary").(string); !strings.HasPrefix(summary, "cancelled") || at(one, "hasErrors") != true {
+				t.Errorf("its log record says %v", one)
+			}
+		}
+		if !found {
+			t.Errorf("%s is not in the list of who triggered it", run)
+		}
+	}
+	if record := ada.ok(t, "execution.getExecutionStatus", object{"executionId": bens}); at(record, "status") != "not_found" {
+		t.Errorf("the former manager still sees the runs of others")
+	}
+	if fired := s.advance(t, "10m"); fired != 0 {
+		t.Errorf("its schedule fired %d times after the deletion", fired)
+	}
+	if answer := (person{service: s}).send(t, "POST", "/webhooks/blueprint/"+hook, "{}"); answer.status != 404 {
+		t.Errorf("its webhook answers %d %s", answer.status, answer.text)
+	}
+	for _, call := range []string{"blueprint.get", "blueprint.delete", "blueprint.versions", "blueprint.execute"} {
+		ada.refused(t, blueprint.CodeNotFound, call, object{"id": id})
+	}
+}

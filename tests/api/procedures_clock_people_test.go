@@ -1,0 +1,159 @@
+//go:build !race
+
+// Hundreds of passwords are hashed here, one after the other; the race detector makes
+// that ten times as slow, and has nothing to find in it.
+
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/server"
+	"blueprintd/store"
+)
+
+const day = 24 * time.Hour
+
+// TestClockOfSessions: who is signed in is so for thirty days after the last use,
+// and for ninety at most.
+func TestClockOfSessions(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps []time.Duration // each followed by a call
+		good  bool            // the last of them
+	}{
+		"idle, just not":   {[]time.Duration{30*day - time.Millisecond}, true},
+		"idle":             {[]time.Duration{30 * day}, false},
+		"used":             {[]time.Duration{29 * day, 29 * day}, true},
+		"used, then idle":  {[]time.Duration{29 * day, 30 * day}, false},
+		"old, just not":    {[]time.Duration{29 * day, 29 * day, 29 * day, 3*day - time.Millisecond}, true},
+		"old":              {[]time.Duration{29 * day, 29 * day, 29 * day, 3 * day}, false},
+		"all at once, old": {[]time.Duration{365 * day}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, atNoon)
+			b := s.ada(t)
+			for i, step := range test.steps {
+				s.advance(t, step.String())
+				if i == len(test.steps)-1 && !test.good {
+					b.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+				} else {
+					b.ok(t, "session.get", nil)
+				}
+			}
+		})
+	}
+}
+
+// TestClockOfSetupLinks: a link sets a password for a day.
+func TestClockOfSetupLinks(t *testing.T) {
+	for by, good := range map[string]bool{"0s": true, "23h59m59.999s": true, "24h": false, "30d": false} {
+		s := newService(t, atNoon)
+		s.advance(t, by)
+		_, token, _ := strings.Cut(s.Bootstrap.Setup, "token=")
+		input := object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword}
+		if b := (&browser{service: s}); good {
+			b.ok(t, "session.setup", input)
+		} else {
+			b.refused(t, blueprint.CodeNotFound, "not good any more", "session.setup", input)
+		}
+	}
+}
+
+// TestClockOfBrakes: failures count for five minutes, and a browser is known for
+// a year.
+func TestClockOfBrakes(t *testing.T) {
+	s := newService(t, atNoon)
+	s.ada(t)
+	right := object{"email": "ada@example.org", "password": adasPassword}
+	guess := func() {
+		for i := range 50 {
+			(&browser{service: s}).refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": strconv.Itoa(i) + "@example.org", "password": "x"})
+		}
+	}
+	stranger := &browser{service: s}
+	guess()
+	stranger.refused(t, blueprint.CodeTooManyRequests, "in 300 s", "session.create", right)
+	s.advance(t, "4m59s")
+	stranger.refused(t, blueprint.CodeTooManyRequests, "in 1 s", "session.create", right)
+	s.advance(t, "1s")
+	stranger.ok(t, "session.create", right)
+	for by, known := range map[string]bool{"364d": true, "365d": false} {
+		s := newService(t, atNoon)
+		b := s.ada(t)
+		s.advance(t, by)
+		for i := range 50 {
+			(&browser{service: s}).refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": strconv.Itoa(i) + "@example.org", "password": "x"})
+		}
+		if b.cookie = ""; known {
+			b.ok(t, "session.create", right)
+		} else {
+			b.refused(t, blueprint.CodeTooManyRequests, "in 300 s", "session.create", right)
+		}
+	}
+}
+
+// TestClockOfRates: under a virtual clock nothing is limited unless that is asked
+// for; then the bucket fills as the clock moves, and the clock itself is free.
+func TestClockOfRates(t *testing.T) {
+	free := newService(t, atNoon)
+	for range 300 {
+		free.root.ok(t, "blueprint.list", nil)
+	}
+	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1.0/64, 1 })
+	for _, test := range []struct {
+		by     string
+		status int
+		retry  string
+	}{{"0s", 200, ""}, {"0s", 429, "64"}, {"63s", 429, "1"}, {"1s", 200, ""}, {"30d", 200, ""}, {"0s", 429, "64"}} {
+		for range 5 {
+			s.advance(t, "0s")
+			if answer := s.root.send(t, http.MethodGet, "/clock", ""); answer.status != 200 {
+				t.Errorf("the clock: %d", answer.status)
+			}
+		}
+		s.advance(t, test.by)
+		if answer := s.root.call(t, "blueprint.list", nil); answer.status != test.status || answer.header.Get("Retry-After") != test.retry {
+			t.Errorf("%s later: %d, Retry-After %q", test.by, answer.status, answer.header.Get("Retry-After"))
+		}
+	}
+}
+
+// TestClockOfHistory: runs, rows and lines go at their age, failed runs at three
+// times that.
+func TestClockOfHistory(t *testing.T) {
+	s := newService(t, atNoon, func(o *server.Options) {
+		o.KeepExecutions, o.KeepFirings, o.KeepAudit = store.Keep{Age: 10 * day}, store.Keep{Age: 20 * day}, store.Keep{Age: 40 * day}
+	})
+	good := s.root.blueprint(t, "t", node("a", "merge", object{}))
+	bad := s.root.blueprint(t, "t", node("a", "stop", object{"failed": true, "message": "no"}))
+	asks := node("q", "human", object{"prompt": "?"})
+	s.root.launch(t, s.root.blueprint(t, "asks", asks), nil, asks)
+	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": good, "triggerType": "webhook"})
+	(person{service: s}).send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}")
+	s.root.ok(t, "blueprint.execute", object{"id": bad})
+	s.root.ok(t, "blueprintTriggers.update", object{"triggerId": hook, "isActive": false})
+	for _, test := range []struct {
+		by   string
+		want string // statuses of runs, rows, whether there are lines
+	}{{"0s", "paused failed completed 1 true"}, {"9d", "paused failed completed 1 true"}, {"36h", "paused failed 1 true"}, {"10d", "paused failed 0 true"}, {"10d", "paused 0 true"}, {"252h", "paused 0 false"}, {"400d", "paused 0 false"}} {
+		s.advance(t, test.by)
+		var got []string
+		for _, status := range []string{"paused", "failed", "completed"} {
+			for range at(s.root.ok(t, "execution.listRuns", object{"status": status}), "runs").([]any) {
+				got = append(got, status)
+			}
+		}
+		lines := at(s.root.ok(t, "auditLog.list", nil), "entries").([]any)
+		lines = slices.DeleteFunc(lines, func(one any) bool { return at(one, "action") == "clock.advance" })
+		got = append(got, strconv.Itoa(len(s.root.firings(t, hook))), strconv.FormatBool(len(lines) > 0))
+		if text := strings.Join(got, " "); text != test.want {
+			t.Errorf("%s later: %s, want %s", test.by, text, test.want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// TestConnectionProcedures follows a connection of an organization from its
+// making to its end, and looks for its secret in every answer.
+func TestConnectionProcedures(t *testing.T) {
+	s := newService(t)
+	const canary = "canary-of-the-connection"
+	calls := func(name string, input object) reply {
+		answer := s.root.call(t, name, input)
+		if strings.Contains(answer.text, canary) {
+			t.Errorf("%s gives the secret away: %s", name, answer.text)
+		}
+		return answer
+	}
+	ok := func(name string, input object) any {
+		t.Helper()
+		answer := calls(name, input)
+		if answer.status != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, answer.status, answer.text)
+		}
+		return answer.payload()
+	}
+	made := ok("connection.create", object{
+		"name": " Mail ", "type": "smtp", "organizationId": strings.ToUpper(s.root.WorkspaceID), "id": "mine", "createdBy": "mine",
+		"config": object{"host": "127.0.0.1", "port": 587, "username": "u", "password": canary, "tls": "starttls", "from": "a@example.com"},
+	})
+	id, _ := at(made, "id").(string)
+	if !blueprint.IsUUID(id) || at(made, "name") != "Mail" || at(made, "createdBy") != s.root.ID || at(made, "organizationId") != s.root.WorkspaceID || at(made, "config.password") != nil || at(made, "config.username") != "u" {
+		t.Errorf("made %v", made)
+	}
+	if list, _ := ok("connection.list", object{}).([]any); len(list) != 1 || at(list[0], "id") != id {
+		t.Errorf("the list is %v", list)
+	}
+	updated := ok("connection.update", object{"id": id, "name": "Post", "config": object{"from": "b@example.com", "password": nil}})
+	if at(updated, "name") != "Post" || at(updated, "config.from") != "b@example.com" {
+		t.Errorf("updated %v", updated)
+	}
+	if at(ok("connection.test", object{"id": id}), "message") == "" {
+		t.Error("a test says nothing")
+	}
+	ok("connection.delete", object{"id": id})
+	if answer := calls("connection.get", object{"id": id}); answer.status != http.StatusNotFound {
+		t.Errorf("a deleted one: %d %s", answer.status, answer.text)
+	}
+}
+
+// TestBadConnections sends configs that are wrong: the answer names the place.
+func TestBadConnections(t *testing.T) {
+	v := newVictim(t)
+	id := v.root.id(t, "connection.create", object{"name": "n", "type": "slack", "config": object{"botToken": "canary-of-slack"}})
+	create := func(rest string) string { return `{"name":"n",` + rest + `}` }
+	v.unharmed(t, func() {
+		for _, test := range []struct{ name, input, want string }{
+			{"connection.create", `{}`, "name: required; type: required; config: required"},
+			{"connection.create", create(`"type":"telnet","config":{}`), "type: must be one of ai-provider, mcp-server"},
+			{"connection.create", create(`"type":"slack","config":[]`), "config: must be an object"},
+			{"connection.create", create(`"type":"slack","config":null`), "config: must be an object"},
+			{"connection.create", create(`"type":"slack","config":{"token":"canary-of-slack"}`), "config.botToken: required; config.token: is unknown"},
+			{"connection.create", create(`"type":"http","config":{"auth":{"type":"basic"},"hosts":["a b",5]}`), "config.auth.username: required; config.auth.password: required; config.hosts[0]: must be a host"},
+			{"connection.create", `{"name":" ","type":"slack","config":{"botToken":"t"}}`, "name: must not be empty"},
+			{"connection.update", `{"id":"` + id + `","config":{"baseUrl":"https://evil.example"}}`, "config.botToken: must be sent again"},
+			{"connection.update", `{"id":"` + id + `","config":{"botToken":""}}`, "config.botToken: required"},
+			{"connection.update", `{"id":"` + id + `","name":""}`, "name: must not be empty"},
+		} {
+			answer := v.root.call(t, test.name, decoded(t, test.input))
+			wellRefused(t, test.input, answer.value, answer.status, blueprint.CodeBadRequest, test.name, test.want)
+			if strings.Contains(answer.text, "canary") {
+				t.Errorf("%s: gives a secret away: %s", test.input, answer.text)
+			}
+		}
+	})
+}

@@ -1,0 +1,287 @@
+package api
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// TestWhoLeft takes somebody out of an organization, and off a blueprint, and
+// expects that they reach nothing of it that they did not make themselves, by
+// whatever way, and that their triggers on the rest stop.
+func TestWhoLeft(t *testing.T) {
+	ways := map[string]struct {
+		join, leave func(t *testing.T, cleo, ben person, team, id string)
+	}{
+		"organization": {
+			func(t *testing.T, cleo, ben person, team, _ string) {
+				cleo.ok(t, "organization.addMember", object{"organizationId": team, "email": ben.Email, "role": "admin"})
+			},
+			func(t *testing.T, _, ben person, team, _ string) {
+				ben.ok(t, "organization.removeMember", object{"organizationId": team, "userId": ben.ID})
+			},
+		},
+		"collaboration": {
+			func(t *testing.T, cleo, ben person, _, id string) {
+				cleo.ok(t, "collaborator.add", object{"blueprintId": id, "email": strings.ToUpper(ben.Email), "role": "admin"})
+			},
+			func(t *testing.T, cleo, ben person, _, id string) {
+				cleo.ok(t, "collaborator.remove", object{"blueprintId": id, "userId": ben.ID})
+			},
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, atNoon, withMail)
+			cleo, ben := s.user(t, "cleo"), s.user(t, "ben")
+			team := cleo.id(t, "organization.create", object{"name": "team"})
+			shared := cleo.id(t, "blueprint.create", object{"title": "shared", "organization_id": team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+			way.join(t, cleo, ben, team, shared)
+			l := &leaving{service: s, team: team, shared: shared, cleo: cleo, ben: ben, member: name == "organization"}
+			l.before(t)
+			way.leave(t, cleo, ben, team, shared)
+			l.reachesNothing(t)
+			l.triggersStop(t)
+			l.keepsTheirOwn(t)
+			l.subscriptionEnded(t)
+		})
+	}
+}
+
+// leaving is what somebody had a part in, and left.
+type leaving struct {
+	*service
+	cleo, ben               person
+	member                  bool // of the organization
+	team, shared, own       string
+	run, theirs, going      string            // runs: cleo's, and two of ben's
+	triggers                map[string]string // ben's, by type
+	address                 string            // of his mailbox
+	event                   string            // cleo's blueprint that raises one
+	hook, connection, label string
+	deaf                    string // ben's trigger that hears what other blueprints do, if he is a member
+	file, firing, ownFiring string
+	lines                   *bufio.Scanner // of ben's subscription to cleo's run
+}
+
+// before lets ben do what he may, so that it is known to work and the server has
+// his rights in memory.
+func (l *leaving) before(t *testing.T) {
+	ask := node("ask", "human", object{"prompt": "?"})
+	l.run = l.cleo.launch(t, l.shared, nil, ask)
+	l.theirs = l.ben.launch(t, l.shared, nil, ask)
+	l.going = l.ben.launch(t, l.shared, nil, node("wait", "wait", object{"durationMs": 3_600_000}))
+	l.label = l.cleo.id(t, "category.create", object{"organizationId": l.team, "name": "urgent"})
+	l.connection = l.cleo.id(t, "connection.create", connectionOf(&target{}, l.team))
+	l.event = l.cleo.id(t, "blueprint.create", object{"title": "raises", "organization_id": l.team, "blueprint_map": object{"nodes": []any{
+		node("e", "emit-event", object{"event": "custom.left", "data": object{}}),
+	}}})
+	hook, address := l.cleo.mailbox(t, l.shared, object{})
+	l.hook = hook
+	if err := l.sendMail(t, address, letter); err != nil {
+		t.Fatal(err)
+	}
+	l.firing = at(l.cleo.firings(t, hook)[0], "id").(string)
+	l.file = at(l.cleo.input(t, at(l.cleo.firings(t, hook)[0], "executionId").(string)), "attachments").([]any)[0].(object)["id"].(string)
+	l.triggers = map[string]string{}
+	for kind, config := range map[string]object{
+		"webhook": {}, "api": {}, "manual": {}, "scheduled": {"cron": "* * * * *"}, "event": {"event": "blueprint.updated"}, "slack": {"signingSecret": "of slack"},
+	} {
+		l.triggers[kind] = l.ben.id(t, "blueprintTriggers.create", object{"blueprintId": l.shared, "triggerType": kind, "config": config})
+	}
+	l.deaf = l.ben.id(t, "blueprintTriggers.create", object{"blueprintId": l.shared, "triggerType": "event", "config": object{"event": "custom.left"}})
+	l.triggers["email"], l.address = l.ben.mailbox(t, l.shared, object{})
+	if l.member {
+		l.own = l.ben.id(t, "blueprint.create", object{"title": "own", "organization_id": l.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+		fired := l.ben.ok(t, "blueprintTriggers.fire", object{"triggerId": l.ben.id(t, "blueprintTriggers.create", object{"blueprintId": l.own, "triggerType": "manual"})})
+		l.ownFiring = at(fired, "firingId").(string)
+		l.ben.ok(t, "connection.get", object{"id": l.connection})
+		l.ben.ok(t, "category.list", object{"organizationId": l.team})
+		l.ben.ok(t, "auditLog.list", object{"organizationId": l.team})
+	}
+	l.ben.ok(t, "blueprint.get", object{"id": l.shared})
+	l.ben.ok(t, "blueprint.setCategories", object{"id": l.shared, "categoryIds": []any{l.label}})
+	if got := l.ben.send(t, http.MethodGet, "/files/"+l.file, ""); got.status != http.StatusOK {
+		t.Errorf("the file: %d %s", got.status, got.text)
+	}
+	l.cleo.ok(t, "blueprint.execute", object{"id": l.event})
+	l.cleo.ok(t, "blueprint.update", object{"id": l.shared, "description": "seen"})
+	l.advance(t, "1m")
+	for _, trigger := range []string{l.triggers["scheduled"], l.triggers["event"]} {
+		if rows := l.cleo.firings(t, trigger); len(rows) == 0 || at(rows[0], "decision") != "started" {
+			t.Errorf("before: %v", rows)
+		}
+	}
+	if rows := l.cleo.firings(t, l.deaf); len(rows) > 0 != l.member {
+		t.Errorf("before, of another blueprint: %v", rows)
+	}
+	l.lines = l.ben.subscribed(t, l.run)
+}
+
+// subscribed opens a subscription to a run and reads its first record.
+func (p person) subscribed(t *testing.T, run string) *bufio.Scanner {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.host+"/api/trpc/execution.subscribe?input="+url.QueryEscape(encoded(t, object{"json": object{"executionId": run}})), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", p.authorization)
+	response, err := p.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), `"status":"paused"`) {
+			return lines
+		}
+	}
+	t.Fatal("the subscription shows nothing")
+	return nil
+}
+
+func (l *leaving) reachesNothing(t *testing.T) {
+	id, run := object{"id": l.shared}, object{"executionId": l.run}
+	for name, calls := range map[blueprint.Code][]struct {
+		name  string
+		input object
+	}{
+		blueprint.CodeForbidden: {
+			{"blueprint.get", id}, {"blueprint.versions", id}, {"blueprint.execute", id}, {"blueprint.delete", id}, {"blueprint.favorite", id},
+			{"blueprint.update", object{"id": l.shared, "title": "mine"}},
+			{"blueprint.rate", object{"id": l.shared, "rating": 5}},
+			{"blueprint.setCategories", object{"id": l.shared, "categoryIds": []any{}}},
+			{"collaborator.list", object{"blueprintId": l.shared}},
+			{"collaborator.add", object{"blueprintId": l.shared, "email": l.ben.Email, "role": "admin"}},
+			{"collaborator.remove", object{"blueprintId": l.shared, "userId": l.ben.ID}},
+			{"execution.getExecutionLogs", object{"blueprintId": l.shared}},
+			{"execution.listRecentExecutions", object{"organizationId": l.team}},
+			{"blueprintTriggers.list", object{"blueprintId": l.shared}},
+			{"blueprintTriggers.create", object{"blueprintId": l.shared, "triggerType": "manual"}},
+			{"blueprintTriggers.history", object{"triggerId": l.triggers["manual"]}},
+			{"blueprintTriggers.update", object{"triggerId": l.triggers["manual"], "isActive": true}},
+			{"blueprintTriggers.delete", object{"triggerId": l.triggers["manual"]}},
+			{"blueprintTriggers.fire", object{"triggerId": l.triggers["manual"]}},
+			{"blueprintTriggers.getWebhookUrl", object{"triggerId": l.triggers["webhook"]}},
+			{"blueprintTriggers.rotateSecret", object{"triggerId": l.triggers["webhook"]}},
+			{"connection.get", object{"id": l.connection}}, {"connection.test", object{"id": l.connection}}, {"connection.delete", object{"id": l.connection}},
+			{"connection.list", object{"organizationId": l.team}}, {"connection.create", connectionOf(&target{}, l.team)},
+			{"category.list", object{"organizationId": l.team}}, {"category.create", object{"organizationId": l.team, "name": "x"}}, {"category.delete", object{"id": l.label}},
+			{"organization.members", object{"organizationId": l.team}}, {"organization.update", object{"organizationId": l.team, "name": "x"}},
+			{"organization.addMember", object{"organizationId": l.team, "email": l.ben.Email, "role": "member"}},
+			{"organization.removeMember", object{"organizationId": l.team, "userId": l.cleo.ID}},
+			{"auditLog.list", object{"organizationId": l.team}},
+			{"blueprint.create", object{"title": "x", "organization_id": l.team}},
+		},
+		blueprint.CodeNotFound: {
+			{"execution.cancel", run}, {"execution.retry", run}, {"execution.resume", run}, {"execution.subscribe", run},
+			{"blueprintTriggers.explain", object{"firingId": l.firing}}, {"blueprintTriggers.redeliver", object{"firingId": l.firing}},
+		},
+	} {
+		for _, call := range calls {
+			l.ben.refused(t, name, call.name, call.input)
+		}
+	}
+	if record := l.ben.status(t, l.run); record["status"] != "not_found" {
+		t.Errorf("cleo's run: %s", encoded(t, record))
+	}
+	if got := l.ben.send(t, http.MethodGet, "/files/"+l.file, ""); got.status != http.StatusNotFound {
+		t.Errorf("the file: %d %s", got.status, got.text)
+	}
+	if done := encoded(t, l.ben.ok(t, "auditLog.list", object{"limit": 100})); !strings.Contains(done, "blueprintTriggers.create") || strings.Contains(done, l.triggers["webhook"]) {
+		t.Errorf("what he did names the address of a webhook: %s", done)
+	}
+	lists := encoded(t, []any{
+		l.ben.ok(t, "blueprint.list", object{"scope": "shared"}), l.ben.ok(t, "blueprint.list", object{}), l.ben.ok(t, "execution.listRecentExecutions", object{}), l.ben.ok(t, "connection.list", nil),
+		l.ben.ok(t, "category.list", object{}), l.ben.ok(t, "organization.list", nil),
+		l.ben.send(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Accept", "application/json, text/event-stream").text,
+	})
+	for what, secret := range map[string]string{"blueprint": `"id":"` + l.shared, "run": l.run, "connection": l.connection, "category": l.label, "organization": `"team"`} {
+		if strings.Contains(lists, secret) {
+			t.Errorf("the %s is in a list: %s", what, lists)
+		}
+	}
+}
+
+// triggersStop lets each of ben's triggers come due.
+func (l *leaving) triggersStop(t *testing.T) {
+	before := map[string]int{}
+	for kind, trigger := range l.triggers {
+		before[kind] = len(l.cleo.firings(t, trigger))
+	}
+	nobody := person{service: l.service}
+	for path, want := range map[string]int{"/webhooks/blueprint/" + l.triggers["webhook"]: 404, "/webhooks/slack/" + l.triggers["slack"]: 404} {
+		if got := nobody.send(t, http.MethodPost, path, "{}"); got.status != want {
+			t.Errorf("%s: %d %s", path, got.status, got.text)
+		}
+	}
+	if got := l.cleo.send(t, http.MethodPost, "/v1/triggers/"+l.triggers["api"]+"/fire", "{}"); got.status != http.StatusForbidden {
+		t.Errorf("the api trigger: %d %s", got.status, got.text)
+	}
+	if err := l.sendMail(t, l.address, letter); err == nil || !strings.Contains(err.Error(), "550") {
+		t.Errorf("his mailbox: %v", err)
+	}
+	l.cleo.refused(t, blueprint.CodeForbidden, "blueprintTriggers.fire", object{"triggerId": l.triggers["manual"]})
+	heard := len(l.cleo.firings(t, l.deaf))
+	l.cleo.ok(t, "blueprint.execute", object{"id": l.event})
+	l.cleo.ok(t, "blueprint.update", object{"id": l.shared, "description": "new"})
+	l.advance(t, "1m")
+	if now := len(l.cleo.firings(t, l.deaf)); now != heard {
+		t.Errorf("his trigger hears of other blueprints: %d rows after %d", now, heard)
+	}
+	for kind, trigger := range l.triggers {
+		rows := append(l.cleo.firings(t, trigger), nil)
+		if len(rows) != before[kind]+2 || at(rows[0], "decision") != "refused" || !strings.Contains(fmt.Sprint(at(rows[0], "reason")), "creator") {
+			t.Errorf("%s: %d rows after %d, the newest %v", kind, len(rows)-1, before[kind], rows[0])
+		}
+	}
+}
+
+// keepsTheirOwn looks at what ben made: his runs, which go on, and his
+// blueprint.
+func (l *leaving) keepsTheirOwn(t *testing.T) {
+	l.advance(t, "1h")
+	if record := l.ben.status(t, l.going); record["status"] != "completed" {
+		t.Errorf("his run: %s", encoded(t, record))
+	}
+	l.ben.refused(t, blueprint.CodeForbidden, "execution.resume", object{"executionId": l.theirs, "input": "answer"})
+	l.ben.refused(t, blueprint.CodeForbidden, "execution.cancel", object{"executionId": l.theirs})
+	l.ben.refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": l.theirs, "fromNodeId": "ask"})
+	if l.member {
+		if seen := l.ben.ok(t, "blueprint.get", object{"id": l.own}); at(seen, "can_manage") != false || at(seen, "is_owner") != true {
+			t.Errorf("his blueprint: %s", encoded(t, seen))
+		}
+		if list := encoded(t, l.ben.ok(t, "blueprint.list", object{})); !strings.Contains(list, l.own) {
+			t.Errorf("his blueprint is not in his list: %s", list)
+		}
+		l.ben.ok(t, "execution.getExecutionLogs", object{"blueprintId": l.own})
+		for _, call := range []struct {
+			name  string
+			input object
+		}{
+			{"blueprint.execute", object{"id": l.own}}, {"blueprint.update", object{"id": l.own, "title": "x"}}, {"blueprint.delete", object{"id": l.own}},
+			{"blueprint.versions", object{"id": l.own}}, {"blueprint.grant", object{"id": l.own}}, {"blueprint.favorite", object{"id": l.own}},
+			{"blueprintTriggers.list", object{"blueprintId": l.own}}, {"blueprintTriggers.create", object{"blueprintId": l.own, "triggerType": "manual"}},
+			{"collaborator.list", object{"blueprintId": l.own}},
+			{"blueprintTriggers.redeliver", object{"firingId": l.ownFiring}}, {"blueprintTriggers.explain", object{"firingId": l.ownFiring}},
+		} {
+			l.ben.refused(t, blueprint.CodeForbidden, call.name, call.input)
+		}
+	}
+}
+
+// subscriptionEnded lets the run change that ben looked at when he left.
+func (l *leaving) subscriptionEnded(t *testing.T) {
+	l.cleo.ok(t, "execution.resume", object{"executionId": l.run, "input": "not for ben"})
+	text := strings.Join(remaining(l.lines), "\n")
+	if strings.Contains(text, "not for ben") || strings.Contains(text, "completed") || !strings.Contains(text, "serialized-error") || !strings.Contains(text, "NOT_FOUND") {
+		t.Errorf("the subscription went on with %s", text)
+	}
+}

@@ -1,0 +1,310 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/smtp"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/server"
+)
+
+// noNames is a DNS in which nothing exists.
+type noNames struct{}
+
+func (noNames) missing(name string) error {
+	return &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+}
+func (n noNames) LookupTXT(_ context.Context, name string) ([]string, error) {
+	return nil, n.missing(name)
+}
+func (n noNames) LookupMX(_ context.Context, name string) ([]*net.MX, error) {
+	return nil, n.missing(name)
+}
+func (n noNames) LookupIPAddr(_ context.Context, name string) ([]net.IPAddr, error) {
+	return nil, n.missing(name)
+}
+func (n noNames) LookupAddr(_ context.Context, name string) ([]string, error) {
+	return nil, n.missing(name)
+}
+
+func withMail(o *server.Options) {
+	o.SMTPAddr, o.MailDomain, o.Resolver = "127.0.0.1:0", "flows.example.org", noNames{}
+}
+
+// mail sends a message by SMTP and gives what the server said to it.
+func (s *service) sendMail(t testing.TB, to, message string) error {
+	t.Helper()
+	return smtp.SendMail(s.SMTPAddress(), nil, "ada@example.org", []string{to}, []byte(strings.ReplaceAll(message, "\n", "\r\n")))
+}
+
+// mailbox makes an email trigger and gives its id and address.
+func (p person) mailbox(t testing.TB, blueprintID string, config object) (id, address string) {
+	t.Helper()
+	made := p.ok(t, "blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": "email", "config": config})
+	return at(made, "id").(string), at(made, "config.address").(string)
+}
+
+// firings gives the ledger of a trigger, the newest row first.
+func (p person) firings(t testing.TB, triggerID string) []any {
+	t.Helper()
+	return at(p.ok(t, "blueprintTriggers.history", object{"triggerId": triggerID}), "firings").([]any)
+}
+
+const letter = `Message-ID: <one@example.org>
+From: =?utf-8?q?Ada_L=C3=B6we?= <Ada@Example.org>
+To: "Flows, all" <x@flows.example.org>, ben@example.org
+Subject: =?iso-8859-1?q?Gr=FC=DFe?=
+Date: Mon, 2 Mar 2026 10:30:00 +0100
+X-Twice: first
+X-Twice: second
+Authentication-Results: flows.example.org; dmarc=pass
+Authentication-Results: mx.elsewhere.example; spf=pass
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=b
+
+--b
+Content-Type: text/plain; charset=iso-8859-1
+Content-Transfer-Encoding: quoted-printable
+
+Sch=F6n
+--b
+Content-Type: text/html
+
+<p>x</p>
+--b
+Content-Type: text/html; name="../p\age.html"
+Content-Disposition: attachment; filename*=utf-8''%C3%BC%2F..%2Fpage.html
+Content-Transfer-Encoding: base64
+
+PHNjcmlwdD4=
+--b--
+`
+
+// TestMail sends a mail and looks at its run, its ledger row and its file.
+func TestMail(t *testing.T) {
+	s := newService(t, atNoon, withMail)
+	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{"said": "{{inputData.subject}}"}}})
+	trigger, address := ada.mailbox(t, id, object{"address": "mine@example.org"})
+	local, domain, _ := strings.Cut(address, "@")
+	if domain != "flows.example.org" || len(local) < 26 || strings.Trim(local, "abcdefghijklmnopqrstuvwxyz234567") != "" {
+		t.Errorf("address %s", address)
+	}
+	if err := s.sendMail(t, strings.ToUpper(address), letter); err != nil {
+		t.Fatal(err)
+	}
+	row := ada.firings(t, trigger)[0]
+	expect(t, "firing", row, fmt.Sprintf(`{"id": "<any>", "triggerId": %q, "source": "email", "key": "<one@example.org>", "dueAt": null, "receivedAt": "<any>", "decision": "started", "reason": "a mail from Ada@Example.org", "executionId": "<any>"}`, trigger))
+	run := at(row, "executionId").(string)
+	ada.until(t, run, blueprint.StatusCompleted)
+	input := ada.input(t, run)
+	expect(t, "input", input, `{"messageId": "<one@example.org>", "from": {"address": "Ada@Example.org", "name": "Ada Löwe"},
+		"to": [{"address": "x@flows.example.org", "name": "Flows, all"}, {"address": "ben@example.org", "name": ""}], "subject": "Grüße", "text": "Schön", "html": "<p>x</p>",
+		"date": "2026-03-02T09:30:00.000Z", "headers": "<any>", "attachments": [{"id": "<any>", "filename": "page.html", "contentType": "text/html", "size": 8, "url": "<any>"}]}`)
+	headers := at(input, "headers")
+	expect(t, "twice", at(headers, "x-twice"), `["first", "second"]`)
+	expect(t, "results", at(headers, "authentication-results"), `["flows.example.org; spf=none smtp.helo=localhost smtp.mailfrom=ada@example.org; dkim=none; dmarc=none header.from=example.org", "mx.elsewhere.example; spf=pass"]`)
+
+	file := at(input, "attachments").([]any)[0]
+	path, ours := strings.CutPrefix(at(file, "url").(string), s.host)
+	if !ours || path != "/files/"+at(file, "id").(string) {
+		t.Errorf("url %v", at(file, "url"))
+	}
+	got := ada.send(t, http.MethodGet, path, "")
+	if got.status != http.StatusOK || got.text != "<script>" || got.header.Get("Content-Type") != "application/octet-stream" ||
+		got.header.Get("Content-Disposition") != "attachment; filename=page.html" || got.header.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(got.header.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("%d %q %v", got.status, got.text, got.header)
+	}
+	if head := ada.send(t, http.MethodHead, path, ""); head.status != http.StatusOK || head.text != "" || head.header.Get("Content-Length") != "8" || head.header.Get("Content-Disposition") != got.header.Get("Content-Disposition") {
+		t.Errorf("HEAD: %d %q %v", head.status, head.text, head.header)
+	}
+	for name, one := range map[string]struct {
+		who    person
+		path   string
+		status int
+	}{
+		"nobody": {person{service: s}, path, 401}, "a stranger": {ben, path, 404}, "an unknown file": {ada, "/files/" + strings.Repeat("a", 32), 404}, "no file": {ada, "/files/..%2Fx", 404},
+	} {
+		if got := one.who.send(t, http.MethodGet, one.path, ""); got.status != one.status {
+			t.Errorf("%s: %d %s", name, got.status, got.text)
+		}
+	}
+
+	if err := s.sendMail(t, address, letter); err != nil { // again: nothing new runs
+		t.Error(err)
+	}
+	expect(t, "again", ada.firings(t, trigger)[0], `{"id": "<any>", "triggerId": "<any>", "source": "email", "key": "<one@example.org>", "dueAt": null, "receivedAt": "<any>", "decision": "duplicate", "reason": "<any>", "executionId": "`+run+`"}`)
+	again := ada.ok(t, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
+	ada.until(t, at(again, "executionId").(string), blueprint.StatusCompleted)
+	second := at(ada.input(t, at(again, "executionId").(string)), "attachments").([]any)[0]
+	if at(second, "id") == at(file, "id") {
+		t.Error("a redelivery has files of its own")
+	}
+	if got := ada.send(t, http.MethodGet, "/files/"+at(second, "id").(string), ""); got.text != "<script>" {
+		t.Errorf("%d %q", got.status, got.text)
+	}
+}
+
+// input gives what a run was started with.
+func (p person) input(t testing.TB, run string) any {
+	t.Helper()
+	return at(at(p.status(t, run), "steps").([]any)[0], "input")
+}
+
+// TestMailFilters: who is left out leaves a row, and who is refused hears it.
+func TestMailFilters(t *testing.T) {
+	s := newService(t, atNoon, withMail, func(o *server.Options) { o.MaxMail = 3000 })
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
+	for _, test := range []struct {
+		config           string
+		from             string
+		decision, reason string
+	}{
+		{`{"allowFrom": ["ADA@example.ORG"]}`, "Ada <ada@example.org>", "started", "a mail from"},
+		{`{"allowFrom": ["@example.org"], "attachments": "ignore"}`, "ada@EXAMPLE.org", "started", "a mail from"},
+		{`{"allowFrom": ["@ample.org"]}`, "ada@example.org", "skipped", "allowFrom: ada@example.org is not on the list"},
+		{`{"allowFrom": ["@example.org"]}`, "ada@sub.example.org", "skipped", "allowFrom"},
+		{`{"allowFrom": ["ada@example.org"]}`, `"ada@example.org" <eve@example.com>`, "skipped", "allowFrom: eve@example.com"},
+		{`{"allowFrom": ["ada@example.org"]}`, "ada@example.org, eve@example.com", "skipped", "allowFrom: eve@example.com"},
+		{`{"allowFrom": ["ada@example.org"]}`, "ada@example.org\nFrom: eve@example.com", "skipped", "allowFrom: eve@example.com"},
+		{`{"allowFrom": []}`, "ada@example.org", "skipped", "allowFrom"},
+		{`{"requireAuth": true}`, "ada@example.org", "skipped", "requireAuth"},
+		{`{"requireAuth": false}`, "ada@example.org", "started", ""},
+	} {
+		trigger, address := ada.mailbox(t, id, decoded(t, test.config).(object))
+		if err := s.sendMail(t, address, "From: "+test.from+"\n\nhello\n"); err != nil {
+			t.Errorf("%+v: %v", test, err)
+			continue
+		}
+		row := ada.firings(t, trigger)[0]
+		if reason := at(row, "reason").(string); at(row, "decision") != test.decision || !strings.HasPrefix(reason, test.reason) {
+			t.Errorf("%+v: %v %s", test, at(row, "decision"), reason)
+		}
+	}
+	trigger, address := ada.mailbox(t, id, object{})
+	changed := ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": false, "config": object{"address": "x@example.org", "attachments": "ignore"}})
+	if at(changed, "config.address") != address {
+		t.Errorf("%v", changed)
+	}
+	if err := s.sendMail(t, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
+		t.Errorf("an inactive trigger: %v", err)
+	}
+	if row := ada.firings(t, trigger)[0]; at(row, "decision") != "refused" || at(row, "reason") != "the trigger is not active" {
+		t.Errorf("%v", row)
+	}
+	nothing := func(what string) {
+		t.Helper()
+		row := ada.firings(t, trigger)[0]
+		told := ada.refused(t, blueprint.CodeBadRequest, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
+		if !strings.Contains(told, "nothing was received of it: ask for it again") {
+			t.Errorf("%s: %s", what, told)
+		}
+	}
+	nothing("inactive")
+	ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
+	nothing("inactive then")
+	if err := s.sendMail(t, address, "\n"+strings.Repeat(strings.Repeat("x", 98)+"\n", 31)); err == nil || !strings.HasPrefix(err.Error(), "552") {
+		t.Errorf("a mail that is too large: %v", err)
+	}
+	row := ada.firings(t, trigger)[0]
+	if at(row, "decision") != "refused" || at(row, "reason") != "the message is too large" {
+		t.Errorf("%v", row)
+	}
+	nothing("too large")
+	expect(t, "too large", at(ada.ok(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")}), "delivery.size"), "3102")
+	ada.ok(t, "blueprintTriggers.delete", object{"triggerId": trigger})
+	if err := s.sendMail(t, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
+		t.Errorf("a deleted trigger: %v", err)
+	}
+}
+
+// TestMailFileIsSentOn: a run may send the files of its own mail, and no others.
+func TestMailFileIsSentOn(t *testing.T) {
+	var got []string
+	outside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		part, header, err := r.FormFile("f")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		content, _ := io.ReadAll(part)
+		got = append(got, header.Filename+"|"+header.Header.Get("Content-Type")+"|"+string(content))
+	}))
+	defer outside.Close()
+	s := newService(t, atNoon, withMail, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	ada := s.user(t, "ada")
+	run := func(fileID, message string, wanted blueprint.Status) (input any, problem string) {
+		id := ada.blueprint(t, "letters", object{"id": "x", "type": "http-request", "title": "x", "config": object{
+			"method": "POST", "url": outside.URL, "multipart": []any{object{"name": "f", "fileId": fileID}},
+		}})
+		trigger, address := ada.mailbox(t, id, object{})
+		if err := s.sendMail(t, address, message); err != nil {
+			t.Fatal(err)
+		}
+		execution := at(ada.firings(t, trigger)[0], "executionId").(string)
+		record := ada.until(t, execution, wanted)
+		return ada.input(t, execution), encoded(t, record)
+	}
+	first, _ := run("{{inputData.attachments[0].id}}", letter, blueprint.StatusCompleted)
+	if len(got) != 1 || got[0] != "page.html|text/html|<script>" {
+		t.Errorf("%q", got)
+	}
+	theirs := at(at(first, "attachments").([]any)[0], "id").(string)
+	_, problem := run("{{inputData.subject}}", "Subject: "+theirs+"\n\n", blueprint.StatusFailed)
+	if !strings.Contains(problem, "names no file that came with what started this run") || len(got) != 1 {
+		t.Errorf("%s, %q", problem, got)
+	}
+}
+
+// TestMailFilesAreDecodedInTurn: who wants a file waits for those before, and no
+// longer than until it leaves.
+func TestMailFilesAreDecodedInTurn(t *testing.T) {
+	s := &server.Server{Decoding: make(chan struct{}, 1)}
+	read := func(context.Context) (blueprint.File, []byte, error) {
+		return blueprint.File{Size: 99}, []byte("\r\nhello"), nil
+	}
+	if file, content, err := s.Open(t.Context(), true, read); err != nil || string(content) != "hello" || file.Size != 5 {
+		t.Errorf("%+v %q %v", file, content, err)
+	}
+	if file, content, err := s.Open(t.Context(), false, read); err != nil || content != nil || file.Size != 99 {
+		t.Errorf("%+v %q %v", file, content, err)
+	}
+	s.Decoding <- struct{}{}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if _, _, err := s.Open(left, true, read); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestForgedMessageID: who uses the Message-ID of another's mail first does not
+// keep it out.
+func TestForgedMessageID(t *testing.T) {
+	s := newService(t, atNoon, withMail)
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
+	trigger, address := ada.mailbox(t, id, object{})
+	for _, author := range []string{"eve", "ada", "ada", "eve"} {
+		if err := s.sendMail(t, address, "Message-ID: <1@example.org>\nFrom: "+author+"@example.org\n\nHello\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, row := range ada.firings(t, trigger) {
+		key, _, _ := strings.Cut(at(row, "key").(string), ":")
+		got = append(got, fmt.Sprint(at(row, "decision"), " ", key))
+	}
+	if want := "duplicate <1@example.org>, duplicate <1@example.org> sha256, started <1@example.org> sha256, started <1@example.org>"; strings.Join(got, ", ") != want {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,275 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"blueprintd/server"
+	"blueprintd/server/sandbox"
+)
+
+// inABox gives a server that reaches nothing real.
+func inABox(o *server.Options) {
+	o.Sandbox, o.Resolver = &server.SandboxOptions{}, sandbox.NoNames{}
+}
+
+// rules puts rules in force.
+func (p person) rules(t testing.TB, text string) {
+	t.Helper()
+	if answer := p.send(t, http.MethodPut, "/sandbox/rules", text); answer.status != http.StatusOK {
+		t.Fatalf("%s: %d %s", text, answer.status, answer.text)
+	}
+}
+
+// calls gives what went out.
+func (p person) calls(t testing.TB, query string) []any {
+	t.Helper()
+	answer := p.send(t, http.MethodGet, "/sandbox/calls"+query, "")
+	list, ok := at(answer.value, "calls").([]any)
+	if answer.status != http.StatusOK || !ok {
+		t.Fatalf("%d %s", answer.status, answer.text)
+	}
+	return list
+}
+
+// execute runs one node and gives the answer.
+func (p person) execute(t testing.TB, nodes ...any) reply {
+	t.Helper()
+	return p.call(t, "blueprint.execute", object{"id": p.blueprint(t, "in a box", nodes...)})
+}
+
+// TestFakes runs a node of each type that reaches the outside, with connections
+// that look real.
+func TestFakes(t *testing.T) {
+	s := newService(t, atNoon, inABox)
+	connection := func(kind string, config object) string {
+		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
+	}
+	const canary = "canary-of-the-box"
+	openAI := connection("ai-provider", object{"provider": "openai", "apiKey": canary})
+	anthropic := connection("ai-provider", object{"provider": "anthropic", "apiKey": canary})
+	tools := connection("mcp-server", object{"url": "https://mcp.example.com/mcp", "auth": object{"type": "bearer", "token": canary}})
+	slack := connection("slack", object{"botToken": canary})
+	mailbox := func(port int, tls string) string {
+		return connection("smtp", object{"host": "mail.example.com", "port": port, "username": "u", "password": canary, "tls": tls, "from": "Shop <shop@example.com>"})
+	}
+	starttls, first, none := mailbox(587, "starttls"), mailbox(4465, "tls"), connection("smtp", object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"})
+	oauth := connection("oauth2", object{"flow": "client_credentials", "tokenUrl": "https://id.example.com/token", "clientId": "c", "clientSecret": canary, "hosts": []any{"api.example.com"}})
+	key := connection("http", object{"auth": object{"type": "header", "name": "X-Secret", "value": canary}, "hosts": []any{"api.example.com"}})
+	schema := object{"type": "object", "properties": object{"n": object{"type": "integer", "minimum": 3}, "w": object{"enum": []any{"a", "b"}}}, "required": []any{"n", "w"}}
+	letter := func(id string) object {
+		return object{"connectionId": id, "to": "ada@example.org", "subject": "Grüße", "text": "Hello.\n.dot"}
+	}
+	for _, test := range []struct {
+		name, kind string
+		config     object
+		path, want string // of the output
+	}{
+		{"echo", "http-request", object{"url": "https://api.example.com/x?a=1", "method": "POST", "body": object{"n": 1}}, "body.body.n", "1"},
+		{"echo of the method", "http-request", object{"url": "http://10.0.0.1/x"}, "body.method", `"GET"`},
+		{"echo of the query", "http-request", object{"url": "https://api.example.com/x?a=1"}, "body.query.a", `"1"`},
+		{"key", "http-request", object{"url": "https://api.example.com/x", "connectionId": key}, "body.headers.x-secret", `"***"`},
+		{"oauth", "http-request", object{"url": "https://api.example.com/x", "connectionId": oauth}, "body.headers.authorization", `"***"`},
+		{"openai", "ai-prompt", object{"connectionId": openAI, "model": "gpt", "prompt": "say hi"}, "text", `"The sandbox answers: say hi"`},
+		{"openai by schema", "ai-prompt", object{"connectionId": openAI, "model": "gpt", "prompt": "say hi", "responseSchema": schema}, "json", `{"n":3,"w":"a"}`},
+		{"anthropic", "ai-prompt", object{"connectionId": anthropic, "model": "claude", "prompt": "say hi"}, "text", `"The sandbox answers: say hi"`},
+		{"anthropic by schema", "ai-prompt", object{"connectionId": anthropic, "model": "claude", "prompt": "say hi", "responseSchema": schema}, "json", `{"n":3,"w":"a"}`},
+		{"with tools", "ai-prompt", object{"connectionId": openAI, "model": "gpt", "prompt": "x", "mcpConnectionIds": []any{tools}}, "text", `"The sandbox answers: x"`},
+		{"mcp", "mcp-tool", object{"connectionId": tools, "tool": "any_tool_at_all", "arguments": object{"q": "x"}}, "", `{"arguments":{"q":"x"},"name":"any_tool_at_all"}`},
+		{"slack", "send-slack", object{"connectionId": slack, "channel": "#general", "text": "hi"}, "", `{"channel":"C0GENERAL","ts":"1903867200.000001"}`},
+		{"slack again", "send-slack", object{"connectionId": slack, "channel": "C0123456789", "text": "hi"}, "", `{"channel":"C0123456789","ts":"1903867200.000002"}`},
+		{"mail with STARTTLS", "send-email", letter(starttls), "messageId", ""},
+		{"mail with TLS", "send-email", letter(first), "messageId", ""},
+		{"mail without", "send-email", letter(none), "messageId", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s.root.send(t, http.MethodDelete, "/sandbox", "")
+			answer := s.root.execute(t, node("it", test.kind, test.config))
+			output := at(answer.payload(), "result.output")
+			if test.path != "" {
+				output = at(output, test.path)
+			}
+			if got := encoded(t, output); test.want != "" && got != test.want || output == nil {
+				t.Errorf("got %s, want %s: %s", got, test.want, answer.text)
+			}
+			calls := s.root.calls(t, "?nodeType="+test.kind)
+			if len(calls) == 0 {
+				t.Fatal("no call is listed")
+			}
+			last := calls[len(calls)-1].(object)
+			if last["nodeId"] != "it" || last["executionId"] != at(answer.payload(), "executionId") || at(last, "response.status") == nil || last["at"] != "2030-05-01T12:00:00.000Z" {
+				t.Errorf("listed is %s", encoded(t, last))
+			}
+			if text := encoded(t, calls); strings.Contains(text, canary) {
+				t.Errorf("the list gives a secret away: %s", text)
+			}
+			if test.kind == "send-email" && (at(last, "request.method") != "MAIL" || at(last, "request.headers.subject") != "Grüße" || !strings.Contains(at(last, "request.body").(string), "Hello.\n.dot") || at(last, "request.headers.to") != "ada@example.org") {
+				t.Errorf("the mail is %s", encoded(t, last))
+			}
+		})
+	}
+	for _, id := range []string{openAI, anthropic, tools, slack, starttls, first, none, oauth, key} {
+		if answer := s.root.ok(t, "connection.test", object{"id": id}); at(answer, "ok") != true {
+			t.Errorf("a connection does not work: %s", encoded(t, answer))
+		}
+	}
+}
+
+// TestRulesOfTheBox answers, breaks and pauses what goes out.
+func TestRulesOfTheBox(t *testing.T) {
+	s := newService(t, inABox)
+	slack := s.root.id(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "xoxb-x"}})
+	post := s.root.id(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
+	get := func(more ...any) any {
+		return node("it", "http-request", object{"url": "https://api.example.com/a/b?c=d"}, more...)
+	}
+	letter := node("it", "send-email", object{"connectionId": post, "to": "ada@example.org", "subject": "s", "text": "t"})
+	for _, test := range []struct {
+		name, rules string
+		node        any
+		want        string // in the answer
+	}{
+		{"status and body", `{"rules":[{"match":{"host":"api.example.com"},"answer":{"status":201,"headers":{"X-A":"b"},"body":{"made":true}}}]}`, get(), `"made":true`},
+		{"body alone", `{"rules":[{"match":{"host":"*.example.com"},"answer":{"body":"text"}}]}`, get(), `"body":"text"`},
+		{"another host", `{"rules":[{"match":{"host":"example.com"},"answer":{"status":500}}]}`, get(), `"method":"GET"`},
+		{"host and path", `{"rules":[{"match":{"host":"api.example.com","path":"/a/*","method":"get","nodeId":"it","nodeType":"http-request"},"answer":{"status":404}}]}`, get(), "answered 404"},
+		{"by the query", `{"rules":[{"match":{"host":"*","query":{"c":"d*"}},"answer":{"status":404}}]}`, get(), "answered 404"},
+		{"another query", `{"rules":[{"match":{"host":"*","query":{"c":"e"}},"answer":{"status":404}}]}`, get(), `"method":"GET"`},
+		{"by the body", `{"rules":[{"match":{"body":{"text":"x"}},"answer":{"body":{"ok":false,"error":"is_archived"}}}]}`, node("it", "send-slack", object{"connectionId": slack, "channel": "C1", "text": "x"}), "is_archived"},
+		{"mail by the body", `{"rules":[{"match":{"body":"t*"},"answer":{"status":554,"body":"no spam"}}]}`, letter, "554 no spam"},
+		{"another path", `{"rules":[{"match":{"host":"api.example.com","path":"/b/*"},"answer":{"status":404}}]}`, get(), `"method":"GET"`},
+		{"no connection", `{"rules":[{"match":{"host":"*"},"answer":{"error":"the cable is out"}}]}`, get(), "cannot connect to api.example.com: the cable is out"},
+		{"cut", `{"rules":[{"match":{"host":"*"},"answer":{"close":true}}]}`, get(), "broke the connection off"},
+		{"cut half way", `{"rules":[{"match":{"host":"*"},"answer":{"status":200,"body":{"a":"b"},"close":true}}]}`, get(), "broke the connection off"},
+		{"late", `{"rules":[{"match":{"host":"*"},"answer":{"delayMs":600000}}]}`, get("timeoutMs", 50), "timeoutMs of 50"},
+		{"late and then the fake", `{"rules":[{"match":{"host":"*"},"answer":{"delayMs":5}}]}`, get(), `"method":"GET"`},
+		{"once, retried", `{"rules":[{"match":{"host":"*"},"times":1,"answer":{"status":503}}]}`, get("retry", object{"maxAttempts": 2, "delayMs": 1}), `"method":"GET"`},
+		{"slack's own error", `{"rules":[{"match":{"nodeType":"send-slack"},"answer":{"status":200,"body":{"ok":false,"error":"is_archived"}}}]}`, node("it", "send-slack", object{"connectionId": slack, "channel": "C1", "text": "x"}), "is_archived"},
+		{"mail refused", `{"rules":[{"match":{"host":"mail.example.com"},"answer":{"status":554,"body":"no spam"}}]}`, letter, "554 no spam"},
+		{"mail cut", `{"rules":[{"match":{"host":"mail.example.com"},"answer":{"close":true}}]}`, letter, "may have been sent or not"},
+		{"no mail server", `{"rules":[{"match":{"method":"MAIL"},"answer":{"error":"down"}}]}`, letter, "down"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s.root.rules(t, test.rules)
+			if answer := s.root.execute(t, test.node); !strings.Contains(answer.text, test.want) {
+				t.Errorf("want %s, got %s", test.want, answer.text)
+			}
+		})
+	}
+	for _, asks := range []any{get(), letter} {
+		s.root.rules(t, `{"rules":[{"match":{"nodeId":"it"},"answer":{"pause":{"prompt":"Shall it?"}}}]}`)
+		paused := s.root.execute(t, asks).payload()
+		id, _ := at(paused, "executionId").(string)
+		waiting := s.root.until(t, id, "paused")
+		if at(waiting, "awaitingInput.prompt") != "Shall it?" || at(waiting, "awaitingInput.kind") != "human" {
+			t.Fatalf("it waits for %s", encoded(t, waiting))
+		}
+		s.root.ok(t, "execution.resume", object{"executionId": id, "input": object{"yes": true}})
+		if done := s.root.until(t, id, "completed"); !strings.Contains(encoded(t, done), `"output":{"yes":true}`) {
+			t.Errorf("it ended with %s", encoded(t, done))
+		}
+	}
+}
+
+// TestRulesMeanTheTool: what a rule says of a node that calls a tool, or sends a
+// mail, is about that, and not about what is said before and after.
+func TestRulesMeanTheTool(t *testing.T) {
+	s := newService(t, inABox)
+	tools := s.root.id(t, "connection.create", object{"name": "t", "type": "mcp-server", "config": object{"url": "https://mcp.example.com/mcp"}})
+	call := node("it", "mcp-tool", object{"connectionId": tools, "tool": "x"})
+	post := s.root.id(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
+	letter := node("it", "send-email", object{"connectionId": post, "to": "ada@example.org", "subject": "s", "text": "t"})
+	openAI := s.root.id(t, "connection.create", object{"name": "o", "type": "ai-provider", "config": object{"provider": "openai", "apiKey": "k"}})
+	anthropic := s.root.id(t, "connection.create", object{"name": "a", "type": "ai-provider", "config": object{"provider": "anthropic", "apiKey": "k"}})
+	prompt := func(connection string) any {
+		return node("it", "ai-prompt", object{"connectionId": connection, "model": "m", "prompt": "x", "mcpConnectionIds": []any{tools}})
+	}
+	for _, test := range []struct {
+		rules string
+		node  any
+		test  string // the connection that is tried out first
+		want  []string
+	}{
+		{`{"match":{"nodeType":"mcp_tool"},"times":1,"answer":{"status":500}}`, call, tools, []string{"answered 500", `"name":"x"`}},
+		{`{"match":{"host":"mcp.example.com"},"times":1,"answer":{"body":{"n":1}}}`, call, tools, []string{`"output":{"n":1}`, `"name":"x"`}},
+		{`{"match":{"nodeType":"mcp-tool"},"answer":{"body":{"content":[{"type":"text","text":"no"}],"isError":true}}}`, call, "", []string{"tool_failed"}},
+		{`{"match":{"nodeType":"mcp-tool"},"answer":{"body":{"jsonrpc":"2.0","id":4711,"result":{}}}}`, call, "", []string{"the id of no request"}},
+		{`{"match":{"nodeType":"mcp-tool","rpc":"initialize"},"times":1,"answer":{"status":403}}`, call, "", []string{"answered 403", `"name":"x"`}},
+		{`{"match":{"nodeType":"ai-prompt"},"answer":{"text":"hi","usage":{"inputTokens":7}}}`, prompt(openAI), "", []string{`"text":"hi"`, `"inputTokens":7`}},
+		{`{"match":{"nodeType":"ai-prompt"},"times":1,"answer":{"json":{"n":1}}}`, prompt(anthropic), anthropic, []string{`"text":"{\"n\":1}"`, "The sandbox answers"}},
+		{`{"match":{"nodeType":"ai-prompt"},"answer":{"toolCalls":[{"name":"echo","arguments":{"a":1}}]}},{"match":{"nodeType":"ai-prompt"},"answer":{"text":"used"}}`, prompt(openAI), "", []string{`"text":"used"`}},
+		{`{"match":{"nodeType":"ai-prompt"},"answer":{"toolCalls":[{"name":"echo"}]}},{"match":{"nodeType":"ai-prompt"},"answer":{"text":"used"}}`, prompt(anthropic), "", []string{`"text":"used"`}},
+		{`{"match":{"nodeType":"send-email"},"times":1,"answer":{"status":554,"body":"no spam"}}`, letter, post, []string{"554 no spam", `"messageId"`}},
+		{`{"match":{"host":"mail.example.com"},"times":1,"answer":{"status":451}}`, letter, post, []string{"451", `"messageId"`}},
+	} {
+		s.root.rules(t, `{"rules":[`+test.rules+`]}`)
+		if test.test != "" {
+			if tried := s.root.ok(t, "connection.test", object{"id": test.test}); at(tried, "ok") != true {
+				t.Errorf("%s: the connection does not work: %s", test.rules, encoded(t, tried))
+			}
+		}
+		for _, want := range test.want {
+			if answer := s.root.execute(t, test.node); !strings.Contains(answer.text, want) {
+				t.Errorf("%s: want %s, got %s", test.rules, want, answer.text)
+			}
+		}
+		if used := encoded(t, s.root.calls(t, "?nodeType=ai-prompt")); strings.Contains(test.rules, "toolCalls") && !strings.Contains(used, `"method":"tools/call"`) {
+			t.Errorf("%s: the tool was not called: %s", test.rules, used)
+		}
+	}
+}
+
+// TestBadRules: what is wrong is named, and nothing changes.
+func TestBadRules(t *testing.T) {
+	s := newService(t, inABox)
+	s.root.rules(t, `{"rules":[{"match":{"host":"kept"},"answer":{"status":418}}]}`)
+	for _, test := range []struct{ rules, want string }{
+		{`{}`, "rules: must be an array"},
+		{`{"rules":[{}]}`, "rules[0].match: required; rules[0].answer: required"},
+		{`{"rules":[{"match":{},"answer":{}}]}`, "rules[0].match: must say what it is about"},
+		{`{"rules":[{"match":{"hots":"x"},"answer":{"status":200}}]}`, "rules[0].match.hots: is unknown"},
+		{`{"rules":[{"match":{"host":5},"answer":{"status":200}}]}`, "rules[0].match.host: must be a text"},
+		{`{"rules":[{"match":{"host":"a"},"answer":{"status":200}},{"match":{"host":"x"},"times":0,"answer":{"status":"200"}}]}`, "rules[1].times: must be a whole number from 1; rules[1].answer.status: must be a status"},
+		{`{"rules":[{"match":{"procedure":"x*","host":"y"},"answer":{"status":503}}]}`, "rules[0].match.host: does not go together with procedure"},
+		{`{"rules":[{"match":{"procedure":"x*"},"answer":{"status":502}}]}`, "rules[0].answer.status: must be one that procedures answer"},
+		{`{"rules":[{"match":{"procedure":"x*"},"answer":{"pause":"p"}}]}`, "rules[0].answer.pause: is only for what goes out"},
+		{`{"rules":[{"match":{"host":"x"},"answer":{"pause":{}}}]}`, "rules[0].answer.pause.prompt: required"},
+		{`{"rules":[{"match":{"host":"x"},"answer":{"error":"e","status":200}}]}`, "rules[0].answer.error: stands alone"},
+		{`{"rules":[{"match":{"host":"x"},"answer":{"status":200,"headers":{"a b":"c","d":"e\nf"}}}]}`, "rules[0].answer.headers"},
+		{`{"rules":[{"match":{"route":"nowhere"},"answer":{"status":500}}]}`, "rules[0].match.route: must be one of webhooks, v1, mcp"},
+		{`{"rules":[{"match":{"nodeType":"mcp-tol"},"answer":{"status":500}}]}`, `rules[0].match.nodeType: there is no node type of this name; did you mean "mcp-tool"?`},
+		{`{"rules":[{"match":{"procedure":"blueprint.crate"},"answer":{"status":503}}]}`, `rules[0].match.procedure: there is no procedure of this name; did you mean "blueprint.create"?`},
+		{`{"rules":[{"match":{"host":"https://a.example"},"answer":{"status":503}}]}`, "rules[0].match.host: must be a host alone"},
+		{`{"rules":[{"match":{"nodeType":"send_email"},"answer":{"status":250}}]}`, "rules[0].answer.status: must be from 400 to 599 for a mail"},
+		{`{"rules":[{"match":{"procedure":"blueprint.list"},"answer":{"status":204}}]}`, "rules[0].answer.status: must be one that procedures answer"},
+		{`{"rules":[{"match":{"procedure":"execution.subscribe"},"answer":{"body":1}}]}`, "rules[0].answer.body: is not for a subscription"},
+		{`{"rules":[{"match":{"host":"x"},"answer":{"status":429,"whole":true}},{"match":{"procedure":"blueprint.list"},"answer":{"body":1,"whole":true}},{"match":{"procedure":"blueprint.list"},"answer":{"status":429,"close":true,"whole":true}}]}`,
+			"rules[0].answer.whole: is for a procedure, with a status from 400 and without close: what it refuses is the batch; rules[1].answer.whole: is for a procedure, with a status from 400 and without close: what it refuses is the batch; rules[2].answer.whole"},
+		{`[`, "JSON"},
+	} {
+		answer := s.root.send(t, http.MethodPut, "/sandbox/rules", test.rules)
+		if message, _ := at(answer.value, "error.message").(string); answer.status != http.StatusBadRequest || !strings.Contains(message, test.want) {
+			t.Errorf("%s: %d %s", test.rules, answer.status, answer.text)
+		}
+	}
+	shown := s.root.send(t, http.MethodGet, "/sandbox/rules", "")
+	expect(t, "kept", shown.value, `{"rules": [{"match": {"host": "kept"}, "answer": {"status": 418}, "answered": 0}]}`)
+}
+
+// TestTheSameBoxTwice: with a seed and a clock that stands still the fakes answer
+// the same bytes again.
+func TestTheSameBoxTwice(t *testing.T) {
+	story := func() string {
+		seed := int64(7)
+		s := newService(t, inABox, atNoon, func(o *server.Options) { o.SeedIDs = &seed })
+		ask := s.root.id(t, "connection.create", object{"name": "a", "type": "ai-provider", "config": object{"provider": "openai", "apiKey": "k"}})
+		tell := s.root.id(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "k"}})
+		oauth := s.root.id(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{"flow": "client_credentials", "tokenUrl": "https://id.example.com/token", "clientId": "c", "clientSecret": "s", "hosts": []any{"api.example.com"}}})
+		s.root.execute(t, node("a", "ai-prompt", object{"connectionId": ask, "model": "m", "prompt": "p"}), node("b", "send-slack", object{"connectionId": tell, "channel": "#orders", "text": "{{nodes.a.output.text}}"}), node("c", "http-request", object{"url": "https://api.example.com/", "connectionId": oauth}))
+		return s.root.send(t, http.MethodGet, "/sandbox/calls", "").text
+	}
+	if a, b := story(), story(); a != b || !strings.Contains(a, "chatcmpl-") {
+		t.Errorf("%s\n%s", a, b)
+	}
+}

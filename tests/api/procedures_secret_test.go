@@ -1,0 +1,352 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/server"
+)
+
+// TestSecretVariables looks at who reads the secrets of a blueprint, and what
+// an update does to them.
+func TestSecretVariables(t *testing.T) {
+	s := newService(t)
+	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	id := ada.id(t, "blueprint.create", object{"title": "t", "environment_variables": decoded(t, `[
+		{"name": "text", "secret": true, "default": "the text"}, {"name": "number", "type": "number", "secret": true, "default": 12.50}, {"name": "data", "type": "json", "secret": true, "default": {"a": "b"}},
+		{"name": "empty", "secret": true}, {"name": "cleared", "secret": true, "default": ""}, {"name": "open", "default": "seen"}, {"name": "blank", "default": ""}]`)})
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	const first = `[{"name": "text", "secret": true, "default": "the text"}, {"name": "number", "type": "number", "secret": true, "default": 12.50}, {"name": "data", "type": "json", "secret": true, "default": {"a": "b"}},
+		{"name": "empty", "secret": true}, {"name": "cleared", "secret": true}, {"name": "open", "default": "seen"}, {"name": "blank", "default": ""}]`
+	get := func(p person) any {
+		return at(p.ok(t, "blueprint.get", object{"id": id}), "environment_variables")
+	}
+	expect(t, "to who manages", get(ada), first)
+	hidden := strings.NewReplacer(`"the text"`, "null", "12.50", "null", `{"a": "b"}`, "null")
+	expect(t, "to who sees", get(ben), hidden.Replace(first))
+	list := at(ben.ok(t, "blueprint.list", object{"scope": "public"}), "data").([]any)
+	expect(t, "in a list", at(list[0], "environment_variables"), hidden.Replace(first))
+	for _, step := range []struct{ update, want string }{
+		{hidden.Replace(first), first}, // what somebody who sees would send back
+		{`[{"name": "text", "secret": true, "default": null}, {"name": "number", "type": "number", "secret": true, "default": 13}]`,
+			`[{"name": "text", "secret": true, "default": "the text"}, {"name": "number", "type": "number", "secret": true, "default": 13}]`},
+		{`[{"name": "text", "secret": true, "default": "changed"}, {"name": "number", "type": "number", "secret": true, "default": null}]`,
+			`[{"name": "text", "secret": true, "default": "changed"}, {"name": "number", "type": "number", "secret": true, "default": 13}]`},
+		{`[{"name": "renamed", "secret": true, "default": null}]`, `[{"name": "renamed", "secret": true, "default": null}]`},
+		{`[{"name": "text", "secret": true, "default": "again"}]`, `[{"name": "text", "secret": true, "default": "again"}]`},
+		{`[{"name": "text", "secret": true, "default": ""}]`, `[{"name": "text", "secret": true}]`},
+		{`[{"name": "text", "secret": true, "default": null}]`, `[{"name": "text", "secret": true, "default": null}]`},
+		{`[{"name": "text", "secret": true, "default": "once more"}]`, `[{"name": "text", "secret": true, "default": "once more"}]`},
+		{`[{"name": "text", "default": null}]`, `[{"name": "text", "default": null}]`}, // no secret any more, and its value is gone
+		{`[{"name": "text", "secret": true, "default": null}]`, `[{"name": "text", "secret": true, "default": null}]`},
+	} {
+		answer := ada.ok(t, "blueprint.update", object{"id": id, "environment_variables": decoded(t, step.update)})
+		expect(t, "the answer to "+step.update, at(answer, "environment_variables"), step.want)
+		expect(t, "after "+step.update, get(ada), step.want)
+	}
+	oldest := ada.ok(t, "blueprint.versions", object{"id": id}).([]any)
+	expect(t, "the first version", at(oldest[len(oldest)-1], "environment_variables"), first)
+}
+
+func TestSecretConfig(t *testing.T) {
+	s := newService(t)
+	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	id := ada.blueprint(t, "t", node("a", "merge", object{}))
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	made := ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "the hook secret", "note": "n", "respond": "wait"}})
+	trigger := at(made, "id").(string)
+	expect(t, "created", at(made, "config"), `{"secret": "the hook secret", "note": "n", "respond": "wait"}`)
+	config := func(p person) any {
+		return at(p.ok(t, "blueprintTriggers.list", object{"blueprintId": id}).([]any)[0], "config")
+	}
+	ben.refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id})
+	for _, step := range []struct{ update, want string }{
+		{`{}`, `{"secret": "the hook secret", "note": "n", "respond": "wait"}`},
+		{`{"secret": null, "note": "m"}`, `{"secret": "the hook secret", "note": "m", "respond": "wait"}`},
+		{`{"note": null, "more": {"a": null}}`, `{"secret": "the hook secret", "respond": "wait", "more": {"a": null}}`},
+		{`{"secret": "another secret", "more": {"b": 1}}`, `{"secret": "another secret", "respond": "wait", "more": {"b": 1}}`},
+		{`{"secret": "", "respond": null}`, `{"more": {"b": 1}}`},
+		{`{"secret": null}`, `{"more": {"b": 1}}`},
+		{`{"secret": "the third secret", "more": null}`, `{"secret": "the third secret"}`},
+	} {
+		answer := ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": decoded(t, step.update)})
+		expect(t, "the answer to "+step.update, at(answer, "config"), step.want)
+		expect(t, "after "+step.update, config(ada), step.want)
+		secret := at(decoded(t, step.want), "secret")
+		expect(t, "its URL", ada.ok(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), fmt.Sprintf(`{"url": %q, "secret": %s}`, s.host+"/webhooks/blueprint/"+trigger, encoded(t, secret)))
+	}
+	slack := ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "slack", "config": object{"signingSecret": "the slack secret"}})
+	expect(t, "without a secret", at(ada.ok(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signingSecret": ""}}), "config"), `{}`)
+	ada.ok(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signing_secret": "the slack secret"}})
+	if text := ben.refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id}); strings.Contains(text, "third secret") || strings.Contains(text, "slack secret") {
+		t.Errorf("who only sees gets %s", text)
+	}
+}
+
+// canary is the secret that must not be found anywhere: with characters that
+// each way of writing changes.
+const canary = `pä$$/w0rd+&="x"~ <12>`
+
+// forms are the ways in which a text may be written.
+func forms(text string) map[string]string {
+	quoted, _ := json.Marshal(text)
+	plain, _ := blueprint.Encode(text)
+	all := map[string]string{
+		"plain": text, "JSON": string(plain[1 : len(plain)-1]), "JSON for pages": string(quoted[1 : len(quoted)-1]),
+		"hex": hex.EncodeToString([]byte(text)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(text))),
+		"query": url.QueryEscape(text), "path": url.PathEscape(text), "component": strings.ReplaceAll(url.QueryEscape(text), "+", "%20"),
+		"lower query": lowerEscapes(url.QueryEscape(text)), "lower path": lowerEscapes(url.PathEscape(text)),
+	}
+	// Of base64 inside a longer text, the middle that does not depend on what stands beside it.
+	for lead := range 3 {
+		form := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", lead) + text))
+		middle := form[min(4, len(form)):max(4, len(form)-5)]
+		all[fmt.Sprint("base64 ", lead)] = middle
+		all[fmt.Sprint("base64url ", lead)] = strings.NewReplacer("+", "-", "/", "_").Replace(middle)
+	}
+	return all
+}
+
+func lowerEscapes(text string) string {
+	out := []byte(text)
+	for i := 0; i+2 < len(out); i++ {
+		if out[i] == '%' {
+			copy(out[i+1:], strings.ToLower(string(out[i+1:i+3])))
+		}
+	}
+	return string(out)
+}
+
+// found tells in which forms a text holds the canary.
+func found(text, secret string) (in []string) {
+	for name, form := range forms(secret) {
+		if strings.Contains(text, form) {
+			in = append(in, name)
+		}
+	}
+	return in
+}
+
+// echo is a server that answers with what it was sent, in every form.
+type echo struct {
+	*httptest.Server
+	mu  sync.Mutex
+	got []string
+}
+
+func newEcho(t *testing.T) *echo {
+	e := &echo{}
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		e.mu.Lock()
+		e.got = append(e.got, string(body), r.URL.Query().Get("token"))
+		e.mu.Unlock()
+		if r.URL.Path == "/bad" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+		answer := map[string]any{"whole": string(body), string(body): true}
+		for name, form := range forms(string(body)) {
+			if !strings.HasPrefix(name, "base64") {
+				answer[name] = "<<" + form + ">>"
+			}
+		}
+		for lead := range 6 {
+			part := []byte("before"[:lead] + string(body) + "after"[:lead/2])
+			answer[fmt.Sprint("base64 ", lead)] = base64.StdEncoding.EncodeToString(part) + " " + base64.RawURLEncoding.EncodeToString(part)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Echo", url.QueryEscape(string(body)))
+		json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(e.Close)
+	return e
+}
+
+func (e *echo) last() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.got[max(0, len(e.got)-2):]
+}
+
+// TestSecretsAreNowhere sends a secret through every kind of node and every
+// answer, and looks for it in all that can be read, the disk included.
+func TestSecretsAreNowhere(t *testing.T) {
+	outside := newEcho(t)
+	path := filepath.Join(t.TempDir(), "secrets.db")
+	run := []func(*server.Options){atNoon, onFile(path), func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }}
+	s := newService(t, run...)
+	ada := s.user(t, "ada")
+	nodes := []any{
+		node("set", "set", object{"values": object{"plain": "{{token}}", "inside": "<{{token}}>", "deep": []any{object{"k": "{{token}}"}}}}),
+		node("base64", "transform", object{"expression": `{"a": toBase64(token), "b": toBase64("user:" + token)}`}),
+		node("log", "log", object{"level": "info", "message": "it is {{token}}", "data": object{"token": "{{token}}"}}),
+		node("echo", "http-request", object{"method": "POST", "url": outside.URL, "query": object{"token": "{{token}}"}, "body": "{{token}}", "headers": object{"X-Token": "{{nodes.base64.output.a}}"}}),
+		node("bad", "http-request", object{"method": "POST", "url": outside.URL + "/bad?{{token}}", "body": "{{token}}"}, "onError", "continue"),
+		node("number", "transform", object{"expression": "int(token)"}, "onError", "continue"),
+		node("unknown", "template", object{"text": "{{nodes.set.output.plain.x}}"}, "onError", "continue"),
+		node("respond", "respond", object{"status": 200, "body": object{"answer": "{{token}}"}, "headers": object{"X-Answer": "{{nodes.base64.output.b}}"}}),
+		node("ask", "human", object{"prompt": "Is it {{token}}?", "schema": object{"type": "object", "title": "no template {{token}}"}}),
+		node("again", "http-request", object{"method": "POST", "url": outside.URL + "/again", "query": object{"token": "{{token}}"}, "body": "{{inside}}"}),
+		node("stop", "stop", object{"failed": true, "message": "stopped with {{token}}"}),
+	}
+	id := ada.id(t, "blueprint.create", object{
+		"title": "t", "blueprint_map": object{"nodes": nodes},
+		"environment_variables": []any{object{"name": "token", "secret": true, "default": canary}},
+	})
+	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait"}})
+	const hookSecret = "whsec+of/the hook"
+	ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": hookSecret}})
+	key := at(ada.ok(t, "apiKey.create", object{"name": "n"}), "key").(string)
+	const override = "0verr1de/+ of the caller"
+	read := map[string]string{} // everything that was answered
+	note := func(name string, p person, procedure string, input any) any {
+		t.Helper()
+		answer := p.call(t, procedure, input)
+		if answer.status != http.StatusOK {
+			t.Errorf("%s: %d %s", procedure, answer.status, answer.text)
+		}
+		read[name] = answer.text
+		return answer.payload()
+	}
+	views := func(name, run string) {
+		t.Helper()
+		note(name+" status", ada, "execution.getExecutionStatus", object{"executionId": run})
+		note(name+" logs", ada, "execution.getExecutionLogs", object{"blueprintId": id})
+		note(name+" recent", ada, "execution.listRecentExecutions", object{})
+	}
+	executed := at(note("execute", ada, "blueprint.execute", object{"id": id, "inputData": object{"t": canary}}), "executionId").(string)
+	views("paused", executed)
+	passed := at(note("execute with a value", ada, "blueprint.execute", object{"id": id, "variables": object{"token": override}}), "executionId").(string)
+	views("paused with a value", passed)
+	delivered := (person{service: s}).send(t, http.MethodPost, "/webhooks/blueprint/"+hook, encoded(t, object{"t": canary}), "X-Copy", base64.StdEncoding.EncodeToString([]byte(canary)))
+	if delivered.status != http.StatusOK || at(decoded(t, delivered.text), "answer") != canary { // who asks is given data
+		t.Errorf("the webhook answers %d %s", delivered.status, delivered.text)
+	}
+	disk(t, path, "while runs are paused", canary, override, hookSecret, key, testKey)
+
+	s.advance(t, "0s")
+	s.stop()
+	read["log of the server"] = s.logs.String()
+	disk(t, path, "after the server has ended", canary, override, hookSecret, key, testKey)
+	s = newService(t, run...)
+	ada.service = s
+	views("after a restart", executed)
+	for run, secret := range map[string]string{executed: canary, passed: override} {
+		note("resume "+run, ada, "execution.resume", object{"executionId": run, "input": object{"said": secret}})
+		s.advance(t, "0s")
+		record := note("ended "+run, ada, "execution.getExecutionStatus", object{"executionId": run})
+		note("subscribe "+run, ada, "execution.subscribe", object{"executionId": run})
+		if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
+			t.Errorf("after the restart the outside was sent %q", got)
+		}
+		if steps := at(record, "steps").([]any); at(record, "status") != "failed" || at(steps[10], "error.message") != "stopped with ***" || at(steps[8], "output.said") != "***" {
+			t.Errorf("in the end: %s", encoded(t, record))
+		}
+	}
+	views("ended", executed)
+	third := at(note("execute to be cancelled", ada, "blueprint.execute", object{"id": id}), "executionId").(string)
+	note("cancel", ada, "execution.cancel", object{"executionId": third, "reason": "because of " + canary})
+	// A retry goes on with the true values, too.
+	for run, secret := range map[string]string{executed: canary, passed: override} {
+		retried := ada.id(t, "execution.retry", object{"executionId": run, "fromNodeId": "again"})
+		s.advance(t, "0s")
+		views("retried "+run, retried)
+		if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
+			t.Errorf("the retry sent %q", got)
+		}
+	}
+	s.stop()
+	read["log of the second server"] = s.logs.String()
+	disk(t, path, "in the end", canary, override, hookSecret, key, testKey)
+	for name, text := range read {
+		for _, secret := range []string{canary, override} {
+			if in := found(text, secret); len(in) > 0 {
+				t.Errorf("%s holds %q in the forms %q\n%.1500s", name, secret, in, text)
+			}
+		}
+	}
+	if text := read["paused status"]; strings.Count(text, "***") < 30 {
+		t.Errorf("little is masked, so little was tried: %.1500s", text)
+	}
+}
+
+// disk looks for secrets in the files of a database.
+func disk(t *testing.T, path, when string, secrets ...string) {
+	t.Helper()
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range secrets {
+			if in := found(string(data), secret); len(in) > 0 {
+				t.Errorf("%s, %s holds %q in the forms %q", when, filepath.Base(file), secret, in)
+			}
+		}
+	}
+}
+
+// TestSecretsOfOthers runs a public blueprint as a stranger: its secrets do
+// not resolve, and a value of their own does.
+func TestSecretsOfOthers(t *testing.T) {
+	outside := newEcho(t)
+	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	variables := []any{object{"name": "token", "secret": true, "default": canary}, object{"name": "open", "default": "seen"}}
+	for _, test := range []struct {
+		name string
+		node object
+	}{
+		{"template", node("a", "template", object{"text": "{{token}}"})},
+		{"expression in a template", node("a", "template", object{"text": "{{= upper(token) }}"})},
+		{"expression", node("a", "transform", object{"expression": "[token]"})},
+		{"condition", node("a", "conditional", object{"condition": `token startsWith "p"`})},
+		{"case", node("a", "switch", object{"cases": []any{object{"when": `token startsWith "p"`, "handle": "x"}}})},
+		{"request", node("a", "http-request", object{"method": "POST", "url": outside.URL + "/?token={{token}}", "body": "{{token}}"})},
+		{"fallback", node("a", "template", object{"text": `{{token ?? "none"}}`})},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			id := ada.id(t, "blueprint.create", object{"title": "t", "environment_variables": variables, "blueprint_map": object{"nodes": []any{node("before", "template", object{"text": "{{open}}"}), test.node}}})
+			ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+			if answer := ada.ok(t, "blueprint.execute", object{"id": id}); at(answer, "success") != true {
+				t.Errorf("the owner gets %s", encoded(t, answer))
+			}
+			before := len(outside.last())
+			answer := ben.ok(t, "blueprint.execute", object{"id": id})
+			if at(answer, "success") != false || at(answer, "result.error.nodeId") != "a" || at(answer, "result.outputs.before.text") != "seen" {
+				t.Errorf("a stranger gets %s", encoded(t, answer))
+			}
+			record := encoded(t, ben.status(t, at(answer, "executionId").(string))) + encoded(t, ben.log(t, at(answer, "executionId").(string)))
+			if in := found(record+encoded(t, answer), canary); len(in) > 0 {
+				t.Errorf("a stranger reads the secret in the forms %q", in)
+			}
+			if len(outside.last()) != before && strings.Contains(strings.Join(outside.last(), ""), "pä") {
+				t.Errorf("a stranger had the secret sent")
+			}
+			own := ben.ok(t, "blueprint.execute", object{"id": id, "variables": object{"token": "pass of my own"}})
+			if at(own, "success") != true {
+				t.Errorf("with a value of their own: %s", encoded(t, own))
+			}
+			if in := found(encoded(t, own)+encoded(t, ben.log(t, at(own, "executionId").(string))), "pass of my own"); len(in) > 0 {
+				t.Errorf("their own value shows in the forms %q", in)
+			}
+		})
+	}
+}

@@ -1,0 +1,33 @@
+package api
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// TestRouterType compares the types that TypeScript programs know the procedures
+// by with the procedures that there are: the dashboard's with all of them, those
+// of the package for others with what an API key opens.
+func TestRouterType(t *testing.T) {
+	for name, procedures := range map[string][]trpc.Procedure{
+		"../../web/src/api/router.gen.ts":            append(rpc.Procedures(), rpc.SessionProcedures()...),
+		"../../clients/typescript/src/router.gen.ts": rpc.Procedures(),
+	} {
+		want := trpc.TypeScript(procedures)
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(name)
+		if err != nil || string(got) != want {
+			t.Errorf("%s is not what the procedures are (%v); go test -run RouterType -update .", name, err)
+		}
+	}
+}

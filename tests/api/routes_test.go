@@ -1,0 +1,108 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestTrailingSlash asks the addresses of triggers with and without a trailing
+// slash: both answer alike.
+func TestTrailingSlash(t *testing.T) {
+	s := newService(t)
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "T", node("t", "template", object{"text": "x"}))
+	create := func(kind string, config object) string {
+		return ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
+	}
+	open, signed, slack, api := create("webhook", object{}), create("webhook", object{"secret": "s3cret"}), create("slack", object{"signingSecret": "s3cret"}), create("api", object{})
+	nobody := person{service: s}
+	for _, c := range []struct {
+		who    person
+		path   string
+		status int
+	}{
+		{nobody, "/webhooks/blueprint/" + open, 202},
+		{nobody, "/webhooks/blueprint/" + strings.ToUpper(open), 202},
+		{nobody, "/webhooks/blueprint/" + signed, 401},
+		{nobody, "/webhooks/blueprint/" + id, 404},
+		{nobody, "/webhooks/slack/" + slack, 401},
+		{nobody, "/webhooks/slack/" + id, 404},
+		{nobody, "/webhooks/blueprint", 404},
+		{nobody, "/webhooks/x/y/z", 404},
+		{nobody, "/v1/triggers/" + api + "/fire", 401},
+		{ada, "/v1/triggers/" + api + "/fire", 202},
+		{ada, "/v1/triggers/" + id + "/fire", 404},
+	} {
+		for _, slash := range []string{"", "/"} {
+			if got := c.who.send(t, "POST", c.path+slash, "{}"); got.status != c.status {
+				t.Errorf("%s: %d %s, want %d", c.path+slash, got.status, got.text, c.status)
+			}
+		}
+	}
+}
+
+// TestContentEncoding sends encoded bodies everywhere.
+func TestContentEncoding(t *testing.T) {
+	s := newService(t)
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "T", node("t", "template", object{"text": "x"}))
+	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
+	api := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api"})
+	for _, c := range []struct{ method, path, part string }{
+		{"POST", "/api/trpc/blueprint.create", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
+		{"GET", "/api/trpc/blueprint.list", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
+		{"POST", "/api/trpc/blueprint.create?batch=1", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
+		{"POST", "/webhooks/blueprint/" + hook, `"success":false`},
+		{"POST", "/v1/triggers/" + api + "/fire", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
+		{"POST", "/mcp", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
+		{"POST", "/clock/advance", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
+		{"GET", "/files/x", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
+	} {
+		got := ada.send(t, c.method, c.path, `{"json":{"title":"x"}}`, "Content-Encoding", "gzip")
+		if got.status != 415 || !strings.Contains(got.text, c.part) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, got.status, got.text)
+		}
+	}
+	for _, path := range []string{"/healthz", "/readyz"} { // which read no body
+		if got := ada.send(t, "GET", path, "", "Content-Encoding", "br"); got.status != 200 {
+			t.Errorf("%s: %d %s", path, got.status, got.text)
+		}
+	}
+	if got := ada.send(t, "POST", "/webhooks/blueprint/"+hook, "{}", "Content-Encoding", "identity"); got.status != 202 {
+		t.Errorf("identity: %d %s", got.status, got.text)
+	}
+	if total := at(ada.ok(t, "blueprint.list", object{}), "pagination.total"); encoded(t, total) != "1" {
+		t.Errorf("%v blueprints", total)
+	}
+}
+
+// TestCompressedAnswers reads large answers with gzip and without.
+func TestCompressedAnswers(t *testing.T) {
+	s := newService(t)
+	ada := s.user(t, "ada")
+	long := strings.Repeat("a long text ", 1000)
+	id := ada.blueprint(t, "T", node("t", "template", object{"text": long}))
+	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait"}})
+	ada.published(t, "Tool", object{"inputSchema": object{"description": long}}, node("t", "template", object{"text": "x"}))
+	for _, c := range []struct{ method, path, body string }{
+		{"GET", "/api/trpc/node.types", ""},
+		{"GET", "/openapi.json", ""},
+		{"POST", "/webhooks/blueprint/" + hook, "{}"},
+		{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`},
+	} {
+		headers := []string{"Accept", "application/json, text/event-stream", "Accept-Encoding"}
+		plain := ada.send(t, c.method, c.path, c.body, append(headers, "identity")...)
+		packed := ada.send(t, c.method, c.path, c.body, append(headers, "gzip")...)
+		reader, err := gzip.NewReader(bytes.NewReader([]byte(packed.text)))
+		if err != nil {
+			t.Fatalf("%s: %v, %v", c.path, err, packed.header)
+		}
+		text, err := io.ReadAll(reader)
+		if err != nil || string(text) != plain.text || plain.status != packed.status || plain.header.Get("Content-Encoding") != "" || packed.header.Get("Vary") == "" {
+			t.Errorf("%s: %v, %d %d, %d and %d bytes", c.path, err, plain.status, packed.status, len(text), len(plain.text))
+		}
+	}
+}

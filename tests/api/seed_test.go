@@ -1,0 +1,190 @@
+package api
+
+import (
+	"blueprintd/project"
+	"blueprintd/tests/process"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const wholeSeed = `users:
+  - {email: ada@example.org, name: Ada, apiKey: "key-of-${WHO}", password: correct horse battery}
+  - {email: grace@example.org, name: Grace}
+  - {email: eve@example.org, name: Eve, password: "wide open battery"}
+organizations:
+  - {name: Team, members: [{email: ada@example.org, role: owner}, {email: grace@example.org, role: member}]}
+connections:
+  - {name: shop, type: http, organization: Team, config: {auth: {type: bearer, token: "${SHOP_TOKEN}"}, hosts: [shop.example]}}
+blueprints:
+  - title: Orders
+    organization: Team
+    status: published
+    blueprint_map:
+      nodes:
+        - {id: get, type: http-request, title: Get, config: {method: GET, url: "https://shop.example/", connectionId: {$connection: shop}}}
+    triggers:
+      - {triggerType: webhook, config: {secret: "${HOOK}"}}
+      - {triggerType: scheduled, config: {cron: "0 * * * *"}, isActive: false}
+  - title: Mine
+    owner: grace@example.org
+    visibility: public
+    blueprint_map: {nodes: [{id: a, type: template, title: A, config: {text: hi}}]}
+    triggers: [{triggerType: email}, {triggerType: api}]
+`
+
+func seedLookup(name string) (string, bool) {
+	value, known := map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook", "EMPTY": ""}[name]
+	return value, known
+}
+
+// seedCases change the whole seed and say what a reader says of it; "" = nothing.
+func seedCases() []seedCase {
+	return []seedCase{
+		{"whole", "", "", ""},
+		{"no object", wholeSeed, "[]", "seed.yaml:1:1: must be an object"},
+		{"unknown member", "blueprints:", "blueprint:", "is no member of a seed file here"},
+		{"no email", "email: ada@example.org, name: Ada", "name: Ada", "email: required"},
+		{"bad email", "email: grace@example.org, name", "email: grace, name", "seed.yaml:3:13: users[1].email: is no email address"},
+		{"twice", "email: grace@example.org, name", "email: ADA@example.org, name", "stands there twice"},
+		{"short key", `"key-of-${WHO}"`, "short", "8 or more printable"},
+		{"short password", "correct horse battery", "short", "at least"},
+		{"not set", "${SHOP_TOKEN}", "${SHOP}", "connections[0].config.auth.token: the environment variable SHOP is not set"},
+		{"bad role", "role: member", "role: boss", `must be "owner"`},
+		{"no owner", "role: owner", "role: admin", "needs a member whose role is owner"},
+		{"unknown organization", "organization: Team\n    status", "organization: Tea\n    status", `no organization "Tea"`},
+		{"bad connection", "hosts: [shop.example]", "hosts: 5", "connections[0].config"},
+		{"unknown connection", "$connection: shop", "$connection: shops", `no connection "shops"`},
+		{"bad node", "text: hi", "text: '{{'", "blueprints[1].blueprint_map.nodes[0].config.text"},
+		{"bad cron", "0 * * * *", "0 * *", "seed.yaml:18:"},
+		{"bad status", "status: published", "status: live", "blueprints[0].status"},
+		{"same title", "title: Mine\n    owner: grace@example.org", "title: Orders\n    organization: Team", "another of this title"},
+		{"unknown owner", "owner: grace@example.org", "owner: grac@example.org", `seed.yaml:20:12: blueprints[1].owner: is nobody of this file; list them under users; did you mean "grace@example.org"?`},
+		{"unknown member of a team", "{email: grace@example.org, role: member}", "{email: zoe@example.org, role: member}", "seed.yaml:6:75: organizations[0].members[1].email: is nobody of this file"},
+		{"member twice", "{email: grace@example.org, role: member}", "{email: Ada@example.org, role: member}", "members[1].email: stands there twice"},
+		{"owner outside", "title: Orders\n    organization", "title: Orders\n    owner: eve@example.org\n    organization", "is no member of Team"},
+		{"same title of the owner", "title: Mine\n    owner: grace@example.org", "title: Mine\n    owner: ada@example.org\n    blueprint_map: {nodes: []}\n  - title: Mine", "another of this title"},
+		{"place of a connection", "$connection: shop", "$connection: shops", `seed.yaml:15:133: blueprints[0].blueprint_map.nodes[0].config.connectionId.$connection: the seed file has no connection "shops"; did you mean "shop"?`},
+		{"connection of another", "organization: Team, config", "owner: grace@example.org, config", `is another user's own`},
+		{"connection of a team without them", "title: Mine\n    owner: grace@example.org\n    visibility: public\n    blueprint_map: {nodes: [{id: a, type: template, title: A, config: {text: hi}}]}",
+			"title: Mine\n    owner: eve@example.org\n    blueprint_map: {nodes: [{id: a, type: http-request, title: A, config: {url: 'https://shop.example', connectionId: {$connection: shop}}}]}", "to whom eve@example.org does not belong"},
+		{"connection for a title", "title: Mine", "title: {$connection: shop}", "blueprints[1].title: must be a string"},
+		{"connection for a text", "method: GET", "method: {$connection: shop}", "config.method"},
+		{"connection named later", "connections:", "connections:\n  - {name: tools, type: mcp-server, config: {url: 'https://tools.example/', auth: {type: oauth2, connectionId: {$connection: later}}}}", `no connection "later"`},
+		{"connection of a connection", "blueprints:", "  - {name: service, type: oauth2, config: {flow: client_credentials, tokenUrl: 'https://in.example/t', clientId: c, clientSecret: s}}\n  - {name: tools, type: mcp-server, config: {url: 'https://tools.example/', auth: {type: oauth2, connectionId: {$connection: service}}}}\nblueprints:", ""},
+		{"empty secret of the environment", "${HOOK}", "${EMPTY}", "triggers[0].config.secret: the environment variable EMPTY is set, but empty"},
+		{"empty secret", `"${HOOK}"`, `""`, "triggers[0].config.secret: must not be empty"},
+		{"user without a name", "{email: grace@example.org, name: Grace}", "{email: grace@example.org}", ""},
+		{"empty owner", "owner: grace@example.org", "owner: ''", "owner: is no email address"},
+		{"lists of nothing", "users:", "xusers:", "is no member"},
+		{"unknown type", "type: http,", "type: htp,", "connections[0]"},
+		{"no yaml", "users:", "users: [", ":"},
+	}
+}
+
+type seedCase struct{ name, from, to, want string }
+
+func (c seedCase) text(t *testing.T) string {
+	if c.from == "" {
+		return wholeSeed
+	}
+	text := strings.Replace(wholeSeed, c.from, c.to, 1)
+	if text == wholeSeed {
+		t.Fatal("nothing was changed")
+	}
+	return text
+}
+
+func TestSeedFiles(t *testing.T) {
+	for _, test := range seedCases() {
+		t.Run(test.name, func(t *testing.T) {
+			text := test.text(t)
+			_, document, issues, err := project.ReadSeed("seed.yaml", []byte(text), seedLookup)
+			var said []string
+			if err != nil {
+				said = append(said, err.Error())
+			}
+			for _, issue := range issues {
+				if issue.Severity != "warning" {
+					said = append(said, document.Point(issue))
+				}
+			}
+			all := strings.Join(said, "\n")
+			if test.want == "" && all != "" || !strings.Contains(all, test.want) {
+				t.Errorf("said %q, want %q", all, test.want)
+			}
+			if strings.Contains(all, "canary") {
+				t.Errorf("a secret is told: %s", all)
+			}
+		})
+	}
+}
+
+// A server begins with its seed; started again with the same database it leaves
+// alone what is there.
+func TestSeededServer(t *testing.T) {
+	folder := t.TempDir()
+	path, ready := filepath.Join(folder, "s.yaml"), filepath.Join(folder, "ready.json")
+	if err := os.WriteFile(path, []byte(wholeSeed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook"} {
+		t.Setenv(name, value)
+	}
+	var before any
+	for range 2 {
+		p := process.Serve(t, "--db", filepath.Join(folder, "my.db"), "--seed", path, "--ready-file", ready)
+		data := process.AwaitFile(t, ready)
+		var told any
+		if err := json.Unmarshal(data, &told); err != nil {
+			t.Fatal(err)
+		}
+		seed := at(told, "seed")
+		text := strings.ReplaceAll(encoded(t, seed), p.Host, "")
+		if before != nil && before != text {
+			t.Errorf("made anew: %s, before %s", text, before)
+		}
+		before = text
+		list, _ := at(seed, "blueprints").([]any)
+		if len(list) != 2 || len(at(list[0], "triggers").([]any)) != 2 {
+			t.Fatalf("seed %s", text)
+		}
+		var calls []string
+		for _, b := range list {
+			for _, trigger := range at(b, "triggers").([]any) {
+				url, _ := at(trigger, "url").(string)
+				calls = append(calls, at(trigger, "triggerType").(string)+" "+strings.ReplaceAll(url, at(trigger, "id").(string), "ID"))
+			}
+		}
+		if calls[0] != "webhook "+p.Host+"/webhooks/blueprint/ID" || calls[1] != "scheduled " || !strings.Contains(calls[2], "@") || calls[3] != "api "+p.Host+"/v1/triggers/ID/fire" {
+			t.Errorf("called at %v", calls)
+		}
+		if all := encoded(t, p.Query("blueprint.list", object{})); strings.Count(all, `"title":"Orders"`) != 1 || strings.Contains(all, "canary") {
+			t.Errorf("blueprints %s", all)
+		}
+		if status, _ := p.Post("/api/trpc/blueprint.list", "key-of-ada", object{}); status == 401 {
+			t.Error("the key of the seed is not known")
+		}
+		p.Stop()
+	}
+}
+
+func FuzzSeed(f *testing.F) {
+	f.Add([]byte(wholeSeed))
+	f.Add([]byte(`{"users": [{"email": "a@b", "apiKey": "${WHO}${WHO}"}], "blueprints": [{"title": "x", "blueprint_map": {"nodes": []}, "triggers": [{"triggerType": "slack", "config": null}]}]}`))
+	f.Add([]byte(`connections: [{name: x, type: smtp, config: {$connection: x}}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, document, issues, err := project.ReadSeed("seed.yaml", data, seedLookup)
+		if err != nil {
+			return
+		}
+		for _, issue := range issues {
+			if text := document.Point(issue); !strings.HasPrefix(text, "seed.yaml:") || slices.Contains(issue.Path, any(nil)) {
+				t.Errorf("points at %q", text)
+			}
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// TestDataOfStrangers runs a public blueprint as a user who cannot manage it.
+// Its owner sees that it ran and how it went; what went in and came out is the
+// caller's alone.
+func TestDataOfStrangers(t *testing.T) {
+	s := newService(t, atNoon)
+	ada, eve := s.user(t, "ada"), s.user(t, "eve")
+	const canary, asked = "canary-of-eve", "asked-of-ada"
+	nodes := []any{
+		node("log", "log", object{"level": "info", "message": "{{inputData.secret}}", "data": object{"given": "{{given}}"}}),
+		node("say", "template", object{"text": "{{inputData.secret}}"}),
+		node("choose", "switch", object{"value": "{{inputData.then}}", "cases": []any{
+			object{"equals": "human", "handle": "human"}, object{"equals": "approval", "handle": "approval"}, object{"equals": "fail", "handle": "fail"},
+		}}),
+		node("human", "human", object{"prompt": "for {{inputData.secret}}"}),
+		node("approval", "approval-gate", object{"prompt": asked}),
+		node("fail", "stop", object{"failed": true, "message": "no {{inputData.secret}}"}),
+		node("fine", "template", object{"text": "{{inputData.secret}}"}),
+	}
+	edge := func(from, to, handle string) object {
+		return object{"source": from, "target": to, "sourceHandle": handle}
+	}
+	id := ada.id(t, "blueprint.create", object{
+		"title": "Public", "environment_variables": []any{object{"name": "given"}},
+		"blueprint_map": object{"nodes": nodes, "edges": []any{
+			edge("log", "say", "main"), edge("say", "choose", "main"), edge("choose", "human", "human"), edge("choose", "approval", "approval"), edge("choose", "fail", "fail"), edge("choose", "fine", "default"),
+		}},
+	})
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	run := func(then string) string {
+		answer := eve.ok(t, "blueprint.execute", object{"id": id, "variables": object{"given": canary}, "inputData": object{"secret": canary, "then": then}, "record": true})
+		return at(answer, "executionId").(string)
+	}
+	runs := map[string]string{"completed": run("end"), "failed": run("fail"), "human": run("human"), "approval": run("approval")}
+	byRun := []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExchanges", "execution.export", "execution.exportTest"}
+	shown := func(p person) string {
+		var text strings.Builder
+		for _, execution := range runs {
+			for _, name := range byRun {
+				text.WriteString(p.call(t, name, object{"executionId": execution}).text)
+			}
+		}
+		text.WriteString(p.call(t, "execution.getExecutionLogs", object{"blueprintId": id}).text)
+		text.WriteString(p.call(t, "execution.listRecentExecutions", object{}).text)
+		text.WriteString(p.call(t, "execution.listRuns", object{"blueprintId": id}).text)
+		return text.String()
+	}
+	if text := shown(eve); strings.Count(text, canary) < 20 {
+		t.Errorf("eve does not see her own data: %s", text)
+	}
+	if text := shown(ada); strings.Contains(text, canary) || !strings.Contains(text, asked) {
+		t.Errorf("ada sees eve's data, or not what she is asked: %s", text)
+	}
+	status := ada.ok(t, "execution.getExecutionStatus", object{"executionId": runs["failed"]})
+	if at(status, "status") != "failed" || at(status, "failedSteps") != json.Number("1") || at(status, "startTime") == nil || len(at(status, "steps").([]any)) != len(nodes) {
+		t.Errorf("of the failed run ada sees %s", encoded(t, status))
+	}
+
+	// Neither an answer nor a retry by ada shows it, not even to her other blueprint
+	// that hears of runs that end.
+	hears := ada.id(t, "blueprint.create", object{"title": "Hears", "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := ada.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
+	for name, call := range map[string]reply{
+		"approval": ada.call(t, "execution.resume", object{"executionId": runs["approval"], "input": object{"approved": true}}),
+		"human":    ada.call(t, "execution.resume", object{"executionId": runs["human"], "input": object{"x": 1}}),
+		"retry":    ada.call(t, "execution.retry", object{"executionId": runs["failed"], "fromNodeId": "say"}),
+	} {
+		if call.status != 200 || strings.Contains(call.text, canary) {
+			t.Errorf("%s: %d %s", name, call.status, call.text)
+		}
+		if name == "retry" {
+			runs["retried"] = at(call.payload(), "executionId").(string)
+			ada.until(t, runs["retried"], blueprint.StatusFailed)
+		}
+	}
+	ada.call(t, "blueprint.execute", object{"id": id, "inputData": object{"secret": "ada's own", "then": "fail"}})
+	s.advance(t, "0s")
+	if rows := ada.firings(t, heard); len(rows) != 1 {
+		t.Errorf("ada's trigger hears of %d runs, want 1, her own", len(rows))
+	}
+	ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": "eve@example.org", "role": "editor"})
+	if text := shown(ada); strings.Contains(text, canary) {
+		t.Errorf("ada sees eve's data afterwards: %s", text)
+	}
+}
+
+// A stranger who started a run of a public blueprint can still answer and cancel it
+// when the blueprint is private, and can start nothing more.
+func TestRunOfStrangerOutlivesVisibility(t *testing.T) {
+	s := newService(t, atNoon)
+	ada, eve := s.user(t, "ada"), s.user(t, "eve")
+	ask := node("ask", "human", object{"prompt": "?"})
+	id := ada.blueprint(t, "Public", ask)
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	runs := []string{eve.launch(t, id, nil, ask), eve.launch(t, id, nil, ask)}
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "private"})
+
+	eve.refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
+	eve.ok(t, "execution.cancel", object{"executionId": runs[0]})
+	eve.until(t, runs[0], blueprint.StatusFailed)
+	eve.ok(t, "execution.resume", object{"executionId": runs[1], "input": object{}})
+	eve.until(t, runs[1], blueprint.StatusCompleted)
+	eve.refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": runs[0]})
+}

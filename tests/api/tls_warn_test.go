@@ -1,0 +1,41 @@
+package api
+
+import (
+	"blueprintd/server"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A folder of keys that others may look into, and a public address that https
+// does not answer, are told of.
+func TestWhatIsDubiousAboutTLSIsToldOf(t *testing.T) {
+	for mode, want := range map[os.FileMode]bool{0o700: false, 0o750: true, 0o702: true, 0o777: true} {
+		out, folder := &lockedBuffer{}, t.TempDir()
+		if err := os.Chmod(folder, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.NewAuthority(&server.ACMEOptions{Domains: []string{"a.example.org"}, Dir: folder}, version, slog.New(slog.NewTextHandler(out, nil))); err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(out.String(), "chmod 700"); told != want && runtime.GOOS != "windows" {
+			t.Errorf("mode %o: %s", mode, out)
+		}
+	}
+	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
+	for address, want := range map[string]bool{"": false, "https://flows.example.org": false, "http://flows.example.org": true} {
+		s := newService(t, func(o *server.Options) {
+			o.PublicURL = address
+			o.TLSFiles = &server.CertificateFiles{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+			if bad, err := o.TLSFiles.Load(); err != nil {
+				t.Fatal(bad, err)
+			}
+		})
+		if told := strings.Contains(s.logs.String(), "--public-url https://"); told != want {
+			t.Errorf("%q: %s", address, s.logs)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/recording"
+	"blueprintd/server"
+	"blueprintd/tests/process"
+)
+
+// TestOpenShowsARun exports runs of each kind and opens their files.
+func TestOpenShowsARun(t *testing.T) {
+	s := newService(t)
+	ada := s.user(t, "ada")
+	for _, status := range []blueprint.Status{blueprint.StatusCompleted, blueprint.StatusFailed, blueprint.StatusPaused} {
+		nodes := []any{node("say", "template", object{"text": "Hello {{inputData.who}}"})}
+		switch status {
+		case blueprint.StatusFailed:
+			nodes = append(nodes, node("stop", "stop", object{"failed": true, "message": "no more"}))
+		case blueprint.StatusPaused:
+			nodes = append(nodes, node("ask", "human", object{"prompt": "On?"}))
+		}
+		id := ada.blueprint(t, "Greets", nodes...)
+		run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id, "inputData": object{"who": "Eve"}, "record": true}})
+		ada.until(t, run, status)
+		data, err := json.Marshal(ada.ok(t, "execution.export", object{"executionId": run}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := recording.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		look(t, f, run, id, status)
+	}
+}
+
+func look(t *testing.T, f *recording.File, run, id string, status blueprint.Status) {
+	v, err := server.NewViewer(t.Context(), version, schema, "127.0.0.1:0", f, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	address, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- v.Run(ctx, func(url string) error { address <- url; return nil })
+	}()
+	link := <-address
+	jar, _ := cookiejar.New(nil)
+	mine, other := process.Browser{Client: &http.Client{Jar: jar}, Root: v.Server.APIHost()}, process.Browser{Client: &http.Client{}, Root: v.Server.APIHost()}
+	if code, _ := other.Query(t, "execution.getExecutionStatus", `{"executionId":"`+run+`"}`); code != http.StatusUnauthorized {
+		t.Errorf("without the address: %d", code)
+	}
+	if code, _, _ := other.Get(t, v.Server.APIHost()+"/open/guessed"); code != http.StatusNotFound {
+		t.Errorf("a guessed address: %d", code)
+	}
+	if response, err := other.Head(link); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("HEAD: %v %v", response, err)
+	}
+	if code, path, _ := mine.Get(t, link); code != http.StatusOK || path != "/runs/"+run {
+		t.Errorf("the address led to %d %s", code, path)
+	}
+	if code, path, _ := mine.Get(t, link); code != http.StatusOK || path != "/runs/"+run {
+		t.Errorf("once more the address led to %d %s", code, path)
+	}
+	if code, _, body := other.Get(t, link); code != http.StatusGone || !strings.Contains(body, "blueprintd open again") {
+		t.Errorf("the address for somebody else: %d %s", code, body)
+	}
+	if code, _ := other.Query(t, "session.get", `{}`); code != http.StatusUnauthorized {
+		t.Errorf("the address signed in twice: %d", code)
+	}
+	for _, each := range []struct{ name, input, want string }{
+		{"session.get", `{}`, server.ViewerEmail},
+		{"execution.getExecutionStatus", `{"executionId":"` + run + `"}`, `"status":"` + string(status) + `"`},
+		{"execution.getExecutionStatus", `{"executionId":"` + run + `"}`, "Hello Eve"},
+		{"execution.getRecord", `{"executionId":"` + run + `"}`, `"blueprintId":"` + id + `"`},
+		{"execution.getExchanges", `{"executionId":"` + run + `"}`, `"recorded":true`},
+		{"execution.export", `{"executionId":"` + run + `"}`, recording.Format},
+		{"execution.listRuns", `{}`, "Greets"},
+		{"execution.listRecentExecutions", `{}`, run},
+		{"blueprint.get", `{"id":"` + id + `"}`, `"version":"1.0.0"`},
+		{"blueprint.versions", `{"id":"` + id + `"}`, "template"},
+		{"blueprintTriggers.list", `{"blueprintId":"` + id + `"}`, "[]"},
+		{"server.getInfo", `{}`, version},
+	} {
+		if code, body := mine.Query(t, each.name, each.input); code != http.StatusOK || !strings.Contains(body, each.want) {
+			t.Errorf("%s: %d %.300s, want %s", each.name, code, body, each.want)
+		}
+	}
+	for name, input := range map[string]string{
+		"blueprint.execute": `{"id":"` + id + `"}`, "execution.retry": `{"executionId":"` + run + `"}`, "execution.resume": `{"executionId":"` + run + `","input":"x"}`,
+		"execution.cancel": `{"executionId":"` + run + `"}`, "blueprint.delete": `{"id":"` + id + `"}`, "apiKey.create": `{"name":"k"}`,
+	} {
+		if code, body := mine.Mutate(t, name, input); code != http.StatusForbidden || !strings.Contains(body, "only shows a run") {
+			t.Errorf("%s: %d %.200s", name, code, body)
+		}
+	}
+	if code, _, _ := mine.Get(t, v.Server.APIHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
+		t.Errorf("a webhook is answered: %d", code)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
