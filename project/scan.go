@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -130,6 +131,26 @@ func Survey(folder string) (Listing, []Unseen, error) {
 		return nil, nil, err
 	}
 	return found, unseen, nil
+}
+
+// Folders lists a folder and those below it that Scan looks into, as far as they can
+// be read.
+func Folders(folder string) []string {
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	found := []string{folder}
+	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !entry.IsDir() || path == folder:
+			return nil
+		case skipped(entry):
+			return fs.SkipDir
+		}
+		found = append(found, path)
+		return nil
+	})
+	return found
 }
 
 // skipped tells whether the name of a file or folder says that it is none of ours.

@@ -63,6 +63,8 @@ func (l *loop) loop(ctx context.Context) error {
 		return err
 	}
 	watcher := project.NewWatcher(clock.Real{}, l.withCassettes(l.Files), l.look)
+	watcher.Follow(func() []string { return project.Folders(l.Dir) })
+	defer watcher.Close()
 	l.Screen.Status("watching %s, %s; Ctrl-C ends", l.Dir, blueprint.Counted(len(l.wanted), "blueprint"))
 	if !l.Screen.Erases() {
 		l.Screen.Say("", "watching %s", l.Dir)

@@ -16,6 +16,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
+	"blueprintd/project"
 )
 
 // heardBuffer may be written to and read at the same time.
@@ -53,7 +54,7 @@ func watching(t *testing.T, path string, f func(t *testing.T, later func() strin
 		out := &heardBuffer{}
 		ended := make(chan error, 1)
 		ticking := clock.NewVirtual(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
-		go func() { ended <- testsIn(path, out).watchBy(ctx, ticking) }()
+		go func() { ended <- testsIn(path, out).watchBy(ctx, ticking, func(*project.Watcher) {}) }()
 		later := func() string {
 			synctest.Wait()
 			for range 4 {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"blueprintd/blueprint"
@@ -88,10 +89,11 @@ func replaceFile(name string, before, now []byte) (err error) {
 
 // Watch runs the tests whenever a file that may matter to them changes.
 func (t *Suite) Watch(ctx context.Context) error {
-	return t.watchBy(ctx, clock.Real{})
+	return t.watchBy(ctx, clock.Real{}, func(w *project.Watcher) { w.Follow(t.folders) })
 }
 
-func (t *Suite) watchBy(ctx context.Context, c clock.Clock) error {
+// watchBy is Watch by a clock; begin prepares the watcher.
+func (t *Suite) watchBy(ctx context.Context, c clock.Clock, begin func(*project.Watcher)) error {
 	seen, err := t.look()
 	if err != nil {
 		return blueprint.Unusable("check the path", "%s", err)
@@ -112,6 +114,8 @@ func (t *Suite) watchBy(ctx context.Context, c clock.Clock) error {
 				}
 			}
 			watcher = project.NewWatcher(c, seen, t.look)
+			begin(watcher)
+			defer watcher.Close()
 		}
 		fmt.Fprintln(t.Errors, "waiting for changes")
 		if _, err := watcher.Next(ctx); ctx.Err() != nil {
@@ -122,14 +126,36 @@ func (t *Suite) watchBy(ctx context.Context, c clock.Clock) error {
 	}
 }
 
+// roots are the folders in which the tests stand.
+func (t *Suite) roots() []string {
+	folders := make([]string, len(t.Names))
+	for i, name := range t.Names {
+		folders[i] = name
+		if info, err := os.Stat(name); err == nil && !info.IsDir() || err != nil && IsTestFile(name) {
+			folders[i] = filepath.Dir(name)
+		}
+	}
+	return folders
+}
+
+// folders are all folders of the files that look lists.
+func (t *Suite) folders() []string {
+	var all []string
+	for _, root := range t.roots() {
+		all = append(all, project.Folders(root)...)
+	}
+	for path := range t.named {
+		all = append(all, filepath.Dir(path))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // look lists the files of the folders in which the tests stand, and those that
 // the tests name, wherever they are.
 func (t *Suite) look() (project.Listing, error) {
 	list := project.Listing{}
-	for _, name := range t.Names {
-		if info, err := os.Stat(name); err == nil && !info.IsDir() || err != nil && IsTestFile(name) {
-			name = filepath.Dir(name)
-		}
+	for _, name := range t.roots() {
 		err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil && path == name:
