@@ -10,7 +10,7 @@ const words: Record<string, string> = {
 
 /** What started a run, in a word or two. */
 export function triggerWord(type: string | null): string {
-  return type === null ? 'Started directly' : (words[type] ?? type)
+  return type === null ? 'Started directly' : (words[type] ?? type.charAt(0).toUpperCase() + type.slice(1))
 }
 
 const kinds: Record<string, string> = {

@@ -1,7 +1,7 @@
 import { Switch } from '@mantine/core'
 import type { Trigger } from './types'
 import { useSwitch } from './use-triggers'
-import { listensTo } from './words'
+import { listensTo } from './kinds'
 
 /** Switches a trigger on and off; shows what was asked for until the server has answered. */
 export function ActiveSwitch({ trigger, label }: { trigger: Trigger; label?: string }) {

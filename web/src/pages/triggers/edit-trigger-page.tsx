@@ -6,13 +6,11 @@ import { api, type Inputs } from '../../api/client'
 import { ErrorNote, notifyDone, PageHeader } from '../../parts'
 import { CommonFields } from './common-fields'
 import { changeOf } from './config-change'
-import { unshown } from './fields'
-import { kinds } from './kinds'
+import { kinds, listensTo, unshown } from './kinds'
 import { TypeFields } from './type-fields'
 import type { Config, Trigger } from './types'
 import classes from './triggers.module.css'
 import { useRefresh, useTrigger } from './use-triggers'
-import { listensTo } from './words'
 
 /** /triggers/:id/edit. */
 export default function EditTriggerPage() {

@@ -1,5 +1,5 @@
 import { issueFor } from '../../api/errors'
-import type { Config, TriggerType } from './types'
+import type { Config } from './types'
 
 /** What the fields of each type get. */
 export type FieldsProps = {
@@ -12,35 +12,9 @@ export type FieldsProps = {
   stored: boolean
 }
 
-const shown: Record<TriggerType, string[]> = {
-  scheduled: ['cron', 'timezone', 'catchUp'],
-  webhook: ['secret', 'preset', 'respond'],
-  api: ['label', 'inputSchema'],
-  email: ['allowFrom', 'requireAuth', 'attachments'],
-  slack: ['signingSecret', 'eventType', 'channel', 'connectionId'],
-  event: ['event', 'blueprintId'],
-  manual: [],
-}
-
 /** The message for a field, if the server has one. */
 export function fault(error: unknown, ...path: string[]): string | undefined {
   return issueFor(error, ['config', ...path].join('.')) ?? nested(error, path)
-}
-
-/** The keys of a config that a form does not show, as one sentence needs them. */
-export function unshown(type: TriggerType, config: Config): string[] {
-  const known = [
-    ...shown[type],
-    'concurrency',
-    'breaker',
-    'record',
-    'address',
-    'previousSecret',
-    'previousSecretUntil',
-    'previousSigningSecret',
-    'previousSigningSecretUntil',
-  ]
-  return Object.keys(config).filter((key) => !known.includes(key))
 }
 
 // An issue within a value that has one field only: the schema, the list of senders.

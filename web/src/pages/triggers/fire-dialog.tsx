@@ -8,7 +8,7 @@ import { issueFor } from '../../api/errors'
 import { parseJson, show } from '../../api/json'
 import { ErrorNote, JsonInput } from '../../parts'
 import { kinds } from './kinds'
-import { checkObject, sampleInput } from './sample-input'
+import { checkObject } from './sample-input'
 import type { Trigger } from './types'
 import { useRefresh } from './use-triggers'
 
@@ -26,7 +26,7 @@ export function FireDialog({ trigger, opened, onClose }: Props) {
 /** The same as a form in a page. */
 export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () => void }) {
   const manual = trigger.trigger_type === 'manual'
-  const [text, setText] = useState(() => (manual ? '' : show(sampleInput(trigger.trigger_type, trigger.config))))
+  const [text, setText] = useState(() => (manual ? '' : show(kinds[trigger.trigger_type].sample(trigger.config))))
   const always = trigger.config.record === true
   const [record, setRecord] = useState(false)
   const refresh = useRefresh()

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromField, isFiltered, noFilters, questionFor, timeOfId, toField } from './ledger-filters.ts'
-import { checkObject, exampleOf, sampleInput } from './sample-input.ts'
-import { listensTo } from './words.ts'
+import { checkObject, exampleOf } from './sample-input.ts'
 
 test('what of the address is asked', () => {
   const all = { decision: 'refused', source: 'webhook', status: 'failed', time: '1h', key: ' k1 ', page: '3' }
@@ -44,28 +43,8 @@ test('samples', () => {
     { a: 1, b: 'x', c: ['text'], d: null },
   )
   assert.deepEqual(exampleOf(undefined), {})
-  assert.equal(sampleInput('event', { event: 'custom.x' }).event, 'custom.x')
   assert.equal(checkObject(''), undefined)
   assert.equal(checkObject('{"a":1}'), undefined)
   assert.match(checkObject('[1]')!, /must be an object/)
   assert.match(checkObject('{')!, /no JSON/)
-})
-
-test('what a trigger listens to', () => {
-  assert.equal(
-    listensTo('scheduled', { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' }),
-    'Every weekday at 09:00, Europe/Berlin',
-  )
-  assert.equal(listensTo('webhook', { secret: null }), 'Webhook, signed with a secret')
-  assert.equal(listensTo('webhook', {}), 'Webhook, open to everybody who knows the address')
-  assert.equal(listensTo('webhook', { secret: 's', preset: 'github' }), 'Webhook, GitHub signature')
-  assert.equal(listensTo('email', { address: null }), 'Mail to its address')
-  assert.equal(listensTo('slack', { eventType: 'app_mention', channel: 'ops' }), 'Slack: app_mention in #ops')
-  assert.equal(listensTo('slack', { channel: 'C012' }), 'Slack: every event in C012')
-  assert.equal(listensTo('event', { event: 'custom.paid' }), 'When custom.paid is raised')
-  assert.equal(
-    listensTo('event', { event: 'execution.failed', blueprintId: 'x' }),
-    'When a run failed, of one blueprint',
-  )
-  assert.equal(listensTo('api', {}), 'API call')
 })

@@ -21,7 +21,7 @@ import { decisions, isFiltered, noFilters, perPage, questionFor, statuses, times
 import { RedeliverSeveral } from './redeliver-several'
 import classes from './triggers.module.css'
 import type { Firing, Trigger } from './types'
-import { sources } from './words'
+import { sources } from './kinds'
 
 /** Everything that came to a trigger, newest first, with the reason for what was decided. */
 export function Ledger({ trigger }: { trigger: Trigger }) {

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { ErrorNote, Time } from '../../parts'
 import { ClockChange } from './clock-change-view'
 import { parseCron } from './cron'
-import { localZone } from './kinds'
+import { localZone } from './zone'
 import { RunLine } from './run-line'
 import { dayAndTime } from './line-labels'
 

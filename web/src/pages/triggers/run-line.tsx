@@ -1,6 +1,6 @@
 import { useElementSize } from '@mantine/hooks'
 import classes from './pictures.module.css'
-import { localZone } from './kinds'
+import { localZone } from './zone'
 import { dayAndTime, dayOf, labelled, timeOf } from './line-labels'
 
 /** Runs on a line: above as the clock of the trigger's place shows them, below as the one here does. */

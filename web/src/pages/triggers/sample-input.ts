@@ -1,45 +1,4 @@
-import { now } from '../../api/clock'
 import { parseJson } from '../../api/json'
-import type { Config, TriggerType } from './types'
-
-/** An input such as a trigger of a type gives, to begin with. */
-export function sampleInput(type: TriggerType, config: Config): Record<string, unknown> {
-  const at = new Date(now()).toISOString()
-  switch (type) {
-    case 'scheduled':
-      return { scheduledAt: at, firedAt: at, missedCount: 0 }
-    case 'email':
-      return {
-        messageId: '<1@example.org>',
-        from: { address: 'ada@example.org', name: 'Ada' },
-        to: [],
-        subject: 'Hello',
-        text: 'Hello there',
-        html: '',
-        date: at,
-        headers: {},
-        attachments: [],
-      }
-    case 'slack':
-      return {
-        eventId: 'Ev1',
-        eventType: config.eventType ?? 'message',
-        channel: config.channel ?? 'C0123456789',
-        user: 'U0123456789',
-        text: 'Hello',
-        ts: '1700000000.000100',
-        threadTs: null,
-        teamId: 'T0123456789',
-        raw: {},
-      }
-    case 'event':
-      return { event: config.event ?? '', at, blueprintId: config.blueprintId ?? null, executionId: null, data: {} }
-    case 'api':
-      return exampleOf(config.inputSchema) as Record<string, unknown>
-    default:
-      return {}
-  }
-}
 
 /** A value that a simple JSON Schema takes, as far as that can be guessed. */
 export function exampleOf(schema: unknown, depth = 0): unknown {

@@ -18,7 +18,7 @@ import { RotateDialog } from './rotate-dialog'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
 import { useRefresh, useSwitch } from './use-triggers'
-import { listensTo } from './words'
+import { listensTo } from './kinds'
 
 /** What one can do with a trigger: fire it, switch it, edit it, and what is rarer. */
 export function TriggerActions({ trigger }: { trigger: Trigger }) {

@@ -2,7 +2,7 @@ import { Badge, Skeleton } from '@mantine/core'
 import { useParams } from 'wouter'
 import { ErrorNote, PageHeader, StatusBadge, UrlTabs, useUrlStates } from '../../parts'
 import { TriggerGrant } from '../authority/trigger-grant'
-import { kinds } from './kinds'
+import { kinds, listensTo } from './kinds'
 import { Ledger } from './ledger'
 import { PausedNote } from './paused-note'
 import { TriggerActions } from './trigger-actions'
@@ -10,17 +10,6 @@ import { TriggerFacts } from './trigger-facts'
 import type { Trigger } from './types'
 import { UseIt } from './use-it'
 import { useTrigger } from './use-triggers'
-import { listensTo } from './words'
-
-const useTitles: Record<Trigger['trigger_type'], string> = {
-  scheduled: 'Next runs',
-  webhook: 'Send to it',
-  api: 'Call it',
-  email: 'Write to it',
-  slack: 'Connect Slack',
-  event: 'Raise it',
-  manual: 'Fire it',
-}
 
 /** /triggers/:id: what it is, how to reach it, and the ledger of what came. */
 export default function TriggerPage() {
@@ -78,7 +67,7 @@ function Tabs({ trigger }: { trigger: Trigger }) {
         label="Parts of the trigger"
         tabs={[
           { href: path, title: 'Ledger', current: tab !== 'use' },
-          { href: `${path}?tab=use`, title: useTitles[trigger.trigger_type], current: tab === 'use' },
+          { href: `${path}?tab=use`, title: kinds[trigger.trigger_type].use, current: tab === 'use' },
         ]}
       />
       {tab === 'use' ? <UseIt trigger={trigger} /> : <Ledger trigger={trigger} />}

@@ -3,10 +3,10 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type Column, DataTable, StatusBadge, Time } from '../../parts'
 import { ActiveSwitch } from './active-switch'
-import { kinds } from './kinds'
+import { kinds, listensTo } from './kinds'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
-import { addressEnd, listensTo } from './words'
+import { addressEnd } from './words'
 
 type Props = { rows: Trigger[] | undefined; ofOneBlueprint: boolean; stale?: boolean; empty?: ReactNode }
 

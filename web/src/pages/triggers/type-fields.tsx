@@ -1,25 +1,9 @@
-import type { ComponentType } from 'react'
-import { ApiFields } from './api-fields'
-import { EmailFields } from './email-fields'
-import { EventFields } from './event-fields'
 import type { FieldsProps } from './fields'
-import { ScheduleFields } from './schedule-fields'
-import { SlackFields } from './slack-fields'
+import { kinds } from './kinds'
 import type { TriggerType } from './types'
-import { WebhookFields } from './webhook-fields'
-
-const forms: Record<TriggerType, ComponentType<FieldsProps> | null> = {
-  scheduled: ScheduleFields,
-  webhook: WebhookFields,
-  api: ApiFields,
-  email: EmailFields,
-  slack: SlackFields,
-  event: EventFields,
-  manual: null,
-}
 
 /** The fields of a type. */
 export function TypeFields({ type, ...props }: FieldsProps & { type: TriggerType }) {
-  const Form = forms[type]
+  const Form = kinds[type].form
   return Form && <Form {...props} />
 }

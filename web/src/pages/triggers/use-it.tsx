@@ -1,40 +1,39 @@
 import { Anchor, Stack, Text, Title } from '@mantine/core'
+import type { ComponentType } from 'react'
 import { Link } from 'wouter'
 import { show } from '../../api/json'
 import { CopyField } from '../../parts'
 import { CodeBlock } from './code-block'
 import { NoMail } from './email-fields'
 import { FireForm } from './fire-dialog'
+import { kinds } from './kinds'
 import { NextRuns } from './next-runs'
-import { sampleInput } from './sample-input'
 import { usePreview } from './schedule-fields'
 import { quote } from './signature'
 import { TestDelivery } from './test-delivery'
 import classes from './triggers.module.css'
-import { textOf, type Trigger } from './types'
+import { textOf, type Trigger, type TriggerType } from './types'
 
-/** How a trigger is reached, by its type. */
+type Part = ComponentType<{ trigger: Trigger }>
+
+const parts: Partial<Record<TriggerType, Part>> = {
+  scheduled: Schedule,
+  webhook: ({ trigger }) => trigger.url && <TestDelivery trigger={trigger} url={trigger.url} />,
+  api: ({ trigger }) => trigger.url && <Call trigger={trigger} url={trigger.url} />,
+  slack: ({ trigger }) => trigger.url && <Slack url={trigger.url} eventType={textOf(trigger.config, 'eventType')} />,
+  email: ({ trigger }) => <Mail address={textOf(trigger.config, 'address')} />,
+  event: ({ trigger }) => <Raise event={textOf(trigger.config, 'event')} />,
+}
+
+/** How a trigger is reached, by its type; a type without a part of its own is fired here. */
 export function UseIt({ trigger }: { trigger: Trigger }) {
-  switch (trigger.trigger_type) {
-    case 'scheduled':
-      return <Schedule trigger={trigger} />
-    case 'webhook':
-      return trigger.url ? <TestDelivery trigger={trigger} url={trigger.url} /> : null
-    case 'api':
-      return trigger.url ? <Call trigger={trigger} url={trigger.url} /> : null
-    case 'slack':
-      return trigger.url ? <Slack url={trigger.url} eventType={textOf(trigger.config, 'eventType')} /> : null
-    case 'email':
-      return <Mail address={textOf(trigger.config, 'address')} />
-    case 'event':
-      return <Raise event={textOf(trigger.config, 'event')} />
-    case 'manual':
-      return trigger.can_manage ? (
-        <section className={classes.box} aria-label="Fire it">
-          <FireForm trigger={trigger} />
-        </section>
-      ) : null
-  }
+  const Part = parts[trigger.trigger_type]
+  if (Part) return <Part trigger={trigger} />
+  return trigger.can_manage ? (
+    <section className={classes.box} aria-label="Fire it">
+      <FireForm trigger={trigger} />
+    </section>
+  ) : null
 }
 
 function Schedule({ trigger }: { trigger: Trigger }) {
@@ -53,7 +52,7 @@ function Schedule({ trigger }: { trigger: Trigger }) {
 }
 
 function Call({ trigger, url }: { trigger: Trigger; url: string }) {
-  const body = sampleInput('api', trigger.config)
+  const body = kinds.api.sample(trigger.config)
   const curl = [
     `curl -X POST ${quote(url)}`,
     '-H "Authorization: Bearer $BLUEPRINTD_KEY"',

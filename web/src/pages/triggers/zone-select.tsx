@@ -1,8 +1,7 @@
 import { Select } from '@mantine/core'
 import { useMemo } from 'react'
 import { now } from '../../api/clock'
-import { localZone } from './kinds'
-import { isZone, offset } from './zone'
+import { isZone, localZone, offset } from './zone'
 
 type Props = { value: string; onChange: (zone: string | undefined) => void; error?: string }
 

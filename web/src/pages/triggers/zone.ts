@@ -67,3 +67,8 @@ function format(zone: string): Intl.DateTimeFormat | null {
   }
   return known
 }
+
+/** The time zone of this browser. */
+export function localZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
+}
