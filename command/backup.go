@@ -45,7 +45,7 @@ func backup(c *cli.Context) error {
 	}
 	db := c.String("db")
 	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
-		return failed("name it with --db FILE", "there is no database %s", db)
+		return blueprint.Hinted("name it with --db FILE", "there is no database %s", db)
 	}
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
@@ -55,7 +55,7 @@ func backup(c *cli.Context) error {
 		return err
 	}
 	if key.Sealer == nil {
-		return failed("restore it from your copy, or name it with --master-key-file", "there is no master key %s, and a backup is signed with it", key.Path)
+		return blueprint.Hinted("restore it from your copy, or name it with --master-key-file", "there is no master key %s, and a backup is signed with it", key.Path)
 	}
 	s, err := key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
 		return store.Open(ctx, store.Options{Path: db, Schema: programOf(c).Schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, ReadOnly: true, AllowNetworkFS: c.Bool("allow-network-fs")})
@@ -68,7 +68,7 @@ func backup(c *cli.Context) error {
 	end()
 	if err = errors.Join(err, s.Close()); err != nil {
 		if ctx.Err() != nil {
-			return failed("run it again", "the backup was interrupted; nothing was left behind")
+			return blueprint.Hinted("run it again", "the backup was interrupted; nothing was left behind")
 		}
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
@@ -33,10 +34,10 @@ func checkDatabase(c *cli.Context) error {
 		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return failed("name a file in it: --db "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
+		return blueprint.Hinted("name a file in it: --db "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return failed("create the folder, or choose another place with --db", "the folder %s of the database does not exist", filepath.Dir(path))
+		return blueprint.Hinted("create the folder, or choose another place with --db", "the folder %s of the database does not exist", filepath.Dir(path))
 	}
 	return nil
 }
@@ -55,7 +56,7 @@ func openSealed(c *cli.Context, create bool) (s *store.Store, opens *secret.Seal
 	}
 	path := c.String("db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !create {
-		return nil, nil, failed("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
+		return nil, nil, blueprint.Hinted("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
 	}
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
 	key, err := masterkey.Open(path, c.String("master-key-file"), logger)

@@ -75,9 +75,9 @@ func doctor(c *cli.Context) error {
 	case 0:
 		return nil
 	case 1:
-		return failed("do what stands behind \"fix\" and run doctor again", "there is a problem")
+		return blueprint.Hinted("do what stands behind \"fix\" and run doctor again", "there is a problem")
 	}
-	return failed("do what stands behind \"fix\", from the first on, and run doctor again", "there are %d problems", problems)
+	return blueprint.Hinted("do what stands behind \"fix\", from the first on, and run doctor again", "there are %d problems", problems)
 }
 
 func printFindings(c *cli.Context, findings []store.Finding) error {

@@ -34,11 +34,6 @@ func usage(hint, format string, args ...any) error {
 	return &exit{code: ExitUsage, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// failed ends a command that could not do its work: exit code 1.
-func failed(hint, format string, args ...any) error {
-	return &exit{code: ExitFailed, message: fmt.Sprintf(format, args...), hint: hint}
-}
-
 // report prints an error, one line and perhaps a hint, and gives the exit code.
 func report(out io.Writer, err error) int {
 	code, message, hint := explained(err)

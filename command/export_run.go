@@ -98,13 +98,13 @@ func exporter(version string, s *store.Store, sealer *secret.Sealer) *rpc.Export
 // is made.
 func writeNew(c *cli.Context, name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return failed("choose another place", "the folder of %s cannot be made: %s", name, fileio.Cause(err))
+		return blueprint.Hinted("choose another place", "the folder of %s cannot be made: %s", name, fileio.Cause(err))
 	}
 	switch err := fileio.Write(name, data, true); {
 	case errors.Is(err, fs.ErrExist):
-		return failed("move it away, or choose another place", "%s exists already", name)
+		return blueprint.Hinted("move it away, or choose another place", "%s exists already", name)
 	case err != nil:
-		return failed("choose another place", "%s cannot be written: %s", name, fileio.Cause(err))
+		return blueprint.Hinted("choose another place", "%s cannot be written: %s", name, fileio.Cause(err))
 	}
 	_, err := c.App.Writer.Write([]byte(name + "\n"))
 	return err

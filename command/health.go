@@ -1,8 +1,6 @@
 package command
 
 import (
-	"blueprintd/foundation/fileio"
-	"blueprintd/server"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -15,6 +13,10 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
+	"blueprintd/server"
 
 	"github.com/urfave/cli/v2"
 )
@@ -47,9 +49,9 @@ func health(c *cli.Context) error {
 	answer, err := askReady(ctx, where, c.String("url") == "")
 	switch {
 	case err != nil:
-		return failed("blueprintd serve runs a server; --addr HOST:PORT or --url says where it is", "%s does not answer: %s", where, fileio.Cause(err))
+		return blueprint.Hinted("blueprintd serve runs a server; --addr HOST:PORT or --url says where it is", "%s does not answer: %s", where, fileio.Cause(err))
 	case answer != "ready":
-		return failed("it finishes its start or its end; ask again", "%s is %s", where, answer)
+		return blueprint.Hinted("it finishes its start or its end; ask again", "%s is %s", where, answer)
 	}
 	_, err = fmt.Fprintln(c.App.Writer, where+" is ready")
 	return err

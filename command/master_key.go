@@ -41,7 +41,7 @@ func masterKeyRotate(c *cli.Context) error {
 	}
 	db := c.String("db")
 	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
-		return failed("name it with --db FILE", "there is no database %s", db)
+		return blueprint.Hinted("name it with --db FILE", "there is no database %s", db)
 	}
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
 	key, err := masterkey.Read(db, c.String("master-key-file"), logger)
@@ -49,10 +49,10 @@ func masterKeyRotate(c *cli.Context) error {
 		return err
 	}
 	if key.Sealer == nil {
-		return failed("name it with --master-key-file, or restore it from your backup", "there is no master key %s", key.Path)
+		return blueprint.Hinted("name it with --master-key-file, or restore it from your backup", "there is no master key %s", key.Path)
 	}
 	if masterkey.IsCredential(key.Path) {
-		return failed("name the file that the service manager takes it from with --master-key-file", "the master key %s was handed over by the service manager and cannot be changed there", key.Path)
+		return blueprint.Hinted("name the file that the service manager takes it from with --master-key-file", "the master key %s was handed over by the service manager and cannot be changed there", key.Path)
 	}
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
@@ -69,7 +69,7 @@ func masterKeyRotate(c *cli.Context) error {
 	end()
 	if err != nil {
 		if ctx.Err() != nil {
-			return failed("run it again", "it was interrupted; the database has the master key that it had")
+			return blueprint.Hinted("run it again", "it was interrupted; the database has the master key that it had")
 		}
 		return err
 	}

@@ -39,7 +39,7 @@ func openRun(c *cli.Context) error {
 	in := &project.Inputs{Stdin: c.App.Reader}
 	data, name, err := in.Read(c.Args().First(), recording.MaxSize)
 	if err != nil {
-		return failed("blueprintd export-run writes such files", "%s: %s", name, fileio.Cause(err))
+		return blueprint.Hinted("blueprintd export-run writes such files", "%s: %s", name, fileio.Cause(err))
 	}
 	f, err := recording.Parse(data)
 	if err != nil {

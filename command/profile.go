@@ -1,11 +1,13 @@
 package command
 
 import (
-	"blueprintd/foundation/fileio"
 	"fmt"
 	"io"
 	"os"
 	"runtime/pprof"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 )
 
 // cpuProfile names the environment variable of a developer's tool: the file
@@ -28,7 +30,7 @@ func profiled(path string, stderr io.Writer, work func() int) int {
 	}
 	if err := pprof.StartCPUProfile(file); err != nil {
 		file.Close()
-		return report(stderr, failed("unset "+cpuProfile, "cannot profile: %v", err))
+		return report(stderr, blueprint.Hinted("unset "+cpuProfile, "cannot profile: %v", err))
 	}
 	code := work()
 	pprof.StopCPUProfile()

@@ -77,7 +77,7 @@ func replay(c *cli.Context, name string) error {
 		}
 	}
 	if len(differences) > 0 {
-		return failed("", "%s differs from its recording in %s", called, blueprint.Counted(len(differences), "place"))
+		return blueprint.Hinted("", "%s differs from its recording in %s", called, blueprint.Counted(len(differences), "place"))
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "the same: %s, %s, %s\n", record.Status, blueprint.Counted(len(record.Steps), "step"), blueprint.Counted(len(record.Exchanges), "call"))
 	return err

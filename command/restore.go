@@ -47,7 +47,7 @@ func restore(c *cli.Context) error {
 		return err
 	}
 	if key.Sealer == nil && c.String("master-key-file") != "" {
-		return failed("check the path", "there is no master key %s", key.Path)
+		return blueprint.Hinted("check the path", "there is no master key %s", key.Path)
 	}
 	show, end := stageShown(c.App.ErrWriter)
 	report, err := store.Restore(asOperator(ctx, c), c.Args().First(),

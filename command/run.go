@@ -140,12 +140,12 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "only a server takes answers; store the file in one: blueprintd import " + blueprint.ShellWord(name)}
 	default:
 		if x.Failure != nil && x.Failure.Code == "unknown_name" {
-			return failed("a variable is passed with --var NAME=VALUE", "the run failed: %s", x.FailureText())
+			return blueprint.Hinted("a variable is passed with --var NAME=VALUE", "the run failed: %s", x.FailureText())
 		}
 		if why, hint, given := strings.Cut(x.FailureText(), "; hint: "); given {
-			return failed(hint, "the run failed: %s", why)
+			return blueprint.Hinted(hint, "the run failed: %s", why)
 		}
-		return failed(`"steps" of the record on standard output tells what became of each node`, "the run failed: %s", x.FailureText())
+		return blueprint.Hinted(`"steps" of the record on standard output tells what became of each node`, "the run failed: %s", x.FailureText())
 	}
 }
 

@@ -67,7 +67,7 @@ func checkRecord(c *cli.Context) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return probe(filepath.Dir(name), name)
 	case err != nil:
-		return failed("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
+		return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
 	case info.IsDir():
 		return usage(hint, "%s is a folder", name)
 	case !info.Mode().IsRegular():
@@ -76,7 +76,7 @@ func checkRecord(c *cli.Context) error {
 	if !c.Bool("force") && info.Size() > 0 {
 		f, err := os.Open(name)
 		if err != nil {
-			return failed("check the path of --record", "%s cannot be read: %s", name, fileio.Cause(err))
+			return blueprint.Hinted("check the path of --record", "%s cannot be read: %s", name, fileio.Cause(err))
 		}
 		defer f.Close()
 		data, err := io.ReadAll(io.LimitReader(f, recording.MaxSize+1))
@@ -94,10 +94,10 @@ func checkRecord(c *cli.Context) error {
 func probe(folder, name string) error {
 	f, err := os.CreateTemp(folder, ".record-*")
 	if err != nil {
-		return failed("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
+		return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
 	}
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return failed("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
+		return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func writeCassette(name string, record *blueprint.Recording, opened map[string]r
 		return err
 	}
 	if err := writePrivate(name, data); err != nil {
-		return failed("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
+		return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
 	}
 	return nil
 }
