@@ -6,14 +6,27 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/project"
-	"blueprintd/store"
 	"blueprintd/triggers"
 )
+
+// Store is what a database must do; *store.Store does it.
+type Store interface {
+	Organizations(ctx context.Context, p blueprint.Principal) ([]blueprint.Organization, error)
+	Connections(ctx context.Context, p blueprint.Principal, organizationID string) ([]blueprint.Connection, error)
+	ListBlueprints(ctx context.Context, p blueprint.Principal, filter blueprint.BlueprintFilter) (page []blueprint.Blueprint, total int, err error)
+	CreateBlueprint(ctx context.Context, p blueprint.Principal, b blueprint.NewBlueprint) (blueprint.Blueprint, error)
+	UpdateBlueprint(ctx context.Context, p blueprint.Principal, id string, patch blueprint.BlueprintPatch) (blueprint.Blueprint, error)
+	DeleteBlueprint(ctx context.Context, p blueprint.Principal, id string) (unfinished []string, err error)
+	ListTriggers(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Trigger, error)
+	AddTrigger(ctx context.Context, p blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (blueprint.Trigger, error)
+	UpdateTrigger(ctx context.Context, p blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (blueprint.Trigger, error)
+	DeleteTrigger(ctx context.Context, p blueprint.Principal, id string) error
+}
 
 // InStore is a database as a folder is synced with it: beside a server, or in
 // one.
 type InStore struct {
-	Store          *store.Store
+	Store          Store
 	Owner          blueprint.Principal
 	OrganizationID string // "" = the owner's workspace
 	// CancelRuns and TriggersChanged are as of blueprint.Deletion.

@@ -11,7 +11,6 @@ import (
 
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
-	"blueprintd/server"
 	"blueprintd/store"
 	"blueprintd/tests/process"
 )
@@ -34,7 +33,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 	token := ""
 	signedIn := func(p *process.Server) bool {
 		_, port, _ := strings.Cut(strings.TrimPrefix(p.Host, "http://"), ":")
-		request, err := http.NewRequest(http.MethodGet, p.Host+server.DashboardRoot+"/session.get", nil)
+		request, err := http.NewRequest(http.MethodGet, p.Host+"/app/trpc"+"/session.get", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +47,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := http.Post(p.Host+server.DashboardRoot+"/session.setup", "application/json", bytes.NewReader(body))
+		answer, err := http.Post(p.Host+"/app/trpc"+"/session.setup", "application/json", bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
