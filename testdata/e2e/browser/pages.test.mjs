@@ -1,4 +1,4 @@
-// Every page in light and dark, on a desktop and a phone: axe finds nothing
+// Every page in light and dark, on a desktop, a tablet and a phone: axe finds nothing
 // serious, nothing is wider than the screen, and there is a picture to look at,
 // in the folder that SCREENSHOTS names, else in a temporary one.
 import assert from 'node:assert/strict';
@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { barriers, wider } from '../support/barriers.mjs';
-import { again, desktop, phone, signUpFirst, startBrowser } from '../support/browser.mjs';
+import { again, desktop, phone, tablet, signUpFirst, startBrowser } from '../support/browser.mjs';
 import { makeLifelike, pagesOf, settled, visit } from '../support/lifelike.mjs';
+import { node } from '../support/maps.mjs';
 import { startServer, stopAll } from '../support/server.mjs';
 
 let server, browser, ada, pages, folder;
@@ -16,11 +17,28 @@ before(async () => {
   server = await startServer({ flags: ['--rate-limit', '0'] });
   browser = await startBrowser(server);
   ada = await signUpFirst(browser, server);
-  pages = pagesOf(await makeLifelike(server));
+  const data = await makeLifelike(server);
+  pages = [...pagesOf(data), ...await pagesOfLongWords(data)];
   folder = process.env.SCREENSHOTS || await mkdtemp(join(tmpdir(), 'blueprintd-screenshots-'));
   await mkdir(folder, { recursive: true });
   for (const { name, ...one } of states) pages.push({ ...pages.find((page) => page.name === one.on), ...one, name });
 });
+
+/** What is named by words that no line holds. */
+async function pagesOfLongWords({ client, organization }) {
+  const word = 'Donaudampfschifffahrtsgesellschaftskapitaenswitwenrente'.repeat(2);
+  const { id } = await client.blueprint.create.mutate({
+    title: word, description: word, tags: [word.slice(0, 50)], organization_id: organization.id,
+    blueprint_map: { nodes: [node(word, 'log', { message: word }, { title: word })] },
+    environment_variables: [{ name: word, type: 'string', default: word, description: word }],
+  });
+  const { id: triggerId } = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'api', config: { label: word } });
+  await client.apiKey.create.mutate({ name: word.slice(0, 100) });
+  return [
+    ['long-edit', `/blueprints/${id}/edit`], ['long-runs', `/blueprints/${id}/runs`], ['long-triggers', `/blueprints/${id}/triggers`],
+    ['long-versions', `/blueprints/${id}/versions?to=1.0.0`], ['long-share', `/blueprints/${id}/share`], ['long-trigger', `/triggers/${triggerId}`],
+  ].map(([name, path]) => ({ name, path, heading: word }));
+}
 afterEach(() => browser.check());
 after(() => stopAll(browser, server));
 
@@ -35,7 +53,8 @@ const states = [
 
 describe('every page', { concurrency: 2 }, () => {
   for (const scheme of ['light', 'dark']) {
-    for (const [screen, viewport] of Object.entries({ desktop, phone })) {
+    for (const [screen, viewport] of Object.entries({ desktop, tablet, phone })) {
+      if (screen === 'tablet' && scheme === 'dark') continue; // the colours are those of a desktop
       test(`${scheme}, ${screen}`, async (t) => {
         const found = [];
         const look = async (page, name) => {

@@ -13,6 +13,7 @@ const flags = [
 
 /** Width and height of the two screens that the dashboard is made for. */
 export const desktop = { width: 1440, height: 900 };
+export const tablet = { width: 820, height: 1100 };
 export const phone = { width: 360, height: 740 };
 
 /** The password of everybody whom {@link signUp} lets in. */

@@ -80,7 +80,7 @@ function Item({ item, names }: { item: ItemChange; names: [string, string] }) {
         {item.title}
       </Text>
       {item.type !== undefined && (
-        <Text size="xs" c="dimmed" component="span">
+        <Text size="xs" c="dimmed" component="span" style={{ overflowWrap: 'anywhere' }}>
           {item.type} · {item.id}
         </Text>
       )}

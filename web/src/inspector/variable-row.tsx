@@ -12,7 +12,7 @@ import {
 import { IconArrowDown, IconArrowUp, IconChevronRight, IconTrash } from '@tabler/icons-react'
 import { useId, useState } from 'react'
 import { about, Frame, Issues } from '../forms/frame'
-import { below, split } from '../forms/issues'
+import { below, isWarning, split } from '../forms/issues'
 import type { FormIssue } from '../forms/types'
 import { UnappliedAt } from '../forms/unapplied-at'
 import { isObject, oneLine, withMember } from '../forms/values'
@@ -67,7 +67,7 @@ export function VariableRow({
   const object = isObject(element) ? element : {}
   const set = (key: string, value: unknown) => onChange(withMember(object, key, value))
   const fault = nameFault(variable.name, others)
-  const nameIssues = fault ? [{ path: [], message: fault }] : below(issues, 'name')
+  const nameIssues: readonly FormIssue[] = fault ? [{ path: [], message: fault }] : below(issues, 'name')
   const bad = fault !== undefined || issues.some((issue) => issue.severity !== 'warning')
   const unused = users?.length === 0
   const called = variable.name || 'without a name'
@@ -140,7 +140,7 @@ export function VariableRow({
                   readOnly={readOnly}
                   spellCheck={false}
                   autoComplete="off"
-                  error={nameIssues.length > 0}
+                  error={nameIssues.some((issue) => !isWarning(issue))}
                   onChange={(event) => set('name', event.currentTarget.value)}
                 />
               </Frame>

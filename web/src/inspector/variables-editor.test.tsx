@@ -60,6 +60,15 @@ test('what the server says of a default stands at the default', async () => {
   expect(row('key').queryByText('Problem')).toBeNull()
 })
 
+test('a doubt about a name is no error', async () => {
+  const issues = [{ path: [0, 'name'], message: 'is used by no node', severity: 'warning' }]
+  const { user } = edit([region], { issues })
+  const { getByRole, getByText } = await open(user, 'region')
+  getByText(/Is used by no node/)
+  const name = getByRole('textbox', { name: 'Name' })
+  expect([name.getAttribute('aria-invalid'), name.getAttribute('data-error')]).toEqual([null, null])
+})
+
 test('another type takes a default that does not fit away', async () => {
   const { user, value } = edit([{ ...region, note: 'kept' }])
   const { getByRole } = await open(user, 'region')

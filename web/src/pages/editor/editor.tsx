@@ -53,7 +53,7 @@ function Inside({ blueprint, types }: Props) {
   const editor = useEditor(start, blueprint.version, !blueprint.can_manage)
   const { user } = useSignedIn()
   const screen = useScreen()
-  const { narrow, folded, small } = screen
+  const { narrow, tight, folded, small } = screen
   const panels = usePanels(editor, screen)
   const [asking, setAsking] = useState(false)
   const [executionId, setExecutionId] = useState<string>()
@@ -152,7 +152,7 @@ function Inside({ blueprint, types }: Props) {
         editor={editor}
         commands={commands}
         validation={validation}
-        narrow={narrow}
+        narrow={tight}
         folded={folded}
         saving={saver.saving}
         dirty={dirty}

@@ -12,7 +12,7 @@ export function RunLine({ ticks, zone }: { ticks: number[]; zone: string }) {
   const w = Math.max(width, 260)
   const x = (at: number) => 40 + (last > first ? (at - first) / (last - first) : 0) * (w - 80)
   const places = ticks.map(x)
-  const shown = labelled(places, 74)
+  const shown = labelled(places, 88)
   const height = both ? 118 : 76
   return (
     <div ref={ref} className={classes.frame}>

@@ -8,7 +8,7 @@ import classes from './triggers.module.css'
 const senders: { value: string; label: string; text: string }[] = [
   {
     value: '',
-    label: 'Anything that signs with HMAC-SHA256',
+    label: 'Any sender with HMAC-SHA256',
     text: 'X-Webhook-Signature, X-Signature or X-Hub-Signature-256 with the hexadecimal HMAC-SHA256 of the body, or the headers of Standard Webhooks. All that are present must be right.',
   },
   {
