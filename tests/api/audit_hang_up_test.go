@@ -44,6 +44,7 @@ func (f *fading) Err() error {
 // Whenever a client hangs up: what it has changed about runs stands in the audit
 // log, and nothing else does.
 func TestAuditOfWhoHangsUp(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, ada person) (input func() object){
 		"blueprint.execute": func(t *testing.T, ada person) func() object {
 			id := ada.blueprint(t, "t", node("a", "human", object{"prompt": "?"}))

@@ -19,6 +19,7 @@ import (
 // every way, with and without grants, and looks at which credential left the
 // process. What is expected comes from one rule, written out in cell.
 func TestAuthorityMatrix(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t)
 	cells := 0
 	for _, resource := range authorityResources {

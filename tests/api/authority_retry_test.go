@@ -10,6 +10,7 @@ import (
 // caller passed, but for secret ones: those are of their owner's authority, and in
 // their place stands the default, which the retry is authorized for like any run.
 func TestAuthorityOfRetriedVariables(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t)
 	team := []string{"anna", "bert", "edna"}
 	w.people["anna"].ok(t, "blueprint.update", object{"id": w.shared,
@@ -50,6 +51,7 @@ func TestAuthorityOfRetriedVariables(t *testing.T) {
 
 // Without a default there is nothing in the place of another user's secret.
 func TestRetryWithoutAnotherUsersSecret(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
 	anna.ok(t, "blueprint.update", object{"id": w.shared,

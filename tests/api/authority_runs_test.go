@@ -22,6 +22,7 @@ func (w *authorityWorld) left() []string {
 // A sub-run reaches no more than the author of the version that started it: anna's
 // child would use her connection for whatever bert's parent hands it.
 func TestAuthorityOfSubRuns(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
 	child := anna.id(t, "blueprint.create", object{"title": "child", "organization_id": w.team, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
@@ -57,6 +58,7 @@ func TestAuthorityOfSubRuns(t *testing.T) {
 // A missing grant names version, author and resource to users who may use the
 // resource, and only its id to others; a retry after the grant uses it.
 func TestMissingGrantIsNamed(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
 	w.edit(t, "bert", authorityResources[0])
@@ -111,6 +113,7 @@ func TestMissingGrantIsNamed(t *testing.T) {
 // Nodes that are not stored have their caller as author, for good: a retry by
 // another user does not lend them that user's credentials.
 func TestAuthorityOfOtherNodes(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
 	anna.ok(t, "blueprint.grant", object{"id": w.shared})
@@ -138,6 +141,7 @@ func TestAuthorityOfOtherNodes(t *testing.T) {
 // The author's e-mail address is read only by who may manage the blueprint: not by
 // the sender of a webhook, and not through a run or an event of another blueprint.
 func TestMissingGrantHidesTheAddress(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t, atNoon)
 	anna, bert, edna := w.people["anna"], w.people["bert"], w.people["edna"]
 	w.edit(t, "edna", authorityResources[0])
@@ -177,6 +181,7 @@ func TestMissingGrantHidesTheAddress(t *testing.T) {
 // A version by another author that asks for a sign-in does not tell its author, or
 // who hears of the pause, which connection that is for and where to sign in.
 func TestSignInIsForThePrincipal(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t, atNoon)
 	anna, bert := w.people["anna"], w.people["bert"]
 	own := anna.id(t, "connection.create", object{"name": "known to anna", "type": "oauth2", "config": object{
@@ -206,6 +211,7 @@ func TestSignInIsForThePrincipal(t *testing.T) {
 
 // A failure names a connection to a reader who may use it; others read its id.
 func TestNamesOfConnections(t *testing.T) {
+	t.Parallel()
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
 	const name = "The \"purse\" of anna"

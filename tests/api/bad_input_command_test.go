@@ -13,6 +13,7 @@ import (
 // in one line where the file is bad, and import stores nothing, not even the
 // good file before it.
 func TestBadFiles(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	folder := t.TempDir()
 	file := func(name, text string) string {
@@ -85,6 +86,7 @@ func laughs() string {
 
 // TestBadArguments gives the command line what it cannot take.
 func TestBadArguments(t *testing.T) {
+	t.Parallel()
 	good := filepath.Join("..", "..", "testdata", "blueprints", "hello.blueprint.yaml")
 	for _, args := range [][]string{
 		{"run", good, "--input", "{"}, {"run", good, "--input", strings.Repeat("[", 100_000)}, {"run", good, "--input", "{\"a\":\"\xff\"}"}, {"run", good, "--var", "novalue"}, {"run", good, "--var", "=x"}, {"run", good, "--var", "x=\xff"},

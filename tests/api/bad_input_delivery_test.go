@@ -46,6 +46,7 @@ func badDeliveries(most int) []struct {
 // TestBadDeliveries sends each to the webhooks, to the address of an api trigger
 // and to the clock.
 func TestBadDeliveries(t *testing.T) {
+	t.Parallel()
 	const most = 128 << 10
 	v := newVictim(t, func(o *server.Options) { o.MaxBody = most })
 	v.unharmed(t, func() {
@@ -74,6 +75,7 @@ func TestBadDeliveries(t *testing.T) {
 
 // TestBadWays knocks where nothing is, in the wrong way, or without proof.
 func TestBadWays(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	const unknown = "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"
 	nobody := person{service: v.service}

@@ -24,6 +24,7 @@ var hostile = []string{
 // TestHostileExpressions runs each as an expression and as a template. It costs
 // bounded memory, the run tells why it failed, and the server is well.
 func TestHostileExpressions(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	most := map[string]float64{}
 	for i, source := range hostile {
@@ -57,6 +58,7 @@ func TestHostileExpressions(t *testing.T) {
 
 // TestHostileCrons previews and stores schedules that nobody means.
 func TestHostileCrons(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	v.unharmed(t, func() {
 		for _, cron := range []string{

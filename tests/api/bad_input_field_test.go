@@ -54,6 +54,7 @@ var malformedIDs = []string{
 
 // TestBadIDs sends each procedure ids of every wrong form and of nothing.
 func TestBadIDs(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	for _, test := range idFields {
 		t.Run(test.name+" "+test.field, func(t *testing.T) {
@@ -96,6 +97,7 @@ func (v *victim) unknownID(t *testing.T, what string, answer reply, code bluepri
 // TestStrangeTexts puts NUL, lone halves of characters and the like into every
 // field for text that is stored: it comes back as it was, or is refused.
 func TestStrangeTexts(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	strange := "a\x00b\u2028\u202e\U0001f600\ufeff\ufffd'\";--%_\\"
 	id := s.root.id(t, "blueprint.create", object{

@@ -169,6 +169,7 @@ func badTexts() []badText {
 
 // TestBadTexts sends each bad text to each procedure, alone and in a batch.
 func TestBadTexts(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	for name, kind := range v.kinds {
 		t.Run(name, func(t *testing.T) {

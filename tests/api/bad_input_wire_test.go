@@ -50,6 +50,7 @@ func (s *service) spoken(t *testing.T, text string, after func(net.Conn)) (*http
 
 // TestBadRequests speaks to the server as no good client does.
 func TestBadRequests(t *testing.T) {
+	t.Parallel()
 	const most = 256 << 10
 	v := newVictim(t, func(o *server.Options) { o.MaxBody = most })
 	authorized := " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nAuthorization: Bearer " + testKey + "\r\n"
@@ -111,6 +112,7 @@ func TestBadRequests(t *testing.T) {
 
 // TestSlowBodies begins a body and sends no more of it: the server gives up.
 func TestSlowBodies(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t, func(o *server.Options) { o.ReadTimeout = 2 * time.Second })
 	head := " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + testKey + "\r\nContent-Type: application/json\r\n"
 	v.unharmed(t, func() {
@@ -147,6 +149,7 @@ func TestSlowBodies(t *testing.T) {
 
 // TestBodiesThatBreakOff begins a body and hangs up.
 func TestBodiesThatBreakOff(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	head := " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + testKey + "\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{}"
 	v.unharmed(t, func() {

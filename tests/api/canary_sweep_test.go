@@ -99,6 +99,7 @@ func swept(text, secret string) (in []string) {
 // whole and in part, in every writing, in answers that succeed, fail and are cut,
 // and looks for them in all that is shown and in all that is stored.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sweep.db")
 	s := newService(t, atNoon, inABox, onFile(path))
 	ada := s.user(t, "ada")

@@ -21,6 +21,7 @@ import (
 // procedure: nothing may run as the owner, change what is the owner's, or show
 // more.
 func TestCapabilities(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, onFile(t.TempDir()+"/blueprintd.db"), func(o *server.Options) { o.RateLimit = 0 })
 	owner := s.user(t, "owner")
 	readers := map[string]*reader{}

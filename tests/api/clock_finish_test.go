@@ -11,6 +11,7 @@ import (
 
 // TestAdvanceIsFinished moves the clock for somebody who has hung up already.
 func TestAdvanceIsFinished(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()

@@ -12,6 +12,7 @@ import (
 // The operator sees every line: also of what has no organization, and what a
 // user is called cannot disturb.
 func TestAuditList(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/b.db"
 	s := newService(t, onFile(path))
 	eve := s.user(t, "eve")

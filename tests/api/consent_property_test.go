@@ -14,6 +14,7 @@ import (
 // whatever the first does, the other one's tools, their names, and the other one's
 // own lists stay the same.
 func TestConsent(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { consent(t, rand.New(rand.NewPCG(seed, 1))) })
 	}

@@ -17,6 +17,7 @@ import (
 
 // Whatever is wrong, whether the account exists does not show.
 func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	s.ada(t)
 	s.user(t, "bo") // without a password
@@ -73,6 +74,7 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 
 // Who signs in once more ends the session that the browser had.
 func TestSigningInAgain(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	b := s.ada(t)
 	before := b.cookie
@@ -87,6 +89,7 @@ func TestSigningInAgain(t *testing.T) {
 
 // Many failures at an address make those wait who were never signed in there.
 func TestKnownBrowser(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	b := s.ada(t)
 	right := object{"email": "ada@example.org", "password": adasPassword}
@@ -105,6 +108,7 @@ func TestKnownBrowser(t *testing.T) {
 // before. The clock is real, so that the limit of calls from an address holds
 // too; all come from one address.
 func TestKnownDevice(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	laptop := s.ada(t)
 	right := object{"email": "ada@example.org", "password": adasPassword}
@@ -151,6 +155,7 @@ func TestKnownDevice(t *testing.T) {
 
 // A name that was made to lead to this machine shows no dashboard.
 func TestNamesOfTheDashboard(t *testing.T) {
+	t.Parallel()
 	local := newService(t, atNoon)
 	public := newService(t, atNoon, func(o *server.Options) { o.PublicURL = "http://flows.example" })
 	public.host = "http://" + public.LocalAddress()
@@ -191,6 +196,7 @@ func TestNamesOfTheDashboard(t *testing.T) {
 
 // Who is believed about where requests come from is said on the command line.
 func TestTrustedProxies(t *testing.T) {
+	t.Parallel()
 	for public, want := range map[string]string{"": "[10.0.0.0/8]", "https://flows.example": "[127.0.0.0/8 ::1/128 10.0.0.0/8]"} {
 		o := server.Options{PublicURL: public, TrustedProxies: trpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}
 		if got := fmt.Sprint(o.Proxies()); got != want {
@@ -219,6 +225,7 @@ func TestTrustedProxies(t *testing.T) {
 // TestEveryProcedureForTheDashboard calls each with a session and with a key,
 // under both roots.
 func TestEveryProcedureForTheDashboard(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	b := s.ada(t)
 	session := []string{"Cookie", b.cookie}
@@ -273,6 +280,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 }
 
 func TestOtherPages(t *testing.T) {
+	t.Parallel()
 	s := newService(t, func(o *server.Options) { o.Origins, o.PublicURL = []string{"*"}, "http://flows.example" })
 	s.host = "http://" + s.LocalAddress()
 	b := s.ada(t)
@@ -319,6 +327,7 @@ func TestOtherPages(t *testing.T) {
 
 // A file is for who has a key and for who is signed in.
 func TestFilesForTheDashboard(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	b := s.ada(t)
 	for _, test := range []struct {
@@ -340,6 +349,7 @@ func TestFilesForTheDashboard(t *testing.T) {
 
 // Who has no session cannot call as often as they like.
 func TestOpenProceduresAreLimited(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	b := &browser{service: s}
 	for range server.OpenBurst {

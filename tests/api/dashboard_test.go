@@ -83,6 +83,7 @@ func (s *service) ada(t testing.TB) *browser {
 }
 
 func TestSetupLinkOfAFreshServer(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	b := &browser{service: s}
 	_, token, _ := strings.Cut(s.Bootstrap.Setup, "/setup?token=")
@@ -158,6 +159,7 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 }
 
 func TestSessionProcedures(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	first := s.ada(t)
 	for name, input := range map[string]any{"session.get": nil, "session.list": nil, "session.delete": object{}, "blueprint.list": nil} {
@@ -229,6 +231,7 @@ func TestSessionProcedures(t *testing.T) {
 }
 
 func TestCookie(t *testing.T) {
+	t.Parallel()
 	for public, want := range map[string]string{
 		"":                      "NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; SameSite=Strict",
 		"https://flows.example": "__Host-NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; Secure; SameSite=Strict",
@@ -256,6 +259,7 @@ func TestCookie(t *testing.T) {
 
 // What the operator says is a password, and it ends what was begun with another.
 func TestOperatorSetsPassword(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	b := s.ada(t)
 	for password, want := range map[string]blueprint.Code{"short": blueprint.CodeBadRequest, "ada@example.org": blueprint.CodeBadRequest, "a password from a seed": ""} {
@@ -272,6 +276,7 @@ func TestOperatorSetsPassword(t *testing.T) {
 
 // A server says where the dashboard is, and how to get in as long as nobody can.
 func TestAnnouncedDashboard(t *testing.T) {
+	t.Parallel()
 	database := t.TempDir() + "/my.db"
 	tokens := map[string]bool{}
 	for range 2 {

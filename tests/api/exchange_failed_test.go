@@ -15,6 +15,7 @@ import (
 // TestFailedCallsKeepTheirEvidence lets a node of each type that reaches other
 // services fail in a run that is not recorded.
 func TestFailedCallsKeepTheirEvidence(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, inABox)
 	connection := func(kind string, config object) string {
 		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
@@ -81,6 +82,7 @@ func TestFailedCallsKeepTheirEvidence(t *testing.T) {
 
 // TestEvidenceOfAFile runs a file without a server.
 func TestEvidenceOfAFile(t *testing.T) {
+	t.Parallel()
 	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, "short and stout")

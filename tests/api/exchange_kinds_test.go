@@ -8,6 +8,7 @@ import (
 // TestEveryKindOfNodeIsRecorded records a node of each type that reaches other
 // services, and looks for what was said and answered.
 func TestEveryKindOfNodeIsRecorded(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, inABox)
 	connection := func(kind string, config object) string {
 		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
@@ -65,6 +66,7 @@ func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 // TestATriggerThatRecords fires triggers whose runs are recorded by their config,
 // by who fires, and not at all.
 func TestATriggerThatRecords(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, inABox)
 	id := s.root.blueprint(t, "fired", node("it", "http-request", object{"url": "https://api.example.com/"}))
 	for _, test := range []struct {

@@ -52,6 +52,7 @@ func tattler(t *testing.T) *httptest.Server {
 // TestRecordingsTellNoSecrets plants secrets wherever a run can meet one, and
 // looks for them in everything that leaves the server.
 func TestRecordingsTellNoSecrets(t *testing.T) {
+	t.Parallel()
 	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ada, world := s.user(t, "ada"), tattler(t)
 	connect := func(kind string, config object) string {

@@ -45,6 +45,7 @@ func commandOutput(t *testing.T, args ...string) string {
 }
 
 func TestFirstStartShowsTheKeyOnce(t *testing.T) {
+	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
 	if text := announced(t, database); !containsAll(text, "API key   bpd_", "Try the sample blueprint") {
 		t.Errorf("the first start says:\n%s", text)
@@ -55,6 +56,7 @@ func TestFirstStartShowsTheKeyOnce(t *testing.T) {
 }
 
 func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
+	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
 	commandOutput(t, "user", "add", "--email", "ada@example.org", "--db", database)
 	text := announced(t, database)
@@ -72,6 +74,7 @@ func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
 }
 
 func TestStartBehindAPublicAddressNamesBoth(t *testing.T) {
+	t.Parallel()
 	text := announced(t, filepath.Join(t.TempDir(), "my.db"), func(o *server.Options) { o.PublicURL = "https://flows.example.org" })
 	if !containsAll(text, "is ready on https://flows.example.org\n", "\n  listens   http://127.0.0.1:") || strings.Contains(text, "127.0.0.1:0\n") {
 		t.Errorf("the start says:\n%s", text)

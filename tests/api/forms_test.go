@@ -11,6 +11,7 @@ import (
 
 // Null for an optional field counts as absent, wherever the field is.
 func TestNullCountsAsAbsent(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	root := s.root
 	for _, c := range []struct{ name, input string }{
@@ -62,6 +63,7 @@ func TestNullCountsAsAbsent(t *testing.T) {
 
 // A NUL inside a JSON string is a character like any other.
 func TestNULIsKept(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	id := s.root.id(t, "blueprint.create", object{"title": "a\x00b", "description": "\x00", "blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{"v": "{{inputData.x}}\x00"}})}}})
 	stored := s.root.ok(t, "blueprint.get", object{"id": id})
@@ -79,6 +81,7 @@ func TestNULIsKept(t *testing.T) {
 
 // Invalid UTF-8 is refused with 400, but only to who may call at all.
 func TestInvalidUTF8IsRefusedAfterAuthentication(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	stranger := person{service: v.service, authorization: "Bearer nobodys-key"}
 	for _, way := range []struct{ path, body string }{
@@ -106,6 +109,7 @@ func TestInvalidUTF8IsRefusedAfterAuthentication(t *testing.T) {
 
 // Templates follow the grammar of paths, resolve once, and keep types.
 func TestTemplatesInRuns(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	run := func(nodes ...any) (object, string) {
 		id := s.root.id(t, "blueprint.create", object{"title": "t", "environment_variables": []any{object{"name": "who", "default": "{{inputData.n}}"}}, "blueprint_map": object{"nodes": nodes}})

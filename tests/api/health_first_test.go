@@ -11,6 +11,7 @@ import (
 
 // How the server is can be asked while it has as many requests as it takes.
 func TestHealthIsAnsweredWhateverElseIsUnderWay(t *testing.T) {
+	t.Parallel()
 	s := &server.Server{}
 	s.Ready.Store(true)
 	ask := func(handler http.Handler, method, path string) int {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSchedulesCheck(t *testing.T) {
+	t.Parallel()
 	at := blueprint.TimeOf(noon)
 	for _, test := range []struct {
 		stats triggers.Stats

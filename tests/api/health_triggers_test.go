@@ -12,6 +12,7 @@ import (
 )
 
 func TestTriggersCheck(t *testing.T) {
+	t.Parallel()
 	named := []store.PausedTrigger{{ID: "a", Trip: blueprint.Trip{Failures: 20, ExecutionID: "exec_1"}}, {ID: "b", Trip: blueprint.Trip{Failures: 20, ExecutionID: "exec_2", Retries: true}}}
 	for _, test := range []struct {
 		first []store.PausedTrigger
@@ -35,6 +36,7 @@ func TestTriggersCheck(t *testing.T) {
 // TestTrippedTriggerIsSeen: what the breaker did shows wherever an operator
 // looks, until somebody switches the trigger on again.
 func TestTrippedTriggerIsSeen(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	id := s.root.blueprint(t, "fails", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{"v": "{{inputData.missing.deeper}}"}}})
 	trigger := at(s.root.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}}), "id").(string)

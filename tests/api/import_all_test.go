@@ -15,6 +15,7 @@ import (
 
 // TestImportIsAllOrNothing stores two files where there is room for one.
 func TestImportIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	s := newService(t, func(o *server.Options) { o.MaxBlueprints = 1 })
 	var files []*project.Blueprint
 	for i := range 2 {

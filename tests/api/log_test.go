@@ -28,6 +28,7 @@ func inJSON(o *server.Options, logs io.Writer) {
 // wrong, and reads its log: every line is JSON, and nothing that a user wrote is
 // in it.
 func TestLogsHaveNoSecrets(t *testing.T) {
+	t.Parallel()
 	var logs lockedBuffer
 	const hookSecret, input, key = `hook/sec+ret="1" ü`, `input&of<somebody>="2" ö`, "key-that-nobody-may-read-3"
 	path := filepath.Join(t.TempDir(), "logs.db")
@@ -101,6 +102,7 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 
 // What net/http has to say comes in the log's own form, and not without end.
 func TestHTTPLog(t *testing.T) {
+	t.Parallel()
 	var logs lockedBuffer
 	o := server.Options{}
 	inJSON(&o, &logs)

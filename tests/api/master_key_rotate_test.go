@@ -111,6 +111,7 @@ func powerCut(t *testing.T, from string) string {
 // cut would: whatever comes next finds everything readable, and the rotation can
 // be finished.
 func TestRotateCutOff(t *testing.T) {
+	t.Parallel()
 	path, read := sealedFile(t)
 	folder, name := filepath.Dir(path), filepath.Base(path)
 	before, err := os.ReadFile(path + ".key")
@@ -170,6 +171,7 @@ func TestRotateCutOff(t *testing.T) {
 // the new key, leaves what is no such thing or of a process that goes on, and
 // tells how many old keys there are until it is to forget them.
 func TestRotateTidiesUp(t *testing.T) {
+	t.Parallel()
 	path, read := sealedFile(t)
 	gone := exec.Command(os.Args[0], "-test.run=^$")
 	if err := gone.Run(); err != nil {
@@ -238,6 +240,7 @@ func TestRotateTidiesUp(t *testing.T) {
 }
 
 func TestRotateRefuses(t *testing.T) {
+	t.Parallel()
 	path, read := sealedFile(t)
 	before := powerCut(t, filepath.Dir(path))
 	cutOff := errors.New("cut off")
@@ -280,6 +283,7 @@ func TestRotateRefuses(t *testing.T) {
 // TestRotateCommand rotates as people do, through a link to the key, and lets
 // doctor look at what a rotation that was cut off leaves.
 func TestRotateCommand(t *testing.T) {
+	t.Parallel()
 	path, read := sealedFile(t)
 	elsewhere := filepath.Join(t.TempDir(), "key")
 	if err := errors.Join(os.Rename(path+".key", elsewhere), os.Symlink(elsewhere, path+".key")); err != nil {

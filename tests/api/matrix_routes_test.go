@@ -44,6 +44,7 @@ var routeScopes = map[string]blueprint.KeyScope{
 
 // TestOpenRoutes finds every route that is mounted and asks it without a key.
 func TestOpenRoutes(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	unknown := s.IDs.UUID()
 	nobody := person{service: s}

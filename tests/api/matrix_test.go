@@ -302,6 +302,7 @@ func (w *world) rows(t *testing.T, query string, visit func(values []any)) {
 // What is refused must change nothing and tell nothing; what only reads must
 // change nothing either.
 func TestAuthorizationMatrix(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	cells := 0
 	shared := map[string]*target{}

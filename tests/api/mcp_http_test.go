@@ -38,6 +38,7 @@ func (p person) published(t testing.TB, title string, config object, nodes ...an
 }
 
 func TestToolsOfBlueprints(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	greet := object{"label": "Say Hello", "inputSchema": decoded(t, `{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}`)}
@@ -89,6 +90,7 @@ func TestToolsOfBlueprints(t *testing.T) {
 }
 
 func TestMCPIsGuarded(t *testing.T) {
+	t.Parallel()
 	s := newService(t, func(o *server.Options) {
 		o.Origins, o.RateLimit, o.RateBurst = []string{"https://friend.example"}, 0.001, 4
 	})
@@ -119,6 +121,7 @@ func TestMCPIsGuarded(t *testing.T) {
 // only sees the blueprint: the collaborator's call fires the trigger, the other
 // one runs the blueprint under their own authority.
 func TestToolsOfOthers(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada, ben, cid := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "cid")
 	config := object{"label": "Greet", "inputSchema": decoded(t, `{"type": "object", "required": ["name"]}`)}

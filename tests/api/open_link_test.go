@@ -29,6 +29,7 @@ func visit(ctx context.Context, s *service, address string, headers ...string) *
 // TestOpenLinkIsFor: only who develops in memory, on this machine alone and by its
 // name, has the address.
 func TestOpenLinkIsFor(t *testing.T) {
+	t.Parallel()
 	certified := func(own bool) func(*server.Options) {
 		pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 		return func(o *server.Options) {
@@ -66,6 +67,7 @@ func TestOpenLinkIsFor(t *testing.T) {
 // TestOpenLinkIsNotWasted: what signs in nobody does not use the address up, nor
 // does a browser where somebody is signed in.
 func TestOpenLinkIsNotWasted(t *testing.T) {
+	t.Parallel()
 	s := newService(t, develops)
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
@@ -112,6 +114,7 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 // TestOpenLinkGivenBack: the address stays good when the session cannot be made, or
 // when nobody is there any more to have it; one that is too old has another printed.
 func TestOpenLinkGivenBack(t *testing.T) {
+	t.Parallel()
 	s := newService(t, develops)
 	l, told := s.Link, ""
 	l.Then(func(address string) { told = address })

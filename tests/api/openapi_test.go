@@ -33,6 +33,7 @@ func goldenDocument(t *testing.T, name string, want []byte) {
 }
 
 func TestOpenAPI(t *testing.T) {
+	t.Parallel()
 	want, err := server.OpenAPI()
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +52,7 @@ func TestOpenAPI(t *testing.T) {
 
 // TestOpenAPICovers finds what the description does not tell of.
 func TestOpenAPICovers(t *testing.T) {
+	t.Parallel()
 	d := openAPIValue(t)
 	paths := d["paths"].(object)
 	untold := []string{
@@ -170,6 +172,7 @@ func (d described) answer(t *testing.T, path, method string, answer reply) {
 // TestOpenAPIExamples sends the example of every procedure, with ids of things
 // that there are, and holds what is answered against the description.
 func TestOpenAPIExamples(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	d := newDescribed(t)
 	w := &exampleWorld{person: s.root, team: s.root.id(t, "organization.create", object{"name": "Team"})}
@@ -288,6 +291,7 @@ func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) 
 
 // TestOpenAPIPlain holds answers of the plain routes against the description.
 func TestOpenAPIPlain(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	d := newDescribed(t)
 	nobody := person{service: s}
@@ -339,6 +343,7 @@ func TestOpenAPIPlain(t *testing.T) {
 // TestOpenAPISandbox holds the answers of a sandbox against the description, and
 // sends its examples.
 func TestOpenAPISandbox(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, inABox)
 	d := newDescribed(t)
 	document := openAPIValue(t)

@@ -22,6 +22,7 @@ import (
 )
 
 func TestMetricsTellWhatHappened(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "metrics.db")
 	s := newService(t, atNoon, onFile(path))
 	hello := s.root.blueprint(t, "a title that nobody else has", node("a", "set", object{"values": object{"x": 1}}))
@@ -84,6 +85,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 }
 
 func TestOperatorsAreOnThisMachine(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	handler := s.Routes()
 	ask := func(path, from, host string, header ...string) *httptest.ResponseRecorder {
@@ -143,6 +145,7 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 }
 
 func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	s := newService(t, func(o *server.Options) { o.MetricsAddr = "127.0.0.1:0" })
 	if got := s.root.send(t, http.MethodGet, "/metrics", ""); got.status != http.StatusNotFound {
 		t.Errorf("on the main address: %d", got.status)
@@ -161,6 +164,7 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 }
 
 func TestReadinessHasDetails(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, onFile(filepath.Join(t.TempDir(), "ready.db")))
 	var answer server.Readiness
 	text := s.root.send(t, http.MethodGet, "/readyz?verbose", "").text
@@ -184,6 +188,7 @@ func TestReadinessHasDetails(t *testing.T) {
 
 // A writer that was idle for long is not stuck as soon as it has work.
 func TestDatabaseCheck(t *testing.T) {
+	t.Parallel()
 	now := noon
 	for name, test := range map[string]struct {
 		stats store.Stats
@@ -203,6 +208,7 @@ func TestDatabaseCheck(t *testing.T) {
 
 // From the moment that somebody listens, a server tells that it is not ready.
 func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
+	t.Parallel()
 	o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, MaxBody: 1 << 20, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
 	s, err := server.New(t.Context(), o)
 	if err != nil {

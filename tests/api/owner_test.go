@@ -17,6 +17,7 @@ import (
 // TestOwnerActions has other users than the owner change what concerns the runs
 // of all: on a server that keeps nothing they may, on any other they may not.
 func TestOwnerActions(t *testing.T) {
+	t.Parallel()
 	for _, kept := range []bool{false, true} {
 		changes := []func(*server.Options){atNoon, inABox}
 		if kept {
@@ -88,6 +89,7 @@ func (p person) audited(t testing.TB) (actions []string) {
 
 // TestCallsOfOthers has two users look at what went out.
 func TestCallsOfOthers(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox)
 	ada, bob := s.user(t, "ada"), s.user(t, "bob")
 	const word = "correct horse battery"
@@ -122,6 +124,7 @@ func TestCallsOfOthers(t *testing.T) {
 
 // TestWhatAStartTells looks for the lines about what is no usual server.
 func TestWhatAStartTells(t *testing.T) {
+	t.Parallel()
 	one := int64(1)
 	const danger, moves, setup = "follow from --seed-ids", "CLOCK     virtual: it stands at 2030-05-01T12:00:00.000Z", "sets your password"
 	seeded := func(o *server.Options) { o.SeedIDs, o.APIKey = &one, "" }
@@ -155,6 +158,7 @@ func TestWhatAStartTells(t *testing.T) {
 
 // TestEarnestAndPlay starts a server on a database of the other kind.
 func TestEarnestAndPlay(t *testing.T) {
+	t.Parallel()
 	usual := func(*server.Options) {}
 	for _, test := range []struct {
 		name        string

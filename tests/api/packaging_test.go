@@ -13,6 +13,7 @@ import (
 // TestPackagingVariables holds the variables and commands in the files that
 // start the program against the flags and commands that there are.
 func TestPackagingVariables(t *testing.T) {
+	t.Parallel()
 	app := command.Application(command.Program{}, nil, nil, nil)
 	var known []string
 	for _, flag := range command.Find(app.Commands, "serve").Flags {
@@ -50,6 +51,7 @@ func TestPackagingVariables(t *testing.T) {
 
 // TestPackagingGitHub reads the workflow as GitHub does.
 func TestPackagingGitHub(t *testing.T) {
+	t.Parallel()
 	workflow := yamlFile(t, "../../packaging/github-service.yml")
 	service := at(workflow, "jobs.test.services.blueprintd").(object)
 	for name, value := range service["env"].(object) {
@@ -67,6 +69,7 @@ func TestPackagingGitHub(t *testing.T) {
 
 // TestPackagingImage holds the recipes of the image against one another.
 func TestPackagingImage(t *testing.T) {
+	t.Parallel()
 	var recipes [2][]string
 	for i, path := range []string{"../../packaging/Containerfile", "../../packaging/Dockerfile"} {
 		_, last, _ := strings.Cut(readText(t, path), "FROM scratch\n")

@@ -17,6 +17,7 @@ import (
 const noonText = "2030-05-01T12:00:00.000Z"
 
 func TestBlueprintRecord(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	given := `{
@@ -52,6 +53,7 @@ func TestBlueprintRecord(t *testing.T) {
 }
 
 func TestRatingsInRecords(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada, ben, cleo := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "cleo")
 	id := ada.blueprint(t, "rated")
@@ -87,6 +89,7 @@ func TestRatingsInRecords(t *testing.T) {
 
 // TestVersions walks one blueprint through changes of each kind.
 func TestVersions(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	first := object{"nodes": []any{node("a", "template", object{"text": "1"})}}
@@ -169,6 +172,7 @@ func TestVersions(t *testing.T) {
 
 // TestUpdatesAtOnce makes many changes at the same time: each counts once.
 func TestUpdatesAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t")
@@ -191,6 +195,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 
 // TestRunKeepsItsVersion changes a blueprint under a run that waits.
 func TestRunKeepsItsVersion(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	nodes := func(text string) []any {
@@ -211,6 +216,7 @@ func TestRunKeepsItsVersion(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	var ids []string
@@ -254,6 +260,7 @@ func TestLists(t *testing.T) {
 
 // TestListOfOneInstant sees that the ids decide where the times do not.
 func TestListOfOneInstant(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	var ids []string
@@ -271,6 +278,7 @@ func TestListOfOneInstant(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada := s.user(t, "ada")
 	for _, title := range []string{"École d'été", "100% sure_thing", "100 percent", "ΣΊΣΥΦΟΣ", `back\slash "quote"`, "Kelvin \u212a", "plain"} {
@@ -286,6 +294,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestPlanLimit(t *testing.T) {
+	t.Parallel()
 	s := newService(t, func(o *server.Options) { o.MaxBlueprints = 2 })
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	first := ada.blueprint(t, "one")
@@ -316,6 +325,7 @@ func TestPlanLimit(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	for _, test := range []struct{ input, want string }{
 		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {"text": "x"}}]}}`, `{"valid": true, "issues": []}`},
@@ -345,6 +355,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestDeleteCancelsRuns(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	nodes := []any{node("ask", "human", object{"prompt": "?"})}

@@ -23,6 +23,7 @@ const day = 24 * time.Hour
 // TestClockOfSessions: who is signed in is so for thirty days after the last use,
 // and for ninety at most.
 func TestClockOfSessions(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		steps []time.Duration // each followed by a call
 		good  bool            // the last of them
@@ -52,6 +53,7 @@ func TestClockOfSessions(t *testing.T) {
 
 // TestClockOfSetupLinks: a link sets a password for a day.
 func TestClockOfSetupLinks(t *testing.T) {
+	t.Parallel()
 	for by, good := range map[string]bool{"0s": true, "23h59m59.999s": true, "24h": false, "30d": false} {
 		s := newService(t, atNoon)
 		s.advance(t, by)
@@ -68,6 +70,7 @@ func TestClockOfSetupLinks(t *testing.T) {
 // TestClockOfBrakes: failures count for five minutes, and a browser is known for
 // a year.
 func TestClockOfBrakes(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	s.ada(t)
 	right := object{"email": "ada@example.org", "password": adasPassword}
@@ -101,6 +104,7 @@ func TestClockOfBrakes(t *testing.T) {
 // TestClockOfRates: under a virtual clock nothing is limited unless that is asked
 // for; then the bucket fills as the clock moves, and the clock itself is free.
 func TestClockOfRates(t *testing.T) {
+	t.Parallel()
 	free := newService(t, atNoon)
 	for range 300 {
 		free.root.ok(t, "blueprint.list", nil)
@@ -127,6 +131,7 @@ func TestClockOfRates(t *testing.T) {
 // TestClockOfHistory: runs, rows and lines go at their age, failed runs at three
 // times that.
 func TestClockOfHistory(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, func(o *server.Options) {
 		o.KeepExecutions, o.KeepFirings, o.KeepAudit = store.Keep{Age: 10 * day}, store.Keep{Age: 20 * day}, store.Keep{Age: 40 * day}
 	})

@@ -20,6 +20,7 @@ import (
 // TestClockOfExpiries: a question that nobody answers expires at its instant, not
 // a millisecond earlier, and one that is answered does not.
 func TestClockOfExpiries(t *testing.T) {
+	t.Parallel()
 	const hour = 3_600_000
 	for _, test := range []struct {
 		kind, onExpire string
@@ -66,6 +67,7 @@ func TestClockOfExpiries(t *testing.T) {
 // each time give or take a fifth, at most five minutes, and as the other side asks,
 // an hour at most.
 func TestClockOfRetries(t *testing.T) {
+	t.Parallel()
 	var after atomic.Value
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Date"] = nil // else it tells by which clock an instant is meant
@@ -129,6 +131,7 @@ func TestClockOfRetries(t *testing.T) {
 // TestClockOfDaylightSaving: a wall time that does not come is run at the first
 // instant after it, and one that comes twice is run once.
 func TestClockOfDaylightSaving(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ cron, from, want string }{
 		{"30 2 * * *", "2030-03-29T12:00:00Z", "03-30T01:30 03-31T01:00 04-01T00:30"},
 		{"0 * * * *", "2030-03-30T23:30:00Z", "03-31T00:00 03-31T01:00 03-31T02:00"},
@@ -163,6 +166,7 @@ func TestClockOfDaylightSaving(t *testing.T) {
 // TestClockOfOutages: ticks that fell due while no server ran are told of at the
 // next start, by trigger.missed and in the ledger.
 func TestClockOfOutages(t *testing.T) {
+	t.Parallel()
 	path := onFile(filepath.Join(t.TempDir(), "missed.db"))
 	s := newService(t, atNoon, path)
 	id := s.root.blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
@@ -186,6 +190,7 @@ func TestClockOfOutages(t *testing.T) {
 // TestClockOfTokens: a token that a connection was given is used until a minute
 // before it expires, by the clock, then another is asked for.
 func TestClockOfTokens(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestClockAdvance(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	move := func(body string) reply { return s.root.send(t, http.MethodPost, "/clock/advance", body) }
 	for _, test := range []struct{ body, now string }{ // no instant: 400
@@ -54,6 +55,7 @@ func TestClockAdvance(t *testing.T) {
 // TestClockDrivesEverything moves one clock through schedules, waits, expiries
 // and retries, in steps and at once: what happens, and when, is the same.
 func TestClockDrivesEverything(t *testing.T) {
+	t.Parallel()
 	var stories []string
 	for _, steps := range [][]string{{"36h"}, {"1m", "59s", "1s", "22h", "10h", "3h58m"}, {"12h", "12h", "12h"}} {
 		s := newService(t, atNoon)
@@ -122,6 +124,7 @@ waited completed from 2030-05-01T12:00:00.000Z to 2030-05-02T03:04:05.678Z: 2030
 
 // TestTickOfASchedule looks at what a tick leaves: the run's input and the row.
 func TestTickOfASchedule(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
@@ -142,6 +145,7 @@ func TestTickOfASchedule(t *testing.T) {
 
 // Where the clock stands can be read, and when something is due.
 func TestClockState(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "ticks", node("a", "template", object{"text": "{{now}}"}))

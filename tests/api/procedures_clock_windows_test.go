@@ -24,6 +24,7 @@ func hmacOf(secret, text string) []byte {
 // TestClockOfSignatures signs at noon, and delivers when the clock stands
 // elsewhere: five minutes are what a sender's clock may differ.
 func TestClockOfSignatures(t *testing.T) {
+	t.Parallel()
 	const body = `{"type": "event_callback", "event_id": "E", "event": {}}`
 	for _, test := range []struct {
 		ahead  time.Duration // by how much the sender's clock is ahead
@@ -56,6 +57,7 @@ func TestClockOfSignatures(t *testing.T) {
 
 // TestClockOfRotation: the secret that was replaced is good until its time is over.
 func TestClockOfRotation(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		keep, then string
 		status     int
@@ -80,6 +82,7 @@ func TestClockOfRotation(t *testing.T) {
 // TestClockOfPauses: a webhook without a secret whose runs kept failing rests for
 // a quarter of an hour, then the next delivery switches it on.
 func TestClockOfPauses(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	id := s.root.blueprint(t, "fails", node("a", "stop", object{"failed": true, "message": "no"}))
 	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
@@ -109,6 +112,7 @@ func TestClockOfPauses(t *testing.T) {
 // TestClockOfKeys: a delivery that comes again within three days is a duplicate,
 // however little of the ledger is kept, and a run of its own later.
 func TestClockOfKeys(t *testing.T) {
+	t.Parallel()
 	keep := func(o *server.Options) {
 		o.keepFirings, o.keepExecutions = store.Keep{Age: time.Hour}, store.Keep{Age: time.Hour}
 	}

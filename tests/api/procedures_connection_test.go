@@ -11,6 +11,7 @@ import (
 // TestConnectionProcedures follows a connection of an organization from its
 // making to its end, and looks for its secret in every answer.
 func TestConnectionProcedures(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	const canary = "canary-of-the-connection"
 	calls := func(name string, input object) reply {
@@ -54,6 +55,7 @@ func TestConnectionProcedures(t *testing.T) {
 
 // TestBadConnections sends configs that are wrong: the answer names the place.
 func TestBadConnections(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	id := v.root.id(t, "connection.create", object{"name": "n", "type": "slack", "config": object{"botToken": "canary-of-slack"}})
 	create := func(rest string) string { return `{"name":"n",` + rest + `}` }

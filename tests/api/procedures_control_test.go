@@ -19,6 +19,7 @@ import (
 )
 
 func TestResume(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben, stranger := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "stranger")
 	schema := object{"type": "object", "properties": object{"n": object{"type": "integer", "minimum": 1}}, "required": []any{"n"}}
@@ -83,6 +84,7 @@ func TestResume(t *testing.T) {
 
 // TestAnswersAtOnce gives one run many answers at the same time: one counts.
 func TestAnswersAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t")
@@ -123,6 +125,7 @@ func TestAnswersAtOnce(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t")
@@ -166,6 +169,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestRetry(t *testing.T) {
+	t.Parallel()
 	var calls atomic.Int32
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 1 {
@@ -227,6 +231,7 @@ func TestRetry(t *testing.T) {
 // TestRetryOfOtherNodes sees that who may not send other nodes may not have
 // them run again either, and that a run at an end is not taken up by a stranger.
 func TestRetryOfOtherNodes(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	stored := node("a", "template", object{"text": "stored"})
@@ -254,6 +259,7 @@ func TestRetryOfOtherNodes(t *testing.T) {
 
 // TestSubscribe reads the records of a run as they change, to its end.
 func TestSubscribe(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t")
@@ -323,6 +329,7 @@ func remaining(lines *bufio.Scanner) (all []string) {
 }
 
 func TestLogLists(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	one := node("a", "merge", object{})

@@ -18,6 +18,7 @@ import (
 // TestFaultsOfProcedures breaks calls: what a client sees is what a server in
 // trouble would say, and nothing is done.
 func TestFaultsOfProcedures(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox)
 	id := s.root.blueprint(t, "t", node("it", "template", object{"text": "x"}))
 	execute := object{"id": id}
@@ -100,6 +101,7 @@ func TestFaultsOfProcedures(t *testing.T) {
 // TestFaultsOfBatches: a rule refuses a batch as the rate limit does, in the same
 // form, before any of its calls is made, and is spent once.
 func TestFaultsOfBatches(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox)
 	const rule = `{"rules":[{"match":{"procedure":"blueprint.*"},"times":1,"answer":{"status":%s,"headers":{"Retry-After":"7"},"whole":true}}]}`
 	create := `{"json":{"title":"t","blueprint_map":{"nodes":[{"id":"a","type":"template","title":"A","config":{"text":"x"}}],"edges":[]}}}`
@@ -148,6 +150,7 @@ func TestFaultsOfBatches(t *testing.T) {
 
 // TestOutsideTheBox: a server without a sandbox has none of it.
 func TestOutsideTheBox(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	for _, one := range []string{"GET /sandbox/calls", "PUT /sandbox/rules", "GET /sandbox/rules", "DELETE /sandbox", "PUT /sandbox/expectations", "POST /sandbox/verify"} {
 		method, path, _ := strings.Cut(one, " ")
@@ -169,6 +172,7 @@ func TestOutsideTheBox(t *testing.T) {
 
 // TestNothingRealIsReached runs nodes against a server that is really there.
 func TestNothingRealIsReached(t *testing.T) {
+	t.Parallel()
 	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody came out of the box") }))
 	defer outside.Close()
 	s := newService(t, inABox, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
@@ -179,6 +183,7 @@ func TestNothingRealIsReached(t *testing.T) {
 
 // TestExpectations expects calls and is told which did not come.
 func TestExpectations(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox)
 	put := func(text string) reply { return s.root.send(t, http.MethodPut, "/sandbox/expectations", text) }
 	verify := func() any { return s.root.send(t, http.MethodPost, "/sandbox/verify", "").value }
@@ -210,6 +215,7 @@ func TestExpectations(t *testing.T) {
 // TestRunnerIsAway is how a runner that is away looks to every way of starting a
 // run.
 func TestRunnerIsAway(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox)
 	nodes := []any{node("it", "template", object{"text": "x"})}
 	id := s.root.blueprint(t, "t", nodes...)
@@ -227,6 +233,7 @@ func TestRunnerIsAway(t *testing.T) {
 // TestSignedWebhooks sends a webhook of each kind to a trigger that looks at its
 // signature.
 func TestSignedWebhooks(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox, atNoon)
 	id := s.root.blueprint(t, "t", node("it", "template", object{"text": "{{trigger.firingId}}"}))
 	send := func(input object) reply {

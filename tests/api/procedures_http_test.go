@@ -17,6 +17,7 @@ import (
 // by a clock that stands still: as late as the server asked for, with the same
 // key, and never again when the node acts once.
 func TestRetriedRequests(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var keys []string
 	fail := func(http.ResponseWriter, int) {}

@@ -14,6 +14,7 @@ import (
 // TestInputs sends each procedure what it must refuse; the answer names every
 // offending field, in its message and as issues. ID stands for a good id.
 func TestInputs(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	const someUUID = `"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`
 	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
@@ -134,6 +135,7 @@ func TestInputs(t *testing.T) {
 
 // TestBounds sends what is just allowed.
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	long := func(n int) string { return strings.Repeat("é", n) }
 	id := s.root.id(t, "blueprint.create", object{"title": long(500), "description": long(10_000), "tags": []any{}})

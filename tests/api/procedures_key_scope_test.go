@@ -41,6 +41,7 @@ var notByKind = map[string]blueprint.KeyScope{
 // TestScopesOfProcedures holds the scopes of the table to the rules: queries are
 // read and what changes something is not, but for the exceptions above.
 func TestScopesOfProcedures(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	for _, p := range slices.Concat(s.RPC.Procedures(), s.Dashboard.Procedures()) {
 		if !slices.Contains(blueprint.AllScopes(), p.Scope) {
@@ -59,6 +60,7 @@ func TestScopesOfProcedures(t *testing.T) {
 // TestScopesOfKeys calls each procedure with a key for each set of scopes. The
 // input is none or a wrong one: what counts is whether the scope let it through.
 func TestScopesOfKeys(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	for _, test := range []struct {
@@ -99,6 +101,7 @@ func TestScopesOfKeys(t *testing.T) {
 
 // TestScopesInABatch judges each call of a batch by itself.
 func TestScopesInABatch(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	writer := s.user(t, "ada").limitedTo(t, object{"scopes": []any{"write"}})
 	answer := writer.send(t, http.MethodPost, "/api/trpc/blueprint.create,apiKey.create,blueprint.create?batch=1",
@@ -115,6 +118,7 @@ func TestScopesInABatch(t *testing.T) {
 
 // TestLimitsOfKeys makes keys with scopes and an expiry, and lists them.
 func TestLimitsOfKeys(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	const soon, later = "2030-05-01T13:00:00.000Z", "2030-05-01T14:00:00Z"
@@ -160,6 +164,7 @@ func TestLimitsOfKeys(t *testing.T) {
 // TestExpiredKeys lets a key expire by the clock of the service, after it was
 // used, so that the server has it in memory.
 func TestExpiredKeys(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	brief := ada.limitedTo(t, object{"expiresAt": "2030-05-01T12:05:00Z"})
@@ -201,6 +206,7 @@ func TestExpiredKeys(t *testing.T) {
 // TestSubscriptionEndsAtTheExpiry follows a run with a key that expires before
 // the run goes on.
 func TestSubscriptionEndsAtTheExpiry(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	brief := ada.limitedTo(t, object{"expiresAt": "2030-05-01T12:05:00Z"})

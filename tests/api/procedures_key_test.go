@@ -15,6 +15,7 @@ import (
 )
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	s.advance(t, "1m")
@@ -66,6 +67,7 @@ func TestKeys(t *testing.T) {
 
 // TestKeysOfHeaders sends one good key in ways that count and ways that do not.
 func TestKeysOfHeaders(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	for header, status := range map[string]int{
 		"Bearer " + testKey: 200, "bearer " + testKey: 200, "BEARER   " + testKey + " ": 200,
@@ -87,6 +89,7 @@ func TestKeysOfHeaders(t *testing.T) {
 // TestKeyRevokedByAnotherProcess revokes with the command line what a running
 // server has in memory.
 func TestKeyRevokedByAnotherProcess(t *testing.T) {
+	t.Parallel()
 	program := process.Path(t)
 	path := filepath.Join(t.TempDir(), "keys.db")
 	s := newService(t, onFile(path))

@@ -38,6 +38,7 @@ func ledgerWorld(t *testing.T) (s *service, ada person, trigger string, rows []o
 }
 
 func TestHistoryFilters(t *testing.T) {
+	t.Parallel()
 	_, ada, trigger, rows := ledgerWorld(t)
 	for _, test := range []struct{ input, want string }{
 		{`{}`, "43210"},
@@ -90,6 +91,7 @@ func TestHistoryFilters(t *testing.T) {
 }
 
 func TestRedeliverProcedure(t *testing.T) {
+	t.Parallel()
 	s, ada, trigger, rows := ledgerWorld(t)
 	const redeliver = "blueprintTriggers.redeliver"
 	id := func(i int) string { return rows[i]["id"].(string) }
@@ -143,6 +145,7 @@ func TestRedeliverProcedure(t *testing.T) {
 
 // A tick that was missed or failed can be run again as that tick.
 func TestRedeliverTick(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
@@ -156,6 +159,7 @@ func TestRedeliverTick(t *testing.T) {
 }
 
 func TestExplainProcedure(t *testing.T) {
+	t.Parallel()
 	_, ada, trigger, rows := ledgerWorld(t)
 	explain := func(i int) any { return ada.ok(t, "blueprintTriggers.explain", object{"firingId": rows[i]["id"]}) }
 	again := ada.ok(t, "blueprintTriggers.redeliver", object{"firingId": rows[0]["id"]})

@@ -15,6 +15,7 @@ import (
 // expects that they reach nothing of it that they did not make themselves, by
 // whatever way, and that their triggers on the rest stop.
 func TestWhoLeft(t *testing.T) {
+	t.Parallel()
 	ways := map[string]struct {
 		join, leave func(t *testing.T, cleo, ben person, team, id string)
 	}{

@@ -17,6 +17,7 @@ import (
 // TestRateLimit empties the bucket of a key and does what Retry-After says, on
 // a clock that stands still in between.
 func TestRateLimit(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 0.5, 4 })
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	limited := func(answer reply, seconds string) {
@@ -73,6 +74,7 @@ func TestRateLimit(t *testing.T) {
 
 // TestRateLimitOfBatches counts each call of a batch and refuses it whole.
 func TestRateLimitOfBatches(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1, 10 })
 	ada := s.user(t, "ada")
 	batch := func(calls int, headers ...string) reply {
@@ -115,6 +117,7 @@ func TestRateLimitOfBatches(t *testing.T) {
 
 // TestRateLimitOfPlainRoutes sees that they share the bucket, and which do not.
 func TestRateLimitOfPlainRoutes(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1, 5 })
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "merge", object{}))
@@ -150,6 +153,7 @@ func TestRateLimitOfPlainRoutes(t *testing.T) {
 // TestRunnerUnavailable fills the queue of runs: more are refused with 503 on
 // every way in, leave no run behind, and are accepted once there is room.
 func TestRunnerUnavailable(t *testing.T) {
+	t.Parallel()
 	gate, entered := make(chan struct{}), make(chan struct{}, 10)
 	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		entered <- struct{}{}

@@ -12,6 +12,7 @@ import (
 // TestListings looks at what the dashboard shows of a server on which something
 // has happened.
 func TestListings(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, func(o *server.Options) { o.MaxBlueprints, o.MaxDisk = 50, 1<<30 })
 	item := func(value any, path string, i int) any {
 		list, _ := at(value, path).([]any)

@@ -91,6 +91,7 @@ PHNjcmlwdD4=
 
 // TestMail sends a mail and looks at its run, its ledger row and its file.
 func TestMail(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, withMail)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{"said": "{{inputData.subject}}"}}})
@@ -162,6 +163,7 @@ func (p person) input(t testing.TB, run string) any {
 
 // TestMailFilters: who is left out leaves a row, and who is refused hears it.
 func TestMailFilters(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, withMail, func(o *server.Options) { o.MaxMail = 3000 })
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
@@ -230,6 +232,7 @@ func TestMailFilters(t *testing.T) {
 
 // TestMailFileIsSentOn: a run may send the files of its own mail, and no others.
 func TestMailFileIsSentOn(t *testing.T) {
+	t.Parallel()
 	var got []string
 	outside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		part, header, err := r.FormFile("f")
@@ -269,6 +272,7 @@ func TestMailFileIsSentOn(t *testing.T) {
 // TestMailFilesAreDecodedInTurn: who wants a file waits for those before, and no
 // longer than until it leaves.
 func TestMailFilesAreDecodedInTurn(t *testing.T) {
+	t.Parallel()
 	s := &server.Server{Decoding: make(chan struct{}, 1)}
 	read := func(context.Context) (blueprint.File, []byte, error) {
 		return blueprint.File{Size: 99}, []byte("\r\nhello"), nil
@@ -290,6 +294,7 @@ func TestMailFilesAreDecodedInTurn(t *testing.T) {
 // TestForgedMessageID: who uses the Message-ID of another's mail first does not
 // keep it out.
 func TestForgedMessageID(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, withMail)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})

@@ -12,6 +12,7 @@ import (
 // TestRotateSecret exchanges the secrets of triggers, and looks at who is shown
 // what of them.
 func TestRotateSecret(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	id := ada.blueprint(t, "t", node("a", "merge", object{}))

@@ -68,6 +68,7 @@ const quietTelemetry = `"totalTokensUsed": 0, "usedMcpServers": false, "mcpServe
 // TestRunRecords runs one blueprint to each end and compares the whole status
 // and log records.
 func TestRunRecords(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	nodes := []any{
@@ -148,6 +149,7 @@ func TestRunRecords(t *testing.T) {
 
 // TestRunningRecord looks at a run while a node of it is at work.
 func TestRunningRecord(t *testing.T) {
+	t.Parallel()
 	gate, entered := make(chan struct{}), make(chan struct{}, 10)
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
@@ -183,6 +185,7 @@ func TestRunningRecord(t *testing.T) {
 
 // TestTelemetry makes real requests and compares what the log record says.
 func TestTelemetry(t *testing.T) {
+	t.Parallel()
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/away":
@@ -237,6 +240,7 @@ func TestTelemetry(t *testing.T) {
 
 // TestExecute compares whole answers of synchronous runs.
 func TestExecute(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	text := func(id, text string) object { return node(id, "template", object{"text": text}) }
@@ -291,6 +295,7 @@ func TestExecute(t *testing.T) {
 
 // TestExecuteWithLogging sends nodes that are stored, edited, or only look so.
 func TestExecuteWithLogging(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	a := func() object { return node("a", "template", object{"text": "stored"}, "position", object{"x": 1}) }

@@ -10,6 +10,7 @@ import (
 // TestSignInInTheBox follows the address of a run that wants somebody to sign in,
 // as curl -L does: it never leaves the server, and the run goes on.
 func TestSignInInTheBox(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, inABox)
 	oauth := s.root.id(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{
 		"flow": "authorization_code", "authorizationUrl": "https://id.example.com/authorize?prompt=login", "tokenUrl": "https://id.example.com/token", "clientId": "c", "clientSecret": "s",

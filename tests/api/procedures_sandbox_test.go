@@ -42,6 +42,7 @@ func (p person) execute(t testing.TB, nodes ...any) reply {
 // TestFakes runs a node of each type that reaches the outside, with connections
 // that look real.
 func TestFakes(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, inABox)
 	connection := func(kind string, config object) string {
 		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
@@ -118,6 +119,7 @@ func TestFakes(t *testing.T) {
 
 // TestRulesOfTheBox answers, breaks and pauses what goes out.
 func TestRulesOfTheBox(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox)
 	slack := s.root.id(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "xoxb-x"}})
 	post := s.root.id(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
@@ -175,6 +177,7 @@ func TestRulesOfTheBox(t *testing.T) {
 // TestRulesMeanTheTool: what a rule says of a node that calls a tool, or sends a
 // mail, is about that, and not about what is said before and after.
 func TestRulesMeanTheTool(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox)
 	tools := s.root.id(t, "connection.create", object{"name": "t", "type": "mcp-server", "config": object{"url": "https://mcp.example.com/mcp"}})
 	call := node("it", "mcp-tool", object{"connectionId": tools, "tool": "x"})
@@ -222,6 +225,7 @@ func TestRulesMeanTheTool(t *testing.T) {
 
 // TestBadRules: what is wrong is named, and nothing changes.
 func TestBadRules(t *testing.T) {
+	t.Parallel()
 	s := newService(t, inABox)
 	s.root.rules(t, `{"rules":[{"match":{"host":"kept"},"answer":{"status":418}}]}`)
 	for _, test := range []struct{ rules, want string }{
@@ -260,6 +264,7 @@ func TestBadRules(t *testing.T) {
 // TestTheSameBoxTwice: with a seed and a clock that stands still the fakes answer
 // the same bytes again.
 func TestTheSameBoxTwice(t *testing.T) {
+	t.Parallel()
 	story := func() string {
 		seed := int64(7)
 		s := newService(t, inABox, atNoon, func(o *server.Options) { o.SeedIDs = &seed })

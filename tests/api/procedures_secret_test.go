@@ -23,6 +23,7 @@ import (
 // TestSecretVariables looks at who reads the secrets of a blueprint, and what
 // an update does to them.
 func TestSecretVariables(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	id := ada.id(t, "blueprint.create", object{"title": "t", "environment_variables": decoded(t, `[
@@ -62,6 +63,7 @@ func TestSecretVariables(t *testing.T) {
 }
 
 func TestSecretConfig(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	id := ada.blueprint(t, "t", node("a", "merge", object{}))
@@ -184,6 +186,7 @@ func (e *echo) last() []string {
 // TestSecretsAreNowhere sends a secret through every kind of node and every
 // answer, and looks for it in all that can be read, the disk included.
 func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
 	outside := newEcho(t)
 	path := filepath.Join(t.TempDir(), "secrets.db")
 	run := []func(*server.Options){atNoon, onFile(path), func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }}
@@ -306,6 +309,7 @@ func disk(t *testing.T, path, when string, secrets ...string) {
 // TestSecretsOfOthers runs a public blueprint as a stranger: its secrets do
 // not resolve, and a value of their own does.
 func TestSecretsOfOthers(t *testing.T) {
+	t.Parallel()
 	outside := newEcho(t)
 	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")

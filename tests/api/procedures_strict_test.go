@@ -18,6 +18,7 @@ import (
 // object. What is accepted is sealed on disk, and never shown to a person who may
 // not manage it.
 func TestUnknownKeys(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "strict.db")
 	s := newService(t, atNoon, onFile(path))
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
@@ -125,6 +126,7 @@ func TestUnknownKeys(t *testing.T) {
 // one in each object of a config whose keys it names. It is kept for who manages the
 // blueprint, and no other reader gets it; they can still run what they are shown.
 func TestUnknownKeysOfNodes(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon, inABox, func(o *server.Options) { o.SyncTimeout = time.Millisecond })
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	const canary = "canary-under-a-node"
@@ -192,6 +194,7 @@ var ownQueries = map[string]bool{
 // An event trigger without an event hears every event of the server but custom
 // ones.
 func TestEventTriggerWithoutEvent(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	listener := ada.blueprint(t, "Listener", node("a", "merge", object{}))
@@ -219,6 +222,7 @@ func TestEventTriggerWithoutEvent(t *testing.T) {
 
 // An email trigger says when no mail can come; with a listener it says nothing.
 func TestEmailTriggerWarns(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		options []func(*server.Options)
 		warns   bool
@@ -236,6 +240,7 @@ func TestEmailTriggerWarns(t *testing.T) {
 // A manual trigger takes inputData, as every other does, and keeps it for a
 // redelivery.
 func TestManualTriggerTakesInput(t *testing.T) {
+	t.Parallel()
 	ada := newService(t, atNoon).user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData.name"}))
 	trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
@@ -252,6 +257,7 @@ func TestManualTriggerTakesInput(t *testing.T) {
 // that are started in the instant in which the trigger was switched on again, and
 // names times of that clock alone.
 func TestBreakerOnAStandingClock(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "stop", object{"failed": true, "message": "no"}))

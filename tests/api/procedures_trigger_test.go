@@ -15,6 +15,7 @@ import (
 
 // TestTriggerRecord creates a trigger of each type and compares the records.
 func TestTriggerRecord(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	id := ada.blueprint(t, "t")
@@ -80,6 +81,7 @@ func TestTriggerRecord(t *testing.T) {
 }
 
 func TestTriggerUpdate(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "merge", object{}))
@@ -121,6 +123,7 @@ func TestTriggerUpdate(t *testing.T) {
 }
 
 func TestPreview(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	const preview = "blueprintTriggers.preview"
 	for _, test := range []struct{ input, want string }{
@@ -146,6 +149,7 @@ func TestPreview(t *testing.T) {
 // TestFire fires a trigger of each type by hand and looks at the run and the
 // ledger.
 func TestFire(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": `{"in": inputData, "type": trigger.type, "id": trigger.id}`}))
@@ -188,6 +192,7 @@ func TestFire(t *testing.T) {
 }
 
 func TestHistoryPages(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "merge", object{}))
@@ -214,6 +219,7 @@ func TestHistoryPages(t *testing.T) {
 
 // TestWebhookEndToEnd delivers to a signed webhook and reads the run of it.
 func TestWebhookEndToEnd(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "template", object{"text": `{{inputData.name}} {{trigger.headers["x-more"]}}`}))
@@ -264,6 +270,7 @@ func TestWebhookEndToEnd(t *testing.T) {
 
 // TestAPITrigger calls POST /v1/triggers/{triggerId}/fire.
 func TestAPITrigger(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
@@ -315,6 +322,7 @@ func TestAPITrigger(t *testing.T) {
 // TestLostAccess takes rights away from people whose rights the server has in
 // memory, and expects that the very next request knows it.
 func TestLostAccess(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, ben, cleo := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "cleo")
 	team, err := s.Store.CreateOrganization(t.Context(), blueprint.Principal{UserID: cleo.ID}, "team")

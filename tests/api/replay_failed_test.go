@@ -23,6 +23,7 @@ import (
 // TestARecordedFailureReplaysAsItWas records calls that fail in every way, and
 // replays the run without a network: each failure says again what it said.
 func TestARecordedFailureReplaysAsItWas(t *testing.T) {
+	t.Parallel()
 	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/500":
@@ -129,6 +130,7 @@ func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 // TestAFailureBesideOtherNodesReplaysAlike records runs in which a node fails while
 // others are at work, which a replay, one node at a time, does not begin any more.
 func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
+	t.Parallel()
 	var both sync.WaitGroup
 	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		both.Done()

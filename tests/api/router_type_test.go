@@ -15,6 +15,7 @@ var update = flag.Bool("update", false, "write golden files")
 // by with the procedures that there are: the dashboard's with all of them, those
 // of the package for others with what an API key opens.
 func TestRouterType(t *testing.T) {
+	t.Parallel()
 	for name, procedures := range map[string][]trpc.Procedure{
 		"../../web/src/api/router.gen.ts":            append(rpc.Procedures(), rpc.SessionProcedures()...),
 		"../../clients/typescript/src/router.gen.ts": rpc.Procedures(),

@@ -11,6 +11,7 @@ import (
 // TestTrailingSlash asks the addresses of triggers with and without a trailing
 // slash: both answer alike.
 func TestTrailingSlash(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "T", node("t", "template", object{"text": "x"}))
@@ -46,6 +47,7 @@ func TestTrailingSlash(t *testing.T) {
 
 // TestContentEncoding sends encoded bodies everywhere.
 func TestContentEncoding(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "T", node("t", "template", object{"text": "x"}))
@@ -81,6 +83,7 @@ func TestContentEncoding(t *testing.T) {
 
 // TestCompressedAnswers reads large answers with gzip and without.
 func TestCompressedAnswers(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada := s.user(t, "ada")
 	long := strings.Repeat("a long text ", 1000)

@@ -16,6 +16,7 @@ import (
 
 // TestSchemas keeps the schemas that editors are pointed to.
 func TestSchemas(t *testing.T) {
+	t.Parallel()
 	for _, name := range project.SchemaNames {
 		text, err := project.SchemaText(name)
 		if err != nil {
@@ -46,6 +47,7 @@ func compiledSchema(t *testing.T, name string) *jsonschema.Schema {
 // TestSchemaOfBlueprints holds every example, every file and the broken kin of
 // one against the schema.
 func TestSchemaOfBlueprints(t *testing.T) {
+	t.Parallel()
 	schema := compiledSchema(t, "blueprint")
 	for name, kind := range project.Catalogue() {
 		for _, spelling := range project.Spellings(name) {
@@ -112,6 +114,7 @@ func TestSchemaOfBlueprints(t *testing.T) {
 
 // TestSchemasOfOtherFiles holds a file of each kind against its schema.
 func TestSchemasOfOtherFiles(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		schema, text string
 		good         bool
@@ -148,6 +151,7 @@ func TestSchemasOfOtherFiles(t *testing.T) {
 // TestSchemaKnowsEveryMember holds the schema against what the reader of
 // blueprint files knows.
 func TestSchemaKnowsEveryMember(t *testing.T) {
+	t.Parallel()
 	var members []string
 	for name := range project.BlueprintSchema()["properties"].(map[string]any) {
 		members = append(members, name)
@@ -171,6 +175,7 @@ func TestSchemaKnowsEveryMember(t *testing.T) {
 // TestSchemaOfSeeds holds the schema against what the reader takes: what it
 // cannot know is what other parts of the file and the environment say.
 func TestSchemaOfSeeds(t *testing.T) {
+	t.Parallel()
 	schema := compiledSchema(t, "seed")
 	beyond := map[string]bool{ // for a schema
 		"twice": true, "short key": true, "short password": true, "not set": true, "unknown organization": true, "bad connection": true, "unknown connection": true,

@@ -10,6 +10,7 @@ import (
 // TestSeededFirstKey: the key and the link that a first start shows follow from
 // the seed too.
 func TestSeededFirstKey(t *testing.T) {
+	t.Parallel()
 	known := map[string]int64{}
 	for _, seed := range []int64{1, 2, 1, 2, -1} {
 		s := newService(t, atNoon, func(o *server.Options) { o.APIKey, o.SeedIDs = "", &seed })

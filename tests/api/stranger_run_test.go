@@ -12,6 +12,7 @@ import (
 // Its owner sees that it ran and how it went; what went in and came out is the
 // caller's alone.
 func TestDataOfStrangers(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, eve := s.user(t, "ada"), s.user(t, "eve")
 	const canary, asked = "canary-of-eve", "asked-of-ada"
@@ -96,6 +97,7 @@ func TestDataOfStrangers(t *testing.T) {
 // A stranger who started a run of a public blueprint can still answer and cancel it
 // when the blueprint is private, and can start nothing more.
 func TestRunOfStrangerOutlivesVisibility(t *testing.T) {
+	t.Parallel()
 	s := newService(t, atNoon)
 	ada, eve := s.user(t, "ada"), s.user(t, "eve")
 	ask := node("ask", "human", object{"prompt": "?"})

@@ -76,6 +76,7 @@ func (p keyPair) client(t *testing.T, http2 bool) *http.Client {
 }
 
 func TestFlagsOfTLS(t *testing.T) {
+	t.Parallel()
 	tomorrow := time.Now().Add(24 * time.Hour)
 	one, other, folder := makePair(t, t.TempDir(), tomorrow), makePair(t, t.TempDir(), tomorrow), t.TempDir()
 	junk, missing := filepath.Join(folder, "junk.pem"), filepath.Join(folder, "missing.pem")
@@ -113,6 +114,7 @@ func TestFlagsOfTLS(t *testing.T) {
 }
 
 func TestServedByTLS(t *testing.T) {
+	t.Parallel()
 	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 	p := process.Serve(t, "--ephemeral", "--tls-cert", pair.cert, "--tls-key", pair.key)
 	if !strings.HasPrefix(p.Host, "https://127.0.0.1:") {
@@ -160,6 +162,7 @@ func TestServedByTLS(t *testing.T) {
 }
 
 func TestChangedCertificatesAreReadAnew(t *testing.T) {
+	t.Parallel()
 	folder, log := t.TempDir(), &lockedBuffer{}
 	first := makePair(t, folder, time.Now().Add(time.Hour), "first.example.org")
 	f := &server.CertificateFiles{CertPath: first.cert, KeyPath: first.key, Logger: slog.New(slog.NewTextHandler(log, nil)), Look: 1}
@@ -201,6 +204,7 @@ func TestChangedCertificatesAreReadAnew(t *testing.T) {
 }
 
 func TestAddressUnderWhichTheCertificateFits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		address string
 		names   []string
@@ -220,6 +224,7 @@ func TestAddressUnderWhichTheCertificateFits(t *testing.T) {
 }
 
 func TestUnencryptedKeysAreToldOf(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		address, publicURL string
 		certificates       server.Certificates
@@ -247,6 +252,7 @@ func TestUnencryptedKeysAreToldOf(t *testing.T) {
 }
 
 func TestStrictOnlyUnderOwnNames(t *testing.T) {
+	t.Parallel()
 	handler := server.Strict(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, want := range map[string]bool{
 		"flows.example.org": true, "Flows.Example.org": true, "flows.example.org:8787": false, "localhost": false, "a.localhost": false, "127.0.0.1": false, "[::1]": false, "box": false,
@@ -292,6 +298,7 @@ func atAddress(t *testing.T, text string) net.Listener {
 }
 
 func TestAuthorityThatGaveNothingYet(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "acme")
 	a, err := server.NewAuthority(&server.ACMEOptions{Domains: []string{"a.example.org", "b.example.org"}, Dir: folder, Directory: "https://127.0.0.1:1/dir"}, version, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
@@ -341,6 +348,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 }
 
 func TestHealthTellsOfCertificates(t *testing.T) {
+	t.Parallel()
 	now := clock.Real{}.Now()
 	for name, c := range map[string]struct {
 		until time.Time
@@ -364,6 +372,7 @@ type until struct {
 func (u until) Expiry() time.Time { return u.at }
 
 func TestHandshakesThatSayNothingAreNotLogged(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	log := server.NewHTTPLog(slog.New(slog.NewTextHandler(&out, nil)))
 	log.Write([]byte("http: TLS handshake error from 127.0.0.1:1: EOF"))

@@ -17,6 +17,7 @@ import (
 
 // TestOpenShowsARun exports runs of each kind and opens their files.
 func TestOpenShowsARun(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	ada := s.user(t, "ada")
 	for _, status := range []blueprint.Status{blueprint.StatusCompleted, blueprint.StatusFailed, blueprint.StatusPaused} {
