@@ -105,11 +105,8 @@ func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program
 }
 
 // launch makes the run of a beginning and sets it to work now or when its turn
-// comes. A run that has to wait for its turn is stored meanwhile: its caller
-// may not wait for so long. One that is blocked by its concurrency group is put down. Until wait
-// ends, it waits for room for a large input.
+// comes. Until wait ends, it waits for room for a large input.
 func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
-	now := e.Clock.Now()
 	r := e.newRun(id)
 	if err := r.setUp(p, b); err != nil {
 		r.cancel(err)
@@ -119,10 +116,31 @@ func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l
 		r.cancel(err)
 		return nil, err
 	}
-	definition, at := p.definition, blueprint.TimeOf(now)
+	handle := r.start(l)
+	if mutant.Is(mutant.AckBeforeCommit) && (l.firing == nil || l.firing.Key == l.firing.ID) {
+		handle.accept(nil)
+	}
+	r.atOnce = urgency == AtOnce
+	as, err := e.enlist(r)
+	if err != nil {
+		e.releaseInput(r)
+		r.unhold()
+		r.cancel(err)
+		return nil, err
+	}
+	e.setToWork(r, as, urgency)
+	return handle, nil
+}
+
+// start makes the row and the first entry of a run that is set up, and the handle of
+// its caller.
+func (r *run) start(l ledger) *Handle {
+	e, definition := r.engine, r.program.definition
+	now := e.Clock.Now()
+	at := blueprint.TimeOf(now)
 	r.row = blueprint.ExecutionRow{
 		ID: r.id, LogID: e.IDs.Stream("log", r.id).ULID(now), BlueprintID: definition.BlueprintID, BlueprintVersion: definition.Version,
-		OrganizationID: definition.OrganizationID, UserID: b.UserID, ParentExecutionID: b.Parent,
+		OrganizationID: definition.OrganizationID, UserID: r.begin.UserID, ParentExecutionID: r.begin.Parent,
 		Status: blueprint.StatusRunning, CreatedAt: at, UpdatedAt: at, StartTime: at,
 	}
 	r.ledger = l
@@ -130,24 +148,18 @@ func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l
 		firing.Decision, firing.ExecutionID = blueprint.DecisionStarted, &r.id
 		r.row.TriggerID, r.row.FiringID = firing.TriggerID, firing.ID
 	}
-	r.pending = []*entry{{Kind: entryBegin, At: at, Begin: b}}
+	r.pending = []*entry{{Kind: entryBegin, At: at, Begin: r.begin}}
 	handle := newHandle(r.id)
 	handle.FiringID = r.row.FiringID
 	r.handle, r.units, r.unhold = handle, 1, e.Clock.Hold()
+	return handle
+}
 
-	if mutant.Is(mutant.AckBeforeCommit) && (l.firing == nil || l.firing.Key == l.firing.ID) {
-		handle.accept(nil)
-	}
-
-	r.atOnce = urgency == AtOnce
-
-	as, err := e.enlist(r)
+// setToWork begins with a new run, as it was admitted. One that has to wait for its
+// turn is stored meanwhile: its caller may not wait for so long. One that is blocked
+// by its concurrency group is put down.
+func (e *Engine) setToWork(r *run, as admission, urgency Urgency) {
 	switch {
-	case err != nil:
-		e.releaseInput(r)
-		r.unhold()
-		r.cancel(err)
-		return nil, err
 	case as == queues:
 		go r.flush()
 	case as == blocked:
@@ -170,7 +182,6 @@ func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l
 			go e.drive(r)
 		}
 	}
-	return handle, nil
 }
 
 // turn says whether a run may work. Of all runs in memory at most

@@ -77,28 +77,7 @@ func (r *fold) setUp(p *program, b *begin, limits Limits) error {
 // apply lets an entry happen to the run. It is the only way a run changes, in
 // life and when it is read back. The run's mu is held.
 func (r *fold) apply(e *entry) {
-	switch e.Kind {
-	case entryLog:
-		r.logs = append(r.logs, *e.Log)
-		return
-	case entryHide:
-		r.hide(e.Secrets)
-		return
-	case entryCancel:
-		r.canceled = &e.Reason
-		r.halt(r.root, e.At)
-		return
-	case entryAsk:
-		r.spending.ask(e.Number, e.Runs, e.Tokens)
-		return
-	case entrySpent:
-		r.spending.end(e.Number, e.Tokens)
-		return
-	case entryRaise:
-		r.spending.raise(e.Runs, e.Raise)
-		return
-	case entryLed:
-		r.led++
+	if r.applyToRun(e) {
 		return
 	}
 	if e.Error != nil {
@@ -106,6 +85,47 @@ func (r *fold) apply(e *entry) {
 	}
 	n := r.find(e.Node)
 	n.acted = n.acted && !e.Clean || e.Acted
+	r.applyToNode(n, e)
+	r.keep(e)
+	n.calls = append(n.calls, e.Calls...)
+	n.tokens += e.Tokens
+	n.models += e.Models
+	n.note(e.Uses, e.Servers)
+	switch {
+	case e.Kind == entryLoop:
+		r.beginLoop(n, e)
+	case n.frame.plan.Halted() && n.phase > working:
+		r.drop(n, e.At) // it came to wait after the walk was stopped
+	}
+	r.close(n.frame, e.At)
+}
+
+// applyToRun applies an entry that is about no node, and reports whether it is one.
+func (r *fold) applyToRun(e *entry) bool {
+	switch e.Kind {
+	case entryLog:
+		r.logs = append(r.logs, *e.Log)
+	case entryHide:
+		r.hide(e.Secrets)
+	case entryCancel:
+		r.canceled = &e.Reason
+		r.halt(r.root, e.At)
+	case entryAsk:
+		r.spending.ask(e.Number, e.Runs, e.Tokens)
+	case entrySpent:
+		r.spending.end(e.Number, e.Tokens)
+	case entryRaise:
+		r.spending.raise(e.Runs, e.Raise)
+	case entryLed:
+		r.led++
+	default:
+		return false
+	}
+	return true
+}
+
+// applyToNode moves a node on to what an entry says of it.
+func (r *fold) applyToNode(n *nodeRun, e *entry) {
 	switch e.Kind {
 	case entryStart:
 		if n.state() == blueprint.NodePending {
@@ -142,18 +162,6 @@ func (r *fold) apply(e *entry) {
 			r.reuse(n.frame) // what stood behind it waited for it
 		}
 	}
-	r.keep(e)
-	n.calls = append(n.calls, e.Calls...)
-	n.tokens += e.Tokens
-	n.models += e.Models
-	n.note(e.Uses, e.Servers)
-	switch {
-	case e.Kind == entryLoop:
-		r.beginLoop(n, e)
-	case n.frame.plan.Halted() && n.phase > working:
-		r.drop(n, e.At) // it came to wait after the walk was stopped
-	}
-	r.close(n.frame, e.At)
 }
 
 // move changes what a node is doing.

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -40,25 +41,13 @@ type definition[C any] struct {
 // in a definition is a bug and panics.
 func define[C any](d definition[C]) *blueprint.NodeType {
 	shape := shapeOf(reflect.TypeFor[C]())
-	read := func(task *blueprint.Task) (*C, error) {
-		c := new(C)
-		r := &report{config: task.Config}
-		r.decode(shape, reflect.ValueOf(c).Elem(), task.Config)
-		if d.check != nil {
-			d.check(c, r)
-		}
-		if len(r.issues) > 0 {
-			return nil, badConfig(r.issues)
-		}
-		return c, nil
-	}
 	kind := &blueprint.NodeType{
 		Type:        d.name,
 		Title:       d.title,
 		Description: d.description,
 		Schema:      shape.schema(),
 		Handles:     d.handles,
-		Effect:      d.effect,
+		Effect:      cmp.Or(d.effect, blueprint.EffectPure),
 		Quick:       d.quick,
 		Category:    d.category,
 		Order:       100*(slices.Index(categories, d.category)+1) + d.order,
@@ -73,17 +62,13 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 			return shape.references(config, nil)
 		},
 		Check: func(config map[string]any) []blueprint.Issue {
-			c := new(C)
 			r := &report{config: config, static: true}
-			r.decode(shape, reflect.ValueOf(c).Elem(), config)
-			if d.check != nil {
-				d.check(c, r)
-			}
+			d.decode(shape, r)
 			r.empty(shape)
 			return r.issues
 		},
 		Run: func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
-			c, err := read(task)
+			c, err := d.read(shape, task)
 			if err != nil {
 				return blueprint.Result{}, err
 			}
@@ -99,29 +84,52 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 	if d.output != "" {
 		kind.Output = mustDecode(d.output).(map[string]any)
 	}
-	if kind.Effect == "" {
-		kind.Effect = blueprint.EffectPure
-	}
 	if kind.AnsweredBy == "" && kind.Effect != blueprint.EffectPure {
 		kind.AnsweredBy = blueprint.AnsweredByCassette
 	}
-	if d.answer != nil {
-		kind.Answer = func(task *blueprint.Task, answer any) (blueprint.Result, error) {
-			c, err := read(task)
-			if err != nil {
-				return blueprint.Result{}, err
-			}
-			return d.answer(task, c, answer)
-		}
-		kind.Expired = func(task *blueprint.Task) (blueprint.Result, error) {
-			c, err := read(task)
-			if err != nil {
-				return blueprint.Result{}, err
-			}
-			return d.expired(task, c)
-		}
-	}
+	d.addAnswers(kind, shape)
 	return kind
+}
+
+// addAnswers lets a type whose nodes ask for input take it.
+func (d *definition[C]) addAnswers(kind *blueprint.NodeType, shape *shape) {
+	if d.answer == nil {
+		return
+	}
+	kind.Answer = func(task *blueprint.Task, answer any) (blueprint.Result, error) {
+		c, err := d.read(shape, task)
+		if err != nil {
+			return blueprint.Result{}, err
+		}
+		return d.answer(task, c, answer)
+	}
+	kind.Expired = func(task *blueprint.Task) (blueprint.Result, error) {
+		c, err := d.read(shape, task)
+		if err != nil {
+			return blueprint.Result{}, err
+		}
+		return d.expired(task, c)
+	}
+}
+
+// read returns the config of a task, which is refused when it is wrong.
+func (d *definition[C]) read(shape *shape, task *blueprint.Task) (*C, error) {
+	r := &report{config: task.Config}
+	c := d.decode(shape, r)
+	if len(r.issues) > 0 {
+		return nil, badConfig(r.issues)
+	}
+	return c, nil
+}
+
+// decode reads the config of a report, which takes what is wrong with it.
+func (d *definition[C]) decode(shape *shape, r *report) *C {
+	c := new(C)
+	r.decode(shape, reflect.ValueOf(c).Elem(), r.config)
+	if d.check != nil {
+		d.check(c, r)
+	}
+	return c
 }
 
 // categories are the groups of the catalogue, in the order in which they are
