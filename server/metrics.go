@@ -94,7 +94,7 @@ func writeTriggers(p *metrics.Page, stats triggers.Stats) {
 	gauge(p, "schedules_active", "Schedules that fire.", stats.Schedules)
 	gauge(p, "schedules_overdue", "Schedules with a tick that was due and about which nothing is decided, or that cannot be read.", stats.Overdue)
 	counter(p, "ticks_missed_total", "Ticks for which no run was started when they were due.", stats.Missed)
-	gauge(p, "events_untold", "Events that could not be told to all triggers that listen, and are told again later.", stats.Untold)
+	gauge(p, "events_untold", "Events that could not be told to all triggers that listen, and are told again later.", stats.Undelivered)
 	counter(p, "events_unheard_total", "How often an event started nothing, without a row, because its chain had led to as many runs as it may.", stats.Unheard)
 	counter(p, "clock_backwards_total", "How often the clock was found to have gone backwards.", stats.Backwards)
 	answers := p.Counter(prefix+"webhook_requests_total", "Requests to webhooks, by the status of their answer.")

@@ -30,7 +30,7 @@ type activation struct {
 	depth    int      // how many events led here
 	root     string   // the key of the first of them
 	record   bool     // what the run exchanges is kept, whatever the trigger says
-	letIn    bool     // it switched its trigger on again
+	resumed  bool     // it switched its trigger on again
 	keyed    bool     // the key came from outside and may come again
 	bodyID   string   // of a delivery that says in its body which one it is; filled in by judge
 	patience time.Duration

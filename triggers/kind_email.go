@@ -164,23 +164,23 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 		return nil
 	}
 	if refused := t.judgeMail(a, received.Mail, a.firing.ReceivedAt.Time()); refused != nil {
-		return t.turnMailAway(ctx, a, refused)
+		return t.rejectMail(ctx, a, refused)
 	}
 	var paused *blueprint.Error
-	switch a.binding, a.letIn, paused = t.resume(ctx, binding); {
+	switch a.binding, a.resumed, paused = t.resume(ctx, binding); {
 	case paused != nil:
 		a.firing.Files = nil
-		return t.turnMailAway(ctx, a, &refusal{answer: paused, why: offReason(binding)})
+		return t.rejectMail(ctx, a, &refusal{answer: paused, why: offReason(binding)})
 	case !a.binding.Trigger.IsActive: // somebody switched it off a moment ago
 		a.firing.Files = nil
-		return t.turnMailAway(ctx, a, &refusal{answer: noMailbox(), why: blueprint.Because(blueprint.ReasonOff)})
-	case a.letIn:
+		return t.rejectMail(ctx, a, &refusal{answer: noMailbox(), why: blueprint.Because(blueprint.ReasonOff)})
+	case a.resumed:
 		a.firing.Because(a.firing.Why.With("letIn", true))
 	}
 	spare, ok := t.mails.take(a, t.Clock.Now())
 	if !ok {
 		a.firing.Files, came.Body = nil, nil // its sender has it, and comes again
-		return t.turnMailAway(ctx, a, &refusal{answer: blueprint.Errorf(blueprint.CodeTooManyRequests, "too much mail for this address now")})
+		return t.rejectMail(ctx, a, &refusal{answer: blueprint.Errorf(blueprint.CodeTooManyRequests, "too much mail for this address now")})
 	}
 	first, err := t.startMail(ctx, a, long)
 	if err == nil && first == nil {
@@ -192,15 +192,15 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 		t.recordDuplicate(ctx, a, first)
 		return nil
 	case isLeftOut(err):
-		return t.turnMailAway(ctx, a, &refusal{why: shown(err).Because()})
+		return t.rejectMail(ctx, a, &refusal{why: shown(err).Because()})
 	}
 	a.firing.Files = nil
-	return t.turnMailAway(ctx, a, &refusal{answer: t.failure(a.firing.TriggerID, err)})
+	return t.rejectMail(ctx, a, &refusal{answer: t.failure(a.firing.TriggerID, err)})
 }
 
-// turnMailAway records a mail that starts nothing, and gives what its sender is
+// rejectMail records a mail that starts nothing, and gives what its sender is
 // told: nothing when a filter left it out, once that is on the disk.
-func (t *Service) turnMailAway(ctx context.Context, a *activation, refused *refusal) error {
+func (t *Service) rejectMail(ctx context.Context, a *activation, refused *refusal) error {
 	if refused.answer != nil {
 		t.refuseDelivery(ctx, a.firing, refused)
 		return refused.answer

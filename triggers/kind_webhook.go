@@ -218,7 +218,7 @@ func (t *Service) receive(a *activation, c *inbound) *refusal {
 	}
 	badKey := a.noteID(d)
 	var paused *blueprint.Error
-	a.binding, a.letIn, paused = t.resume(c.Context(), a.binding)
+	a.binding, a.resumed, paused = t.resume(c.Context(), a.binding)
 	trigger = &a.binding.Trigger
 	switch {
 	case paused != nil && paused.Code == blueprint.CodeNotFound: // deleted a moment ago
@@ -370,7 +370,7 @@ func (t *Service) deliver(c *inbound, binding *blueprint.Binding, generation int
 	if refused := t.receive(a, c); refused != nil {
 		return a, nil, refused, nil
 	}
-	if a.letIn {
+	if a.resumed {
 		a.firing.Because(a.firing.Why.With("letIn", true))
 	}
 	waits := a.waits(c.endpoint)

@@ -46,13 +46,13 @@ type relay struct {
 	rows    []unwritten            // of the ledger
 	weight  int                    // about their bytes
 	unread  undelivered            // the outbox itself, while it cannot be read
-	alarm   *wakeUp
+	timer   *loopTimer
 	holds   []func() // of the clock
 }
 
 // dispatch begins to empty the outbox; stop ends that.
 func (t *Service) dispatch(ctx context.Context) (stop func()) {
-	d := &relay{Service: t, waiting: map[int64]*undelivered{}, crowd: map[string]int{}, alarm: newWakeUp(), holds: []func(){t.Clock.Hold()}}
+	d := &relay{Service: t, waiting: map[int64]*undelivered{}, crowd: map[string]int{}, timer: newLoopTimer(), holds: []func(){t.Clock.Hold()}}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -70,12 +70,12 @@ func (d *relay) run(ctx context.Context) {
 	defer anew.Stop()
 	for ctx.Err() == nil {
 		d.pass(ctx)
-		d.alarm.set(ctx, d.Clock, d.next())
+		d.timer.set(ctx, d.Clock, d.next())
 		d.letGo()
 		select {
 		case <-ctx.Done():
-		case release := <-d.alarm.wakes:
-			d.alarm.at = time.Time{}
+		case release := <-d.timer.wakes:
+			d.timer.at = time.Time{}
 			d.holds = append(d.holds, release)
 		case <-d.raised.notified:
 		case <-anew.C:
@@ -83,10 +83,10 @@ func (d *relay) run(ctx context.Context) {
 		d.holds = append(d.holds, d.Clock.Hold())
 		d.holds = append(d.holds, d.raised.take()...)
 	}
-	d.alarm.stop()
+	d.timer.stop()
 	d.holds = append(d.holds, d.raised.end()...)
 	d.letGo()
-	d.alarm.calls.Wait()
+	d.timer.calls.Wait()
 }
 
 func (d *relay) letGo() {
@@ -208,7 +208,7 @@ type undelivered struct {
 	key            string
 	organizationID string
 	left           []string // the triggers that could not be told yet; nil = all that listen
-	told           bool     // all were told; it is still to be taken out of the outbox
+	delivered      bool     // all were told; it is still to be taken out of the outbox
 
 	tries int
 	due   time.Time // of the next one
@@ -282,7 +282,7 @@ func (d *relay) listeners(ctx context.Context, e *blueprint.Event, of *undeliver
 	d.uncrowd(of)
 	ids := of.left
 	of.left = nil
-	if ids == nil && !of.told {
+	if ids == nil && !of.delivered {
 		ids, of.err = d.Store.Listeners(ctx, e.OrganizationID, e.Name)
 	}
 	return ids
@@ -373,7 +373,7 @@ func (d *relay) takeOut(ctx context.Context, states []*undelivered) {
 	undeleted := d.write(ctx, states)
 	waits, last := 0, error(nil)
 	for _, of := range states {
-		if of.told = of.err == nil; of.told {
+		if of.delivered = of.err == nil; of.delivered {
 			of.err = undeleted
 		}
 		if of.err == nil {

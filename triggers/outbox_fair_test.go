@@ -38,23 +38,23 @@ func TestOutboxCrowd(t *testing.T) {
 	move := mover(t, v)
 	start(t, s, move)
 	rows := strings.Fields(m.keys(noisy))
-	if got := m.keys(quiet); got != "s5000" || s.Stats().Untold != maxCrowd || len(rows) != events-maxCrowd || rows[0] != fmt.Sprint("r", maxCrowd+1) {
-		t.Fatalf("at first: quiet %q, %d wait, %d rows, %v", got, s.Stats().Untold, len(rows), rows[0])
+	if got := m.keys(quiet); got != "s5000" || s.Stats().Undelivered != maxCrowd || len(rows) != events-maxCrowd || rows[0] != fmt.Sprint("r", maxCrowd+1) {
+		t.Fatalf("at first: quiet %q, %d wait, %d rows, %v", got, s.Stats().Undelivered, len(rows), rows[0])
 	}
 	if row := m.lastRow(t); !strings.Contains(row.Reason, "1000 runs of this trigger wait; 100 events wait for this trigger already; redeliver runs it") || row.Delivery == nil {
 		t.Errorf("row %+v", row)
 	}
 	move(begin.Add(longestPatience + lastAgain))
 	row := m.lastRow(t)
-	if got := len(strings.Fields(m.keys(noisy))); got != events || len(m.untold()) > 0 || s.Stats().Untold != 0 || !strings.Contains(row.Reason, "it was tried for 10 minutes; redeliver runs it") {
-		t.Errorf("at last: %d rows, %d left, %d wait, %q", got, len(m.untold()), s.Stats().Untold, row.Reason)
+	if got := len(strings.Fields(m.keys(noisy))); got != events || len(m.untold()) > 0 || s.Stats().Undelivered != 0 || !strings.Contains(row.Reason, "it was tried for 10 minutes; redeliver runs it") {
+		t.Errorf("at last: %d rows, %d left, %d wait, %q", got, len(m.untold()), s.Stats().Undelivered, row.Reason)
 	}
 	for n := range maxCrowd + 1 {
 		m.raise(endedRun(6000 + n))
 	}
 	s.Raised()
 	move(v.Now())
-	if got := s.Stats().Untold; got != maxCrowd {
+	if got := s.Stats().Undelivered; got != maxCrowd {
 		t.Errorf("after them %d wait", got)
 	}
 	m.mu.Lock()

@@ -135,8 +135,8 @@ func TestOutboxTriesAgain(t *testing.T) {
 	m.raise(endedRun(2))
 	s.Raised()
 	move(begin)
-	if m.keys(fine) != "s1 s2" || m.keys(busy) != "s2" || m.keys(skips) != "s1 s2" || !slices.Equal(m.untold(), []string{endedRun(1).Key}) || s.Stats().Untold != 1 {
-		t.Errorf("at first: %q, %q, %q, left %v, %d untold", m.keys(fine), m.keys(busy), m.keys(skips), m.untold(), s.Stats().Untold)
+	if m.keys(fine) != "s1 s2" || m.keys(busy) != "s2" || m.keys(skips) != "s1 s2" || !slices.Equal(m.untold(), []string{endedRun(1).Key}) || s.Stats().Undelivered != 1 {
+		t.Errorf("at first: %q, %q, %q, left %v, %d untold", m.keys(fine), m.keys(busy), m.keys(skips), m.untold(), s.Stats().Undelivered)
 	}
 	move(begin.Add(30 * time.Minute))
 	var waits []string
@@ -151,7 +151,7 @@ func TestOutboxTriesAgain(t *testing.T) {
 	move(v.Now())
 	open = true
 	move(v.Now().Add(lastAgain))
-	if m.keys(fine) != "s1 s2 s3" || m.keys(busy) != "s2 s3 s1" || m.keys(skips) != "s1 s2 s3" || len(m.untold()) != 0 || s.Stats().Untold != 0 {
+	if m.keys(fine) != "s1 s2 s3" || m.keys(busy) != "s2 s3 s1" || m.keys(skips) != "s1 s2 s3" || len(m.untold()) != 0 || s.Stats().Undelivered != 0 {
 		t.Errorf("at last: %q, %q, %q, left %v", m.keys(fine), m.keys(busy), m.keys(skips), m.untold())
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != len(tries) || !strings.Contains(log.String(), "the queue is full") {
@@ -229,7 +229,7 @@ func TestOutboxIsBounded(t *testing.T) {
 	}
 	move := mover(t, v)
 	start(t, s, move)
-	if got := s.Stats().Untold; got < maxWaiting || got > maxWaiting+outboxPage {
+	if got := s.Stats().Undelivered; got < maxWaiting || got > maxWaiting+outboxPage {
 		t.Errorf("%d are remembered", got)
 	}
 	move(begin.Add(time.Minute))

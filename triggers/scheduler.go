@@ -28,9 +28,9 @@ type scheduler struct {
 	seen       time.Time // the clock when it was last looked at
 	seenReal   time.Time // real time then; only differences to it count
 
-	alarm *wakeUp  // its instant is zero when none is set, or it is to be set anew
-	holds []func() // of the clock, let go once everything due is decided
-	stale bool     // a schedule turned out to differ from what was read
+	timer *loopTimer // its instant is zero when none is set, or it is to be set anew
+	holds []func()   // of the clock, let go once everything due is decided
+	stale bool       // a schedule turned out to differ from what was read
 }
 
 // Changed tells that a trigger was made, changed, switched or deleted. The
@@ -44,7 +44,7 @@ func (t *Service) Changed() { t.changed.notify(t.Clock) }
 // watchdog of its own looks after it meanwhile. An error says that the schedules
 // cannot be read at the start; while that may pass, it is tried again.
 func (t *Service) Run(ctx context.Context) error {
-	s := &scheduler{Service: t, alarm: newWakeUp()}
+	s := &scheduler{Service: t, timer: newLoopTimer()}
 	defer s.end()
 	defer t.watched(ctx)()
 	defer t.dispatch(ctx)()
@@ -64,7 +64,7 @@ func (t *Service) Run(ctx context.Context) error {
 			return nil
 		}
 		select { // what is due comes first, so that chance has no part in it
-		case release := <-s.alarm.wakes:
+		case release := <-s.timer.wakes:
 			s.woken(release)
 			continue
 		default:
@@ -72,7 +72,7 @@ func (t *Service) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case release := <-s.alarm.wakes:
+		case release := <-s.timer.wakes:
 			s.woken(release)
 			continue
 		case <-t.changed.notified:
@@ -112,16 +112,16 @@ func (s *scheduler) first(ctx context.Context) error {
 
 // woken takes note that the timer went off.
 func (s *scheduler) woken(release func()) {
-	s.alarm.at = time.Time{} // spent, unless it was an earlier one; then it is set anew
+	s.timer.at = time.Time{} // spent, unless it was an earlier one; then it is set anew
 	s.holds = append(s.holds, release)
 }
 
 // end stops what the loop started.
 func (s *scheduler) end() {
-	s.alarm.stop()
+	s.timer.stop()
 	s.holds = append(s.holds, s.changed.end()...)
 	s.letGo()
-	s.alarm.calls.Wait()
+	s.timer.calls.Wait()
 	s.stopThrottle()
 }
 
@@ -145,7 +145,7 @@ func (s *scheduler) observe() time.Time {
 	now, real := s.Clock.Now(), time.Now()
 	if passed := real.Sub(s.seenReal); !s.seen.IsZero() && now.Sub(s.seen)-passed >= jump {
 		s.up = now.Add(-min(passed, reread))
-		s.alarm.at = time.Time{} // it may sleep on for up to half a minute; it is set anew
+		s.timer.at = time.Time{} // it may sleep on for up to half a minute; it is set anew
 	}
 	if now.Before(s.seen) {
 		s.counts.backwards.Add(1)
@@ -187,7 +187,7 @@ func (s *scheduler) load(ctx context.Context) error {
 func (s *scheduler) arm(ctx context.Context) {
 	next := s.agenda.next()
 	s.counts.next.Set(int64(blueprint.TimeOf(next)))
-	s.alarm.set(ctx, s.Clock, next)
+	s.timer.set(ctx, s.Clock, next)
 }
 
 // decide does what is to be done about every tick that is due.
@@ -257,19 +257,19 @@ func (b *signal) end() []func() {
 	return b.take()
 }
 
-// wakeUp is the one timer of a loop. From the instant at which it goes off the
+// loopTimer is the one timer of a loop. From the instant at which it goes off the
 // clock is held until the loop lets go of what it was sent.
-type wakeUp struct {
+type loopTimer struct {
 	timer *clock.Timer
 	at    time.Time // zero = it is not set
 	wakes chan func()
 	calls sync.WaitGroup
 }
 
-func newWakeUp() *wakeUp { return &wakeUp{wakes: make(chan func())} }
+func newLoopTimer() *loopTimer { return &loopTimer{wakes: make(chan func())} }
 
 // set has it go off at an instant; zero is never.
-func (a *wakeUp) set(ctx context.Context, c clock.Clock, at time.Time) {
+func (a *loopTimer) set(ctx context.Context, c clock.Clock, at time.Time) {
 	if at.Equal(a.at) {
 		return
 	}
@@ -290,7 +290,7 @@ func (a *wakeUp) set(ctx context.Context, c clock.Clock, at time.Time) {
 }
 
 // stop takes it back.
-func (a *wakeUp) stop() {
+func (a *loopTimer) stop() {
 	if a.timer.Stop() {
 		a.calls.Done()
 	}
@@ -400,13 +400,13 @@ func (w *waiting) Pop() any {
 // scheduled is an active schedule. Every tick up to cursor is decided.
 type scheduled struct {
 	Timing
-	trigger blueprint.Trigger
-	cursor  time.Time
-	next    time.Time // the first tick after cursor; zero for none
-	retry   time.Time // not before
-	steps   []step    // still to be done
-	warned  time.Time // the tick that was last said to be tried again
-	told    time.Time // the last tick that an event told of as missed
+	trigger  blueprint.Trigger
+	cursor   time.Time
+	next     time.Time // the first tick after cursor; zero for none
+	retry    time.Time // not before
+	steps    []step    // still to be done
+	warned   time.Time // the tick that was last said to be tried again
+	reported time.Time // the last tick that an event told of as missed
 
 	// Where it stands in the agenda.
 	order int // of two that are due at once, the lower goes first

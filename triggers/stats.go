@@ -36,9 +36,9 @@ type Stats struct {
 	// could.
 	Watched    blueprint.Time
 	WatchError string
-	// Untold are the events that could not be told to all who listen to them, and
+	// Undelivered are the events that could not be told to all who listen to them, and
 	// are told again later.
-	Untold int64
+	Undelivered int64
 	// Unheard counts how often an event started nothing, without a row, because
 	// what it began in had led to as many runs as may be.
 	Unheard int64
@@ -60,7 +60,7 @@ func (t *Service) Stats() Stats {
 		Looked: blueprint.Time(c.looked.Value()), Next: blueprint.Time(c.next.Value()), Backwards: c.backwards.Value(),
 		Missed: c.missed.Value(), Watched: blueprint.Time(c.watched.Value()),
 	}
-	stats.Untold, stats.Unheard = c.waiting.Value(), c.unheard.Value()
+	stats.Undelivered, stats.Unheard = c.waiting.Value(), c.unheard.Value()
 	stats.Overdue, stats.WatchError = t.overdue.state()
 	c.firings.Each(func(source, decision string, count int64) {
 		stats.Firings = append(stats.Firings, FiringCount{blueprint.Source(source), blueprint.Decision(decision), count})

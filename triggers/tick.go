@@ -88,7 +88,7 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 			continue
 		case now.at.IsZero():
 			row := s.leftRow(one, now.left, blueprint.DecisionSkipped, now.left.because(blueprint.ReasonMissed))
-			s.settle(ctx, one, now, s.tellsOf(one, now, now.unmet(false), binding, missedSkipped, row.Reason), *row)
+			s.settle(ctx, one, now, s.missedEvents(one, now, now.unmet(false), binding, missedSkipped, row.Reason), *row)
 			continue
 		}
 		if p, ok := s.startTick(ctx, one, now, binding); ok {
@@ -194,7 +194,7 @@ func (s *scheduler) failed(ctx context.Context, one *scheduled, now *step, a *ac
 // leaveOut records that a tick did not run and will not.
 func (s *scheduler) leaveOut(ctx context.Context, one *scheduled, now *step, a *activation, decision blueprint.Decision, why blueprint.Reason) {
 	decide(a.firing, decision, why)
-	events := s.tellsOf(one, now, now.unmet(false), a.binding, string(decision), a.firing.Reason)
+	events := s.missedEvents(one, now, now.unmet(false), a.binding, string(decision), a.firing.Reason)
 	if a.coalesced == nil {
 		s.settle(ctx, one, now, events, *a.firing)
 	} else {
@@ -227,7 +227,7 @@ func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, event
 func (s *scheduler) decided(one *scheduled, now *step, unmet *lot) {
 	s.met(one.trigger.ID, now, unmet)
 	if l := one.unreported(now, unmet); l != nil {
-		one.told = l.last
+		one.reported = l.last
 	}
 	one.steps = one.steps[1:]
 	one.stand(now.end())

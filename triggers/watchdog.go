@@ -438,14 +438,14 @@ func (st *step) unmet(runs bool) *lot {
 // well, so that an outage is told once. Nil when they were told of already. A
 // server that is stopped within these steps tells of the rest again.
 func (one *scheduled) unreported(st *step, unmet *lot) *lot {
-	if unmet == nil || !unmet.last.After(one.told) {
+	if unmet == nil || !unmet.last.After(one.reported) {
 		return nil
 	}
 	return unmet.and(st.behind)
 }
 
-// tellsOf returns what is raised with a step.
-func (s *scheduler) tellsOf(one *scheduled, st *step, unmet *lot, of *blueprint.Binding, decision, reason string) []blueprint.Event {
+// missedEvents returns what is raised with a step.
+func (s *scheduler) missedEvents(one *scheduled, st *step, unmet *lot, of *blueprint.Binding, decision, reason string) []blueprint.Event {
 	if st.behind != nil {
 		reason += "; behind it " + st.behind.String() + ", and the ledger tells of each"
 	}
@@ -455,9 +455,9 @@ func (s *scheduler) tellsOf(one *scheduled, st *step, unmet *lot, of *blueprint.
 // lateEvents returns what is raised with the run of a step.
 func (s *scheduler) lateEvents(one *scheduled, st *step, a *activation) []blueprint.Event {
 	if a.coalesced != nil {
-		return s.tellsOf(one, st, st.unmet(true), a.binding, missedCoalesced, a.coalesced.Reason)
+		return s.missedEvents(one, st, st.unmet(true), a.binding, missedCoalesced, a.coalesced.Reason)
 	}
-	return s.tellsOf(one, st, st.unmet(true), a.binding, missedLate, a.firing.Reason)
+	return s.missedEvents(one, st, st.unmet(true), a.binding, missedLate, a.firing.Reason)
 }
 
 // events returns the one event that tells of some ticks for which no run was
