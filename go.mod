@@ -2,6 +2,8 @@ module blueprintd
 
 go 1.26.0
 
+ignore node_modules
+
 require (
 	blitiri.com.ar/go/spf v1.6.0
 	github.com/adhocore/gronx v1.20.4
