@@ -18,6 +18,11 @@ build: ## build ./blueprintd, statically linked
 test: ## the tests that need Go alone
 	go test ./...
 
+goldens: ## write what is made from the code: the catalogue, the procedures, OpenAPI, JSON Schemas, TypeScript types
+	go test ./engine/nodes -run '^TestCatalogue$$' -update
+	go test ./rpc -run 'Procedures|NodeTypes' -update
+	go test ./tests/api -run 'RouterType|OpenAPI|Schemas' -update
+
 check: lint web-lint web-test race bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
 
 lint: ## gofmt, go vet, staticcheck, a tidy go.mod
@@ -131,4 +136,4 @@ e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debia
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e
+.PHONY: goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e

@@ -81,6 +81,7 @@ var layers = []struct {
 	{8, "tests/process", "clients/go clients/go/program"},
 	{8, "tests/api", ""},
 	{8, "tests/e2e", ""},
+	{8, "tests/contributing", ""},
 	{8, "tests/bench", "tests/process clients/go/program"},
 	{8, "tests/crash", "tests/process clients/go/program foundation/mutant"},
 	{8, "tests/faultfs", ""},

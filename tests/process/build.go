@@ -22,10 +22,16 @@ func Program(ctx context.Context, given, folder string, flags ...string) (string
 // and returns its path. flags are those of go build.
 func Build(ctx context.Context, folder, program string, flags ...string) (string, error) {
 	path := filepath.Join(folder, filepath.Base(program))
-	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, flags, []string{program})...)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return path, BuildIn(ctx, "", path, append(flags, program)...)
+}
+
+// BuildIn compiles a program of the module in a folder, "" for the working
+// directory, into a file. args are flags of go build and the program.
+func BuildIn(ctx context.Context, folder, path string, args ...string) error {
+	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, args)...)
+	command.Dir, command.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
+		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return path, nil
+	return nil
 }

@@ -54,8 +54,14 @@ func (r Result) Said() string { return r.Out + r.Err }
 // Run runs a command of the program to its end, without any input.
 func Run(t testing.TB, args ...string) Result {
 	t.Helper()
+	return RunProgram(t, Path(t), args...)
+}
+
+// RunProgram is Run with another build of the program.
+func RunProgram(t testing.TB, path string, args ...string) Result {
+	t.Helper()
 	var out, err bytes.Buffer
-	command := exec.CommandContext(t.Context(), Path(t), args...)
+	command := exec.CommandContext(t.Context(), path, args...)
 	command.Stdout, command.Stderr = &out, &err
 	var ended *exec.ExitError
 	if err := command.Run(); err != nil && !errors.As(err, &ended) {
@@ -95,10 +101,16 @@ func Serve(t testing.TB, args ...string) *Server {
 // ServeWith is Serve with settings, NAME=VALUE, besides the environment of the test.
 func ServeWith(t testing.TB, settings []string, args ...string) *Server {
 	t.Helper()
+	return ServeProgram(t, Path(t), settings, args...)
+}
+
+// ServeProgram is ServeWith with another build of the program.
+func ServeProgram(t testing.TB, path string, settings []string, args ...string) *Server {
+	t.Helper()
 	s := &Server{T: t, Log: &Output{}}
 	var err error
 	s.Process, err = program.Start(program.Command{
-		Path: Path(t), Folder: t.TempDir(), Env: append(os.Environ(), settings...), Errors: s.Log, Ready: program.ServerReady,
+		Path: path, Folder: t.TempDir(), Env: append(os.Environ(), settings...), Errors: s.Log, Ready: program.ServerReady,
 		Args: append([]string{"serve", "--addr", "127.0.0.1:0", "--api-key", Key, "--rate-limit", "0", "--until-eof"}, args...),
 	})
 	if err != nil {

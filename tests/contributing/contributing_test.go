@@ -1,0 +1,321 @@
+package contributing
+
+import (
+	"errors"
+	"go/format"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/tests/process"
+)
+
+// addition is a thing that contributors add. Its new files are in testdata, in the
+// folder of its name, with .txt after their own.
+type addition struct {
+	name    string
+	heading string // of its section in docs/contributing.md
+	most    int    // files that may be touched by hand
+	edits   []edit
+}
+
+// edit puts text behind a text that a file has once.
+type edit struct{ file, after, text string }
+
+var additions = []addition{
+	{
+		name: "node-type", heading: "Add a node type", most: 5,
+		edits: []edit{
+			{"engine/nodes/nodes.go", "\t\tset(),\n", "\t\tshout(),\n"},
+			{
+				"engine/nodes/nodes_test.go", "\ttests := []struct{ kind, config, want, handle string }{\n",
+				"\t\t{\"shout\", `{\"text\":\"Hi {{name}}\"}`, `{\"text\":\"HI ANN\"}`, \"\"},\n",
+			},
+		},
+	},
+	{
+		name: "procedure", heading: "Add a procedure", most: 5,
+		edits: []edit{
+			{
+				"rpc/blueprints.go", "\t\ttrpc.Query(\"server.getInfo\", blueprint.ScopeRead, s.serverInfo),\n",
+				"\t\ttrpc.Query(\"server.echo\", blueprint.ScopeRead, s.echo),\n",
+			},
+			{
+				"rpc/openapi_words.go", "\t\"node.types\": {\"List the types of nodes, with the schemas of their configs\", ``},\n",
+				"\n\t\"server.echo\": {\"Return what is given\", `{\"text\": \"hello\"}`},\n",
+			},
+			{
+				"tests/api/matrix_cases_test.go", "\t{name: \"server.getInfo\", grid: anybody, input: nothing},\n",
+				"\t{name: \"server.echo\", grid: anybody, input: func(*target, string) object { return object{\"text\": \"hello\"} }},\n",
+			},
+		},
+	},
+	{
+		name: "command", heading: "Add a command", most: 3,
+		edits: []edit{
+			{"command/command.go", "commandServe(), ", "commandGreet(), "},
+		},
+	},
+	{
+		name: "trigger-kind", heading: "Add a trigger kind", most: 7,
+		edits: []edit{
+			{"blueprint/trigger_kind.go", "\tTriggerAPI       TriggerType = \"api\"\n", "\tTriggerButton    TriggerType = \"button\"\n"},
+			{"blueprint/trigger_kind.go", "\t{Type: TriggerManual, Source: SourceManual},\n", "\t{Type: TriggerButton, Source: SourceManual, Keys: []string{\"label\"}},\n"},
+			{"triggers/kind.go", "kinds = []*Kind{manualKind(), ", "buttonKind(), "},
+			{"triggers/check_test.go", "\t\t{\"manual\", `{}`, \"\"},\n", "\t\t{\"button\", `{}`, \"label: required\"},\n"},
+			{"schema.sql", "CHECK (type IN ('manual', ", "'button', "},
+			{
+				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
+				`  button: {
+    title: 'Button',
+    source: 'manual',
+    icon: IconHandClick,
+    text: 'A button with a label.',
+    gives: 'inputData is what is given when it is pressed.',
+    start: () => ({ label: 'Press' }),
+    keys: ['label'],
+    use: 'Press it',
+    listensTo: (config) => textOf(config, 'label'),
+    sample: () => ({}),
+  },
+`,
+			},
+		},
+	},
+	{
+		name: "connection-type", heading: "Add a connection type", most: 5,
+		edits: []edit{
+			{"blueprint/connection_kind.go", "\tConnectionSlack      ConnectionType = \"slack\"\n", "\tConnectionCalendar   ConnectionType = \"calendar\"\n"},
+			{
+				"blueprint/connection_kind.go", "var connectionKinds = []connectionKind{\n",
+				`	{
+		of: ConnectionCalendar, title: "Calendar", doc: "A server of calendars.",
+		fields: []configField{
+			{
+				name: "baseUrl", required: true, moves: anyChange, check: webAddress,
+				title: "Base URL", doc: "The address of the server.", kind: "url",
+			},
+			{
+				name: "token", required: true, secret: true, check: headerSecret,
+				title: "Token", doc: "What proves who we are.", kind: "secret",
+			},
+		},
+		placeholder: func() map[string]any {
+			return map[string]any{"baseUrl": "https://calendar.example.com", "token": placeholderSecret}
+		},
+	},
+`,
+			},
+			{
+				"blueprint/connection_config_test.go", "\t\"slack\": {`{\"botToken\":\"xoxb-1\"}`, `{\"botToken\":\"xoxb-1\",\"baseUrl\":\"https://slack.example.com/api/\"}`},\n",
+				"\n\t\"calendar\": {`{\"baseUrl\":\"https://calendar.example.com\",\"token\":\"t\"}`},\n",
+			},
+			{
+				"connections/open.go", "\tkinds = map[blueprint.ConnectionType]kind{\n",
+				`		blueprint.ConnectionCalendar: {
+			open: withToken(func(open *blueprint.OpenConnection) authorizer {
+				open.Auth = "bearer"
+				return withHeader("Authorization", "Bearer "+textAt(open.Config, "token"))
+			}),
+		},
+`,
+			},
+			{"schema.sql", "'oauth2', 'http', 'smtp', 'slack'", ", 'calendar'"},
+			{
+				"web/src/pages/connections/types.tsx", "const looks: Record<string, { icon: Icon; title: string }> = {\n",
+				"  calendar: { icon: IconPlugConnected, title: 'Calendar' },\n",
+			},
+		},
+	},
+	{
+		name: "page", heading: "Add a page of the dashboard", most: 3,
+		edits: []edit{
+			{"web/src/routes.ts", "export const routes: Route[] = [\n", "  route('/settings/hello', () => import('./pages/settings/hello-page')),\n"},
+			{"web/src/pages/settings/settings-frame.tsx", "const tabs = [\n", "  { href: '/settings/hello', title: 'Hello' },\n"},
+		},
+	},
+}
+
+// TestAdditions does to a copy of the sources what docs/contributing.md says, counts
+// the files that this takes, and runs the result.
+func TestAdditions(t *testing.T) {
+	root, copied := process.File(t, ""), t.TempDir()
+	copySources(t, root, copied)
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "contributing.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range additions {
+		files := a.apply(t, copied)
+		t.Logf("%s: %d files by hand: %s", a.name, len(files), strings.Join(files, ", "))
+		if len(files) > a.most {
+			t.Errorf("%s takes %d files by hand, want at most %d: make one table of what several files say", a.name, len(files), a.most)
+		}
+		a.checkSection(t, string(guide), files)
+	}
+	if t.Failed() {
+		return
+	}
+	binary := filepath.Join(t.TempDir(), "blueprintd.exe") // a name that Windows runs too
+	if err := process.BuildIn(t.Context(), copied, binary, "-buildvcs=false", "."); err != nil {
+		t.Fatal(err)
+	}
+	use(t, binary)
+}
+
+// apply makes an addition in a copy of the sources and returns the files touched.
+func (a *addition) apply(t *testing.T, copied string) (touched []string) {
+	t.Helper()
+	folder := filepath.Join("testdata", a.name)
+	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && entry.IsDir() {
+			return nil // an addition may have no files of its own
+		}
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(folder, strings.TrimSuffix(name, ".txt"))
+		if err != nil {
+			return err
+		}
+		touched = append(touched, filepath.ToSlash(relative))
+		return writeSource(filepath.Join(copied, relative), string(data), 0o600)
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", a.name, err)
+	}
+	for _, e := range a.edits {
+		name := filepath.Join(copied, filepath.FromSlash(e.file))
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatalf("%s: %v", a.name, err)
+		}
+		text := strings.ReplaceAll(string(data), "\r\n", "\n")
+		if n := strings.Count(text, e.after); n != 1 {
+			t.Fatalf("%s: %s has the following %d times, want once; say in tests/contributing and docs/contributing.md what to touch now:\n%s", a.name, e.file, n, e.after)
+		}
+		if err := writeSource(name, strings.Replace(text, e.after, e.after+e.text, 1), 0o600); err != nil {
+			t.Fatalf("%s: %s: %v", a.name, e.file, err)
+		}
+		if !slices.Contains(touched, e.file) {
+			touched = append(touched, e.file)
+		}
+	}
+	return touched
+}
+
+// writeSource writes a file, in the form of gofmt if it is one of Go.
+func writeSource(name, text string, mode fs.FileMode) error {
+	data := []byte(text)
+	if strings.HasSuffix(name, ".go") {
+		formatted, err := format.Source(data)
+		if err != nil {
+			return err
+		}
+		data = formatted
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, mode)
+}
+
+var numbered = regexp.MustCompile(`(?m)^\d+\. `)
+
+// checkSection expects the section of an addition to have at most five numbered
+// lines, and to name each file.
+func (a *addition) checkSection(t *testing.T, guide string, files []string) {
+	t.Helper()
+	_, section, found := strings.Cut(guide, "\n## "+a.heading+"\n")
+	if !found {
+		t.Fatalf("docs/contributing.md has no section %q", a.heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	if lines := len(numbered.FindAllString(section, -1)); lines == 0 || lines > 5 {
+		t.Errorf("section %q of docs/contributing.md has %d numbered lines, want one to five", a.heading, lines)
+	}
+	for _, file := range files {
+		if !strings.Contains(section, "`"+file+"`") {
+			t.Errorf("section %q of docs/contributing.md does not name %s", a.heading, file)
+		}
+	}
+}
+
+// copySources copies what a build needs and an addition touches.
+func copySources(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if slices.Contains([]string{".git", "node_modules", "testdata"}, entry.Name()) {
+				return filepath.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, relative), 0o700)
+		}
+		if !entry.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, relative), data, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// use reaches each addition as its users do.
+func use(t *testing.T, binary string) {
+	t.Helper()
+	if r := process.RunProgram(t, binary, "greet", "--name", "Ada"); r.Code != 0 || r.Out != "Hello, Ada!\n" {
+		t.Errorf("the command: exit code %d\n%s", r.Code, r.Said())
+	}
+	s := process.ServeProgram(t, binary, nil, "--ephemeral")
+	if got := s.Query("server.echo", process.Object{"text": "hello"}); process.At(got, "text") != "hello" {
+		t.Errorf("the procedure answered %v", got)
+	}
+	blueprint := s.Create("Shout", process.Node("say", "shout", process.Object{"text": "hello {{inputData.name}}"}))
+	trigger := s.Mutate("blueprintTriggers.create", process.Object{"blueprintId": blueprint, "triggerType": "button", "config": process.Object{"label": "Press"}})
+	fired := s.Mutate("blueprintTriggers.fire", process.Object{"triggerId": process.At(trigger, "id"), "inputData": process.Object{"name": "Ada"}})
+	run := s.Until(process.At(fired, "executionId").(string), "completed", "failed")
+	if text, _ := blueprintOutput(run); text != "HELLO ADA" {
+		t.Errorf("the run of the new node, by the new trigger, gave %v", run)
+	}
+	made := s.Mutate("connection.create", process.Object{
+		"name": "Team", "type": "calendar", "config": process.Object{"baseUrl": s.Host, "token": "a-token"},
+	})
+	if process.At(made, "config.token") != nil || process.At(made, "config.baseUrl") != s.Host {
+		t.Errorf("the connection is %v", made)
+	}
+	tested := s.Mutate("connection.test", process.Object{"id": process.At(made, "id")})
+	if message, _ := process.At(tested, "message").(string); message == "" || strings.Contains(message, "does not know") {
+		t.Errorf("the connection cannot be opened: %v", tested)
+	}
+	s.Stop()
+}
+
+// blueprintOutput returns the text that the first step of a run gave.
+func blueprintOutput(run process.Object) (text string, ok bool) {
+	steps, _ := run["steps"].([]any)
+	if len(steps) == 0 {
+		return "", false
+	}
+	text, ok = process.At(steps[0], "output.text").(string)
+	return text, ok
+}
