@@ -1,0 +1,97 @@
+import { fireEvent, screen, waitFor } from '@testing-library/react'
+import { expect, test } from 'vitest'
+import { show } from '../../../test/render'
+import { inputsOf, Refusal, serve } from '../../../test/server'
+import { ConnectionForm } from './connection-form'
+import type { Connection, ConnectionType } from './types'
+
+const type = {
+  type: 'ai-provider',
+  configSchema: {
+    type: 'object',
+    required: ['provider', 'apiKey'],
+    properties: {
+      provider: { enum: ['openai', 'anthropic'] },
+      apiKey: { type: 'string', 'x-kind': 'secret', title: 'API key' },
+      baseUrl: { type: 'string', title: 'Base URL' },
+    },
+  },
+} as unknown as ConnectionType
+const stored = {
+  id: 'c1',
+  name: 'Models',
+  type: 'ai-provider',
+  config: { provider: 'openai', apiKey: null, baseUrl: 'https://example.org' },
+  organizationId: null,
+  updatedAt: '2026-01-01T00:00:00Z',
+} as unknown as Connection
+
+function open({ readOnly = false, refuse }: { readOnly?: boolean; refuse?: Refusal } = {}) {
+  const calls = serve({
+    'connection.update': () => {
+      if (refuse) throw refuse
+      return { ...stored, updatedAt: '2026-01-02T00:00:00Z' }
+    },
+  })
+  const user = show(<ConnectionForm of={stored} type={type} readOnly={readOnly} />)
+  return {
+    user,
+    updates: () => inputsOf(calls, 'connection.update'),
+    save: () => user.click(screen.getByRole('button', { name: 'Save changes' })),
+  }
+}
+
+/** A field by its name; a star after it says that it is required. */
+const field = (name: string) => screen.getByLabelText<HTMLInputElement>(new RegExp(`^${name}( \\*)?$`))
+const change = (name: string, value: string) => fireEvent.change(field(name), { target: { value } })
+
+test('a stored secret is not shown and not sent', async () => {
+  const { updates, save } = open()
+  expect(field('API key')).toMatchObject({ type: 'password', value: '' })
+  change('Name', 'Models of the office')
+  await save()
+  await waitFor(() => expect(updates()).toEqual([{ id: 'c1', name: 'Models of the office' }]))
+})
+
+test('another secret is sent alone', async () => {
+  const { updates, save } = open()
+  change('API key', 'swordfish')
+  expect(document.body.textContent).not.toContain('swordfish')
+  await save()
+  await waitFor(() => expect(updates()).toEqual([{ id: 'c1', config: { apiKey: 'swordfish' } }]))
+})
+
+test('a member that was emptied is taken away', async () => {
+  const { updates, save } = open()
+  change('Base URL', '')
+  await save()
+  await waitFor(() => expect(updates()).toEqual([{ id: 'c1', config: { baseUrl: null } }]))
+})
+
+test('nothing is saved until something changed, and Undo brings back what is stored', async () => {
+  const { user } = open()
+  const button = screen.getByRole('button', { name: 'Save changes' })
+  expect(button).toHaveProperty('disabled', true)
+  change('Base URL', 'https://example.net')
+  expect(button).toHaveProperty('disabled', false)
+  await user.click(screen.getByRole('button', { name: 'Undo' }))
+  expect(field('Base URL')).toHaveProperty('value', 'https://example.org')
+  expect(button).toHaveProperty('disabled', true)
+})
+
+test('what the server refuses stands at its field, in plain words', async () => {
+  const issue = { path: ['config', 'baseUrl'], message: 'must be an https address' }
+  const { save } = open({ refuse: new Refusal('BAD_REQUEST', issue.message, [issue]) })
+  change('Base URL', 'ftp://example.org')
+  await save()
+  await screen.findByText('It must be an https address.')
+  expect(field('Base URL').getAttribute('aria-invalid')).toBe('true')
+  expect(screen.queryByRole('alert')).toBeNull()
+})
+
+test('who may only use it changes nothing', () => {
+  open({ readOnly: true })
+  screen.getByText(/^You may use this connection/)
+  expect(screen.queryByRole('button', { name: 'Save changes' })).toBeNull()
+  for (const name of ['Name', 'API key', 'Base URL']) expect(field(name)).toHaveProperty('readOnly', true)
+})

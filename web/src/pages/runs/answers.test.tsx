@@ -1,0 +1,134 @@
+import { fireEvent, screen, waitFor } from '@testing-library/react'
+import { describe, expect, test } from 'vitest'
+import { show } from '../../../test/render'
+import { inputsOf, Refusal, serve } from '../../../test/server'
+import { Answers } from './answers'
+import type { Awaiting, Run } from './types'
+import type { RunFacts } from './use-run-facts'
+
+/** Shows what a paused run asks; `answers()` is what was sent. */
+function ask(
+  asked: Partial<Awaiting> & Pick<Awaiting, 'kind'>,
+  { canManage = true, refuse }: { canManage?: boolean; refuse?: Refusal } = {},
+) {
+  const run = {
+    id: 'r1',
+    status: 'paused',
+    steps: [{ nodeId: 'ask', nodeTitle: 'Ask the shop', status: 'paused' }],
+    logs: [],
+    awaitingInputs: [{ nodeId: 'ask', prompt: 'Ship it?', requestedAt: '2026-01-01T00:00:00Z', ...asked }],
+  } as unknown as Run
+  const facts = { listed: { userId: 'bo' }, blueprint: { can_manage: canManage } } as unknown as RunFacts
+  const calls = serve({
+    'server.getInfo': () => ({ now: '2026-01-01T00:00:00Z', clock: 'system' }),
+    'execution.resume': () => {
+      if (refuse) throw refuse
+      return { ...run, status: 'running' }
+    },
+  })
+  const told: string[] = []
+  const user = show(
+    <Answers
+      run={run}
+      facts={facts}
+      onRecord={(after) => told.push(after.status)}
+      onStale={() => told.push('stale')}
+    />,
+  )
+  return { user, told, answers: () => inputsOf(calls, 'execution.resume') }
+}
+
+const sent = (input: unknown) => [{ executionId: 'r1', nodeId: 'ask', ...(input === undefined ? {} : { input }) }]
+
+describe('an approval', () => {
+  test('is given with a comment', async () => {
+    const { user, told, answers } = ask({ kind: 'approval' })
+    await user.type(screen.getByRole('textbox', { name: 'Comment' }), ' Fine ')
+    await user.click(screen.getByRole('button', { name: 'Approve' }))
+    await waitFor(() => expect(told).toEqual(['running']))
+    expect(answers()).toEqual(sent({ approved: true, comment: 'Fine' }))
+  })
+
+  test('is refused without one', async () => {
+    const { user, answers } = ask({ kind: 'approval' })
+    await user.click(screen.getByRole('button', { name: 'Reject' }))
+    await waitFor(() => expect(answers()).toEqual(sent({ approved: false })))
+  })
+
+  test('is for those who manage the blueprint', () => {
+    ask({ kind: 'approval' }, { canManage: false })
+    screen.getByText(/^Only who can manage the blueprint may answer/)
+    expect(screen.queryByRole('button')).toBeNull()
+  })
+
+  test('that somebody else gave first is said to be so', async () => {
+    const { user, told } = ask({ kind: 'approval' }, { refuse: new Refusal('CONFLICT', 'was answered already') })
+    await user.click(screen.getByRole('button', { name: 'Approve' }))
+    await screen.findByText('Somebody else was first')
+    expect(told).toEqual(['stale'])
+  })
+})
+
+describe('a question', () => {
+  const schema = {
+    type: 'object',
+    required: ['room'],
+    properties: { room: { enum: ['Library', 'Garden'] }, people: { type: 'integer' } },
+  }
+
+  test('is answered by the fields of its schema', async () => {
+    const { user, answers } = ask({ kind: 'human', schema })
+    await user.selectOptions(await screen.findByRole('combobox', { name: 'Room' }), 'Garden')
+    fireEvent.change(screen.getByRole('textbox', { name: 'People' }), { target: { value: '4' } })
+    await user.click(screen.getByRole('button', { name: 'Answer' }))
+    await waitFor(() => expect(answers()).toEqual(sent({ room: 'Garden', people: 4 })))
+  })
+
+  test('shows what the server refuses at its field', async () => {
+    const issue = { path: ['input', 'people'], message: 'must be at most 40' }
+    const { user } = ask({ kind: 'human', schema }, { refuse: new Refusal('BAD_REQUEST', issue.message, [issue]) })
+    await user.click(await screen.findByRole('button', { name: 'Answer' }))
+    await screen.findByText(/Must be at most 40/)
+    expect(screen.getByRole('textbox', { name: 'People' }).getAttribute('aria-invalid')).toBe('true')
+  })
+
+  test('without a schema is answered by text, or by JSON that is JSON', async () => {
+    const { user, answers } = ask({ kind: 'human' })
+    await user.click(await screen.findByRole('button', { name: 'Write JSON instead' }))
+    const box = screen.getByRole('textbox', { name: 'Your answer, as JSON' })
+    fireEvent.change(box, { target: { value: '{"a": ' } })
+    await user.click(screen.getByRole('button', { name: 'Answer' }))
+    expect(answers()).toEqual([])
+    fireEvent.change(box, { target: { value: '{"a": 1}' } })
+    await user.click(screen.getByRole('button', { name: 'Answer' }))
+    await waitFor(() => expect(answers()).toEqual(sent({ a: 1 })))
+  })
+})
+
+test('a step with an unknown outcome is decided on once something is chosen', async () => {
+  const { user, answers } = ask({ kind: 'unknown-outcome', options: ['retry', 'mark-done'] })
+  expect(screen.getByRole('button', { name: 'Go on' })).toHaveProperty('disabled', true)
+  expect(screen.queryByRole('radio', { name: 'End the run' })).toBeNull()
+  await user.click(screen.getByRole('radio', { name: 'Take it as done' }))
+  fireEvent.change(screen.getByRole('textbox', { name: 'Output of the step' }), { target: { value: '{"id": 7}' } })
+  await user.click(screen.getByRole('button', { name: 'Go on' }))
+  await waitFor(() => expect(answers()).toEqual(sent({ action: 'mark-done', output: { id: 7 } })))
+})
+
+test('a budget grows by whole numbers alone', async () => {
+  const { user, answers } = ask({ kind: 'budget' })
+  const tokens = screen.getByRole('textbox', { name: 'Tokens to add' })
+  await user.click(screen.getByRole('button', { name: 'Add and go on' }))
+  screen.getByText('Give tokens, calls or both.')
+  fireEvent.change(tokens, { target: { value: '1.5' } })
+  screen.getByText('Must be a whole number above 0.')
+  expect(answers()).toEqual([])
+  fireEvent.change(tokens, { target: { value: '1000' } })
+  await user.click(screen.getByRole('button', { name: 'Add and go on' }))
+  await waitFor(() => expect(answers()).toEqual(sent({ tokens: 1000 })))
+})
+
+test('a sign-in leads to an address of the web alone', () => {
+  ask({ kind: 'oauth', url: 'javascript:alert(1)' })
+  expect(screen.queryByRole('link')).toBeNull()
+})
