@@ -69,15 +69,6 @@ type SandboxOptions struct {
 	Told   io.Writer // where what was not asked is told
 }
 
-// ACMEOptions say how certificates are obtained.
-type ACMEOptions struct {
-	Domains   []string
-	Dir       string
-	Email     string // "" = none
-	Directory string
-	HTTPAddr  string // "" = nothing is proved by plain http
-}
-
 // thisMachine is where a proxy stands that a public address leads to, unless
 // something else is said.
 var thisMachine = trpc.Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}

@@ -201,3 +201,12 @@ func (a *authority) Names() []string { return a.options.Domains }
 func (a *authority) About() string {
 	return "certificates by " + a.options.Directory + " for " + strings.Join(a.options.Domains, ", ") + ", kept in " + fileio.Absolute(a.options.Dir)
 }
+
+// ACMEOptions say how certificates are obtained.
+type ACMEOptions struct {
+	Domains   []string
+	Dir       string
+	Email     string // "" = none
+	Directory string
+	HTTPAddr  string // "" = nothing is proved by plain http
+}
