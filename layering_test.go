@@ -64,6 +64,7 @@ var layers = []struct {
 	{4, "project/deploy", "blueprint blueprint/* foundation/* project triggers clients/go"},
 
 	{5, "server/accounts", "blueprint blueprint/* foundation/*"},
+	{5, "server/certificate", "blueprint blueprint/* foundation/*"},
 	{5, "server/limits", "blueprint blueprint/* foundation/*"},
 	{5, "server/sandbox", "blueprint blueprint/* foundation/*"},
 	{5, "server", "blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project server/*"},

@@ -3,6 +3,7 @@ package command
 import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"
+	"blueprintd/server/certificate"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -30,18 +31,18 @@ const mostDomains = 100
 
 // chooseTLS reads them.
 func chooseTLS(c *cli.Context, o *server.Options) (err error) {
-	certificate, key := c.String("tls-cert"), c.String("tls-key")
+	chain, key := c.String("tls-cert"), c.String("tls-key")
 	domains := c.StringSlice("acme-domain")
 	switch {
-	case (certificate == "") != (key == ""):
+	case (chain == "") != (key == ""):
 		return usage("give both, or neither", "%s and %s go together", given(c, "tls-cert"), given(c, "tls-key"))
-	case certificate != "" && len(domains) > 0:
+	case chain != "" && len(domains) > 0:
 		return usage("leave one of them out", "%s names a certificate, and %s obtains one", given(c, "tls-cert"), given(c, "acme-domain"))
-	case certificate != "":
-		o.TLSFiles = &server.CertificateFiles{CertPath: certificate, KeyPath: key, Logger: o.Logger}
+	case chain != "":
+		o.TLSFiles = &certificate.Files{CertPath: chain, KeyPath: key, Logger: o.Logger}
 		if bad, err := o.TLSFiles.Load(); err != nil {
-			name := map[string]string{certificate: given(c, "tls-cert"), key: given(c, "tls-key")}[bad]
-			return usage(server.CertificateHint(err), "%s %s: %s", name, bad, fileio.Cause(err))
+			name := map[string]string{chain: given(c, "tls-cert"), key: given(c, "tls-key")}[bad]
+			return usage(certificate.Hint(err), "%s %s: %s", name, bad, fileio.Cause(err))
 		}
 	}
 	if len(domains) > 0 {
@@ -56,7 +57,7 @@ func chooseTLS(c *cli.Context, o *server.Options) (err error) {
 }
 
 func chooseACME(c *cli.Context, o *server.Options, domains []string) (err error) {
-	a := &server.ACMEOptions{Dir: c.String("acme-dir"), Email: c.String("acme-email"), Directory: c.String("acme-directory")}
+	a := &certificate.ACMEOptions{Dir: c.String("acme-dir"), Email: c.String("acme-email"), Directory: c.String("acme-directory")}
 	for _, domain := range domains {
 		name := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(domain), "."))
 		if _, err := netip.ParseAddr(name); err == nil || !server.IsMailDomain(name) || !strings.Contains(name, ".") {

@@ -39,6 +39,7 @@ import (
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server/accounts"
+	"blueprintd/server/certificate"
 	"blueprintd/server/limits"
 	"blueprintd/server/sandbox"
 	"blueprintd/store"
@@ -83,11 +84,11 @@ type Server struct {
 	Bootstrap   welcome
 	Link        *openLink // signs in who develops; nil = there is none
 
-	Certificates Certificates        // nil = no TLS is spoken
-	SecureHost   string              // host and port that they fit
-	ACME         *authority          // nil = none is asked for them
-	provers      *limits.Connections // on the address for proofs to it; nil = there is none
-	proving      *http.Server        // there
+	Certificates Certificates           // nil = no TLS is spoken
+	SecureHost   string                 // host and port that they fit
+	ACME         *certificate.Authority // nil = none is asked for them
+	provers      *limits.Connections    // on the address for proofs to it; nil = there is none
+	proving      *http.Server           // there
 }
 
 // New opens the database and wires the rooms. Nothing runs yet, but the
@@ -263,7 +264,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Go(func() error { return s.serveMail(working, recovered) })
 	}
 	if s.ACME != nil {
-		group.Go(func() error { return s.ACME.run(working) })
+		group.Go(func() error { return s.ACME.Run(working) })
 	}
 	if s.proving != nil {
 		group.Go(func() error { return s.serveProofs(working) })

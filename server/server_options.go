@@ -4,6 +4,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
 	"blueprintd/rpc/trpc"
+	"blueprintd/server/certificate"
 	"blueprintd/store"
 	"blueprintd/triggers/mail"
 	"crypto/tls"
@@ -59,8 +60,8 @@ type Options struct {
 	Out            io.Writer
 	UntilEOF       io.Reader // the server stops when it ends; nil = it does not look
 
-	TLSFiles *CertificateFiles // nil = no certificate was named
-	ACME     *ACMEOptions      // nil = none is obtained
+	TLSFiles *certificate.Files       // nil = no certificate was named
+	ACME     *certificate.ACMEOptions // nil = none is obtained
 }
 
 // SandboxOptions are what the command line says about the sandbox.

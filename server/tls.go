@@ -1,6 +1,7 @@
 package server
 
 import (
+	"blueprintd/server/certificate"
 	"crypto/tls"
 	"net/http"
 	"net/netip"
@@ -27,13 +28,13 @@ func (s *Server) secure() (err error) {
 	switch o := &s.Options; {
 	case o.TLSFiles != nil:
 		s.Certificates = o.TLSFiles
-		o.TLSFiles.warn()
+		o.TLSFiles.Warn()
 	case o.ACME != nil:
-		if s.ACME, err = NewAuthority(o.ACME, o.Version, o.Logger); err != nil {
+		if s.ACME, err = certificate.NewAuthority(o.ACME, o.Version, o.Logger); err != nil {
 			return err
 		}
 		s.Certificates = s.ACME
-		config.NextProtos = []string{ProofProtocol}
+		config.NextProtos = []string{certificate.ProofProtocol}
 		if err := s.listenForProofs(); err != nil {
 			return err
 		}

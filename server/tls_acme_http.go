@@ -25,7 +25,7 @@ func (s *Server) listenForProofs() error {
 		return blueprint.Hinted("choose another one with --acme-http-addr, or stop what listens there", "cannot listen on %s: %s", address, listenCause(err))
 	}
 	s.provers = limits.NewConnections(listener, maxProofs)
-	proofs := s.ACME.manager.HTTPHandler(http.HandlerFunc(s.SendToTLS))
+	proofs := s.ACME.Manager.HTTPHandler(http.HandlerFunc(s.SendToTLS))
 	s.proving = s.NewHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := *r
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
@@ -43,7 +43,7 @@ func (s *Server) SendToTLS(w http.ResponseWriter, r *http.Request) {
 	host := s.APIHost()
 	if d := s.ACME.Domains[strings.ToLower(r.Host)]; d != nil {
 		if _, port, err := net.SplitHostPort(s.LocalAddress()); err == nil && s.Options.PublicURL == "" {
-			host = "https://" + withPort(d.name, port)
+			host = "https://" + withPort(d.Name, port)
 		}
 	}
 	if r.URL.Opaque != "" {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/server"
+	"blueprintd/server/certificate"
 	"bytes"
 	"net"
 	"net/http"
@@ -21,7 +22,7 @@ func TestHealth(t *testing.T) {
 	}
 	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 	secure := newService(t, func(o *server.Options) {
-		o.TLSFiles = &server.CertificateFiles{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+		o.TLSFiles = &certificate.Files{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
 		if bad, err := o.TLSFiles.Load(); err != nil {
 			t.Fatal(bad, err)
 		}

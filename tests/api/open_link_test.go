@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/server/certificate"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +34,7 @@ func TestOpenLinkIsFor(t *testing.T) {
 	certified := func(own bool) func(*server.Options) {
 		pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 		return func(o *server.Options) {
-			o.TLSFiles = &server.CertificateFiles{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+			o.TLSFiles = &certificate.Files{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
 			if bad, err := o.TLSFiles.Load(); err != nil {
 				t.Fatal(bad, err)
 			}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/server/certificate"
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -165,7 +166,7 @@ func TestChangedCertificatesAreReadAnew(t *testing.T) {
 	t.Parallel()
 	folder, log := t.TempDir(), &lockedBuffer{}
 	first := makePair(t, folder, time.Now().Add(time.Hour), "first.example.org")
-	f := &server.CertificateFiles{CertPath: first.cert, KeyPath: first.key, Logger: slog.New(slog.NewTextHandler(log, nil)), Look: 1}
+	f := &certificate.Files{CertPath: first.cert, KeyPath: first.key, Logger: slog.New(slog.NewTextHandler(log, nil)), Look: 1}
 	if _, err := f.Load(); err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +301,7 @@ func atAddress(t *testing.T, text string) net.Listener {
 func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "acme")
-	a, err := server.NewAuthority(&server.ACMEOptions{Domains: []string{"a.example.org", "b.example.org"}, Dir: folder, Directory: "https://127.0.0.1:1/dir"}, version, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	a, err := certificate.NewAuthority(&certificate.ACMEOptions{Domains: []string{"a.example.org", "b.example.org"}, Dir: folder, Directory: "https://127.0.0.1:1/dir"}, version, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +317,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	for _, d := range a.Domains {
 		close(d.Tried)
 	}
-	for _, hello := range []*tls.ClientHelloInfo{{ServerName: "b.example.org"}, {}, {ServerName: "other.example.org"}, {ServerName: "other.example.org", SupportedProtos: []string{server.ProofProtocol}}} {
+	for _, hello := range []*tls.ClientHelloInfo{{ServerName: "b.example.org"}, {}, {ServerName: "other.example.org"}, {ServerName: "other.example.org", SupportedProtos: []string{certificate.ProofProtocol}}} {
 		if _, err := a.Get(hello); err == nil {
 			t.Errorf("%q has a certificate", hello.ServerName)
 		}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/server"
+	"blueprintd/server/certificate"
 	"log/slog"
 	"os"
 	"runtime"
@@ -19,7 +20,7 @@ func TestWhatIsDubiousAboutTLSIsToldOf(t *testing.T) {
 		if err := os.Chmod(folder, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := server.NewAuthority(&server.ACMEOptions{Domains: []string{"a.example.org"}, Dir: folder}, version, slog.New(slog.NewTextHandler(out, nil))); err != nil {
+		if _, err := certificate.NewAuthority(&certificate.ACMEOptions{Domains: []string{"a.example.org"}, Dir: folder}, version, slog.New(slog.NewTextHandler(out, nil))); err != nil {
 			t.Fatal(err)
 		}
 		if told := strings.Contains(out.String(), "chmod 700"); told != want && runtime.GOOS != "windows" {
@@ -30,7 +31,7 @@ func TestWhatIsDubiousAboutTLSIsToldOf(t *testing.T) {
 	for address, want := range map[string]bool{"": false, "https://flows.example.org": false, "http://flows.example.org": true} {
 		s := newService(t, func(o *server.Options) {
 			o.PublicURL = address
-			o.TLSFiles = &server.CertificateFiles{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+			o.TLSFiles = &certificate.Files{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
 			if bad, err := o.TLSFiles.Load(); err != nil {
 				t.Fatal(bad, err)
 			}

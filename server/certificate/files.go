@@ -1,4 +1,7 @@
-package server
+// Package certificate keeps the certificate that a server shows to who speaks TLS: read
+// from files and read again when they change, or obtained from a certificate authority
+// by ACME (RFC 8555) and renewed.
+package certificate
 
 import (
 	"crypto/tls"
@@ -26,10 +29,10 @@ const (
 	largestCertificate = 1 << 20
 )
 
-// CertificateFiles are a certificate and its key in two files. When these
+// Files are a certificate and its key in two files. When these
 // change they are read anew: a pair that cannot be used leaves the one before
 // in its place. It is safe for concurrent use.
-type CertificateFiles struct {
+type Files struct {
 	CertPath, KeyPath string
 	Logger            *slog.Logger
 	Look              time.Duration // in place of certificateLook, in tests
@@ -43,8 +46,8 @@ type CertificateFiles struct {
 // errMismatch is for two good files that do not belong together.
 var errMismatch = errors.New("is not the key of the certificate")
 
-// CertificateHint says what to do about an error of load.
-func CertificateHint(err error) string {
+// Hint says what to do about an error of load.
+func Hint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "name a file that exists"
@@ -57,7 +60,7 @@ func CertificateHint(err error) string {
 }
 
 // Load reads the pair; when it cannot be used, it names the file to blame.
-func (f *CertificateFiles) Load() (bad string, err error) {
+func (f *Files) Load() (bad string, err error) {
 	var seen [2]fs.FileInfo
 	var data [2][]byte
 	paths := []string{f.CertPath, f.KeyPath}
@@ -86,14 +89,14 @@ func (f *CertificateFiles) Load() (bad string, err error) {
 }
 
 // Get gives the pair that is good now.
-func (f *CertificateFiles) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (f *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.refresh()
 	return f.Pair.Load(), nil
 }
 
 // refresh reads changed files. One connection in a while looks, the others do
 // not wait for it.
-func (f *CertificateFiles) refresh() {
+func (f *Files) refresh() {
 	if !f.mu.TryLock() {
 		return
 	}
@@ -110,16 +113,16 @@ func (f *CertificateFiles) refresh() {
 		return
 	}
 	if bad, err := f.Load(); err != nil {
-		f.Logger.Warn("the new certificate cannot be used: the one before stays", "file", bad, "error", fileio.Cause(err), "hint", CertificateHint(err))
+		f.Logger.Warn("the new certificate cannot be used: the one before stays", "file", bad, "error", fileio.Cause(err), "hint", Hint(err))
 		return
 	}
 	f.Logger.Info("read the new certificate", "file", f.CertPath, "until", blueprint.TimeOf(f.Expiry()))
-	f.warn()
+	f.Warn()
 }
 
 // changed tells whether the files are other ones than those that were read.
 // One that is missing for a moment has not changed.
-func (f *CertificateFiles) changed() bool {
+func (f *Files) changed() bool {
 	changed := false
 	for i, path := range []string{f.CertPath, f.KeyPath} {
 		info, err := os.Stat(path)
@@ -132,8 +135,8 @@ func (f *CertificateFiles) changed() bool {
 	return changed
 }
 
-// warn tells of a certificate whose time is not now.
-func (f *CertificateFiles) warn() {
+// Warn tells of a certificate whose time is not now.
+func (f *Files) Warn() {
 	leaf, now := f.Pair.Load().Leaf, clock.Real{}.Now()
 	switch {
 	case now.After(leaf.NotAfter):
@@ -143,9 +146,9 @@ func (f *CertificateFiles) warn() {
 	}
 }
 
-func (f *CertificateFiles) Expiry() time.Time { return f.Pair.Load().Leaf.NotAfter }
+func (f *Files) Expiry() time.Time { return f.Pair.Load().Leaf.NotAfter }
 
-func (f *CertificateFiles) Names() []string {
+func (f *Files) Names() []string {
 	leaf := f.Pair.Load().Leaf
 	names := append([]string(nil), leaf.DNSNames...)
 	for _, address := range leaf.IPAddresses {
@@ -154,7 +157,7 @@ func (f *CertificateFiles) Names() []string {
 	return names
 }
 
-func (f *CertificateFiles) About() string {
+func (f *Files) About() string {
 	return "certificate in " + fileio.Absolute(f.CertPath) + ", good until " + f.Expiry().UTC().Format(time.DateOnly)
 }
 

@@ -1,4 +1,4 @@
-package server
+package certificate
 
 import (
 	"context"
@@ -37,12 +37,12 @@ const (
 	firstWait = 5 * time.Second
 )
 
-// authority obtains certificates for domains from a certificate authority (ACME,
+// Authority obtains certificates for domains from a certificate authority (ACME,
 // RFC 8555), keeps them in a folder and renews them. Connections never cause a
 // request to it: how often they come says nothing about how often it is asked.
 // It is safe for concurrent use.
-type authority struct {
-	manager *autocert.Manager
+type Authority struct {
+	Manager *autocert.Manager
 	options ACMEOptions
 	logger  *slog.Logger
 	Domains map[string]*domain // the map never changes
@@ -50,7 +50,7 @@ type authority struct {
 
 // domain is one for which there is, or will be, a certificate.
 type domain struct {
-	name  string
+	Name  string
 	Tried chan struct{} // closes when the first attempt has ended
 	once  sync.Once
 
@@ -58,7 +58,7 @@ type domain struct {
 	expiry time.Time // of the certificate; zero = there is none
 }
 
-func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*authority, error) {
+func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*Authority, error) {
 	err := os.MkdirAll(o.Dir, 0o700)
 	if err == nil {
 		err = tryFolder(o.Dir)
@@ -69,11 +69,11 @@ func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*authori
 	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		logger.Warn("other users of this machine may get at the private keys of the certificates", "folder", o.Dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.Dir)
 	}
-	a := &authority{options: *o, logger: logger, Domains: map[string]*domain{}}
+	a := &Authority{options: *o, logger: logger, Domains: map[string]*domain{}}
 	for _, name := range o.Domains {
-		a.Domains[name] = &domain{name: name, Tried: make(chan struct{})}
+		a.Domains[name] = &domain{Name: name, Tried: make(chan struct{})}
 	}
-	a.manager = &autocert.Manager{
+	a.Manager = &autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(o.Dir), HostPolicy: autocert.HostWhitelist(o.Domains...), Email: o.Email,
 		Client: &acme.Client{DirectoryURL: o.Directory, UserAgent: "blueprintd/" + version, HTTPClient: &http.Client{Timeout: 30 * time.Second}},
 	}
@@ -89,8 +89,8 @@ func tryFolder(path string) error {
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }
 
-// run obtains the certificates and watches over them until ctx ends.
-func (a *authority) run(ctx context.Context) error {
+// Run obtains the certificates and watches over them until ctx ends.
+func (a *Authority) Run(ctx context.Context) error {
 	var all errgroup.Group
 	for _, d := range a.Domains {
 		all.Go(func() error {
@@ -102,7 +102,7 @@ func (a *authority) run(ctx context.Context) error {
 }
 
 // keep sees to the certificate of one domain.
-func (a *authority) keep(ctx context.Context, d *domain) {
+func (a *Authority) keep(ctx context.Context, d *domain) {
 	patience := firstPatience
 	for {
 		pause := domainLook
@@ -113,7 +113,7 @@ func (a *authority) keep(ctx context.Context, d *domain) {
 			d.once.Do(func() { close(d.Tried) })
 			if err != nil {
 				pause, patience = patience, min(2*patience, longestPatience)
-				a.logger.Warn("the authority gave no certificate", "domain", d.name, "error", err, "again_in", pause,
+				a.logger.Warn("the authority gave no certificate", "domain", d.Name, "error", err, "again_in", pause,
 					"hint", "the domain must lead to this server, on port 443, or on port 80 with --acme-http-addr")
 			}
 		case <-ctx.Done():
@@ -130,8 +130,8 @@ func (a *authority) keep(ctx context.Context, d *domain) {
 }
 
 // obtain sees that there is a certificate, asking for one if need be.
-func (a *authority) obtain(d *domain) error {
-	certificate, err := a.manager.GetCertificate(asks(d.name))
+func (a *Authority) obtain(d *domain) error {
+	certificate, err := a.Manager.GetCertificate(asks(d.Name))
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,11 @@ func (a *authority) obtain(d *domain) error {
 	d.expiry = leaf.NotAfter
 	d.mu.Unlock()
 	if isNew {
-		a.logger.Info("has a certificate", "domain", d.name, "issuer", leaf.Issuer.String(), "until", blueprint.TimeOf(leaf.NotAfter))
+		a.logger.Info("has a certificate", "domain", d.Name, "issuer", leaf.Issuer.String(), "until", blueprint.TimeOf(leaf.NotAfter))
 	}
 	// It is renewed when a third of its time is left, or 30 days.
 	if left := leaf.NotAfter.Sub(clock.Real{}.Now()); left < leaf.NotAfter.Sub(leaf.NotBefore)/6 {
-		a.logger.Warn("the certificate was not renewed so far; it is tried again each hour", "domain", d.name, "until", blueprint.TimeOf(leaf.NotAfter),
+		a.logger.Warn("the certificate was not renewed so far; it is tried again each hour", "domain", d.Name, "until", blueprint.TimeOf(leaf.NotAfter),
 			"hint", "the domain must lead to this server, and the server must reach "+a.options.Directory)
 	}
 	return nil
@@ -158,13 +158,13 @@ func asks(name string) *tls.ClientHelloInfo {
 
 // Get gives the proof to an authority and the certificate of its domain to
 // anybody else. Who names no domain, or another one, is shown the first.
-func (a *authority) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (a *Authority) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	d := a.Domains[strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))]
 	if slices.Equal(hello.SupportedProtos, []string{ProofProtocol}) {
 		if d == nil {
 			return nil, fmt.Errorf("no certificate is obtained for %q", hello.ServerName)
 		}
-		return a.manager.GetCertificate(hello)
+		return a.Manager.GetCertificate(hello)
 	}
 	if d == nil {
 		d = a.Domains[a.options.Domains[0]]
@@ -176,9 +176,9 @@ func (a *authority) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	case <-timer.C:
 	}
 	if d.until().IsZero() {
-		return nil, fmt.Errorf("there is no certificate for %s yet", d.name)
+		return nil, fmt.Errorf("there is no certificate for %s yet", d.Name)
 	}
-	return a.manager.GetCertificate(asks(d.name))
+	return a.Manager.GetCertificate(asks(d.Name))
 }
 
 func (d *domain) until() time.Time {
@@ -187,7 +187,7 @@ func (d *domain) until() time.Time {
 	return d.expiry
 }
 
-func (a *authority) Expiry() (first time.Time) {
+func (a *Authority) Expiry() (first time.Time) {
 	for i, name := range a.options.Domains {
 		if until := a.Domains[name].until(); i == 0 || until.Before(first) {
 			first = until
@@ -196,9 +196,9 @@ func (a *authority) Expiry() (first time.Time) {
 	return first
 }
 
-func (a *authority) Names() []string { return a.options.Domains }
+func (a *Authority) Names() []string { return a.options.Domains }
 
-func (a *authority) About() string {
+func (a *Authority) About() string {
 	return "certificates by " + a.options.Directory + " for " + strings.Join(a.options.Domains, ", ") + ", kept in " + fileio.Absolute(a.options.Dir)
 }
 
