@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/metrics"
 	"blueprintd/store"
+	"blueprintd/triggers"
 )
 
 // readyAgain is when to ask again whether the server takes work.
@@ -199,4 +202,105 @@ func (s *Server) checkDraining() check {
 	default:
 		return check{Name: "draining", OK: true, Detail: "no"}
 	}
+}
+
+// CheckCertificate looks whether clients will take the certificate; without TLS
+// there is nothing to look at.
+func (s *Server) CheckCertificate() []check {
+	if s.Certificates == nil {
+		return nil
+	}
+	c := check{Name: "certificate", Detail: s.Certificates.About()}
+	switch until := s.Certificates.Expiry(); {
+	case until.IsZero():
+		c.Detail, c.Hint = "none was obtained yet for one of "+c.Detail, "the log says what the authority answered"
+	case clock.Real{}.Now().After(until):
+		c.Detail, c.Hint = "expired on "+until.UTC().Format(time.DateOnly)+": "+c.Detail, "renew it; the log says why that did not happen by itself"
+	default:
+		c.OK = true
+	}
+	return []check{c}
+}
+
+// writeCertificate adds when the certificate expires.
+func (s *Server) writeCertificate(p *metrics.Page) {
+	if s.Certificates == nil {
+		return
+	}
+	until := int64(0)
+	if expiry := s.Certificates.Expiry(); !expiry.IsZero() {
+		until = expiry.Unix()
+	}
+	gauge(p, "tls_certificate_expiry_seconds", "When the first certificate expires, in seconds since 1970; 0 = one is missing.", until)
+}
+
+// mostNamed is how many overdue schedules a check names.
+const mostNamed = 3
+
+// checkSchedules tells whether every schedule fires, as the watchdog knows.
+func (s *Server) checkSchedules() check {
+	return SchedulesCheck(s.Triggers.Stats(), s.Triggers.Overdue(mostNamed))
+}
+
+// SchedulesCheck is that of some schedules, the first of which are named.
+func SchedulesCheck(stats triggers.Stats, first []triggers.OverdueSchedule) check {
+	c := check{Name: "schedules", OK: stats.Overdue == 0 && stats.WatchError == "", Detail: fmt.Sprintf("none overdue, %d ticks missed since the start", stats.Missed)}
+	if stats.Watched != 0 {
+		c.Detail += ", looked at all at " + stats.Watched.String()
+	}
+	if stats.WatchError != "" {
+		c.Detail, c.Hint = "whether they fire could not be looked at: "+stats.WatchError, "look at the disk of the database"
+	}
+	if stats.Overdue == 0 {
+		return c
+	}
+	var names []string
+	unread := false
+	for _, one := range first {
+		if unread = unread || one.Since == 0; one.Since == 0 {
+			names = append(names, one.TriggerID+" cannot be read")
+			continue
+		}
+		names = append(names, one.TriggerID+" since "+one.Since.String())
+	}
+	if more := stats.Overdue - int64(len(names)); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	c.Detail = fmt.Sprintf("%d overdue: %s", stats.Overdue, strings.Join(names, ", "))
+	c.Hint = "if database and queue are well, start the server anew"
+	if unread {
+		c.Hint = "update the config of those that cannot be read; for others, " + c.Hint
+	}
+	return c
+}
+
+// CheckTriggers tells of the triggers that the server switched off: nothing
+// fires them until somebody has looked at them.
+func (s *Server) CheckTriggers(ctx context.Context) check {
+	return TriggersCheck(s.Store.PausedTriggers(ctx, mostNamed))
+}
+
+// TriggersCheck is that of so many triggers in all, the first of which are named.
+func TriggersCheck(first []store.PausedTrigger, total int, err error) check {
+	c := check{Name: "triggers", OK: true, Detail: "the server keeps none switched off"}
+	switch {
+	case err != nil:
+		return check{Name: c.Name, Detail: "which ones the server keeps switched off could not be looked at: " + err.Error(), Hint: "look at the disk of the database"}
+	case total == 0:
+		return c
+	}
+	var names []string
+	for _, one := range first {
+		names = append(names, one.ID+" ("+one.Short()+")")
+	}
+	if more := total - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	were := "1 trigger was"
+	if total > 1 {
+		were = fmt.Sprintf("%d triggers were", total)
+	}
+	c.OK, c.Detail = false, were+" switched off by the server: "+strings.Join(names, ", ")
+	c.Hint = "blueprintd why ID tells more; mend the cause, then switch it on with isActive: true, or delete it"
+	return c
 }

@@ -428,3 +428,61 @@ func (s starter) Start(ctx context.Context, request *blueprint.StartRequest, pat
 	}
 	return handle, nil
 }
+
+// Blueprints gives the engine the blueprints that nodes run.
+type Blueprints struct{ Store *store.Store }
+
+// Runnable gives a blueprint that a user may run.
+func (b Blueprints) Runnable(ctx context.Context, userID, blueprintID string) (*blueprint.Definition, bool, error) {
+	if !blueprint.IsUUID(blueprintID) {
+		return nil, false, blueprint.Errorf(blueprint.CodeNotFound, "%q is no blueprint's id", blueprintID)
+	}
+	definition, access, err := b.Store.Definition(ctx, blueprint.Principal{UserID: userID}, blueprintID)
+	return definition, access >= blueprint.AccessManage, err
+}
+
+// newConnections makes what opens connections for nodes. The engine, whose runs
+// it wakes, is there before anybody can sign in.
+func (s *Server) newConnections(way *outbound.Client) *connections.Service {
+	return connections.New(connections.Options{
+		Store: s.Store, HTTP: way, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), APIHost: s.APIHost, Logger: s.Options.Logger,
+		Resume: func(ctx context.Context, executionID, address string) error {
+			return s.Engine.SignedIn(ctx, executionID, address)
+		},
+		Probe: mcp.New(way, s.Options.Version).Check, Instead: s.signInPage(),
+	})
+}
+
+// RunScripts lets the code of blueprints run until stop is called, which
+// returns when none of its processes is left.
+func RunScripts(pool *script.Pool) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = pool.Run(ctx) // it ends when it is told to
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// info is what everybody with a key may know of a server that was started then.
+func (s *Server) info(started time.Time) rpc.ServerInfo {
+	o := &s.Options
+	info := rpc.ServerInfo{
+		Version: o.Version, StartedAt: blueprint.TimeOf(started), Now: blueprint.TimeOf(o.Clock.Now()), APIHost: s.APIHost(), Ephemeral: o.Ephemeral, Sandbox: s.fakes != nil, Clock: "real",
+		Limits: rpc.ServerLimits{
+			MaxBlueprints: o.MaxBlueprints, RateLimit: o.RateLimit, RateBurst: o.RateBurst, MaxBody: o.MaxBody, SyncTimeoutMs: o.SyncTimeout.Milliseconds(),
+			MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, KeepExecutions: o.KeepExecutions.String(), KeepFirings: o.KeepFirings.String(), KeepAudit: o.KeepAudit.String(), MaxDisk: o.MaxDisk,
+		},
+	}
+	if _, virtual := o.Clock.(*clock.Virtual); virtual {
+		info.Clock = "virtual"
+	}
+	if o.SMTPAddr != "" {
+		info.MailDomain = &o.MailDomain
+	}
+	return info
+}

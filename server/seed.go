@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/project"
+	"blueprintd/store"
 )
 
 // seeded is what a seed file made or found, as the ready file tells it.
@@ -210,4 +212,89 @@ func (d *seeded) table(name string) string {
 		}
 	}
 	return text.String()
+}
+
+// sowBlueprint makes a blueprint with its triggers.
+func (w *sower) sowBlueprint(ctx context.Context, given *project.SeedBlueprint) error {
+	owner, err := w.user(ctx, given.Owner)
+	if err != nil {
+		return err
+	}
+	principal, home := blueprint.Principal{UserID: owner.ID}, w.homes[given.Organization]
+	id, err := w.Store.OwnBlueprint(ctx, owner.ID, home, given.Title)
+	switch {
+	case err == nil:
+		w.done.Left++
+	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		return err
+	default:
+		made, err := w.Store.CreateBlueprint(ctx, principal, blueprint.NewBlueprint{
+			Title: given.Title, Description: given.Description, Status: given.Status, Tags: given.Tags, Map: w.tied(given.Map), Variables: given.Variables,
+			Budget: given.Budget, OrganizationID: home,
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.furnish(ctx, principal, made.ID, given); err != nil {
+			return err
+		}
+		id = made.ID
+	}
+	found, err := w.Store.ListTriggers(ctx, principal, id)
+	if err != nil {
+		return err
+	}
+	out := seededBlueprint{Title: given.Title, ID: id, Triggers: []seededTrigger{}}
+	for i := range found {
+		out.Triggers = append(out.Triggers, seededTrigger{found[i].ID, string(found[i].Type), found[i].Address(w.APIHost())})
+	}
+	w.done.Blueprints = append(w.done.Blueprints, out)
+	return nil
+}
+
+// tied puts the ids of connections in the place of their names.
+func (w *sower) tied(value any) any {
+	return project.Connected(value, nil, func(name string, _ []any) string { return w.ties[name] })
+}
+
+// furnish gives a new blueprint its visibility and its triggers.
+func (w *sower) furnish(ctx context.Context, principal blueprint.Principal, id string, given *project.SeedBlueprint) error {
+	if given.Visibility == blueprint.VisibilityPublic {
+		if _, err := w.Store.UpdateBlueprint(ctx, principal, id, blueprint.BlueprintPatch{Visibility: &given.Visibility}); err != nil {
+			return err
+		}
+	}
+	for _, t := range given.Triggers {
+		t.Config, _ = w.tied(t.Config).(map[string]any)
+		if err := importTrigger(ctx, w.Store, principal, id, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ImportBlueprint stores a parsed file with its triggers, or nothing, and gives
+// the new id.
+func ImportBlueprint(ctx context.Context, s *store.Store, owner blueprint.Principal, b *project.Blueprint) (string, error) {
+	created, err := s.CreateBlueprint(ctx, owner, blueprint.NewBlueprint{
+		Title: b.Title, Description: b.Description, Status: blueprint.StatusDraft, Tags: b.Tags, Map: b.Map, Variables: b.Variables, Budget: b.Budget,
+	})
+	if err != nil {
+		return "", err
+	}
+	undo := func(err error) (string, error) {
+		_, undone := s.DeleteBlueprint(ctx, owner, created.ID)
+		return "", errors.Join(err, undone)
+	}
+	for _, t := range b.Triggers {
+		if err := importTrigger(ctx, s, owner, created.ID, t); err != nil {
+			return undo(err)
+		}
+	}
+	return created.ID, nil
+}
+
+func importTrigger(ctx context.Context, s *store.Store, owner blueprint.Principal, blueprintID string, t project.Trigger) error {
+	_, err := s.AddTrigger(ctx, owner, blueprintID, blueprint.TriggerType(t.Kind), t.Config, t.Active)
+	return err
 }
