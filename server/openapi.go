@@ -23,7 +23,7 @@ const openAPIVersion = "1.0.0"
 // OpenAPI gives the description of the whole interface: of the procedures, and
 // of the plain routes.
 var OpenAPI = sync.OnceValues(func() ([]byte, error) {
-	d := trpc.NewOpenAPI(trpc.NewHandler(rpc.Procedures(), trpc.Options{Authenticator: NobodyKnown{}}).Procedures(), rpc.RouterWords)
+	d := trpc.NewOpenAPI(rpc.Procedures(), rpc.RouterWords)
 	d.Info = map[string]any{
 		"title": "blueprintd", "version": openAPIVersion, "summary": "Workflow automation in one executable",
 		"description": openAPIDescription, "license": map[string]any{"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -34,9 +34,6 @@ var OpenAPI = sync.OnceValues(func() ([]byte, error) {
 	maps.Copy(d.Components["responses"].(map[string]any), openAPIResponses())
 	return blueprint.EncodeIndented(d)
 })
-
-// NobodyKnown lets the table of procedures be put together without a server.
-type NobodyKnown struct{ trpc.Authenticator }
 
 const openAPIDescription = `A server stores blueprints (graphs of nodes), runs them, and starts them by triggers.
 

@@ -15,6 +15,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine/nodes"
+	"blueprintd/foundation/ids"
 	"blueprintd/foundation/outbound"
 	"blueprintd/project"
 	"blueprintd/rpc"
@@ -24,14 +25,13 @@ import (
 )
 
 // newFakes makes what answers in the place of the network; nil without --sandbox.
-func (s *Server) newFakes() (*sandbox.Sandbox, error) {
-	o := s.Options.Sandbox
-	if o == nil {
+func newFakes(o Options, source *ids.Source) (*sandbox.Sandbox, error) {
+	if o.Sandbox == nil {
 		return nil, nil
 	}
-	made, err := sandbox.New(sandbox.Options{Clock: s.Options.Clock, IDs: s.IDs.Stream("fakes"), Parse: mail.Parse, Known: RuledNames()})
-	if err == nil && o.Expect != nil {
-		err = made.SetExpectations(o.Expect)
+	made, err := sandbox.New(sandbox.Options{Clock: o.Clock, IDs: source.Stream("fakes"), Parse: mail.Parse, Known: RuledNames()})
+	if err == nil && o.Sandbox.Expect != nil {
+		err = made.SetExpectations(o.Sandbox.Expect)
 	}
 	return made, err
 }
@@ -131,13 +131,15 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request) bool {
 
 // Unmet tells what was expected of a sandbox and did not come, a line for each.
 // The error ends the program with the exit code 1.
-func (s *Server) Unmet() error {
-	if s.fakes == nil {
+func (s *Server) Unmet() error { return unmet(s.Options, s.fakes) }
+
+func unmet(o Options, fakes *sandbox.Sandbox) error {
+	if fakes == nil {
 		return nil
 	}
-	list := s.fakes.Unmet()
+	list := fakes.Unmet()
 	for _, one := range list {
-		fmt.Fprintln(s.Options.Sandbox.Told, blueprint.OneLine(one.Problem))
+		fmt.Fprintln(o.Sandbox.Told, blueprint.OneLine(one.Problem))
 	}
 	switch len(list) {
 	case 0:
@@ -151,12 +153,11 @@ func (s *Server) Unmet() error {
 // UnmetBefore tells what was expected of the sandbox of a server that was stopped
 // before it was ready.
 func UnmetBefore(o Options) error {
-	s := &Server{Options: o, IDs: sourceOf(o.SeedIDs)}
-	var err error
-	if s.fakes, err = s.newFakes(); err != nil {
+	fakes, err := newFakes(o, sourceOf(o.SeedIDs))
+	if err != nil {
 		return err
 	}
-	return s.Unmet()
+	return unmet(o, fakes)
 }
 
 // maxSandbox is how large a request to the sandbox may be, in bytes.

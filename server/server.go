@@ -137,7 +137,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.Bootstrap, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
-	if s.fakes, err = s.newFakes(); err != nil {
+	if s.fakes, err = newFakes(o, s.IDs); err != nil {
 		return nil, err
 	}
 	way := outbound.New(s.boxed(outbound.Options{Allow: o.AllowNet}))

@@ -97,8 +97,12 @@ func (h *Handler) Procedures() []Procedure {
 	for _, procedure := range h.procedures {
 		list = append(list, *procedure)
 	}
-	slices.SortFunc(list, func(a, b Procedure) int { return strings.Compare(a.Name, b.Name) })
-	return list
+	return byName(list)
+}
+
+// byName sorts procedures by name.
+func byName(list []Procedure) []Procedure {
+	return slices.SortedFunc(slices.Values(list), func(a, b Procedure) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Names lists the names of the procedures in order.

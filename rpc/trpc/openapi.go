@@ -33,7 +33,7 @@ func NewOpenAPI(procedures []Procedure, routers map[string]string) *OpenAPI {
 		Security: []object{{"key": []any{}}}, Paths: object{},
 	}
 	seen := map[string]bool{}
-	for _, p := range procedures {
+	for _, p := range byName(procedures) {
 		router, _, _ := strings.Cut(p.Name, ".")
 		if !seen[router] {
 			seen[router] = true
