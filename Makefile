@@ -18,9 +18,10 @@ build: ## build ./blueprintd, statically linked
 test: ## the tests that need Go alone
 	go test ./...
 
-goldens: ## write what is made from the code: the catalogue, the procedures, OpenAPI, JSON Schemas, TypeScript types
+goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate
 	go test ./engine/nodes -run '^TestCatalogue$$' -update
 	go test ./rpc -run 'Procedures|NodeTypes' -update
+	go test ./command -run '^TestCorpus$$' -update
 	go test ./tests/api -run 'RouterType|OpenAPI|Schemas' -update
 
 check: lint web-lint web-test race bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests

@@ -281,6 +281,22 @@ func connectionTypes() []ConnectionType {
 	return types
 }
 
+// ConnectionWords returns what members of a config that take one of a few words may
+// hold, by name; "type" is that of a connection or of its auth. None of them is secret.
+func ConnectionWords() map[string][]string {
+	words := map[string][]string{}
+	for _, kind := range connectionKinds {
+		words["type"] = append(words["type"], string(kind.of))
+		for _, field := range kind.fields {
+			words[field.name] = append(words[field.name], field.choices...)
+		}
+	}
+	for _, auth := range authKinds {
+		words["type"] = append(words["type"], auth.name)
+	}
+	return words
+}
+
 // connectionKindOf returns the kind of a type, nil when there is no such type.
 func connectionKindOf(of ConnectionType) *connectionKind {
 	for i := range connectionKinds {

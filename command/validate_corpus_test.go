@@ -56,7 +56,7 @@ func TestCorpus(t *testing.T) {
 		a, b := strings.Split(string(text), "\n"), strings.Split(string(want), "\n")
 		for i := range a {
 			if i >= len(b) || a[i] != b[i] {
-				t.Fatalf("line %d: got\n%s\nwant\n%s\n(go test -run TestCorpus -update . writes it)", i+1, a[i], strings.Join(b[min(i, len(b)):min(i+1, len(b))], ""))
+				t.Fatalf("line %d: got\n%s\nwant\n%s\n(go test ./command -run TestCorpus -update writes it)", i+1, a[i], strings.Join(b[min(i, len(b)):min(i+1, len(b))], ""))
 			}
 		}
 		t.Fatal("less is told than before")

@@ -215,10 +215,7 @@ func nodeAt(m any, path []any) (id string) {
 
 // knownWords are what excerpts of connections show below members that are to have
 // one of them. Any other value may be a secret, also below a name that has a slip.
-var knownWords = map[string][]string{
-	"type": {"ai-provider", "mcp-server", "oauth2", "http", "smtp", "slack", "none", "bearer", "basic", "header", "query"},
-	"flow": {"authorization_code", "client_credentials"}, "provider": {"openai", "anthropic"}, "tls": {"starttls", "tls", "none"},
-}
+var knownWords = blueprint.ConnectionWords()
 
 // namedMembers are the members of users and connections that excerpts show.
 var namedMembers = []string{"email", "name", "owner", "organization", "$connection"}

@@ -62,7 +62,7 @@ func TestBadConnections(t *testing.T) {
 	v.unharmed(t, func() {
 		for _, test := range []struct{ name, input, want string }{
 			{"connection.create", `{}`, "name: required; type: required; config: required"},
-			{"connection.create", create(`"type":"telnet","config":{}`), "type: must be one of ai-provider, mcp-server"},
+			{"connection.create", create(`"type":"telnet","config":{}`), "type: must be one of " + string(blueprint.ConnectionTypes[0])},
 			{"connection.create", create(`"type":"slack","config":[]`), "config: must be an object"},
 			{"connection.create", create(`"type":"slack","config":null`), "config: must be an object"},
 			{"connection.create", create(`"type":"slack","config":{"token":"canary-of-slack"}`), "config.botToken: required; config.token: is unknown"},

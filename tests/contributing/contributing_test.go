@@ -5,6 +5,7 @@ import (
 	"go/format"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -66,7 +67,7 @@ var additions = []addition{
 			{"blueprint/trigger_kind.go", "\tTriggerAPI       TriggerType = \"api\"\n", "\tTriggerButton    TriggerType = \"button\"\n"},
 			{"blueprint/trigger_kind.go", "\t{Type: TriggerManual, Source: SourceManual},\n", "\t{Type: TriggerButton, Source: SourceManual, Keys: []string{\"label\"}},\n"},
 			{"triggers/kind.go", "kinds = []*Kind{manualKind(), ", "buttonKind(), "},
-			{"triggers/check_test.go", "\t\t{\"manual\", `{}`, \"\"},\n", "\t\t{\"button\", `{}`, \"label: required\"},\n"},
+			{"triggers/check_test.go", "\t\t{\"manual\", `{}`, \"\"},\n", "\t\t{\"button\", `{\"label\": 1}`, \"label: must be a string\"},\n"},
 			{"schema.sql", "CHECK (type IN ('manual', ", "'button', "},
 			{
 				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
@@ -159,6 +160,11 @@ func TestAdditions(t *testing.T) {
 	}
 	if t.Failed() {
 		return
+	}
+	test := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts)$", "./engine/nodes", "./triggers", "./blueprint")
+	test.Dir = copied
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("the tables of tests, with the new rows: %v\n%s", err, out)
 	}
 	binary := filepath.Join(t.TempDir(), "blueprintd.exe") // a name that Windows runs too
 	if err := process.BuildIn(t.Context(), copied, binary, "-buildvcs=false", "."); err != nil {
