@@ -8,19 +8,11 @@ import {
   IconWebhook,
   type Icon,
 } from '@tabler/icons-react'
-import type { ComponentType } from 'react'
 import { now } from '../../api/clock'
-import { ApiFields } from './api-fields'
 import { scheduleInWords } from './cron-words'
-import { EmailFields } from './email-fields'
-import { EventFields } from './event-fields'
-import type { FieldsProps } from './fields'
 import { exampleOf } from './sample-input'
-import { ScheduleFields } from './schedule-fields'
 import { newSecret } from './signature'
-import { SlackFields } from './slack-fields'
 import { textOf, type Config, type TriggerType } from './types'
-import { WebhookFields } from './webhook-fields'
 import { eventInWords, presets, upper } from './words'
 import { localZone } from './zone'
 
@@ -35,8 +27,6 @@ type Kind = {
   gives: string
   /** Where one begins. */
   start: () => Config
-  /** The fields of its config; undefined where it has none. */
-  form?: ComponentType<FieldsProps>
   /** The keys that the form shows. */
   keys: string[]
   /** The title of the page that says how it is reached. */
@@ -56,7 +46,6 @@ export const kinds: Record<TriggerType, Kind> = {
     text: 'Runs at times that you choose: every morning, every ten minutes, on the first of the month.',
     gives: 'inputData is {"scheduledAt", "firedAt", "missedCount"}.',
     start: () => ({ cron: '0 9 * * 1-5', timezone: localZone() }),
-    form: ScheduleFields,
     keys: ['cron', 'timezone', 'catchUp'],
     use: 'Next runs',
     listensTo: (config) => upper(scheduleInWords(textOf(config, 'cron'), textOf(config, 'timezone'))),
@@ -69,7 +58,6 @@ export const kinds: Record<TriggerType, Kind> = {
     text: 'Gives you an address. A service such as GitHub or Stripe posts to it whenever something happens there.',
     gives: 'inputData is the JSON body; its headers are at trigger.headers.',
     start: () => ({ secret: newSecret('') }),
-    form: WebhookFields,
     keys: ['secret', 'preset', 'respond'],
     use: 'Send to it',
     listensTo: (config) =>
@@ -83,7 +71,6 @@ export const kinds: Record<TriggerType, Kind> = {
     text: 'Your own programs start it with a key and plain JSON. Agents see it as a tool over MCP.',
     gives: 'inputData is the JSON body, checked against your schema.',
     start: () => ({}),
-    form: ApiFields,
     keys: ['label', 'inputSchema'],
     use: 'Call it',
     listensTo: (config) => textOf(config, 'label') || 'API call',
@@ -96,7 +83,6 @@ export const kinds: Record<TriggerType, Kind> = {
     text: 'Gives you a mail address. Every message to it starts a run, with its text and attachments.',
     gives: 'inputData is {"messageId", "from", "to", "subject", "text", "html", "date", "headers", "attachments"}.',
     start: () => ({}),
-    form: EmailFields,
     keys: ['allowFrom', 'requireAuth', 'attachments'],
     use: 'Write to it',
     listensTo: (config) => (textOf(config, 'address') ? `Mail to ${textOf(config, 'address')}` : 'Mail to its address'),
@@ -119,7 +105,6 @@ export const kinds: Record<TriggerType, Kind> = {
     text: 'Listens to the Events API of a Slack app: messages, mentions, reactions.',
     gives: 'inputData is {"eventId", "eventType", "channel", "user", "text", "ts", "threadTs", "teamId", "raw"}.',
     start: () => ({}),
-    form: SlackFields,
     keys: ['signingSecret', 'eventType', 'channel', 'connectionId'],
     use: 'Connect Slack',
     listensTo: (config) => {
@@ -146,7 +131,6 @@ export const kinds: Record<TriggerType, Kind> = {
     text: 'Reacts to what happens on this server: a run that failed, a blueprint that was published, an event of your own.',
     gives: 'inputData is {"event", "at", "blueprintId", "executionId", "data"}.',
     start: () => ({ event: 'execution.failed' }),
-    form: EventFields,
     keys: ['event', 'blueprintId'],
     use: 'Raise it',
     listensTo: (config) => {

@@ -1,9 +1,25 @@
+import type { ComponentType } from 'react'
+import { ApiFields } from './api-fields'
+import { EmailFields } from './email-fields'
+import { EventFields } from './event-fields'
 import type { FieldsProps } from './fields'
-import { kinds } from './kinds'
+import { ScheduleFields } from './schedule-fields'
+import { SlackFields } from './slack-fields'
 import type { TriggerType } from './types'
+import { WebhookFields } from './webhook-fields'
+
+// Apart from the table of kinds: lists and the pages of a trigger need that one, and no forms.
+const forms: Partial<Record<TriggerType, ComponentType<FieldsProps>>> = {
+  scheduled: ScheduleFields,
+  webhook: WebhookFields,
+  api: ApiFields,
+  email: EmailFields,
+  slack: SlackFields,
+  event: EventFields,
+}
 
 /** The fields of a type. */
 export function TypeFields({ type, ...props }: FieldsProps & { type: TriggerType }) {
-  const Form = kinds[type].form
+  const Form = forms[type]
   return Form && <Form {...props} />
 }
