@@ -85,6 +85,10 @@ var additions = []addition{
   },
 `,
 			},
+			{
+				"web/src/pages/triggers/trigger-forms.test.tsx", "const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {\n",
+				"  button: { fill: () => undefined, config: { label: 'Press' } },\n",
+			},
 		},
 	},
 	{
