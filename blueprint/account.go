@@ -1,5 +1,9 @@
 package blueprint
 
+import (
+	"time"
+)
+
 // OrganizationRole is the role of a member of an organization.
 type OrganizationRole string
 
@@ -57,4 +61,52 @@ type Category struct {
 	Name           string `json:"name"`
 	Slug           string `json:"slug"`
 	OrganizationID string `json:"organizationId"`
+}
+
+// How long somebody stays signed in: until they have not come back for
+// SessionIdle, at most SessionLife, and in at most MostSessions browsers.
+const (
+	SessionIdle  = 30 * 24 * time.Hour
+	SessionLife  = 90 * 24 * time.Hour
+	MostSessions = 100
+)
+
+// DeviceLife is how long a browser is known after somebody has signed in there.
+const DeviceLife = 365 * 24 * time.Hour
+
+// SetupLife is how long a link works with which a person sets a password.
+const SetupLife = 24 * time.Hour
+
+// SessionEnd is when a session ends that was made and last used at these
+// instants, unless it is used again.
+func SessionEnd(made, used Time) Time {
+	return min(TimeOf(used.Time().Add(SessionIdle)), TimeOf(made.Time().Add(SessionLife)))
+}
+
+// Session is a browser in which somebody is signed in to the dashboard.
+type Session struct {
+	ID         string // ULID
+	UserID     string
+	Agent      string // what the browser says it is
+	CreatedAt  Time
+	LastUsedAt Time
+	ExpiresAt  Time // unless it is used again
+}
+
+// SetupLink is whose password a link sets.
+type SetupLink struct {
+	UserID string
+	Email  string
+	Name   string
+	// Fresh says that the link is for the server's owner before the first password: they
+	// may choose their email.
+	Fresh bool
+}
+
+// Visitor is where somebody comes from who is about to sign in.
+type Visitor struct {
+	Address string // such that one person has one of them
+	Network string // the wider network of the address; a provider has many
+	Agent   string // what the browser says it is
+	Device  string // what the browser kept when somebody signed in there; "" = nothing
 }

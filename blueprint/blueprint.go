@@ -1,5 +1,12 @@
 package blueprint
 
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
 // Principal is whose authority a call or a run has.
 type Principal struct {
 	UserID    string
@@ -133,4 +140,73 @@ type Definition struct {
 	// Ref names the version that last changed the map or the variables in meaning,
 	// and its author.
 	Ref VersionRef
+}
+
+// Deletion deletes blueprints together with what they have set going.
+type Deletion struct {
+	// Store deletes a blueprint and its triggers, and returns the runs that have not
+	// ended.
+	Store interface {
+		DeleteBlueprint(ctx context.Context, p Principal, id string) (unfinished []string, err error)
+	}
+	// CancelRuns cancels those runs.
+	CancelRuns func(ctx context.Context, executions []string, reason string) error
+	// TriggersChanged tells the scheduler that triggers are gone; nil = there is none.
+	TriggersChanged func()
+}
+
+// Delete deletes a blueprint, cancels its unfinished runs and stops its triggers.
+// Once the blueprint is deleted, the rest happens even when ctx ends.
+func (d Deletion) Delete(ctx context.Context, p Principal, id string) error {
+	unfinished, err := d.Store.DeleteBlueprint(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	if d.TriggersChanged != nil {
+		defer d.TriggersChanged() // last: it would let blocked runs begin that are to be cancelled
+	}
+	return d.CancelRuns(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
+}
+
+var (
+	uuidForm      = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	executionForm = regexp.MustCompile(`^exec_[0-9]{1,15}_[0-9a-z]{26}$`)
+)
+
+// IsUUID tells whether text is eight-four-four-four-twelve hexadecimal digits,
+// of any version and letter case.
+func IsUUID(text string) bool { return uuidForm.MatchString(text) }
+
+// IsExecutionID tells whether text has the form exec_{milliseconds}_{ULID in
+// lower case}.
+func IsExecutionID(text string) bool { return executionForm.MatchString(text) }
+
+// PathText writes a path as people do: blueprint_map.nodes[2].config.
+func PathText(path []any) string {
+	var text strings.Builder
+	for _, part := range path {
+		switch p := part.(type) {
+		case int:
+			fmt.Fprintf(&text, "[%d]", p)
+		default:
+			if text.Len() > 0 {
+				text.WriteByte('.')
+			}
+			fmt.Fprint(&text, p)
+		}
+	}
+	return text.String()
+}
+
+// InvalidInput is the CodeBadRequest error for these issues; its message names
+// each by its path.
+func InvalidInput(issues []Issue) *Error {
+	parts := make([]string, len(issues))
+	for i, issue := range issues {
+		parts[i] = issue.Message
+		if path := PathText(issue.Path); path != "" {
+			parts[i] = path + ": " + issue.Message
+		}
+	}
+	return &Error{Code: CodeBadRequest, Message: strings.Join(parts, "; "), Issues: issues}
 }

@@ -1,6 +1,8 @@
 package blueprint
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // Status is the state of an execution. Completed and failed are final.
 type Status string
@@ -244,4 +246,70 @@ type RunError struct {
 	// Displaced says that the run was cancelled to make room for a newer one of its
 	// trigger.
 	Displaced bool `json:"-"`
+}
+
+// RunHour is what ended in one hour.
+type RunHour struct {
+	Hour int64 // hours since 1970
+	RunSums
+}
+
+// RunSums are how many runs ended and how long they took, in milliseconds.
+type RunSums struct {
+	Completed, Failed int64
+	Duration          int64 // of all together
+	Slowest           int64
+}
+
+// Add adds others to these.
+func (s *RunSums) Add(other RunSums) {
+	s.Completed += other.Completed
+	s.Failed += other.Failed
+	s.Duration += other.Duration
+	s.Slowest = max(s.Slowest, other.Slowest)
+}
+
+// HoursFilter chooses runs for statistics: those of a blueprint, of an
+// organization, or when both are "" of all organizations of the user.
+type HoursFilter struct {
+	BlueprintID    string
+	OrganizationID string
+	From, To       int64 // hours since 1970; To is not included
+}
+
+// RunHours is what RunHour counts, and what has not ended.
+type RunHours struct {
+	Hours           []RunHour // in their order; those in which nothing ended are left out
+	Running, Paused int       // now
+}
+
+// Recording is a run with all that others need to have it before them, without
+// its secrets.
+type Recording struct {
+	*Execution
+	// Recorded tells whether Exchanges were kept; see StartRequest.
+	Recorded  bool
+	Exchanges []Exchange
+	// Trigger is what the run knows of its trigger, nil without one.
+	Trigger *TriggerContext
+	// Map is what ran when that is not the stored map of its version.
+	Map any
+	// Connections are those that its nodes opened, in the order of the steps.
+	Connections []UsedConnection
+	// Handles are the handles at which nodes went on, by address, of those that
+	// chose one.
+	Handles map[string]string
+}
+
+// UsedConnection is a connection that a run opened.
+type UsedConnection struct {
+	ID   string
+	Type ConnectionType
+}
+
+// ImportedRun is a run that another server had, with its blueprint. Row has all
+// but the log id, the organization and the user, which are those of who imports.
+type ImportedRun struct {
+	Blueprint NewBlueprint
+	Row       ExecutionRow
 }

@@ -37,3 +37,41 @@ func DidYouMean(name string, known []string) string {
 	}
 	return ""
 }
+
+// MaxToolName is the maximum length of a tool name on /mcp, in bytes.
+const MaxToolName = 64
+
+// shortOwner is how many characters of an owner's id stand in a tool name.
+const shortOwner = 8
+
+// ToolName returns the name on /mcp of an api trigger without the number that a
+// second tool of that name gets: the slug of its label, or of its blueprint's
+// title without one. ownerID is "" for one's own trigger and the trigger's creator
+// for another user's, which is part of the name then.
+func ToolName(label, title, ownerID string) string {
+	suffix := ""
+	if ownerID != "" {
+		suffix = "_by_" + ownerID[:min(len(ownerID), shortOwner)]
+	}
+	for _, text := range []string{label, title, "blueprint"} {
+		if name := slug(text); name != "" {
+			return strings.TrimRight(name[:min(len(name), MaxToolName-len(suffix))], "-") + suffix
+		}
+	}
+	return ""
+}
+
+// slug reduces a text to the characters that every MCP client accepts in a name:
+// lower-case letters, digits and hyphens.
+func slug(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
+	return strings.Join(words, "-")
+}
+
+// Tool is an api trigger as the list of tools shows it to one user.
+type Tool struct {
+	TriggerID string `json:"triggerId"`
+	Name      string `json:"name"` // of one that is not enabled: the name that enabling it would give
+	OwnerID   string `json:"ownerId"`
+	Enabled   bool   `json:"enabled"`
+}

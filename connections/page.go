@@ -1,11 +1,14 @@
 package connections
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"html"
 	"net/http"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 // page is what a person is shown. Texts are plain; they are escaped here.
@@ -82,3 +85,25 @@ var (
 	pageBroken = page{status: http.StatusInternalServerError, title: "Something went wrong here", lines: []string{
 		"The sign-in could not be finished.", once}}
 )
+
+// SignIn gives the address where a user signs in for a connection, without a run
+// that waits for it. CodeNotFound when the user may not use the connection,
+// CodeBadRequest when nobody signs in for it.
+func (s *Service) SignIn(ctx context.Context, userID, id string) (url string, err error) {
+	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: userID}, id)
+	if err != nil {
+		return "", err
+	}
+	if connection.Type != blueprint.ConnectionOAuth2 || connection.Config["flow"] != flowCode {
+		return "", &blueprint.Error{
+			Code: blueprint.CodeBadRequest, Message: "nobody signs in for this connection",
+			Hint: "people sign in for connections of type oauth2 whose flow is authorization_code",
+		}
+	}
+	c, err := newOAuthClient(connection)
+	if err != nil {
+		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
+	}
+	url, _, err = s.ticket(ctx, c, blueprint.ConnectionUse{ConnectionID: id, UserID: userID})
+	return url, err
+}

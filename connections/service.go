@@ -3,7 +3,13 @@ package connections
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/singleflight"
@@ -116,4 +122,97 @@ func kept[V any](s *Service, kept map[string]V, key string) (V, bool) {
 func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]
+}
+
+// textAt gives the text under a key, "" when there is none.
+func textAt(config map[string]any, key string) string {
+	text, _ := config[key].(string)
+	return text
+}
+
+// textsAt gives the texts of the list under a key.
+func textsAt(config map[string]any, key string) (texts []string) {
+	list, _ := config[key].([]any)
+	for _, element := range list {
+		if text, ok := element.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// address reads an address of a config; nil when it is none.
+func address(text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return nil
+	}
+	return u
+}
+
+// hostPort gives the host of an address with its port, in the form of hosts.
+func hostPort(u *url.URL) string {
+	host := u.Hostname()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return host + ":" + port
+}
+
+// isLoopback tells whether a host is this machine. Names below localhost are
+// not: a resolver may say that they are anywhere.
+func isLoopback(host string) bool {
+	host = strings.ToLower(host)
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return host == "localhost"
+}
+
+// isSafe tells whether secrets may go to an address: with TLS, or on this
+// machine.
+func isSafe(u *url.URL) bool { return u.Scheme == "https" || isLoopback(u.Hostname()) }
+
+// The codes of the failures that this room reports.
+const (
+	codeUnavailable = "connection_unavailable"
+	codeHost        = "host_not_allowed"
+	codeToken       = "token_refused"
+	codeConnect     = "connect_failed"
+	codeTimeout     = "timeout"
+	codeRefused     = "address_refused"
+)
+
+// unusable says that a connection cannot be used as it is set up.
+func unusable(format string, args ...any) *blueprint.Failure {
+	return &blueprint.Failure{Code: codeUnavailable, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
+}
+
+// unreachable says why a server could not be asked, without a word of its own.
+func unreachable(err error, host string) *blueprint.Failure {
+	var (
+		refused *outbound.RefusedError
+		timeout net.Error
+		name    *net.DNSError
+	)
+	f := &blueprint.Failure{NotSent: true}
+	switch {
+	case errors.As(err, &refused):
+		f.Code, f.Message = codeRefused, refused.Error()
+	case errors.As(err, &name) && name.IsNotFound:
+		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known", host)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		f.Code, f.Message = codeTimeout, fmt.Sprintf("%s did not answer in time", host)
+	default:
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot reach %s", host)
+	}
+	return f
 }

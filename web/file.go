@@ -1,9 +1,12 @@
+// Package web holds the dashboard as it was built from the sources beside it,
+// and serves it: one page for all its addresses, and the files that it loads.
 package web
 
 import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"embed"
 	"encoding/base64"
 	"io/fs"
 	"net/http"
@@ -12,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"blueprintd/foundation/ids"
 )
 
 // types are those of the files that a build makes, and whether they shrink.
@@ -117,4 +122,117 @@ func isOneOf(header []string, tag string) bool {
 		}
 	}
 	return false
+}
+
+//go:embed all:dist
+var dist embed.FS
+
+// places are the addresses of the page; it finds out by itself what to show.
+// Below those that end with a slash every address is one.
+var places = []string{"/", "/signin", "/setup", "/blueprints", "/blueprints/", "/runs", "/runs/", "/triggers", "/triggers/", "/connections", "/connections/", "/settings", "/settings/"}
+
+// Serve answers a request for the page or for a file that it loads, and tells
+// whether it is one. The page is for who accepts HTML: programs that come to
+// its addresses are told what they would be without it. The source of
+// randomness makes the nonces.
+func Serve(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	if isPlace(r.URL.Path) {
+		return acceptsHTML(r) && servePage(w, r, random, http.StatusOK)
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if path.Clean(r.URL.Path) != r.URL.Path || name == pageName {
+		return false
+	}
+	return serveFile(w, r, name)
+}
+
+// ServeMissing answers a browser that is at an address where nothing is, with
+// the page, which says so and leads on, and tells whether it was one: 404.
+func ServeMissing(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r) && servePage(w, r, random, http.StatusNotFound)
+}
+
+func isPlace(address string) bool {
+	for _, place := range places {
+		if address == place || len(place) > 1 && strings.HasSuffix(place, "/") && strings.HasPrefix(address, place) {
+			return true
+		}
+	}
+	return false
+}
+
+// acceptsHTML tells whether a request asks for HTML by its name, as browsers do
+// for what they show; */* asks for nothing in particular.
+func acceptsHTML(r *http.Request) bool {
+	return weightOf(r.Header.Values("Accept"), "text/html") > 0
+}
+
+// weightOf gives how much a header like Accept or Accept-Encoding asks for a
+// thing by its name: 0 is not at all, 1 is most (RFC 9110, 12.4.2).
+func weightOf(header []string, name string) float64 {
+	for item := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		item, parameters, _ := strings.Cut(item, ";")
+		if !strings.EqualFold(strings.TrimSpace(item), name) {
+			continue
+		}
+		for parameter := range strings.SplitSeq(parameters, ";") {
+			key, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+			if strings.EqualFold(key, "q") {
+				weight, err := strconv.ParseFloat(value, 64)
+				if err != nil || weight < 0 {
+					return 0
+				}
+				return min(weight, 1)
+			}
+		}
+		return 1
+	}
+	return 0
+}
+
+const (
+	pageName = "index.html"
+	// nonceMark stands in the page where the nonce of an answer belongs.
+	nonceMark = "__NONCE__"
+)
+
+// policy says what the page may do: load its own files and call its own server,
+// and nothing else. Styles that a script adds need the nonce of the answer.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonceMark + "'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
+
+// servePage answers with the page, which is another one each time.
+func servePage(w http.ResponseWriter, r *http.Request, random *ids.Source, status int) bool {
+	page, err := dist.ReadFile("dist/" + pageName)
+	if err != nil {
+		return false
+	}
+	nonce := random.Token(22) // 131 bits
+	page = bytes.ReplaceAll(page, []byte(nonceMark), []byte(nonce))
+	h := w.Header()
+	shield(h)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", strings.ReplaceAll(policy, nonceMark, nonce))
+	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "Accept")
+	h.Set("Content-Length", strconv.Itoa(len(page)))
+	w.WriteHeader(status)
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(page) // who leaves early needs no answer
+	}
+	return true
+}
+
+// shield sets what holds for all that is served here: browsers take it for what
+// it says it is, tell other sites nothing, and give no other site a hold on it,
+// nor it a device that it does not use.
+func shield(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 }

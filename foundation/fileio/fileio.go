@@ -1,3 +1,5 @@
+// Package fileio reads files and pipes within bounds, and writes files whole and
+// durably.
 package fileio
 
 import (

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"blueprintd/foundation/secret"
 )
 
 // Options sets a Client up. The zero value is a good client that reaches only
@@ -157,4 +159,67 @@ func (c *Client) control(_ context.Context, _, address string, _ syscall.RawConn
 		return refused
 	}
 	return nil
+}
+
+// Network stands in for the internet: with Options.Instead nothing is looked up
+// and nothing is dialled, the Network answers instead. It is asked for each hop
+// of a redirect. CallerOf(ctx) tells which node asks. It must be safe for
+// concurrent use.
+type Network interface {
+	// RoundTrip answers one HTTP request, as http.RoundTripper does. A failure
+	// may be a *blueprint.Failure, which is told as it is.
+	RoundTrip(request *http.Request) (*http.Response, error)
+	// DialContext opens a connection to "host:port", for mail.
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// TLSConfig gives what is needed to speak TLS to a host over a connection of
+// DialContext, with the same authorities as for HTTP. It is the caller's.
+func (c *Client) TLSConfig(host string) *tls.Config {
+	return &tls.Config{ServerName: host, RootCAs: c.transport.TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
+}
+
+// CertificateProblem says in words why a certificate is not trusted.
+func CertificateProblem(err error) string {
+	var (
+		invalid   x509.CertificateInvalidError
+		host      x509.HostnameError
+		authority x509.UnknownAuthorityError
+	)
+	switch {
+	case errors.As(err, &host):
+		return "it is for another host"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "it has expired or is not valid yet"
+	case errors.As(err, &authority):
+		return "its issuer is not known"
+	default:
+		return "it is not valid"
+	}
+}
+
+// Caller is the node on whose behalf something goes out.
+type Caller struct {
+	ExecutionID string
+	BlueprintID string
+	Address     string // of the node
+	NodeType    string
+	Attempt     int // from 1
+	// Secrets gives what masks the secrets of the run, as far as they are known by
+	// now; nil = none are. It is safe for concurrent use.
+	Secrets interface{ Load() *secret.Masker }
+}
+
+type callerKey struct{}
+
+// WithCaller gives a context under which whatever goes out is known to come from
+// a node.
+func WithCaller(ctx context.Context, caller Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// CallerOf gives the node that a context belongs to; empty when it is none's.
+func CallerOf(ctx context.Context) Caller {
+	caller, _ := ctx.Value(callerKey{}).(Caller)
+	return caller
 }

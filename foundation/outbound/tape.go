@@ -1,9 +1,14 @@
 package outbound
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
+	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -193,4 +198,104 @@ func taped(request *http.Request, left func() bool, next func(*http.Request) (*h
 	}
 	response.Body = x.answer
 	return response, nil
+}
+
+// copied is a body of which a copy is kept, up to one byte more than MaxTaped.
+type copied struct {
+	io.ReadCloser
+	tape *Tape           // whose mu guards what follows
+	body []byte          //
+	size int64           // how many bytes were read
+	done func(err error) // called once at the end, with mu held; nil error = all was read; may be nil
+	over bool            // it was
+}
+
+// Read reads on, and tells done when the end is reached.
+func (c *copied) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.tape.mu.Lock()
+	defer c.tape.mu.Unlock()
+	if c.size += int64(n); !c.over {
+		c.body = append(c.body, p[:min(n, MaxTaped+1-len(c.body))]...)
+	}
+	if err == io.EOF {
+		c.end(nil)
+	} else if err != nil {
+		c.end(err)
+	}
+	return n, err
+}
+
+// Close tells done that nobody reads on.
+func (c *copied) Close() error {
+	err := c.ReadCloser.Close()
+	c.tape.mu.Lock()
+	defer c.tape.mu.Unlock()
+	c.end(errLeft)
+	return err
+}
+
+// errLeft means that a body was not read to its end.
+var errLeft = errors.New("not read to its end")
+
+// end takes note of the end. The tape's mu is held.
+func (c *copied) end(err error) {
+	if c.over || c.done == nil {
+		return
+	}
+	c.over = true
+	c.done(err)
+}
+
+// readable gives a body as it reads, and false when it cannot be: what is
+// compressed could hide anything.
+func readable(header http.Header, body []byte) (plain []byte, ok bool) {
+	coding := strings.ToLower(strings.TrimSpace(header.Get("Content-Encoding")))
+	switch {
+	case len(body) == 0, coding == "", coding == "identity":
+		return body, true
+	case coding != "gzip" && coding != "x-gzip":
+		return nil, false
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, false
+	}
+	plain, err = io.ReadAll(io.LimitReader(reader, MaxTaped+1))
+	if err != nil && len(plain) == 0 {
+		return nil, false
+	}
+	return plain, true
+}
+
+// RequestOf gives a request, whose body was read, as an exchange keeps it: the
+// values of headers that may be credentials are "***", and so are parameters of
+// the address with telling names, and a name and password in it.
+func RequestOf(request *http.Request, body []byte) blueprint.ExchangeRequest {
+	return requestOf(new(secret.Redactor), request, body)
+}
+
+func requestOf(r *secret.Redactor, request *http.Request, body []byte) blueprint.ExchangeRequest {
+	address := *request.URL
+	address.User = nil
+	return blueprint.ExchangeRequest{
+		Method: request.Method, URL: r.Text(address.String()), Headers: headersOf(r, request.Header), Body: BodyValue(request.Header.Get("Content-Type"), body),
+	}
+}
+
+// ResponseOf gives an answer as an exchange keeps it, redacted in the same way.
+func ResponseOf(status int, header http.Header, body []byte) blueprint.ExchangeResponse {
+	return blueprint.ExchangeResponse{Status: status, Headers: headersOf(new(secret.Redactor), header), Body: BodyValue(header.Get("Content-Type"), body)}
+}
+
+func headersOf(r *secret.Redactor, header http.Header) map[string]string {
+	if len(header) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(header))
+	for name, values := range header {
+		name = strings.ToLower(name)
+		out[name] = r.Header(name, strings.Join(values, ", "))
+	}
+	return out
 }

@@ -3,6 +3,9 @@ package testsuite
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"blueprintd/blueprint"
@@ -140,4 +143,103 @@ func (c *trialCase) rules() recording.Rules {
 		given = append(given, c.definition.Map.Raw)
 	}
 	return recording.Rules{Passing: recording.NewPassing(from, to, c.cassette, given...)}
+}
+
+// WaysOf gives the handles at which each node of a map may go on, by its address
+// as nodesOf gives it; nil for a node that may take any.
+func WaysOf(m any, before string, out map[string][]string) {
+	object, _ := m.(map[string]any)
+	nodes, _ := object["nodes"].([]any)
+	for _, element := range nodes {
+		node, _ := element.(map[string]any)
+		id, _ := node["id"].(string)
+		config, _ := node["config"].(map[string]any)
+		kind := project.Catalogue()[blueprint.NormalType(fmt.Sprint(node["type"]))]
+		if kind == nil || slices.Contains(kind.Handles, "*") {
+			out[before+id] = nil
+			continue
+		}
+		ways := append([]string{"main"}, kind.Handles...)
+		if node["onError"] == string(blueprint.OnErrorBranch) {
+			ways = append(ways, blueprint.ErrorHandle)
+		}
+		cases, _ := config["cases"].([]any)
+		for _, element := range cases {
+			object, _ := element.(map[string]any)
+			if handle, ok := object["handle"].(string); ok {
+				ways = append(ways, handle)
+			}
+		}
+		out[before+id] = ways
+		if kind.Type == "for-each" {
+			WaysOf(config, before+id+"[*]/", out)
+		}
+	}
+}
+
+// UnknownWays tells which branches a test expects that their nodes do not have.
+func UnknownWays(test *Test, ways map[string][]string) (issues []blueprint.Issue) {
+	branches, _ := test.Expect["branches"].(map[string]any)
+	for _, address := range slices.Sorted(maps.Keys(branches)) {
+		handle, _ := branches[address].(string)
+		known := ways[EveryItem(address)]
+		if known == nil || slices.Contains(known, handle) {
+			continue
+		}
+		issues = append(issues, blueprint.Issue{
+			Path: []any{"tests", test.Index, "expect", "branches", address}, Severity: blueprint.SeverityError,
+			Message: fmt.Sprintf("the node has no handle %q", handle) + blueprint.DidYouMean(handle, known),
+		})
+	}
+	return issues
+}
+
+// nameConnected gives the stand-ins of connections to which blueprints refer what
+// is said of them by name: by the test, or, if there is one of that name alone, by
+// the recording.
+func nameConnected(connections map[string]recording.Connection, names map[string]bool) {
+	for name := range names {
+		id := project.DerivedID(project.ConnectionKey, name)
+		if c, given := connections[name]; given {
+			connections[id] = c
+			continue
+		}
+		var called []recording.Connection
+		for _, other := range slices.Sorted(maps.Keys(connections)) {
+			if connections[other].Name == name {
+				called = append(called, connections[other])
+			}
+		}
+		if len(called) == 1 {
+			connections[id] = called[0]
+		}
+	}
+}
+
+// UnknownConnections refuses what a test says of connections to which nothing can
+// refer.
+func UnknownConnections(t *Test, names map[string]bool) (issues []blueprint.Issue) {
+	for _, name := range slices.Sorted(maps.Keys(t.Connections)) {
+		if !names[name] && !blueprint.IsUUID(name) {
+			issues = append(issues, blueprint.Issue{
+				Path:    []any{"tests", t.Index, "connections", name},
+				Message: "is no id, and no blueprint here refers to a connection of this name" + blueprint.DidYouMean(name, slices.Sorted(maps.Keys(names))),
+				Spot:    blueprint.Spot{Name: true},
+			})
+		}
+	}
+	return issues
+}
+
+// ReferredConnections gives the names of connections to which the blueprints of a
+// test file refer, as far as they can be read.
+func ReferredConnections(tests *File, name string) map[string]bool {
+	names := map[string]bool{}
+	for _, path := range append(slices.Collect(maps.Values(tests.Blueprints)), tests.Blueprint) {
+		path = filepath.Join(filepath.Dir(name), path)
+		if b, _, err := project.ReadFile(&project.Inputs{}, path); err == nil {
+			maps.Copy(names, project.Follow(path, path, b).Connections())
+		}
+	}
+	return names
 }

@@ -1,11 +1,13 @@
 package testsuite
 
 import (
+	"maps"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/recording"
+	"blueprintd/foundation/secret"
 )
 
 // The bounds of a test file.
@@ -71,4 +73,22 @@ type Outcome struct {
 	// Nodes are the ids of the blueprint's nodes, those within a for-each node
 	// with loop[*]/ before them.
 	Nodes []string
+}
+
+// StandIns gives the variables of a local run, for which no file has the secrets:
+// a secret variable that is required and not given, and one of another type than
+// text that is given as "***", gets a value that fits its type.
+func StandIns(declared []blueprint.Variable, given map[string]any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, given)
+	for i := range declared {
+		v := &declared[i]
+		value, is := given[v.Name]
+		missing := !is && v.Required && !v.HasDefault
+		hidden := value == secret.Mask && (v.Type == blueprint.VariableNumber || v.Type == blueprint.VariableBoolean)
+		if v.Secret && (missing || hidden) {
+			out[v.Name] = recording.StandIn(v.Type)
+		}
+	}
+	return out
 }

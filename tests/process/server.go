@@ -1,3 +1,8 @@
+// Package process is what the tests of the real program share: they run it as a
+// process, call its procedures, read from /proc what it costs. Serve, Run and
+// their companions are for tests, package e2e above all; Program, Client and
+// Memory for the tools beside it, crash, faults, overload and bench, which judge
+// what they see themselves.
 package process
 
 import (
@@ -8,11 +13,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -311,4 +319,74 @@ func HexHMAC(secret, body string) string {
 	made := hmac.New(sha256.New, []byte(secret))
 	made.Write([]byte(body))
 	return hex.EncodeToString(made.Sum(nil))
+}
+
+// Pause waits, or gives up when ctx ends and says false.
+func Pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Program returns the absolute path of the program to try: the one that was given,
+// or else one that it builds.
+func Program(ctx context.Context, given, folder string, flags ...string) (string, error) {
+	if given != "" {
+		return filepath.Abs(given)
+	}
+	return Build(ctx, folder, "blueprintd", flags...)
+}
+
+// Build compiles a program of the module in the working directory into a folder
+// and returns its path. flags are those of go build.
+func Build(ctx context.Context, folder, program string, flags ...string) (string, error) {
+	path := filepath.Join(folder, filepath.Base(program))
+	return path, BuildIn(ctx, "", path, append(flags, program)...)
+}
+
+// BuildIn compiles a program of the module in a folder, "" for the working
+// directory, into a file. args are flags of go build and the program.
+func BuildIn(ctx context.Context, folder, path string, args ...string) error {
+	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, args)...)
+	command.Dir, command.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Memory gives two sizes of a process in bytes: what is resident, and the most
+// that was since it started or since ForgetPeak.
+func Memory(pid int) (resident, peak int64, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		name, rest, _ := strings.Cut(line, ":")
+		into := map[string]*int64{"VmRSS": &resident, "VmHWM": &peak}[name]
+		if into == nil {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		if err != nil {
+			return 0, 0, err
+		}
+		*into = n << 10
+	}
+	if resident == 0 {
+		return 0, 0, fmt.Errorf("/proc/%d/status tells no size", pid)
+	}
+	return resident, peak, nil
+}
+
+// ForgetPeak makes the kernel forget the most memory that a process ever had.
+// Where it refuses, peaks are those since the start.
+func ForgetPeak(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }

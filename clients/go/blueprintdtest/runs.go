@@ -1,8 +1,11 @@
 package blueprintdtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"time"
 
 	blueprintd "blueprintd/clients/go"
@@ -56,4 +59,100 @@ func (s *Server) Wait(executionID string) *Execution {
 		s.t.Fatalf("blueprintdtest: %v", err)
 	}
 	return e
+}
+
+// Error is the server's refusal of a call.
+type Error = blueprintd.Error
+
+// Issue is one fault of an input.
+type Issue = blueprintd.Issue
+
+// Query calls a procedure that reads, and decodes its answer into out, as
+// json.Unmarshal does, unless that is nil. A refusal is an *Error.
+func (s *Server) Query(ctx context.Context, procedure string, input, out any) error {
+	return s.Client.Query(ctx, procedure, input, out)
+}
+
+// Mutate calls a procedure that changes something, as Query does one that reads.
+func (s *Server) Mutate(ctx context.Context, procedure string, input, out any) error {
+	return s.Client.Mutate(ctx, procedure, input, out)
+}
+
+// Reply is the answer to a request.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// request sends a body of JSON; headers are names and values in turn, which go
+// before the content type.
+func (s *Server) request(ctx context.Context, method, address string, body []byte, headers ...string) (*Reply, error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := s.Client.HTTP.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &Reply{response.StatusCode, response.Header, data}, nil
+}
+
+// Expectation says what has to be asked of the sandbox.
+type Expectation struct {
+	Match   Match    `json:"match"`
+	Times   *int     `json:"times,omitempty"`   // nil = at least once
+	Request *Request `json:"request,omitempty"` // what the request has to have, each as far as it is given
+}
+
+// Request is what an expectation looks at.
+type Request struct {
+	Method  string            `json:"method,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    any               `json:"body,omitempty"`
+}
+
+// Expect says what has to be asked from now on (WithSandbox). What has not been
+// asked when the server stops fails the test; Unmet tells at any time.
+func (s *Server) Expect(expectations ...Expectation) {
+	s.t.Helper()
+	if expectations == nil {
+		expectations = []Expectation{}
+	}
+	s.call(http.MethodPut, "/sandbox/expectations", object{"expect": expectations}, nil)
+}
+
+// Unmet tells in words, a line each, what was expected and has not come.
+func (s *Server) Unmet() (problems []string) {
+	s.t.Helper()
+	var answer struct {
+		Unmet []struct {
+			Problem string `json:"problem"`
+		} `json:"unmet"`
+	}
+	s.call(http.MethodPost, "/sandbox/verify", object{}, &answer)
+	for _, each := range answer.Unmet {
+		problems = append(problems, each.Problem)
+	}
+	return problems
+}
+
+// Send sends a signed webhook to a trigger of the server, as the service of its
+// preset would (WithSandbox).
+func (s *Server) Send(triggerID string, body any) {
+	s.t.Helper()
+	s.call(http.MethodPost, "/sandbox/send", object{"webhook": triggerID, "body": body}, nil)
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,3 +129,67 @@ func (s *Server) stop() error {
 
 // Logs gives what the server has written to its log, the latest 256 KiB.
 func (s *Server) Logs() string { return s.log.String() }
+
+// Seed is what a seed file made (WithSeedFile), in the order of the file.
+type Seed struct {
+	Users []struct {
+		Email string `json:"email"`
+		ID    string `json:"id"`
+	} `json:"users"`
+	Organizations []struct {
+		Name string `json:"name"`
+		ID   string `json:"id"`
+	} `json:"organizations"`
+	Connections []struct {
+		Name string `json:"name"`
+		ID   string `json:"id"`
+	} `json:"connections"`
+	Blueprints []struct {
+		Title    string `json:"title"`
+		ID       string `json:"id"`
+		Triggers []struct {
+			ID   string `json:"id"`
+			Type string `json:"triggerType"`
+			URL  string `json:"url"` // of a webhook, else ""
+		} `json:"triggers"`
+	} `json:"blueprints"`
+}
+
+// Connect uses a server that runs already, such as a service container. It is not
+// stopped at the end of the test, and has no Logs, PID and Seed. CreateFile needs
+// the program on this machine, too.
+func Connect(t testing.TB, url, apiKey string) *Server {
+	t.Helper()
+	host := strings.TrimSuffix(strings.TrimRight(url, "/"), "/api/trpc")
+	s := &Server{URL: host + "/api/trpc", APIHost: host, APIKey: apiKey, Client: newClient(host, apiKey), t: t, log: &tail{}}
+	t.Cleanup(s.Client.HTTP.CloseIdleConnections)
+	return s
+}
+
+// mostLog is how many bytes of a log are kept, and twice that in memory.
+const mostLog = 256 << 10
+
+// tail keeps the end of what is written to it. Several goroutines may use it at
+// once.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write keeps what it is given.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if extra := len(t.text) - 2*mostLog; extra > 0 {
+		t.text = append(t.text[:0], t.text[len(t.text)-mostLog:]...)
+	}
+	return len(p), nil
+}
+
+// String gives what is kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text[max(0, len(t.text)-mostLog):])
+}
