@@ -174,8 +174,8 @@ func (s *Server) checkQueue() check {
 }
 
 func (s *Server) checkConnections() check {
-	open, most := s.doors.Open(), int64(s.Options.MaxConnections)
-	c := check{Name: "connections", OK: most == 0 || open < most, Detail: fmt.Sprintf("%d of at most %d open, %d refused", open, most, s.doors.Refused())}
+	open, most := s.main.Open(), int64(s.Options.MaxConnections)
+	c := check{Name: "connections", OK: most == 0 || open < most, Detail: fmt.Sprintf("%d of at most %d open, %d refused", open, most, s.main.Refused())}
 	if !c.OK {
 		c.Hint = "more are refused; see --max-connections"
 	}

@@ -20,8 +20,8 @@ func (s *Server) logServing() {
 	}
 	attributes := []any{"address", s.Listener.Addr().String(), "database", database, "version", s.Options.Version, "recovered", s.Engine.Stats().Recovered}
 	attributes = append(attributes, "keep_executions", s.Options.KeepExecutions.String(), "keep_firings", s.Options.KeepFirings.String(), "keep_audit", s.Options.KeepAudit.String(), "max_disk", s.Options.MaxDisk)
-	if s.Watchers != nil {
-		attributes = append(attributes, "metrics", s.Watchers.Addr().String())
+	if s.MetricsListener != nil {
+		attributes = append(attributes, "metrics", s.MetricsListener.Addr().String())
 	}
 	if at := s.SMTPAddress(); at != "" {
 		attributes = append(attributes, "mail", at)
@@ -42,7 +42,7 @@ func (s *Server) logServing() {
 // the numbers of then.
 func (s *Server) logStopping() engine.Stats {
 	stats := s.Engine.Stats()
-	s.Options.Logger.Info("stopping", "working", stats.Working, "queued", stats.Queued, "connections", s.doors.Open())
+	s.Options.Logger.Info("stopping", "working", stats.Working, "queued", stats.Queued, "connections", s.main.Open())
 	return stats
 }
 
@@ -51,7 +51,7 @@ func (s *Server) logStopping() engine.Stats {
 func (s *Server) logStopped(before engine.Stats) {
 	after := s.Engine.Stats()
 	ended := after.Completed + after.Failed - before.Completed - before.Failed
-	s.Options.Logger.Info("stopped", "ended", ended, "left", max(0, int64(before.Working+before.Queued)-ended), "connections", s.doors.Open())
+	s.Options.Logger.Info("stopped", "ended", ended, "left", max(0, int64(before.Working+before.Queued)-ended), "connections", s.main.Open())
 }
 
 // The HTTP server may write so many lines in so much time: what clients do

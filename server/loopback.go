@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -56,28 +55,18 @@ func (s *Server) notYet(w http.ResponseWriter, r *http.Request) {
 	s.RPC.WritePlainError(w, r, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is starting: it takes up unfinished runs", RetryAfter: readyAgain})
 }
 
-// IsOpen tells whether requests are let in.
-func (s *Server) IsOpen() bool {
-	select {
-	case <-s.Opened:
-		return true
-	default:
-		return false
-	}
-}
-
 // metrics answers GET /metrics on the address of everybody: to who asks on this
 // machine, unless there is another address for it.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
-	if s.Watchers != nil || !fromHere(r) {
+	if s.MetricsListener != nil || !fromHere(r) {
 		s.nothingHere(w, r)
 		return
 	}
 	s.writeMetrics(w, r)
 }
 
-// maxWatchers is how many connections may be open on the address for metrics.
-const maxWatchers = 64
+// maxScrapers is how many connections may be open on the address for metrics.
+const maxScrapers = 64
 
 // watch takes the address that serves metrics and health alone, when one was
 // chosen. Whoever can reach it sees everything that is there.
@@ -89,7 +78,7 @@ func (s *Server) watch() error {
 	if err != nil {
 		return blueprint.Hinted("choose another one with --metrics-addr, or stop what listens there", "cannot listen on %s: %s", s.Options.MetricsAddr, listenCause(err))
 	}
-	s.Watchers = limits.NewConnections(listener, maxWatchers)
+	s.opened.add(listener.Close)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", s.writeMetrics)
 	mux.HandleFunc("GET /healthz", s.health)
@@ -99,20 +88,6 @@ func (s *Server) watch() error {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; here are /metrics, /healthz and /readyz", r.URL.Path))
 	})
-	s.watching = s.NewHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(mux))
+	s.MetricsListener = &httpListener{limits.NewConnections(listener, maxScrapers), s.NewHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(mux))}
 	return nil
-}
-
-// serveWatchers answers on the address for metrics from the beginning until the
-// engine is at rest.
-func (s *Server) serveWatchers(ctx context.Context, atRest <-chan struct{}) error {
-	failed := make(chan error, 1)
-	go func() { failed <- s.watching.Serve(s.Watchers) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	<-atRest
-	return s.watching.Close()
 }

@@ -32,6 +32,7 @@ func (s *Server) receiveMail() error {
 	if err != nil {
 		return blueprint.Hinted("choose another one with --smtp-addr, or stop what listens there", "cannot listen on %s: %s", o.SMTPAddr, listenCause(err))
 	}
+	s.opened.add(listener.Close)
 	var resolver mail.Resolver = net.DefaultResolver
 	if o.Resolver != nil {
 		resolver = o.Resolver

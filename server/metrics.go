@@ -61,8 +61,8 @@ func (s *Server) writeServer(p *metrics.Page) {
 		ready = 1
 	}
 	gauge(p, "ready", "1 while the server takes work.", ready)
-	gauge(p, "connections_open", "Connections that are open.", s.doors.Open())
-	counter(p, "connections_refused_total", "Connections that were refused because too many were open.", s.doors.Refused())
+	gauge(p, "connections_open", "Connections that are open.", s.main.Open())
+	counter(p, "connections_refused_total", "Connections that were refused because too many were open.", s.main.Refused())
 	s.writeCertificate(p)
 	gauge(p, "request_body_bytes_held", "Bytes, about, of request bodies in memory with the values in them.", s.bodies.Held())
 	gauge(p, "request_bodies_waiting", "Requests that wait for memory for their bodies.", s.bodies.Waiting())

@@ -19,7 +19,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -65,54 +64,41 @@ type Server struct {
 	RPC         *trpc.Handler
 	Dashboard   *trpc.Handler
 	Accounts    *accounts.Service
-	http        *http.Server
 	mail        *mail.Server     // nil = none is received
 	fakes       *sandbox.Sandbox // in the place of the network; nil = the network itself
 	Decoding    chan struct{}    // has room for each file that may be decoded now
-	doors       *limits.Connections
 	bodies      *limits.Bodies
 	IDs         *ids.Source
-	Draining    chan struct{}       // closes when the server begins to stop
-	Opened      chan struct{}       // closes when recovery is done: requests are let in
-	lost        chan struct{}       // closes when the database has failed
-	Ready       atomic.Bool         // it takes work
-	Watchers    *limits.Connections // on the address for metrics; nil = it has none of its own
-	watching    *http.Server        // there
-	up          metrics.Stopwatch
-	began       time.Time // on the wall
-	manager     Notifier
-	Bootstrap   welcome
-	Link        *openLink // signs in who develops; nil = there is none
+	lifecycle
+	opened closers // what New has opened so far
+
+	main              *httpListener
+	MetricsListener   *httpListener // nil = metrics have no address of their own
+	challengeListener *httpListener // for an ACME authority; nil = it proves nothing by plain HTTP
+
+	up        metrics.Stopwatch
+	began     time.Time // on the wall
+	manager   Notifier
+	Bootstrap welcome
+	Link      *openLink // signs in who develops; nil = there is none
 
 	Certificates Certificates           // nil = no TLS is spoken
 	SecureHost   string                 // host and port that they fit
 	ACME         *certificate.Authority // nil = none is asked for them
-	provers      *limits.Connections    // on the address for proofs to it; nil = there is none
-	proving      *http.Server           // there
 }
 
 // New opens the database and wires the rooms. Nothing runs yet, but the
 // port is taken: who connects from now on is answered once run is called.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{Options: o, IDs: sourceOf(o.SeedIDs), Draining: make(chan struct{}), Opened: make(chan struct{}), lost: make(chan struct{}), Decoding: make(chan struct{}, mostDecoding), manager: NewNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s := &Server{Options: o, IDs: sourceOf(o.SeedIDs), Decoding: make(chan struct{}, mostDecoding), manager: NewNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.Addr, listenCause(err))
 	}
+	s.opened.add(s.Listener.Close)
 	defer func() {
 		if err != nil {
-			s.Listener.Close()
-			if s.Watchers != nil {
-				s.Watchers.Close()
-			}
-			if s.provers != nil {
-				s.provers.Close()
-			}
-			if s.mail != nil {
-				s.mail.Listener.Close()
-			}
-			if s.Store != nil {
-				err = errors.Join(err, s.Store.Close())
-			}
+			err = errors.Join(err, s.opened.close())
 		}
 	}()
 	shares, wait := SharesOf(MemoryLimit(o.MemoryLimit)), cmp.Or(o.AdmissionWait, admissionWait)
@@ -130,6 +116,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.opened.add(s.Store.Close)
 	if o.ReadyFile != "" && o.ReadyFile != ReadyOnOutput {
 		os.Remove(o.ReadyFile) // of a server that was killed: nobody may take it for this one's
 	}
@@ -168,11 +155,12 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.RPC = trpc.NewHandler(service.Procedures(), trpc.Options{
 		Authenticator: s.Store, Limiter: limiter, MaxBody: o.MaxBody, Origins: o.Origins, Draining: s.Draining, Logger: o.Logger, CountWith: s.Dashboard, Fault: s.fault(),
 	})
-	s.doors = limits.NewConnections(s.Listener, o.MaxConnections)
-	s.doors.Dispersed = debug.FreeOSMemory
-	s.doors.Alone = o.UntilEOF != nil
 	s.bodies = limits.NewBodies(limits.BodyLimits{Arriving: shares.Arriving, Decoded: shares.Decoded, Largest: o.MaxBody, Patience: wait})
-	s.http = s.NewHTTP(s.repeatable(s.HealthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(limits.NewAnswers(shares.Answers, s.Draining).Handler(limits.Gzip(s.Routes())))))))
+	connections := limits.NewConnections(s.Listener, o.MaxConnections)
+	connections.Dispersed = debug.FreeOSMemory
+	connections.Alone = o.UntilEOF != nil
+	answer := limits.NewAnswers(shares.Answers, s.Draining).Handler(limits.Gzip(s.Routes()))
+	s.main = &httpListener{connections, s.NewHTTP(s.repeatable(s.HealthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(answer)))))}
 	if err = s.secure(); err != nil {
 		return nil, err
 	}
@@ -266,11 +254,11 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.ACME != nil {
 		group.Go(func() error { return s.ACME.Run(working) })
 	}
-	if s.proving != nil {
-		group.Go(func() error { return s.serveProofs(working) })
+	if s.challengeListener != nil {
+		group.Go(func() error { return s.challengeListener.run(working, nil) })
 	}
-	if s.watching != nil {
-		group.Go(func() error { return s.serveWatchers(working, atRest) })
+	if s.MetricsListener != nil {
+		group.Go(func() error { return s.MetricsListener.run(working, atRest) })
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	watched := make(chan struct{})
@@ -293,7 +281,7 @@ func (s *Server) Run(ctx context.Context) error {
 // that who comes late is told 503 instead of finding the door shut.
 func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{}) error {
 	failed := make(chan error, 1)
-	go func() { failed <- s.serveDoors() }()
+	go func() { failed <- s.serveMain() }()
 	select {
 	case err := <-failed:
 		return err
@@ -304,7 +292,7 @@ func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{
 			s.Options.Logger.Warn("server address not noted beside the database", "error", err)
 		}
 		if err := s.Announce(); err != nil {
-			return errors.Join(err, s.http.Close())
+			return errors.Join(err, s.main.http.Close())
 		}
 		s.manager.Ready(s.APIHost())
 		s.logServing()
@@ -326,22 +314,12 @@ func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{
 	}
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
-	s.doors.Leave(patience)
-	if err := s.http.Shutdown(patience); err != nil {
+	s.main.Leave(patience)
+	if err := s.main.http.Shutdown(patience); err != nil {
 		s.Options.Logger.Warn("some requests did not end in time", "error", err)
-		return s.http.Close()
+		return s.main.http.Close()
 	}
 	return nil
-}
-
-// hasLost tells whether the database has failed for good.
-func (s *Server) hasLost() bool {
-	select {
-	case <-s.lost:
-		return true
-	default:
-		return false
-	}
 }
 
 // Runner is the engine as the procedures see it.

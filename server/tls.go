@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -52,23 +51,23 @@ func (s *Server) secure() (err error) {
 	}
 	config.GetCertificate = s.Certificates.Get
 	s.SecureHost = s.ChooseSecureHost()
-	s.doors.Secure(config)
-	s.http.TLSConfig = config
-	s.http.Handler = Strict(s.http.Handler)
+	s.main.Secure(config)
+	s.main.http.TLSConfig = config
+	s.main.http.Handler = Strict(s.main.http.Handler)
 	// What one client can have under way, and what the server holds of it
 	// unread, is less than what HTTP/2 allows by default.
-	s.http.HTTP2 = &http.HTTP2Config{
+	s.main.http.HTTP2 = &http.HTTP2Config{
 		MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10, WriteByteTimeout: 30 * time.Second,
 	}
 	return nil
 }
 
-// serveDoors answers on the address of the server.
-func (s *Server) serveDoors() error {
+// serveMain answers on the address of the server.
+func (s *Server) serveMain() error {
 	if s.Certificates != nil {
-		return s.http.ServeTLS(s.doors, "", "")
+		return s.main.http.ServeTLS(s.main.Connections, "", "")
 	}
-	return s.http.Serve(s.doors)
+	return s.main.http.Serve(s.main.Connections)
 }
 
 // Strict tells browsers for a year to come by https only. They remember it of
@@ -116,15 +115,15 @@ func (s *Server) listenForProofs() error {
 	if err != nil {
 		return blueprint.Hinted("choose another one with --acme-http-addr, or stop what listens there", "cannot listen on %s: %s", address, listenCause(err))
 	}
-	s.provers = limits.NewConnections(listener, maxProofs)
+	s.opened.add(listener.Close)
 	proofs := s.ACME.Manager.HTTPHandler(http.HandlerFunc(s.SendToTLS))
-	s.proving = s.NewHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.challengeListener = &httpListener{limits.NewConnections(listener, maxProofs), s.NewHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := *r
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
 			asked.Host = host // a port is no part of what is proved
 		}
 		proofs.ServeHTTP(w, &asked)
-	})))
+	})))}
 	return nil
 }
 
@@ -154,16 +153,4 @@ func (s *Server) SendToTLS(w http.ResponseWriter, r *http.Request) {
 		to += "?" + r.URL.RawQuery
 	}
 	http.Redirect(w, r, host+to, http.StatusPermanentRedirect)
-}
-
-// serveProofs answers there until the server stops.
-func (s *Server) serveProofs(ctx context.Context) error {
-	failed := make(chan error, 1)
-	go func() { failed <- s.proving.Serve(s.provers) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-		return s.proving.Close()
-	}
 }

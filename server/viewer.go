@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -34,16 +35,15 @@ const ViewerEmail = "viewer@localhost"
 func NewViewer(ctx context.Context, version, schema, address string, f *recording.File, log io.Writer) (_ *viewer, err error) {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	source := ids.New(nil)
-	s := &Server{IDs: source, Draining: make(chan struct{}), Options: Options{Version: version, Schema: schema, Clock: clock.Real{}, Logger: logger, Ephemeral: true, MaxBody: 5 << 20, Addr: address}}
+	s := &Server{IDs: source, Options: Options{Version: version, Schema: schema, Clock: clock.Real{}, Logger: logger, Ephemeral: true, MaxBody: 5 << 20, Addr: address}}
+	s.begin()
 	if s.Listener, err = listen(address); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr", "cannot listen on %s: %s", address, listenCause(err))
 	}
+	s.opened.add(s.Listener.Close)
 	defer func() {
 		if err != nil {
-			s.Listener.Close()
-			if s.Store != nil {
-				s.Store.Close()
-			}
+			err = errors.Join(err, s.opened.close())
 		}
 	}()
 	sealer, err := secret.NewSealer(secret.NewKey())
@@ -53,6 +53,7 @@ func NewViewer(ctx context.Context, version, schema, address string, f *recordin
 	if s.Store, err = store.Open(ctx, store.Options{Ephemeral: true, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: source, Logger: logger}); err != nil {
 		return nil, err
 	}
+	s.opened.add(s.Store.Close)
 	s.Accounts = accounts.New(accounts.Options{Store: s.Store, Clock: clock.Real{}, IDs: source, Sealer: sealer})
 	v := &viewer{Server: s}
 	user, err := s.Store.CreateUser(ctx, ViewerEmail, "Viewer")

@@ -150,14 +150,14 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 	if got := s.root.send(t, http.MethodGet, "/metrics", ""); got.status != http.StatusNotFound {
 		t.Errorf("on the main address: %d", got.status)
 	}
-	other := person{service: &service{Server: s.Server, host: "http://" + s.Watchers.Addr().String(), client: s.client}}
+	other := person{service: &service{Server: s.Server, host: "http://" + s.MetricsListener.Addr().String(), client: s.client}}
 	for path, want := range map[string]int{"/metrics": 200, "/healthz": 200, "/readyz": 200, "/readyz?verbose": 200, "/": 404, "/api/trpc/blueprint.list": 404} {
 		if got := other.send(t, http.MethodGet, path, "", "Via", "1.1 proxy"); got.status != want {
 			t.Errorf("%s: %d %s", path, got.status, got.text)
 		}
 	}
 	parseMetrics(t, other.send(t, http.MethodGet, "/metrics", "").text)
-	taken := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, MetricsAddr: s.Watchers.Addr().String(), Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
+	taken := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, MetricsAddr: s.MetricsListener.Addr().String(), Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
 	if _, err := server.New(t.Context(), taken); err == nil || !strings.Contains(err.Error(), "cannot listen") {
 		t.Errorf("an address that is taken: %v", err)
 	}
