@@ -288,7 +288,7 @@ func TestTimeHasOneSource(t *testing.T) {
 		"clients/go/program/process.go": "says when a process started and ended",
 		"foundation/clock/clock.go":     "is the clock",
 		"engine/flush.go":               "measures how long the disk is away, in real time",
-		"foundation/metrics/count.go":    "measures how long work takes, in real time",
+		"foundation/metrics/count.go":   "measures how long work takes, in real time",
 		"triggers/scheduler.go":         "looks at least once a minute of real time for what other processes changed",
 	}
 	sources(t, func(path string, data []byte) {

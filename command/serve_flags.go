@@ -23,10 +23,10 @@ import (
 // found here, before anything is made or announced.
 func serveOptions(c *cli.Context) (o server.Options, err error) {
 	o = server.Options{
-		DB: c.String("db"), MasterKeyFile: c.String("master-key-file"), Ephemeral: c.Bool("ephemeral"), APIKey: c.String("api-key"),
-		PublicURL: strings.TrimRight(c.String("public-url"), "/"), ReadyFile: c.String("ready-file"), Version: programOf(c).Version, Schema: programOf(c).Schema,
-		SyncTimeout: c.Duration("sync-timeout"), RateLimit: c.Float64("rate-limit"), RateBurst: c.Int("rate-burst"), MaxBlueprints: c.Int("max-blueprints"),
-		MaxRunning: c.Int("max-running"), MaxQueued: c.Int("max-queued"), MaxConnections: c.Int("max-connections"), Origins: c.StringSlice("cors-origin"), Out: c.App.Writer,
+		Database: server.Database{DB: c.String("db"), MasterKeyFile: c.String("master-key-file"), Ephemeral: c.Bool("ephemeral"), Schema: programOf(c).Schema},
+		Network:  server.Network{PublicURL: strings.TrimRight(c.String("public-url"), "/"), Origins: c.StringSlice("cors-origin")},
+		Limits:   server.Limits{SyncTimeout: c.Duration("sync-timeout"), RateLimit: c.Float64("rate-limit"), RateBurst: c.Int("rate-burst"), MaxBlueprints: c.Int("max-blueprints"), MaxRunning: c.Int("max-running"), MaxQueued: c.Int("max-queued"), MaxConnections: c.Int("max-connections")},
+		APIKey:   c.String("api-key"), ReadyFile: c.String("ready-file"), Version: programOf(c).Version, Out: c.App.Writer,
 	}
 	if o.Addr, err = parseAddr(c, "addr", "127.0.0.1:8787"); err != nil {
 		return o, err

@@ -16,29 +16,58 @@ import (
 
 // Options are what the command line says about a server.
 type Options struct {
-	Version        string
-	Schema         string // of the database
+	Version   string
+	Develops  bool   // it is that of blueprintd dev
+	APIKey    string // of the server's owner; "" = one is made at the first start
+	ReadyFile string // gets a line once requests are answered; "" = none
+	Clock     clock.Clock
+	Seed      *project.Seed   // what the server begins with; nil = nothing
+	SeedIDs   *int64          // what ids, keys and chance follow from; nil = nothing
+	Sandbox   *SandboxOptions // nil = the server reaches the world
+	Logger    *slog.Logger
+	Out       io.Writer
+	UntilEOF  io.Reader // the server stops when it ends; nil = it does not look
+
+	Network
+	Database
+	History
+	Limits
+	Mail
+	TLS
+}
+
+// Network is where the server listens, who may reach it and whom it may reach.
+type Network struct {
 	Addr           string
-	DB             string
+	MetricsAddr    string // "" = metrics are on Addr
+	PublicURL      string // "" = it follows from Addr
+	Origins        []string
+	TrustedProxies trpc.Proxies
+	AllowNet       []netip.Prefix // private networks that nodes may call
+}
+
+// Database is where everything is kept.
+type Database struct {
+	DB             string // path of the file
+	Schema         string // SQL
 	MasterKeyFile  string
-	Ephemeral      bool
-	Develops       bool // it is that of blueprintd dev
-	APIKey         string
-	PublicURL      string
-	ReadyFile      string
-	SMTPAddr       string // "" = no mail is received
-	MailDomain     string
-	SMTPTLS        *tls.Config   // nil = STARTTLS is not offered
-	MaxMail        int64         // bytes
-	Resolver       mail.Resolver // of who sent a mail; nil = the machine's
-	MetricsAddr    string        // "" = metrics are on addr
-	Clock          clock.Clock
-	Seed           *project.Seed   // what the server begins with; nil = nothing
-	SeedIDs        *int64          // what ids, keys and chance follow from; nil = nothing
-	Sandbox        *SandboxOptions // nil = the server reaches the world
-	AllowNet       []netip.Prefix
+	Ephemeral      bool // in memory; DB is ignored
+	AllowNetworkFS bool
+	MinFree        int64 // bytes; negative = no bound, 0 = the default
+	MaxDisk        int64 // bytes; 0 = no bound
+}
+
+// History is how long what is over is kept.
+type History struct {
+	KeepExecutions store.Keep
+	KeepFirings    store.Keep
+	KeepAudit      store.Keep
+}
+
+// Limits bound what callers and runs take.
+type Limits struct {
 	SyncTimeout    time.Duration
-	MaxBody        int64
+	MaxBody        int64 // bytes
 	RateLimit      float64
 	RateBurst      int
 	MaxBlueprints  int
@@ -48,18 +77,19 @@ type Options struct {
 	MemoryLimit    int64         // bytes; 0 = what the system allows
 	AdmissionWait  time.Duration // 0 = the default
 	ReadTimeout    time.Duration // for what a client sends, in real time; 0 = 10 seconds for headers, a minute for all
-	Origins        []string
-	TrustedProxies trpc.Proxies
-	AllowNetworkFS bool
-	MinFree        int64 // negative = no bound, 0 = the default
-	MaxDisk        int64 // 0 = no bound
-	KeepExecutions store.Keep
-	KeepFirings    store.Keep
-	KeepAudit      store.Keep
-	Logger         *slog.Logger
-	Out            io.Writer
-	UntilEOF       io.Reader // the server stops when it ends; nil = it does not look
+}
 
+// Mail is how mail is received.
+type Mail struct {
+	SMTPAddr   string // "" = no mail is received
+	MailDomain string
+	SMTPTLS    *tls.Config   // nil = STARTTLS is not offered
+	MaxMail    int64         // bytes
+	Resolver   mail.Resolver // of who sent a mail; nil = the machine's
+}
+
+// TLS is where certificates come from.
+type TLS struct {
 	TLSFiles *certificate.Files       // nil = no certificate was named
 	ACME     *certificate.ACMEOptions // nil = none is obtained
 }

@@ -35,7 +35,7 @@ const ViewerEmail = "viewer@localhost"
 func NewViewer(ctx context.Context, version, schema, address string, f *recording.File, log io.Writer) (_ *viewer, err error) {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	source := ids.New(nil)
-	s := &Server{IDs: source, Options: Options{Version: version, Schema: schema, Clock: clock.Real{}, Logger: logger, Ephemeral: true, MaxBody: 5 << 20, Addr: address}}
+	s := &Server{IDs: source, Options: Options{Database: Database{Schema: schema, Ephemeral: true}, Limits: Limits{MaxBody: 5 << 20}, Network: Network{Addr: address}, Version: version, Clock: clock.Real{}, Logger: logger}}
 	s.begin()
 	if s.Listener, err = listen(address); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr", "cannot listen on %s: %s", address, listenCause(err))

@@ -198,7 +198,7 @@ func TestNamesOfTheDashboard(t *testing.T) {
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
 	for public, want := range map[string]string{"": "[10.0.0.0/8]", "https://flows.example": "[127.0.0.0/8 ::1/128 10.0.0.0/8]"} {
-		o := server.Options{PublicURL: public, TrustedProxies: trpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}
+		o := server.Options{Network: server.Network{PublicURL: public, TrustedProxies: trpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}}
 		if got := fmt.Sprint(o.Proxies()); got != want {
 			t.Errorf("with %q: %s, want %s", public, got, want)
 		}

@@ -15,7 +15,7 @@ import (
 func announced(t *testing.T, database string, change ...func(*server.Options)) string {
 	t.Helper()
 	out := &lockedBuffer{}
-	o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", DB: database, Clock: clock.Real{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Out: out}
+	o := server.Options{Database: server.Database{Schema: schema, DB: database}, Network: server.Network{Addr: "127.0.0.1:0"}, Version: version, Clock: clock.Real{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Out: out}
 	for _, f := range change {
 		f(&o)
 	}

@@ -157,7 +157,7 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 		}
 	}
 	parseMetrics(t, other.send(t, http.MethodGet, "/metrics", "").text)
-	taken := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, MetricsAddr: s.MetricsListener.Addr().String(), Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
+	taken := server.Options{Database: server.Database{Schema: schema, Ephemeral: true}, Network: server.Network{Addr: "127.0.0.1:0", MetricsAddr: s.MetricsListener.Addr().String()}, Version: version, APIKey: testKey, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
 	if _, err := server.New(t.Context(), taken); err == nil || !strings.Contains(err.Error(), "cannot listen") {
 		t.Errorf("an address that is taken: %v", err)
 	}
@@ -209,7 +209,7 @@ func TestDatabaseCheck(t *testing.T) {
 // From the moment that somebody listens, a server tells that it is not ready.
 func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 	t.Parallel()
-	o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, MaxBody: 1 << 20, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
+	o := server.Options{Database: server.Database{Schema: schema, Ephemeral: true}, Network: server.Network{Addr: "127.0.0.1:0"}, Limits: server.Limits{MaxBody: 1 << 20}, Version: version, APIKey: testKey, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
 	s, err := server.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -171,7 +171,7 @@ func TestEarnestAndPlay(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "my.db")
 		newService(t, onFile(path), test.first).stop()
-		o := server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard, DB: path}
+		o := server.Options{Database: server.Database{Schema: schema, DB: path}, Network: server.Network{Addr: "127.0.0.1:0"}, Version: version, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
 		test.then(&o)
 		wired, err := server.New(t.Context(), o)
 		if err == nil {

@@ -37,9 +37,11 @@ type service struct {
 func newService(t testing.TB, change ...func(*server.Options)) *service {
 	t.Helper()
 	logs := &lockedBuffer{}
-	o := server.Options{Version: version, Schema: schema,
-		Addr: "127.0.0.1:0", Ephemeral: true, APIKey: testKey, Clock: clock.Real{}, SyncTimeout: 30 * time.Second, MaxBody: 5 << 20,
-		MaxRunning: 1000, MaxQueued: 10_000, Logger: slog.New(slog.NewTextHandler(logs, nil)), Out: io.Discard,
+	o := server.Options{
+		Database: server.Database{Schema: schema, Ephemeral: true},
+		Network:  server.Network{Addr: "127.0.0.1:0"},
+		Limits:   server.Limits{SyncTimeout: 30 * time.Second, MaxBody: 5 << 20, MaxRunning: 1000, MaxQueued: 10_000},
+		Version:  version, APIKey: testKey, Clock: clock.Real{}, Logger: slog.New(slog.NewTextHandler(logs, nil)), Out: io.Discard,
 	}
 	for _, f := range change {
 		f(&o)

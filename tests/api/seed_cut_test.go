@@ -41,7 +41,7 @@ func TestSeedCutOff(t *testing.T) {
 	}
 	database, cuts := filepath.Join(t.TempDir(), "my.db"), 0
 	start := func(ctx context.Context) (*server.Server, error) {
-		return server.New(ctx, server.Options{Version: version, Schema: schema, Addr: "127.0.0.1:0", DB: database, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard, Seed: seed})
+		return server.New(ctx, server.Options{Database: server.Database{Schema: schema, DB: database}, Network: server.Network{Addr: "127.0.0.1:0"}, Version: version, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard, Seed: seed})
 	}
 	for ; ; cuts++ {
 		ctx := &cutOff{Context: t.Context()}

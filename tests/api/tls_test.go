@@ -238,14 +238,14 @@ func TestUnencryptedKeysAreToldOf(t *testing.T) {
 		{"[::]:8787", "https://flows.example.org", nil, false},
 		{"0.0.0.0:8787", "", named{"flows.example.org"}, false},
 	} {
-		s := &server.Server{Options: server.Options{PublicURL: c.publicURL}, Listener: atAddress(t, c.address), Certificates: c.certificates}
+		s := &server.Server{Options: server.Options{Network: server.Network{PublicURL: c.publicURL}}, Listener: atAddress(t, c.address), Certificates: c.certificates}
 		if got := s.Exposed() != ""; got != c.want {
 			t.Errorf("%+v: told %v, want %v", c, got, c.want)
 		}
 	}
 	for address, want := range map[string]bool{"127.0.0.1:8787": false, "0.0.0.0:8787": true} {
 		out := &lockedBuffer{}
-		s := &server.Server{Options: server.Options{Ephemeral: true, Out: out}, Listener: atAddress(t, address)}
+		s := &server.Server{Options: server.Options{Database: server.Database{Ephemeral: true}, Out: out}, Listener: atAddress(t, address)}
 		if err := s.Announce(); err != nil || strings.Contains(out.String(), "WARNING") != want || want && !containsAll(out.String(), address, "--tls-cert", "--acme-domain", "--public-url https://") {
 			t.Errorf("on %s the start says: %v\n%s", address, err, out)
 		}
