@@ -95,14 +95,6 @@ func TestTheSchemaFits(t *testing.T) {
 	}
 }
 
-func normal(t *testing.T, value any) any {
-	data, err := blueprint.Encode(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return decoded(t, string(data))
-}
-
 // FuzzRead reads test files; whatever it takes can be checked and written anew.
 func FuzzRead(f *testing.F) {
 	f.Add(whole)
