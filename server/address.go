@@ -47,10 +47,10 @@ func listenCause(err error) error {
 	return err
 }
 
-// ChooseSecureHost gives the host, and the port unless it is the usual one,
+// chooseSecureHost gives the host, and the port unless it is the usual one,
 // under which a client finds the certificate to fit: the address itself when it
 // is good for that, else the first name.
-func (s *Server) ChooseSecureHost() string {
+func (s *Server) chooseSecureHost() string {
 	host, port, err := net.SplitHostPort(s.LocalAddress())
 	if err != nil {
 		return s.LocalAddress()
@@ -86,10 +86,10 @@ func (s *Server) scheme() string {
 	return "http"
 }
 
-// Exposed is what to say when keys travel so that others can read them: neither
+// exposed is what to say when keys travel so that others can read them: neither
 // the server nor a proxy before it speaks TLS, and more than this machine can
 // connect. "" = they do not.
-func (s *Server) Exposed() string {
+func (s *Server) exposed() string {
 	if s.Certificates != nil || strings.HasPrefix(s.Options.PublicURL, "https://") {
 		return ""
 	}

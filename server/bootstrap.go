@@ -171,7 +171,7 @@ func (s *Server) Announce() error {
 	if virtual := s.Options.Virtual(); virtual != nil {
 		say("  CLOCK     virtual: it stands at %s until POST %s/clock/advance moves it", blueprint.TimeOf(virtual.Now()), host)
 	}
-	if danger := s.Exposed(); danger != "" {
+	if danger := s.exposed(); danger != "" {
 		say("  WARNING   %s; %s", danger, exposedHint)
 	}
 	if danger := s.guessable(); danger != "" {

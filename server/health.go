@@ -38,9 +38,9 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	WriteJSON(w, http.StatusOK, map[string]any{"status": "ok"})
 }
 
-// HealthFirst answers how the server is, whatever else it is asked: who watches
+// healthFirst answers how the server is, whatever else it is asked: who watches
 // over it is not to find it dead because it has much to do.
-func (s *Server) HealthFirst(next http.Handler) http.Handler {
+func (s *Server) healthFirst(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch asks := r.Method == http.MethodGet || r.Method == http.MethodHead; {
 		case asks && r.URL.Path == "/healthz":
@@ -75,7 +75,7 @@ func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verb
 // checks looks at everything.
 func (s *Server) checks(ctx context.Context) []check {
 	database := s.Store.Stats()
-	return append(s.CheckCertificate(), []check{
+	return append(s.checkCertificate(), []check{
 		DatabaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkSchedules(), s.CheckTriggers(ctx), s.checkQueue(),
 		s.checkConnections(), s.checkClock(), s.checkDraining(),
 		{Name: "version", OK: true, Detail: "blueprintd " + s.Options.Version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
@@ -204,9 +204,9 @@ func (s *Server) checkDraining() check {
 	}
 }
 
-// CheckCertificate looks whether clients will take the certificate; without TLS
+// checkCertificate looks whether clients will take the certificate; without TLS
 // there is nothing to look at.
-func (s *Server) CheckCertificate() []check {
+func (s *Server) checkCertificate() []check {
 	if s.Certificates == nil {
 		return nil
 	}
@@ -239,11 +239,11 @@ const mostNamed = 3
 
 // checkSchedules tells whether every schedule fires, as the watchdog knows.
 func (s *Server) checkSchedules() check {
-	return SchedulesCheck(s.Triggers.Stats(), s.Triggers.Overdue(mostNamed))
+	return schedulesCheck(s.Triggers.Stats(), s.Triggers.Overdue(mostNamed))
 }
 
-// SchedulesCheck is that of some schedules, the first of which are named.
-func SchedulesCheck(stats triggers.Stats, first []triggers.OverdueSchedule) check {
+// schedulesCheck is that of some schedules, the first of which are named.
+func schedulesCheck(stats triggers.Stats, first []triggers.OverdueSchedule) check {
 	c := check{Name: "schedules", OK: stats.Overdue == 0 && stats.WatchError == "", Detail: fmt.Sprintf("none overdue, %d ticks missed since the start", stats.Missed)}
 	if stats.Watched != 0 {
 		c.Detail += ", looked at all at " + stats.Watched.String()
@@ -277,11 +277,11 @@ func SchedulesCheck(stats triggers.Stats, first []triggers.OverdueSchedule) chec
 // CheckTriggers tells of the triggers that the server switched off: nothing
 // fires them until somebody has looked at them.
 func (s *Server) CheckTriggers(ctx context.Context) check {
-	return TriggersCheck(s.Store.PausedTriggers(ctx, mostNamed))
+	return triggersCheck(s.Store.PausedTriggers(ctx, mostNamed))
 }
 
-// TriggersCheck is that of so many triggers in all, the first of which are named.
-func TriggersCheck(first []store.PausedTrigger, total int, err error) check {
+// triggersCheck is that of so many triggers in all, the first of which are named.
+func triggersCheck(first []store.PausedTrigger, total int, err error) check {
 	c := check{Name: "triggers", OK: true, Detail: "the server keeps none switched off"}
 	switch {
 	case err != nil:

@@ -30,7 +30,7 @@ func (s *Server) logServing() {
 		attributes = append(attributes, "tls", s.Certificates.About())
 	}
 	s.Options.Logger.Info("serving", attributes...)
-	if danger := s.Exposed(); danger != "" {
+	if danger := s.exposed(); danger != "" {
 		s.Options.Logger.Warn(danger, "hint", exposedHint)
 	}
 	if danger := s.guessable(); danger != "" {
@@ -76,7 +76,7 @@ type httpLog struct {
 	omitted int
 }
 
-func NewHTTPLog(logger *slog.Logger) *httpLog { return &httpLog{logger: logger, span: metrics.Begin()} }
+func newHTTPLog(logger *slog.Logger) *httpLog { return &httpLog{logger: logger, span: metrics.Begin()} }
 
 // Write takes one message. The first line says what is wrong, what follows is
 // the stack of the goroutine.

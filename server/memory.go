@@ -21,8 +21,8 @@ type memoryShares struct {
 	Answers  int64 // large answers that their readers have not fetched
 }
 
-// SharesOf divides limit bytes.
-func SharesOf(limit int64) memoryShares {
+// sharesOf divides limit bytes.
+func sharesOf(limit int64) memoryShares {
 	return memoryShares{Heap: limit / 4 * 3, Arriving: limit / 16, Decoded: limit / 4, Inputs: limit / 8, Answers: min(mostAnswers, limit/8)}
 }
 
@@ -40,11 +40,11 @@ func MemoryLimit(chosen int64) int64 {
 	if own := ownMemoryLimit(); own > 0 {
 		return own
 	}
-	limit := PhysicalMemory()
+	limit := physicalMemory()
 	if limit <= 0 {
 		limit = unknownMemory
 	}
-	return min(limit, CgroupLimit("/"))
+	return min(limit, cgroupLimit("/"))
 }
 
 // unknownMemory is assumed where the system does not say how much there is.
@@ -67,14 +67,14 @@ func ownMemoryLimit() int64 {
 // goal and is left alone, unless --memory-limit is given too.
 func LimitMemory(chosen int64) {
 	if chosen > 0 || os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(SharesOf(MemoryLimit(chosen)).Heap)
+		debug.SetMemoryLimit(sharesOf(MemoryLimit(chosen)).Heap)
 	}
 }
 
-// CgroupLimit returns the least memory limit of the process's cgroup and those
+// cgroupLimit returns the least memory limit of the process's cgroup and those
 // above it, version 1 or 2; math.MaxInt64 when there is none. The files are
 // looked up below root.
-func CgroupLimit(root string) int64 {
+func cgroupLimit(root string) int64 {
 	limit := int64(math.MaxInt64)
 	data, err := fileio.Read(path.Join(root, "proc/self/cgroup"), 64<<10)
 	if err != nil {

@@ -2,9 +2,9 @@ package server
 
 import "golang.org/x/sys/unix"
 
-// PhysicalMemory returns how many bytes of memory the machine has, 0 when the
+// physicalMemory returns how many bytes of memory the machine has, 0 when the
 // system does not say.
-func PhysicalMemory() int64 {
+func physicalMemory() int64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {
 		return 0

@@ -3,4 +3,4 @@
 package server
 
 // physicalMemory returns 0: it is not known how to ask this system.
-func PhysicalMemory() int64 { return 0 }
+func physicalMemory() int64 { return 0 }

@@ -10,7 +10,7 @@ var globalMemoryStatusEx = windows.NewLazySystemDLL("kernel32.dll").NewProc("Glo
 
 // physicalMemory returns how many bytes of memory the machine has, 0 when the
 // system does not say.
-func PhysicalMemory() int64 {
+func physicalMemory() int64 {
 	var status struct { // MEMORYSTATUSEX
 		length, load                                           uint32
 		totalPhysical, availablePhysical, totalPage, available uint64

@@ -78,7 +78,7 @@ type Server struct {
 
 	up        metrics.Stopwatch
 	began     time.Time // on the wall
-	manager   Notifier
+	manager   notifier
 	Bootstrap welcome
 	Link      *openLink // signs in who develops; nil = there is none
 
@@ -90,7 +90,7 @@ type Server struct {
 // New opens the database and wires the rooms. Nothing runs yet, but the
 // port is taken: who connects from now on is answered once run is called.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{Options: o, IDs: sourceOf(o.SeedIDs), Decoding: make(chan struct{}, mostDecoding), manager: NewNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s := &Server{Options: o, IDs: sourceOf(o.SeedIDs), Decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.Addr, listenCause(err))
@@ -101,7 +101,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 			err = errors.Join(err, s.opened.close())
 		}
 	}()
-	shares, wait := SharesOf(MemoryLimit(o.MemoryLimit)), cmp.Or(o.AdmissionWait, admissionWait)
+	shares, wait := sharesOf(MemoryLimit(o.MemoryLimit)), cmp.Or(o.AdmissionWait, admissionWait)
 	key, err := s.masterKey()
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	connections.Dispersed = debug.FreeOSMemory
 	connections.Alone = o.UntilEOF != nil
 	answer := limits.NewAnswers(shares.Answers, s.Draining).Handler(limits.Gzip(s.Routes()))
-	s.main = &httpListener{connections, s.NewHTTP(s.repeatable(s.HealthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(answer)))))}
+	s.main = &httpListener{connections, s.NewHTTP(s.repeatable(s.healthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(answer)))))}
 	if err = s.secure(); err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (s *Server) NewHTTP(handler http.Handler) *http.Server {
 	whole := s.Options.ReadTimeout
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: cmp.Or(whole, 10*time.Second), ReadTimeout: cmp.Or(whole, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: log.New(NewHTTPLog(s.Options.Logger), "", 0), ConnState: limits.State, ConnContext: limits.ConnContext,
+		ErrorLog: log.New(newHTTPLog(s.Options.Logger), "", 0), ConnState: limits.State, ConnContext: limits.ConnContext,
 	}
 }
 

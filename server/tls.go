@@ -50,10 +50,10 @@ func (s *Server) secure() (err error) {
 			"public_url", s.Options.PublicURL, "hint", "--public-url https://...")
 	}
 	config.GetCertificate = s.Certificates.Get
-	s.SecureHost = s.ChooseSecureHost()
+	s.SecureHost = s.chooseSecureHost()
 	s.main.Secure(config)
 	s.main.http.TLSConfig = config
-	s.main.http.Handler = Strict(s.main.http.Handler)
+	s.main.http.Handler = strict(s.main.http.Handler)
 	// What one client can have under way, and what the server holds of it
 	// unread, is less than what HTTP/2 allows by default.
 	s.main.http.HTTP2 = &http.HTTP2Config{
@@ -70,10 +70,10 @@ func (s *Server) serveMain() error {
 	return s.main.http.Serve(s.main.Connections)
 }
 
-// Strict tells browsers for a year to come by https only. They remember it of
+// strict tells browsers for a year to come by https only. They remember it of
 // the name, whatever its port, so it is only said when https has its usual port
 // and the name is one that others do not share.
-func Strict(next http.Handler) http.Handler {
+func strict(next http.Handler) http.Handler {
 	const year = 365 * 24 * time.Hour
 	value := "max-age=" + strconv.Itoa(int(year.Seconds()))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +116,7 @@ func (s *Server) listenForProofs() error {
 		return blueprint.Hinted("choose another one with --acme-http-addr, or stop what listens there", "cannot listen on %s: %s", address, listenCause(err))
 	}
 	s.opened.add(listener.Close)
-	proofs := s.ACME.Manager.HTTPHandler(http.HandlerFunc(s.SendToTLS))
+	proofs := s.ACME.Manager.HTTPHandler(http.HandlerFunc(s.sendToTLS))
 	s.challengeListener = &httpListener{limits.NewConnections(listener, maxProofs), s.NewHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := *r
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
@@ -127,10 +127,10 @@ func (s *Server) listenForProofs() error {
 	return nil
 }
 
-// SendToTLS sends who looks for something on to https. What somebody sends is
+// sendToTLS sends who looks for something on to https. What somebody sends is
 // refused: it came unencrypted, and clients that repeated it by themselves would
 // hide that from who wrote the address.
-func (s *Server) SendToTLS(w http.ResponseWriter, r *http.Request) {
+func (s *Server) sendToTLS(w http.ResponseWriter, r *http.Request) {
 	host := s.APIHost()
 	if d := s.ACME.Domains[strings.ToLower(r.Host)]; d != nil {
 		if _, port, err := net.SplitHostPort(s.LocalAddress()); err == nil && s.Options.PublicURL == "" {

@@ -2,36 +2,11 @@ package api
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/server"
-	"blueprintd/store"
 )
-
-func TestTriggersCheck(t *testing.T) {
-	t.Parallel()
-	named := []store.PausedTrigger{{ID: "a", Trip: blueprint.Trip{Failures: 20, ExecutionID: "exec_1"}}, {ID: "b", Trip: blueprint.Trip{Failures: 20, ExecutionID: "exec_2", Retries: true}}}
-	for _, test := range []struct {
-		first []store.PausedTrigger
-		total int
-		err   error
-		says  string
-		hint  string
-	}{
-		{nil, 0, nil, "the server keeps none switched off", ""},
-		{named[:1], 1, nil, "1 trigger was switched off by the server: a (20 runs in a row failed, the last of them exec_1)", "isActive: true"},
-		{named, 5, nil, "5 triggers were switched off by the server: a (20 runs in a row failed, the last of them exec_1), b (20 runs in a row failed, the last of them exec_2), and 3 more", "why ID"},
-		{nil, 0, errors.New("the disk is gone"), "which ones the server keeps switched off could not be looked at: the disk is gone", "disk"},
-	} {
-		got := server.TriggersCheck(test.first, test.total, test.err)
-		if got.Name != "triggers" || got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
-			t.Errorf("%+v: %+v", test, got)
-		}
-	}
-}
 
 // TestTrippedTriggerIsSeen: what the breaker did shows wherever an operator
 // looks, until somebody switches the trigger on again.

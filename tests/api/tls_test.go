@@ -2,7 +2,6 @@ package api
 
 import (
 	"blueprintd/server/certificate"
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,8 +13,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,8 +20,6 @@ import (
 	"time"
 
 	"blueprintd/command"
-	"blueprintd/foundation/clock"
-	"blueprintd/server"
 	"blueprintd/tests/process"
 )
 
@@ -201,187 +196,5 @@ func TestChangedCertificatesAreReadAnew(t *testing.T) {
 		if said := log.String()[before:]; !strings.Contains(said, step.said) || step.said == "" && said != "" {
 			t.Errorf("%s: says %q, want %q", step.what, said, step.said)
 		}
-	}
-}
-
-func TestAddressUnderWhichTheCertificateFits(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		address string
-		names   []string
-		want    string
-	}{
-		{"127.0.0.1:8787", []string{"flows.example.org", "127.0.0.1"}, "127.0.0.1:8787"},
-		{"0.0.0.0:8787", []string{"*.example.org", "flows.example.org"}, "flows.example.org:8787"},
-		{"0.0.0.0:443", []string{"flows.example.org"}, "flows.example.org"},
-		{"127.0.0.1:8787", []string{"*.example.org"}, "127.0.0.1:8787"},
-		{"[::1]:443", []string{"::1"}, "[::1]"},
-	} {
-		s := &server.Server{Listener: atAddress(t, c.address), Certificates: named(c.names)}
-		if got := s.ChooseSecureHost(); got != c.want {
-			t.Errorf("%s with %v: %s, want %s", c.address, c.names, got, c.want)
-		}
-	}
-}
-
-func TestUnencryptedKeysAreToldOf(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		address, publicURL string
-		certificates       server.Certificates
-		want               bool
-	}{
-		{"127.0.0.1:8787", "", nil, false},
-		{"[::1]:8787", "", nil, false},
-		{"0.0.0.0:8787", "", nil, true},
-		{"192.0.2.1:8787", "http://flows.example.org", nil, true},
-		{"[::]:8787", "https://flows.example.org", nil, false},
-		{"0.0.0.0:8787", "", named{"flows.example.org"}, false},
-	} {
-		s := &server.Server{Options: server.Options{Network: server.Network{PublicURL: c.publicURL}}, Listener: atAddress(t, c.address), Certificates: c.certificates}
-		if got := s.Exposed() != ""; got != c.want {
-			t.Errorf("%+v: told %v, want %v", c, got, c.want)
-		}
-	}
-	for address, want := range map[string]bool{"127.0.0.1:8787": false, "0.0.0.0:8787": true} {
-		out := &lockedBuffer{}
-		s := &server.Server{Options: server.Options{Database: server.Database{Ephemeral: true}, Out: out}, Listener: atAddress(t, address)}
-		if err := s.Announce(); err != nil || strings.Contains(out.String(), "WARNING") != want || want && !containsAll(out.String(), address, "--tls-cert", "--acme-domain", "--public-url https://") {
-			t.Errorf("on %s the start says: %v\n%s", address, err, out)
-		}
-	}
-}
-
-func TestStrictOnlyUnderOwnNames(t *testing.T) {
-	t.Parallel()
-	handler := server.Strict(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	for host, want := range map[string]bool{
-		"flows.example.org": true, "Flows.Example.org": true, "flows.example.org:8787": false, "localhost": false, "a.localhost": false, "127.0.0.1": false, "[::1]": false, "box": false,
-	} {
-		for _, secure := range []bool{true, false} {
-			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			r.Host = host
-			if secure {
-				r.TLS = &tls.ConnectionState{}
-			}
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, r)
-			if got := w.Header().Get("Strict-Transport-Security") != ""; got != (want && secure) {
-				t.Errorf("%s, TLS %v: told %v", host, secure, got)
-			}
-		}
-	}
-}
-
-// named are certificates of which only the names count.
-type named []string
-
-func (named) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, io.EOF }
-func (named) Expiry() time.Time                                  { return time.Time{} }
-func (n named) Names() []string                                  { return n }
-func (named) About() string                                      { return "" }
-
-// standing is a listener that only has an address.
-type standing struct {
-	net.Listener
-	address net.Addr
-}
-
-func (s standing) Addr() net.Addr { return s.address }
-
-func atAddress(t *testing.T, text string) net.Listener {
-	t.Helper()
-	address, err := net.ResolveTCPAddr("tcp", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return standing{address: address}
-}
-
-func TestAuthorityThatGaveNothingYet(t *testing.T) {
-	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "acme")
-	a, err := certificate.NewAuthority(&certificate.ACMEOptions{Domains: []string{"a.example.org", "b.example.org"}, Dir: folder, Directory: "https://127.0.0.1:1/dir"}, version, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	r.URL = &url.URL{Scheme: "x", Opaque: "@evil.example/"}
-	w := httptest.NewRecorder()
-	if (&server.Server{ACME: a, Listener: atAddress(t, "127.0.0.1:8443")}).SendToTLS(w, r); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
-		t.Errorf("an address without a path: %d to %q", w.Code, w.Header().Get("Location"))
-	}
-	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder: %v, %v", info.Mode(), err)
-	}
-	for _, d := range a.Domains {
-		close(d.Tried)
-	}
-	for _, hello := range []*tls.ClientHelloInfo{{ServerName: "b.example.org"}, {}, {ServerName: "other.example.org"}, {ServerName: "other.example.org", SupportedProtos: []string{certificate.ProofProtocol}}} {
-		if _, err := a.Get(hello); err == nil {
-			t.Errorf("%q has a certificate", hello.ServerName)
-		}
-	}
-	if !a.Expiry().IsZero() {
-		t.Error("there is an expiry")
-	}
-	// What came by plain http is led on, and what was sent there is not taken.
-	s := &server.Server{ACME: a, Certificates: a, SecureHost: "a.example.org:8443", Listener: atAddress(t, "127.0.0.1:8443")}
-	for _, c := range []struct {
-		method, host, path string
-		status             int
-		to                 string
-	}{
-		{http.MethodGet, "b.example.org", "/x?y=1", http.StatusPermanentRedirect, "https://b.example.org:8443/x?y=1"},
-		{http.MethodHead, "evil.example.net", "//x", http.StatusPermanentRedirect, "https://a.example.org:8443//x"},
-		{http.MethodPost, "a.example.org", "/x", http.StatusBadRequest, ""},
-		{http.MethodGet, "a.example.org", "@evil.example/", http.StatusPermanentRedirect, "https://a.example.org:8443/@evil.example/"},
-	} {
-		r := httptest.NewRequest(c.method, "/", nil)
-		r.Host = c.host
-		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(c.path, "?")
-		w := httptest.NewRecorder()
-		s.SendToTLS(w, r)
-		if w.Code != c.status || w.Header().Get("Location") != c.to {
-			t.Errorf("%s %s%s: %d to %q", c.method, c.host, c.path, w.Code, w.Header().Get("Location"))
-		}
-	}
-}
-
-func TestHealthTellsOfCertificates(t *testing.T) {
-	t.Parallel()
-	now := clock.Real{}.Now()
-	for name, c := range map[string]struct {
-		until time.Time
-		ok    bool
-	}{"good": {now.Add(time.Hour), true}, "expired": {now.Add(-time.Hour), false}, "missing": {time.Time{}, false}} {
-		s := &server.Server{Certificates: until{at: c.until}}
-		if got := s.CheckCertificate(); len(got) != 1 || got[0].OK != c.ok || c.ok != (got[0].Hint == "") {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-	if got := (&server.Server{}).CheckCertificate(); got != nil {
-		t.Errorf("without TLS: %+v", got)
-	}
-}
-
-type until struct {
-	named
-	at time.Time
-}
-
-func (u until) Expiry() time.Time { return u.at }
-
-func TestHandshakesThatSayNothingAreNotLogged(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	log := server.NewHTTPLog(slog.New(slog.NewTextHandler(&out, nil)))
-	log.Write([]byte("http: TLS handshake error from 127.0.0.1:1: EOF"))
-	if out.Len() != 0 {
-		t.Errorf("says %s", out.String())
-	}
-	log.Write([]byte("http: TLS handshake error from 127.0.0.1:1: remote error: tls: bad certificate"))
-	if !strings.Contains(out.String(), "bad certificate") {
-		t.Errorf("says %q", out.String())
 	}
 }

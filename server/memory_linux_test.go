@@ -1,11 +1,10 @@
-package api
+package server
 
 import (
 	"os"
 	"runtime"
 	"testing"
 
-	"blueprintd/server"
 	processes "blueprintd/tests/process"
 )
 
@@ -23,13 +22,13 @@ func TestBallastIsNotTouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pieces := server.Ballast()
+	pieces := Ballast()
 	after, _, err := processes.Memory(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if grown := after - before; grown > server.BallastSize/2 {
-		t.Errorf("the process takes %d bytes more with a ballast of %d", grown, server.BallastSize)
+	if grown := after - before; grown > BallastSize/2 {
+		t.Errorf("the process takes %d bytes more with a ballast of %d", grown, BallastSize)
 	}
 	runtime.KeepAlive(pieces)
 }

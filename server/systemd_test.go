@@ -1,7 +1,6 @@
-package api
+package server
 
 import (
-	"blueprintd/server"
 	"blueprintd/tests/process"
 	"context"
 	"errors"
@@ -99,7 +98,7 @@ func TestWatchdogStaysOutWhenTheWriterHangs(t *testing.T) {
 	m := newManager(t)
 	t.Setenv("NOTIFY_SOCKET", m.path)
 	t.Setenv("WATCHDOG_USEC", "2000")
-	n := server.NewNotifier(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	n := newNotifier(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, answer, ended := make(chan struct{}), make(chan error), make(chan struct{})
 	go func() {
@@ -137,12 +136,12 @@ func TestWatchdogStaysOutWhenTheWriterHangs(t *testing.T) {
 // Without a service manager nothing happens, and one that is gone is no error.
 func TestNoServiceManager(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
-	server.NewNotifier(slog.Default()).Ready("http://127.0.0.1:1")
-	server.NewNotifier(slog.Default()).Watch(t.Context(), nil)
-	var log lockedBuffer
+	newNotifier(slog.Default()).Ready("http://127.0.0.1:1")
+	newNotifier(slog.Default()).Watch(t.Context(), nil)
+	var log process.Output
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "gone"))
-	server.NewNotifier(logger).Stopping()
+	newNotifier(logger).Stopping()
 	if !strings.Contains(log.String(), "level=WARN") {
 		t.Errorf("log: %s", log.String())
 	}
@@ -158,7 +157,7 @@ func TestNoServiceManager(t *testing.T) {
 	} {
 		t.Setenv("WATCHDOG_USEC", test.limit)
 		t.Setenv("WATCHDOG_PID", test.pid)
-		if n := server.NewNotifier(logger); n.Interval != test.want {
+		if n := newNotifier(logger); n.Interval != test.want {
 			t.Errorf("%v: a sign of life every %s", test, n.Interval)
 		}
 	}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/server/limits"
+	"blueprintd/store"
+	"blueprintd/triggers"
+)
+
+// How the server is can be asked while it has as many requests as it takes.
+func TestHealthIsAnsweredWhateverElseIsUnderWay(t *testing.T) {
+	t.Parallel()
+	s := &Server{}
+	s.Ready.Store(true)
+	ask := func(handler http.Handler, method, path string) int {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		return w.Code
+	}
+	var handler http.Handler
+	handler = s.healthFirst(limits.Requests(1, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		for request, want := range map[[2]string]int{
+			{http.MethodGet, "/healthz"}: http.StatusOK, {http.MethodHead, "/healthz"}: http.StatusOK, {http.MethodGet, "/readyz"}: http.StatusOK,
+			{http.MethodPost, "/healthz"}: http.StatusServiceUnavailable, {http.MethodGet, "/"}: http.StatusServiceUnavailable,
+		} {
+			if got := ask(handler, request[0], request[1]); got != want {
+				t.Errorf("%s: status %d, want %d", request, got, want)
+			}
+		}
+	})))
+	ask(handler, http.MethodGet, "/busy")
+}
+
+func TestSchedulesCheck(t *testing.T) {
+	t.Parallel()
+	at := blueprint.TimeOf(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC))
+	for _, test := range []struct {
+		stats triggers.Stats
+		first []triggers.OverdueSchedule
+		says  string // all of the detail
+		hint  string
+	}{
+		{triggers.Stats{}, nil, "none overdue, 0 ticks missed since the start", ""},
+		{triggers.Stats{Missed: 5, Watched: at}, nil, "none overdue, 5 ticks missed since the start, looked at all at " + at.String(), ""},
+		{triggers.Stats{Missed: 5, WatchError: "the disk is full"}, nil, "whether they fire could not be looked at: the disk is full", "look at the disk"},
+		{triggers.Stats{Overdue: 5}, []triggers.OverdueSchedule{{TriggerID: "a", Since: at}, {TriggerID: "b", Since: at + 1000}},
+			"5 overdue: a since " + at.String() + ", b since " + (at + 1000).String() + ", and 3 more", "start the server anew"},
+		{triggers.Stats{Overdue: 1, WatchError: "x"}, []triggers.OverdueSchedule{{TriggerID: "a"}}, "1 overdue: a cannot be read", "update the config"},
+	} {
+		got := schedulesCheck(test.stats, test.first)
+		if got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
+			t.Errorf("%+v: %+v", test.stats, got)
+		}
+	}
+}
+
+func TestTriggersCheck(t *testing.T) {
+	t.Parallel()
+	named := []store.PausedTrigger{{ID: "a", Trip: blueprint.Trip{Failures: 20, ExecutionID: "exec_1"}}, {ID: "b", Trip: blueprint.Trip{Failures: 20, ExecutionID: "exec_2", Retries: true}}}
+	for _, test := range []struct {
+		first []store.PausedTrigger
+		total int
+		err   error
+		says  string
+		hint  string
+	}{
+		{nil, 0, nil, "the server keeps none switched off", ""},
+		{named[:1], 1, nil, "1 trigger was switched off by the server: a (20 runs in a row failed, the last of them exec_1)", "isActive: true"},
+		{named, 5, nil, "5 triggers were switched off by the server: a (20 runs in a row failed, the last of them exec_1), b (20 runs in a row failed, the last of them exec_2), and 3 more", "why ID"},
+		{nil, 0, errors.New("the disk is gone"), "which ones the server keeps switched off could not be looked at: the disk is gone", "disk"},
+	} {
+		got := triggersCheck(test.first, test.total, test.err)
+		if got.Name != "triggers" || got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
+			t.Errorf("%+v: %+v", test, got)
+		}
+	}
+}

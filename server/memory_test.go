@@ -1,0 +1,64 @@
+package server
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestMemoryLimitOfCgroups(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		groups string
+		limits map[string]string
+		want   int64
+	}{
+		{"version 2", "0::/a/b\n", map[string]string{"a/b/memory.max": "1000\n"}, 1000},
+		{"version 2, a limit above", "0::/a/b\n", map[string]string{"a/b/memory.max": "max\n", "a/memory.max": "2000\n"}, 2000},
+		{"version 2, in a container", "0::/../host/scope\n", map[string]string{"memory.max": "3000\n"}, 3000},
+		{"version 1", "5:cpu,cpuacct:/x\n4:memory:/x\n0::/\n", map[string]string{"memory/x/memory.limit_in_bytes": "4000\n", "x/memory.max": "1\n"}, 4000},
+		{"version 1, in a container", "4:hugetlb,memory:/docker/abc\n", map[string]string{"memory/memory.limit_in_bytes": "5000\n"}, 5000},
+		{"none", "0::/\n", map[string]string{"memory.max": "max\n"}, math.MaxInt64},
+		{"no cgroups", "", nil, math.MaxInt64},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			write := func(path, text string) {
+				path = filepath.Join(root, path)
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.groups != "" {
+				write("proc/self/cgroup", c.groups)
+			}
+			for path, text := range c.limits {
+				write("sys/fs/cgroup/"+path, text)
+			}
+			if got := cgroupLimit(root); got != c.want {
+				t.Errorf("limit %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestMemoryLimitFollowsTheSystem(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "")
+	if got := MemoryLimit(123); got != 123 {
+		t.Errorf("%d was chosen, want 123", got)
+	}
+	if got, physical := MemoryLimit(0), physicalMemory(); got <= 0 || physical > 0 && got > physical {
+		t.Errorf("the limit is %d of %d", got, physical)
+	}
+	// Large machines are used, small ones are not used up.
+	for _, limit := range []int64{128 << 20, 64 << 30} {
+		s := sharesOf(limit)
+		if s.Heap < limit/2 || s.Heap > limit || s.Arriving+s.Decoded+2*s.Inputs+s.Inputs/4+s.Answers > limit/4*3 {
+			t.Errorf("%d bytes are shared out as %+v", limit, s)
+		}
+	}
+}
