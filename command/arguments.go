@@ -17,7 +17,7 @@ func flagsFirst(app *cli.App, args []string) []string {
 	commands, at := app.Commands, 1
 	var flags []cli.Flag
 	for at < len(args) {
-		command := Find(commands, args[at])
+		command := find(commands, args[at])
 		if command == nil {
 			break
 		}
@@ -54,7 +54,7 @@ func flagsFirst(app *cli.App, args []string) []string {
 	return append(out, values...)
 }
 
-func Find(commands []*cli.Command, name string) *cli.Command {
+func find(commands []*cli.Command, name string) *cli.Command {
 	for _, command := range commands {
 		if command.HasName(name) {
 			return command

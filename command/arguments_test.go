@@ -22,7 +22,7 @@ func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
 			for _, flag := range command.Flags {
 				seen++
 				names, name := flag.(cli.DocGenerationFlag).GetEnvVars(), flag.Names()[0]
-				want := []string{VariableOf(name)}
+				want := []string{variableOf(name)}
 				if none := slices.Contains(lineOnly, name) || command.Name == "health" && name == "url" || command.Name == "dev" && name == "db"; none {
 					want = nil
 					if command.Name == "serve" {
@@ -36,7 +36,7 @@ func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
 			look(command.Subcommands)
 		}
 	}
-	look(Application(Program{}, nil, io.Discard, io.Discard).Commands)
+	look(application(Program{}, nil, io.Discard, io.Discard).Commands)
 	if seen < 30 {
 		t.Errorf("only %d flags were seen", seen)
 	}
@@ -57,7 +57,7 @@ func TestFlagsFirst(t *testing.T) {
 		{"", ""},
 	} {
 		args := append([]string{"blueprintd"}, strings.Fields(c.given)...)
-		if got := strings.Join(flagsFirst(Application(Program{}, nil, io.Discard, io.Discard), args)[1:], " "); got != c.want {
+		if got := strings.Join(flagsFirst(application(Program{}, nil, io.Discard, io.Discard), args)[1:], " "); got != c.want {
 			t.Errorf("flagsFirst(%s) = %s, want %s", c.given, got, c.want)
 		}
 	}

@@ -41,7 +41,7 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 	if len(args) > 1 && slices.Contains([]string{"--version", "-version", "-v"}, args[1]) {
 		args = append([]string{args[0], "version"}, args[2:]...)
 	}
-	app := Application(p, stdin, stdout, stderr)
+	app := application(p, stdin, stdout, stderr)
 	if isCompletion(args) {
 		completeLine(app, args[1:len(args)-1], stdout)
 		return 0
@@ -62,8 +62,8 @@ func untilInterrupted(ctx context.Context) (context.Context, func()) {
 	return ctx, stop
 }
 
-// Application is the table of commands.
-func Application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+// application is the table of commands.
+func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name: "blueprintd", Usage: "workflow automation in one executable", Version: p.Version, HideVersion: true,
 		Metadata: map[string]any{programNote: p},

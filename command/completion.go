@@ -58,7 +58,7 @@ func completeLine(app *cli.App, words []string, out io.Writer) {
 			at++
 			continue
 		}
-		next := Find(commands, words[at])
+		next := find(commands, words[at])
 		if next == nil {
 			break
 		}

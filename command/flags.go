@@ -14,8 +14,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// VariableOf names the environment variable of a flag: BLUEPRINTD_<FLAG>.
-func VariableOf(flag string) string {
+// variableOf names the environment variable of a flag: BLUEPRINTD_<FLAG>.
+func variableOf(flag string) string {
 	return "BLUEPRINTD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
@@ -34,7 +34,7 @@ func bindEnvironment(flags []cli.Flag) {
 		if text, ok := flag.(*cli.StringFlag); slices.Contains(lineOnly, flag.Names()[0]) || ok && text.EnvVars != nil {
 			continue
 		}
-		name := VariableOf(flag.Names()[0])
+		name := variableOf(flag.Names()[0])
 		if os.Getenv(name) == "" {
 			os.Unsetenv(name)
 		}
@@ -73,7 +73,7 @@ func onLine(c *cli.Context, name string) bool {
 // the value is from there.
 func given(c *cli.Context, name string) string {
 	if c.IsSet(name) && !onLine(c, name) {
-		return VariableOf(name)
+		return variableOf(name)
 	}
 	return dashes(name)
 }

@@ -85,7 +85,7 @@ func healthURL(c *cli.Context) (string, error) {
 		}
 	}
 	scheme := "http://"
-	if os.Getenv(VariableOf("tls-cert")) != "" || os.Getenv(VariableOf("acme-domain")) != "" {
+	if os.Getenv(variableOf("tls-cert")) != "" || os.Getenv(variableOf("acme-domain")) != "" {
 		scheme = "https://" // as serve reads it too
 	}
 	return scheme + net.JoinHostPort(host, port), nil
@@ -116,7 +116,7 @@ func readyStatus(ctx context.Context, where string) (string, error) {
 	// On this machine nobody stands between, and certificates are for names.
 	ip, err := netip.ParseAddr(parsed.Hostname())
 	config.InsecureSkipVerify = parsed.Hostname() == "localhost" || err == nil && ip.IsLoopback()
-	if domain, _, _ := strings.Cut(os.Getenv(VariableOf("acme-domain")), ","); config.InsecureSkipVerify {
+	if domain, _, _ := strings.Cut(os.Getenv(variableOf("acme-domain")), ","); config.InsecureSkipVerify {
 		config.ServerName = domain // by which the server finds its certificate
 	}
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true} // and no proxy

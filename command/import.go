@@ -43,7 +43,7 @@ func importFiles(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		done, err := ImportAll(ctx, s, blueprint.Principal{UserID: owner.ID}, files)
+		done, err := importAll(ctx, s, blueprint.Principal{UserID: owner.ID}, files)
 		if err != nil {
 			return err
 		}
@@ -105,9 +105,9 @@ type imported struct {
 	ID   string `json:"id"`
 }
 
-// ImportAll stores files; when one cannot be stored, those before it are
+// importAll stores files; when one cannot be stored, those before it are
 // deleted again.
-func ImportAll(ctx context.Context, s *store.Store, owner blueprint.Principal, files []*project.Blueprint) ([]imported, error) {
+func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, files []*project.Blueprint) ([]imported, error) {
 	var done []imported
 	for _, b := range files {
 		id, err := server.ImportBlueprint(ctx, s, owner, b)

@@ -16,10 +16,10 @@ import (
 	"blueprintd/store/masterkey"
 )
 
-// Sample is the blueprint that a first start comes with.
+// sample is the blueprint that a first start comes with.
 //
 //go:embed sample.blueprint.yaml
-var Sample []byte
+var sample []byte
 
 // welcome is what a start has to tell: what is new on a first one.
 type welcome struct {
@@ -117,7 +117,7 @@ func (s *Server) firstKey(ctx context.Context, w welcome, from *sower) (_ welcom
 
 // addSample stores the sample blueprint and gives the id of its webhook trigger.
 func (s *Server) addSample(ctx context.Context, owner blueprint.User) (string, error) {
-	doc, err := document.Parse("hello.blueprint.yaml", Sample)
+	doc, err := document.Parse("hello.blueprint.yaml", sample)
 	if err != nil {
 		return "", err
 	}

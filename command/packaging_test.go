@@ -1,7 +1,9 @@
-package api
+package command
 
 import (
-	"blueprintd/command"
+	"blueprintd/blueprint/document"
+	"blueprintd/tests/process"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,12 +16,12 @@ import (
 // start the program against the flags and commands that there are.
 func TestPackagingVariables(t *testing.T) {
 	t.Parallel()
-	app := command.Application(command.Program{}, nil, nil, nil)
+	app := application(Program{}, nil, nil, nil)
 	var known []string
-	for _, flag := range command.Find(app.Commands, "serve").Flags {
-		known = append(known, command.VariableOf(flag.Names()[0]))
+	for _, flag := range find(app.Commands, "serve").Flags {
+		known = append(known, variableOf(flag.Names()[0]))
 	}
-	entries, err := os.ReadDir("../../packaging")
+	entries, err := os.ReadDir("../packaging")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +31,7 @@ func TestPackagingVariables(t *testing.T) {
 		if entry.IsDir() {
 			continue
 		}
-		path := filepath.Join("..", "..", "packaging", entry.Name())
+		path := filepath.Join("..", "packaging", entry.Name())
 		text := readText(t, path)
 		for _, name := range variable.FindAllString(text, -1) {
 			if !slices.Contains(known, name) {
@@ -37,7 +39,7 @@ func TestPackagingVariables(t *testing.T) {
 			}
 		}
 		for _, called := range called.FindAllStringSubmatch(text, -1) {
-			if command.Find(app.Commands, called[1]) == nil {
+			if find(app.Commands, called[1]) == nil {
 				t.Errorf("%s calls %s, which is no command", path, called[1])
 			}
 		}
@@ -52,9 +54,9 @@ func TestPackagingVariables(t *testing.T) {
 // TestPackagingGitHub reads the workflow as GitHub does.
 func TestPackagingGitHub(t *testing.T) {
 	t.Parallel()
-	workflow := yamlFile(t, "../../packaging/github-service.yml")
-	service := at(workflow, "jobs.test.services.blueprintd").(object)
-	for name, value := range service["env"].(object) {
+	workflow := yamlFile(t, "../packaging/github-service.yml")
+	service := process.At(workflow, "jobs.test.services.blueprintd").(process.Object)
+	for name, value := range service["env"].(process.Object) {
 		if _, isText := value.(string); !isText || !strings.HasPrefix(name, "BLUEPRINTD_") {
 			t.Errorf("%s: %v must be a text", name, value)
 		}
@@ -62,7 +64,7 @@ func TestPackagingGitHub(t *testing.T) {
 	if options := service["options"].(string); !strings.Contains(options, "--health-interval") || strings.Contains(options, "--health-cmd") {
 		t.Errorf("options: %s", options)
 	}
-	if key := at(workflow, "jobs.test.env.KEY"); key != at(service, "env.BLUEPRINTD_API_KEY") {
+	if key := process.At(workflow, "jobs.test.env.KEY"); key != process.At(service, "env.BLUEPRINTD_API_KEY") {
 		t.Errorf("the steps have the key %v", key)
 	}
 }
@@ -71,7 +73,7 @@ func TestPackagingGitHub(t *testing.T) {
 func TestPackagingImage(t *testing.T) {
 	t.Parallel()
 	var recipes [2][]string
-	for i, path := range []string{"../../packaging/Containerfile", "../../packaging/Dockerfile"} {
+	for i, path := range []string{"../packaging/Containerfile", "../packaging/Dockerfile"} {
 		_, last, _ := strings.Cut(readText(t, path), "FROM scratch\n")
 		for line := range strings.SplitSeq(last, "\n") {
 			word, _, _ := strings.Cut(line, " ")
@@ -83,8 +85,30 @@ func TestPackagingImage(t *testing.T) {
 	if !slices.Equal(recipes[0], recipes[1]) || len(recipes[0]) != 9 {
 		t.Errorf("the recipes differ:\n%q\n%q", recipes[0], recipes[1])
 	}
-	compose := yamlFile(t, "../../packaging/compose.yaml")
-	if test := encoded(t, at(compose, "services.blueprintd.healthcheck.test")); !strings.Contains(recipes[0][6], strings.TrimPrefix(strings.ReplaceAll(test, ",", ", "), `["CMD", `)) {
+	compose := yamlFile(t, "../packaging/compose.yaml")
+	check, err := json.Marshal(process.At(compose, "services.blueprintd.healthcheck.test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if test := string(check); !strings.Contains(recipes[0][6], strings.TrimPrefix(strings.ReplaceAll(test, ",", ", "), `["CMD", `)) {
 		t.Errorf("compose checks with %s, the image with %s", test, recipes[0][6])
 	}
+}
+
+func yamlFile(t *testing.T, path string) process.Object {
+	t.Helper()
+	doc, err := document.Parse(path, []byte(readText(t, path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Value.(process.Object)
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
