@@ -17,7 +17,7 @@ func listen(address string) (net.Listener, error) {
 }
 
 // APIHost is the host root under which others reach this server.
-func (s *Server) APIHost() string {
+func (s *site) APIHost() string {
 	if s.Options.PublicURL != "" {
 		return s.Options.PublicURL
 	}
@@ -29,7 +29,7 @@ func (s *Server) APIHost() string {
 
 // LocalAddress is where the server can be reached on this machine: an address
 // that stands for all of them is none that anybody could call.
-func (s *Server) LocalAddress() string {
+func (s *site) LocalAddress() string {
 	address, ok := s.Listener.Addr().(*net.TCPAddr)
 	if !ok || !address.IP.IsUnspecified() {
 		return s.Listener.Addr().String()
@@ -50,7 +50,7 @@ func listenCause(err error) error {
 // chooseSecureHost gives the host, and the port unless it is the usual one,
 // under which a client finds the certificate to fit: the address itself when it
 // is good for that, else the first name.
-func (s *Server) chooseSecureHost() string {
+func (s *site) chooseSecureHost() string {
 	host, port, err := net.SplitHostPort(s.LocalAddress())
 	if err != nil {
 		return s.LocalAddress()
@@ -79,7 +79,7 @@ func withPort(host, port string) string {
 }
 
 // scheme is what is spoken on the address of the server.
-func (s *Server) scheme() string {
+func (s *site) scheme() string {
 	if s.Certificates != nil {
 		return "https"
 	}
@@ -89,7 +89,7 @@ func (s *Server) scheme() string {
 // exposed is what to say when keys travel so that others can read them: neither
 // the server nor a proxy before it speaks TLS, and more than this machine can
 // connect. "" = they do not.
-func (s *Server) exposed() string {
+func (s *site) exposed() string {
 	if s.Certificates != nil || strings.HasPrefix(s.Options.PublicURL, "https://") {
 		return ""
 	}
@@ -103,14 +103,14 @@ func (s *Server) exposed() string {
 const exposedHint = "use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://..."
 
 // onlyHere tells whether the server listens to this machine alone.
-func (s *Server) onlyHere() bool {
+func (s *site) onlyHere() bool {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
 	return err != nil || address.Addr().Unmap().IsLoopback()
 }
 
 // guessable is what to say when others can reach a server whose keys and links
 // follow from a number; "" = they cannot, or they do not.
-func (s *Server) guessable() string {
+func (s *site) guessable() string {
 	if s.Options.SeedIDs == nil || s.onlyHere() && s.Options.PublicURL == "" {
 		return ""
 	}

@@ -11,11 +11,31 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
+	"blueprintd/server/accounts"
 	"blueprintd/store"
 	"blueprintd/web"
 )
+
+// site is what shows the dashboard to people: an address, a database and who is signed
+// in. A Server is one, and so is what shows the file of a run.
+type site struct {
+	lifecycle
+	Options   Options
+	IDs       *ids.Source
+	Listener  net.Listener
+	Store     *store.Store
+	Accounts  *accounts.Service
+	RPC       *trpc.Handler // for API keys
+	Dashboard *trpc.Handler // for sessions
+	Link      *openLink     // signs in who develops; nil = there is none
+	opened    closers       // what was opened so far
+
+	Certificates Certificates // nil = no TLS is spoken
+	SecureHost   string       // host and port that they fit
+}
 
 // DashboardRoot is where the dashboard calls procedures. Nothing there knows
 // API keys, and nothing elsewhere but /files knows sessions.
@@ -39,7 +59,7 @@ func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Adm
 
 // newDashboard makes what answers the dashboard's calls. The limits of a user
 // are those of a key.
-func (s *Server) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc.Handler {
+func (s *site) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc.Handler {
 	o := &s.Options
 	cookie := rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 	var public *trpc.Limiter
@@ -55,7 +75,7 @@ func (s *Server) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc
 
 // serveDashboard answers a call of the dashboard. Nothing of it stays in a
 // cache, which knows nothing of who is signed in.
-func (s *Server) serveDashboard(w http.ResponseWriter, r *http.Request) {
+func (s *site) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "private, no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	s.Dashboard.ServeHTTP(w, r)
@@ -63,7 +83,7 @@ func (s *Server) serveDashboard(w http.ResponseWriter, r *http.Request) {
 
 // CookieName has the port in it, for browsers do not tell the cookies of one
 // port of a host from those of another.
-func (s *Server) CookieName() string {
+func (s *site) CookieName() string {
 	name := "blueprintd"
 	if address, ok := s.Listener.Addr().(*net.TCPAddr); ok {
 		name += "_" + strconv.Itoa(address.Port)
@@ -72,14 +92,14 @@ func (s *Server) CookieName() string {
 }
 
 // overTLS tells whether browsers reach this server by https.
-func (s *Server) overTLS(r *http.Request) bool {
+func (s *site) overTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.APIHost(), "https://")
 }
 
 // fromDashboard makes what refuses the requests of other pages, which browsers
 // send with the cookie all the same: to change something, and to read something
 // as well.
-func (s *Server) fromDashboard() func(*http.Request) error {
+func (s *site) fromDashboard() func(*http.Request) error {
 	protection := http.NewCrossOriginProtection()
 	if own, err := url.Parse(s.Options.PublicURL); err == nil && own.Host != "" {
 		if err := protection.AddTrustedOrigin(strings.ToLower(own.Scheme + "://" + own.Host)); err != nil {
@@ -102,7 +122,7 @@ func (s *Server) fromDashboard() func(*http.Request) error {
 // in a browser here would then be of the same origin as the dashboard. A server
 // that only this machine reaches has no other names than those of every machine,
 // unless it is told one; what API keys open needs no such care.
-func (s *Server) misnamed(r *http.Request) error {
+func (s *site) misnamed(r *http.Request) error {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
 	if s.Options.PublicURL != "" || s.Certificates != nil || err != nil || !address.Addr().Unmap().IsLoopback() || namesHere(r.Host) {
 		return nil
@@ -125,7 +145,7 @@ func (s *Server) fileFor() http.Handler {
 
 // page answers with what the dashboard consists of, and otherwise that nothing
 // is there.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+func (s *site) page(w http.ResponseWriter, r *http.Request) {
 	if s.misnamed(r) != nil || !web.Serve(w, r, s.IDs) && !web.ServeMissing(w, r, s.IDs) {
 		s.nothingHere(w, r)
 	}

@@ -57,7 +57,7 @@ func (s *Server) logStopped(before engine.Stats) {
 // The HTTP server may write so many lines in so much time: what clients do
 // wrong must not fill the log.
 const (
-	HTTPLines = 20
+	httpLines = 20
 	httpSpan  = time.Minute
 )
 
@@ -92,7 +92,7 @@ func (l *httpLog) Write(data []byte) (int, error) {
 		l.span, l.lines, l.omitted = metrics.Begin(), 0, 0
 	}
 	l.lines++
-	silent := l.lines > HTTPLines
+	silent := l.lines > httpLines
 	if silent {
 		l.omitted++
 	}

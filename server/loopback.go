@@ -42,7 +42,7 @@ func namesHere(host string) bool {
 
 // nothingHere is the answer to a path that leads nowhere, and to any that leads to
 // the dashboard by a name that is not its own.
-func (s *Server) nothingHere(w http.ResponseWriter, r *http.Request) {
+func (s *site) nothingHere(w http.ResponseWriter, r *http.Request) {
 	if err := s.misnamed(r); err != nil {
 		s.RPC.WritePlainError(w, r, err)
 		return
@@ -51,7 +51,7 @@ func (s *Server) nothingHere(w http.ResponseWriter, r *http.Request) {
 }
 
 // notYet refuses what comes before the runs of the last process are taken up.
-func (s *Server) notYet(w http.ResponseWriter, r *http.Request) {
+func (s *site) notYet(w http.ResponseWriter, r *http.Request) {
 	s.RPC.WritePlainError(w, r, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is starting: it takes up unfinished runs", RetryAfter: readyAgain})
 }
 
@@ -88,6 +88,6 @@ func (s *Server) watch() error {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; here are /metrics, /healthz and /readyz", r.URL.Path))
 	})
-	s.MetricsListener = &httpListener{limits.NewConnections(listener, maxScrapers), s.NewHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(mux))}
+	s.MetricsListener = &httpListener{limits.NewConnections(listener, maxScrapers), s.newHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(mux))}
 	return nil
 }

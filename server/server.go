@@ -15,7 +15,6 @@ import (
 	"errors"
 	"log"
 	"math"
-	"net"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -30,7 +29,6 @@ import (
 	"blueprintd/engine/nodes/mcp"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
-	"blueprintd/foundation/ids"
 	"blueprintd/foundation/metrics"
 	"blueprintd/foundation/outbound"
 	"blueprintd/foundation/secret"
@@ -54,43 +52,31 @@ const admissionWait = 10 * time.Second
 
 // Server is everything that serve runs, wired.
 type Server struct {
-	Options     Options
-	Listener    net.Listener
-	Store       *store.Store
+	site
 	Engine      *engine.Engine
 	Scripts     *script.Pool
 	Triggers    *triggers.Service
 	connections *connections.Service
-	RPC         *trpc.Handler
-	Dashboard   *trpc.Handler
-	Accounts    *accounts.Service
 	mail        *mail.Server     // nil = none is received
 	fakes       *sandbox.Sandbox // in the place of the network; nil = the network itself
 	Decoding    chan struct{}    // has room for each file that may be decoded now
 	bodies      *limits.Bodies
-	IDs         *ids.Source
-	lifecycle
-	opened closers // what New has opened so far
+	Bootstrap   welcome
 
 	main              *httpListener
-	MetricsListener   *httpListener // nil = metrics have no address of their own
-	challengeListener *httpListener // for an ACME authority; nil = it proves nothing by plain HTTP
+	MetricsListener   *httpListener          // nil = metrics have no address of their own
+	challengeListener *httpListener          // for an ACME authority; nil = it proves nothing by plain HTTP
+	ACME              *certificate.Authority // nil = none is asked for certificates
 
-	up        metrics.Stopwatch
-	began     time.Time // on the wall
-	manager   notifier
-	Bootstrap welcome
-	Link      *openLink // signs in who develops; nil = there is none
-
-	Certificates Certificates           // nil = no TLS is spoken
-	SecureHost   string                 // host and port that they fit
-	ACME         *certificate.Authority // nil = none is asked for them
+	up      metrics.Stopwatch
+	began   time.Time // on the wall
+	manager notifier
 }
 
 // New opens the database and wires the rooms. Nothing runs yet, but the
 // port is taken: who connects from now on is answered once run is called.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{Options: o, IDs: sourceOf(o.SeedIDs), Decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs)}, Decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.Addr, listenCause(err))
@@ -160,7 +146,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	connections.Dispersed = debug.FreeOSMemory
 	connections.Alone = o.UntilEOF != nil
 	answer := limits.NewAnswers(shares.Answers, s.Draining).Handler(limits.Gzip(s.Routes()))
-	s.main = &httpListener{connections, s.NewHTTP(s.repeatable(s.healthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(answer)))))}
+	s.main = &httpListener{connections, s.newHTTP(s.repeatable(s.healthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(answer)))))}
 	if err = s.secure(); err != nil {
 		return nil, err
 	}
@@ -185,9 +171,9 @@ func (s *Server) raised() {
 	}
 }
 
-// NewHTTP makes an HTTP server that has patience with its clients, but only so
+// newHTTP makes an HTTP server that has patience with its clients, but only so
 // much.
-func (s *Server) NewHTTP(handler http.Handler) *http.Server {
+func (s *site) newHTTP(handler http.Handler) *http.Server {
 	whole := s.Options.ReadTimeout
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: cmp.Or(whole, 10*time.Second), ReadTimeout: cmp.Or(whole, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
@@ -447,10 +433,10 @@ func RunScripts(pool *script.Pool) (stop func()) {
 }
 
 // info is what everybody with a key may know of a server that was started then.
-func (s *Server) info(started time.Time) rpc.ServerInfo {
+func (s *site) info(started time.Time) rpc.ServerInfo {
 	o := &s.Options
 	info := rpc.ServerInfo{
-		Version: o.Version, StartedAt: blueprint.TimeOf(started), Now: blueprint.TimeOf(o.Clock.Now()), APIHost: s.APIHost(), Ephemeral: o.Ephemeral, Sandbox: s.fakes != nil, Clock: "real",
+		Version: o.Version, StartedAt: blueprint.TimeOf(started), Now: blueprint.TimeOf(o.Clock.Now()), APIHost: s.APIHost(), Ephemeral: o.Ephemeral, Sandbox: o.Sandbox != nil, Clock: "real",
 		Limits: rpc.ServerLimits{
 			MaxBlueprints: o.MaxBlueprints, RateLimit: o.RateLimit, RateBurst: o.RateBurst, MaxBody: o.MaxBody, SyncTimeoutMs: o.SyncTimeout.Milliseconds(),
 			MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, KeepExecutions: o.KeepExecutions.String(), KeepFirings: o.KeepFirings.String(), KeepAudit: o.KeepAudit.String(), MaxDisk: o.MaxDisk,

@@ -31,7 +31,7 @@ const (
 // once, and only from where the server is reached by names of this machine. It is
 // safe for concurrent use.
 type openLink struct {
-	server *Server
+	server *site
 	UserID string        // who is signed in
 	to     string        // where it leads
 	life   time.Duration // of each, by the clock of the machine; 0 = as long as the server is there, and there is one alone
@@ -54,7 +54,7 @@ func (s *Server) newOpenLink() *openLink {
 	if host, err := url.Parse(s.APIHost()); err != nil || !namesHere(host.Host) { // such as that of a certificate
 		return nil
 	}
-	l := &openLink{server: s, UserID: s.Bootstrap.Account.ID, to: "/", life: OpenLife, again: "Each works once, for 15 minutes; blueprintd dev has printed another one."}
+	l := &openLink{server: &s.site, UserID: s.Bootstrap.Account.ID, to: "/", life: OpenLife, again: "Each works once, for 15 minutes; blueprintd dev has printed another one."}
 	l.renew()
 	return l
 }
@@ -123,7 +123,7 @@ func (l *openLink) knows(token string) bool {
 
 // mountLink has a mux answer the address, as if there were nothing when there is
 // none.
-func (s *Server) mountLink(mux *http.ServeMux) {
+func (s *site) mountLink(mux *http.ServeMux) {
 	mux.HandleFunc("GET /open/{token}", func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case s.Link == nil:
@@ -189,7 +189,7 @@ func (l *openLink) SignIn(w http.ResponseWriter, r *http.Request, cookie rpc.Ses
 }
 
 // SessionCookie is how the dashboard's cookies are set and read.
-func (s *Server) SessionCookie() rpc.SessionCookie {
+func (s *site) SessionCookie() rpc.SessionCookie {
 	return rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 }
 

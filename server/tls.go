@@ -117,7 +117,7 @@ func (s *Server) listenForProofs() error {
 	}
 	s.opened.add(listener.Close)
 	proofs := s.ACME.Manager.HTTPHandler(http.HandlerFunc(s.sendToTLS))
-	s.challengeListener = &httpListener{limits.NewConnections(listener, maxProofs), s.NewHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.challengeListener = &httpListener{limits.NewConnections(listener, maxProofs), s.newHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := *r
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
 			asked.Host = host // a port is no part of what is proved

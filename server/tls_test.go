@@ -32,7 +32,7 @@ func TestAddressUnderWhichTheCertificateFits(t *testing.T) {
 		{"127.0.0.1:8787", []string{"*.example.org"}, "127.0.0.1:8787"},
 		{"[::1]:443", []string{"::1"}, "[::1]"},
 	} {
-		s := &Server{Listener: atAddress(t, c.address), Certificates: named(c.names)}
+		s := &site{Listener: atAddress(t, c.address), Certificates: named(c.names)}
 		if got := s.chooseSecureHost(); got != c.want {
 			t.Errorf("%s with %v: %s, want %s", c.address, c.names, got, c.want)
 		}
@@ -53,14 +53,14 @@ func TestUnencryptedKeysAreToldOf(t *testing.T) {
 		{"[::]:8787", "https://flows.example.org", nil, false},
 		{"0.0.0.0:8787", "", named{"flows.example.org"}, false},
 	} {
-		s := &Server{Options: Options{Network: Network{PublicURL: c.publicURL}}, Listener: atAddress(t, c.address), Certificates: c.certificates}
+		s := &site{Options: Options{Network: Network{PublicURL: c.publicURL}}, Listener: atAddress(t, c.address), Certificates: c.certificates}
 		if got := s.exposed() != ""; got != c.want {
 			t.Errorf("%+v: told %v, want %v", c, got, c.want)
 		}
 	}
 	for address, want := range map[string]bool{"127.0.0.1:8787": false, "0.0.0.0:8787": true} {
 		out := &process.Output{}
-		s := &Server{Options: Options{Database: Database{Ephemeral: true}, Out: out}, Listener: atAddress(t, address)}
+		s := &Server{site: site{Options: Options{Database: Database{Ephemeral: true}, Out: out}, Listener: atAddress(t, address)}}
 		if err := s.Announce(); err != nil || strings.Contains(out.String(), "WARNING") != want {
 			t.Errorf("on %s the start says: %v\n%s", address, err, out)
 		}
@@ -131,7 +131,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.URL = &url.URL{Scheme: "x", Opaque: "@evil.example/"}
 	w := httptest.NewRecorder()
-	if (&Server{ACME: a, Listener: atAddress(t, "127.0.0.1:8443")}).sendToTLS(w, r); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
+	if (&Server{ACME: a, site: site{Listener: atAddress(t, "127.0.0.1:8443")}}).sendToTLS(w, r); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
 		t.Errorf("an address without a path: %d to %q", w.Code, w.Header().Get("Location"))
 	}
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
@@ -149,7 +149,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 		t.Error("there is an expiry")
 	}
 	// What came by plain http is led on, and what was sent there is not taken.
-	s := &Server{ACME: a, Certificates: a, SecureHost: "a.example.org:8443", Listener: atAddress(t, "127.0.0.1:8443")}
+	s := &Server{ACME: a, site: site{Certificates: a, SecureHost: "a.example.org:8443", Listener: atAddress(t, "127.0.0.1:8443")}}
 	for _, c := range []struct {
 		method, host, path string
 		status             int
@@ -178,7 +178,7 @@ func TestHealthTellsOfCertificates(t *testing.T) {
 		until time.Time
 		ok    bool
 	}{"good": {now.Add(time.Hour), true}, "expired": {now.Add(-time.Hour), false}, "missing": {time.Time{}, false}} {
-		s := &Server{Certificates: until{at: c.until}}
+		s := &Server{site: site{Certificates: until{at: c.until}}}
 		if got := s.checkCertificate(); len(got) != 1 || got[0].OK != c.ok || c.ok != (got[0].Hint == "") {
 			t.Errorf("%s: %+v", name, got)
 		}

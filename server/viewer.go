@@ -25,7 +25,7 @@ import (
 // database in memory, and neither an engine nor triggers: there is nothing in it
 // that could run anything.
 type viewer struct {
-	Server *Server // without what runs; its link leads to the run
+	*site // its link leads to the run
 }
 
 // ViewerEmail is who looks at the run.
@@ -35,7 +35,7 @@ const ViewerEmail = "viewer@localhost"
 func NewViewer(ctx context.Context, version, schema, address string, f *recording.File, log io.Writer) (_ *viewer, err error) {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	source := ids.New(nil)
-	s := &Server{IDs: source, Options: Options{Database: Database{Schema: schema, Ephemeral: true}, Limits: Limits{MaxBody: 5 << 20}, Network: Network{Addr: address}, Version: version, Clock: clock.Real{}, Logger: logger}}
+	s := &site{IDs: source, Options: Options{Database: Database{Schema: schema, Ephemeral: true}, Limits: Limits{MaxBody: 5 << 20}, Network: Network{Addr: address}, Version: version, Clock: clock.Real{}, Logger: logger}}
 	s.begin()
 	if s.Listener, err = listen(address); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr", "cannot listen on %s: %s", address, listenCause(err))
@@ -55,7 +55,7 @@ func NewViewer(ctx context.Context, version, schema, address string, f *recordin
 	}
 	s.opened.add(s.Store.Close)
 	s.Accounts = accounts.New(accounts.Options{Store: s.Store, Clock: clock.Real{}, IDs: source, Sealer: sealer})
-	v := &viewer{Server: s}
+	v := &viewer{s}
 	user, err := s.Store.CreateUser(ctx, ViewerEmail, "Viewer")
 	if err != nil {
 		return nil, err
@@ -97,11 +97,11 @@ func importedRun(f *recording.File) blueprint.ImportedRun {
 
 // Run answers until ctx ends; ready is told the address.
 func (v *viewer) Run(ctx context.Context, ready func(url string) error) (err error) {
-	s := v.Server
+	s := v.site
 	storing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	stored := make(chan error, 1)
 	go func() { stored <- s.Store.Run(storing) }()
-	serving := s.NewHTTP(v.routes())
+	serving := s.newHTTP(v.routes())
 	ended := make(chan error, 1)
 	go func() { ended <- serving.Serve(s.Listener) }()
 	err = ready(s.Link.URL())
@@ -130,11 +130,11 @@ func (v *viewer) Run(ctx context.Context, ready func(url string) error) (err err
 // routes is all that is answered.
 func (v *viewer) routes() http.Handler {
 	mux := http.NewServeMux()
-	v.Server.mountLink(mux)
-	mux.HandleFunc("/", v.Server.page)
+	v.mountLink(mux)
+	mux.HandleFunc("/", v.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if v.Server.Dashboard.Serves(r) {
-			v.Server.serveDashboard(w, r)
+		if v.Dashboard.Serves(r) {
+			v.serveDashboard(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
@@ -96,34 +95,6 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	for name, one := range map[string]string{"secret variable": canary, "secret of the webhook": hookSecret, "input": input, "key": key} {
 		if in := found(text, one); in != nil {
 			t.Errorf("the %s is in the log as %q:\n%s", name, in, text)
-		}
-	}
-}
-
-// What net/http has to say comes in the log's own form, and not without end.
-func TestHTTPLog(t *testing.T) {
-	t.Parallel()
-	var logs lockedBuffer
-	o := server.Options{}
-	inJSON(&o, &logs)
-	s := server.Server{Options: o}
-	errors := s.NewHTTP(http.NotFoundHandler()).ErrorLog
-	errors.Printf("http: panic serving 127.0.0.1:1: boom\n%s", "goroutine 7 [running]:\nmain.main()")
-	for range 100 {
-		errors.Printf("http: Accept error: too many open files; retrying in %s", time.Second)
-	}
-	lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
-	if len(lines) != server.HTTPLines {
-		t.Errorf("%d lines, want %d", len(lines), server.HTTPLines)
-	}
-	for i, line := range lines {
-		var one struct{ Level, Msg, Error, Stack string }
-		if err := json.Unmarshal([]byte(line), &one); err != nil || one.Msg == "" {
-			t.Fatalf("%q: %v", line, err)
-		}
-		panicked := one.Level == "ERROR" && one.Error == "panic serving 127.0.0.1:1: boom" && strings.HasPrefix(one.Stack, "goroutine 7")
-		if panicked != (i == 0) || i > 0 && (one.Level != "WARN" || one.Error != "Accept error: too many open files; retrying in 1s") {
-			t.Errorf("line %d: %s", i, line)
 		}
 	}
 }

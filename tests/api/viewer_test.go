@@ -55,11 +55,11 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 	}()
 	link := <-address
 	jar, _ := cookiejar.New(nil)
-	mine, other := process.Browser{Client: &http.Client{Jar: jar}, Root: v.Server.APIHost()}, process.Browser{Client: &http.Client{}, Root: v.Server.APIHost()}
+	mine, other := process.Browser{Client: &http.Client{Jar: jar}, Root: v.APIHost()}, process.Browser{Client: &http.Client{}, Root: v.APIHost()}
 	if code, _ := other.Query(t, "execution.getExecutionStatus", `{"executionId":"`+run+`"}`); code != http.StatusUnauthorized {
 		t.Errorf("without the address: %d", code)
 	}
-	if code, _, _ := other.Get(t, v.Server.APIHost()+"/open/guessed"); code != http.StatusNotFound {
+	if code, _, _ := other.Get(t, v.APIHost()+"/open/guessed"); code != http.StatusNotFound {
 		t.Errorf("a guessed address: %d", code)
 	}
 	if response, err := other.Head(link); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
@@ -103,7 +103,7 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 			t.Errorf("%s: %d %.200s", name, code, body)
 		}
 	}
-	if code, _, _ := mine.Get(t, v.Server.APIHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
+	if code, _, _ := mine.Get(t, v.APIHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
 		t.Errorf("a webhook is answered: %d", code)
 	}
 	stop()
