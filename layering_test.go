@@ -199,6 +199,27 @@ func TestFlagsAreReadInCommand(t *testing.T) {
 	})
 }
 
+// TestNothingIsHalfBuilt: what has a constructor is made by it alone, so that no method
+// finds a part missing.
+func TestNothingIsHalfBuilt(t *testing.T) {
+	for _, made := range []struct{ room, name string }{{"server", "Server"}, {"rpc", "Service"}, {"engine", "Engine"}, {"store", "Store"}, {"triggers", "Service"}} {
+		literals := 0
+		sources(t, func(path string, data []byte) {
+			switch {
+			case filepath.Dir(path) != made.room:
+				if literal := made.room + "." + made.name + "{"; strings.Contains(string(data), literal) && path != "layering_test.go" {
+					t.Errorf("%s writes %s...}, which only its constructor does", path, literal)
+				}
+			case !strings.HasSuffix(path, "_test.go"):
+				literals += strings.Count(string(data), "&"+made.name+"{")
+			}
+		})
+		if literals != 1 {
+			t.Errorf("%s.%s is made in %d places, want its constructor alone", made.room, made.name, literals)
+		}
+	}
+}
+
 // TestChildren: a package whose tests run code of blueprints must be able to be the
 // process that the code runs in; without script.Child its test binary would start
 // itself over and over.

@@ -27,7 +27,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Calle
 		w.Header().Set("Allow", "GET, HEAD")
 		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "a file takes GET")
 	}
-	found, content, err := s.Open(r.Context(), r.Method == http.MethodGet, func(ctx context.Context) (blueprint.File, []byte, error) {
+	found, content, err := s.open(r.Context(), r.Method == http.MethodGet, func(ctx context.Context) (blueprint.File, []byte, error) {
 		return s.Store.File(ctx, caller.Principal, r.PathValue("id"))
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Calle
 
 // fileOfRun gives a run a file that came with what started it.
 func (s *Server) fileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (blueprint.File, []byte, error) {
-	return s.Open(ctx, true, func(ctx context.Context) (blueprint.File, []byte, error) {
+	return s.open(ctx, true, func(ctx context.Context) (blueprint.File, []byte, error) {
 		return s.Store.FileOfRun(ctx, authority, executionID, id)
 	})
 }
@@ -61,11 +61,11 @@ func (s *Server) fileOfRun(ctx context.Context, authority blueprint.Authority, e
 // the whole mail that it is in. Others wait.
 const mostDecoding = 4
 
-// Open reads a file, and its bytes if they are wanted.
-func (s *Server) Open(ctx context.Context, wanted bool, read func(context.Context) (blueprint.File, []byte, error)) (found blueprint.File, content []byte, err error) {
+// open reads a file, and its bytes if they are wanted.
+func (s *Server) open(ctx context.Context, wanted bool, read func(context.Context) (blueprint.File, []byte, error)) (found blueprint.File, content []byte, err error) {
 	select {
-	case s.Decoding <- struct{}{}:
-		defer func() { <-s.Decoding }()
+	case s.decoding <- struct{}{}:
+		defer func() { <-s.decoding }()
 	case <-ctx.Done():
 		return found, nil, ctx.Err()
 	}

@@ -59,7 +59,7 @@ type Server struct {
 	connections *connections.Service
 	mail        *mail.Server     // nil = none is received
 	fakes       *sandbox.Sandbox // in the place of the network; nil = the network itself
-	Decoding    chan struct{}    // has room for each file that may be decoded now
+	decoding    chan struct{}    // has room for each file that may be decoded now
 	bodies      *limits.Bodies
 	Bootstrap   welcome
 
@@ -76,7 +76,7 @@ type Server struct {
 // New opens the database and wires the rooms. Nothing runs yet, but the
 // port is taken: who connects from now on is answered once run is called.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs)}, Decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs)}, decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.Addr, listenCause(err))

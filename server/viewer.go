@@ -228,10 +228,38 @@ func (r frozenRunner) Retry(context.Context, *blueprint.StoredExecution, string,
 }
 
 // frozenTriggers are triggers that never fire. There are none.
-type frozenTriggers struct{ rpc.Triggers }
+type frozenTriggers struct{}
 
 // Changed does nothing.
 func (frozenTriggers) Changed() {}
 
+// Warnings returns none.
+func (frozenTriggers) Warnings(blueprint.TriggerType, map[string]any) []blueprint.Issue { return nil }
+
+// Fire refuses.
+func (frozenTriggers) Fire(context.Context, blueprint.Principal, string, any, bool) (executionID, firingID string, err error) {
+	return "", "", errFrozen
+}
+
+// Settle refuses.
+func (frozenTriggers) Settle(blueprint.TriggerType, map[string]any, map[string]any) (map[string]any, []blueprint.Issue) {
+	return nil, []blueprint.Issue{{Severity: blueprint.SeverityError, Message: errFrozen.Error()}}
+}
+
 // Preview refuses.
 func (frozenTriggers) Preview(string, string, int) ([]string, error) { return nil, errFrozen }
+
+// Redeliver refuses.
+func (frozenTriggers) Redeliver(context.Context, blueprint.Principal, string) (executionID, newID string, err error) {
+	return "", "", errFrozen
+}
+
+// RedeliverSeveral refuses.
+func (frozenTriggers) RedeliverSeveral(context.Context, blueprint.Principal, *blueprint.RedeliverRequest) (*blueprint.RedeliverResult, error) {
+	return nil, errFrozen
+}
+
+// Rotate refuses.
+func (frozenTriggers) Rotate(*blueprint.Trigger, string, string) (config map[string]any, made string, until blueprint.Time, err error) {
+	return nil, "", until, errFrozen
+}

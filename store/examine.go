@@ -39,7 +39,7 @@ func examine(ctx context.Context, path, schema string) (found examined, err erro
 		} else if blank {
 			return foreign("it is empty")
 		}
-		if err := (&Store{options: Options{Schema: schema}, writer: &writer{session: session}}).compare(ctx); err != nil {
+		if err := compareSchema(ctx, conn, schema); err != nil {
 			return err
 		}
 		if found.rows, err = countRows(ctx, conn); err != nil {

@@ -24,7 +24,7 @@ func (s *Store) recognise(ctx context.Context) error {
 	case blank:
 		return s.create(ctx)
 	}
-	return s.compare(ctx)
+	return compareSchema(ctx, s.writer.session.conn, s.options.Schema)
 }
 
 // marks reads the marks of a file: blank if it is empty, an error unless it is a
@@ -94,12 +94,8 @@ func (s *Store) create(ctx context.Context) error {
 	return err
 }
 
-// compare refuses a database whose schema is not exactly the current one: it was
+// compareSchema refuses a database whose schema is not exactly the current one: it was
 // damaged, tampered with, or created by a build that was never released.
-func (s *Store) compare(ctx context.Context) error {
-	return compareSchema(ctx, s.writer.session.conn, s.options.Schema)
-}
-
 func compareSchema(ctx context.Context, found *sql.Conn, schema string) error {
 	pool, err := sql.Open("sqlite", "file::memory:")
 	if err != nil {

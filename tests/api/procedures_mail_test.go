@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -266,28 +265,6 @@ func TestMailFileIsSentOn(t *testing.T) {
 	_, problem := run("{{inputData.subject}}", "Subject: "+theirs+"\n\n", blueprint.StatusFailed)
 	if !strings.Contains(problem, "names no file that came with what started this run") || len(got) != 1 {
 		t.Errorf("%s, %q", problem, got)
-	}
-}
-
-// TestMailFilesAreDecodedInTurn: who wants a file waits for those before, and no
-// longer than until it leaves.
-func TestMailFilesAreDecodedInTurn(t *testing.T) {
-	t.Parallel()
-	s := &server.Server{Decoding: make(chan struct{}, 1)}
-	read := func(context.Context) (blueprint.File, []byte, error) {
-		return blueprint.File{Size: 99}, []byte("\r\nhello"), nil
-	}
-	if file, content, err := s.Open(t.Context(), true, read); err != nil || string(content) != "hello" || file.Size != 5 {
-		t.Errorf("%+v %q %v", file, content, err)
-	}
-	if file, content, err := s.Open(t.Context(), false, read); err != nil || content != nil || file.Size != 99 {
-		t.Errorf("%+v %q %v", file, content, err)
-	}
-	s.Decoding <- struct{}{}
-	left, leave := context.WithCancel(t.Context())
-	leave()
-	if _, _, err := s.Open(left, true, read); !errors.Is(err, context.Canceled) {
-		t.Error(err)
 	}
 }
 
