@@ -302,7 +302,7 @@ func TestSQLIsOnlyInTheStore(t *testing.T) {
 	})
 }
 
-// TestTimeHasOneSource keeps rooms from asking the machine for the time behind
+// TestTimeHasOneSource keeps packages from asking the machine for the time behind
 // the clock's back. Real time-outs are named here, with their reason.
 func TestTimeHasOneSource(t *testing.T) {
 	real := map[string]string{

@@ -10,10 +10,11 @@
 // of store's single writer, together with whatever else queued up behind it,
 // and only then is the sender answered.
 //
-// main hands the version and the schema of the database to package command. The
-// folders are floors: blueprint, foundation, the rooms (store, engine, triggers, rpc,
-// connections, web), project, server, command. Rooms do not know each other; what one
-// needs of another it declares as an interface, and server wires them.
+// main hands the version and the schema of the database to package command. The folders
+// are layers, from below: blueprint, foundation, then store, engine, triggers, rpc,
+// connections and web, which do not know each other, then project, server and command.
+// What a package needs of another one on its layer it declares as an interface, and
+// server connects the two.
 package main
 
 import (

@@ -181,7 +181,7 @@ func isLoopback(host string) bool {
 // machine.
 func isSafe(u *url.URL) bool { return u.Scheme == "https" || isLoopback(u.Hostname()) }
 
-// The codes of the failures that this room reports.
+// The codes of the failures that this package reports.
 const (
 	codeUnavailable = "connection_unavailable"
 	codeHost        = "host_not_allowed"

@@ -43,7 +43,7 @@ func FuzzBlueprintFile(f *testing.F) {
 			}
 		}
 		if err != nil {
-			return // FuzzParse of package file looks at these
+			return // FuzzParse of package document looks at these
 		}
 		bad := false
 		for _, issue := range issues {

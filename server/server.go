@@ -73,8 +73,8 @@ type Server struct {
 	manager notifier
 }
 
-// New opens the database and wires the rooms. Nothing runs yet, but the
-// port is taken: who connects from now on is answered once run is called.
+// New opens the database and wires all packages. Nothing runs yet, but the
+// port is taken: who connects from now on is answered once Run is called.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs)}, decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()

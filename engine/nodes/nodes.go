@@ -52,7 +52,7 @@
 // Tools have the codes of package mcp, unknown_tool, and tool_failed with the
 // tool's own words.
 //
-// Code has the codes of package sandbox: timeout, memory_exceeded,
+// Code has the codes of package script: timeout, memory_exceeded,
 // output_too_large, script_error, syntax_error, sandbox_unavailable and
 // sandbox_failed.
 package nodes

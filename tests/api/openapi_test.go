@@ -28,7 +28,7 @@ func goldenDocument(t *testing.T, name string, want []byte) {
 		}
 	}
 	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the program gives (%v); look at it and run go test -run 'OpenAPI|Schemas' -update .", name, err)
+		t.Errorf("%s is not what the program gives (%v); look at it and run make goldens", name, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestRouterType(t *testing.T) {
 		}
 		got, err := os.ReadFile(name)
 		if err != nil || string(got) != want {
-			t.Errorf("%s is not what the procedures are (%v); go test ./tests/api -run RouterType -update", name, err)
+			t.Errorf("%s is not what the procedures are (%v); run make goldens", name, err)
 		}
 	}
 }

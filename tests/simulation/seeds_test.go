@@ -65,7 +65,7 @@ func explain(out io.Writer, report *Report) {
 		fmt.Fprintf(out, "... %d earlier lines\n", len(trace)-last)
 		trace = trace[len(trace)-last:]
 	}
-	fmt.Fprintf(out, "%s\nseed %d: %s\nreplay: cd sim && go test -run '^TestSeeds$' -seeds 1 -seed %d -verbose\n",
+	fmt.Fprintf(out, "%s\nseed %d: %s\nreplay: cd tests/simulation && go test -run '^TestSeeds$' -seeds 1 -seed %d -verbose\n",
 		strings.Join(trace, "\n"), report.Seed, report.Failure, report.Seed)
 }
 
