@@ -21,8 +21,8 @@ import (
 //go:embed sample.blueprint.yaml
 var sample []byte
 
-// welcome is what a start has to tell: what is new on a first one.
-type welcome struct {
+// bootstrapped is what a start has to tell: what is new on a first one.
+type bootstrapped struct {
 	APIKey  string // made or given at this start
 	Made    bool   // made: shown this once
 	hook    string // trigger of the sample blueprint
@@ -38,32 +38,32 @@ type welcome struct {
 // the link with which they set a password as long as nobody has one: all of it, or
 // nothing, so that a start that is cut off is a first one again. The audit log has
 // no lines of it: nobody did it.
-func (s *Server) firstStart(ctx context.Context) (w welcome, err error) {
+func (s *Server) firstStart(ctx context.Context) (w bootstrapped, err error) {
 	err = s.Store.Transact(ctx, func() (err error) {
-		w, err = s.settle(ctx)
+		w, err = s.bootstrap(ctx)
 		return err
 	})
 	return w, err
 }
 
-func (s *Server) settle(ctx context.Context) (w welcome, err error) {
-	var sower *sower
+func (s *Server) bootstrap(ctx context.Context) (w bootstrapped, err error) {
+	var seeder *seeder
 	if s.Options.Seed != nil {
-		sower = newSower(s)
+		seeder = newSeeder(s)
 		_, first := s.Store.ServerOwner(ctx)
 		w.Fresh = blueprint.CodeOf(first) == blueprint.CodeNotFound
-		if err := sower.sowUsers(ctx); err != nil {
-			return w, sower.failed(err)
+		if err := seeder.addUsers(ctx); err != nil {
+			return w, seeder.failed(err)
 		}
 	}
-	if w, err = s.firstKey(ctx, w, sower); err != nil {
+	if w, err = s.ownerKey(ctx, w, seeder); err != nil {
 		return w, err
 	}
-	if sower != nil {
-		if err := sower.sow(ctx); err != nil {
-			return w, sower.failed(err)
+	if seeder != nil {
+		if err := seeder.apply(ctx); err != nil {
+			return w, seeder.failed(err)
 		}
-		w.Seeded = sower.done
+		w.Seeded = seeder.done
 	}
 	some, err := s.Store.AnyPassword(ctx)
 	if err == nil && !some && s.guessable() == "" {
@@ -72,9 +72,9 @@ func (s *Server) settle(ctx context.Context) (w welcome, err error) {
 	return w, err
 }
 
-// firstKey creates the server's owner, unless there is one, and their key at the first
+// ownerKey creates the server's owner, unless there is one, and their key at the first
 // start, unless the seed has given them one.
-func (s *Server) firstKey(ctx context.Context, w welcome, from *sower) (_ welcome, err error) {
+func (s *Server) ownerKey(ctx context.Context, w bootstrapped, from *seeder) (_ bootstrapped, err error) {
 	w.Account, err = s.Store.ServerOwner(ctx)
 	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
 		w.Fresh = true
@@ -165,7 +165,7 @@ func (s *Server) Announce() error {
 	if at := s.SMTPAddress(); at != "" {
 		say("  mail      SMTP on %s, for addresses @%s", at, s.mailDomain())
 	}
-	if s.fakes != nil {
+	if s.sandbox != nil {
 		say("  SANDBOX   nothing real is reached: fakes answer all that goes out; see %s/sandbox/calls", host)
 	}
 	if virtual := s.Options.Virtual(); virtual != nil {

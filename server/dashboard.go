@@ -124,7 +124,7 @@ func (s *site) fromDashboard() func(*http.Request) error {
 // unless it is told one; what API keys open needs no such care.
 func (s *site) misnamed(r *http.Request) error {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
-	if s.Options.PublicURL != "" || s.Certificates != nil || err != nil || !address.Addr().Unmap().IsLoopback() || namesHere(r.Host) {
+	if s.Options.PublicURL != "" || s.Certificates != nil || err != nil || !address.Addr().Unmap().IsLoopback() || isLocalHost(r.Host) {
 		return nil
 	}
 	return blueprint.Errorf(blueprint.CodeForbidden, "the dashboard is at %s/; for another name, such as that of a proxy, start the server with --public-url", s.APIHost())

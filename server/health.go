@@ -55,7 +55,7 @@ func (s *Server) healthFirst(next http.Handler) http.Handler {
 
 // readyz answers GET /readyz. Details are for who asks on this machine.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && fromHere(r))
+	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && isLocalRequest(r))
 }
 
 // writeReadiness tells whether the server takes work: from the end of the

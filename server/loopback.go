@@ -13,24 +13,24 @@ import (
 // forwarded are the headers by which a proxy tells that it speaks for others.
 var forwarded = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"}
 
-// fromHere tells whether a request comes from this machine itself and not
+// isLocalRequest tells whether a request comes from this machine itself and not
 // through a proxy on it. Who may look at the machine may look at the server:
 // what answers only here asks for no key. A proxy that says nothing of itself
 // still shows by the name that it was asked for, as long as it passes that on;
 // so does a page in a browser here whose name was made to lead to this machine.
-func fromHere(r *http.Request) bool {
+func isLocalRequest(r *http.Request) bool {
 	for _, name := range forwarded {
 		if _, there := r.Header[name]; there {
 			return false
 		}
 	}
 	address, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && address.Addr().Unmap().IsLoopback() && namesHere(r.Host)
+	return err == nil && address.Addr().Unmap().IsLoopback() && isLocalHost(r.Host)
 }
 
-// namesHere tells whether the host of a request, with a port or without, can
+// isLocalHost tells whether the host of a request, with a port or without, can
 // only be this machine.
-func namesHere(host string) bool {
+func isLocalHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	} else if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
@@ -58,7 +58,7 @@ func (s *site) notYet(w http.ResponseWriter, r *http.Request) {
 // metrics answers GET /metrics on the address of everybody: to who asks on this
 // machine, unless there is another address for it.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
-	if s.MetricsListener != nil || !fromHere(r) {
+	if s.MetricsListener != nil || !isLocalRequest(r) {
 		s.nothingHere(w, r)
 		return
 	}

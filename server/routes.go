@@ -53,7 +53,7 @@ func (s *Server) Routes() http.Handler {
 			s.RPC.ServeHTTP(w, r)
 		case s.Dashboard.Serves(r):
 			s.serveDashboard(w, r)
-		case s.misbehave(w, r):
+		case s.injectFault(w, r):
 		default:
 			s.serveRoute(mux, w, r)
 		}

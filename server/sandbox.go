@@ -24,8 +24,8 @@ import (
 	"blueprintd/triggers/mail"
 )
 
-// newFakes makes what answers in the place of the network; nil without --sandbox.
-func newFakes(o Options, source *ids.Source) (*sandbox.Sandbox, error) {
+// newSandbox makes what answers in the place of the network; nil without --sandbox.
+func newSandbox(o Options, source *ids.Source) (*sandbox.Sandbox, error) {
 	if o.Sandbox == nil {
 		return nil, nil
 	}
@@ -48,29 +48,29 @@ func RuledNames() sandbox.Known {
 	return known
 }
 
-// boxed puts the sandbox where the network would be.
-func (s *Server) boxed(o outbound.Options) outbound.Options {
-	if s.fakes != nil {
-		o.Instead, o.RootCAs = s.fakes, s.fakes.Authorities()
+// withSandbox puts the sandbox where the network would be.
+func (s *Server) withSandbox(o outbound.Options) outbound.Options {
+	if s.sandbox != nil {
+		o.Instead, o.RootCAs = s.sandbox, s.sandbox.Authorities()
 	}
 	return o
 }
 
-// running gives the node types for who runs them.
-func (s *Server) running(catalogue blueprint.Catalogue) blueprint.Catalogue {
-	if s.fakes == nil {
+// wrapCatalogue returns the node types for who runs them.
+func (s *Server) wrapCatalogue(catalogue blueprint.Catalogue) blueprint.Catalogue {
+	if s.sandbox == nil {
 		return catalogue
 	}
-	return s.fakes.Catalogue(catalogue)
+	return s.sandbox.Catalogue(catalogue)
 }
 
 // fault gives what breaks calls of procedures; nil without a sandbox.
 func (s *Server) fault() func(procedure string) *trpc.Fault {
-	if s.fakes == nil {
+	if s.sandbox == nil {
 		return nil
 	}
 	return func(procedure string) *trpc.Fault {
-		f := s.fakes.Procedure(procedure)
+		f := s.sandbox.Procedure(procedure)
 		if f == nil {
 			return nil
 		}
@@ -78,17 +78,17 @@ func (s *Server) fault() func(procedure string) *trpc.Fault {
 	}
 }
 
-// misbehave answers a request to a plain way in that a rule of the sandbox is
+// injectFault answers a request to a plain way in that a rule of the sandbox is
 // about, and tells whether it did.
-func (s *Server) misbehave(w http.ResponseWriter, r *http.Request) bool {
-	if s.fakes == nil {
+func (s *Server) injectFault(w http.ResponseWriter, r *http.Request) bool {
+	if s.sandbox == nil {
 		return false
 	}
 	route, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if route != "webhooks" && route != "v1" && route != "mcp" {
 		return false
 	}
-	f := s.fakes.Route(route, r)
+	f := s.sandbox.Route(route, r)
 	if f == nil {
 		return false
 	}
@@ -131,13 +131,13 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request) bool {
 
 // Unmet tells what was expected of a sandbox and did not come, a line for each.
 // The error ends the program with the exit code 1.
-func (s *Server) Unmet() error { return unmet(s.Options, s.fakes) }
+func (s *Server) Unmet() error { return unmetExpectations(s.Options, s.sandbox) }
 
-func unmet(o Options, fakes *sandbox.Sandbox) error {
-	if fakes == nil {
+func unmetExpectations(o Options, world *sandbox.Sandbox) error {
+	if world == nil {
 		return nil
 	}
-	list := fakes.Unmet()
+	list := world.Unmet()
 	for _, one := range list {
 		fmt.Fprintln(o.Sandbox.Told, blueprint.OneLine(one.Problem))
 	}
@@ -153,22 +153,22 @@ func unmet(o Options, fakes *sandbox.Sandbox) error {
 // UnmetBefore tells what was expected of the sandbox of a server that was stopped
 // before it was ready.
 func UnmetBefore(o Options) error {
-	fakes, err := newFakes(o, sourceOf(o.SeedIDs))
+	world, err := newSandbox(o, sourceOf(o.SeedIDs))
 	if err != nil {
 		return err
 	}
-	return unmet(o, fakes)
+	return unmetExpectations(o, world)
 }
 
 // maxSandbox is how large a request to the sandbox may be, in bytes.
 const maxSandbox = 4 << 20
 
-// ruledOnly is boxOnly for what concerns the runs of all. What changes something
+// ruledOnly is sandboxOnly for what concerns the runs of all. What changes something
 // is noted as the action.
 func (s *Server) ruledOnly(action string, methods map[string]trpc.PlainFunc) trpc.PlainFunc {
-	next := s.boxOnly(methods)
+	next := s.sandboxOnly(methods)
 	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-		if s.fakes != nil && methods[r.Method] != nil {
+		if s.sandbox != nil && methods[r.Method] != nil {
 			if err := s.requireOwner(caller); err != nil {
 				return err
 			}
@@ -183,15 +183,15 @@ func (s *Server) ruledOnly(action string, methods map[string]trpc.PlainFunc) trp
 	}
 }
 
-// boxOnly answers by method where there is a sandbox, and 404 where there is none.
-func (s *Server) boxOnly(methods map[string]trpc.PlainFunc) trpc.PlainFunc {
+// sandboxOnly answers by method where there is a sandbox, and 404 where there is none.
+func (s *Server) sandboxOnly(methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 	var allowed []string
 	for name := range methods {
 		allowed = append(allowed, name)
 	}
 	slices.Sort(allowed)
 	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-		if s.fakes == nil {
+		if s.sandbox == nil {
 			return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server reaches the world; start it with --sandbox to have fakes in its place"}
 		}
 		next := methods[r.Method]
@@ -206,7 +206,7 @@ func (s *Server) boxOnly(methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 // sandboxClear answers DELETE /sandbox: calls and rules are forgotten.
 func (s *Server) sandboxClear() trpc.PlainFunc {
 	return s.ruledOnly("sandbox.clear", map[string]trpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
-		s.fakes.Clear()
+		s.sandbox.Clear()
 		return WriteJSON(w, http.StatusOK, map[string]any{"calls": []any{}, "rules": []any{}})
 	}})
 }
@@ -214,7 +214,7 @@ func (s *Server) sandboxClear() trpc.PlainFunc {
 // sandboxCalls answers GET /sandbox/calls with what went out, oldest first: the
 // owner sees all of it, others what runs sent that they may see.
 func (s *Server) sandboxCalls() trpc.PlainFunc {
-	return s.boxOnly(map[string]trpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+	return s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		query := r.URL.Query()
 		filter := sandbox.Filter{ExecutionID: query.Get("executionId"), NodeType: query.Get("nodeType"), Host: query.Get("host")}
 		if limit := query.Get("limit"); limit != "" {
@@ -226,7 +226,7 @@ func (s *Server) sandboxCalls() trpc.PlainFunc {
 		if !s.isOwner(caller) {
 			filter.May = s.mayWatch(r.Context(), caller)
 		}
-		list, dropped := s.fakes.Calls(filter)
+		list, dropped := s.sandbox.Calls(filter)
 		return WriteJSON(w, http.StatusOK, map[string]any{"calls": list, "dropped": dropped})
 	}})
 }
@@ -248,12 +248,12 @@ func (s *Server) mayWatch(ctx context.Context, caller *trpc.Caller) func(executi
 // sandboxRules answers GET and PUT /sandbox/rules.
 func (s *Server) sandboxRules() trpc.PlainFunc {
 	show := func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
-		return WriteJSON(w, http.StatusOK, map[string]any{"rules": s.fakes.Rules()})
+		return WriteJSON(w, http.StatusOK, map[string]any{"rules": s.sandbox.Rules()})
 	}
 	return s.ruledOnly("sandbox.rules", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		value, err := jsonBody(w, r, maxSandbox)
 		if err == nil {
-			err = s.fakes.SetRules(value)
+			err = s.sandbox.SetRules(value)
 		}
 		if err != nil {
 			return err
@@ -265,12 +265,12 @@ func (s *Server) sandboxRules() trpc.PlainFunc {
 // sandboxExpectations answers GET and PUT /sandbox/expectations.
 func (s *Server) sandboxExpectations() trpc.PlainFunc {
 	show := func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
-		return WriteJSON(w, http.StatusOK, map[string]any{"expect": s.fakes.Expectations()})
+		return WriteJSON(w, http.StatusOK, map[string]any{"expect": s.sandbox.Expectations()})
 	}
 	return s.ruledOnly("sandbox.expectations", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		value, err := jsonBody(w, r, maxSandbox)
 		if err == nil {
-			err = s.fakes.SetExpectations(value)
+			err = s.sandbox.SetExpectations(value)
 		}
 		if err != nil {
 			return err
@@ -282,7 +282,7 @@ func (s *Server) sandboxExpectations() trpc.PlainFunc {
 // sandboxVerify answers POST /sandbox/verify: whether all came that was expected.
 func (s *Server) sandboxVerify() trpc.PlainFunc {
 	return s.ruledOnly("", map[string]trpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
-		unmet := s.fakes.Unmet()
+		unmet := s.sandbox.Unmet()
 		return WriteJSON(w, http.StatusOK, map[string]any{"met": len(unmet) == 0, "unmet": unmet})
 	}})
 }
@@ -308,7 +308,7 @@ const authorizePath = "/sandbox/authorize"
 // signInPage gives the page of ours that stands for the sign-in page of any
 // service, asked as that one would be; nil without a sandbox.
 func (s *Server) signInPage() func(page string) string {
-	if s.fakes == nil {
+	if s.sandbox == nil {
 		return nil
 	}
 	return func(page string) string {
@@ -324,7 +324,7 @@ func (s *Server) signInPage() func(page string) string {
 // has signed in already and allowed all: it sends them back with a code. Back is
 // our own callback, whatever the address says.
 func (s *Server) sandboxAuthorize(w http.ResponseWriter, r *http.Request) {
-	if s.fakes == nil || s.misnamed(r) != nil {
+	if s.sandbox == nil || s.misnamed(r) != nil {
 		s.page(w, r)
 		return
 	}

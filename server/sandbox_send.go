@@ -17,7 +17,7 @@ import (
 // with the trigger's secret as the service would that the preset names, and gives
 // what was sent and what came back. Who asks must be able to manage the trigger.
 func (s *Server) sandboxSend() trpc.PlainFunc {
-	return s.boxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})
+	return s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})
 }
 
 func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
@@ -58,7 +58,7 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 	}
 	body := blueprint.BodyBytes(input["body"])
 	secret, _ := trigger.Config[key].(string)
-	header := s.fakes.Sign(sender, secret, body)
+	header := s.sandbox.Sign(sender, secret, body)
 	more, _ := input["headers"].(map[string]any)
 	for name, value := range more {
 		text, isText := value.(string)
@@ -103,7 +103,7 @@ func sendInput(value any) (map[string]any, error) {
 	return input, nil
 }
 
-// cutShort is misbehave for an answer that goes nowhere: where the connection is
+// cutShort is injectFault for an answer that goes nowhere: where the connection is
 // to break, it has the status 0.
 func (s *Server) cutShort(answer *kept, request *http.Request) (answered bool) {
 	defer func() {
@@ -114,7 +114,7 @@ func (s *Server) cutShort(answer *kept, request *http.Request) (answered bool) {
 			panic(broke)
 		}
 	}()
-	return s.misbehave(answer, request)
+	return s.injectFault(answer, request)
 }
 
 func flatHeader(header http.Header) map[string]any {

@@ -48,9 +48,9 @@ type seededTrigger struct {
 	URL  string `json:"url,omitempty"` // where it is called; an address for mail
 }
 
-// sower stores a seed. What is there already is left alone: users by email,
+// seeder stores a seed. What is there already is left alone: users by email,
 // organizations, connections and blueprints by name and owner.
-type sower struct {
+type seeder struct {
 	*Server
 	seed  *project.Seed
 	users map[string]blueprint.User // by folded email
@@ -59,15 +59,15 @@ type sower struct {
 	done  *seeded
 }
 
-func newSower(s *Server) *sower {
-	return &sower{
+func newSeeder(s *Server) *seeder {
+	return &seeder{
 		Server: s, seed: s.Options.Seed, users: map[string]blueprint.User{}, homes: map[string]string{}, ties: map[string]string{},
 		done: &seeded{Users: []seededUser{}, Organizations: []seededOrganization{}, Connections: []seededConnection{}, Blueprints: []seededBlueprint{}},
 	}
 }
 
-// sowUsers makes the users that are not there.
-func (w *sower) sowUsers(ctx context.Context) error {
+// addUsers makes the users that are not there.
+func (w *seeder) addUsers(ctx context.Context) error {
 	for _, given := range w.seed.Users {
 		user, err := w.Store.UserByEmail(ctx, given.Email)
 		switch {
@@ -96,7 +96,7 @@ func (w *sower) sowUsers(ctx context.Context) error {
 }
 
 // keyOf gives the key that the seed gives a user, "" when it gives none.
-func (w *sower) keyOf(email string) string {
+func (w *seeder) keyOf(email string) string {
 	for _, user := range w.seed.Users {
 		if project.SameEmail(user.Email, email) {
 			return user.APIKey
@@ -106,34 +106,34 @@ func (w *sower) keyOf(email string) string {
 }
 
 // user finds somebody by email; "" is the server's owner.
-func (w *sower) user(ctx context.Context, email string) (blueprint.User, error) {
+func (w *seeder) user(ctx context.Context, email string) (blueprint.User, error) {
 	if email == "" {
 		return w.Store.ServerOwner(ctx)
 	}
 	return w.Store.UserByEmail(ctx, email)
 }
 
-// sow stores all but the users.
-func (w *sower) sow(ctx context.Context) error {
+// apply stores all but the users.
+func (w *seeder) apply(ctx context.Context) error {
 	for i := range w.seed.Organizations {
-		if err := w.sowOrganization(ctx, &w.seed.Organizations[i]); err != nil {
+		if err := w.addOrganization(ctx, &w.seed.Organizations[i]); err != nil {
 			return fmt.Errorf("organization %q: %w", w.seed.Organizations[i].Name, err)
 		}
 	}
 	for i := range w.seed.Connections {
-		if err := w.sowConnection(ctx, &w.seed.Connections[i]); err != nil {
+		if err := w.addConnection(ctx, &w.seed.Connections[i]); err != nil {
 			return fmt.Errorf("connection %q: %w", w.seed.Connections[i].Name, err)
 		}
 	}
 	for i := range w.seed.Blueprints {
-		if err := w.sowBlueprint(ctx, &w.seed.Blueprints[i]); err != nil {
+		if err := w.addBlueprint(ctx, &w.seed.Blueprints[i]); err != nil {
 			return fmt.Errorf("blueprint %q: %w", w.seed.Blueprints[i].Title, err)
 		}
 	}
 	return nil
 }
 
-func (w *sower) sowOrganization(ctx context.Context, given *project.SeedOrganization) error {
+func (w *seeder) addOrganization(ctx context.Context, given *project.SeedOrganization) error {
 	owner, err := w.user(ctx, given.Owner)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (w *sower) sowOrganization(ctx context.Context, given *project.SeedOrganiza
 	return nil
 }
 
-func (w *sower) sowConnection(ctx context.Context, given *project.SeedConnection) error {
+func (w *seeder) addConnection(ctx context.Context, given *project.SeedConnection) error {
 	owner, err := w.user(ctx, given.Owner)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (w *sower) sowConnection(ctx context.Context, given *project.SeedConnection
 }
 
 // failed says why a seed could not be stored, of which nothing is.
-func (w *sower) failed(err error) error {
+func (w *seeder) failed(err error) error {
 	message, hint := blueprint.Explain(err)
 	return blueprint.Hinted(hint, "the seed file %s cannot be stored: %s", w.seed.Name, message)
 }
@@ -214,8 +214,8 @@ func (d *seeded) table(name string) string {
 	return text.String()
 }
 
-// sowBlueprint makes a blueprint with its triggers.
-func (w *sower) sowBlueprint(ctx context.Context, given *project.SeedBlueprint) error {
+// addBlueprint makes a blueprint with its triggers.
+func (w *seeder) addBlueprint(ctx context.Context, given *project.SeedBlueprint) error {
 	owner, err := w.user(ctx, given.Owner)
 	if err != nil {
 		return err
@@ -253,12 +253,12 @@ func (w *sower) sowBlueprint(ctx context.Context, given *project.SeedBlueprint) 
 }
 
 // tied puts the ids of connections in the place of their names.
-func (w *sower) tied(value any) any {
+func (w *seeder) tied(value any) any {
 	return project.Connected(value, nil, func(name string, _ []any) string { return w.ties[name] })
 }
 
 // furnish gives a new blueprint its visibility and its triggers.
-func (w *sower) furnish(ctx context.Context, principal blueprint.Principal, id string, given *project.SeedBlueprint) error {
+func (w *seeder) furnish(ctx context.Context, principal blueprint.Principal, id string, given *project.SeedBlueprint) error {
 	if given.Visibility == blueprint.VisibilityPublic {
 		if _, err := w.Store.UpdateBlueprint(ctx, principal, id, blueprint.BlueprintPatch{Visibility: &given.Visibility}); err != nil {
 			return err

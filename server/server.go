@@ -58,10 +58,10 @@ type Server struct {
 	Triggers    *triggers.Service
 	connections *connections.Service
 	mail        *mail.Server     // nil = none is received
-	fakes       *sandbox.Sandbox // in the place of the network; nil = the network itself
+	sandbox     *sandbox.Sandbox // in the place of the network; nil = the network itself
 	decoding    chan struct{}    // has room for each file that may be decoded now
 	bodies      *limits.Bodies
-	Bootstrap   welcome
+	Bootstrap   bootstrapped
 
 	main              *httpListener
 	MetricsListener   *httpListener          // nil = metrics have no address of their own
@@ -110,15 +110,15 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.Bootstrap, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
-	if s.fakes, err = newFakes(o, s.IDs); err != nil {
+	if s.sandbox, err = newSandbox(o, s.IDs); err != nil {
 		return nil, err
 	}
-	way := outbound.New(s.boxed(outbound.Options{Allow: o.AllowNet}))
+	way := outbound.New(s.withSandbox(outbound.Options{Allow: o.AllowNet}))
 	s.Scripts = script.New(script.Options{Logger: o.Logger})
 	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, o.Version), Scripts: s.Scripts, Clock: o.Clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(way)
 	s.Engine = engine.New(engine.Options{
-		Catalogue: s.running(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Turn: s.turn(),
+		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Turn: s.turn(),
 		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.Inputs, math.MaxInt))}, InputWait: wait, Authority: s.Store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.Triggers.Emit(ctx, e) },
 		Concurrency: func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error) {

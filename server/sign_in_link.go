@@ -51,7 +51,7 @@ func (s *Server) newOpenLink() *openLink {
 	if s.Bootstrap.Setup == "" || !s.Options.Develops || !s.Options.Ephemeral || !s.onlyHere() || s.Options.PublicURL != "" {
 		return nil
 	}
-	if host, err := url.Parse(s.APIHost()); err != nil || !namesHere(host.Host) { // such as that of a certificate
+	if host, err := url.Parse(s.APIHost()); err != nil || !isLocalHost(host.Host) { // such as that of a certificate
 		return nil
 	}
 	l := &openLink{server: &s.site, UserID: s.Bootstrap.Account.ID, to: "/", life: OpenLife, again: "Each works once, for 15 minutes; blueprintd dev has printed another one."}
@@ -142,7 +142,7 @@ func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 	s, token := l.server, r.PathValue("token")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	if !namesHere(r.Host) || !l.knows(token) {
+	if !isLocalHost(r.Host) || !l.knows(token) {
 		s.nothingHere(w, r)
 		return
 	}
