@@ -168,18 +168,11 @@ func (d Deletion) Delete(ctx context.Context, p Principal, id string) error {
 	return d.CancelRuns(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
 }
 
-var (
-	uuidForm      = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	executionForm = regexp.MustCompile(`^exec_[0-9]{1,15}_[0-9a-z]{26}$`)
-)
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // IsUUID tells whether text is eight-four-four-four-twelve hexadecimal digits,
 // of any version and letter case.
 func IsUUID(text string) bool { return uuidForm.MatchString(text) }
-
-// IsExecutionID tells whether text has the form exec_{milliseconds}_{ULID in
-// lower case}.
-func IsExecutionID(text string) bool { return executionForm.MatchString(text) }
 
 // PathText writes a path as people do: blueprint_map.nodes[2].config.
 func PathText(path []any) string {

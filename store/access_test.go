@@ -20,7 +20,7 @@ func cast(t testing.TB, s *Store) (people map[string]blueprint.Principal, team s
 	for name, role := range map[string]blueprint.OrganizationRole{"creator": "member", "admin": "admin", "member": "member", "former member": "admin"} {
 		check(t, s.SetMember(ctx, made.ID, people[name].UserID, role))
 	}
-	check(t, s.RemoveMember(ctx, made.ID, people["former member"].UserID))
+	check(t, s.DropMember(ctx, people["former member"], made.ID, people["former member"].UserID))
 	return people, made.ID
 }
 
@@ -44,9 +44,9 @@ func TestAccess(t *testing.T) {
 		} {
 			for _, visible := range []bool{false, true} {
 				b := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), OrganizationID: team}))(t)
-				check(t, s.SetCollaborator(ctx, b.ID, people["collaborator admin"].UserID, "editor"))
-				check(t, s.SetCollaborator(ctx, b.ID, people["collaborator admin"].UserID, "admin"))
-				check(t, s.SetCollaborator(ctx, b.ID, people["editor"].UserID, "editor"))
+				lend(t, s, b, people["collaborator admin"], "editor")
+				lend(t, s, b, people["collaborator admin"], "admin")
+				lend(t, s, b, people["editor"], "editor")
 				want := test.private
 				if visible {
 					want = test.public
@@ -144,7 +144,7 @@ func TestLeaving(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		check(t, s.RemoveMember(ctx, team, member.UserID))
+		check(t, s.DropMember(ctx, member, team, member.UserID))
 		details := must(s.GetBlueprint(ctx, member, own.ID))(t)
 		if details.CanManage || !details.IsOwner {
 			t.Errorf("own blueprint after leaving: can_manage %v, is_owner %v, want false, true", details.CanManage, details.IsOwner)
@@ -166,20 +166,17 @@ func TestLeaving(t *testing.T) {
 		if _, access, _ := s.Definition(ctx, member, own.ID); access != blueprint.AccessManage {
 			t.Errorf("level %d as collaborator on what they created, want %d", access, blueprint.AccessManage)
 		}
-		check(t, s.RemoveCollaborator(ctx, own.ID, member.UserID))
+		check(t, s.DropCollaborator(ctx, member, own.ID, member.UserID))
 		_, _, err = s.Definition(ctx, member, other.ID)
 		wantCode(t, err, blueprint.CodeForbidden)
 		_, err = s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "x", OrganizationID: team})
 		wantCode(t, err, blueprint.CodeForbidden)
-		check(t, s.SetCollaborator(ctx, other.ID, member.UserID, "editor"))
+		lend(t, s, other, member, "editor")
 		if _, access, _ := s.Definition(ctx, member, other.ID); access != blueprint.AccessManage {
 			t.Errorf("level %d of an editor", access)
 		}
-		check(t, s.RemoveCollaborator(ctx, other.ID, member.UserID))
-		check(t, s.RemoveCollaborator(ctx, other.ID, member.UserID))
+		check(t, s.DropCollaborator(ctx, member, other.ID, member.UserID))
 		_, _, err = s.Definition(ctx, member, other.ID)
 		wantCode(t, err, blueprint.CodeForbidden)
-		wantCode(t, s.SetCollaborator(ctx, "unknown", member.UserID, "editor"), blueprint.CodeNotFound)
-		wantCode(t, s.SetCollaborator(ctx, other.ID, "unknown", "editor"), blueprint.CodeNotFound)
 	})
 }

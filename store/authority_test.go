@@ -44,7 +44,7 @@ func TestAuthor(t *testing.T) {
 			}
 		}
 		// The author leaves: an identical save by another manager takes the version over.
-		check(t, s.RemoveMember(ctx, team, creator.UserID))
+		check(t, s.DropMember(ctx, creator, team, creator.UserID))
 		must(s.UpdateBlueprint(ctx, member, b.ID, blueprint.BlueprintPatch{Title: &b.Title}))(t)
 		if got, _, _ := s.Definition(ctx, member, b.ID); got.Ref.Author != creator.UserID {
 			t.Errorf("author after a new title: %s, want the one who left", got.Ref.Author)
@@ -65,7 +65,7 @@ func TestAuthorize(t *testing.T) {
 		creator, member, editor, former, stranger := people["creator"], people["member"], people["editor"], people["former member"], people["stranger"]
 		b := must(s.CreateBlueprint(ctx, creator, blueprint.NewBlueprint{Title: "T", OrganizationID: team, Map: oneNode("set")}))(t)
 		private := must(s.CreateBlueprint(ctx, creator, blueprint.NewBlueprint{Title: "private", Map: oneNode("set")}))(t)
-		check(t, s.SetCollaborator(ctx, b.ID, editor.UserID, "editor"))
+		lend(t, s, b, editor, "editor")
 		own := must(s.CreateConnection(ctx, creator, blueprint.NewConnection{Name: "own", Type: blueprint.ConnectionSlack, Config: slackConfig()}))(t)
 		teams := must(s.CreateConnection(ctx, creator, blueprint.NewConnection{Name: "teams", Type: blueprint.ConnectionSlack, Config: slackConfig(), OrganizationID: team}))(t)
 		resources := map[string]blueprint.Resource{

@@ -52,7 +52,7 @@ func TestBinding(t *testing.T) {
 			t.Error("it is still active")
 		}
 		must(s.UpdateTrigger(ctx, member, hook.ID, nil, &on))(t)
-		check(t, s.RemoveMember(ctx, team, member.UserID))
+		check(t, s.DropMember(ctx, member, team, member.UserID))
 		if got := must(s.Binding(ctx, hook.ID))(t); got.CanManage || !got.Trigger.IsActive {
 			t.Errorf("after its creator left: %+v", got)
 		}
@@ -90,7 +90,7 @@ func TestSchedules(t *testing.T) {
 		want("a cursor that goes back", at(2*time.Minute))
 		check(t, s.RecordFirings(ctx, trigger.ID, nil, at(3*time.Minute)))
 		want("a cursor alone", at(3*time.Minute))
-		check(t, s.RecordFiring(ctx, firing(s, trigger, "no tick")))
+		check(t, record(s, firing(s, trigger, "no tick")))
 		want("no cursor", at(3*time.Minute))
 		advance(t, s, time.Hour)
 		must(s.UpdateTrigger(ctx, ann, trigger.ID, merge(map[string]any{"catchUp": "all"}), &on))(t)

@@ -24,7 +24,7 @@ func TestListBlueprints(t *testing.T) {
 		shown := add(creator, "", "Public", "ÉTÉ", "published")
 		must(s.UpdateBlueprint(ctx, creator, shown.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
 		lent := add(creator, "", "Lent", "ΟΔΟΣ", "draft")
-		check(t, s.SetCollaborator(ctx, lent.ID, stranger.UserID, "editor"))
+		lend(t, s, lent, stranger, "editor")
 		gone := add(creator, team, "Gone", "", "draft")
 		must(s.DeleteBlueprint(ctx, creator, gone.ID))(t)
 

@@ -140,23 +140,6 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 	})
 }
 
-// TriggerFailures returns how many runs of a trigger in a row have failed, and why the
-// breaker paused it, "" if it did not. CodeNotFound. It takes no principal: it is for
-// the trigger service.
-func (s *Store) TriggerFailures(ctx context.Context, triggerID string) (failures int, paused string, err error) {
-	defer wrap(&err, "failures of trigger %s", triggerID)
-	err = s.read(ctx, func(q *session) error {
-		var tripped storedTrip
-		err := q.row("SELECT t.failures, "+tripColumns+" FROM triggers t WHERE t.id = ? AND t.deleted_at IS NULL", []any{triggerID}, &failures, &tripped.failures, &tripped.run, &tripped.retries)
-		paused = tripped.trip().String()
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("trigger", triggerID)
-		}
-		return err
-	})
-	return failures, paused, err
-}
-
 // retryAt returns when a delivery may turn a trigger on again that was paused at a
 // time, 0 = never. A sender who knows the address of an open trigger can make its runs
 // fail, and must not lock others out for ever.

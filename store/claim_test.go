@@ -26,21 +26,21 @@ func beside(t testing.TB, server *Store) *Store {
 func TestTwoServers(t *testing.T) {
 	options := testOptions(t)
 	first := must(Open(context.Background(), options))(t)
-	if first.Epoch() != 1 {
-		t.Errorf("epoch %d, want 1", first.Epoch())
+	if first.epoch != 1 {
+		t.Errorf("epoch %d, want 1", first.epoch)
 	}
 	wantRefusal(t, options, fmt.Sprintf("process %d holds %s.lock", os.Getpid(), options.Path))
 	link := options
 	link.Path = filepath.Join(t.TempDir(), "link.db")
 	check(t, os.Symlink(options.Path, link.Path))
 	wantRefusal(t, link, "a server has this database already")
-	if tool := beside(t, first); tool.Epoch() != 0 {
-		t.Errorf("a tool has epoch %d", tool.Epoch())
+	if tool := beside(t, first); tool.epoch != 0 {
+		t.Errorf("a tool has epoch %d", tool.epoch)
 	}
 	check(t, first.Close())
 	second := open(t, options)
-	if second.Epoch() != 2 {
-		t.Errorf("epoch %d, want 2", second.Epoch())
+	if second.epoch != 2 {
+		t.Errorf("epoch %d, want 2", second.epoch)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestToolBesideServer(t *testing.T) {
 	if !must(server.Binding(ctx, hook.ID))(t).CanManage {
 		t.Fatal("the member cannot manage")
 	}
-	check(t, tool.RemoveMember(ctx, team, member.UserID))
+	check(t, tool.DropMember(ctx, member, team, member.UserID))
 	if must(server.Binding(ctx, hook.ID))(t).CanManage {
 		t.Error("the former member still can manage")
 	}

@@ -110,26 +110,6 @@ func (s *Store) DropCollaborator(ctx context.Context, principal blueprint.Princi
 	})
 }
 
-// SetCollaborator is AddCollaborator without a principal: for seeds, which no
-// procedure reaches. CodeNotFound for an unknown blueprint or user.
-func (s *Store) SetCollaborator(ctx context.Context, blueprintID, userID string, role blueprint.CollaboratorRole) (err error) {
-	defer wrap(&err, "set collaborator %s of blueprint %s", userID, blueprintID)
-	now := blueprint.TimeOf(s.options.Clock.Now())
-	return s.write(ctx, func(t *transaction) error {
-		if err := knownUser(t, userID); err != nil {
-			return err
-		}
-		return setCollaborator(t, blueprintID, userID, role, now)
-	})
-}
-
-// RemoveCollaborator is DropCollaborator without a principal, like
-// SetCollaborator.
-func (s *Store) RemoveCollaborator(ctx context.Context, blueprintID, userID string) (err error) {
-	defer wrap(&err, "remove collaborator %s of blueprint %s", userID, blueprintID)
-	return s.write(ctx, func(t *transaction) error { return removeCollaborator(t, blueprintID, userID) })
-}
-
 // collaboration returns the role of a collaborator, "" for none.
 func collaboration(q *session, blueprintID, userID string) (role blueprint.CollaboratorRole, err error) {
 	const query = "SELECT role FROM collaborators WHERE blueprint_id = ? AND user_id = ?"

@@ -114,7 +114,7 @@ func TestConnectionRights(t *testing.T) {
 		}
 		// Who leaves an organization leaves the connections there, their own too.
 		left := connection(t, s, people["member"], team)
-		check(t, s.RemoveMember(ctx, team, people["member"].UserID))
+		check(t, s.DropMember(ctx, people["member"], team, people["member"].UserID))
 		_, err := s.Connection(ctx, people["member"], left.ID)
 		wantCode(t, err, blueprint.CodeForbidden)
 		for _, id := range []string{"unknown", "", "\x00"} {

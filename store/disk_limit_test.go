@@ -386,7 +386,7 @@ func TestEvictionOrder(t *testing.T) {
 			f.Key = f.ID
 		}
 		f.Decision, f.ReceivedAt, f.ExecutionID, f.Reason = decision, blueprint.TimeOf(start.Add(-age)), &execution, "row-"+execution+"-"+key
-		check(t, s.RecordFiring(ctx, f))
+		check(t, record(s, f))
 	}
 	fire("", blueprint.DecisionStarted, time.Hour, "completed-old")
 	fire("", blueprint.DecisionStarted, time.Hour, "unfinished")
@@ -432,5 +432,5 @@ func TestFullLedger(t *testing.T) {
 		t.Errorf("rows and cursors: %s", got)
 	}
 	s.full.Store(false)
-	check(t, s.RecordFiring(ctx, firing(s, trigger, "k")))
+	check(t, record(s, firing(s, trigger, "k")))
 }

@@ -25,7 +25,6 @@ const (
 	sqliteNotADB     = 26
 
 	sqliteConstraintPrimaryKey = 1555
-	sqliteConstraintTrigger    = 1811
 	sqliteConstraintUnique     = 2067
 )
 

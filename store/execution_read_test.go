@@ -18,8 +18,8 @@ func TestExecutionReaders(t *testing.T) {
 		ctx := context.Background()
 		people, team := cast(t, s)
 		b := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), OrganizationID: team}))(t)
-		check(t, s.SetCollaborator(ctx, b.ID, people["editor"].UserID, "editor"))
-		check(t, s.SetCollaborator(ctx, b.ID, people["collaborator admin"].UserID, "admin"))
+		lend(t, s, b, people["editor"], "editor")
+		lend(t, s, b, people["collaborator admin"], "admin")
 		public := blueprint.VisibilityPublic
 		must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
 		commit := finished(s, b, people["stranger"], []byte("record"))
@@ -134,12 +134,14 @@ func TestRecentExecutions(t *testing.T) {
 		var blueprints []blueprint.Blueprint
 		for i := range 12 {
 			by, organization := someone(), ""
-			if must(s.IsMember(ctx, by, team))(t) && i%2 == 0 {
+			if belongs(t, s, by, team) && i%2 == 0 {
 				organization = team
 			}
 			b := must(s.CreateBlueprint(ctx, by, blueprint.NewBlueprint{Title: "T", OrganizationID: organization}))(t)
 			for range 2 {
-				check(t, s.SetCollaborator(ctx, b.ID, someone().UserID, "editor"))
+				if who := someone(); who.UserID != b.CreatedBy {
+					lend(t, s, b, who, "editor")
+				}
 			}
 			blueprints = append(blueprints, b)
 		}
@@ -155,7 +157,7 @@ func TestRecentExecutions(t *testing.T) {
 		for _, b := range blueprints[:3] {
 			must(s.DeleteBlueprint(ctx, blueprint.Principal{UserID: b.CreatedBy}, b.ID))(t)
 		}
-		check(t, s.RemoveMember(ctx, team, people["member"].UserID))
+		check(t, s.DropMember(ctx, people["member"], team, people["member"].UserID))
 		slices.SortFunc(rows, func(a, b blueprint.ExecutionRow) int { return strings.Compare(b.ID, a.ID) })
 		for _, name := range names {
 			who := people[name]
@@ -170,7 +172,7 @@ func TestRecentExecutions(t *testing.T) {
 				var got []string
 				for offset := 0; ; offset += 7 {
 					list, err := s.RecentExecutions(ctx, who, organization, 7, offset)
-					if organization != nil && !must(s.IsMember(ctx, who, team))(t) {
+					if organization != nil && !belongs(t, s, who, team) {
 						wantCode(t, err, blueprint.CodeForbidden)
 						want = nil
 					} else if err != nil {

@@ -24,14 +24,8 @@ func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err err
 	return f, err
 }
 
-// RecordFiring writes a row of the ledger for a firing that starts no run; Commit
-// writes those that do. It takes no principal: it is for the trigger service.
-func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err error) {
-	return s.RecordFirings(ctx, firing.TriggerID, []blueprint.Firing{firing}, 0)
-}
-
 // RecordFirings writes rows of the ledger for firings of one trigger that start
-// no run, moves the trigger's cursor, unless it is zero or would go back, and publishes
+// no run (Commit writes those that do), moves the trigger's cursor, unless it is zero or would go back, and publishes
 // events. CodeUnavailable if the disk is nearly full or the database is at its size
 // limit. It takes no principal: it is for the trigger service.
 func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) (err error) {

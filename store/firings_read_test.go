@@ -136,15 +136,15 @@ func TestFiringsToRedeliver(t *testing.T) {
 		for i := range 4 {
 			f := firing(s, trigger, fmt.Sprint(i))
 			f.Delivery = &blueprint.Delivery{}
-			check(t, s.RecordFiring(ctx, f))
+			check(t, record(s, f))
 			ids = append(ids, f.ID)
 		}
-		check(t, s.RecordFiring(ctx, firing(s, trigger, "a remark of the server's own, with which nothing came")))
+		check(t, record(s, firing(s, trigger, "a remark of the server's own, with which nothing came")))
 		again := func(of string, status blueprint.Status) {
 			f := firing(s, trigger, s.options.IDs.ULID(start))
 			f.Source, f.Delivery = blueprint.SourceRedelivery, &blueprint.Delivery{Facts: map[string]any{blueprint.RedeliveredFrom: of}}
 			if status == "" {
-				check(t, s.RecordFiring(ctx, f))
+				check(t, record(s, f))
 				return
 			}
 			c := finished(s, b, ann, []byte("a record"))
@@ -207,7 +207,7 @@ func TestTickRows(t *testing.T) {
 			f := firing(s, trigger, fmt.Sprint(minute))
 			f.Source, f.Decision, f.DueAt = blueprint.SourceSchedule, decision, blueprint.TimeOf(start.Add(time.Duration(minute)*time.Minute))
 			f.ReceivedAt = max(f.DueAt, f.ReceivedAt)
-			check(t, s.RecordFiring(ctx, f))
+			check(t, record(s, f))
 		}
 		record(1, "refused")
 		record(2, "refused")

@@ -19,7 +19,7 @@ func TestFirings(t *testing.T) {
 		b := create(t, s, ann, "T")
 		trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
 		other := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
-		check(t, s.RecordFiring(ctx, firing(s, other, "k")))
+		check(t, record(s, firing(s, other, "k")))
 		var rows []blueprint.Firing
 		for _, decision := range []blueprint.Decision{blueprint.DecisionRefused, blueprint.DecisionSkipped, blueprint.DecisionDuplicate, blueprint.DecisionCoalesced} {
 			f := firing(s, trigger, "the same key")
@@ -28,7 +28,7 @@ func TestFirings(t *testing.T) {
 				id := "exec_1_first"
 				f.ExecutionID = &id
 			}
-			check(t, s.RecordFiring(ctx, f))
+			check(t, record(s, f))
 			rows = append([]blueprint.Firing{f}, rows...)
 		}
 		list, total, err := s.Firings(ctx, ann, trigger.ID, 20, 0)
@@ -65,16 +65,16 @@ func TestFile(t *testing.T) {
 		row := firing(s, trigger, "k")
 		row.Delivery = &blueprint.Delivery{Body: []byte("body"), Size: 4}
 		row.Files = []blueprint.File{{ID: strings.Repeat("f", 32), Part: 3, Name: "a.png", ContentType: "image/png", Size: 7}}
-		check(t, s.RecordFiring(ctx, row))
+		check(t, record(s, row))
 		again := firing(s, trigger, "k")
 		again.Source, again.Delivery = blueprint.SourceRedelivery, &blueprint.Delivery{Size: 4}
 		again.Delivery.Note(blueprint.RedeliveredFrom, row.ID)
 		again.Files = []blueprint.File{{ID: strings.Repeat("g", 32), Name: "b.png"}}
-		check(t, s.RecordFiring(ctx, again))
+		check(t, record(s, again))
 		lost := firing(s, trigger, "l")
 		lost.Delivery = &blueprint.Delivery{Size: 4}
 		lost.Files = []blueprint.File{{ID: strings.Repeat("h", 32)}}
-		check(t, s.RecordFiring(ctx, lost))
+		check(t, record(s, lost))
 		for _, test := range []struct {
 			who  blueprint.Principal
 			id   string
@@ -108,8 +108,8 @@ func TestBodyHashIsSealed(t *testing.T) {
 		trigger := must(s.CreateTrigger(ctx, ann, create(t, s, ann, "T").ID, blueprint.TriggerAPI, nil))(t)
 		first, second := firing(s, trigger, "1"), firing(s, trigger, "2")
 		first.BodyHash, second.BodyHash = "digest of a body", "digest of another"
-		check(t, s.RecordFiring(ctx, first))
-		check(t, s.RecordFiring(ctx, second))
+		check(t, record(s, first))
+		check(t, record(s, second))
 		read := func() (hashes []string) {
 			check(t, s.read(ctx, func(q *session) error {
 				return q.each("SELECT "+firingColumns+" FROM firings f ORDER BY f.seq", nil, func(scan func(...any) error) error {

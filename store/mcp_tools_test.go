@@ -17,7 +17,7 @@ func TestToolNames(t *testing.T) {
 		ann, ben := user(t, s, "ann"), user(t, s, "ben")
 		short := "_by_" + ann.UserID[:8]
 		shared, own := create(t, s, ann, "Shared"), create(t, s, ben, "Own")
-		check(t, s.SetCollaborator(ctx, shared.ID, ben.UserID, blueprint.CollaboratorAdmin))
+		lend(t, s, shared, ben, blueprint.CollaboratorAdmin)
 		trigger := func(by blueprint.Principal, b blueprint.Blueprint, config map[string]any) string {
 			return must(s.CreateTrigger(ctx, by, b.ID, blueprint.TriggerAPI, config))(t).ID
 		}
@@ -98,7 +98,7 @@ func TestEnableTool(t *testing.T) {
 	b := create(t, s, ann, "T")
 	api := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerAPI, nil))(t)
 	hook := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
-	check(t, s.SetCollaborator(ctx, b.ID, ben.UserID, blueprint.CollaboratorEditor))
+	lend(t, s, b, ben, blueprint.CollaboratorEditor)
 	for _, change := range []func(context.Context, blueprint.Principal, string) error{s.EnableTool, s.DisableTool} {
 		wantCode(t, change(ctx, cid, api.ID), blueprint.CodeForbidden)
 		wantCode(t, change(ctx, cid, hook.ID), blueprint.CodeForbidden)
@@ -154,7 +154,7 @@ func TestCallables(t *testing.T) {
 		second := trigger(ann, shown, blueprint.TriggerAPI)
 		want(ann, first.ID, second.ID)
 		want(ben)
-		check(t, s.SetCollaborator(ctx, shown.ID, ben.UserID, blueprint.CollaboratorEditor))
+		lend(t, s, shown, ben, blueprint.CollaboratorEditor)
 		bens := trigger(ben, shown, blueprint.TriggerAPI)
 		want(ben, bens.ID) // others' triggers only once they are enabled
 		want(ann, first.ID, second.ID)
@@ -163,7 +163,7 @@ func TestCallables(t *testing.T) {
 		want(ben, second.ID, bens.ID)
 		want(ann, first.ID, second.ID, bens.ID)
 		want(cid)
-		check(t, s.RemoveCollaborator(ctx, shown.ID, ben.UserID))
+		check(t, s.DropCollaborator(ctx, ben, shown.ID, ben.UserID))
 		want(ben, second.ID)           // who may only see it runs it as themselves
 		want(ann, first.ID, second.ID) // what nobody stands for any more fires for nobody
 		if list := must(s.Callables(ctx, ann, 1))(t); len(list) != 1 {

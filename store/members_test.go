@@ -21,7 +21,9 @@ func TestMembers(t *testing.T) {
 				team := must(s.CreateOrganization(ctx, founder, "team"))(t).ID
 				set := func(p blueprint.Principal, role blueprint.OrganizationRole) {
 					if role == "" {
-						check(t, s.RemoveMember(ctx, team, p.UserID))
+						if belongs(t, s, p, team) {
+							check(t, s.DropMember(ctx, p, team, p.UserID))
+						}
 						return
 					}
 					check(t, s.SetMember(ctx, team, p.UserID, role))

@@ -103,17 +103,8 @@ func (s *Store) Organizations(ctx context.Context, principal blueprint.Principal
 	return list, err
 }
 
-// IsMember reports whether the principal is a member of an organization, in any
+// isMember reports whether the principal is a member of an organization, in any
 // role. An unknown organization is like one of others.
-func (s *Store) IsMember(ctx context.Context, principal blueprint.Principal, organizationID string) (member bool, err error) {
-	defer wrap(&err, "membership of user %s in %s", principal.UserID, organizationID)
-	err = s.read(ctx, func(q *session) error {
-		member, err = isMember(q, principal, organizationID)
-		return err
-	})
-	return member, err
-}
-
 func isMember(q *session, principal blueprint.Principal, organizationID string) (member bool, err error) {
 	const query = "SELECT EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND user_id = ?)"
 	err = q.row(query, []any{organizationID, principal.UserID}, &member)
@@ -143,12 +134,6 @@ func (s *Store) SetMember(ctx context.Context, organizationID, userID string, ro
 		}
 		return setMember(t, organizationID, userID, role, now)
 	})
-}
-
-// RemoveMember is DropMember without a principal, like SetMember.
-func (s *Store) RemoveMember(ctx context.Context, organizationID, userID string) (err error) {
-	defer wrap(&err, "remove member %s of organization %s", userID, organizationID)
-	return s.write(ctx, func(t *transaction) error { return removeMember(t, organizationID, userID) })
 }
 
 // joinable returns an error if users cannot join an organization: CodeNotFound, or

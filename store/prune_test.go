@@ -72,7 +72,7 @@ func historyOf(t *testing.T, s *Store) {
 		if f.Decision = blueprint.DecisionRefused; execution != "" {
 			f.Decision, f.ExecutionID = blueprint.DecisionStarted, &execution
 		}
-		check(t, s.RecordFiring(ctx, f))
+		check(t, record(s, f))
 	}
 	fire("old", 100*day, "c-091", 0)
 	fire("old-refused", 100*day, "", 0)

@@ -135,7 +135,7 @@ func TestRunHoursAccess(t *testing.T) {
 		people, team := cast(t, s)
 		public := blueprint.VisibilityPublic
 		b := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", OrganizationID: team}))(t)
-		check(t, s.SetCollaborator(ctx, b.ID, people["editor"].UserID, "editor"))
+		lend(t, s, b, people["editor"], "editor")
 		must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
 		check(t, s.Commit(ctx, finished(s, b, people["stranger"], []byte("x"))))
 		for _, status := range []blueprint.Status{blueprint.StatusRunning, blueprint.StatusPaused, blueprint.StatusPaused} {

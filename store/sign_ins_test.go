@@ -86,7 +86,7 @@ func TestSignIns(t *testing.T) {
 			wantCode(t, err, blueprint.CodeNotFound)
 		}
 		// Who left comes back in vain.
-		check(t, s.RemoveMember(ctx, team, ann.UserID))
+		check(t, s.DropMember(ctx, ann, team, ann.UserID))
 		_, err := s.FindSignIn(ctx, second.StateHash)
 		wantCode(t, err, blueprint.CodeNotFound)
 		_, err = s.TakeSignIn(ctx, second.StateHash)
@@ -189,7 +189,7 @@ func TestTickets(t *testing.T) {
 		if got := ask(ticket(bob, "exec_9", "a")); got.ExecutionID != "exec_9" {
 			t.Errorf("bob's is %+v", got)
 		}
-		check(t, s.RemoveMember(ctx, team, ann.UserID))
+		check(t, s.DropMember(ctx, ann, team, ann.UserID))
 		_, err := s.OpenTicket(ctx, ticket(ann, "exec_1", "a"))
 		wantCode(t, err, blueprint.CodeNotFound)
 	})

@@ -156,10 +156,6 @@ func (o Options) name() string {
 	return o.Path
 }
 
-// Epoch returns the number of this server's start, 0 for a tool: each server that claims
-// a database gets a higher number than those before it.
-func (s *Store) Epoch() int64 { return s.epoch }
-
 // ServedAt records the address of the server beside the database, for commands that
 // print links to it.
 func (s *Store) ServedAt(address string) error {

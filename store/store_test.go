@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,26 @@ func user(t testing.TB, s *Store, name string) blueprint.Principal {
 func create(t testing.TB, s *Store, by blueprint.Principal, title string) blueprint.Blueprint {
 	t.Helper()
 	return must(s.CreateBlueprint(context.Background(), by, blueprint.NewBlueprint{Title: title, Map: oneNode("set")}))(t)
+}
+
+// lend makes somebody a collaborator of a blueprint, by its creator.
+func lend(t testing.TB, s *Store, b blueprint.Blueprint, to blueprint.Principal, role blueprint.CollaboratorRole) {
+	t.Helper()
+	ctx := context.Background()
+	email := must(s.ConnectionUser(ctx, to.UserID))(t).Email
+	must(s.AddCollaborator(ctx, blueprint.Principal{UserID: b.CreatedBy}, b.ID, email, role))(t)
+}
+
+// belongs reports whether somebody is a member of an organization.
+func belongs(t testing.TB, s *Store, who blueprint.Principal, organizationID string) bool {
+	t.Helper()
+	list := must(s.Organizations(context.Background(), who))(t)
+	return slices.ContainsFunc(list, func(o blueprint.Organization) bool { return o.ID == organizationID })
+}
+
+// record writes one row of the ledger.
+func record(s *Store, f blueprint.Firing) error {
+	return s.RecordFirings(context.Background(), f.TriggerID, []blueprint.Firing{f}, 0)
 }
 
 // oneNode is a map with one node of a type.

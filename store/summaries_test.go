@@ -28,7 +28,7 @@ func TestListSummaries(t *testing.T) {
 		add("stranger", "private", "")
 		gone := add("creator", "gone", team, "x")
 		must(s.DeleteBlueprint(ctx, people["creator"], gone.ID))(t)
-		check(t, s.SetCollaborator(ctx, edited.ID, people["editor"].UserID, "editor"))
+		lend(t, s, edited, people["editor"], "editor")
 		must(s.UpdateBlueprint(ctx, people["creator"], open.ID, blueprint.BlueprintPatch{Visibility: &public, Status: &published}))(t)
 		advance(t, s, time.Second)
 		must(s.UpdateBlueprint(ctx, people["creator"], ours.ID, blueprint.BlueprintPatch{Description: &published}))(t)

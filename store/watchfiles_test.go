@@ -266,7 +266,7 @@ func TestNarrowDisk(t *testing.T) {
 		if !errors.As(err, &told) || told.Code != blueprint.CodeUnavailable || told.RetryAfter == 0 || told.Hint == "" {
 			t.Errorf("told %v", err)
 		}
-		wantCode(t, s.RecordFiring(ctx, blueprint.Firing{}), blueprint.CodeUnavailable)
+		wantCode(t, record(s, blueprint.Firing{}), blueprint.CodeUnavailable)
 		under.New = false
 		check(t, s.Commit(ctx, under))
 		must(s.Load(ctx, under.Row.ID))(t)

@@ -539,7 +539,8 @@ func TestLostAccessOverTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "0 * * * *"}, "pass")
-	s.fine(s.store.SetCollaborator(t.Context(), own.BlueprintID, bob.ID, blueprint.CollaboratorEditor))
+	_, err = s.store.AddCollaborator(t.Context(), s.user, own.BlueprintID, bob.Email, blueprint.CollaboratorEditor)
+	s.fine(err)
 	his := blueprint.Principal{UserID: bob.ID}
 	hook, err := s.store.CreateTrigger(t.Context(), his, own.BlueprintID, blueprint.TriggerWebhook, nil)
 	s.fine(err)
@@ -550,7 +551,7 @@ func TestLostAccessOverTheStore(t *testing.T) {
 	if status, _, _ := s.hook(hook, "{}"); status != 202 {
 		t.Errorf("%d", status)
 	}
-	s.fine(s.store.RemoveCollaborator(t.Context(), own.BlueprintID, bob.ID))
+	s.fine(s.store.DropCollaborator(t.Context(), s.user, own.BlueprintID, bob.ID))
 	s.advance(noon.Add(2 * time.Hour))
 	if status, _, _ := s.hook(hook, "{}"); status != 404 {
 		t.Errorf("%d", status)

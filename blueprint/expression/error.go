@@ -14,7 +14,6 @@ const (
 	CodeBadExpression    = "bad_expression"    // malformed, or uses what is not allowed
 	CodeExpressionFailed = "expression_failed" // the values do not fit the operations
 	CodeBudgetExceeded   = "budget_exceeded"   // too much work, memory or text
-	CodeNotBoolean       = "not_boolean"       // a condition is something else
 )
 
 // Error tells what is wrong with a template or an expression, or with the

@@ -97,21 +97,6 @@ func (x *Expression) Names() []string { return slices.Clone(x.names) }
 // CodeExpressionFailed, CodeBudgetExceeded.
 func (x *Expression) Eval(scope Scope) (any, error) { return x.run(scope, newBudget()) }
 
-// EvalBool computes a condition; a result that is not boolean, null included,
-// is a CodeNotBoolean Error.
-func (x *Expression) EvalBool(scope Scope) (bool, error) {
-	value, err := x.run(scope, newBudget())
-	if err != nil {
-		return false, err
-	}
-	answer, ok := value.(bool)
-	if !ok {
-		return false, &Error{Source: x.source, Code: CodeNotBoolean, Message: fmt.Sprintf(
-			"a condition must give true or false, this gave %s", kindOf(value))}
-	}
-	return answer, nil
-}
-
 // evaluation is one run of an expression, in one goroutine.
 type evaluation struct {
 	*budget

@@ -303,27 +303,6 @@ func TestCompileExpressionRefuses(t *testing.T) {
 	}
 }
 
-func TestEvalBool(t *testing.T) {
-	scope := testScope(t)
-	for source, want := range map[string]bool{`limit == 3`: true, `limit > 3`: false, `"open" == inputData.action`: true} {
-		x, err := CompileExpression(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := x.EvalBool(scope); err != nil || got != want {
-			t.Errorf("%s: %v, %v", source, got, err)
-		}
-	}
-	for _, source := range []string{`limit`, `none`, `"true"`, `inputData.nope`, `[true]`} {
-		x, err := CompileExpression(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = x.EvalBool(scope)
-		wantError(t, source, nil, err, CodeNotBoolean, "a condition must give true or false, this gave ")
-	}
-}
-
 func TestExpressionNames(t *testing.T) {
 	for source, want := range map[string][]string{
 		`1 + 1`:                                    {},

@@ -102,7 +102,7 @@ func checkError(t *testing.T, err error) {
 		t.Fatalf("a %T: %v", err, err)
 	}
 	switch e.Code {
-	case CodeUnknownName, CodeBadTemplate, CodeBadExpression, CodeExpressionFailed, CodeBudgetExceeded, CodeNotBoolean:
+	case CodeUnknownName, CodeBadTemplate, CodeBadExpression, CodeExpressionFailed, CodeBudgetExceeded:
 	default:
 		t.Fatalf("code %q", e.Code)
 	}
@@ -123,7 +123,7 @@ func TestConcurrentUse(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 200 {
-				if value, err := x.EvalBool(scope); err != nil || !value {
+				if value, err := x.Eval(scope); err != nil || value != true {
 					t.Errorf("%v, %v", value, err)
 				}
 				if value, err := config.Resolve(scope); err != nil || value["a"] != "3 héllo" {
@@ -151,7 +151,7 @@ func BenchmarkCondition(b *testing.B) {
 	scope := testScope(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := condition.EvalBool(scope); err != nil {
+		if _, err := condition.Eval(scope); err != nil {
 			b.Fatal(err)
 		}
 	}

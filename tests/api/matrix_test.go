@@ -90,7 +90,7 @@ func newWorld(t *testing.T) *world {
 	for name, role := range map[string]blueprint.OrganizationRole{"creator": "member", "member": "member", "o.admin": "admin", "former": "admin"} {
 		w.must(t, w.Store.SetMember(t.Context(), w.team, w.people[name].ID, role))
 	}
-	w.must(t, w.Store.RemoveMember(t.Context(), w.team, w.people["former"].ID))
+	w.people["former"].ok(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people["former"].ID})
 	revoked := w.people["revoked"]
 	key, err := w.Store.CreateKey(t.Context(), w.people["creator"].ID, "revoked", strings.TrimPrefix(revoked.authorization, "Bearer "))
 	w.must(t, err)
@@ -228,9 +228,9 @@ func (w *world) share(t *testing.T, x *target) {
 		return
 	}
 	for name, role := range map[string]blueprint.CollaboratorRole{"editor": "editor", "c.admin": "admin", "former": "admin"} {
-		w.must(t, w.Store.SetCollaborator(t.Context(), x.blueprint, w.people[name].ID, role))
+		x.owner.ok(t, "collaborator.add", object{"blueprintId": x.blueprint, "email": w.people[name].Email, "role": role})
 	}
-	w.must(t, w.Store.RemoveCollaborator(t.Context(), x.blueprint, w.people["former"].ID))
+	x.owner.ok(t, "collaborator.remove", object{"blueprintId": x.blueprint, "userId": w.people["former"].ID})
 	if x.kind == "public" || x.kind == "viewed" {
 		x.owner.ok(t, "blueprint.update", object{"id": x.blueprint, "visibility": "public"})
 	}

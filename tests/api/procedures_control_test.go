@@ -237,16 +237,12 @@ func TestRetryOfOtherNodes(t *testing.T) {
 	stored := node("a", "template", object{"text": "stored"})
 	id := ada.blueprint(t, "t", stored)
 	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	if err := s.Store.SetCollaborator(t.Context(), id, ben.ID, "editor"); err != nil {
-		t.Fatal(err)
-	}
+	ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": ben.Email, "role": "editor"})
 	edited := ben.launch(t, id, nil, node("a", "template", object{"text": "edited"}))
 	plain := ben.launch(t, id, nil, stored)
 	retry := func(run string) object { return object{"executionId": run, "fromNodeId": "a"} }
 	ben.ok(t, "execution.retry", retry(edited))
-	if err := s.Store.RemoveCollaborator(t.Context(), id, ben.ID); err != nil {
-		t.Fatal(err)
-	}
+	ada.ok(t, "collaborator.remove", object{"blueprintId": id, "userId": ben.ID})
 	ben.ok(t, "execution.retry", retry(plain)) // it is public: they may run it
 	ben.refused(t, blueprint.CodeForbidden, "execution.retry", retry(edited))
 	ada.ok(t, "execution.retry", retry(edited))

@@ -153,9 +153,7 @@ func TestFire(t *testing.T) {
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": `{"in": inputData, "type": trigger.type, "id": trigger.id}`}))
-	if err := s.Store.SetCollaborator(t.Context(), id, ben.ID, "editor"); err != nil {
-		t.Fatal(err)
-	}
+	ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": ben.Email, "role": "editor"})
 	configs := map[string]object{"scheduled": {"cron": "0 0 1 1 *"}, "slack": {"signingSecret": "abc"}, "event": {"event": "custom.x"}}
 	const fire = "blueprintTriggers.fire"
 	for _, kind := range []string{"manual", "scheduled", "webhook", "email", "slack", "event", "api"} {
@@ -336,16 +334,18 @@ func TestLostAccess(t *testing.T) {
 	id := ada.id(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": nodes}, "organization_id": team.ID})
 	for _, way := range []struct {
 		name       string
-		give, take func() error
+		give, take func()
 	}{
-		{"collaborator", func() error { return s.Store.SetCollaborator(t.Context(), id, ben.ID, "editor") }, func() error { return s.Store.RemoveCollaborator(t.Context(), id, ben.ID) }},
-		{"member", func() error { return s.Store.SetMember(t.Context(), team.ID, ben.ID, "member") }, func() error { return s.Store.RemoveMember(t.Context(), team.ID, ben.ID) }},
+		{"collaborator", func() {
+			ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": ben.Email, "role": "editor"})
+		}, func() { ada.ok(t, "collaborator.remove", object{"blueprintId": id, "userId": ben.ID}) }},
+		{"member", func() {
+			cleo.ok(t, "organization.addMember", object{"organizationId": team.ID, "email": ben.Email, "role": "member"})
+		}, func() { cleo.ok(t, "organization.removeMember", object{"organizationId": team.ID, "userId": ben.ID}) }},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			ben.refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
-			if err := way.give(); err != nil {
-				t.Fatal(err)
-			}
+			way.give()
 			trigger := func(kind string, config object) string {
 				return ben.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
 			}
@@ -363,9 +363,7 @@ func TestLostAccess(t *testing.T) {
 				t.Errorf("the api trigger: %d %s", answer.status, answer.text)
 			}
 
-			if err := way.take(); err != nil {
-				t.Fatal(err)
-			}
+			way.take()
 			ben.refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
 			ben.refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}})
 			ben.refused(t, blueprint.CodeForbidden, "blueprintTriggers.fire", object{"triggerId": hook})
@@ -391,9 +389,7 @@ func TestLostAccess(t *testing.T) {
 		})
 	}
 	// A member who leaves sees what they created in the organization, and may do nothing with it.
-	if err := s.Store.RemoveMember(t.Context(), team.ID, ada.ID); err != nil {
-		t.Fatal(err)
-	}
+	cleo.ok(t, "organization.removeMember", object{"organizationId": team.ID, "userId": ada.ID})
 	ada.ok(t, "blueprint.get", object{"id": id})
 	ada.refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
 	ada.refused(t, blueprint.CodeForbidden, "blueprint.create", object{"title": "t", "organization_id": team.ID})
