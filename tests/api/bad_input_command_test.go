@@ -13,7 +13,6 @@ import (
 // in one line where the file is bad, and import stores nothing, not even the
 // good file before it.
 func TestBadFiles(t *testing.T) {
-	t.Parallel()
 	v := newVictim(t)
 	folder := t.TempDir()
 	file := func(name, text string) string {

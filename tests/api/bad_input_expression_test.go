@@ -24,7 +24,6 @@ var hostile = []string{
 // TestHostileExpressions runs each as an expression and as a template. It costs
 // bounded memory, the run tells why it failed, and the server is well.
 func TestHostileExpressions(t *testing.T) {
-	t.Parallel()
 	s := newService(t)
 	most := map[string]float64{}
 	for i, source := range hostile {

@@ -121,7 +121,8 @@ func TestLargeGraphs(t *testing.T) {
 	}
 }
 
-// allocated gives how many bytes the process allocates while f runs.
+// allocated returns how many bytes the process allocates while f runs. Tests that ask
+// for it are not parallel: what others allocate would count.
 func allocated(f func()) float64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -50,7 +50,6 @@ func (s *service) spoken(t *testing.T, text string, after func(net.Conn)) (*http
 
 // TestBadRequests speaks to the server as no good client does.
 func TestBadRequests(t *testing.T) {
-	t.Parallel()
 	const most = 256 << 10
 	v := newVictim(t, func(o *server.Options) { o.MaxBody = most })
 	authorized := " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nAuthorization: Bearer " + testKey + "\r\n"
