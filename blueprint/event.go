@@ -49,8 +49,8 @@ var ServiceEvents = []string{
 	EventExecutionCompleted, EventExecutionFailed, EventExecutionPaused, EventBlueprintCreated, EventBlueprintUpdated, EventBlueprintPublished, EventTriggerMissed,
 }
 
-// CustomEvents begins the name of every event that blueprints raise.
-const CustomEvents = "custom."
+// customEvents begins the name of every event that blueprints raise.
+const customEvents = "custom."
 
 // MaxEventName is the length of an event's name in bytes.
 const MaxEventName = 200
@@ -65,7 +65,7 @@ const MaxEventRuns = 1000
 // IsCustomEvent tells whether a name is one that a blueprint may raise: custom.
 // and then letters, digits, "_", "." and "-".
 func IsCustomEvent(name string) bool {
-	rest, custom := strings.CutPrefix(name, CustomEvents)
+	rest, custom := strings.CutPrefix(name, customEvents)
 	return custom && rest != "" && len(name) <= MaxEventName && !strings.ContainsFunc(rest, func(c rune) bool {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		return !letter && !strings.ContainsRune("_.-", c)

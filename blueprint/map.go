@@ -67,8 +67,8 @@ type Edge struct {
 	Handle string // sourceHandle; "" is the default handle, "main"
 }
 
-// MainHandle is the name of the default handle.
-const MainHandle = "main"
+// mainHandle is the name of the default handle.
+const mainHandle = "main"
 
 // ErrorHandle is the handle that a failed node takes under OnErrorBranch.
 const ErrorHandle = "error"

@@ -118,7 +118,7 @@ func (p *mapParser) edge(i int, value any) {
 	edge.Source = p.end(object, i, "source")
 	edge.Target = p.end(object, i, "target")
 	edge.Handle, _ = p.text(object, false, "edges", i, "sourceHandle")
-	if edge.Handle == MainHandle {
+	if edge.Handle == mainHandle {
 		edge.Handle = ""
 	}
 	p.m.Edges = append(p.m.Edges, edge)

@@ -14,9 +14,9 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// LookEvery is how often a Watcher looks at a folder that changes, or about which
+// lookEvery is how often a Watcher looks at a folder that changes, or about which
 // the system reports nothing.
-const LookEvery = 250 * time.Millisecond
+const lookEvery = 250 * time.Millisecond
 
 // lookAnyway is how often it looks at a folder of which the system reports changes:
 // no report comes when the file changes to which a link leads.
@@ -125,13 +125,13 @@ func (w *Watcher) cover() {
 // reported.
 func (w *Watcher) wait(ctx context.Context) error {
 	if w.reports == nil || !w.settled {
-		return w.pause(ctx, w.clock.Now().Add(LookEvery), nil, nil)
+		return w.pause(ctx, w.clock.Now().Add(lookEvery), nil, nil)
 	}
 	if err := w.pause(ctx, w.clock.Now().Add(lookAnyway), w.reports.Events, w.reports.Errors); err != nil {
 		return err
 	}
 	w.cover()
-	return w.pause(ctx, w.looked.Add(LookEvery), nil, nil) // or many reports would be as many looks
+	return w.pause(ctx, w.looked.Add(lookEvery), nil, nil) // or many reports would be as many looks
 }
 
 // pause waits until an instant, or for a report.

@@ -53,7 +53,7 @@ func TestWatchFollowsTheSystem(t *testing.T) {
 	}()
 	advance := func() {
 		t.Helper()
-		if err := still.Advance(t.Context(), still.Now().Add(LookEvery)); err != nil {
+		if err := still.Advance(t.Context(), still.Now().Add(lookEvery)); err != nil {
 			t.Fatal(err)
 		}
 	}

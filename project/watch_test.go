@@ -96,7 +96,7 @@ func TestWatch(t *testing.T) {
 				if !reflect.DeepEqual(got, c.want) {
 					t.Errorf("told %v, want %v", got, c.want)
 				}
-				if took := time.Since(begin); took != time.Duration(at)*LookEvery {
+				if took := time.Since(begin); took != time.Duration(at)*lookEvery {
 					t.Errorf("%d looks in %s", at, took)
 				}
 			})

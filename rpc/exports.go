@@ -8,8 +8,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// ExportStore is what exports ask of the database.
-type ExportStore interface {
+// exportStore is what exports ask of the database.
+type exportStore interface {
 	displayStore
 	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
 	// VersionContent gives what a blueprint had in one version, with its true secrets, to who can manage it.
@@ -19,13 +19,13 @@ type ExportStore interface {
 // Exporter makes files of stored runs.
 type Exporter struct {
 	display
-	contents ExportStore
+	contents exportStore
 	info     func() ServerInfo
 }
 
 // NewExporter returns what makes files of the runs in store; info describes the
 // server that they name as their origin.
-func NewExporter(store ExportStore, runs Recordings, catalogue blueprint.Catalogue, info func() ServerInfo) *Exporter {
+func NewExporter(store exportStore, runs Recordings, catalogue blueprint.Catalogue, info func() ServerInfo) *Exporter {
 	return &Exporter{display: display{store, runs, catalogue}, contents: store, info: info}
 }
 

@@ -57,7 +57,7 @@ func New(o Options) *Service {
 type Store interface {
 	blueprintStore
 	executionStore
-	ExportStore
+	exportStore
 	triggerStore
 	grantStore
 	keyStore

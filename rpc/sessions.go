@@ -9,9 +9,9 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// SessionStore is what these procedures ask of the database. A session that is
+// sessionStore is what these procedures ask of the database. A session that is
 // not the caller's own is CodeNotFound.
-type SessionStore interface {
+type sessionStore interface {
 	actionStore
 	Organizations(ctx context.Context, p blueprint.Principal) ([]blueprint.Organization, error)
 	User(ctx context.Context, id string) (blueprint.User, error)
@@ -34,13 +34,13 @@ type Accounts interface {
 
 // Sessions signs people in and out of the dashboard.
 type Sessions struct {
-	store    SessionStore
+	store    sessionStore
 	accounts Accounts
 	cookie   SessionCookie
 }
 
 // NewSessions returns what signs people in and out with the given cookies.
-func NewSessions(store SessionStore, accounts Accounts, cookie SessionCookie) *Sessions {
+func NewSessions(store sessionStore, accounts Accounts, cookie SessionCookie) *Sessions {
 	return &Sessions{store: store, accounts: accounts, cookie: cookie}
 }
 

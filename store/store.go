@@ -44,7 +44,7 @@ type Options struct {
 	// refused otherwise, with a warning.
 	AllowNetworkFS bool
 	// MinFree is how many bytes stay free on the disk for the runs under way:
-	// with less, new runs are refused with CodeUnavailable. 0 = DefaultReserve,
+	// with less, new runs are refused with CodeUnavailable. 0 = 64 MiB,
 	// or a twentieth of the disk if that is less; negative = none.
 	MinFree int64
 	// KeepExecutions and KeepFirings say how much history of runs and of the ledger

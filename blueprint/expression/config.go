@@ -125,7 +125,7 @@ func (c *configCompiler) below(step, value any) *shape {
 }
 
 func (c *configCompiler) text(source string) *shape {
-	template, err := CompileTemplate(source)
+	template, err := compileTemplate(source)
 	if err == nil {
 		c.count += len(template.parts)
 		if c.count > maxPlaceholders {
@@ -142,7 +142,7 @@ func (c *configCompiler) text(source string) *shape {
 		}
 		return nil
 	}
-	if template.Constant() {
+	if template.constant() {
 		return nil
 	}
 	if template.alone() {

@@ -134,7 +134,7 @@ func (x *Expression) compute(scope Scope, b *budget) (any, error) {
 	}
 	e.lookParts(x.parts, scope)
 	for i, name := range x.names {
-		if _, has := partial(scope, name); has && !x.whole[i] {
+		if _, has := partsOf(scope, name); has && !x.whole[i] {
 			continue
 		}
 		value, ok := scope.Lookup(name)

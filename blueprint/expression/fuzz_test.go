@@ -23,13 +23,13 @@ func FuzzTemplate(f *testing.F) {
 		longest = max(longest, len(data))
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		template, err := CompileTemplate(source)
+		template, err := compileTemplate(source)
 		if err != nil {
 			checkError(t, err)
 			return
 		}
-		if template.Constant() != !strings.Contains(source, "{{") {
-			t.Fatalf("constant: %v", template.Constant())
+		if template.constant() != !strings.Contains(source, "{{") {
+			t.Fatalf("constant: %v", template.constant())
 		}
 		b := &budget{steps: 100_000, bytes: 1 << 20, text: 1 << 20}
 		value, err := template.resolve(scope, b)
@@ -136,7 +136,7 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 func BenchmarkTemplate(b *testing.B) {
-	template, _ := CompileTemplate(`Hello {{inputData.user.name}}, you have {{limit}} items`)
+	template, _ := compileTemplate(`Hello {{inputData.user.name}}, you have {{limit}} items`)
 	scope := testScope(b)
 	b.ReportAllocs()
 	for b.Loop() {

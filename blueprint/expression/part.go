@@ -17,7 +17,7 @@ func (e *evaluation) lookParts(parts []member, scope Scope) {
 	e.parts = make([]any, len(parts))
 	for i, p := range parts {
 		e.parts[i] = absent{}
-		if from, has := partial(scope, p.name); has {
+		if from, has := partsOf(scope, p.name); has {
 			e.parts[i], _ = from.Part(p.name, p.key)
 		}
 	}

@@ -138,7 +138,7 @@ func (p *path) lookup(scope Scope) (value any, ok bool) {
 // behind it. Of an object that costs much to make whole it is the member.
 func (p *path) enter(scope Scope) (value any, rest []segment, ok bool) {
 	if len(p.segments) > 0 && !p.segments[0].indexed {
-		if parts, has := partial(scope, p.name); has {
+		if parts, has := partsOf(scope, p.name); has {
 			value, ok = parts.Part(p.name, p.segments[0].key)
 			return value, p.segments[1:], ok
 		}
@@ -151,7 +151,7 @@ func (p *path) enter(scope Scope) (value any, rest []segment, ok bool) {
 func (p *path) broken(scope Scope) error {
 	value, rest, ok := p.enter(scope)
 	here := p.name
-	if parts, has := partial(scope, p.name); has && len(rest) < len(p.segments) {
+	if parts, has := partsOf(scope, p.name); has && len(rest) < len(p.segments) {
 		if here = p.segments[0].key; !ok {
 			value, rest, ok, here = any(parts.Nearby(p.name)), p.segments, true, p.name
 		}

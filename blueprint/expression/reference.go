@@ -101,7 +101,7 @@ func (e *Error) Spot() blueprint.Spot {
 	return blueprint.Spot{Line: e.Line, Column: e.Column}
 }
 
-// SpotOf is Spot for an error of CompileTemplate or CompileExpression whose
+// SpotOf is Spot for an error of compileTemplate or CompileExpression whose
 // source begins behind so many characters of the text that it was taken from.
 func SpotOf(err error, before int) blueprint.Spot {
 	refused, ok := err.(*Error) //nolint:errorlint // they give it as it is

@@ -17,10 +17,10 @@ type Scope interface {
 	Names() []string
 }
 
-// Partial is what a Scope is besides when one of its names stands for an object
+// partial is what a Scope is besides when one of its names stands for an object
 // that costs much to make whole: what is asked for by a key that the source
 // spells out is then looked up alone.
-type Partial interface {
+type partial interface {
 	// HasParts tells whether a name stands for such an object.
 	HasParts(name string) bool
 	// Part gives one member of the object, and whether there is one.
@@ -29,9 +29,9 @@ type Partial interface {
 	Nearby(name string) map[string]any
 }
 
-// partial gives the scope as a Partial when a name of it has parts.
-func partial(scope Scope, name string) (Partial, bool) {
-	p, ok := scope.(Partial)
+// partsOf gives the scope as a partial one when a name of it has parts.
+func partsOf(scope Scope, name string) (partial, bool) {
+	p, ok := scope.(partial)
 	return p, ok && p.HasParts(name)
 }
 

@@ -26,10 +26,10 @@ type part struct {
 	at          int    // where in the template that begins, or the expression
 }
 
-// CompileTemplate compiles a string. A malformed placeholder is a
+// compileTemplate compiles a string. A malformed placeholder is a
 // CodeBadTemplate Error, a malformed expression in one a CodeBadExpression
 // Error; both tell the place.
-func CompileTemplate(source string) (*Template, error) {
+func compileTemplate(source string) (*Template, error) {
 	if !strings.Contains(source, open) {
 		return &Template{source: source}, nil
 	}
@@ -51,8 +51,8 @@ func CompileTemplate(source string) (*Template, error) {
 	return &Template{source: source, parts: parts, names: sortedNames(set)}, nil
 }
 
-// Constant tells whether the template holds no placeholder.
-func (t *Template) Constant() bool { return len(t.parts) == 0 }
+// constant tells whether the template holds no placeholder.
+func (t *Template) constant() bool { return len(t.parts) == 0 }
 
 // Names lists the top-level names that the template refers to, sorted.
 func (t *Template) Names() []string { return slices.Clone(t.names) }
@@ -93,7 +93,7 @@ func (p *part) references(at []any, w *walker) []blueprint.Reference {
 func (t *Template) Resolve(scope Scope) (any, error) { return t.resolve(scope, newBudget()) }
 
 func (t *Template) resolve(scope Scope, b *budget) (any, error) {
-	if t.Constant() {
+	if t.constant() {
 		return t.source, nil
 	}
 	if t.alone() {

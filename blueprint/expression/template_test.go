@@ -9,7 +9,7 @@ import (
 )
 
 func resolve(source string, scope Scope) (any, error) {
-	template, err := CompileTemplate(source)
+	template, err := compileTemplate(source)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func TestCompileTemplateRefuses(t *testing.T) {
 		{strings.Repeat("{{a}}", maxPlaceholders+1), CodeBadTemplate, "more than 10000 placeholders"},
 	}
 	for _, test := range tests {
-		_, err := CompileTemplate(test.source)
+		_, err := compileTemplate(test.source)
 		wantError(t, test.source[:min(60, len(test.source))], nil, err, test.code, test.message)
 		if err != nil && len(err.Error()) > 600 {
 			t.Errorf("a message of %d bytes: %.200s", len(err.Error()), err)
@@ -357,15 +357,15 @@ func TestSecondOrder(t *testing.T) {
 }
 
 func TestTemplateNames(t *testing.T) {
-	template, err := CompileTemplate(`{{b.x}} {{a ?? 1}} {{= c + b }} text d`)
+	template, err := compileTemplate(`{{b.x}} {{a ?? 1}} {{= c + b }} text d`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := template.Names(); !slices.Equal(got, []string{"a", "b", "c"}) || template.Constant() {
-		t.Error(got, template.Constant())
+	if got := template.Names(); !slices.Equal(got, []string{"a", "b", "c"}) || template.constant() {
+		t.Error(got, template.constant())
 	}
-	template, err = CompileTemplate(`text`)
-	if err != nil || !template.Constant() || len(template.Names()) != 0 {
+	template, err = compileTemplate(`text`)
+	if err != nil || !template.constant() || len(template.Names()) != 0 {
 		t.Error(err, template)
 	}
 }

@@ -30,7 +30,7 @@ func ReadCassette(data []byte) (*Cassette, error) {
 	if err != nil {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the cassette is not JSON: %s", err)
 	}
-	return CassetteFrom(value)
+	return cassetteFrom(value)
 }
 
 // ReadCassetteFile reads the cassette of a path.
@@ -42,8 +42,8 @@ func ReadCassetteFile(path string) (*Cassette, error) {
 	return ReadCassette(data)
 }
 
-// CassetteFrom reads a cassette that was decoded already.
-func CassetteFrom(value any) (*Cassette, error) {
+// cassetteFrom reads a cassette that was decoded already.
+func cassetteFrom(value any) (*Cassette, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, wrong("", "must be an object")

@@ -37,7 +37,7 @@ func (r Rules) text(recorded, got string) bool {
 	if recorded == got || recorded == Mask {
 		return true
 	}
-	recorded, got = r.Passing.Blank(recorded, got)
+	recorded, got = r.Passing.blank(recorded, got)
 	recorded = strings.ReplaceAll(recorded, "%2A%2A%2A", Mask) // in an address
 	if recorded == got {
 		return true

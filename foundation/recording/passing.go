@@ -145,9 +145,9 @@ func (p *Passing) Number(number json.Number) bool {
 	return p.during(time.Unix(n, 0)) || p.during(time.UnixMilli(n))
 }
 
-// Blank gives two texts, the recorded one and another, without what passes: in the
+// blank gives two texts, the recorded one and another, without what passes: in the
 // place of it, and of what stands there in the other, is its kind.
-func (p *Passing) Blank(recorded, got string) (string, string) {
+func (p *Passing) blank(recorded, got string) (string, string) {
 	was, is := passingPlaces.FindAllStringIndex(recorded, -1), passingPlaces.FindAllStringIndex(got, -1)
 	if len(was) == 0 || len(was) != len(is) {
 		return recorded, got

@@ -86,9 +86,9 @@ func (m *Masker) Cut(text string) string {
 	return text[:end]
 }
 
-// CutValue is Value for a body that was cut and is no text: in {"$base64": text}
+// cutValue is Value for a body that was cut and is no text: in {"$base64": text}
 // the text is cut.
-func (m *Masker) CutValue(value any) any {
+func (m *Masker) cutValue(value any) any {
 	object, ok := value.(map[string]any)
 	text, isText := object["$base64"].(string)
 	if m == nil || !ok || !isText || len(object) != 1 {

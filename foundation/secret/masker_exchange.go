@@ -54,7 +54,7 @@ func (m *Masker) body(body any, cut bool) any {
 	case ok:
 		return m.Address(text) // or a form, whose fields are like those of a query
 	case cut:
-		return m.CutValue(body)
+		return m.cutValue(body)
 	}
 	return m.Value(body)
 }

@@ -25,9 +25,9 @@ type Sealer struct {
 	backup []byte // the key of Sign
 }
 
-// ErrSealed says that a sealed text was made with another key, for another
+// errSealed says that a sealed text was made with another key, for another
 // place, or was changed.
-var ErrSealed = errors.New("sealed text does not open with this master key")
+var errSealed = errors.New("sealed text does not open with this master key")
 
 // NewSealer takes the master key, KeySize bytes.
 func NewSealer(key []byte) (*Sealer, error) {
@@ -94,14 +94,14 @@ func (s *Sealer) Seal(plain []byte, place string) []byte {
 	return s.aead.Seal(out, nil, plain, []byte(place))
 }
 
-// Open decrypts what Seal made for the same place, or gives ErrSealed.
+// Open decrypts what Seal made for the same place, or gives errSealed.
 func (s *Sealer) Open(sealed []byte, place string) ([]byte, error) {
 	if len(sealed) == 0 || sealed[0] != version {
-		return nil, ErrSealed
+		return nil, errSealed
 	}
 	plain, err := s.aead.Open(nil, nil, sealed[1:], []byte(place))
 	if err != nil {
-		return nil, ErrSealed
+		return nil, errSealed
 	}
 	return plain, nil
 }

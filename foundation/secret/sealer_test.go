@@ -2,7 +2,7 @@ package secret_test
 
 import (
 	"bytes"
-	"errors"
+	"strings"
 	"testing"
 
 	"blueprintd/foundation/secret"
@@ -35,21 +35,21 @@ func TestSealer(t *testing.T) {
 func TestSealerRefuses(t *testing.T) {
 	s := sealer(t, secret.NewKey())
 	sealed := s.Seal([]byte("text"), "here")
-	if _, err := s.Open(sealed, "there"); !errors.Is(err, secret.ErrSealed) {
+	if _, err := s.Open(sealed, "there"); !isSealed(err) {
 		t.Errorf("another place: %v", err)
 	}
-	if _, err := sealer(t, secret.NewKey()).Open(sealed, "here"); !errors.Is(err, secret.ErrSealed) {
+	if _, err := sealer(t, secret.NewKey()).Open(sealed, "here"); !isSealed(err) {
 		t.Errorf("another key: %v", err)
 	}
 	for i := range sealed {
 		for bit := range 8 {
 			changed := bytes.Clone(sealed)
 			changed[i] ^= 1 << bit
-			if _, err := s.Open(changed, "here"); !errors.Is(err, secret.ErrSealed) {
+			if _, err := s.Open(changed, "here"); !isSealed(err) {
 				t.Errorf("byte %d, bit %d: %v", i, bit, err)
 			}
 		}
-		if _, err := s.Open(sealed[:i], "here"); !errors.Is(err, secret.ErrSealed) {
+		if _, err := s.Open(sealed[:i], "here"); !isSealed(err) {
 			t.Errorf("cut after %d bytes: %v", i, err)
 		}
 	}
@@ -70,4 +70,9 @@ func TestMasterKey(t *testing.T) {
 	if bytes.Contains(a.Check(), key[:8]) {
 		t.Error("the check value shows the key")
 	}
+}
+
+// isSealed reports whether an error says that a sealed text does not open.
+func isSealed(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "does not open with this master key")
 }

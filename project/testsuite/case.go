@@ -71,7 +71,7 @@ func (c *trialCase) result(ctx context.Context) *Result {
 		return r
 	}
 	c.outcome = &Outcome{Recording: record, Nodes: c.nodes}
-	r.Mismatches = c.test.Judge(c.outcome)
+	r.Mismatches = c.test.judge(c.outcome)
 	for _, key := range c.stage.Unused() {
 		at := document.At([]any{"tests", c.test.Index, "stubs", key})
 		r.Notes = append(r.Notes, fmt.Sprintf("%s:%d:%d: the stub %q never answered", c.name, at.Line, at.Column, key))
@@ -81,7 +81,7 @@ func (c *trialCase) result(ctx context.Context) *Result {
 			r.Differences = recording.Calls(r.Differences)
 		}
 	}
-	r.Cover(c.outcome)
+	r.cover(c.outcome)
 	return r
 }
 
@@ -182,7 +182,7 @@ func UnknownWays(test *Test, ways map[string][]string) (issues []blueprint.Issue
 	branches, _ := test.Expect["branches"].(map[string]any)
 	for _, address := range slices.Sorted(maps.Keys(branches)) {
 		handle, _ := branches[address].(string)
-		known := ways[EveryItem(address)]
+		known := ways[everyItem(address)]
 		if known == nil || slices.Contains(known, handle) {
 			continue
 		}

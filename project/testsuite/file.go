@@ -16,8 +16,8 @@ const (
 	MaxStubs = 10_000
 )
 
-// DefaultClock is where the clock of a test begins that names none.
-var DefaultClock = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+// defaultClock is where the clock of a test begins that names none.
+var defaultClock = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // File is a test file.
 type File struct {

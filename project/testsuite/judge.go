@@ -9,12 +9,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Judge tells where the outcome of a test is not as it expects.
-func (t *Test) Judge(o *Outcome) []Mismatch {
+// judge tells where the outcome of a test is not as it expects.
+func (t *Test) judge(o *Outcome) []Mismatch {
 	m := &matching{}
 	at := func(parts ...any) []any { return t.path(append([]any{"expect"}, parts...)...) }
 	x := o.Recording
-	actual := Actual(o)
+	actual := expectationOf(o)
 	if want, given := t.Expect["status"]; given && want != string(x.Status) {
 		d := Mismatch{Path: at("status"), Expected: want, Got: string(x.Status)}
 		switch {
@@ -85,9 +85,9 @@ func failure(f *blueprint.RunError) string {
 	return fmt.Sprintf("node %q: %s", f.NodeID, f.Message)
 }
 
-// Actual gives an outcome as an expectation that fits it: status, output, error
+// expectationOf gives an outcome as an expectation that fits it: status, output, error
 // when there is one, steps, branches and calls.
-func Actual(o *Outcome) map[string]any {
+func expectationOf(o *Outcome) map[string]any {
 	x := o.Recording
 	out := map[string]any{"status": string(x.Status), "output": x.Output}
 	if x.Failure != nil {

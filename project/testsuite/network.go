@@ -61,7 +61,7 @@ func (s *Stage) answer(ctx context.Context, scheme, host string) (*Answer, error
 	caller := outbound.CallerOf(ctx)
 	var keys []string
 	if caller.BlueprintID == s.blueprintID && caller.Address != "" {
-		keys = append(keys, caller.Address, EveryItem(caller.Address))
+		keys = append(keys, caller.Address, everyItem(caller.Address))
 	}
 	keys = append(keys, hostKeys(scheme, strings.ToLower(host))...)
 	a, err := s.take(keys, func(a *Answer) bool { return !a.ofNode() })

@@ -143,7 +143,7 @@ func (r *reader) read(value any) {
 	}
 	names := map[string]bool{}
 	for i, element := range list {
-		t := &Test{File: r.file, Index: i, Clock: DefaultClock}
+		t := &Test{File: r.file, Index: i, Clock: defaultClock}
 		r.test(t, element)
 		if names[t.Name] && t.Name != "" {
 			r.wrong(t.path("name"), "another test has this name")

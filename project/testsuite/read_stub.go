@@ -94,7 +94,7 @@ func (t *Test) Check(nodes []string) []blueprint.Issue {
 	r := &reader{}
 	for _, s := range t.Stubs {
 		at := t.path("stubs", s.Key)
-		node := slices.Contains(nodes, EveryItem(s.Key))
+		node := slices.Contains(nodes, everyItem(s.Key))
 		if !node && !isHost(s.Key) {
 			r.misnamed(at, "there is no node %q, and it is no host either%s", s.Key, known(nodes))
 			continue
@@ -112,7 +112,7 @@ func (t *Test) Check(nodes []string) []blueprint.Issue {
 			switch {
 			case strings.Contains(address, "[*]"):
 				r.misnamed(t.path("expect", part, address), "[*] is for stubs; name one item, as in %s", strings.ReplaceAll(address, "[*]", "[0]"))
-			case !slices.Contains(nodes, EveryItem(address)):
+			case !slices.Contains(nodes, everyItem(address)):
 				r.misnamed(t.path("expect", part, address), "there is no node %q%s", address, known(nodes))
 			}
 		}
@@ -129,8 +129,8 @@ func known(nodes []string) string {
 
 var itemNumber = regexp.MustCompile(`\[[0-9]+\]/`)
 
-// EveryItem gives an address with [*] in place of the numbers of items.
-func EveryItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
+// everyItem gives an address with [*] in place of the numbers of items.
+func everyItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
 
 var hostForm = regexp.MustCompile(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)
 

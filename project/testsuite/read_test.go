@@ -111,7 +111,7 @@ func FuzzRead(f *testing.F) {
 				test.Check([]string{"n"})
 				expectations[test.Index] = map[string]any{"status": "completed", "output": map[string]any{"a": "b: c\nd"}}
 			}
-			written, err := file.Rewrite([]byte(text), expectations)
+			written, err := file.withExpectations([]byte(text), expectations)
 			if err != nil {
 				continue
 			}

@@ -180,12 +180,12 @@ func Sum(out io.Writer, results []*Result, paint Paint) error {
 	return err
 }
 
-// Cover notes which nodes of the blueprint a run reached.
-func (r *Result) Cover(o *Outcome) {
+// cover notes which nodes of the blueprint a run reached.
+func (r *Result) cover(o *Outcome) {
 	r.Nodes = o.Nodes
 	for i := range o.Recording.Steps {
 		s := &o.Recording.Steps[i]
-		address := EveryItem(s.NodeID)
+		address := everyItem(s.NodeID)
 		switch s.Status {
 		case blueprint.StepCompleted, blueprint.StepFailed, blueprint.StepPaused, blueprint.StepRunning:
 			if slices.Contains(o.Nodes, address) && !slices.Contains(r.Reached, address) {

@@ -93,7 +93,7 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 		if task.BlueprintID != s.blueprintID {
 			return kind.Run(ctx, task)
 		}
-		a, err := s.take([]string{task.Address, EveryItem(task.Address)}, func(a *Answer) bool { return a.ofNode() || a.Error != "" })
+		a, err := s.take([]string{task.Address, everyItem(task.Address)}, func(a *Answer) bool { return a.ofNode() || a.Error != "" })
 		switch {
 		case errors.Is(err, errSpent):
 			return blueprint.Result{}, s.noted(&blueprint.Failure{Code: codeStub, Permanent: true, Message: err.Error() + `; give it a higher "times", or one more answer`})
@@ -145,10 +145,10 @@ func (s *Stage) noted(err error) error {
 	return err
 }
 
-// Unready tells what failed because of the test itself and not because of the
+// unready tells what failed because of the test itself and not because of the
 // blueprint: a request that nothing answered, or a stub that is used up. "" says
 // that nothing did.
-func (s *Stage) Unready() string {
+func (s *Stage) unready() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.own

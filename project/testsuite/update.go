@@ -7,7 +7,7 @@ import "maps"
 // looked at stays out; a test that expects nothing yet gets status, output and
 // error.
 func (t *Test) Present(o *Outcome) map[string]any {
-	actual := Actual(o)
+	actual := expectationOf(o)
 	if len(t.Expect) == 0 {
 		out := map[string]any{"status": actual["status"]}
 		for _, name := range []string{"output", "error"} {

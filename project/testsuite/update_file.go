@@ -8,18 +8,18 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Rewritten is a test file with other expectations.
-type Rewritten struct {
+// rewritten is a test file with other expectations.
+type rewritten struct {
 	Data []byte
 	Bare bool // comments within what changed are gone
 }
 
-// Rewrite gives a test file with other expectations, by the places of their
+// withExpectations gives a test file with other expectations, by the places of their
 // tests. All else stays as it is, byte for byte, and so do the comments between
 // what did not change. What comes of it is read again: an expectation that is
 // shared with others (by an anchor or a merge), and any other that cannot be
 // changed without changing something else, is refused with CodeBadRequest.
-func (f *File) Rewrite(data []byte, expectations map[int]map[string]any) (*Rewritten, error) {
+func (f *File) withExpectations(data []byte, expectations map[int]map[string]any) (*rewritten, error) {
 	bare := bytes.TrimPrefix(data, []byte("\ufeff"))
 	mark := data[:len(data)-len(bare)]
 	returns := bytes.Count(bare, []byte("\r\n"))
@@ -31,7 +31,7 @@ func (f *File) Rewrite(data []byte, expectations map[int]map[string]any) (*Rewri
 	if err != nil {
 		return nil, err
 	}
-	out := &Rewritten{Data: now, Bare: comments(now) < comments(before)}
+	out := &rewritten{Data: now, Bare: comments(now) < comments(before)}
 	if returns > 0 {
 		out.Data = bytes.ReplaceAll(now, []byte("\n"), []byte("\r\n"))
 	}

@@ -13,7 +13,7 @@ func written(t *testing.T, name, text, expect string) (string, bool, error) {
 	if err != nil || len(issues) > 0 {
 		t.Fatalf("%s: %v %v", text, issues, err)
 	}
-	out, err := f.Rewrite([]byte(text), map[int]map[string]any{0: decoded(t, expect).(map[string]any)})
+	out, err := f.withExpectations([]byte(text), map[int]map[string]any{0: decoded(t, expect).(map[string]any)})
 	if err != nil {
 		return "", false, err
 	}
@@ -73,7 +73,7 @@ func TestRewriteRefusesWhatIsShared(t *testing.T) {
 		if err != nil || len(issues) > 0 {
 			t.Fatalf("%s: %v %v", name, issues, err)
 		}
-		if out, err := f.Rewrite([]byte(text), map[int]map[string]any{test.index: {"status": "paused"}}); err == nil {
+		if out, err := f.withExpectations([]byte(text), map[int]map[string]any{test.index: {"status": "paused"}}); err == nil {
 			t.Errorf("%s became %s", name, out.Data)
 		} else if !strings.Contains(err.Error(), "change it by hand") {
 			t.Errorf("%s: %v", name, err)

@@ -24,8 +24,8 @@ func (t *Suite) write(cases []*trialCase, results []*Result) {
 	for i, r := range results {
 		switch wanted := len(r.Mismatches) > 0 || len(cases[i].test.Expect) == 0; {
 		case !wanted || r.Fault != nil || r.NotRun:
-		case cases[i].stage.Unready() != "":
-			r.Fault = fmt.Errorf("%s is not written, because the test is not complete: %s", r.File, cases[i].stage.Unready())
+		case cases[i].stage.unready() != "":
+			r.Fault = fmt.Errorf("%s is not written, because the test is not complete: %s", r.File, cases[i].stage.unready())
 		default:
 			files[r.File] = append(files[r.File], i)
 		}
@@ -36,7 +36,7 @@ func (t *Suite) write(cases []*trialCase, results []*Result) {
 			expectations[cases[i].test.Index] = cases[i].test.Present(cases[i].outcome)
 		}
 		first := cases[list[0]]
-		written, err := first.test.File.Rewrite(first.data, expectations)
+		written, err := first.test.File.withExpectations(first.data, expectations)
 		if err == nil {
 			err = replaceFile(name, first.data, written.Data)
 		}

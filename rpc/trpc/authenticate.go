@@ -18,9 +18,9 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (blueprint.Admission, error)
 }
 
-// BearerToken returns the token of an Authorization header of the scheme
+// bearerToken returns the token of an Authorization header of the scheme
 // Bearer, or "".
-func BearerToken(r *http.Request) string { return bearer(r.Header.Get("Authorization")) }
+func bearerToken(r *http.Request) string { return bearer(r.Header.Get("Authorization")) }
 
 func bearer(value string) string {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(value), " ")

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Root          string                     // where the procedures are; "/api/trpc" when empty
 	Authenticator Authenticator              // who a token belongs to
-	Token         func(*http.Request) string // where a request carries its token; when nil BearerToken, and connection parameters
+	Token         func(*http.Request) string // where a request carries its token; when nil bearerToken, and connection parameters
 	NoToken       string                     // what who has no token is told; "" speaks of API keys
 	Admit         func(*http.Request) error  // refuses a request before anything of it is read; nil refuses none
 	Via           string                     // Caller.Via; "api" when empty
@@ -58,7 +58,7 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 	}
 	bearer := options.Token == nil
 	if bearer {
-		options.Token = BearerToken
+		options.Token = bearerToken
 	}
 	if options.NoToken == "" {
 		options.NoToken = "API key missing: send the header Authorization: Bearer KEY"

@@ -189,8 +189,8 @@ func (s *Service) Open(ctx context.Context, userID, agent string) (token string,
 	return token, err
 }
 
-// SetupPath is where the dashboard takes a link, below the root of the host.
-const SetupPath = "/setup?token="
+// setupPath is where the dashboard takes a link, below the root of the host.
+const setupPath = "/setup?token="
 
 // NewLink makes a link with which a user sets a password, good once and for
 // blueprint.SetupLife, in the place of the one before; it gives what stands
@@ -200,7 +200,7 @@ func (s *Service) NewLink(ctx context.Context, userID string) (path string, err 
 	if err := s.Store.CreateSetupLink(ctx, userID, token); err != nil {
 		return "", err
 	}
-	return SetupPath + token, nil
+	return setupPath + token, nil
 }
 
 // Link tells whose password a link sets. CodeNotFound for one that is unknown,

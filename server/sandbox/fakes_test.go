@@ -178,7 +178,7 @@ func TestInstancesFitTheirSchemas(t *testing.T) {
 		`{"type":"string","pattern":"^[A-Z]{2}-\\d+(x|y)?$"}`, `{"type":"string","pattern":"^(INV|ORD)-[0-9]{4}$"}`,
 		`{}`, `true`,
 	} {
-		value, problem := Instance(decode(t, text))
+		value, problem := instanceOf(decode(t, text))
 		compiled, err := jsonschema.Compile(decode(t, text))
 		if err != nil {
 			t.Fatal(err)
@@ -191,12 +191,12 @@ func TestInstancesFitTheirSchemas(t *testing.T) {
 			t.Errorf("%s: %v: %v", text, plain, issues)
 		}
 	}
-	Instance(decode(t, `{"$ref":"#"}`)) // ends
+	instanceOf(decode(t, `{"$ref":"#"}`)) // ends
 	for _, text := range []string{
 		`{"type":"string","pattern":"^a\\bb$"}`, `{"type":"string","pattern":"^[a-z]{3}$","minLength":5}`, `{"type":"string","pattern":"("}`,
 		`{"type":"array","minItems":1000,"items":{"type":"array","minItems":1000,"items":{"type":"array","minItems":1000,"items":{"type":"null"}}}}`,
 	} {
-		if _, problem := Instance(decode(t, text)); problem == "" {
+		if _, problem := instanceOf(decode(t, text)); problem == "" {
 			t.Errorf("%s is said to be fine", text)
 		}
 	}

@@ -21,11 +21,11 @@ const (
 	maxValues   = 10_000 // in all
 )
 
-// Instance returns the least value that fits a JSON Schema: what is required and
+// instanceOf returns the least value that fits a JSON Schema: what is required and
 // no more. It follows types, enum, const, default, lengths, bounds, formats and
 // $ref within the schema, and of patterns those that are simple. The problem says
 // why a value does not fit; "" when nothing is known to be wrong.
-func Instance(schema any) (value any, problem string) {
+func instanceOf(schema any) (value any, problem string) {
 	i := &instance{root: schema}
 	value = i.of(schema, 0)
 	return value, i.problem

@@ -95,7 +95,7 @@ func (s *Sandbox) say(request map[string]any, system, schema any) (text string, 
 	}
 	text = "The sandbox answers: " + blueprint.Shorten(last, maxSaid)
 	if schema != nil {
-		value, problem := Instance(schema)
+		value, problem := instanceOf(schema)
 		if encoded, err := blueprint.Encode(value); problem != "" {
 			text = "The sandbox cannot make a value for this schema: " + problem + "; script the answer by a rule for this node."
 		} else if err == nil {

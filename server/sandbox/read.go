@@ -101,8 +101,8 @@ func (r *reader) whole(object map[string]any, name string, least, most int64, wo
 	return int(n)
 }
 
-// MaxExpectations is how many there may be.
-const MaxExpectations = 1000
+// maxExpectations is how many there may be.
+const maxExpectations = 1000
 
 const maxTimes = 1_000_000_000
 
@@ -110,7 +110,7 @@ func readExpectations(value any, known Known) ([]*expectation, error) {
 	r := &reader{known: known}
 	object := r.object(value, nil, "expect")
 	var list []*expectation
-	for i, element := range r.list(object["expect"], MaxExpectations, "expect") {
+	for i, element := range r.list(object["expect"], maxExpectations, "expect") {
 		path := []any{"expect", i}
 		members := r.object(element, path, "match", "times", "request", "came") // the last as Expectations gives it
 		if members == nil {
@@ -183,7 +183,7 @@ func readRules(value any, known Known) ([]*rule, error) {
 	r := &reader{known: known}
 	object := r.object(value, nil, "rules")
 	var list []*rule
-	for i, element := range r.list(object["rules"], MaxRules, "rules") {
+	for i, element := range r.list(object["rules"], maxRules, "rules") {
 		path := []any{"rules", i}
 		members := r.object(element, path, "match", "times", "answer", "answered") // the last as Rules gives it
 		if members == nil {

@@ -17,8 +17,8 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// MaxRules is how many rules there may be.
-const MaxRules = 1000
+// maxRules is how many rules there may be.
+const maxRules = 1000
 
 // rule says what is answered to what fits it.
 type rule struct {

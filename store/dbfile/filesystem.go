@@ -98,9 +98,9 @@ func (f FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err err
 	return nil, nil
 }
 
-// DefaultReserve is how many bytes of a disk are kept free by default; a small disk
+// defaultReserve is how many bytes of a disk are kept free by default; a small disk
 // keeps a twentieth.
-const DefaultReserve = 64 << 20
+const defaultReserve = 64 << 20
 
 // Reserve returns how many bytes stay free for the runs under way. minFree is
 // store.Options.MinFree.
@@ -109,7 +109,7 @@ func (f FileSystem) Reserve(minFree int64) int64 {
 	case !f.Known || minFree < 0:
 		return 0
 	case minFree == 0:
-		return min(DefaultReserve, f.Total/20)
+		return min(defaultReserve, f.Total/20)
 	}
 	return minFree
 }

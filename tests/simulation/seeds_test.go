@@ -33,7 +33,7 @@ func simulate(t *testing.T, o Options) (report Report) {
 	defer withoutCollector()()
 	synctest.Test(t, func(t *testing.T) {
 		o.Quiet = synctest.Wait
-		report = Simulate(o)
+		report = runWorld(o)
 		if report.Failure != "" && o.Flaw == FlawNone {
 			explain(os.Stderr, &report)
 		}

@@ -80,8 +80,8 @@ type world struct {
 	away       time.Time       // when the disk could be read again last
 }
 
-// Simulate lets a seed's world happen. It must be called in a bubble.
-func Simulate(options Options) Report {
+// runWorld lets a seed's world happen. It must be called in a bubble.
+func runWorld(options Options) Report {
 	w := &world{
 		Options: options, random: newRandom(options.Seed, 1), ctx: context.Background(), disk: newDisk(options.Flaw), byID: map[string]*book{},
 		histories: map[string]*history{}, names: map[string]string{}, promised: map[string]bool{}, keys: map[string]string{}, startedKeys: map[string]bool{}, damaged: map[string]bool{}, origin: clock.Real{}.Now(),
