@@ -1,6 +1,9 @@
 package blueprint
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // MailAddress is one address of a mail, such as ada@example.org, and the name
 // that stands beside it.
@@ -25,6 +28,17 @@ type Mail struct {
 	Headers map[string][]string
 	// Attachments are all other parts. They have no ids yet.
 	Attachments []File
+}
+
+// IsMailDomain tells whether a text can stand behind an @: labels of letters,
+// digits and hyphens.
+func IsMailDomain(text string) bool {
+	for label := range strings.SplitSeq(text, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return len(text) <= 253
 }
 
 // Envelope is what the SMTP dialogue tells of a mail.

@@ -18,7 +18,6 @@ import (
 	"blueprintd/project"
 	"blueprintd/project/local"
 	"blueprintd/project/testsuite"
-	"blueprintd/server"
 )
 
 func commandReplay() *cli.Command {
@@ -116,7 +115,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	}
 	maps.Copy(variables, f.StandIns())
 	scripts := script.New(script.Options{})
-	defer server.RunScripts(scripts)()
+	defer scripts.Background()()
 	local := &local.Run{
 		Version:    programOf(c).Version,
 		Definition: definition, Variables: testsuite.StandIns(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testsuite.TestSeed),

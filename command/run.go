@@ -16,7 +16,6 @@ import (
 	"blueprintd/foundation/outbound"
 	"blueprintd/project"
 	"blueprintd/project/local"
-	"blueprintd/server"
 )
 
 func commandRun() *cli.Command {
@@ -79,7 +78,7 @@ func runFile(c *cli.Context) error {
 	}
 	kept := local.NewStore(connections, files)
 	scripts := script.New(script.Options{})
-	defer server.RunScripts(scripts)()
+	defer scripts.Background()()
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)
 	local := &local.Run{

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"strings"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"
 	"blueprintd/store"
@@ -30,7 +31,7 @@ func chooseMail(c *cli.Context, o *server.Options) (err error) {
 		}
 	}
 	o.MailDomain = strings.ToLower(strings.TrimSpace(c.String("mail-domain")))
-	if !server.IsMailDomain(o.MailDomain) {
+	if !blueprint.IsMailDomain(o.MailDomain) {
 		return usage("--mail-domain flows.example.org", "%s %s: is no domain", given(c, "mail-domain"), c.String("mail-domain"))
 	}
 	switch certificate, key := c.String("smtp-tls-cert"), c.String("smtp-tls-key"); {

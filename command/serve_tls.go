@@ -1,6 +1,7 @@
 package command
 
 import (
+	"blueprintd/blueprint"
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"
 	"blueprintd/server/certificate"
@@ -60,7 +61,7 @@ func chooseACME(c *cli.Context, o *server.Options, domains []string) (err error)
 	a := &certificate.ACMEOptions{Dir: c.String("acme-dir"), Email: c.String("acme-email"), Directory: c.String("acme-directory")}
 	for _, domain := range domains {
 		name := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(domain), "."))
-		if _, err := netip.ParseAddr(name); err == nil || !server.IsMailDomain(name) || !strings.Contains(name, ".") {
+		if _, err := netip.ParseAddr(name); err == nil || !blueprint.IsMailDomain(name) || !strings.Contains(name, ".") {
 			return usage("--acme-domain flows.example.org", "%s %s: must be a full name as in the DNS, without a star; names beyond ASCII are written as xn--", given(c, "acme-domain"), domain)
 		}
 		if !slices.Contains(a.Domains, name) {
@@ -77,7 +78,7 @@ func chooseACME(c *cli.Context, o *server.Options, domains []string) (err error)
 	default:
 		a.Dir = o.DB + ".acme"
 	}
-	if a.Email != "" && !(strings.Count(a.Email, "@") == 1 && server.IsMailDomain(a.Email[strings.Index(a.Email, "@")+1:])) {
+	if a.Email != "" && !(strings.Count(a.Email, "@") == 1 && blueprint.IsMailDomain(a.Email[strings.Index(a.Email, "@")+1:])) {
 		return usage("--acme-email ops@example.org", "%s %s: is no mail address", given(c, "acme-email"), a.Email)
 	}
 	u, err := url.Parse(a.Directory)

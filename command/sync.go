@@ -14,7 +14,6 @@ import (
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/ids"
 	"blueprintd/project/deploy"
-	"blueprintd/rpc"
 	"blueprintd/store"
 )
 
@@ -181,7 +180,7 @@ func remoteOf(c *cli.Context) (*deploy.Remote, error) {
 	}
 	key := c.String("api-key")
 	if key == "" {
-		return nil, usage("blueprintd sync flows --url https://flows.example.org --api-key "+rpc.KeyPrefix+"...", "%s needs a key: --api-key, or the variable BLUEPRINTD_API_KEY", given(c, "url"))
+		return nil, usage("blueprintd sync flows --url https://flows.example.org --api-key "+ids.KeyPrefix+"...", "%s needs a key: --api-key, or the variable BLUEPRINTD_API_KEY", given(c, "url"))
 	}
 	return deploy.NewRemote(address, key, c.String("organization")), nil
 }

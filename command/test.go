@@ -9,7 +9,6 @@ import (
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/project/testsuite"
-	"blueprintd/server"
 )
 
 func commandTest() *cli.Command {
@@ -64,7 +63,7 @@ func runTests(c *cli.Context) error {
 	}
 	t.Paint = terminal.NewScreen(t.Out).Paint
 	t.Scripts = script.New(script.Options{})
-	defer server.RunScripts(t.Scripts)()
+	defer t.Scripts.Background()()
 	ctx, release := untilInterrupted(c.Context)
 	defer release()
 	if c.Bool("watch") {

@@ -10,7 +10,7 @@ import (
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
-	"blueprintd/server"
+	"blueprintd/server/accounts"
 	"blueprintd/store"
 
 	"github.com/urfave/cli/v2"
@@ -66,7 +66,7 @@ func userAdd(c *cli.Context) error {
 				SetupURL string `json:"setupUrl"`
 			}{user, link})
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ngive them a key: %s\nlet them set a password: %s  (works once, for 24 hours)\n", user.Email, user.ID, server.KeyCommand(user.Email, c.String("db"), c.String("master-key-file")), link)
+		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ngive them a key: %s\nlet them set a password: %s  (works once, for 24 hours)\n", user.Email, user.ID, accounts.KeyCommand(user.Email, c.String("db"), c.String("master-key-file")), link)
 		return err
 	})
 }
@@ -127,7 +127,7 @@ func keyCreate(c *cli.Context) error {
 		if err != nil {
 			return blueprint.WithHint(err, "blueprintd user list shows who there is")
 		}
-		key := server.NewKey(ids.New(nil))
+		key := ids.New(nil).APIKey()
 		if _, err := s.CreateLimitedKey(ctx, blueprint.NewAPIKey{UserID: user.ID, Name: c.String("name"), Key: key, Scopes: scopes, ExpiresAt: expires}); err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/project"
-	"blueprintd/server"
 
 	"github.com/urfave/cli/v2"
 )
@@ -49,7 +48,7 @@ func validate(c *cli.Context) error {
 	}
 	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && terminal.IsTerminal(c.App.Writer) && terminal.IsTerminal(c.App.ErrWriter)
 	scripts := script.New(script.Options{})
-	defer server.RunScripts(scripts)()
+	defer scripts.Background()()
 	in := &validation{files: &project.Inputs{Stdin: c.App.Reader}, scripts: scripts, compileTime: compileAllTime}
 	all := []problem{}
 	bad := false

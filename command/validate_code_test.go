@@ -8,13 +8,12 @@ import (
 
 	"blueprintd/engine/script"
 	"blueprintd/project"
-	"blueprintd/server"
 )
 
 // All files together have one time for the compiler.
 func TestCompilingHasOneBudget(t *testing.T) {
 	scripts := script.New(script.Options{})
-	defer server.RunScripts(scripts)()
+	defer scripts.Background()()
 	in := &validation{files: &project.Inputs{}, scripts: scripts, compileTime: 300 * time.Millisecond}
 	var slow strings.Builder // names are compared with all before them
 	for i := range 26_000 {

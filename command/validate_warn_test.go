@@ -13,7 +13,6 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/engine/script"
 	"blueprintd/project"
-	"blueprintd/server"
 )
 
 // Each warning has a file that it is for, and one much the same that it is not.
@@ -194,7 +193,7 @@ func TestNoFalseAlarm(t *testing.T) {
 		t.Fatal("the dashboard's templates are written another way")
 	}
 	pool := script.New(script.Options{})
-	defer server.RunScripts(pool)()
+	defer pool.Background()()
 	outcome, err := pool.Do(context.Background(), script.Script{Owner: "test", Source: "return " + list, Now: time.Unix(0, 0), Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)

@@ -45,15 +45,8 @@ type newKey struct {
 	Key string `json:"key"`
 }
 
-// KeyPrefix begins every key that the service makes, so that scanners for
-// leaked secrets can tell one.
-const KeyPrefix = "bpd_"
-
-// KeyLength is how many characters of base62 follow the prefix: 256 bits.
-const KeyLength = 43
-
 func (s *Service) keyCreate(ctx context.Context, caller *trpc.Caller, in keyCreate) (newKey, error) {
-	given := blueprint.NewAPIKey{UserID: caller.UserID, Name: in.Name, Key: KeyPrefix + s.IDs.Token(KeyLength), Scopes: blueprint.AllScopes()}
+	given := blueprint.NewAPIKey{UserID: caller.UserID, Name: in.Name, Key: s.IDs.APIKey(), Scopes: blueprint.AllScopes()}
 	if in.Scopes != nil {
 		given.Scopes = in.Scopes.Sorted()
 	}

@@ -10,9 +10,8 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
-	"blueprintd/foundation/ids"
 	"blueprintd/project"
-	"blueprintd/rpc"
+	"blueprintd/server/accounts"
 	"blueprintd/store/masterkey"
 )
 
@@ -100,7 +99,7 @@ func (s *Server) ownerKey(ctx context.Context, w bootstrapped, from *seeder) (_ 
 		w.APIKey = given
 		return w, nil
 	case w.Fresh:
-		w.APIKey, w.Made = NewKey(s.IDs.Stream("first key")), true
+		w.APIKey, w.Made = s.IDs.Stream("first key").APIKey(), true
 	default:
 		keys, err := s.Store.Keys(ctx, blueprint.Principal{UserID: w.Account.ID})
 		w.keyless = !slices.ContainsFunc(keys, func(key blueprint.APIKey) bool { return key.RevokedAt == 0 })
@@ -185,7 +184,7 @@ func (s *Server) Announce() error {
 		if keyFile != "" {
 			keyFile = fileio.Absolute(keyFile)
 		}
-		say("  API key   %s has none yet; make one: %s", w.Account.Email, KeyCommand(w.Account.Email, fileio.Absolute(s.Options.DB), keyFile))
+		say("  API key   %s has none yet; make one: %s", w.Account.Email, accounts.KeyCommand(w.Account.Email, fileio.Absolute(s.Options.DB), keyFile))
 	}
 	if w.Seeded != nil {
 		say("%s", w.Seeded.table(s.Options.Seed.Name))
@@ -201,15 +200,3 @@ func (s *Server) Announce() error {
 	}
 	return s.writeReadyFile()
 }
-
-// KeyCommand is the command that makes a key for a user.
-func KeyCommand(email, db, masterKeyFile string) string {
-	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop --db " + blueprint.ShellWord(db)
-	if masterKeyFile != "" {
-		text += " --master-key-file " + blueprint.ShellWord(masterKeyFile)
-	}
-	return text
-}
-
-// NewKey makes an API key.
-func NewKey(source *ids.Source) string { return rpc.KeyPrefix + source.Token(rpc.KeyLength) }

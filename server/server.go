@@ -206,7 +206,7 @@ func (s *Server) Run(ctx context.Context) error {
 		storeEnded <- err
 	}()
 
-	stopScripts := RunScripts(s.Scripts) // they outlive the runs that wait for them
+	stopScripts := s.Scripts.Background() // they outlive the runs that wait for them
 	group, working := errgroup.WithContext(ctx)
 	recovered, atRest := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
@@ -415,21 +415,6 @@ func (s *Server) newConnections(way *outbound.Client) *connections.Service {
 		},
 		Probe: mcp.New(way, s.Options.Version).Check, Instead: s.signInPage(),
 	})
-}
-
-// RunScripts lets the code of blueprints run until stop is called, which
-// returns when none of its processes is left.
-func RunScripts(pool *script.Pool) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = pool.Run(ctx) // it ends when it is told to
-	}()
-	return func() {
-		cancel()
-		<-ended
-	}
 }
 
 // info is what everybody with a key may know of a server that was started then.

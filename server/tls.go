@@ -87,18 +87,7 @@ func strict(next http.Handler) http.Handler {
 // isOwnName tells whether the host of a request is a full name without a port.
 func isOwnName(host string) bool {
 	_, err := netip.ParseAddr(host)
-	return err != nil && IsMailDomain(strings.ToLower(host)) && strings.Contains(host, ".") && !strings.HasSuffix(strings.ToLower(host), ".localhost")
-}
-
-// IsMailDomain tells whether a text can stand behind an @: labels of letters,
-// digits and hyphens.
-func IsMailDomain(text string) bool {
-	for label := range strings.SplitSeq(text, ".") {
-		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-	}
-	return len(text) <= 253
+	return err != nil && blueprint.IsMailDomain(strings.ToLower(host)) && strings.Contains(host, ".") && !strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
 // maxProofs is how many connections may be open on the address for proofs.

@@ -90,6 +90,21 @@ func (p *Pool) Run(ctx context.Context) error {
 	return nil
 }
 
+// Background runs the pool until stop is called, which returns when no child is
+// left. It must be called once, instead of Run.
+func (p *Pool) Background() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = p.Run(ctx) // it ends when it is told to
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
 // errClosed is the failure of a script that comes when Run has ended, or is
 // under way then.
 var errClosed = &blueprint.Failure{Code: CodeUnavailable, Message: "the server is stopping, and runs no more scripts", NotSent: true}

@@ -97,6 +97,16 @@ func (s *Source) Token(n int) string {
 	return string(out)
 }
 
+// KeyPrefix begins every key that the service makes, so that scanners for
+// leaked secrets can tell one.
+const KeyPrefix = "bpd_"
+
+// keyLength is how many characters of base62 follow the prefix: 256 bits.
+const keyLength = 43
+
+// APIKey gives a new API key.
+func (s *Source) APIKey() string { return KeyPrefix + s.Token(keyLength) }
+
 // turnsKept is for how long, by the clock, a source remembers how often it was
 // asked for a purpose at an instant.
 const turnsKept = time.Minute

@@ -26,6 +26,7 @@ func TestForms(t *testing.T) {
 		{"ULID", `^01HF7YAT[0-9A-HJKMNP-TV-Z]{18}$`, func() string { return source.ULID(now) }},
 		{"execution", `^exec_1700000000123_01hf7yat[0-9a-z]{18}$`, func() string { return source.ExecutionID(now) }},
 		{"token", `^[0-9A-Za-z]{43}$`, func() string { return source.Token(43) }},
+		{"API key", `^bpd_[0-9A-Za-z]{43}$`, source.APIKey},
 		{"address", `^[a-z2-7]{26}$`, source.Address},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -189,6 +189,15 @@ func (s *Service) Open(ctx context.Context, userID, agent string) (token string,
 	return token, err
 }
 
+// KeyCommand is the command that makes a key for a user.
+func KeyCommand(email, db, masterKeyFile string) string {
+	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop --db " + blueprint.ShellWord(db)
+	if masterKeyFile != "" {
+		text += " --master-key-file " + blueprint.ShellWord(masterKeyFile)
+	}
+	return text
+}
+
 // setupPath is where the dashboard takes a link, below the root of the host.
 const setupPath = "/setup?token="
 
