@@ -54,16 +54,16 @@ func ToolName(label, title, ownerID string) string {
 		suffix = "_by_" + ownerID[:min(len(ownerID), shortOwner)]
 	}
 	for _, text := range []string{label, title, "blueprint"} {
-		if name := slug(text); name != "" {
+		if name := Slug(text); name != "" {
 			return strings.TrimRight(name[:min(len(name), MaxToolName-len(suffix))], "-") + suffix
 		}
 	}
 	return ""
 }
 
-// slug reduces a text to the characters that every MCP client accepts in a name:
-// lower-case letters, digits and hyphens.
-func slug(text string) string {
+// Slug reduces a text to characters that names of files and tools may have: lower-case
+// ASCII letters, digits, and hyphens between words. It may be "".
+func Slug(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
 	return strings.Join(words, "-")
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,7 +89,7 @@ func cgroupLimit(root string) int64 {
 		folder, file := "sys/fs/cgroup", "memory.max"
 		switch {
 		case parts[1] == "":
-		case contains(parts[1], "memory"):
+		case slices.Contains(strings.Split(parts[1], ","), "memory"):
 			folder, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
 		default:
 			continue
@@ -107,16 +108,6 @@ func cgroupLimit(root string) int64 {
 		}
 	}
 	return limit
-}
-
-// contains reports whether a comma-separated list has a name in it.
-func contains(list, name string) bool {
-	for part := range strings.SplitSeq(list, ",") {
-		if part == name {
-			return true
-		}
-	}
-	return false
 }
 
 // BallastSize is how much garbage may gather before it is collected, besides as

@@ -3,7 +3,6 @@ package recording
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -164,11 +163,9 @@ func printable(c rune) rune {
 	return c
 }
 
-var notInSlug = regexp.MustCompile(`[^a-z0-9]+`)
-
 // slug gives the name of files for a title.
 func slug(title string) string {
-	name := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(title), "-"), "-")
+	name := blueprint.Slug(title)
 	if len(name) > 60 {
 		name = strings.Trim(name[:60], "-")
 	}
