@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/foundation/clock"
 	"blueprintd/server"
+	"blueprintd/tests/process"
 )
 
 // announced starts a server on a database and gives what it prints.
@@ -47,7 +48,7 @@ func commandOutput(t *testing.T, args ...string) string {
 func TestFirstStartShowsTheKeyOnce(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
-	if text := announced(t, database); !containsAll(text, "API key   bpd_", "Try the sample blueprint") {
+	if text := announced(t, database); !process.ContainsAll(text, "API key   bpd_", "Try the sample blueprint") {
 		t.Errorf("the first start says:\n%s", text)
 	}
 	if text := announced(t, database); strings.Contains(strings.ToLower(text), "api key") || strings.Contains(text, "Try") {
@@ -76,7 +77,7 @@ func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
 func TestStartBehindAPublicAddressNamesBoth(t *testing.T) {
 	t.Parallel()
 	text := announced(t, filepath.Join(t.TempDir(), "my.db"), func(o *server.Options) { o.PublicURL = "https://flows.example.org" })
-	if !containsAll(text, "is ready on https://flows.example.org\n", "\n  listens   http://127.0.0.1:") || strings.Contains(text, "127.0.0.1:0\n") {
+	if !process.ContainsAll(text, "is ready on https://flows.example.org\n", "\n  listens   http://127.0.0.1:") || strings.Contains(text, "127.0.0.1:0\n") {
 		t.Errorf("the start says:\n%s", text)
 	}
 }

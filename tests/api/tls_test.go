@@ -103,7 +103,7 @@ func TestFlagsOfTLS(t *testing.T) {
 	} {
 		stdout, stderr := &lockedBuffer{}, &lockedBuffer{}
 		code := run(append([]string{"blueprintd", "serve", "--addr", "127.0.0.1:0"}, c.flags...), nil, stdout, stderr)
-		if text := stderr.String(); code != command.ExitUsage || !containsAll(text, c.want, "\nhint: ") {
+		if text := stderr.String(); code != command.ExitUsage || !process.ContainsAll(text, c.want, "\nhint: ") {
 			t.Errorf("%v: exit code %d, want %q in\n%s", c.flags, code, c.want, text)
 		}
 	}

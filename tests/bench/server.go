@@ -76,17 +76,13 @@ func (s *server) host() string { return strings.TrimPrefix(s.address, "http://")
 
 type object = map[string]any
 
-func node(id, kind string, config object) object {
-	return object{"id": id, "type": kind, "title": id, "config": config}
-}
-
 // three is the flow that is measured: three nodes without side effects, the
 // first of which takes the name from where the run has it.
 func three(name string) []any {
 	return []any{
-		node("a", "set", object{"values": object{"who": name}}),
-		node("b", "template", object{"text": "Hello {{who}}"}),
-		node("c", "transform", object{"expression": "upper(input.text)"}),
+		process.Node("a", "set", object{"values": object{"who": name}}),
+		process.Node("b", "template", object{"text": "Hello {{who}}"}),
+		process.Node("c", "transform", object{"expression": "upper(input.text)"}),
 	}
 }
 
@@ -121,8 +117,8 @@ func storeFlows(ctx context.Context, address string) (f flows, err error) {
 	greet := blueprint("three nodes", three("{{inputData.name}}"))
 	f.wait, f.accept = webhook(greet, object{"respond": "wait"}), webhook(greet, object{})
 	f.execute = blueprint("three nodes, called", three("{{name}}"))
-	f.pause = webhook(blueprint("wait", []any{node("w", "wait", object{"durationMs": 3_600_000})}), object{})
-	f.ask = webhook(blueprint("human", []any{node("h", "human", object{"prompt": "Go on?"})}), object{})
+	f.pause = webhook(blueprint("wait", []any{process.Node("w", "wait", object{"durationMs": 3_600_000})}), object{})
+	f.ask = webhook(blueprint("human", []any{process.Node("h", "human", object{"prompt": "Go on?"})}), object{})
 	return f, err
 }
 

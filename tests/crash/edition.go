@@ -17,11 +17,11 @@ const edited = "edited"
 // its end with which edition it began and with which it goes on.
 func edition(ledger string, n int) []any {
 	return []any{
-		node("before", "set", object{"values": object{"kept": "{{execution.id}}", "edition": n}}),
-		node("wait", "wait", object{"durationMs": "{{inputData.wait ?? 50}}"}),
-		node("call", "http-request", object{"method": "POST", "url": ledger + "/call?node=call", "body": object{"from": "{{execution.id}}/call", "edition": n}}),
-		node("edition", "template", object{"text": fmt.Sprintf("edition {{edition}} of %d", n)}),
-		node("after", "template", object{"text": "{{kept}} done"}),
+		process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}", "edition": n}}),
+		process.Node("wait", "wait", object{"durationMs": "{{inputData.wait ?? 50}}"}),
+		process.Node("call", "http-request", object{"method": "POST", "url": ledger + "/call?node=call", "body": object{"from": "{{execution.id}}/call", "edition": n}}),
+		process.Node("edition", "template", object{"text": fmt.Sprintf("edition {{edition}} of %d", n)}),
+		process.Node("after", "template", object{"text": "{{kept}} done"}),
 	}
 }
 

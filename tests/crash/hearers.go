@@ -13,7 +13,7 @@ const (
 // hearingShapes gives the shape whose ends are heard, and those that hear.
 func hearingShapes(ledger string) []*shape {
 	listener := func(event, of string) *shape {
-		before := node("before", "set", object{"values": object{"kept": "{{execution.id}}", "of": "{{inputData.executionId ?? null}}", "version": "{{inputData.data.version ?? null}}"}})
+		before := process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}", "of": "{{inputData.executionId ?? null}}", "version": "{{inputData.data.version ?? null}}"}})
 		return &shape{name: hears + event, hears: event, narrowed: of, spared: true, nodes: []any{before, lastNode}}
 	}
 	return []*shape{

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"blueprintd/tests/process"
 )
 
 type object = map[string]any
@@ -38,14 +40,6 @@ type shape struct {
 	unsent    int // how many were not, because there was no server
 }
 
-func node(id, kind string, config object, more ...any) object {
-	n := object{"id": id, "type": kind, "title": id, "config": config}
-	for i := 0; i+1 < len(more); i += 2 {
-		n[more[i].(string)] = more[i+1]
-	}
-	return n
-}
-
 func edge(source, target string, handle ...any) object {
 	e := object{"source": source, "target": target}
 	if len(handle) > 0 {
@@ -58,21 +52,23 @@ func edge(source, target string, handle ...any) object {
 // address, in which templates stand for the items.
 func callOf(ledger, place, address, mood string, more ...any) object {
 	config := object{"method": "POST", "url": fmt.Sprintf("%s/%s?node=%s&mood=%s", ledger, place, pattern(address), mood), "body": object{"from": "{{execution.id}}/" + address}}
-	return node(idOf(address), "http-request", config, more...)
+	return process.Node(idOf(address), "http-request", config, more...)
 }
 
 // The first and the last node of every blueprint of the load.
 var (
-	firstNode = node("before", "set", object{"values": object{"kept": "{{execution.id}}"}})
-	lastNode  = node("after", "template", object{"text": "{{kept}} done"})
+	firstNode = process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}"}})
+	lastNode  = process.Node("after", "template", object{"text": "{{kept}} done"})
 )
 
 // shapes gives the blueprints of the load, whose calls go to the ledger.
 func shapes(ledger string) []*shape {
 	call := func(id, mood string, more ...any) object { return callOf(ledger, "call", id, mood, more...) }
 	before, after := firstNode, lastNode
-	respond := node("respond", "respond", object{"status": 201, "body": object{"execution": "{{kept}}"}})
-	wait := func(id string) object { return node(id, "wait", object{"durationMs": "{{inputData.wait ?? 50}}"}) }
+	respond := process.Node("respond", "respond", object{"status": 201, "body": object{"execution": "{{kept}}"}})
+	wait := func(id string) object {
+		return process.Node(id, "wait", object{"durationMs": "{{inputData.wait ?? 50}}"})
+	}
 	retry := object{"maxAttempts": 4, "delayMs": 40, "backoff": 1}
 	both := []string{"", "wait"}
 	list := []*shape{
@@ -85,12 +81,12 @@ func shapes(ledger string) []*shape {
 		{name: "broken", weight: 1, modes: []string{""}, nodes: []any{before, call("first", ""), call("call", "broken"), after}},
 		{name: "wait", weight: 3, modes: both, nodes: []any{before, call("first", ""), wait("wait"), call("second", ""), after}},
 		{name: "respond", weight: 2, modes: []string{"wait"}, nodes: []any{before, call("first", ""), respond, wait("wait"), call("second", ""), after}},
-		{name: "human", asks: true, weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), node("ask", "human", object{"prompt": "Your name?"}), call("second", ""), after}},
-		{name: "expire", weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), node("ask", "human", object{"prompt": "Too late?", "expiresMs": 400, "onExpire": "continue"}), call("second", ""), after}},
-		{name: "approval", weight: 2, modes: []string{""}, nodes: []any{before, node("ask", "approval-gate", object{"prompt": "Go on?"}), call("yes", ""), call("no", ""), node("join", "merge", object{"mode": "first"}), after},
+		{name: "human", asks: true, weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), process.Node("ask", "human", object{"prompt": "Your name?"}), call("second", ""), after}},
+		{name: "expire", weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), process.Node("ask", "human", object{"prompt": "Too late?", "expiresMs": 400, "onExpire": "continue"}), call("second", ""), after}},
+		{name: "approval", weight: 2, modes: []string{""}, nodes: []any{before, process.Node("ask", "approval-gate", object{"prompt": "Go on?"}), call("yes", ""), call("no", ""), process.Node("join", "merge", object{"mode": "first"}), after},
 			asks: true, edges: []any{edge("before", "ask"), edge("ask", "yes", "approved"), edge("ask", "no", "rejected"), edge("yes", "join"), edge("no", "join"), edge("join", "after")}},
 		{name: edited, weight: 3, modes: []string{""}, nodes: edition(ledger, 1), published: 1, tried: 1},
-		{name: "parallel", weight: 3, modes: []string{""}, nodes: []any{before, call("left", ""), call("right", "flaky", "retry", retry), wait("pause"), call("once", "", "effect", "once"), node("join", "merge", object{}), after},
+		{name: "parallel", weight: 3, modes: []string{""}, nodes: []any{before, call("left", ""), call("right", "flaky", "retry", retry), wait("pause"), call("once", "", "effect", "once"), process.Node("join", "merge", object{}), after},
 			edges: []any{edge("before", "left"), edge("before", "right"), edge("before", "pause"), edge("pause", "once"), edge("left", "join"), edge("right", "join"), edge("once", "join"), edge("join", "after")}},
 	}
 	list = append(append(append(list, manyShapes(ledger)...), serviceShapes(ledger)...), hearingShapes(ledger)...)
@@ -235,30 +231,30 @@ func serviceShapes(ledger string) []*shape {
 		for i := 0; i+1 < len(more); i += 2 {
 			config[more[i].(string)] = more[i+1]
 		}
-		return through("model", node(idOf(address), "ai-prompt", config))
+		return through("model", process.Node(idOf(address), "ai-prompt", config))
 	}
 	tool := func(address string) object {
-		return through("tools", node(idOf(address), "mcp-tool", object{"tool": "note", "arguments": object{"key": "{{execution.id}}/" + address}}))
+		return through("tools", process.Node(idOf(address), "mcp-tool", object{"tool": "note", "arguments": object{"key": "{{execution.id}}/" + address}}))
 	}
 	later := object{"maxAttempts": 4, "delayMs": 40, "backoff": 1}
 	mail := func(address string) object {
-		return through("mail", node(idOf(address), "send-email", object{"to": "Ada <ada@example.org>", "subject": fmt.Sprintf("<{{execution.id}}/%s>", address), "text": "Hello.\n.\nBye."}, "retry", later))
+		return through("mail", process.Node(idOf(address), "send-email", object{"to": "Ada <ada@example.org>", "subject": fmt.Sprintf("<{{execution.id}}/%s>", address), "text": "Hello.\n.\nBye."}, "retry", later))
 	}
 	post := func(address string) object {
-		return through("chat", node(idOf(address), "send-slack", object{"channel": "#torture", "text": fmt.Sprintf("<{{execution.id}}/%s>", address)}, "retry", later))
+		return through("chat", process.Node(idOf(address), "send-slack", object{"channel": "#torture", "text": fmt.Sprintf("<{{execution.id}}/%s>", address)}, "retry", later))
 	}
-	wait := node("wait", "wait", object{"durationMs": "{{inputData.wait ?? 50}}"})
+	wait := process.Node("wait", "wait", object{"durationMs": "{{inputData.wait ?? 50}}"})
 	// What a service repeats of its credentials is in the run from then on.
-	repeated := node("note", "log", object{"level": "info", "message": "it said {{input}}", "data": "{{input}}"})
+	repeated := process.Node("note", "log", object{"level": "info", "message": "it said {{input}}", "data": "{{input}}"})
 	one := []string{""}
 	return []*shape{
 		{name: "guarded", weight: 3, modes: []string{"", "wait"}, nodes: []any{firstNode, guarded("guarded"), repeated, lastNode}},
 		// What it said goes on to another run, into an event and through a script.
 		{name: "tells", weight: 2, modes: one, nodes: []any{
 			firstNode, guarded("guarded"),
-			node("script", "code", object{"source": "console.log(input); return {text: variables.kept + ' scripted', echo: [input.body.echo]}"}),
-			node("emit", "emit-event", object{"event": heard, "data": object{"told": "{{input}}"}}),
-			node("run", "blueprint", object{"blueprintId": "#child", "inputData": object{"at": "run", "told": "{{nodes.guarded.output}}"}}), lastNode,
+			process.Node("script", "code", object{"source": "console.log(input); return {text: variables.kept + ' scripted', echo: [input.body.echo]}"}),
+			process.Node("emit", "emit-event", object{"event": heard, "data": object{"told": "{{input}}"}}),
+			process.Node("run", "blueprint", object{"blueprintId": "#child", "inputData": object{"at": "run", "told": "{{nodes.guarded.output}}"}}), lastNode,
 		}},
 		{name: "redirected", weight: 2, modes: one, nodes: []any{firstNode, through("guarded", callOf(ledger, "guarded/away", "away", "")), lastNode}},
 		{name: "metered", weight: 3, modes: one, nodes: []any{firstNode, through("identity", callOf(ledger, "metered/call", "direct", "")), repeated, wait, through("metered", callOf(ledger, "metered/call", "named", "")), lastNode}},

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"blueprintd/tests/process"
 )
 
 // source is a trigger with a blueprint of its own, to which one sender delivers
@@ -37,10 +39,10 @@ const (
 // sources gives all of them, whose runs call the ledger.
 func sources(ledger string) []*source {
 	call := func(id, mood string) object { return callOf(ledger, "call", id, mood) }
-	wait := node("wait", "wait", object{"durationMs": 120})
+	wait := process.Node("wait", "wait", object{"durationMs": 120})
 	plain := func(_ *client, _ *delivery, _ object) bool { return false }
 	limited := func(rule string) object { return object{"concurrency": object{"limit": laneLimit, "onLimit": rule}} }
-	letterNode := node("before", "set", object{"values": object{"kept": "{{execution.id}}", "letter": "{{inputData.messageId}}", "files": "{{inputData.attachments}}"}})
+	letterNode := process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}", "letter": "{{inputData.messageId}}", "files": "{{inputData.attachments}}"}})
 	list := []*source{
 		{shape: &shape{name: "signed"}, kind: "webhook", path: webhookPath, sign: signPlain, ring: newKeyring("signed"), fill: plain},
 		{shape: &shape{name: "github"}, kind: "webhook", config: object{"preset": "github"}, path: webhookPath, sign: signGitHub, ring: newKeyring("github"), fill: plain},

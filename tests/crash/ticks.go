@@ -35,7 +35,7 @@ var virtualStart = time.Date(2031, 3, 30, 0, 0, 0, 0, time.UTC)
 func newTicking(seed uint64, ledger string) (*ticking, []*shape) {
 	call := func(address, mood string) object { return callOf(ledger, "call", address, mood) }
 	before, after := firstNode, lastNode
-	wait, pause := node("wait", "wait", object{"durationMs": 90_000}), node("pause", "wait", object{"durationMs": 45_000})
+	wait, pause := process.Node("wait", "wait", object{"durationMs": 90_000}), process.Node("pause", "wait", object{"durationMs": 45_000})
 	every := []*schedule{
 		{shape: &shape{name: "each-minute", nodes: []any{before, call("call", "quick"), after}}, minutes: 1, catchUp: "all"},
 		{shape: &shape{name: "each-other", nodes: []any{before, wait, call("call", "quick"), after}}, minutes: 2, catchUp: "latest"},

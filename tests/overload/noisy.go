@@ -42,7 +42,7 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string
 		return err
 	}
 	defer p.kill()
-	noisy, err := p.webhook(ctx, "noisy", "", node("call", "http-request", object{"url": stub}))
+	noisy, err := p.webhook(ctx, "noisy", "", process.Node("call", "http-request", object{"url": stub}))
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 		return err
 	}
 	defer p.kill()
-	call := node("call", "http-request", object{"url": stub.URL})
+	call := process.Node("call", "http-request", object{"url": stub.URL})
 	call["timeoutMs"] = 600_000
 	hang, err := p.webhook(ctx, "hang", "", call)
 	if err != nil {

@@ -67,7 +67,7 @@ func (s *stage) playReaders(ctx context.Context, sc *scene) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	large, err := s.main.webhook(ctx, "large", "wait", node("say", "respond", object{"body": strings.Repeat("x", 1<<20)}))
+	large, err := s.main.webhook(ctx, "large", "wait", process.Node("say", "respond", object{"body": strings.Repeat("x", 1<<20)}))
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *stage) playBodies(ctx context.Context, sc *scene) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	swallow, err := s.main.webhook(ctx, "swallow", "", node("a", "set", object{"values": object{"seen": true}}))
+	swallow, err := s.main.webhook(ctx, "swallow", "", process.Node("a", "set", object{"values": object{"seen": true}}))
 	if err != nil {
 		return err
 	}

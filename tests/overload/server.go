@@ -61,10 +61,6 @@ func (p *server) stop() (time.Duration, error) {
 
 type object = map[string]any
 
-func node(id, kind string, config object) object {
-	return object{"id": id, "type": kind, "title": id, "config": config}
-}
-
 // webhook stores a blueprint with a webhook and gives the path of it. mode is
 // how it answers: "" at once, "wait" at the end.
 func (p *server) webhook(ctx context.Context, title, mode string, nodes ...any) (string, error) {
@@ -83,6 +79,6 @@ func (p *server) webhook(ctx context.Context, title, mode string, nodes ...any) 
 // greet stores the blueprint of well-behaved clients: three nodes, the last of
 // which names its run.
 func (p *server) greet(ctx context.Context, mode string) (string, error) {
-	return p.webhook(ctx, "greet "+mode, mode, node("a", "set", object{"values": object{"who": "{{inputData.name}}"}}),
-		node("b", "template", object{"text": "Hello {{who}}"}), node("c", "set", object{"values": object{"executionId": "{{execution.id}}"}}))
+	return p.webhook(ctx, "greet "+mode, mode, process.Node("a", "set", object{"values": object{"who": "{{inputData.name}}"}}),
+		process.Node("b", "template", object{"text": "Hello {{who}}"}), process.Node("c", "set", object{"values": object{"executionId": "{{execution.id}}"}}))
 }

@@ -101,7 +101,7 @@ func (s *stage) playHaste(ctx context.Context, sc *scene, p *server) error {
 	}))
 	defer stub.Close()
 	defer close(hold)
-	hang, err := p.webhook(ctx, "hang", "", node("call", "http-request", object{"url": stub.URL}))
+	hang, err := p.webhook(ctx, "hang", "", process.Node("call", "http-request", object{"url": stub.URL}))
 	if err != nil {
 		return err
 	}
