@@ -107,7 +107,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 
 // fireAPI answers POST /v1/triggers/{triggerId}/fire.
 func (s *Server) fireAPI(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-	answer := &statusWriter{ResponseWriter: w}
+	answer := passOn(w)
 	if err := s.Triggers.ServeAPI(answer, r, caller.Principal); err != nil || answer.status != http.StatusAccepted {
 		return err // nothing was started
 	}
@@ -115,18 +115,6 @@ func (s *Server) fireAPI(w http.ResponseWriter, r *http.Request, caller *trpc.Ca
 		ActorID: caller.UserID, Action: "blueprintTriggers.fire", TargetType: "trigger", TargetID: strings.ToLower(r.PathValue("triggerId")), Via: blueprint.ViaAPI,
 	})
 	return nil
-}
-
-// statusWriter remembers the status of an answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader sends the status.
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
 }
 
 // post refuses every method but POST.

@@ -73,7 +73,7 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 	}
 	request.Header, request.RemoteAddr, request.RequestURI = header, r.RemoteAddr, request.URL.RequestURI()
 	request.SetPathValue("triggerId", id)
-	answer := &kept{header: http.Header{}}
+	answer := keep()
 	if !s.cutShort(answer, request) {
 		handler.ServeHTTP(answer, request)
 	}
@@ -105,7 +105,7 @@ func sendInput(value any) (map[string]any, error) {
 
 // cutShort is injectFault for an answer that goes nowhere: where the connection is
 // to break, it has the status 0.
-func (s *Server) cutShort(answer *kept, request *http.Request) (answered bool) {
+func (s *Server) cutShort(answer *recorder, request *http.Request) (answered bool) {
 	defer func() {
 		if broke := recover(); broke == http.ErrAbortHandler {
 			answered, answer.status = true, 0
@@ -123,27 +123,4 @@ func flatHeader(header http.Header) map[string]any {
 		out[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
 	return out
-}
-
-// kept is an answer that goes nowhere.
-type kept struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header gives the headers.
-func (k *kept) Header() http.Header { return k.header }
-
-// WriteHeader notes the status.
-func (k *kept) WriteHeader(status int) {
-	if k.status == 0 {
-		k.status = status
-	}
-}
-
-// Write keeps the body.
-func (k *kept) Write(data []byte) (int, error) {
-	k.WriteHeader(http.StatusOK)
-	return k.body.Write(data)
 }
