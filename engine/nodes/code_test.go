@@ -18,15 +18,7 @@ import (
 func codeIn(t *testing.T, c clock.Clock) *blueprint.NodeType {
 	t.Helper()
 	scripts := script.New(script.Options{})
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- scripts.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(scripts.Background())
 	return code(Dependencies{Scripts: scripts, Clock: c})
 }
 

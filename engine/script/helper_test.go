@@ -26,15 +26,7 @@ var now = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 func running(t testing.TB) *Pool {
 	t.Helper()
 	p := New(Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(p.Background())
 	return p
 }
 
