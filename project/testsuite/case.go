@@ -23,9 +23,9 @@ const (
 	TestSeed = 1
 )
 
-// trialCase is a test that is ready to run.
-type trialCase struct {
-	trials     *Suite
+// testCase is a test that is ready to run.
+type testCase struct {
+	suite      *Suite
 	name       string // of the file
 	data       []byte // its content
 	source     string // the blueprint's file
@@ -41,7 +41,7 @@ type trialCase struct {
 }
 
 // result runs the test and judges it.
-func (c *trialCase) result(ctx context.Context) *Result {
+func (c *testCase) result(ctx context.Context) *Result {
 	document := c.test.File.Document
 	r := &Result{
 		File: c.name, Test: c.test.Name, Blueprint: c.source,
@@ -77,7 +77,7 @@ func (c *trialCase) result(ctx context.Context) *Result {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s:%d:%d: the stub %q never answered", c.name, at.Line, at.Column, key))
 	}
 	if player != nil {
-		if r.Differences = player.Differences(); !c.trials.Replay {
+		if r.Differences = player.Differences(); !c.suite.Replay {
 			r.Differences = recording.Calls(r.Differences)
 		}
 	}
@@ -86,7 +86,7 @@ func (c *trialCase) result(ctx context.Context) *Result {
 }
 
 // secrets gives the names of the variables that are secret.
-func (c *trialCase) secrets() (names []string) {
+func (c *testCase) secrets() (names []string) {
 	for i := range c.definition.Variables {
 		if v := &c.definition.Variables[i]; v.Secret {
 			names = append(names, v.Name)
@@ -95,7 +95,7 @@ func (c *trialCase) secrets() (names []string) {
 	return names
 }
 
-func (c *trialCase) run(ctx context.Context, player *recording.Player) (*blueprint.Recording, error) {
+func (c *testCase) run(ctx context.Context, player *recording.Player) (*blueprint.Recording, error) {
 	connections := map[string]recording.Connection{}
 	if c.cassette != nil {
 		for id, connection := range c.cassette.Connections {
@@ -111,12 +111,12 @@ func (c *trialCase) run(ctx context.Context, player *recording.Player) (*bluepri
 		definitions = append(definitions, other)
 	}
 	open := local.Stubs(connections, definitions...)
-	stage := NewStage(c.test, testedID, player, c.trials.Replay)
+	stage := NewStage(c.test, testedID, player, c.suite.Replay)
 	c.stage = stage
 	local := &local.Run{
-		Version:    c.trials.Version,
+		Version:    c.suite.Version,
 		Definition: c.definition, Others: c.others, Variables: StandIns(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
-		IDs: ids.Seeded(TestSeed), Scripts: c.trials.Scripts, Errors: c.trials.Errors, Instead: stage, Connections: open,
+		IDs: ids.Seeded(TestSeed), Scripts: c.suite.Scripts, Errors: c.suite.Errors, Instead: stage, Connections: open,
 		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
 		Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
 	}
@@ -124,7 +124,7 @@ func (c *trialCase) run(ctx context.Context, player *recording.Player) (*bluepri
 }
 
 // rules takes the time of a recording from its exchanges.
-func (c *trialCase) rules() recording.Rules {
+func (c *testCase) rules() recording.Rules {
 	var from, to time.Time
 	for i := range c.cassette.Exchanges {
 		at := c.cassette.Exchanges[i].At.Time()

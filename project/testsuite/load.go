@@ -49,7 +49,7 @@ func testFiles(names []string) (files []string, err error) {
 
 // load reads test files and what they name. A bad one is pointed at, and is a
 // result of its own.
-func (t *Suite) load(files []string) (cases []*trialCase, bad []*Result) {
+func (t *Suite) load(files []string) (cases []*testCase, bad []*Result) {
 	for _, name := range files {
 		found, wrong := t.loadFile(name)
 		if wrong != "" {
@@ -63,7 +63,7 @@ func (t *Suite) load(files []string) (cases []*trialCase, bad []*Result) {
 }
 
 // loadFile gives the tests of a file, or what is wrong with it, in lines.
-func (t *Suite) loadFile(name string) (cases []*trialCase, wrong string) {
+func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 	data, err := fileio.Read(name, document.MaxSize)
 	if err != nil {
 		return nil, fmt.Sprintf("%s: cannot be read: %s\n", name, fileio.Cause(err))
@@ -117,7 +117,7 @@ func (t *Suite) loadFile(name string) (cases []*trialCase, wrong string) {
 			wrong += project.Pointed(f.Document, issues)
 			continue
 		}
-		one := &trialCase{trials: t, name: name, data: data, test: test, definition: definition, others: others, names: names, nodes: nodes, source: beside(f.Blueprint)}
+		one := &testCase{suite: t, name: name, data: data, test: test, definition: definition, others: others, names: names, nodes: nodes, source: beside(f.Blueprint)}
 		if test.Cassette != "" {
 			if one.cassette, err = recording.ReadCassetteFile(beside(test.Cassette)); err != nil {
 				wrong += project.Pointed(f.Document, []blueprint.Issue{{Path: []any{"tests", test.Index, "cassette"}, Message: beside(test.Cassette) + ": " + project.MessageOf(err)}})

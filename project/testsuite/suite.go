@@ -98,7 +98,7 @@ func (t *Suite) filter() string {
 // runAll runs tests side by side. Results come in the order of the tests; each is
 // told as soon as those before it are. What the end of ctx or --bail left undone
 // is told as not run, and with --update nothing of it is written.
-func (t *Suite) runAll(whole context.Context, cases []*trialCase) []*Result {
+func (t *Suite) runAll(whole context.Context, cases []*testCase) []*Result {
 	ctx, cancel := context.WithCancel(whole)
 	defer cancel()
 	results := make([]*Result, len(cases))

@@ -19,7 +19,7 @@ import (
 
 // write puts what came of the tests that failed, or expect nothing yet, into
 // their files.
-func (t *Suite) write(cases []*trialCase, results []*Result) {
+func (t *Suite) write(cases []*testCase, results []*Result) {
 	files := map[string][]int{}
 	for i, r := range results {
 		switch wanted := len(r.Mismatches) > 0 || len(cases[i].test.Expect) == 0; {

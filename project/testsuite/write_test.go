@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// trialFolder makes a folder of a blueprint in b/ and a test of it in t/, which
+// testFolder makes a folder of a blueprint in b/ and a test of it in t/, which
 // does not expect what comes.
-func trialFolder(t *testing.T) (folder string, write func(name, text string)) {
+func testFolder(t *testing.T) (folder string, write func(name, text string)) {
 	t.Helper()
 	folder = t.TempDir()
 	write = func(name, text string) {
@@ -29,19 +29,19 @@ func trialFolder(t *testing.T) (folder string, write func(name, text string)) {
 
 // What was interrupted is neither judged nor written.
 func TestAnInterruptedTestIsNotWritten(t *testing.T) {
-	folder, _ := trialFolder(t)
+	folder, _ := testFolder(t)
 	path := filepath.Join(folder, "t", "a.test.yaml")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := &heardBuffer{}
-	trials := testsIn(folder, out)
-	trials.Update = true
-	cases, _ := trials.load([]string{path})
+	suite := testsIn(folder, out)
+	suite.Update = true
+	cases, _ := suite.load([]string{path})
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	results := trials.runAll(ctx, cases)
+	results := suite.runAll(ctx, cases)
 	if len(results) != 1 || !results[0].NotRun || results[0].Failed() || !strings.Contains(out.take(), "a.test.yaml: a (not run)") {
 		t.Errorf("%+v", results[0])
 	}
@@ -52,13 +52,13 @@ func TestAnInterruptedTestIsNotWritten(t *testing.T) {
 
 // A file that somebody changed meanwhile is left to them.
 func TestAFileThatWasChangedIsNotWritten(t *testing.T) {
-	folder, write := trialFolder(t)
+	folder, write := testFolder(t)
 	path := filepath.Join(folder, "t", "a.test.yaml")
-	trials := testsIn(folder, &heardBuffer{})
-	trials.Update = true
-	cases, _ := trials.load([]string{path})
+	suite := testsIn(folder, &heardBuffer{})
+	suite.Update = true
+	cases, _ := suite.load([]string{path})
 	write("t/a.test.yaml", "mine\n")
-	results := trials.runAll(t.Context(), cases)
+	results := suite.runAll(t.Context(), cases)
 	if r := results[0]; r.Fault == nil || r.Updated || !strings.Contains(r.Fault.Error(), "it was changed while the tests ran") {
 		t.Errorf("%+v", r)
 	}
@@ -69,15 +69,15 @@ func TestAFileThatWasChangedIsNotWritten(t *testing.T) {
 
 // A file that is written keeps its mode, and leaves nothing beside it.
 func TestAWrittenFileKeepsItsMode(t *testing.T) {
-	folder, _ := trialFolder(t)
+	folder, _ := testFolder(t)
 	path := filepath.Join(folder, "t", "a.test.yaml")
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	trials := testsIn(folder, &heardBuffer{})
-	trials.Update = true
-	cases, _ := trials.load([]string{path})
-	if r := trials.runAll(t.Context(), cases)[0]; !r.Updated {
+	suite := testsIn(folder, &heardBuffer{})
+	suite.Update = true
+	cases, _ := suite.load([]string{path})
+	if r := suite.runAll(t.Context(), cases)[0]; !r.Updated {
 		t.Fatalf("%+v", r)
 	}
 	info, err := os.Stat(path)
@@ -92,7 +92,7 @@ func TestAWrittenFileKeepsItsMode(t *testing.T) {
 // Watching sees the files that tests name elsewhere, and tells by name what is
 // gone.
 func TestWatchSeesWhatTestsName(t *testing.T) {
-	folder, write := trialFolder(t)
+	folder, write := testFolder(t)
 	path := filepath.Join(folder, "t", "a.test.yaml")
 	watching(t, path, func(t *testing.T, later func() string) {
 		if got := later(); !strings.Contains(got, `expected "two", got "one"`) || strings.Count(got, "waiting for changes") != 1 {
