@@ -30,7 +30,7 @@ import (
 	"blueprintd/clients/go/program"
 )
 
-// Key is the API key of the first user of every server that Serve starts.
+// Key is the API key of the owner of every server that Serve starts.
 const Key = "test-key-of-the-first-user"
 
 const (
