@@ -34,6 +34,7 @@ type attempt struct {
 	weight   int            // of the output, once there is one
 	state    any            // of the pause before
 	call     int64          // to a language model that is under way, by its number; 0 = none
+	granted  bool           // that call may have been sent
 	estimate int64          // about how many tokens that call takes; 0 = none is under way
 	raises   int64          // of budgets, before the last call was asked for
 

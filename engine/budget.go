@@ -178,7 +178,7 @@ func (a *attempt) reserve(ctx context.Context, estimate int64) error {
 	if _, err := a.endCall(0); err != nil {
 		return err
 	}
-	a.estimate = 0
+	a.estimate, a.granted = 0, false
 	for {
 		var refusal error
 		var wait <-chan struct{}
@@ -201,7 +201,7 @@ func (a *attempt) reserve(ctx context.Context, estimate int64) error {
 			r.mu.Lock()
 			a.models++
 			r.mu.Unlock()
-			a.estimate = estimate
+			a.estimate, a.granted = estimate, true
 			return nil
 		}
 		select {
@@ -248,7 +248,7 @@ func (a *attempt) spend(tokens int64) {
 	a.run.mu.Lock()
 	a.tokens += tokens
 	a.run.mu.Unlock()
-	a.estimate = 0
+	a.estimate, a.granted = 0, false
 	_, _ = a.endCall(tokens) // only when the engine is cut off: the next start counts the call
 }
 
@@ -256,10 +256,11 @@ func (a *attempt) spend(tokens int64) {
 const unknown = -1
 
 // unanswered settles a call that the node made and did not count: what one took
-// that was cut off is unknown, one that was refused took nothing.
+// that was cut off is unknown, one that was refused took nothing, and neither did one
+// that the node gave up before it was granted.
 func (a *attempt) unanswered(err error) {
 	tokens, took := int64(0), int64(0)
-	if a.run.ctx.Err() != nil || err != nil && failureOf(err).Code == "timeout" {
+	if a.granted && (a.run.ctx.Err() != nil || err != nil && failureOf(err).Code == "timeout") {
 		tokens, took = unknown, a.estimate
 	}
 	if a.call != 0 {
