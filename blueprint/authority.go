@@ -197,12 +197,12 @@ type Actor struct {
 
 type actorKey struct{}
 
-// WithActor gives a context whose changes are this actor's.
+// WithActor returns a context whose changes are this actor's.
 func WithActor(ctx context.Context, actor *Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
 
-// ActorOf gives the actor of a context, nil when there is none.
+// ActorOf returns the actor of a context, nil when there is none.
 func ActorOf(ctx context.Context) *Actor {
 	actor, _ := ctx.Value(actorKey{}).(*Actor)
 	return actor
@@ -211,7 +211,7 @@ func ActorOf(ctx context.Context) *Actor {
 // Note says that the audit log has its line. It is safe for concurrent use.
 func (a *Actor) Note() { a.noted.Store(true) }
 
-// Noted tells whether the audit log has a line of the change. It is safe for
+// Noted reports whether the audit log has a line of the change. It is safe for
 // concurrent use.
 func (a *Actor) Noted() bool { return a.noted.Load() }
 

@@ -170,7 +170,7 @@ func (d Deletion) Delete(ctx context.Context, p Principal, id string) error {
 
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// IsUUID tells whether text is eight-four-four-four-twelve hexadecimal digits,
+// IsUUID reports whether text is eight-four-four-four-twelve hexadecimal digits,
 // of any version and letter case.
 func IsUUID(text string) bool { return uuidForm.MatchString(text) }
 

@@ -88,10 +88,10 @@ func (b *Budget) limits(object map[string]any, least int64) (issues []Issue) {
 	return issues
 }
 
-// Limits tells whether the budget bounds anything.
+// Limits reports whether the budget bounds anything.
 func (b *Budget) Limits() bool { return b != nil && (b.Tokens != nil || b.Calls != nil) }
 
-// Stricter gives the budget that keeps to both.
+// Stricter returns the budget that keeps to both.
 func (b *Budget) Stricter(other *Budget) *Budget {
 	switch {
 	case b == nil:

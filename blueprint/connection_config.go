@@ -71,7 +71,7 @@ func authObject(value any) []Issue {
 	return checkFields(known.fields, object, "type")
 }
 
-// RedactConnection gives a config as everybody sees it: the secrets that it
+// RedactConnection returns a config as everybody sees it: the secrets that it
 // holds are null.
 func RedactConnection(kind ConnectionType, config map[string]any) map[string]any {
 	out := maps.Clone(config)
@@ -94,7 +94,7 @@ func RedactConnection(kind ConnectionType, config map[string]any) map[string]any
 // it is; fewer may be a word, too.
 const leastRest = 8
 
-// ConnectionSecrets gives the secret values that a config holds, what they are
+// ConnectionSecrets returns the secret values that a config holds, what they are
 // sent as, and of headers what stands behind their first word.
 func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []string) {
 	for _, path := range ConnectionSecretPaths(kind, config) {

@@ -171,7 +171,7 @@ func addressProblem(text string, safe bool) string {
 	return problem
 }
 
-// loopbackName tells whether a canonical host is this machine. Other names below
+// loopbackName reports whether a canonical host is this machine. Other names below
 // localhost are not: a resolver may say that they are anywhere.
 func loopbackName(name string) bool {
 	if address, err := netip.ParseAddr(name); err == nil {

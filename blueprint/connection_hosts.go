@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// HostsCover tells whether one of hosts stands for host as well. Both have the
+// HostsCover reports whether one of hosts stands for host as well. Both have the
 // forms "host", "host:port" and "*.domain", in any letter case; a host without
 // a port means any port of it, and *.domain everything below the domain but not
 // itself. What has none of the forms covers nothing and is not covered.
@@ -78,7 +78,7 @@ func parseHost(text string) (p hostPattern, problem string) {
 	return p, ""
 }
 
-// validPort tells whether a text is a port, written in the one usual way.
+// validPort reports whether a text is a port, written in the one usual way.
 func validPort(text string) bool {
 	n, err := strconv.Atoi(text)
 	return err == nil && n >= 1 && n <= 65535 && text == strconv.Itoa(n)
@@ -94,7 +94,7 @@ var (
 	numeric   = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`)
 )
 
-// hostName gives the canonical form of a host without a port, or says what is
+// hostName returns the canonical form of a host without a port, or says what is
 // wrong with it. Names that resolvers take for an odd way to write an IPv4
 // address are refused: 127.1, 0x7f000001.
 func hostName(text string) (name, problem string) {

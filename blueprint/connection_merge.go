@@ -106,7 +106,7 @@ func movedByAuth(before, after any) (names []string) {
 	return names
 }
 
-// WholeConnection tells whether an update sent all that the config has after it,
+// WholeConnection reports whether an update sent all that the config has after it,
 // with every secret: then nothing in it is what somebody else said before.
 func WholeConnection(kind ConnectionType, config, change map[string]any) bool {
 	for name := range config {

@@ -30,7 +30,7 @@ type Delivery struct {
 	Sealed []byte `json:"-"`
 }
 
-// Kept tells whether the whole body is there.
+// Kept reports whether the whole body is there.
 func (d *Delivery) Kept() bool { return int64(len(d.Body)) == d.Size }
 
 // Note keeps something that was found out.

@@ -59,7 +59,7 @@ func Codes() []Code {
 	})
 }
 
-// CodeWith gives the code that has an HTTP status, "" when none has. Of several it is
+// CodeWith returns the code that has an HTTP status, "" when none has. Of several it is
 // the first that Codes lists.
 func CodeWith(status int) Code {
 	for _, code := range Codes() {
@@ -70,11 +70,11 @@ func CodeWith(status int) Code {
 	return ""
 }
 
-// Number gives the JSON-RPC number of a code, HTTPStatus its HTTP status. A
+// Number returns the JSON-RPC number of a code, HTTPStatus its HTTP status. A
 // code outside the list counts as CodeInternal.
 func (c Code) Number() int { return c.row().number }
 
-// HTTPStatus gives the HTTP status of a code; see Number.
+// HTTPStatus returns the HTTP status of a code; see Number.
 func (c Code) HTTPStatus() int { return c.row().status }
 
 func (c Code) row() struct{ number, status int } {
@@ -128,7 +128,7 @@ type Error struct {
 	Reason Reason
 }
 
-// Error gives the message, with the cause behind it when there is one.
+// Error returns the message, with the cause behind it when there is one.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()
@@ -136,7 +136,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Errorf makes an Error. A %w verb keeps the wrapped error as text of the
@@ -218,7 +218,7 @@ func (e *Error) Because() Reason {
 	return Saying(ReasonMessage, e.Message)
 }
 
-// CodeOf gives the code of the first Error in err's chain, CodeInternal when
+// CodeOf returns the code of the first Error in err's chain, CodeInternal when
 // there is none, and "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {

@@ -62,7 +62,7 @@ const MaxEventDepth = 16
 // that these runs cause, and so on.
 const MaxEventRuns = 1000
 
-// IsCustomEvent tells whether a name is one that a blueprint may raise: custom.
+// IsCustomEvent reports whether a name is one that a blueprint may raise: custom.
 // and then letters, digits, "_", "." and "-".
 func IsCustomEvent(name string) bool {
 	rest, custom := strings.CutPrefix(name, customEvents)

@@ -67,7 +67,7 @@ type ExchangeResponse struct {
 // base64Key is the one member of a body that is neither JSON nor text.
 const base64Key = "$base64"
 
-// BodyValue gives a body as a JSON value: parsed when its content type says
+// BodyValue returns a body as a JSON value: parsed when its content type says
 // JSON and it is, else as text, else as {"$base64": "..."}; nil when there is
 // none.
 func BodyValue(contentType string, body []byte) any {
@@ -85,7 +85,7 @@ func BodyValue(contentType string, body []byte) any {
 	return map[string]any{base64Key: base64.StdEncoding.EncodeToString(body)}
 }
 
-// BodyBytes gives the bytes of a body that BodyValue, or a person, wrote: of
+// BodyBytes returns the bytes of a body that BodyValue, or a person, wrote: of
 // text its own, of any other value its JSON.
 func BodyBytes(value any) []byte {
 	switch v := value.(type) {
@@ -107,13 +107,13 @@ func BodyBytes(value any) []byte {
 	return data
 }
 
-// IsJSONType tells whether a Content-Type names JSON; see IsJSONMedia.
+// IsJSONType reports whether a Content-Type names JSON; see IsJSONMedia.
 func IsJSONType(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	return err == nil && IsJSONMedia(kind)
 }
 
-// IsJSONMedia tells whether a media type without parameters is JSON:
+// IsJSONMedia reports whether a media type without parameters is JSON:
 // application/json, any that ends in +json (RFC 6839), or the old text/json.
 func IsJSONMedia(kind string) bool {
 	return kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")

@@ -16,7 +16,7 @@ const (
 	StatusNotFound  Status = "not_found"
 )
 
-// Terminal tells whether the status is final.
+// Terminal reports whether the status is final.
 func (s Status) Terminal() bool { return s == StatusCompleted || s == StatusFailed }
 
 // StepStatus is the state of one node's run.

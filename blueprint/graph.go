@@ -78,7 +78,7 @@ func (g *Graph) route(nodes []int) string {
 	return text.String()
 }
 
-// cycle gives the nodes of one cycle with the first repeated at the end, or
+// cycle returns the nodes of one cycle with the first repeated at the end, or
 // nil. The walk keeps its own stack: a map may be 10,000 nodes deep.
 func (g *Graph) cycle() []int {
 	const unseen, open, closed = 0, 1, 2
@@ -117,17 +117,17 @@ func (g *Graph) cycle() []int {
 	return nil
 }
 
-// Len gives the number of nodes.
+// Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.nodes) }
 
-// Node gives node i of the map.
+// Node returns node i of the map.
 func (g *Graph) Node(i int) *Node { return &g.nodes[i] }
 
-// Sequential tells whether the map had no edges, so that its nodes run one
+// Sequential reports whether the map had no edges, so that its nodes run one
 // after the other.
 func (g *Graph) Sequential() bool { return g.sequential }
 
-// Index gives the number of the node with that id, or -1.
+// Index returns the number of the node with that id, or -1.
 func (g *Graph) Index(id string) int {
 	if i, ok := g.index[id]; ok {
 		return i

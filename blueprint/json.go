@@ -36,7 +36,7 @@ func Decode(data []byte) (any, error) {
 	return value, nil
 }
 
-// Depth gives the deepest nesting of brackets outside strings. It is exact
+// Depth returns the deepest nesting of brackets outside strings. It is exact
 // for well-formed JSON, which is all that matters: the decoder refuses the rest.
 func Depth(data []byte) int {
 	level, deepest, inString := 0, 0, false
@@ -122,7 +122,7 @@ func Plain(value any) (any, error) {
 	return Decode(data)
 }
 
-// Equal tells whether two plain JSON values are the same. Numbers are equal
+// Equal reports whether two plain JSON values are the same. Numbers are equal
 // when their texts are.
 func Equal(a, b any) bool {
 	left, errLeft := Encode(a)
@@ -130,7 +130,7 @@ func Equal(a, b any) bool {
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
 }
 
-// WholeNumber gives the value of a JSON number without a fraction, however it
+// WholeNumber returns the value of a JSON number without a fraction, however it
 // is written.
 func WholeNumber(value any) (int64, bool) {
 	number, ok := value.(json.Number)

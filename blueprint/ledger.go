@@ -13,7 +13,7 @@ type FiringFilter struct {
 	Key    string // the whole key
 }
 
-// IsZero tells whether the filter leaves out nothing.
+// IsZero reports whether the filter leaves out nothing.
 func (f *FiringFilter) IsZero() bool {
 	return len(f.Decisions) == 0 && len(f.Sources) == 0 && f.From == 0 && f.To == 0 && f.Status == "" && f.Key == ""
 }

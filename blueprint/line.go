@@ -19,7 +19,7 @@ func Disturbs(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// OneLine gives a text as it can be shown in a line, also on a terminal: blanks
+// OneLine returns a text as it can be shown in a line, also on a terminal: blanks
 // stand for line breaks and tabs, U+FFFD for other characters that Disturbs
 // tells of.
 func OneLine(text string) string {
@@ -67,7 +67,7 @@ func ShellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// IsOneLine tells whether a text is UTF-8 without line breaks and other control
+// IsOneLine reports whether a text is UTF-8 without line breaks and other control
 // characters.
 func IsOneLine(source string) bool {
 	return utf8.ValidString(source) && !strings.ContainsFunc(source, func(c rune) bool { return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' })

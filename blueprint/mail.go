@@ -30,7 +30,7 @@ type Mail struct {
 	Attachments []File
 }
 
-// IsMailDomain tells whether a text can stand behind an @: labels of letters,
+// IsMailDomain reports whether a text can stand behind an @: labels of letters,
 // digits and hyphens.
 func IsMailDomain(text string) bool {
 	for label := range strings.SplitSeq(text, ".") {

@@ -73,5 +73,5 @@ const mainHandle = "main"
 // ErrorHandle is the handle that a failed node takes under OnErrorBranch.
 const ErrorHandle = "error"
 
-// Sequential tells whether the nodes run one after the other.
+// Sequential reports whether the nodes run one after the other.
 func (m *Map) Sequential() bool { return len(m.Edges) == 0 }

@@ -221,7 +221,7 @@ func number(value any) (float64, bool) {
 	return f, err == nil
 }
 
-// NormalType gives the form under which a node type is looked up: "-" and "_"
+// NormalType returns the form under which a node type is looked up: "-" and "_"
 // are the same in it, and human-checkpoint is another name of human.
 func NormalType(name string) string {
 	name = strings.ReplaceAll(name, "_", "-")

@@ -29,7 +29,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// DidYouMean gives "; did you mean ...?" for the end of a message about a name
+// DidYouMean returns "; did you mean ...?" for the end of a message about a name
 // that is not known, "" when none of the known is near.
 func DidYouMean(name string, known []string) string {
 	if meant := Nearest(name, known); meant != "" {

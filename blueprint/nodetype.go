@@ -268,7 +268,7 @@ type Failure struct {
 	Grant *MissingGrant
 }
 
-// Error gives the message.
+// Error returns the message.
 func (f *Failure) Error() string { return f.Message }
 
 // Catalogue is the set of node types by name. It is built once and only read.

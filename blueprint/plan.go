@@ -91,7 +91,7 @@ func (p *Plan) settle(i int, state NodeState, take func(handle string) bool) (ar
 	return arrived
 }
 
-// Ready gives the nodes that may start now, in the order of the map. After
+// Ready returns the nodes that may start now, in the order of the map. After
 // Halt it gives none. The slice is the caller's.
 func (p *Plan) Ready() []int {
 	if p.halted {
@@ -100,7 +100,7 @@ func (p *Plan) Ready() []int {
 	return slices.Clone(p.ready)
 }
 
-// First gives the first node of Ready.
+// First returns the first node of Ready.
 func (p *Plan) First() (i int, ok bool) {
 	if !p.CanStart() {
 		return 0, false
@@ -108,13 +108,13 @@ func (p *Plan) First() (i int, ok bool) {
 	return p.ready[0], true
 }
 
-// LedTo tells whether edges that were taken lead from one node to another, which
+// LedTo reports whether edges that were taken lead from one node to another, which
 // must be ready or beyond: what led to it is final then.
 func (p *Plan) LedTo(from, to int) bool {
 	return from < len(p.state) && p.ledTo(to)[from/64]>>(from%64)&1 == 1
 }
 
-// ledTo gives the nodes that led to one, as bits. It goes back no further than
+// ledTo returns the nodes that led to one, as bits. It goes back no further than
 // to nodes that were asked about before.
 func (p *Plan) ledTo(to int) []uint64 {
 	if p.led == nil {
@@ -146,10 +146,10 @@ func (p *Plan) ledTo(to int) []uint64 {
 	return found
 }
 
-// CanStart tells whether Ready gives any node.
+// CanStart reports whether Ready gives any node.
 func (p *Plan) CanStart() bool { return !p.halted && len(p.ready) > 0 }
 
-// IsReady tells whether Ready gives node i.
+// IsReady reports whether Ready gives node i.
 func (p *Plan) IsReady(i int) bool {
 	_, ready := slices.BinarySearch(p.ready, i)
 	return ready && !p.halted
@@ -237,17 +237,17 @@ func (p *Plan) skipPending() {
 	}
 }
 
-// Halted tells whether Halt, Finish or a stopping failure ended the walk.
+// Halted reports whether Halt, Finish or a stopping failure ended the walk.
 func (p *Plan) Halted() bool { return p.halted }
 
-// State gives the state of node i.
+// State returns the state of node i.
 func (p *Plan) State(i int) NodeState { return p.state[i] }
 
-// Over tells whether nothing is left to do: no node is started, and none is
+// Over reports whether nothing is left to do: no node is started, and none is
 // ready or the walk is halted.
 func (p *Plan) Over() bool { return p.started == 0 && !p.CanStart() }
 
-// Inputs gives the sources of the taken edges that lead to node i, in the
+// Inputs returns the sources of the taken edges that lead to node i, in the
 // order of the edges, each source once.
 func (p *Plan) Inputs(i int) []int {
 	var sources []int
@@ -272,7 +272,7 @@ func (p *Plan) Inputs(i int) []int {
 	return sources
 }
 
-// Ends gives the ends of the run in the order of the map: nodes that completed
+// Ends returns the ends of the run in the order of the map: nodes that completed
 // (or were passed over, or failed without stopping the run) and none of whose
 // outgoing edges was taken.
 func (p *Plan) Ends() []int {

@@ -70,7 +70,7 @@ func drawExample(t *rapid.T, calm bool) *example {
 	return x
 }
 
-// edges gives the edges of the graph, those of a sequence too.
+// edges returns the edges of the graph, those of a sequence too.
 func (x *example) edges() []blueprint.Edge {
 	if !x.m.Sequential() {
 		return x.m.Edges
@@ -169,7 +169,7 @@ func ledTo(t *rapid.T, plan *blueprint.Plan, n, to int) {
 	}
 }
 
-// before gives what the taken predecessors of a node saw and wrote.
+// before returns what the taken predecessors of a node saw and wrote.
 func (x *example) before(plan *blueprint.Plan, seen []*blueprint.Writers, i int) []*blueprint.Writers {
 	var sources []*blueprint.Writers
 	for _, from := range plan.Inputs(i) {

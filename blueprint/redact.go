@@ -101,7 +101,7 @@ func mapSecrets(list []any, change func(element map[string]any)) []any {
 	return out
 }
 
-// RedactConfig gives a trigger's config to somebody who may not manage its
+// RedactConfig returns a trigger's config to somebody who may not manage its
 // blueprint: secrets are null.
 func RedactConfig(config map[string]any) map[string]any {
 	out := maps.Clone(config)

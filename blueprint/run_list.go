@@ -68,7 +68,7 @@ func (p RunPosition) String() string {
 	return strconv.FormatInt(int64(p.At), 36) + "." + strconv.FormatInt(p.Seq, 36)
 }
 
-// Before tells whether a position is further back than another, neither of them
+// Before reports whether a position is further back than another, neither of them
 // zero.
 func (p RunPosition) Before(other RunPosition) bool {
 	return p.At < other.At || p.At == other.At && p.Seq < other.Seq

@@ -16,7 +16,7 @@ type Writers struct {
 	length int
 }
 
-// Of gives the node that wrote a variable, if any did.
+// Of returns the node that wrote a variable, if any did.
 func (w *Writers) Of(name string) (node int, ok bool) {
 	for ; w != nil; w = w.before {
 		if node, ok = w.wrote[name]; ok {
@@ -26,7 +26,7 @@ func (w *Writers) Of(name string) (node int, ok bool) {
 	return 0, false
 }
 
-// All gives the writer of every variable. The map is the caller's.
+// All returns the writer of every variable. The map is the caller's.
 func (w *Writers) All() map[string]int {
 	all := map[string]int{}
 	for ; w != nil; w = w.before {
@@ -39,7 +39,7 @@ func (w *Writers) All() map[string]int {
 	return all
 }
 
-// Write gives the Writers behind a node that wrote the members of values.
+// Write returns the Writers behind a node that wrote the members of values.
 func (w *Writers) Write(node int, values map[string]any) *Writers {
 	if len(values) == 0 {
 		return w
@@ -111,7 +111,7 @@ func (g *Graph) MergeWriters(sources ...*Writers) *Writers {
 	return common.with(wrote)
 }
 
-// shared gives the longest part that two chains have in common.
+// shared returns the longest part that two chains have in common.
 func shared(a, b *Writers) *Writers {
 	for a != b {
 		switch {

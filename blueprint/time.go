@@ -28,7 +28,7 @@ func TimeOf(t time.Time) Time {
 	return Time(t.UnixMilli())
 }
 
-// Time gives the instant in UTC, or the zero time.Time for none.
+// Time returns the instant in UTC, or the zero time.Time for none.
 func (t Time) Time() time.Time {
 	if t == 0 {
 		return time.Time{}
@@ -36,7 +36,7 @@ func (t Time) Time() time.Time {
 	return time.UnixMilli(int64(t)).UTC()
 }
 
-// String gives the instant in TimeFormat, or "" for none.
+// String returns the instant in TimeFormat, or "" for none.
 func (t Time) String() string {
 	if t == 0 {
 		return ""

@@ -48,7 +48,7 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 }
 
 // validate looks at one map: that of the blueprint, or one that stands in the
-// config of a node. It tells whether all of its nodes could be looked at.
+// config of a node. It reports whether all of its nodes could be looked at.
 func (v *validator) validate(value any) (known bool) {
 	m, issues := ParseMap(value)
 	for _, issue := range issues {
@@ -129,7 +129,7 @@ type findings struct {
 	hints   int    // names that were compared with all that are known
 }
 
-// all gives what was found, with a last issue for what was left out.
+// all returns what was found, with a last issue for what was left out.
 func (f *findings) all() []Issue {
 	if f.more != "" {
 		f.issues = append(f.issues, Issue{Path: []any{}, Message: fmt.Sprintf("more is wrong; these are the first %d issues", MaxIssues), Severity: f.more})
@@ -195,7 +195,7 @@ func (v *validator) ways(found []checkedConfig) {
 	}
 }
 
-// leads tells whether edges lead from one node to another.
+// leads reports whether edges lead from one node to another.
 func (v *validator) leads(from, to int) bool {
 	known, asked := v.led[way{from, to}]
 	if !asked { // by a map within
@@ -275,7 +275,7 @@ func (v *validator) body(i int, node *Node, kind *NodeType) {
 	inner.validate(raw)
 }
 
-// knows tells whether a name is there without being passed.
+// knows reports whether a name is there without being passed.
 func (v *validator) knows(name string) bool {
 	for ; v != nil; v = v.outer {
 		if v.known[name] {

@@ -44,7 +44,7 @@ func (v *validator) habits(m *Map) {
 	}
 }
 
-// effectOf gives the effect of a node.
+// effectOf returns the effect of a node.
 func effectOf(node *Node, kind *NodeType) Effect {
 	if node.Effect != "" {
 		return node.Effect
@@ -64,7 +64,7 @@ var (
 // otherNames are what some members are often called.
 var otherNames = map[string]string{"retries": "retry", "attempts": "maxAttempts", "configuration": "config"}
 
-// meantMember gives the hint for the name of a member that means nothing: those
+// meantMember returns the hint for the name of a member that means nothing: those
 // that are not there are meant rather than those that are.
 func meantMember(name string, absent, present []string) string {
 	plain := strings.NewReplacer("_", "", "-", "").Replace(name)

@@ -71,7 +71,7 @@ func plainSecrets(path []any, key string, value any, untouched func([]any) bool,
 	}
 }
 
-// find gives where in a text a secret of the shape stands; ok is false without one.
+// find returns where in a text a secret of the shape stands; ok is false without one.
 func (s *secretShape) find(text string) (from, to int, ok bool) {
 	if !strings.Contains(text, s.mark) {
 		return 0, 0, false

@@ -143,7 +143,7 @@ func (v *validator) neverTaken(source *Node, handle string, cases map[*Node]map[
 	return fmt.Sprintf("%q has no handle %q", source.Type, handle) + DidYouMean(handle, known[:min(len(known), 100)])
 }
 
-// caseHandles gives the handles that the cases of a node choose.
+// caseHandles returns the handles that the cases of a node choose.
 func caseHandles(node *Node) map[string]bool {
 	handles := map[string]bool{}
 	list, _ := node.Config["cases"].([]any)

@@ -158,7 +158,7 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 	return variables, issues
 }
 
-// check gives "" when value is of the type, else what it must be.
+// check returns "" when value is of the type, else what it must be.
 func (t VariableType) check(value any) string {
 	ok := true
 	switch t {

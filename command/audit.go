@@ -73,7 +73,7 @@ func whoActed(e *blueprint.AuditEntry) string {
 // they do.
 var commandActions = map[string]string{"import": "blueprint.import", "master-key.rotate": "masterKey.rotate", "restore": "database.restore"}
 
-// asOperator gives the context of a command: what it changes stands in the audit
+// asOperator returns the context of a command: what it changes stands in the audit
 // log as done on the command line, under the command's name ("user.add").
 func asOperator(ctx context.Context, c *cli.Context) context.Context {
 	words := strings.Fields(c.Command.HelpName)

@@ -94,7 +94,7 @@ func contents(r store.BackupReport) string {
 	return fmt.Sprintf("%s, %s, %s (%d unfinished)", of("blueprints", "blueprint"), of("triggers", "trigger"), of("executions", "run"), r.Unfinished)
 }
 
-// together tells whether a file and a key that exists are in one folder.
+// together reports whether a file and a key that exists are in one folder.
 func together(path, key string) bool {
 	if _, err := os.Stat(key); err != nil {
 		return false

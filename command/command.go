@@ -53,7 +53,7 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 	return report(stderr, err)
 }
 
-// untilInterrupted gives a context that ends with the first SIGINT or SIGTERM;
+// untilInterrupted returns a context that ends with the first SIGINT or SIGTERM;
 // the second one ends the process at once, as if nobody listened. Commands that
 // have nothing to bring to rest do without it and end at the first one.
 func untilInterrupted(ctx context.Context) (context.Context, func()) {
@@ -135,7 +135,7 @@ func commandNames(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// short gives the words that call a command, without the program's name.
+// short returns the words that call a command, without the program's name.
 func short(c *cli.Context) string {
 	return strings.TrimPrefix(c.Command.HelpName, "blueprintd ")
 }

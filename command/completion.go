@@ -39,7 +39,7 @@ func commandCompletion() *cli.Command {
 // completed.
 const completionAsked = "--generate-bash-completion"
 
-// isCompletion tells whether a shell asks what may stand at the cursor.
+// isCompletion reports whether a shell asks what may stand at the cursor.
 func isCompletion(args []string) bool {
 	return len(args) > 1 && args[len(args)-1] == completionAsked
 }
@@ -132,7 +132,7 @@ func completeFlag(flags []cli.Flag, word string, given []string, out io.Writer) 
 	}
 }
 
-// severalTimes tells whether a flag may stand on a line more than once.
+// severalTimes reports whether a flag may stand on a line more than once.
 func severalTimes(one cli.Flag) bool {
 	switch one.(type) {
 	case *cli.StringSliceFlag, *listFlag:

@@ -26,7 +26,7 @@ type exit struct {
 	hint    string
 }
 
-// Error gives the message.
+// Error returns the message.
 func (e *exit) Error() string { return e.message }
 
 // usage refuses a command line: exit code 2.

@@ -63,7 +63,7 @@ func bindEnvironment(flags []cli.Flag) {
 // lineNotes is where flagsFirst notes the flags that stand on the command line.
 const lineNotes = "line"
 
-// onLine tells whether a flag stands on the command line.
+// onLine reports whether a flag stands on the command line.
 func onLine(c *cli.Context, name string) bool {
 	stands, _ := c.App.Metadata[lineNotes].(map[string]bool)
 	return stands[name]

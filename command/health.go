@@ -91,7 +91,7 @@ func healthURL(c *cli.Context) (string, error) {
 	return scheme + net.JoinHostPort(host, port), nil
 }
 
-// askReady gives the status that a server tells of itself. Whether it speaks TLS
+// askReady returns the status that a server tells of itself. Whether it speaks TLS
 // is found by trying, if both will do.
 func askReady(ctx context.Context, where string, both bool) (string, error) {
 	status, err := readyStatus(ctx, where)

@@ -84,7 +84,7 @@ func readForImport(c *cli.Context, in *project.Inputs, name string) (*project.Bl
 	return b, nil
 }
 
-// storable tells whether a blueprint with this error can be stored as a draft:
+// storable reports whether a blueprint with this error can be stored as a draft:
 // a bad node can be mended later, a bad shape cannot be stored.
 func storable(issue blueprint.Issue) bool {
 	return issue.NodeID != "" && len(issue.Path) > 3 && issue.Path[1] == "nodes"

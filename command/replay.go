@@ -82,7 +82,7 @@ func replay(c *cli.Context, name string) error {
 	return err
 }
 
-// replayed gives the blueprint that is to run.
+// replayed returns the blueprint that is to run.
 func replayed(c *cli.Context, f *recording.File) (*blueprint.Definition, error) {
 	if name := c.String("blueprint"); name != "" {
 		b, _, _, err := loadForRun(c, name) // runs that it started are answered from the recording
@@ -132,7 +132,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	return record, player, err
 }
 
-// answersThen gives stubs for what no network answers: people, other runs, and who
+// answersThen returns stubs for what no network answers: people, other runs, and who
 // listens to events; and for all that needs other services when nobody recorded
 // what they said. With drawn, so do the steps whose sources draw at random.
 func answersThen(f *recording.File, drawn bool) *testsuite.Test {

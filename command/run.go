@@ -155,7 +155,7 @@ type progress struct {
 	shown  map[string]bool
 }
 
-// newProgress gives nil when out is no terminal.
+// newProgress returns nil when out is no terminal.
 func newProgress(out io.Writer) *progress {
 	screen := terminal.NewScreen(out)
 	if !screen.Erases() {

@@ -108,7 +108,7 @@ func served(ctx context.Context, s *server.Server, err error) error {
 	return cmp.Or(err, unmet)
 }
 
-// untilEnd gives a context that ends when nothing more comes from a reader. A
+// untilEnd returns a context that ends when nothing more comes from a reader. A
 // pipe ends when the last process that could write to it is gone, however it
 // went, on every platform. What comes before the end is of no interest. The
 // goroutine that waits in a read ends with the reader, or with the process.

@@ -150,7 +150,7 @@ func syncLast(c *cli.Context, plan *deploy.Plan, summary string) string {
 	return summary
 }
 
-// syncEnd gives the error that sync ends with.
+// syncEnd returns the error that sync ends with.
 func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
 	var stopped *deploy.Failure
 	switch {

@@ -174,7 +174,7 @@ func keyList(c *cli.Context) error {
 	})
 }
 
-// keysOf gives the keys of a user, or of all.
+// keysOf returns the keys of a user, or of all.
 func keysOf(ctx context.Context, s *store.Store, email string) ([]blueprint.OwnedKey, error) {
 	only := ""
 	if email != "" {

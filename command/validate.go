@@ -121,7 +121,7 @@ func unreadable(name string, err error) problem {
 	return problem{File: name, Line: 1, Column: 1, Path: []any{}, Message: project.MessageOf(err), Severity: blueprint.SeverityError}
 }
 
-// problemsOf gives the issues of a document, in the order of its text, or what
+// problemsOf returns the issues of a document, in the order of its text, or what
 // keeps it from being parsed. Any other error is given back.
 func problemsOf(doc *document.Document, issues []blueprint.Issue, err error) ([]problem, error) {
 	return problemsShown(doc, issues, err, nil)

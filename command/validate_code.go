@@ -54,7 +54,7 @@ func codeIn(found []codeSource, m any, path []any) []codeSource {
 	return found
 }
 
-// codeOfSeed gives the sources of the blueprints of a seed file.
+// codeOfSeed returns the sources of the blueprints of a seed file.
 func codeOfSeed(value any) (found []codeSource) {
 	object, _ := value.(map[string]any)
 	list, _ := object["blueprints"].([]any)

@@ -63,7 +63,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// checked gives what is told about a file, one line each.
+// checked returns what is told about a file, one line each.
 func checked(t *testing.T, text string) []blueprint.Issue {
 	t.Helper()
 	name := "x.blueprint.yaml"

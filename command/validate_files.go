@@ -55,7 +55,7 @@ func filesToCheck(names []string) (files []string, err error) {
 	return files, nil
 }
 
-// filesBelow gives the files of a folder and of those within, sorted by path.
+// filesBelow returns the files of a folder and of those within, sorted by path.
 // Hidden folders and node_modules are left out.
 func filesBelow(folder string) (files []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

@@ -30,7 +30,7 @@ func reachOf(connection *blueprint.Connection, u *url.URL) reach {
 	return r
 }
 
-// check gives a *blueprint.Failure when nothing may be sent to where the request
+// check returns a *blueprint.Failure when nothing may be sent to where the request
 // goes.
 func (r reach) check(request *http.Request) error {
 	refused := func(format string, args ...any) error {

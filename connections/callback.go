@@ -102,7 +102,7 @@ func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.
 		"If you did not mean to allow this, take it back in your account at " + c.authorization.Host + "."}}, nil
 }
 
-// sameBrowser tells whether a sign-in comes back where it left: in the browser
+// sameBrowser reports whether a sign-in comes back where it left: in the browser
 // with the cookie, or in a program, of which a person in a browser is never part.
 func (s *Service) sameBrowser(r *http.Request, bound []byte) bool {
 	if len(bound) == 0 {
@@ -111,7 +111,7 @@ func (s *Service) sameBrowser(r *http.Request, bound []byte) bool {
 	return subtle.ConstantTimeCompare(hashOf(s.cookieOf(r)), bound) == 1
 }
 
-// issuedBy tells whether an issuer can be the service where people are sent
+// issuedBy reports whether an issuer can be the service where people are sent
 // (RFC 9207). The connection does not name its issuer, so the host must be one
 // of its own.
 func (c *oauthClient) issuedBy(issuer string) bool {

@@ -24,7 +24,7 @@ type channelName struct {
 	until time.Time
 }
 
-// ChannelName gives the name of a Slack channel, without #, as the bot of a
+// ChannelName returns the name of a Slack channel, without #, as the bot of a
 // connection sees it; "" for one that has none, as a talk of two people. Names
 // are kept for ten minutes; who may use the connection is looked up each time.
 // One who leaves early leaves the question open, so that who comes again finds

@@ -42,7 +42,7 @@ func (s *Service) checkAI(ctx context.Context, open *blueprint.OpenConnection) (
 // slackError is the form of Slack's error names.
 var slackError = regexp.MustCompile(`^[a-z_]{1,60}$`)
 
-// slackReason gives Slack's name of an error as the end of a sentence, "" for
+// slackReason returns Slack's name of an error as the end of a sentence, "" for
 // what is no such name.
 func slackReason(name string) string {
 	if slackError.MatchString(name) {
@@ -114,7 +114,7 @@ func (s *Service) checkHTTP(ctx context.Context, open *blueprint.OpenConnection)
 	return root.Host + " answered", nil
 }
 
-// plain gives a name that another service has for itself, in one short line.
+// plain returns a name that another service has for itself, in one short line.
 func plain(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -22,7 +22,7 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// tried gives the outcome of a try.
+// tried returns the outcome of a try.
 func (w *world) tried(userID, id string) (bool, string) {
 	w.t.Helper()
 	ok, message, err := w.service.Test(w.t.Context(), userID, id)

@@ -11,7 +11,7 @@ import (
 // errSignIn says that a person has to sign in.
 var errSignIn = errors.New("somebody must sign in")
 
-// current gives the token of a client: that of the user, or the client's own.
+// current returns the token of a client: that of the user, or the client's own.
 // refused is an access token that a service did not take, "" when that is not
 // known. Errors are errSignIn, a *blueprint.Failure, or the machine's.
 func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
@@ -122,7 +122,7 @@ func (s *Service) forget(ctx context.Context, c *oauthClient, userID string, use
 	return errSignIn
 }
 
-// clientOwn gives a token of the client credentials flow.
+// clientOwn returns a token of the client credentials flow.
 func (s *Service) clientOwn(ctx context.Context, c *oauthClient, refused string) (token, error) {
 	// A changed secret is another client; the key stays in memory.
 	key := c.connection.ID + " " + c.fingerprint() + " " + string(hashOf(c.secret))

@@ -14,7 +14,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// signedIn gives a connection of ann's for which she has signed in.
+// signedIn returns a connection of ann's for which she has signed in.
 func (w *world) signedIn(p *provider, more string) string {
 	w.t.Helper()
 	id := w.login(p, more)

@@ -55,7 +55,7 @@ func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthCli
 	}, nil
 }
 
-// confirmed gives the browser's cookie when the request came from the page.
+// confirmed returns the browser's cookie when the request came from the page.
 // Browsers that tell where a request came from must tell that.
 func (s *Service) confirmed(r *http.Request, ticket, given string) (cookie string, ok bool) {
 	cookie = s.cookieOf(r)
@@ -75,12 +75,12 @@ func (s *Service) mint() string {
 	return nonce + s.sign("cookie "+nonce)
 }
 
-// minted tells whether a cookie was made by this process.
+// minted reports whether a cookie was made by this process.
 func (s *Service) minted(cookie string) bool {
 	return len(cookie) == 2*randomSize && hmac.Equal([]byte(s.sign("cookie "+cookie[:randomSize])), []byte(cookie[randomSize:]))
 }
 
-// sign gives a text of randomSize characters that only this process can make for
+// sign returns a text of randomSize characters that only this process can make for
 // another one.
 func (s *Service) sign(text string) string {
 	mac := hmac.New(sha256.New, s.key)
@@ -88,7 +88,7 @@ func (s *Service) sign(text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// cookieOf gives the browser's cookie, "" when it has none.
+// cookieOf returns the browser's cookie, "" when it has none.
 func (s *Service) cookieOf(r *http.Request) string {
 	found, err := r.Cookie(s.cookieName(r))
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Service) cookieName(r *http.Request) string {
 	return cookieName
 }
 
-// overTLS tells whether browsers reach this server by https.
+// overTLS reports whether browsers reach this server by https.
 func (s *Service) overTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.APIHost(), "https://")
 }

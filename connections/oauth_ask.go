@@ -29,14 +29,14 @@ var errInvalidGrant = errors.New("the grant is not good any more")
 // errRedirected says that a token address sent us elsewhere.
 var errRedirected = errors.New("redirected")
 
-// exchange gives the token for a code.
+// exchange returns the token for a code.
 func (s *Service) exchange(ctx context.Context, c *oauthClient, redirect, code, verifier string) (token, error) {
 	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
 		return c.config(redirect, how).Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	})
 }
 
-// refresh gives the next token for a refresh token, which stays when there is
+// refresh returns the next token for a refresh token, which stays when there is
 // no other one in the answer.
 func (s *Service) refresh(ctx context.Context, c *oauthClient, refreshToken string) (token, error) {
 	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
@@ -44,7 +44,7 @@ func (s *Service) refresh(ctx context.Context, c *oauthClient, refreshToken stri
 	})
 }
 
-// clientToken gives a token for the client itself.
+// clientToken returns a token for the client itself.
 func (s *Service) clientToken(ctx context.Context, c *oauthClient) (token, error) {
 	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
 		config := clientcredentials.Config{ClientID: c.id, ClientSecret: c.secret, TokenURL: c.token.String(), Scopes: c.scopes, AuthStyle: how}
@@ -91,7 +91,7 @@ func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.
 	panic("connections: no way to ask for a token was tried")
 }
 
-// dislikesStyle tells whether an answer may be about how the client proved
+// dislikesStyle reports whether an answer may be about how the client proved
 // itself.
 func dislikesStyle(err error) bool {
 	var refused *oauth2.RetrieveError

@@ -44,7 +44,7 @@ func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, con
 	return nil
 }
 
-// named gives the oauth2 connection that another one names.
+// named returns the oauth2 connection that another one names.
 func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *blueprint.Connection, id string) (*blueprint.Connection, error) {
 	named, err := s.connection(ctx, use.Authority(), id)
 	switch {
@@ -58,7 +58,7 @@ func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *bl
 	return named, nil
 }
 
-// vouches tells whether the hosts of a connection alone may say where the tokens
+// vouches reports whether the hosts of a connection alone may say where the tokens
 // of another one go. They may when who made the other one answers for the whole
 // config of both, and both have the same owner: admins of an organization change
 // what colleagues made. They may too when both the naming connection and the token

@@ -9,7 +9,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// openOAuth gives what adds the token of an oauth2 connection to a request, and
+// openOAuth returns what adds the token of an oauth2 connection to a request, and
 // notes in open what there is to know of it. Somebody who has to sign in is asked
 // by a *blueprint.Pause.
 func (s *Service) openOAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) (authorizer, error) {

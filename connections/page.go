@@ -86,7 +86,7 @@ var (
 		"The sign-in could not be finished.", once}}
 )
 
-// SignIn gives the address where a user signs in for a connection, without a run
+// SignIn returns the address where a user signs in for a connection, without a run
 // that waits for it. CodeNotFound when the user may not use the connection,
 // CodeBadRequest when nobody signs in for it.
 func (s *Service) SignIn(ctx context.Context, userID, id string) (url string, err error) {

@@ -153,7 +153,7 @@ func (p *provider) withdraw() {
 	clear(p.refresh)
 }
 
-// requests gives how many requests for a token there were.
+// requests returns how many requests for a token there were.
 func (p *provider) requests() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

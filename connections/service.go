@@ -31,7 +31,7 @@ type Store interface {
 	Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error
 	// GrantVersions grants versions on behalf of a user who has signed in for them.
 	GrantVersions(ctx context.Context, userID string, versions []blueprint.VersionRef) error
-	// Token gives the stored token; nil when there is none.
+	// Token returns the stored token; nil when there is none.
 	Token(ctx context.Context, connectionID, userID string) ([]byte, error)
 	// SaveToken stores a token in the place of the one that was read before (nil
 	// when there was none); CodeConflict when another one is there by now. That of
@@ -41,17 +41,17 @@ type Store interface {
 	// BeginSignIn notes that somebody is sent to a service; CodeTooManyRequests
 	// when they are away too many times.
 	BeginSignIn(ctx context.Context, signIn blueprint.SignIn) error
-	// OpenTicket gives the ticket that is open for the connection, user, run and
+	// OpenTicket returns the ticket that is open for the connection, user, run and
 	// node, or makes the one given. When there are too many it is one for no run.
 	OpenTicket(ctx context.Context, ticket blueprint.SignIn) (blueprint.SignIn, error)
-	// FindSignIn gives a sign-in or a ticket by the hash of its state.
+	// FindSignIn returns a sign-in or a ticket by the hash of its state.
 	FindSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
-	// TakeSignIn gives a sign-in by the hash of its state and forgets it.
+	// TakeSignIn returns a sign-in by the hash of its state and forgets it.
 	TakeSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
-	// WaitingSignIns gives those of a connection and a user that can still be
+	// WaitingSignIns returns those of a connection and a user that can still be
 	// taken, without their secrets.
 	WaitingSignIns(ctx context.Context, connectionID, userID string) ([]blueprint.SignIn, error)
-	// ConnectionUser gives a user.
+	// ConnectionUser returns a user.
 	ConnectionUser(ctx context.Context, userID string) (blueprint.User, error)
 }
 
@@ -111,7 +111,7 @@ func keep[V any](s *Service, kept map[string]V, key string, value V) {
 	kept[key] = value
 }
 
-// kept gives what keep remembers.
+// kept returns what keep remembers.
 func kept[V any](s *Service, kept map[string]V, key string) (V, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,13 +124,13 @@ func hashOf(text string) []byte {
 	return sum[:]
 }
 
-// textAt gives the text under a key, "" when there is none.
+// textAt returns the text under a key, "" when there is none.
 func textAt(config map[string]any, key string) string {
 	text, _ := config[key].(string)
 	return text
 }
 
-// textsAt gives the texts of the list under a key.
+// textsAt returns the texts of the list under a key.
 func textsAt(config map[string]any, key string) (texts []string) {
 	list, _ := config[key].([]any)
 	for _, element := range list {
@@ -150,7 +150,7 @@ func address(text string) *url.URL {
 	return u
 }
 
-// hostPort gives the host of an address with its port, in the form of hosts.
+// hostPort returns the host of an address with its port, in the form of hosts.
 func hostPort(u *url.URL) string {
 	host := u.Hostname()
 	if strings.Contains(host, ":") {
@@ -167,7 +167,7 @@ func hostPort(u *url.URL) string {
 	return host + ":" + port
 }
 
-// isLoopback tells whether a host is this machine. Names below localhost are
+// isLoopback reports whether a host is this machine. Names below localhost are
 // not: a resolver may say that they are anywhere.
 func isLoopback(host string) bool {
 	host = strings.ToLower(host)
@@ -177,7 +177,7 @@ func isLoopback(host string) bool {
 	return host == "localhost"
 }
 
-// isSafe tells whether secrets may go to an address: with TLS, or on this
+// isSafe reports whether secrets may go to an address: with TLS, or on this
 // machine.
 func isSafe(u *url.URL) bool { return u.Scheme == "https" || isLoopback(u.Hostname()) }
 

@@ -30,7 +30,7 @@ const (
 	statePlace  = "state "
 )
 
-// askToSignIn gives the *blueprint.Pause that sends the user to sign in for a
+// askToSignIn returns the *blueprint.Pause that sends the user to sign in for a
 // node.
 func (s *Service) askToSignIn(ctx context.Context, c *oauthClient, use blueprint.ConnectionUse) error {
 	visit, own, err := s.ticket(ctx, c, use)
@@ -50,7 +50,7 @@ type ticketSecret struct {
 	Ticket string `json:"ticket"`
 }
 
-// ticket gives the address to visit for signing in. It is not the place's own
+// ticket returns the address to visit for signing in. It is not the place's own
 // when it wakes nobody there.
 func (s *Service) ticket(ctx context.Context, c *oauthClient, use blueprint.ConnectionUse) (visit string, own bool, err error) {
 	kept := ticketSecret{s.random()}
@@ -76,7 +76,7 @@ func grantable(use blueprint.ConnectionUse) []blueprint.VersionRef {
 	return slices.DeleteFunc(use.Authority().Others(), func(v blueprint.VersionRef) bool { return v.Version == "" })
 }
 
-// byTicket gives the sign-in that a ticket stands for; nil when there is none
+// byTicket returns the sign-in that a ticket stands for; nil when there is none
 // (any more).
 func (s *Service) byTicket(ctx context.Context, ticket string) (*blueprint.SignIn, error) {
 	if len(ticket) != randomSize {
@@ -94,7 +94,7 @@ func (s *Service) byTicket(ctx context.Context, ticket string) (*blueprint.SignI
 	return &signIn, nil
 }
 
-// random gives a text that nobody guesses, of letters, digits, - and _.
+// random returns a text that nobody guesses, of letters, digits, - and _.
 func (s *Service) random() string {
 	return base64.RawURLEncoding.EncodeToString(s.IDs.Bytes(secretSize))
 }

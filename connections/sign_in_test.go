@@ -75,7 +75,7 @@ func (w *world) noSecrets(p *provider) {
 	}
 }
 
-// linkIn gives the only link of a page.
+// linkIn returns the only link of a page.
 func linkIn(t *testing.T, text string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, `<a href="`)

@@ -42,7 +42,7 @@ func (s *Service) Start(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// start gives the address of the service to go on to, or a page to show.
+// start returns the address of the service to go on to, or a page to show.
 func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, shown *page, err error) {
 	ctx := r.Context()
 	query, ok := parameters(r, "ticket", "go")
@@ -79,7 +79,7 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 	return next, shown, err
 }
 
-// client gives the client of a sign-in; nil when the user may not use it any
+// client returns the client of a sign-in; nil when the user may not use it any
 // more, or it needs nobody to sign in.
 func (s *Service) client(ctx context.Context, signIn *blueprint.SignIn) (*oauthClient, error) {
 	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: signIn.UserID}, signIn.ConnectionID)
@@ -158,7 +158,7 @@ func parameters(r *http.Request, names ...string) (map[string]string, bool) {
 	return out, true
 }
 
-// isBrowser tells whether a person may sit before the client. Every browser
+// isBrowser reports whether a person may sit before the client. Every browser
 // calls itself Mozilla, and no page that it shows can make it say otherwise to
 // another site.
 func isBrowser(r *http.Request) bool {

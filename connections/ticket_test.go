@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// asked gives the pause of a node.
+// asked returns the pause of a node.
 func (w *world) asked(userID, id, execution, address string) *blueprint.Pause {
 	w.t.Helper()
 	_, err := w.service.Open(w.t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: userID, ExecutionID: execution, Address: address})

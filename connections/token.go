@@ -54,7 +54,7 @@ func newToken(given *oauth2.Token, asked time.Time, fingerprint string) (token, 
 	return t, ""
 }
 
-// lifetime gives expires_in in seconds, 0 when the answer had none.
+// lifetime returns expires_in in seconds, 0 when the answer had none.
 func lifetime(given *oauth2.Token) int64 {
 	if given.ExpiresIn != 0 {
 		return given.ExpiresIn
@@ -71,7 +71,7 @@ func lifetime(given *oauth2.Token) int64 {
 	return 0
 }
 
-// sendable tells whether a text can stand in a header.
+// sendable reports whether a text can stand in a header.
 func sendable(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {
@@ -97,7 +97,7 @@ func (t token) bytes() []byte {
 	return data
 }
 
-// fresh tells whether a token will do for a while.
+// fresh reports whether a token will do for a while.
 func (t token) fresh(now time.Time) bool {
 	if t.Until == 0 {
 		return true
@@ -106,5 +106,5 @@ func (t token) fresh(now time.Time) bool {
 	return now.Before(until.Add(-min(early, until.Sub(t.Since.Time())/4)))
 }
 
-// alive tells whether a token has not expired.
+// alive reports whether a token has not expired.
 func (t token) alive(now time.Time) bool { return t.Until == 0 || now.Before(t.Until.Time()) }

@@ -130,7 +130,7 @@ func (w *world) get(open *blueprint.OpenConnection, address string) (int, string
 	return response.StatusCode, string(body)
 }
 
-// paused gives the address that a node has to ask somebody to visit.
+// paused returns the address that a node has to ask somebody to visit.
 func (w *world) paused(userID, id string) string {
 	w.t.Helper()
 	_, err := w.open(userID, id)
@@ -155,7 +155,7 @@ func newPerson(agent string) *person {
 	return &person{&http.Client{Jar: jar, Transport: transport}, agent}
 }
 
-// visit gives the page at the end of all redirects.
+// visit returns the page at the end of all redirects.
 func (p *person) visit(t testing.TB, address string) (status int, text string, header http.Header) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, address, nil)
@@ -181,7 +181,7 @@ func (p *person) stop() *person {
 	return p
 }
 
-// failure gives the code of a failure, "" for nil.
+// failure returns the code of a failure, "" for nil.
 func failure(err error) string {
 	var f *blueprint.Failure
 	switch {

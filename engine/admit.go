@@ -96,7 +96,7 @@ func (e *Engine) inTurn(r *run) {
 	unhold()
 }
 
-// program gives the compiled form of a definition; an ad hoc one is not kept.
+// program returns the compiled form of a definition; an ad hoc one is not kept.
 func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program, error) {
 	if adHoc {
 		return compile(e.Catalogue, definition)
@@ -344,7 +344,7 @@ func (e *Engine) takeTurn(r *run) bool {
 	return false
 }
 
-// flowName gives the organization and the flow to which the work of a run
+// flowName returns the organization and the flow to which the work of a run
 // belongs. One that another started belongs to where that belongs.
 func (r *run) flowName() (group, flow string) {
 	switch b := r.begin; {

@@ -162,7 +162,7 @@ func (a *attempt) task() *blueprint.Task {
 	}
 }
 
-// seed gives what the chance of code follows from; 0 for chance itself.
+// seed returns what the chance of code follows from; 0 for chance itself.
 func (a *attempt) seed() uint64 {
 	if !a.run.engine.IDs.IsSeeded() {
 		return 0
@@ -271,7 +271,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	}
 }
 
-// seeded gives what the attempt draws its chance from.
+// seeded returns what the attempt draws its chance from.
 func (a *attempt) seeded(now time.Time) *ids.Source {
 	return a.run.engine.IDs.At(now, "attempt", a.run.id, a.address, strconv.Itoa(a.number))
 }
@@ -364,7 +364,7 @@ func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 	a.note("warn", fmt.Sprintf("attempt %d failed: %s; the next in %s", a.number, f.Message, delay.Round(time.Millisecond)), nil)
 }
 
-// mayRepeat tells whether a failed node is tried once more.
+// mayRepeat reports whether a failed node is tried once more.
 func mayRepeat(n *nodeRun, attempt int, f *blueprint.Failure) bool {
 	retry := n.node().Retry
 	switch {
@@ -384,7 +384,7 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// delay gives how long to wait before the next attempt.
+// delay returns how long to wait before the next attempt.
 func (r *fold) delay(n *nodeRun, attempt int, f *blueprint.Failure) time.Duration {
 	retry := n.node().Retry
 	factor := min(math.Pow(retry.Backoff, float64(attempt-1)), math.MaxInt32)
@@ -392,7 +392,7 @@ func (r *fold) delay(n *nodeRun, attempt int, f *blueprint.Failure) time.Duratio
 	return max(time.Duration(delay), min(f.RetryAfter, maxRetryAfter))
 }
 
-// jitter gives a factor from 0.8 to 1.2, so that what failed together does not
+// jitter returns a factor from 0.8 to 1.2, so that what failed together does not
 // come back together. It follows from the attempt, which keeps runs with seeded
 // ids the same from one time to the next.
 func (r *fold) jitter(n *nodeRun, attempt int) float64 {

@@ -133,7 +133,7 @@ func (e *Engine) SignedIn(ctx context.Context, executionID, address string) erro
 	return nil
 }
 
-// emitter gives what raises events for the node; nil when nobody listens.
+// emitter returns what raises events for the node; nil when nobody listens.
 func (a *attempt) emitter() func(ctx context.Context, event string, data any) (int, error) {
 	r := a.run
 	if r.engine.Emit == nil {

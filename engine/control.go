@@ -117,7 +117,7 @@ func (r *run) answer(n *nodeRun, input any) error {
 	return nil
 }
 
-// refusesAnswer tells whether a node type found an answer wrong, as opposed to
+// refusesAnswer reports whether a node type found an answer wrong, as opposed to
 // a node that failed by a good one.
 func refusesAnswer(err error) bool {
 	var wrong *blueprint.Error

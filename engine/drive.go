@@ -112,7 +112,7 @@ func (e *Engine) driveOn(r *run, attempts []*attempt) {
 	e.leave(r)
 }
 
-// storeFirst tells whether the run must be on the disk before its first node
+// storeFirst reports whether the run must be on the disk before its first node
 // starts, and is not. A run that waited for its turn may have it before the
 // disk is done.
 func (r *run) storeFirst() bool {
@@ -144,7 +144,7 @@ func (r *run) take() []*attempt {
 	return attempts
 }
 
-// try makes one attempt of a node and records what came of it. It gives false
+// try makes one attempt of a node and records what came of it. It returns false
 // when the run cannot go on in this process.
 func (e *Engine) try(r *run, a *attempt) bool {
 	// What led here, and that it is about to happen, must be on the disk first.
@@ -158,14 +158,14 @@ func (e *Engine) try(r *run, a *attempt) bool {
 	return goesOn
 }
 
-// storeBefore tells whether all that happened must be on the disk before an
+// storeBefore reports whether all that happened must be on the disk before an
 // attempt of a node.
 func (r *run) storeBefore(a *attempt) bool {
 	return (a.node.effect != blueprint.EffectPure || r.unsure(a)) && !mutant.Is(mutant.JournalAfterAct)
 }
 
 // perform makes one attempt of a node, about which the disk knows what it has to,
-// and records what came of it. It tells whether the run can go on in this process;
+// and records what came of it. It reports whether the run can go on in this process;
 // with a promise that is for the promise to say, which the disk must know of first.
 func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) {
 	result, err := r.guarded(a.at, a.perform)
@@ -206,7 +206,7 @@ func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) 
 	}
 }
 
-// unsure tells whether a node may reach the outside, whatever its blueprint calls
+// unsure reports whether a node may reach the outside, whatever its blueprint calls
 // it, while what the run was made of may be out of date: the disk says.
 func (r *run) unsure(a *attempt) bool {
 	if a.node.kind == nil || cmp.Or(a.node.kind.Effect, blueprint.EffectIdempotent) == blueprint.EffectPure {

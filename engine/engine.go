@@ -215,7 +215,7 @@ func (e *Engine) forget() {
 	}
 }
 
-// parkedRecord gives the record of a parked run.
+// parkedRecord returns the record of a parked run.
 func (e *Engine) parkedRecord(id string) (*blueprint.Execution, error) {
 	stored, err := e.Journal.Load(e.ctx, id)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// outbound gives the context of a node that may reach other services: it tells
+// outbound returns the context of a node that may reach other services: it tells
 // whose they are, and notes them when the run is recorded.
 func (a *attempt) outbound(ctx context.Context) context.Context {
 	r := a.run
@@ -91,7 +91,7 @@ func (r *fold) keep(e *entry) {
 	r.tapeFull = r.tapeFull || e.Dropped
 }
 
-// heft gives about how many bytes of JSON an exchange takes.
+// heft returns about how many bytes of JSON an exchange takes.
 func heft(x *blueprint.Exchange) int {
 	size := 300 + len(x.Request.URL) + len(x.Error)
 	for name, value := range x.Request.Headers {
@@ -109,7 +109,7 @@ func heft(x *blueprint.Exchange) int {
 	return size
 }
 
-// recording gives the run without its exchanges.
+// recording returns the run without its exchanges.
 func (s *stored) recording(row *blueprint.ExecutionRow) *blueprint.Recording {
 	out := &blueprint.Recording{Execution: s.render(row), Recorded: s.Begin.Record, Trigger: s.Begin.Trigger, Map: s.Begin.Map}
 	for i := range s.Steps {

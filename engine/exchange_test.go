@@ -42,7 +42,7 @@ func (w *world) recorded(d *blueprint.Definition) *engine.Handle {
 	return w.startWith(r, engine.AtOnce)
 }
 
-// tape gives who called in a run, and at which attempt.
+// tape returns who called in a run, and at which attempt.
 func (w *world) tape(id string) (called string, list []blueprint.Exchange) {
 	w.Helper()
 	list, recorded, err := w.Exchanges(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: id}})

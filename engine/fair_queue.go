@@ -53,7 +53,7 @@ const (
 	groupShare = 2 * flowShare
 )
 
-// of gives the flow of a name in a group, which it makes when there is none.
+// of returns the flow of a name in a group, which it makes when there is none.
 func (f *fairQueue) of(group_, name string) *flow {
 	g := f.groups[group_]
 	if g == nil {
@@ -79,13 +79,13 @@ func (g *group) need() int { return max(g.taken/groupShare+1, g.order.first().of
 // free is how many turns nobody has.
 func (f *fairQueue) free() int { return f.turns - f.taken }
 
-// hasTurnFor tells whether a flow may have a turn now. While one of it waits, it
+// hasTurnFor reports whether a flow may have a turn now. While one of it waits, it
 // may not.
 func (f *fairQueue) hasTurnFor(one *flow) bool {
 	return max(one.need(), one.group.taken/groupShare+1) <= f.free()
 }
 
-// hasPlaceFor tells whether one more run of a flow may wait, and whether there
+// hasPlaceFor reports whether one more run of a flow may wait, and whether there
 // is any place.
 func (f *fairQueue) hasPlaceFor(one *flow) (may, any bool) {
 	free := f.places - f.queued
@@ -162,7 +162,7 @@ func (f *fairQueue) next() *run {
 	return s.of
 }
 
-// longest gives how many flows wait, and how many runs the longest of them has.
+// longest returns how many flows wait, and how many runs the longest of them has.
 func (f *fairQueue) longest() (waiting, most int) {
 	for _, g := range f.groups {
 		for _, one := range g.flows {
@@ -254,7 +254,7 @@ func (k *ranks[T]) leave(s *spot[T]) {
 	}
 }
 
-// first gives who comes first, nil when there is nobody.
+// first returns who comes first, nil when there is nobody.
 func (k *ranks[T]) first() *spot[T] {
 	for i, word := range k.held {
 		if word != 0 {

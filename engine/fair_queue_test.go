@@ -109,7 +109,7 @@ func (l *load) check(t *rapid.T) {
 
 func (l *load) turnsOf() int { return l.fairQueue.turns }
 
-// mostOf gives how many turns of all one that is alone may have.
+// mostOf returns how many turns of all one that is alone may have.
 func mostOf(all, share int) int {
 	taken := 0
 	for taken/share+1 <= all-taken {

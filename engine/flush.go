@@ -156,7 +156,7 @@ func (r *run) soon(within Urgency) {
 // to hold it.
 const maxTold = 64 << 10
 
-// event gives what those who listen are told when the run comes to a status. A
+// event returns what those who listen are told when the run comes to a status. A
 // run that another one waits for is not told of: that one's end is. Nor is a run
 // whose data is that of a user who could only start the blueprint, even when a
 // manager retries it: what strangers put in neither starts what belongs to others
@@ -171,7 +171,7 @@ func (r *run) event(name string, at blueprint.Time, data any) []blueprint.Event 
 	}}
 }
 
-// chain gives how many events led to the run, each caused by the one before.
+// chain returns how many events led to the run, each caused by the one before.
 func (r *fold) chain() int {
 	if r.begin.Trigger != nil {
 		return r.begin.Trigger.Depth
@@ -179,7 +179,7 @@ func (r *fold) chain() int {
 	return r.begin.Chain
 }
 
-// cause gives the key of the first of these events, "" when there is none.
+// cause returns the key of the first of these events, "" when there is none.
 func (r *fold) cause() string {
 	if r.begin.Trigger != nil {
 		return r.begin.Trigger.Root
@@ -187,7 +187,7 @@ func (r *fold) cause() string {
 	return r.begin.Cause
 }
 
-// ending gives the event of a run that has ended. r.mu is held.
+// ending returns the event of a run that has ended. r.mu is held.
 func (r *run) ending(account *stored, at blueprint.Time) []blueprint.Event {
 	name := blueprint.EventExecutionCompleted
 	if account.Status == blueprint.StatusFailed {
@@ -202,7 +202,7 @@ type told struct {
 	account   *stored
 }
 
-// MarshalJSON gives {"status","triggerId"?} and "output" or "error". An output
+// MarshalJSON returns {"status","triggerId"?} and "output" or "error". An output
 // that is too large is null, and "outputTooLarge" true.
 func (e *told) MarshalJSON() ([]byte, error) {
 	data := toldOf(e.account.Status, e.triggerID)
@@ -222,7 +222,7 @@ func (e *told) MarshalJSON() ([]byte, error) {
 	return blueprint.Encode(data)
 }
 
-// deep tells whether a JSON text is nested too deeply to be part of the input of
+// deep reports whether a JSON text is nested too deeply to be part of the input of
 // another run, which could not be delivered again then.
 func deep(text []byte) bool {
 	const most = blueprint.MaxDepth - 2 // for the data of an event, and the event
@@ -233,7 +233,7 @@ func deep(text []byte) bool {
 	return err != nil
 }
 
-// pausing gives the event of a run that pauses: {"status","triggerId"?,
+// pausing returns the event of a run that pauses: {"status","triggerId"?,
 // "awaitingInput"}. r.mu is held.
 func (r *run) pausing(at blueprint.Time) []blueprint.Event {
 	data, masker := toldOf(blueprint.StatusPaused, r.row.TriggerID), r.masker.Load()

@@ -12,7 +12,7 @@ import (
 	"blueprintd/engine"
 )
 
-// isDone tells whether a call has come back.
+// isDone reports whether a call has come back.
 func isDone(done <-chan struct{}) bool {
 	synctest.Wait()
 	select {
@@ -23,7 +23,7 @@ func isDone(done <-chan struct{}) bool {
 	}
 }
 
-// accepted gives a channel that closes once a handle is accepted.
+// accepted returns a channel that closes once a handle is accepted.
 func accepted(w *world, h *engine.Handle) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

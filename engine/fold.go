@@ -293,7 +293,7 @@ func (r *fold) drop(n *nodeRun, at blueprint.Time) {
 	f.plan.Fail(n.index, blueprint.OnErrorStop)
 }
 
-// follows tells whether an entry that was read back can have happened. One that
+// follows reports whether an entry that was read back can have happened. One that
 // cannot means a damaged journal.
 func (r *fold) follows(e *entry) error {
 	switch e.Kind {
@@ -380,7 +380,7 @@ func (r *fold) endReused(s *step) {
 	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Acted: s.Acted, Masked: s.Masked})
 }
 
-// status gives the status of a run that has not ended: paused when somebody is
+// status returns the status of a run that has not ended: paused when somebody is
 // asked for input and nothing else can be done at once, by another run neither.
 func (r *fold) status() blueprint.Status {
 	if r.count[working] == 0 && r.count[awaiting] > 0 && r.count[calling] == 0 && !r.startable() {
@@ -421,7 +421,7 @@ func newFrame(b *body, parent *frame, at, item int) *frame {
 	return f
 }
 
-// node gives what the run's program says of a node.
+// node returns what the run's program says of a node.
 func (n *nodeRun) node() *compiled { return &n.frame.body.nodes[n.index] }
 
 // address is unique in the run: "loop[3]/inner" for a node of an item.
@@ -429,7 +429,7 @@ func (n *nodeRun) address() string { return n.frame.prefix + n.node().ID }
 
 func (n *nodeRun) state() blueprint.NodeState { return n.frame.plan.State(n.index) }
 
-// inputs gives the taken predecessors. r.mu is held.
+// inputs returns the taken predecessors. r.mu is held.
 func (n *nodeRun) inputs() []*nodeRun {
 	from := n.frame.plan.Inputs(n.index)
 	out := make([]*nodeRun, len(from))
@@ -439,7 +439,7 @@ func (n *nodeRun) inputs() []*nodeRun {
 	return out
 }
 
-// holder gives the for-each node that a walk belongs to; nil for the run's own.
+// holder returns the for-each node that a walk belongs to; nil for the run's own.
 func (f *frame) holder() *nodeRun {
 	if f.parent == nil {
 		return nil
@@ -447,7 +447,7 @@ func (f *frame) holder() *nodeRun {
 	return &f.parent.nodes[f.at]
 }
 
-// find gives the node of an address, nil when there is none (yet). The run's mu is held.
+// find returns the node of an address, nil when there is none (yet). The run's mu is held.
 func (r *fold) find(address string) *nodeRun { return find(r.root, address) }
 
 func find(f *frame, address string) *nodeRun {
@@ -475,7 +475,7 @@ func (r *fold) list(f *frame) {
 	}
 }
 
-// first gives a node that may start now, nil when there is none. The run's mu is held.
+// first returns a node that may start now, nil when there is none. The run's mu is held.
 func (r *fold) first() *nodeRun {
 	for len(r.ready) > 0 {
 		f := r.ready[0]
@@ -489,7 +489,7 @@ func (r *fold) first() *nodeRun {
 	return nil
 }
 
-// startable tells whether a node could start now. The run's mu is held.
+// startable reports whether a node could start now. The run's mu is held.
 func (r *fold) startable() bool { return len(r.again) > 0 || r.first() != nil }
 
 // each calls f for every node: those of the run in the order of the map, behind

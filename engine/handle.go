@@ -82,7 +82,7 @@ func (h *Handle) respond(response *blueprint.Response) {
 	}
 }
 
-// Accepted waits until the run is durable. It gives *DuplicateFiringError when
+// Accepted waits until the run is durable. It returns *DuplicateFiringError when
 // the firing's key had started a run before, CodeUnavailable when the run could
 // not be stored; then the run does not exist.
 func (h *Handle) Accepted(ctx context.Context) error {
@@ -125,10 +125,10 @@ func (h *Handle) wait(ctx context.Context) (parkedRun, error) {
 	}
 }
 
-// Ended gives a channel that closes when Wait would not wait any more.
+// Ended returns a channel that closes when Wait would not wait any more.
 func (h *Handle) Ended() <-chan struct{} { return h.settled }
 
-// Responded gives a channel that closes when a respond node has answered, and
+// Responded returns a channel that closes when a respond node has answered, and
 // Response the answer from then on.
 func (h *Handle) Responded() <-chan struct{} { return h.responded }
 

@@ -39,7 +39,7 @@ func (j *journal) add(d *blueprint.Definition) {
 	j.definitions[d.BlueprintID+" "+d.Version] = d
 }
 
-// copy gives the disk as it is now, without its faults.
+// copy returns the disk as it is now, without its faults.
 func (j *journal) copy() *journal {
 	out := newJournal()
 	maps.Copy(out.definitions, j.definitions)
@@ -149,7 +149,7 @@ func (j *journal) DefinitionVersion(_ context.Context, id, version string) (*blu
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no blueprint %s %s", id, version)
 }
 
-// stored gives what the disk has of a run, nil when nothing.
+// stored returns what the disk has of a run, nil when nothing.
 func (j *journal) stored(id string) *blueprint.StoredExecution {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -159,7 +159,7 @@ func (j *journal) stored(id string) *blueprint.StoredExecution {
 	return nil
 }
 
-// count gives how many commits were tried so far.
+// count returns how many commits were tried so far.
 func (j *journal) count() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -97,7 +97,7 @@ func (l *lab) enter(ctx context.Context, task *blueprint.Task) error {
 	}
 }
 
-// catalogue gives the node types of tests.
+// catalogue returns the node types of tests.
 func (l *lab) catalogue() blueprint.Catalogue {
 	out := blueprint.Catalogue{}
 	add := func(name string, effect blueprint.Effect, run func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error)) *blueprint.NodeType {

@@ -50,7 +50,7 @@ func (l *loop) kept(before *loop) {
 	}
 }
 
-// finished tells whether an item came to its end, be it an early one.
+// finished reports whether an item came to its end, be it an early one.
 func (f *frame) finished() bool {
 	return f.closed && f.failed < 0 && (f.early || !f.plan.Halted())
 }
@@ -84,14 +84,14 @@ func (r *fold) inherit(n *nodeRun, before *loop) {
 	}
 }
 
-// settled tells whether the node came to an end that nothing behind it minds:
+// settled reports whether the node came to an end that nothing behind it minds:
 // one that ended its item, or that was stopped between two attempts, did not.
 func (m *nodeRun) settled() bool {
 	state := m.state()
 	return state == blueprint.NodeCompleted && !m.item || state == blueprint.NodeFailed && !m.halts
 }
 
-// repeatable tells whether the items may begin anew: not when a node that must
+// repeatable reports whether the items may begin anew: not when a node that must
 // not act twice has acted, or may have, and did not finish.
 func (l *loop) repeatable() bool {
 	doubtful := false
@@ -223,7 +223,7 @@ func (r *fold) outputs(l *loop) ([]any, int) {
 	return out, weight
 }
 
-// output gives what the ends of a walk handed on: that of one as it is, of
+// output returns what the ends of a walk handed on: that of one as it is, of
 // several an object by node id, null for none.
 func (r *fold) output(f *frame) (any, int) {
 	ends := f.plan.Ends()

@@ -142,7 +142,7 @@ func (e *Engine) giveBack(r *run) {
 	e.unload(r)
 }
 
-// outcome gives the run as it stands. r.mu is held.
+// outcome returns the run as it stands. r.mu is held.
 func (r *run) outcome() parkedRun {
 	if r.handle == nil {
 		return nil

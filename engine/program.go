@@ -141,7 +141,7 @@ func issueText(path []any, message string) string {
 	return blueprint.PathText(path) + ": " + message
 }
 
-// secret tells whether a variable is declared as secret.
+// secret reports whether a variable is declared as secret.
 func (p *program) secret(name string) bool {
 	_, found := slices.BinarySearch(p.secrets, name)
 	return found

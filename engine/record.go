@@ -96,7 +96,7 @@ func (r *fold) account(status blueprint.Status, room int) *stored {
 	return s
 }
 
-// step gives the node as a record keeps it. The run's mu is held.
+// step returns the node as a record keeps it. The run's mu is held.
 func (n *nodeRun) step() step {
 	node, state := n.node(), n.state()
 	out := step{

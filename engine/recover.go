@@ -9,7 +9,7 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// acquire gives the run of that id, locked and with a unit for the caller,
+// acquire returns the run of that id, locked and with a unit for the caller,
 // which release takes back. One that is not in memory is read back. A run that
 // has ended is CodeConflict, one that does not exist CodeNotFound; while the
 // engine stops it is CodeUnavailable. Waiting for a run that is being read back ends

@@ -19,7 +19,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// crashes gives the disk after each commit of a scenario.
+// crashes returns the disk after each commit of a scenario.
 func crashes(t *testing.T, key []byte, scenario func(w *world)) []*journal {
 	var out []*journal
 	synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func crashes(t *testing.T, key []byte, scenario func(w *world)) []*journal {
 	return out
 }
 
-// unfinished gives the one run of a disk, "" when it has ended.
+// unfinished returns the one run of a disk, "" when it has ended.
 func (j *journal) unfinished() string {
 	for id, stored := range j.runs {
 		if !stored.Row.Status.Terminal() {
@@ -106,7 +106,7 @@ func TestCrashAtEveryCommit(t *testing.T) {
 	}
 }
 
-// asStored gives the record of a run as its journal tells it.
+// asStored returns the record of a run as its journal tells it.
 func asStored(t *testing.T, disk *journal, key []byte, id string) *blueprint.Execution {
 	t.Helper()
 	x, err := reader(t, disk, key).View(t.Context(), disk.stored(id))
@@ -155,7 +155,7 @@ func TestFinishedNodesDoNotBeginAgain(t *testing.T) {
 	}
 }
 
-// inFlight gives a disk on which a node was under way when the server crashed.
+// inFlight returns a disk on which a node was under way when the server crashed.
 func inFlight(t *testing.T, key []byte, lines, node string) (*journal, string) {
 	t.Helper()
 	var disk *journal

@@ -7,7 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// reusable gives the finished steps that a retry keeps. A for-each node goes
+// reusable returns the finished steps that a retry keeps. A for-each node goes
 // over its items again, and of these what was finished is kept.
 func (s *stored) reusable(p *program, from string) ([]step, error) {
 	var starts []string
@@ -41,7 +41,7 @@ func (s *stored) reusable(p *program, from string) ([]step, error) {
 	return slices.Clip(kept), nil
 }
 
-// locate gives the node of an address, nil when there is none.
+// locate returns the node of an address, nil when there is none.
 func (p *program) locate(address string) *compiled {
 	b, _, i := p.resolve(address)
 	if b == nil {
@@ -75,7 +75,7 @@ func (p *program) resolve(address string) (b *body, prefix string, i int) {
 // addresses are nodes, by address, with all that stand within them.
 type addresses map[string]bool
 
-// holds tells whether a node is among them, or stands within one that is.
+// holds reports whether a node is among them, or stands within one that is.
 func (a addresses) holds(address string) bool {
 	for {
 		if a[address] {
@@ -92,7 +92,7 @@ func (a addresses) holds(address string) bool {
 	}
 }
 
-// behind gives the nodes that run again when these do: those downstream of
+// behind returns the nodes that run again when these do: those downstream of
 // them, and of the for-each nodes in which they stand. A for-each node that was
 // named starts with all its items; one that did not complete keeps what they
 // have done.

@@ -68,7 +68,7 @@ func (s *scope) Lookup(name string) (any, bool) {
 	return value, ok
 }
 
-// Names gives every top-level name, sorted.
+// Names returns every top-level name, sorted.
 func (s *scope) Names() []string {
 	names := []string{"input", "inputData", "nodes", "execution", "blueprint", "trigger", "now"}
 	names = slices.AppendSeq(names, maps.Keys(s.run.bound))
@@ -87,7 +87,7 @@ func (s *scope) Names() []string {
 // thousand times.
 func (s *scope) HasParts(name string) bool { return name == "nodes" }
 
-// Part gives {"output": ...} of one node that led to this one. Nodes beside it
+// Part returns {"output": ...} of one node that led to this one. Nodes beside it
 // are left out even when they are done: what a node sees must not depend on
 // which branch was faster.
 func (s *scope) Part(_, id string) (any, bool) {
@@ -106,10 +106,10 @@ func (s *scope) Part(_, id string) (any, bool) {
 // maxNearby is how many of the nodes that led to one an error suggests from.
 const maxNearby = 100
 
-// Nearby gives the nodes that led to this one on the shortest ways.
+// Nearby returns the nodes that led to this one on the shortest ways.
 func (s *scope) Nearby(string) map[string]any { return s.upstream(maxNearby) }
 
-// all gives every node that led to this one, as Part does.
+// all returns every node that led to this one, as Part does.
 func (s *scope) all() map[string]any {
 	if s.nodes == nil {
 		s.nodes = s.upstream(math.MaxInt)
@@ -117,7 +117,7 @@ func (s *scope) all() map[string]any {
 	return s.nodes
 }
 
-// upstream gives the nearest nodes that led to this one, at most a number.
+// upstream returns the nearest nodes that led to this one, at most a number.
 func (s *scope) upstream(most int) map[string]any {
 	r := s.run
 	r.mu.Lock()

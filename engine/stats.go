@@ -24,7 +24,7 @@ type Stats struct {
 	Durations metrics.Distribution
 }
 
-// Stats gives the numbers of now. It costs no access to the disk.
+// Stats returns the numbers of now. It costs no access to the disk.
 func (e *Engine) Stats() Stats {
 	c := &e.counts
 	stats := Stats{

@@ -64,10 +64,10 @@ func (r *run) tooMany() *blueprint.Failure {
 	return &blueprint.Failure{Code: "too_many_runs", Message: fmt.Sprintf("the run %s has led to %d others, which is the most", r.id, r.engine.Limits.Family), Permanent: true}
 }
 
-// firstRun gives the run that this one, and all above it, began with.
+// firstRun returns the run that this one, and all above it, began with.
 func (r *fold) firstRun() string { return cmp.Or(r.begin.Root, r.id) }
 
-// firstTrigger gives the trigger that all began with, "" when none did.
+// firstTrigger returns the trigger that all began with, "" when none did.
 func (r *fold) firstTrigger() string {
 	if r.begin.Flow == "" && r.begin.Trigger != nil {
 		return r.begin.Trigger.ID
@@ -75,7 +75,7 @@ func (r *fold) firstTrigger() string {
 	return r.begin.Flow
 }
 
-// callOf gives the run that a node waits for; nil when it waits for none. The run's mu
+// callOf returns the run that a node waits for; nil when it waits for none. The run's mu
 // is held.
 func (r *fold) callOf(n *nodeRun) *call {
 	if n.phase != calling {
@@ -84,12 +84,12 @@ func (r *fold) callOf(n *nodeRun) *call {
 	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, authority: r.authority(), dataOf: r.begin.DataOf, depth: r.begin.Depth + 1, budget: r.limit(), bounds: r.bounds, hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
 }
 
-// allSecrets gives what nobody may see of the run, as text. The run's mu is held.
+// allSecrets returns what nobody may see of the run, as text. The run's mu is held.
 func (r *fold) allSecrets() []string {
 	return slices.Concat(r.hidden, secret.Strings(r.secrets))
 }
 
-// wanted tells whether a node still waits for the run that it asked for.
+// wanted reports whether a node still waits for the run that it asked for.
 func (e *Engine) wanted(c *call) (bool, error) {
 	r, err := e.acquire(e.ctx, c.parent)
 	if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
@@ -104,7 +104,7 @@ func (e *Engine) wanted(c *call) (bool, error) {
 	return wanted, nil
 }
 
-// calls gives all that nodes of the run wait for. The run's mu is held.
+// calls returns all that nodes of the run wait for. The run's mu is held.
 func (r *fold) calls() (all []*call) {
 	if r.count[calling] == 0 {
 		return nil
@@ -236,7 +236,7 @@ type outcome struct {
 	hidden         []string
 }
 
-// outcome gives what the node that waits for the run is told.
+// outcome returns what the node that waits for the run is told.
 func (s *stored) outcome(row *blueprint.ExecutionRow) outcome {
 	o := outcome{record: s.render(row), acted: s.Acted, hidden: s.Hidden}
 	for i := range s.Steps {

@@ -35,7 +35,7 @@ func testRuns(t *testing.T, f func(w *world)) {
 	})
 }
 
-// children gives the runs that others started.
+// children returns the runs that others started.
 func (w *world) children() (all []*blueprint.StoredExecution) {
 	w.journal.mu.Lock()
 	defer w.journal.mu.Unlock()

@@ -42,7 +42,7 @@ func (l Limits) orDefaults() Limits {
 // what comes from outside.
 const maxDepth = 2 * blueprint.MaxDepth
 
-// weigh gives about how many bytes a plain JSON value takes as text, at least
+// weigh returns about how many bytes a plain JSON value takes as text, at least
 // 1. A value that takes more than limit, is nested too deeply, or is no plain
 // JSON is an error that says so after "the output" or the like.
 func weigh(value any, limit int) (int, error) {
@@ -56,7 +56,7 @@ func weigh(value any, limit int) (int, error) {
 	return limit - w.left, nil
 }
 
-// footprint gives about how many bytes a value takes in memory, which for many
+// footprint returns about how many bytes a value takes in memory, which for many
 // small values is far more than they take as text.
 func footprint(value any) int {
 	const header = 16 // of a string, an interface, and about that of whatever is allocated
@@ -126,7 +126,7 @@ func (w *weighing) below(value any, depth int) error {
 	return w.add(value, depth+1)
 }
 
-// handed gives a node with what it hands on. That of a disabled node, which the
+// handed returns a node with what it hands on. That of a disabled node, which the
 // plan passes over by itself, is worked out when it is first asked for.
 func (r *fold) handed(n *nodeRun) *nodeRun {
 	if !n.known && n.state() == blueprint.NodePassed {
@@ -137,7 +137,7 @@ func (r *fold) handed(n *nodeRun) *nodeRun {
 	return n
 }
 
-// input gives what a node gets, and its weight: the run's input data, or for a
+// input returns what a node gets, and its weight: the run's input data, or for a
 // node of an item the item; the output of its one predecessor, or the outputs
 // of several by node id.
 func (r *fold) input(n *nodeRun) (any, int) {
@@ -162,7 +162,7 @@ func (r *fold) input(n *nodeRun) (any, int) {
 	}
 }
 
-// seen gives the variables that a node sees of those that nodes of its walk
+// seen returns the variables that a node sees of those that nodes of its walk
 // wrote.
 func (r *fold) seen(n *nodeRun) *blueprint.Writers {
 	inputs := n.inputs()
@@ -219,7 +219,7 @@ func (v *values) weigh(value any) weighed {
 	return weighed{value, weight}
 }
 
-// of gives what a node handed on.
+// of returns what a node handed on.
 func (v *values) of(node string) weighed {
 	out, known := v.outputs[node]
 	if known {
@@ -239,7 +239,7 @@ func (v *values) of(node string) weighed {
 	return out
 }
 
-// all gives the outputs of the items of a for-each node.
+// all returns the outputs of the items of a for-each node.
 func (v *values) all(at *step) weighed {
 	out, weight := make([]any, len(at.Items)), 2
 	for i := range at.Items {
@@ -254,7 +254,7 @@ func (v *values) all(at *step) weighed {
 	return weighed{out, weight}
 }
 
-// joined gives the input of a node of an item, or of the run, whose taken
+// joined returns the input of a node of an item, or of the run, whose taken
 // predecessors these are.
 func (v *values) joined(in string, nodes []string) weighed {
 	switch {
@@ -278,7 +278,7 @@ func (v *values) joined(in string, nodes []string) weighed {
 	return weighed{object, weight}
 }
 
-// output gives the output of a run with these ends.
+// output returns the output of a run with these ends.
 func (v *values) output(ends []string) any {
 	if len(ends) == 0 {
 		return nil
@@ -286,7 +286,7 @@ func (v *values) output(ends []string) any {
 	return v.fit(ends[0], v.joined("", ends))
 }
 
-// fit gives a value of a step if there is room for it, else null.
+// fit returns a value of a step if there is room for it, else null.
 func (v *values) fit(node string, value weighed) any {
 	if value.weight > v.room {
 		v.left[node] = true

@@ -35,7 +35,7 @@ func (e *Engine) Summary(ctx context.Context, execution *blueprint.StoredExecuti
 // the disk before it shows what the disk had before.
 const liveViewPatience = 2 * time.Second
 
-// liveView gives a run that is in memory, nil for any other. What it shows is
+// liveView returns a run that is in memory, nil for any other. What it shows is
 // on the disk first: nobody may be told of a step that a crash could undo.
 func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.Execution {
 	e.mu.Lock()
@@ -66,7 +66,7 @@ func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.E
 	return nil
 }
 
-// snapshot gives the run as it stands, nil when it is not in memory any more,
+// snapshot returns the run as it stands, nil when it is not in memory any more,
 // and tells whether all of that is on the disk.
 func (r *run) snapshot(room int) (view *blueprint.Execution, durable bool) {
 	r.mu.Lock()
@@ -173,7 +173,7 @@ func (s *stored) failure(status blueprint.Status) *blueprint.RunError {
 	return &blueprint.RunError{Message: "failed"}
 }
 
-// Watch gives a channel on which something arrives whenever the run may have
+// Watch returns a channel on which something arrives whenever the run may have
 // changed; several changes may arrive as one. stop ends it.
 func (e *Engine) Watch(id string) (changes <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
@@ -310,7 +310,7 @@ func (s *stored) services(t *blueprint.Telemetry) {
 	}
 }
 
-// lifecycle gives the run's log: what nodes wrote, and between it the lines
+// lifecycle returns the run's log: what nodes wrote, and between it the lines
 // that follow from the steps and are not stored.
 func (s *stored) lifecycle(x *blueprint.Execution, left int) []blueprint.LogEntry {
 	logs := make([]blueprint.LogEntry, 0, 3+len(s.Logs)+2*len(x.Steps))

@@ -244,7 +244,7 @@ func (w *world) wait(h *engine.Handle) *blueprint.Execution {
 	return x
 }
 
-// view gives the record of a run as a reader gets it.
+// view returns the record of a run as a reader gets it.
 func (w *world) view(id string) *blueprint.Execution {
 	w.Helper()
 	stored := w.journal.stored(id)

@@ -81,7 +81,7 @@ func ReadFile(in *Inputs, name string) (*Blueprint, []blueprint.Issue, error) {
 	return r.Blueprint, r.Issues, nil
 }
 
-// showIssue gives an issue of a file with its place and its line.
+// showIssue returns an issue of a file with its place and its line.
 func showIssue(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
 	return blueprint.OneLine(d.Point(issue)) + "\n" + Excerpt(d, issue, others)
 }
@@ -102,7 +102,7 @@ type Inputs struct {
 	spent bool // standard input was read
 }
 
-// Read gives the content of a file and what to call it.
+// Read returns the content of a file and what to call it.
 func (in *Inputs) Read(name string, most int64) (data []byte, called string, err error) {
 	if name == "" {
 		return nil, `""`, fs.ErrNotExist

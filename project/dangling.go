@@ -74,7 +74,7 @@ func settled(to map[string][]Reference) map[string]bool {
 	return out
 }
 
-// wayBack gives the files on the shortest way from one to another along
+// wayBack returns the files on the shortest way from one to another along
 // references, with both; nil when there is none.
 func wayBack(to map[string][]Reference, from, back string) []string {
 	before := map[string]string{from: ""}

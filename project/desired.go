@@ -42,7 +42,7 @@ type Deployed struct {
 // Server is what a plan is made for, and what carries it out. Triggers are
 // changed as blueprint.MergeConfig says.
 type Server interface {
-	// List gives the blueprints whose source begins so, that the caller can manage.
+	// List returns the blueprints whose source begins so, that the caller can manage.
 	List(ctx context.Context, source string) ([]Deployed, error)
 	Create(ctx context.Context, b blueprint.NewBlueprint) (id string, err error)
 	Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error
@@ -52,7 +52,7 @@ type Server interface {
 	DeleteTrigger(ctx context.Context, id string) error
 }
 
-// SourceOf gives the source of the blueprints of a folder of a name, or with a
+// SourceOf returns the source of the blueprints of a folder of a name, or with a
 // path that of one file.
 func SourceOf(name, path string) string { return Scheme + name + ":" + path }
 
@@ -61,5 +61,5 @@ const Scheme = "sync:"
 
 func IsOf(name, source string) bool { return strings.HasPrefix(source, SourceOf(name, "")) }
 
-// PathOf gives the path that a source of the folder names.
+// PathOf returns the path that a source of the folder names.
 func PathOf(name, source string) string { return strings.TrimPrefix(source, SourceOf(name, "")) }

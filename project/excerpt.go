@@ -37,7 +37,7 @@ func withoutWords(shown string, value any) string {
 	return shown
 }
 
-// ValueAt gives what is at a path of a value; nil when there is nothing.
+// ValueAt returns what is at a path of a value; nil when there is nothing.
 func ValueAt(value any, path []any) any {
 	for _, part := range path {
 		switch at := part.(type) {
@@ -81,7 +81,7 @@ func secretsIn(found []blueprint.Issue, path []any, value any, names []string) [
 	return found
 }
 
-// OfBlueprints tells whether a file, and what it is a link to, has the name of one
+// OfBlueprints reports whether a file, and what it is a link to, has the name of one
 // that may be shown: what others name may be any file of this machine.
 func OfBlueprints(path string) bool {
 	target, err := filepath.EvalSymlinks(path)

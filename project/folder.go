@@ -14,7 +14,7 @@ import (
 )
 
 // ReadFolder reads the blueprint files of a folder and shows what is wrong with
-// them. It gives how many are bad; the others are wanted.
+// them. It returns how many are bad; the others are wanted.
 func ReadFolder(out io.Writer, dir string, listing Listing) (wanted []Desired, bad int) {
 	for _, name := range slices.Sorted(maps.Keys(listing)) {
 		if KindOf(name) != KindBlueprint {
@@ -85,7 +85,7 @@ func parseBlueprint(called string, data []byte) (*Blueprint, []blueprint.Issue, 
 	return r.Blueprint, r.Issues, nil
 }
 
-// ofLeftOutSecret tells whether an issue says what import does about a secret
+// ofLeftOutSecret reports whether an issue says what import does about a secret
 // that is null: on a server it may be there already.
 func ofLeftOutSecret(b *Blueprint, issue blueprint.Issue) bool {
 	if issue.Severity != blueprint.SeverityWarning || len(issue.Path) != 4 || issue.Path[0] != "triggers" || issue.Path[2] != "config" {
@@ -116,7 +116,7 @@ func rawTrigger(b *Blueprint, i int) Trigger {
 	return entry
 }
 
-// desired gives what a file without errors wants of a server.
+// desired returns what a file without errors wants of a server.
 func desired(path string, b *Blueprint) Desired {
 	d := Desired{
 		Path: path, Title: b.Title, Description: b.Description, Tags: b.Tags, Map: RawMap(b), Variables: b.Variables,

@@ -97,7 +97,7 @@ func (f *Followed) Problems() map[string][]blueprint.Issue {
 	return found
 }
 
-// idOf gives the id of a file while it runs without a server. It is the same in
+// idOf returns the id of a file while it runs without a server. It is the same in
 // whichever folder the program is called.
 func (f *Followed) idOf(path string) string {
 	from, err := filepath.Rel(f.base, filepath.FromSlash(path))
@@ -141,7 +141,7 @@ func (f *Followed) Connect() (others map[string]*blueprint.Definition, wrong str
 	return others, ""
 }
 
-// Connections gives the names of connections to which the files refer.
+// Connections returns the names of connections to which the files refer.
 func (f *Followed) Connections() map[string]bool {
 	names := map[string]bool{}
 	for _, b := range f.Files {

@@ -34,7 +34,7 @@ type Reference struct {
 	Several bool
 }
 
-// Replace gives a copy of a config, or of what holds configs, with what with gives
+// Replace returns a copy of a config, or of what holds configs, with what with gives
 // in the place of each reference. The path is that of the value.
 func Replace(value any, at []any, with func(Reference) any) any {
 	return (&replacer{with: with}).value(value, at, "")
@@ -98,7 +98,7 @@ func (r *replacer) named(value any, key string, at []any, within string, several
 	return r.value(value, at, within)
 }
 
-// NameIn gives the name in a reference, "" when a value is none.
+// NameIn returns the name in a reference, "" when a value is none.
 func NameIn(value any, key string) string {
 	object, _ := value.(map[string]any)
 	name, _ := object[key].(string)
@@ -110,14 +110,14 @@ func NameIn(value any, key string) string {
 
 func below(at []any, step any) []any { return append(slices.Clone(at), step) }
 
-// Back gives a reference as it stands in a file.
+// Back returns a reference as it stands in a file.
 func (r Reference) Back() any { return map[string]any{r.Key: r.Name} }
 
-// Target gives the path of the file that a reference in another file names; it
+// Target returns the path of the file that a reference in another file names; it
 // begins with ../ when that lies outside.
 func (r Reference) Target(from string) string { return path.Join(path.Dir(from), r.Name) }
 
-// Wellformed tells whether a reference can name something: a file has a relative
+// Wellformed reports whether a reference can name something: a file has a relative
 // path, with slashes, and the name of a blueprint file.
 func (r Reference) Wellformed() bool {
 	if r.Key != BlueprintKey {
@@ -136,7 +136,7 @@ func (d *Desired) References() (found []Reference) {
 	return found
 }
 
-// Replace gives a copy of what a file wants with others in the place of its
+// Replace returns a copy of what a file wants with others in the place of its
 // references.
 func (d *Desired) Replace(with func(Reference) any) Desired {
 	out := *d
@@ -150,7 +150,7 @@ func (d *Desired) Replace(with func(Reference) any) Desired {
 	return out
 }
 
-// Connect gives a copy of what files want with the ids of connections in the place
+// Connect returns a copy of what files want with the ids of connections in the place
 // of their names. What id does not know ("") stays.
 func (d *Desired) Connect(id func(Reference) string) Desired {
 	return d.Replace(func(r Reference) any {

@@ -52,7 +52,7 @@ func cutLast(name string) (before, after string, found bool) {
 	return name[:i], name[i+1:], true
 }
 
-// Stem gives the path of a file without its kind and extension: files with the
+// Stem returns the path of a file without its kind and extension: files with the
 // same one belong together.
 func Stem(name string) string {
 	stem, _, _ := cutLast(name)
@@ -153,7 +153,7 @@ func Folders(folder string) []string {
 	return found
 }
 
-// skipped tells whether the name of a file or folder says that it is none of ours.
+// skipped reports whether the name of a file or folder says that it is none of ours.
 func skipped(entry fs.DirEntry) bool {
 	return strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"
 }
@@ -171,7 +171,7 @@ func notRead(entry fs.DirEntry, err error) string {
 	return "it is no regular file"
 }
 
-// ReadListed gives the content of a file of the folder, of at most a number of bytes.
+// ReadListed returns the content of a file of the folder, of at most a number of bytes.
 // It never follows a link out of the folder.
 func ReadListed(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)

@@ -11,7 +11,7 @@ import (
 // SchemaNames are the files that have a JSON Schema for editors, in order.
 var SchemaNames = []string{"blueprint", "cassette", "run", "seed", "test"}
 
-// schemaOf gives the JSON Schema (2020-12) of a kind of file, made for editors:
+// schemaOf returns the JSON Schema (2020-12) of a kind of file, made for editors:
 // it says of more than a reader must refuse, and takes templates wherever a run
 // resolves them.
 func schemaOf(name string) map[string]any {

@@ -11,7 +11,7 @@ var (
 	StepStatuses = []string{"pending", "running", "completed", "failed", "skipped", "paused"}
 )
 
-// suiteSchema gives the JSON Schema (2020-12) of a test file, as a plain JSON value.
+// suiteSchema returns the JSON Schema (2020-12) of a test file, as a plain JSON value.
 func suiteSchema() map[string]any {
 	describe := func(kind, text string) map[string]any { return map[string]any{"type": kind, "description": text} }
 	object := func(text string, properties map[string]any, required ...any) map[string]any {

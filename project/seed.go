@@ -86,7 +86,7 @@ func (r *SeedReader) read() {
 	r.Each(top, "blueprints", r.readBlueprint)
 }
 
-// Object gives a value that must be an object of these members.
+// Object returns a value that must be an object of these members.
 func (r *SeedReader) Object(value any, path []any, members ...string) (map[string]any, bool) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -123,7 +123,7 @@ func (r *SeedReader) eachOf(object map[string]any, name string, above []any, rea
 	}
 }
 
-// text gives a member that is a text of at most so many characters.
+// text returns a member that is a text of at most so many characters.
 func (r *SeedReader) text(object map[string]any, path []any, name string, required bool, most int) string {
 	value, given := object[name]
 	text, ok := value.(string)
@@ -185,7 +185,7 @@ func (r *SeedReader) ReadUser(value any, path []any) {
 	r.Seed.Users = append(r.Seed.Users, user)
 }
 
-// reasonOf gives what is wrong with the field that an error is about.
+// reasonOf returns what is wrong with the field that an error is about.
 func reasonOf(err error) string {
 	message, _ := blueprint.Explain(err)
 	if _, reason, found := strings.Cut(message, ": "); found {
@@ -194,7 +194,7 @@ func reasonOf(err error) string {
 	return message
 }
 
-// printableKey tells whether a text can be an API key.
+// printableKey reports whether a text can be an API key.
 func printableKey(key string) bool {
 	return len(key) >= 8 && !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7f })
 }

@@ -90,7 +90,7 @@ func (r *SeedReader) checkVariables(kind string, config map[string]any, path []a
 	}
 }
 
-// secretsOf gives the places of the secrets of the config at a path.
+// secretsOf returns the places of the secrets of the config at a path.
 func secretsOf(kind string, config map[string]any, path []any) (places [][]any) {
 	for _, names := range blueprint.ConnectionSecretPaths(blueprint.ConnectionType(kind), config) {
 		at := slices.Clone(path)

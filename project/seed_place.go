@@ -21,7 +21,7 @@ func (r *SeedReader) known(email string, path ...any) {
 	r.wrong("is nobody of this file; list them under users"+blueprint.DidYouMean(email, all), path...)
 }
 
-// OwnerOf gives whose a thing without an owner is, as far as the file knows:
+// OwnerOf returns whose a thing without an owner is, as far as the file knows:
 // that of the server's owner.
 func (r *SeedReader) OwnerOf(email string) string {
 	if email == "" && len(r.Seed.Users) > 0 {
@@ -92,7 +92,7 @@ func (r *SeedReader) refer(owner, name string, path []any) {
 	}
 }
 
-// Connected gives a copy of a config, or of what holds configs, with the ids of
+// Connected returns a copy of a config, or of what holds configs, with the ids of
 // connections in the place of {"$connection": name}.
 func Connected(value any, path []any, id func(name string, path []any) string) any {
 	return Replace(value, path, func(to Reference) any {

@@ -187,7 +187,7 @@ func (w *Watcher) compare(now Listing) (events []Event) {
 	return events
 }
 
-// same tells whether two looks saw the same content of a file, as far as one can
+// same reports whether two looks saw the same content of a file, as far as one can
 // see from outside: another size, another time, or another file in its place.
 func same(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {

@@ -24,7 +24,7 @@ type connectionStore interface {
 // service or CodeNotFound, not a call that failed.
 type ConnectionTester interface {
 	Test(ctx context.Context, userID, id string) (ok bool, message string, err error)
-	// SignIn gives the address where a user signs in for a connection;
+	// SignIn returns the address where a user signs in for a connection;
 	// CodeBadRequest when nobody has to.
 	SignIn(ctx context.Context, userID, id string) (url string, err error)
 }

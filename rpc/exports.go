@@ -12,7 +12,7 @@ import (
 type exportStore interface {
 	displayStore
 	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
-	// VersionContent gives what a blueprint had in one version, with its true secrets, to who can manage it.
+	// VersionContent returns what a blueprint had in one version, with its true secrets, to who can manage it.
 	VersionContent(ctx context.Context, p blueprint.Principal, id, version string) (*blueprint.BlueprintVersion, error)
 }
 

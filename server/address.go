@@ -37,7 +37,7 @@ func (s *site) LocalAddress() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
 }
 
-// listenCause gives the reason why a port could not be taken, without the
+// listenCause returns the reason why a port could not be taken, without the
 // address that the message names already.
 func listenCause(err error) error {
 	var op *net.OpError
@@ -47,7 +47,7 @@ func listenCause(err error) error {
 	return err
 }
 
-// chooseSecureHost gives the host, and the port unless it is the usual one,
+// chooseSecureHost returns the host, and the port unless it is the usual one,
 // under which a client finds the certificate to fit: the address itself when it
 // is good for that, else the first name.
 func (s *site) chooseSecureHost() string {
@@ -102,7 +102,7 @@ func (s *site) exposed() string {
 // exposedHint is what to do about it.
 const exposedHint = "use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://..."
 
-// onlyHere tells whether the server listens to this machine alone.
+// onlyHere reports whether the server listens to this machine alone.
 func (s *site) onlyHere() bool {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
 	return err != nil || address.Addr().Unmap().IsLoopback()

@@ -53,7 +53,7 @@ func (s *Server) ClockAdvance(w http.ResponseWriter, r *http.Request, caller *tr
 // finishFor is how long what somebody asked for goes on who has hung up.
 const finishFor = 10 * time.Minute
 
-// finishing gives a context in which what a request asks for is finished after its
+// finishing returns a context in which what a request asks for is finished after its
 // client has hung up: to ask for it again would do it twice. It ends after a while,
 // and when the server stops.
 func (s *Server) finishing(asked context.Context) (ctx context.Context, done func()) {
@@ -111,7 +111,7 @@ func WriteJSON(w http.ResponseWriter, status int, value any) error {
 	return err
 }
 
-// sourceOf gives the source of ids: of chance without a seed.
+// sourceOf returns the source of ids: of chance without a seed.
 func sourceOf(seed *int64) *ids.Source {
 	if seed == nil {
 		return ids.New(nil)
@@ -119,7 +119,7 @@ func sourceOf(seed *int64) *ids.Source {
 	return ids.Seeded(*seed)
 }
 
-// still gives the virtual clock of a server that is to do the same each time;
+// still returns the virtual clock of a server that is to do the same each time;
 // nil for any other.
 func (s *Server) still() *clock.Virtual {
 	virtual, ok := s.Options.Clock.(*clock.Virtual)
@@ -129,7 +129,7 @@ func (s *Server) still() *clock.Virtual {
 	return virtual
 }
 
-// turn gives how runs take turns; nil when they need not.
+// turn returns how runs take turns; nil when they need not.
 func (s *Server) turn() func(func()) {
 	if virtual := s.still(); virtual != nil {
 		return virtual.Turn
@@ -160,7 +160,7 @@ func (s *Server) repeatable(next http.Handler) http.Handler {
 	})
 }
 
-// waits tells whether a path may show what is under way. Those about the server
+// waits reports whether a path may show what is under way. Those about the server
 // itself answer at once.
 func waits(path string) bool {
 	switch path {

@@ -91,7 +91,7 @@ func (s *site) CookieName() string {
 	return name
 }
 
-// overTLS tells whether browsers reach this server by https.
+// overTLS reports whether browsers reach this server by https.
 func (s *site) overTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.APIHost(), "https://")
 }

@@ -237,7 +237,7 @@ func (s *Server) writeCertificate(p *metrics.Page) {
 // mostNamed is how many overdue schedules a check names.
 const mostNamed = 3
 
-// checkSchedules tells whether every schedule fires, as the watchdog knows.
+// checkSchedules reports whether every schedule fires, as the watchdog knows.
 func (s *Server) checkSchedules() check {
 	return schedulesCheck(s.Triggers.Stats(), s.Triggers.Overdue(mostNamed))
 }

@@ -13,7 +13,7 @@ import (
 // forwarded are the headers by which a proxy tells that it speaks for others.
 var forwarded = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"}
 
-// isLocalRequest tells whether a request comes from this machine itself and not
+// isLocalRequest reports whether a request comes from this machine itself and not
 // through a proxy on it. Who may look at the machine may look at the server:
 // what answers only here asks for no key. A proxy that says nothing of itself
 // still shows by the name that it was asked for, as long as it passes that on;
@@ -28,7 +28,7 @@ func isLocalRequest(r *http.Request) bool {
 	return err == nil && address.Addr().Unmap().IsLoopback() && isLocalHost(r.Host)
 }
 
-// isLocalHost tells whether the host of a request, with a port or without, can
+// isLocalHost reports whether the host of a request, with a port or without, can
 // only be this machine.
 func isLocalHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

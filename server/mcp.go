@@ -30,7 +30,7 @@ func (s *Server) mcpRoute() http.Handler {
 	})
 }
 
-// allowsOrigin tells whether pages of an origin may call: our own, and those
+// allowsOrigin reports whether pages of an origin may call: our own, and those
 // that the operator named.
 func (s *Server) allowsOrigin(origin string) bool {
 	own, err := url.Parse(s.APIHost())

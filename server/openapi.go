@@ -117,7 +117,7 @@ func openAPIResponses() apiDoc {
 	return out
 }
 
-// refusals gives the codes of each status.
+// refusals returns the codes of each status.
 func refusals() map[int][]blueprint.Code {
 	out := map[int][]blueprint.Code{}
 	for _, code := range blueprint.Codes() {

@@ -8,7 +8,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// Virtual gives the clock of a server whose time is moved by hand; nil for any
+// Virtual returns the clock of a server whose time is moved by hand; nil for any
 // other.
 func (o *Options) Virtual() *clock.Virtual {
 	virtual, _ := o.Clock.(*clock.Virtual)

@@ -20,7 +20,7 @@ func passOn(w http.ResponseWriter) *recorder { return &recorder{to: w, header: w
 // keep makes a recorder of an answer that goes nowhere.
 func keep() *recorder { return &recorder{header: http.Header{}} }
 
-// Header gives the headers.
+// Header returns the headers.
 func (r *recorder) Header() http.Header { return r.header }
 
 // WriteHeader notes the status.

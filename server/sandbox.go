@@ -64,7 +64,7 @@ func (s *Server) wrapCatalogue(catalogue blueprint.Catalogue) blueprint.Catalogu
 	return s.sandbox.Catalogue(catalogue)
 }
 
-// fault gives what breaks calls of procedures; nil without a sandbox.
+// fault returns what breaks calls of procedures; nil without a sandbox.
 func (s *Server) fault() func(procedure string) *trpc.Fault {
 	if s.sandbox == nil {
 		return nil
@@ -305,7 +305,7 @@ func jsonBody(w http.ResponseWriter, r *http.Request, most int64) (any, error) {
 // authorizePath is where people sign in in a sandbox, at whichever service.
 const authorizePath = "/sandbox/authorize"
 
-// signInPage gives the page of ours that stands for the sign-in page of any
+// signInPage returns the page of ours that stands for the sign-in page of any
 // service, asked as that one would be; nil without a sandbox.
 func (s *Server) signInPage() func(page string) string {
 	if s.sandbox == nil {

@@ -95,7 +95,7 @@ func (w *seeder) addUsers(ctx context.Context) error {
 	return nil
 }
 
-// keyOf gives the key that the seed gives a user, "" when it gives none.
+// keyOf returns the key that the seed gives a user, "" when it gives none.
 func (w *seeder) keyOf(email string) string {
 	for _, user := range w.seed.Users {
 		if project.SameEmail(user.Email, email) {

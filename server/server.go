@@ -181,7 +181,7 @@ func (s *site) newHTTP(handler http.Handler) *http.Server {
 	}
 }
 
-// masterKey gives the key that encrypts secrets: one of the moment for a
+// masterKey returns the key that encrypts secrets: one of the moment for a
 // database that lasts no longer.
 func (s *Server) masterKey() (masterkey.Key, error) {
 	if s.Options.Ephemeral {
@@ -314,7 +314,7 @@ type Runner struct {
 	timeout time.Duration
 }
 
-// begun gives the id of a run once it is durable. Whoever asked may go away
+// begun returns the id of a run once it is durable. Whoever asked may go away
 // meanwhile; that it was begun is to be known all the same.
 func begun(ctx context.Context, handle *engine.Handle) (string, error) {
 	if err := handle.Accepted(context.WithoutCancel(ctx)); err != nil {
@@ -396,7 +396,7 @@ func (s starter) Start(ctx context.Context, request *blueprint.StartRequest, pat
 // Blueprints gives the engine the blueprints that nodes run.
 type Blueprints struct{ Store *store.Store }
 
-// Runnable gives a blueprint that a user may run.
+// Runnable returns a blueprint that a user may run.
 func (b Blueprints) Runnable(ctx context.Context, userID, blueprintID string) (*blueprint.Definition, bool, error) {
 	if !blueprint.IsUUID(blueprintID) {
 		return nil, false, blueprint.Errorf(blueprint.CodeNotFound, "%q is no blueprint's id", blueprintID)

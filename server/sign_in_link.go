@@ -113,7 +113,7 @@ func (l *openLink) Use(token string, f func() error) error {
 	return err
 }
 
-// knows tells whether a token is one that was given out.
+// knows reports whether a token is one that was given out.
 func (l *openLink) knows(token string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,7 +193,7 @@ func (s *site) SessionCookie() rpc.SessionCookie {
 	return rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 }
 
-// ahead tells whether a browser fetches what nobody has asked for yet.
+// ahead reports whether a browser fetches what nobody has asked for yet.
 func ahead(r *http.Request) bool {
 	return slices.ContainsFunc([]string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"}, func(name string) bool {
 		purpose := strings.ToLower(strings.Join(r.Header.Values(name), ","))

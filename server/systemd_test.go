@@ -39,7 +39,7 @@ func newManager(t *testing.T) *manager {
 	return m
 }
 
-// next gives the first line of the next message, or "" when none comes in time.
+// next returns the first line of the next message, or "" when none comes in time.
 func (m *manager) next(within time.Duration) string {
 	m.t.Helper()
 	if err := m.conn.SetReadDeadline(time.Now().Add(within)); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // Certificates are what the server shows of itself to who speaks TLS.
 type Certificates interface {
-	// Get gives one that fits, soon.
+	// Get returns one that fits, soon.
 	Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Expiry is when the first of them expires; the zero time when one is missing.
 	Expiry() time.Time
@@ -84,7 +84,7 @@ func strict(next http.Handler) http.Handler {
 	})
 }
 
-// isOwnName tells whether the host of a request is a full name without a port.
+// isOwnName reports whether the host of a request is a full name without a port.
 func isOwnName(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err != nil && blueprint.IsMailDomain(strings.ToLower(host)) && strings.Contains(host, ".") && !strings.HasSuffix(strings.ToLower(host), ".localhost")

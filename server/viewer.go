@@ -156,7 +156,7 @@ func (r frozenRunner) execution() *blueprint.Execution {
 	return x
 }
 
-// View gives the run.
+// View returns the run.
 func (r frozenRunner) View(_ context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error) {
 	if stored.Row.ID != r.row.ID {
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no execution %s", stored.Row.ID)
@@ -164,12 +164,12 @@ func (r frozenRunner) View(_ context.Context, stored *blueprint.StoredExecution)
 	return r.execution(), nil
 }
 
-// ViewWithin gives the run.
+// ViewWithin returns the run.
 func (r frozenRunner) ViewWithin(ctx context.Context, stored *blueprint.StoredExecution, _ int) (*blueprint.Execution, error) {
 	return r.View(ctx, stored)
 }
 
-// Summary gives why the run failed and what it waits for.
+// Summary returns why the run failed and what it waits for.
 func (r frozenRunner) Summary(context.Context, *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	var kind *blueprint.AwaitKind
 	if asked := r.file.Run.AwaitingInput; asked != nil {
@@ -181,7 +181,7 @@ func (r frozenRunner) Summary(context.Context, *blueprint.StoredExecution) (prob
 	return nil, kind, ""
 }
 
-// Recording gives the run with what the file has of its exchanges.
+// Recording returns the run with what the file has of its exchanges.
 func (r frozenRunner) Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error) {
 	x, err := r.View(ctx, stored)
 	if err != nil {

@@ -73,7 +73,7 @@ func makeSpecimen(t *testing.T) *specimen {
 	return x
 }
 
-// only gives those entries of a map whose keys another one has.
+// only returns those entries of a map whose keys another one has.
 func only(of, keys map[string]string) map[string]string {
 	kept := map[string]string{}
 	for key := range keys {

@@ -81,7 +81,7 @@ func (s *Store) Definition(ctx context.Context, principal blueprint.Principal, i
 	return definition, granted.access, err
 }
 
-// DefinitionVersion gives one version of a blueprint with its true secrets,
+// DefinitionVersion returns one version of a blueprint with its true secrets,
 // even of a deleted one; CodeNotFound when there is none. It asks for no
 // principal: it is for the engine alone, which goes on with runs that were
 // allowed when they began. The definition must not be changed.

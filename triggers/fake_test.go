@@ -106,7 +106,7 @@ func (m *memory) Binding(_ context.Context, id string) (*blueprint.Binding, erro
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "trigger %s not found", id)
 }
 
-// RecentBinding gives what a test has put into recent, of generation 1, else
+// RecentBinding returns what a test has put into recent, of generation 1, else
 // what Binding gives.
 func (m *memory) RecentBinding(ctx context.Context, id string) (*blueprint.Binding, int64, error) {
 	m.mu.Lock()
@@ -130,7 +130,7 @@ func (m *memory) GetTrigger(ctx context.Context, principal blueprint.Principal, 
 	return b.Trigger, nil
 }
 
-// Schedules gives all that were ever made, whatever changed.
+// Schedules returns all that were ever made, whatever changed.
 func (m *memory) Schedules(_ context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -318,7 +318,7 @@ func (m *memory) Start(_ context.Context, request *blueprint.StartRequest, patie
 	return &fakeRun{execution: &blueprint.Execution{ExecutionStatus: blueprint.ExecutionStatus{Status: blueprint.StatusCompleted}, Output: request.InputData}}, nil
 }
 
-// snapshot gives the rows so far.
+// snapshot returns the rows so far.
 func (m *memory) snapshot() []blueprint.Firing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -331,7 +331,7 @@ func (m *memory) runs() []*blueprint.StartRequest {
 	return slices.Clone(m.requests)
 }
 
-// lastRow gives the newest row.
+// lastRow returns the newest row.
 func (m *memory) lastRow(t testing.TB) blueprint.Firing {
 	t.Helper()
 	rows := m.snapshot()

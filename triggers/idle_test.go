@@ -38,7 +38,7 @@ func (w watched) Schedules(ctx context.Context, since int64) ([]blueprint.Schedu
 	return list, generation, err
 }
 
-// processor gives how much processor time this process has used.
+// processor returns how much processor time this process has used.
 func processor(t testing.TB) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

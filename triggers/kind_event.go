@@ -51,7 +51,7 @@ func (eventName) schema(*field) map[string]any {
 
 // Emit raises an event: every active event trigger of its organization that
 // listens to its name starts its blueprint, once for each Key of an event,
-// however often it is raised. It gives the number of runs that were started,
+// however often it is raised. It returns the number of runs that were started,
 // now or when the event was raised before. What was started is durable when it
 // returns, and each trigger that was asked has a row in the ledger.
 //
@@ -167,7 +167,7 @@ var noWait = func() context.Context {
 }()
 
 // hear starts a batch: first all runs are begun, then they are waited for, so
-// that they share commits. It gives how many there are.
+// that they share commits. It returns how many there are.
 func (t *Service) hear(ctx context.Context, batch []*activation) (started int, err error) {
 	runs, failures := make([]Run, len(batch)), make([]error, len(batch))
 	for i, a := range batch {

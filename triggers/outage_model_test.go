@@ -123,7 +123,7 @@ func (m *modelled) run(at time.Time, late bool, others int) {
 	m.rows = append(m.rows, fmt.Sprintf("started %s late=%v missed=%d", instant(at), late, others))
 }
 
-// next gives the first tick that is not decided.
+// next returns the first tick that is not decided.
 func (m *modelled) next() time.Time {
 	ticks := m.ticks()
 	i, _ := slices.BinarySearchFunc(ticks, m.cursor.Add(1), time.Time.Compare)
@@ -186,7 +186,7 @@ func (m *modelled) look(now, up time.Time) {
 	}
 }
 
-// told gives what the memory holds of a schedule, as the model writes it.
+// told returns what the memory holds of a schedule, as the model writes it.
 func (m *modelled) told(disk *memory) (rows, events []string) {
 	inputs := map[string]map[string]any{}
 	for _, request := range disk.runs() {

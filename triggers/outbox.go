@@ -151,7 +151,7 @@ func (d *relay) places() (after map[string]int64, blocked int) {
 	return after, blocked
 }
 
-// retry tells of the events whose time has come. It gives false when the
+// retry tells of the events whose time has come. It returns false when the
 // outbox cannot be read.
 func (d *relay) retry(ctx context.Context) bool {
 	now := d.Clock.Now()

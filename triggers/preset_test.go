@@ -67,7 +67,7 @@ func slackHeaders(mac []byte, stamp string) []string {
 
 func slackSigned(stamp, body string) string { return "v0:" + stamp + ":" + body }
 
-// sign gives the headers of a delivery.
+// sign returns the headers of a delivery.
 func (s *sender) sign(secret, body string, at time.Time) []string {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	return s.write(mac([]byte(secret), []byte(s.signed(stamp, body))), stamp)

@@ -248,7 +248,7 @@ func (s *server) hook(trigger blueprint.Trigger, body string, headers ...string)
 	return s.post("/webhooks/blueprint/"+trigger.ID, body, headers...)
 }
 
-// ledger gives the rows of a trigger, the oldest first.
+// ledger returns the rows of a trigger, the oldest first.
 func (s *server) ledger(trigger blueprint.Trigger) []blueprint.Firing {
 	s.t.Helper()
 	list, _, err := s.store.Firings(s.t.Context(), s.user, trigger.ID, 100_000, 0)

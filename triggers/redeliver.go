@@ -316,7 +316,7 @@ func (r *repetition) key(row int, first *blueprint.Firing) string {
 
 func (r *repetition) hasRoom() bool { return r.stopped == len(r.rows) }
 
-// add begins one firing again. It gives false once there is no room for more.
+// add begins one firing again. It returns false once there is no room for more.
 func (r *repetition) add(ctx context.Context, row int) bool {
 	if !r.hasRoom() {
 		return false

@@ -18,7 +18,7 @@ const (
 
 // Rotate returns the config of a webhook or Slack trigger with another secret, ""
 // for one that is made up, while the present one stays good for a Go duration or
-// a number of days ("7d"), "" for a day. It gives that secret as well, and until
+// a number of days ("7d"), "" for a day. It returns that secret as well, and until
 // when the one before it is good, zero when it is not. One that was replaced
 // earlier is good no longer. It stores nothing and leaves its argument as it is.
 // Errors are CodeBadRequest, with issues whose paths are "secret" and

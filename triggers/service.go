@@ -16,10 +16,10 @@ import (
 // each of their firings. It is safe for concurrent use. Errors with
 // CodeUnavailable may pass.
 type Store interface {
-	// Binding gives what is needed to fire a trigger, as it is now. A trigger
+	// Binding returns what is needed to fire a trigger, as it is now. A trigger
 	// that is unknown or deleted is CodeNotFound.
 	Binding(ctx context.Context, triggerID string) (*blueprint.Binding, error)
-	// RecentBinding gives a binding that may be out of date, and the generation
+	// RecentBinding returns a binding that may be out of date, and the generation
 	// that it is of; 0 = it is what Binding gives. A run that is made of it names
 	// the generation. Binding gives the same pointer while nothing has changed.
 	RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error)
@@ -30,7 +30,7 @@ type Store interface {
 	// since a generation, and the present one; since 0, every active one. One
 	// whose IsActive is false is no longer there.
 	Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error)
-	// SchedulesAfter gives a page of at most limit active schedules, oldest first:
+	// SchedulesAfter returns a page of at most limit active schedules, oldest first:
 	// those after the one that last names, 0 for the first page, each with its
 	// organization; one whose config cannot be read without it. An empty page is
 	// the end.
@@ -42,10 +42,10 @@ type Store interface {
 	// LetIn switches on a trigger that the server switched off and that may be
 	// tried again; it tells whether it did.
 	LetIn(ctx context.Context, triggerID string) (bool, error)
-	// StartedFiring gives the row of the firing that started a run with a key,
+	// StartedFiring returns the row of the firing that started a run with a key,
 	// or CodeNotFound.
 	StartedFiring(ctx context.Context, triggerID, key string) (*blueprint.Firing, error)
-	// FiringWithDelivery gives a row of the ledger with what came, to who can
+	// FiringWithDelivery returns a row of the ledger with what came, to who can
 	// manage its trigger's blueprint; for anybody else it is CodeNotFound.
 	FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (blueprint.Firing, error)
 	// FiringsToRedeliver lists, oldest first, the rows of a trigger's ledger that
@@ -87,7 +87,7 @@ type Run interface {
 	// the output unaltered; Ended returns a channel that closes then.
 	Ending(ctx context.Context) (blueprint.Ending, error)
 	Ended() <-chan struct{}
-	// Responded gives a channel that closes when a respond node has answered.
+	// Responded returns a channel that closes when a respond node has answered.
 	Responded() <-chan struct{}
 	// Response is the answer of the first respond node, nil before there is one.
 	Response() *blueprint.Response
@@ -95,7 +95,7 @@ type Run interface {
 
 // Channels knows the names of Slack's channels. It is safe for concurrent use.
 type Channels interface {
-	// ChannelName gives the name of a channel, without #, as the bot of a
+	// ChannelName returns the name of a channel, without #, as the bot of a
 	// connection sees it that the user must be allowed to use; "" for one that
 	// has none, as a talk of two people. A *blueprint.Error or *blueprint.Failure
 	// says why it cannot be known, in words that hold no secret.

@@ -132,7 +132,7 @@ func (s *scheduler) standing(ctx context.Context, one *scheduled) *blueprint.Bin
 	return binding
 }
 
-// startTick begins the run of a tick. It gives false when there is nothing to
+// startTick begins the run of a tick. It returns false when there is nothing to
 // wait for.
 func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, binding *blueprint.Binding) (pending, bool) {
 	a := &activation{binding: binding, firing: s.newFiring(one.trigger.ID, blueprint.SourceSchedule), patience: soon, cursor: blueprint.TimeOf(now.at)}

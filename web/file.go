@@ -114,7 +114,7 @@ func typeOf(name string) string {
 	return "application/octet-stream"
 }
 
-// isOneOf tells whether a tag is among those of a header; * is every one.
+// isOneOf reports whether a tag is among those of a header; * is every one.
 func isOneOf(header []string, tag string) bool {
 	for one := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == tag || one == "*" {
@@ -164,13 +164,13 @@ func isPlace(address string) bool {
 	return false
 }
 
-// acceptsHTML tells whether a request asks for HTML by its name, as browsers do
+// acceptsHTML reports whether a request asks for HTML by its name, as browsers do
 // for what they show; */* asks for nothing in particular.
 func acceptsHTML(r *http.Request) bool {
 	return weightOf(r.Header.Values("Accept"), "text/html") > 0
 }
 
-// weightOf gives how much a header like Accept or Accept-Encoding asks for a
+// weightOf returns how much a header like Accept or Accept-Encoding asks for a
 // thing by its name: 0 is not at all, 1 is most (RFC 9110, 12.4.2).
 func weightOf(header []string, name string) float64 {
 	for item := range strings.SplitSeq(strings.Join(header, ","), ",") {

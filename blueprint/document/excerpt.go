@@ -11,7 +11,7 @@ import (
 )
 
 // Excerpt shows the line of a position and a caret beneath its column: two lines
-// for a terminal, each ended. It gives "" for a line that the file does not have.
+// for a terminal, each ended. It returns "" for a line that the file does not have.
 func (d *Document) Excerpt(at Position) string { return d.source.excerpt(Span{Start: at}) }
 
 // ExcerptOf is Excerpt for what an issue is about, all of which is underlined
@@ -31,7 +31,7 @@ func (d *Document) ExcerptOf(issue blueprint.Issue, others ...blueprint.Issue) s
 	return d.source.excerpt(span, hidden...)
 }
 
-// on gives the part of a span that is on a line; its end is not known when it goes on.
+// on returns the part of a span that is on a line; its end is not known when it goes on.
 func (s Span) on(line int) (part Span, ok bool) {
 	last := max(s.Start.Line, s.End.Line)
 	if line < s.Start.Line || line > last {
@@ -126,7 +126,7 @@ func (s *source) excerpt(span Span, hidden ...Span) string {
 	return fmt.Sprintf("  %s | %s\n  %s | %s\n", number, strings.TrimRight(text.String(), " "), strings.Repeat(" ", len(number)), mark.String())
 }
 
-// cell gives how a character is shown in a column, and how many it takes.
+// cell returns how a character is shown in a column, and how many it takes.
 func cell(r rune, column int) (text string, columns int) {
 	if r == '\t' {
 		columns = tabStops - column%tabStops
@@ -147,7 +147,7 @@ func width(text []byte) (columns int) {
 	return columns
 }
 
-// back gives the offset at most so many columns before another one.
+// back returns the offset at most so many columns before another one.
 func back(line []byte, offset, columns int) int {
 	for offset > 0 {
 		r, size := utf8.DecodeLastRune(line[:offset])

@@ -47,7 +47,7 @@ type SyntaxError struct {
 	source  *source // nil when the file is too large to be shown
 }
 
-// Error gives file:line:column: message.
+// Error returns file:line:column: message.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Name, e.Line, e.Column, e.Message)
 }

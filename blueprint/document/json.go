@@ -56,7 +56,7 @@ func (w *jsonWalk) broken(err error) *SyntaxError {
 	return &SyntaxError{Position: w.lines.at(offset), Message: message}
 }
 
-// next gives the offset at which the next value or name begins.
+// next returns the offset at which the next value or name begins.
 func (w *jsonWalk) next() int {
 	offset := int(w.decoder.InputOffset())
 	for offset < len(w.data) && strings.IndexByte(" \t\r\n,:", w.data[offset]) >= 0 {
@@ -135,7 +135,7 @@ func loneSurrogate(data []byte) int {
 	return -1
 }
 
-// surrogate tells whether a text begins with the escape of a high ('h') or low
+// surrogate reports whether a text begins with the escape of a high ('h') or low
 // ('l') surrogate.
 func surrogate(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || text[2]|0x20 != 'd' {

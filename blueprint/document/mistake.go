@@ -94,7 +94,7 @@ func (s *source) cutEnd(err *SyntaxError) *SyntaxError {
 	return nil
 }
 
-// quoted gives a template in the quotes that it needs; what follows it is left out.
+// quoted returns a template in the quotes that it needs; what follows it is left out.
 func quoted(text string) string {
 	end := strings.Index(text, "}}")
 	if end < 0 || end > 60 {

@@ -37,7 +37,7 @@ func (p *place) element(at Position) *place {
 	return made
 }
 
-// find gives the place of the value at a path and the value, or those of the
+// find returns the place of the value at a path and the value, or those of the
 // nearest above it that stand in the text.
 func (d *Document) find(path []any) (here *place, value any, whole bool) {
 	here, value = &d.root, d.Value
@@ -63,7 +63,7 @@ func (d *Document) find(path []any) (here *place, value any, whole bool) {
 	return here, value, true
 }
 
-// At gives the position of the value at a path, or of the nearest value above
+// At returns the position of the value at a path, or of the nearest value above
 // it that stands in the text. A value that is left out behind its name is where
 // the name is.
 func (d *Document) At(path []any) Position {
@@ -71,7 +71,7 @@ func (d *Document) At(path []any) Position {
 	return d.source.clamp(here.at)
 }
 
-// SpanOf gives the piece of the text that an issue is about: a value, a name, or
+// SpanOf returns the piece of the text that an issue is about: a value, a name, or
 // a place within the text of a value.
 func (d *Document) SpanOf(issue blueprint.Issue) Span {
 	span := d.spanOf(issue)
@@ -97,7 +97,7 @@ func (d *Document) spanOf(issue blueprint.Issue) Span {
 	return d.valueSpan(here, value)
 }
 
-// within gives the piece of so many characters that begins at a position.
+// within returns the piece of so many characters that begins at a position.
 func (d *Document) within(at Position, length int) Span {
 	if length <= 0 {
 		return Span{Start: at}

@@ -41,7 +41,7 @@ func (s *source) gather() {
 	})
 }
 
-// line gives a line without what ends it; nil beyond the last.
+// line returns a line without what ends it; nil beyond the last.
 func (s *source) line(number int) []byte {
 	s.gather()
 	if number < 1 || number > len(s.starts) {
@@ -51,7 +51,7 @@ func (s *source) line(number int) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// end gives the offset of what ends a line.
+// end returns the offset of what ends a line.
 func (s *source) end(number int) int {
 	if number < len(s.starts) {
 		return int(s.starts[number]) - 1
@@ -71,7 +71,7 @@ func (s *source) before(offset int) int {
 	return count
 }
 
-// offset gives the offset of a position; ok is false when the line has no such
+// offset returns the offset of a position; ok is false when the line has no such
 // column. Just behind its last character is one.
 func (s *source) offset(at Position) (offset int, ok bool) {
 	s.gather()
@@ -92,7 +92,7 @@ func (s *source) offset(at Position) (offset int, ok bool) {
 	return offset, count == want && offset <= s.end(at.Line)
 }
 
-// position gives the position of an offset.
+// position returns the position of an offset.
 func (s *source) position(offset int) Position {
 	s.gather()
 	offset = min(offset, len(s.data))
@@ -100,7 +100,7 @@ func (s *source) position(offset int) Position {
 	return Position{line, s.before(offset) - s.before(int(s.starts[line-1])) + 1}
 }
 
-// clamp gives the nearest position that the text has. Where nothing is written,
+// clamp returns the nearest position that the text has. Where nothing is written,
 // the parser's may lie behind the end of its line.
 func (s *source) clamp(at Position) Position {
 	if _, ok := s.offset(at); ok {

@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// spot gives the piece of the text that a place within a string is.
+// spot returns the piece of the text that a place within a string is.
 func (d *Document) spot(here *place, text string, spot blueprint.Spot) (Span, bool) {
 	from, ok := d.source.offset(here.text)
 	if !ok {
@@ -40,7 +40,7 @@ func (d *Document) spot(here *place, text string, spot blueprint.Spot) (Span, bo
 	return span, true
 }
 
-// offsetIn gives the offset of a line and column of a text.
+// offsetIn returns the offset of a line and column of a text.
 func offsetIn(text string, line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {
@@ -57,7 +57,7 @@ func offsetIn(text string, line, column int) int {
 	return offset
 }
 
-// valueSpan gives the piece of the text that a value is.
+// valueSpan returns the piece of the text that a value is.
 func (d *Document) valueSpan(here *place, value any) Span {
 	span := Span{Start: here.at}
 	if here.text != here.at { // an object or array, or what an alias stands for
@@ -123,7 +123,7 @@ func newTrace(data []byte, at int) *trace {
 
 func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
 
-// reach gives the offset in the file of what stands at an offset of the string,
+// reach returns the offset in the file of what stands at an offset of the string,
 // not before the one that was asked for last. At its end it is where the last
 // character ends.
 func (t *trace) reach(text string, offset int) (int, bool) {
@@ -152,7 +152,7 @@ func (t *trace) reach(text string, offset int) (int, bool) {
 	return t.ended, true
 }
 
-// close gives the offset behind the string's last character and its quote.
+// close returns the offset behind the string's last character and its quote.
 func (t *trace) close(offset int) (int, bool) {
 	if t.quote == 0 {
 		return offset, true
@@ -202,7 +202,7 @@ type lines struct {
 
 func newLines(data []byte) *lines { return &lines{data: data, here: Position{1, 1}} }
 
-// at gives the position of an offset; its column counts characters.
+// at returns the position of an offset; its column counts characters.
 func (l *lines) at(offset int) Position {
 	if offset < l.offset {
 		*l = *newLines(l.data)

@@ -177,7 +177,7 @@ func (w *writer) scalar(value any, level int, key bool) error {
 	return nil
 }
 
-// literal tells whether a text can stand as a literal block unchanged.
+// literal reports whether a text can stand as a literal block unchanged.
 func literal(text string) bool {
 	body := strings.TrimSuffix(text, "\n")
 	if !strings.Contains(body, "\n") || strings.HasPrefix(body, " ") || strings.HasPrefix(body, "\n") {

@@ -87,7 +87,7 @@ func position(node ast.Node) Position {
 	return Position{1, 1}
 }
 
-// valuePosition gives the position of a value without its anchor and tag; given
+// valuePosition returns the position of a value without its anchor and tag; given
 // is false when nothing stands there.
 func valuePosition(node ast.Node) (at Position, given bool) {
 	switch n := node.(type) {
@@ -105,7 +105,7 @@ func valuePosition(node ast.Node) (at Position, given bool) {
 	return position(node), true
 }
 
-// written gives how many characters a name takes, with its quotes; 0 where that
+// written returns how many characters a name takes, with its quotes; 0 where that
 // is not plain to see.
 func written(node ast.Node) int {
 	t := node.GetToken()

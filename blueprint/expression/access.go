@@ -35,7 +35,7 @@ func (c *compiler) member(n *ast.MemberNode, at int) (operation, error) {
 	}, nil
 }
 
-// fetch gives what a value holds at a key or position; nil for what is missing.
+// fetch returns what a value holds at a key or position; nil for what is missing.
 func (e *evaluation) fetch(value, key any) (any, error) {
 	if value == nil || key == nil {
 		return nil, nil

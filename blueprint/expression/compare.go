@@ -113,7 +113,7 @@ func (e *evaluation) compare(operator string, a, b any) (int, error) {
 	return compareNumbers(x, y), nil
 }
 
-// sorted gives the items in the order of their keys, which are all numbers or
+// sorted returns the items in the order of their keys, which are all numbers or
 // all strings. Equal keys keep their order in both directions.
 func (e *evaluation) sorted(name string, items, keys []any, direction any) ([]any, error) {
 	descending := direction == "desc"

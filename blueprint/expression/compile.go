@@ -133,7 +133,7 @@ func (c *compiler) localSlot(name string) (slot int, ok bool) {
 	return 0, false
 }
 
-// topLevel gives the value of a top-level name.
+// topLevel returns the value of a top-level name.
 func (c *compiler) topLevel(name string) operation {
 	position, ok := c.names[name]
 	if !ok {

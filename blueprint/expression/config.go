@@ -50,7 +50,7 @@ func (c *Config) Names() []string { return slices.Clone(c.names) }
 // References lists where the config refers to what, in the order of its keys.
 func (c *Config) References() []blueprint.Reference { return slices.Clone(c.refs) }
 
-// Resolve gives the config with all placeholders replaced. What holds none is
+// Resolve returns the config with all placeholders replaced. What holds none is
 // shared with the config and what comes from the scope with the scope, so the
 // result must not be changed below its first level. Errors are as for
 // Template.Resolve; the budget is for the whole config.

@@ -31,7 +31,7 @@ type Error struct {
 	openLine, openColumn int  // of the {{ that it is about
 }
 
-// Error gives one line: the path, or the place in the source, and the message.
+// Error returns one line: the path, or the place in the source, and the message.
 func (e *Error) Error() string {
 	if e.Path != "" {
 		return e.Path + ": " + e.Message
@@ -85,7 +85,7 @@ func excerpt(source string, line, column int) string {
 	return before + strconv.Quote(source[from:to]) + after
 }
 
-// byteOffset gives where the character at a position starts; past the end it
+// byteOffset returns where the character at a position starts; past the end it
 // is the length.
 func byteOffset(text string, position int) int {
 	for offset := range text {
@@ -97,7 +97,7 @@ func byteOffset(text string, position int) int {
 	return len(text)
 }
 
-// place gives line and column, from 1, of a byte offset.
+// place returns line and column, from 1, of a byte offset.
 func place(source string, offset int) (line, column int) {
 	before := source[:min(max(offset, 0), len(source))]
 	start := strings.LastIndexByte(before, '\n') + 1

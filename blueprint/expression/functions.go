@@ -81,7 +81,7 @@ var functions = map[string]function{
 // functionNames are the names that an unknown function may have meant.
 var functionNames = slices.Collect(maps.Keys(functions))
 
-// text gives an argument that must be a string.
+// text returns an argument that must be a string.
 func (i *invocation) text(position int) (string, error) {
 	text, ok := i.arguments[position].(string)
 	if !ok {
@@ -90,7 +90,7 @@ func (i *invocation) text(position int) (string, error) {
 	return text, nil
 }
 
-// texts gives the first n arguments, all strings, and pays for one look at them.
+// texts returns the first n arguments, all strings, and pays for one look at them.
 func (i *invocation) texts(n int) ([]string, error) {
 	result, size := make([]string, n), 0
 	for position := range result {
@@ -104,7 +104,7 @@ func (i *invocation) texts(n int) ([]string, error) {
 	return result, i.scan(size)
 }
 
-// items gives an argument that must be an array.
+// items returns an argument that must be an array.
 func (i *invocation) items(position int) ([]any, error) {
 	items, ok := i.arguments[position].([]any)
 	if !ok {
@@ -113,7 +113,7 @@ func (i *invocation) items(position int) ([]any, error) {
 	return items, nil
 }
 
-// objectArgument gives the first argument, which must be an object, with its
+// objectArgument returns the first argument, which must be an object, with its
 // keys sorted.
 func (i *invocation) objectArgument() (map[string]any, []string, error) {
 	object, ok := i.arguments[0].(map[string]any)
@@ -138,7 +138,7 @@ func (i *invocation) objectArgument() (map[string]any, []string, error) {
 	return object, names, nil
 }
 
-// whole gives an argument that must be a whole number.
+// whole returns an argument that must be a whole number.
 func (i *invocation) whole(position int) (int64, error) {
 	n, ok, err := i.number(i.arguments[position])
 	if err == nil && (!ok || !n.whole) {
@@ -147,5 +147,5 @@ func (i *invocation) whole(position int) (int64, error) {
 	return n.integer, err
 }
 
-// has tells whether an optional argument was given.
+// has reports whether an optional argument was given.
 func (i *invocation) has(position int) bool { return position < len(i.arguments) }

@@ -32,7 +32,7 @@ func typeName(i *invocation) (any, error) {
 	}
 }
 
-// numberArgument gives the first argument as a number, read from text if need be.
+// numberArgument returns the first argument as a number, read from text if need be.
 func (i *invocation) numberArgument() (number, error) {
 	value := i.arguments[0]
 	if text, ok := value.(string); ok {
@@ -106,7 +106,7 @@ func rounding(i *invocation) (any, error) {
 	return computed(round(n.float))
 }
 
-// numbers gives all arguments, and what is in those that are arrays at any
+// numbers returns all arguments, and what is in those that are arrays at any
 // depth, to visit.
 func (i *invocation) numbers(visit func(value any, n number) error) error {
 	var walk func(value any) error

@@ -9,7 +9,7 @@ var resultKinds = map[string]any{
 	"filter": []any{}, "map": []any{}, "keys": []any{}, "values": []any{}, "split": []any{}, "sort": []any{},
 }
 
-// Kind gives the kind of the result where it is the same whatever the scope
+// Kind returns the kind of the result where it is the same whatever the scope
 // holds, such as "a number"; "" where it depends, or may be a boolean.
 func (x *Expression) Kind() string { return x.kind }
 

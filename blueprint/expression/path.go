@@ -103,7 +103,7 @@ func parseBracket(text string) (part segment, size int, err error) {
 	return part, len(digits) + 2, nil
 }
 
-// closingQuote gives the length of the quoted text that text starts with, or -1.
+// closingQuote returns the length of the quoted text that text starts with, or -1.
 func closingQuote(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -134,7 +134,7 @@ func (p *path) lookup(scope Scope) (value any, ok bool) {
 	return value, ok
 }
 
-// enter gives the value that the path begins with and what is left of the path
+// enter returns the value that the path begins with and what is left of the path
 // behind it. Of an object that costs much to make whole it is the member.
 func (p *path) enter(scope Scope) (value any, rest []segment, ok bool) {
 	if len(p.segments) > 0 && !p.segments[0].indexed {
@@ -175,7 +175,7 @@ func (p *path) broken(scope Scope) error {
 	return failf("a value changed while it was read")
 }
 
-// of gives what a value holds at the segment.
+// of returns what a value holds at the segment.
 func (s segment) of(value any) (next any, ok bool) {
 	if s.indexed {
 		if array, isArray := value.([]any); isArray && s.index < len(array) {

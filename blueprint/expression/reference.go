@@ -44,7 +44,7 @@ func (u use) reference(path []any, spot blueprint.Spot) blueprint.Reference {
 	return blueprint.Reference{Path: path, Name: u.name, NodeID: u.key, Key: u.behind, Optional: u.key != "" || u.behind != "", Spot: spot}
 }
 
-// ofNode tells whether what stands before a key is nodes.<id>.
+// ofNode reports whether what stands before a key is nodes.<id>.
 func ofNode(node ast.Node) bool {
 	member, ok := node.(*ast.MemberNode)
 	if !ok {
@@ -74,7 +74,7 @@ type walker struct {
 	line, character int // before at, both from 0
 }
 
-// spot gives the place of an offset, and of a text that stands there.
+// spot returns the place of an offset, and of a text that stands there.
 func (w *walker) spot(offset int, text string) blueprint.Spot {
 	if offset < w.at {
 		w.at, w.line, w.character = 0, 0, 0
@@ -89,7 +89,7 @@ func (w *walker) spot(offset int, text string) blueprint.Spot {
 	return blueprint.Spot{Line: w.line + 1, Column: w.character + 1, Length: utf8.RuneCountInString(text)}
 }
 
-// Spot gives the place in the source, the zero Spot when it is unknown. That of
+// Spot returns the place in the source, the zero Spot when it is unknown. That of
 // a placeholder which was never closed is where it begins.
 func (e *Error) Spot() blueprint.Spot {
 	if e.Column == 0 {

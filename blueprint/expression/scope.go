@@ -9,7 +9,7 @@ import (
 // inputData, input, nodes, execution, blueprint, trigger, now, item, index.
 // Values are decoded JSON with json.Number; nobody changes them.
 type Scope interface {
-	// Lookup gives the value of a name, and whether the name exists. It is
+	// Lookup returns the value of a name, and whether the name exists. It is
 	// called once per name and evaluation, also for names in a branch of an
 	// expression that is then not taken, so it should be cheap.
 	Lookup(name string) (value any, ok bool)
@@ -21,15 +21,15 @@ type Scope interface {
 // that costs much to make whole: what is asked for by a key that the source
 // spells out is then looked up alone.
 type partial interface {
-	// HasParts tells whether a name stands for such an object.
+	// HasParts reports whether a name stands for such an object.
 	HasParts(name string) bool
-	// Part gives one member of the object, and whether there is one.
+	// Part returns one member of the object, and whether there is one.
 	Part(name, key string) (value any, ok bool)
-	// Nearby gives some members of the object, for errors to suggest from.
+	// Nearby returns some members of the object, for errors to suggest from.
 	Nearby(name string) map[string]any
 }
 
-// partsOf gives the scope as a partial one when a name of it has parts.
+// partsOf returns the scope as a partial one when a name of it has parts.
 func partsOf(scope Scope, name string) (partial, bool) {
 	p, ok := scope.(partial)
 	return p, ok && p.HasParts(name)
@@ -38,7 +38,7 @@ func partsOf(scope Scope, name string) (partial, bool) {
 // MapScope is a Scope that holds its values in a map.
 type MapScope map[string]any
 
-// Lookup gives the value of a name.
+// Lookup returns the value of a name.
 func (s MapScope) Lookup(name string) (any, bool) {
 	value, ok := s[name]
 	return value, ok

@@ -51,13 +51,13 @@ func compileTemplate(source string) (*Template, error) {
 	return &Template{source: source, parts: parts, names: sortedNames(set)}, nil
 }
 
-// constant tells whether the template holds no placeholder.
+// constant reports whether the template holds no placeholder.
 func (t *Template) constant() bool { return len(t.parts) == 0 }
 
 // Names lists the top-level names that the template refers to, sorted.
 func (t *Template) Names() []string { return slices.Clone(t.names) }
 
-// alone tells whether the template is one placeholder and nothing else.
+// alone reports whether the template is one placeholder and nothing else.
 func (t *Template) alone() bool { return len(t.parts) == 1 && t.parts[0].dynamic() }
 
 func (p *part) dynamic() bool { return p.path != nil || p.expression != nil }
@@ -124,7 +124,7 @@ func (t *Template) resolve(scope Scope, b *budget) (any, error) {
 	return strings.Join(pieces, ""), nil
 }
 
-// value gives what a placeholder stands for.
+// value returns what a placeholder stands for.
 func (p *part) value(scope Scope, b *budget) (any, error) {
 	if p.expression != nil {
 		return p.expression.run(scope, b)

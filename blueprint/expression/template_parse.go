@@ -120,7 +120,7 @@ func (p *templateParser) expression(start int) error {
 	return nil
 }
 
-// expressionLength gives how much of text stands before the }} that ends an
+// expressionLength returns how much of text stands before the }} that ends an
 // expression, or -1. Braces may be nested in the expression, and stand in its
 // strings and comments.
 func expressionLength(text string) int {

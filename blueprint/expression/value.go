@@ -112,7 +112,7 @@ func plain(value any) any {
 	}
 }
 
-// keyOf gives the object key that a value stands for: itself for a string, the
+// keyOf returns the object key that a value stands for: itself for a string, the
 // digits of a number.
 func keyOf(value any) (string, bool) {
 	switch v := value.(type) {

@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// check tells whether a value can be checked within the limits; nil when it
+// check reports whether a value can be checked within the limits; nil when it
 // can.
 func (c *costs) check(root *jsonschema.Schema, value any) *blueprint.Issue {
 	if message := unfit(value, 0); message != "" {
@@ -139,7 +139,7 @@ func (m *meter) parts(item *cost, value any) bool {
 	return within
 }
 
-// fits tells whether a value may have one of the types. Any number counts as an
+// fits reports whether a value may have one of the types. Any number counts as an
 // integer here: the check itself knows better, and that costs as much.
 func fits(types []string, value any) bool {
 	name := typeName(value)

@@ -122,7 +122,7 @@ func weigh(s *jsonschema.Schema) *cost {
 	return c
 }
 
-// chain gives the length of the longest chain of rules for one value, more than
+// chain returns the length of the longest chain of rules for one value, more than
 // maxChain when it has no end.
 func (c *costs) chain(s *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if length, ok := known[s]; ok {

@@ -61,7 +61,7 @@ func newDescent(s *jsonschema.Schema) *descent {
 	return d
 }
 
-// others gives the schema of a keyword that speaks of all other parts; nil when
+// others returns the schema of a keyword that speaks of all other parts; nil when
 // it lets everything through.
 func others(keyword any) *jsonschema.Schema {
 	switch k := keyword.(type) {

@@ -27,7 +27,7 @@ const (
 	maxDigits       = 1_000   // of a number, and of its exponent's value
 )
 
-// oversized tells whether a schema passes a limit that must hold before it is
+// oversized reports whether a schema passes a limit that must hold before it is
 // compiled.
 func oversized(schema any) *blueprint.Issue {
 	r := ruler{references: map[string]bool{}}
@@ -81,7 +81,7 @@ func (r *ruler) measure(value any, path []any) *blueprint.Issue {
 	return nil
 }
 
-// countable gives "" for a number that can be compared exactly in little time.
+// countable returns "" for a number that can be compared exactly in little time.
 // The library turns numbers into fractions of whole numbers, and 1e1000000
 // into a million digits.
 func countable(number json.Number) string {
@@ -106,7 +106,7 @@ type pattern struct {
 // patternError says what is wrong with a pattern, without showing it.
 type patternError string
 
-// Error gives the text.
+// Error returns the text.
 func (e patternError) Error() string { return string(e) }
 
 const (
@@ -114,7 +114,7 @@ const (
 	errPatternSizes  = patternError("the patterns of the schema are too large together")
 )
 
-// parsePattern gives the program of a pattern.
+// parsePattern returns the program of a pattern.
 func parsePattern(source string) (*syntax.Prog, error) {
 	if len(source) > maxPattern {
 		return nil, errPatternLength

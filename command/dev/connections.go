@@ -97,7 +97,7 @@ func (l *loop) pretend(ctx context.Context, files []project.Desired, all []bluep
 	return all, nil
 }
 
-// hostAround gives the host that the node with a reference calls, "" when it is
+// hostAround returns the host that the node with a reference calls, "" when it is
 // not known before it runs. The path starts at the file.
 func hostAround(m any, path []any) string {
 	at := m

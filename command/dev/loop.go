@@ -135,7 +135,7 @@ func (l *loop) read(path string) bool {
 	return true
 }
 
-// sync makes the server match the files and says what was different. It gives the
+// sync makes the server match the files and says what was different. It returns the
 // files that the server has as they are.
 func (l *loop) sync(ctx context.Context) (stored map[string]bool, err error) {
 	l.told.begin()

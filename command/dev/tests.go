@@ -70,7 +70,7 @@ func (l *loop) look() (project.Listing, error) {
 	return listing, err
 }
 
-// withCassettes gives a listing with the other files of the folder that its tests
+// withCassettes returns a listing with the other files of the folder that its tests
 // name.
 func (l *loop) withCassettes(listing project.Listing) project.Listing {
 	root, err := os.OpenRoot(l.Dir)
@@ -95,7 +95,7 @@ func (l *loop) withCassettes(listing project.Listing) project.Listing {
 	return out
 }
 
-// testsBeside gives the test files that are run for a file: of a blueprint those
+// testsBeside returns the test files that are run for a file: of a blueprint those
 // that have its name or name it, of a test that is about none of the folder's it
 // alone.
 func (l *loop) testsBeside(name string) (tests []string) {
@@ -111,7 +111,7 @@ func (l *loop) testsBeside(name string) (tests []string) {
 	return tests
 }
 
-// testedBy gives the blueprint files that a test file is about, or the test itself
+// testedBy returns the blueprint files that a test file is about, or the test itself
 // when there is none: running it tells why.
 func (l *loop) testedBy(name string, info fs.FileInfo) []string {
 	tested := l.namedBy(name, info).tested
@@ -124,7 +124,7 @@ func (l *loop) testedBy(name string, info fs.FileInfo) []string {
 	return []string{name}
 }
 
-// concerned gives what is to be run when a file was saved: blueprint files, and
+// concerned returns what is to be run when a file was saved: blueprint files, and
 // tests that are about none.
 func (l *loop) concerned(name string) (out []string) {
 	listing, err := project.Scan(l.Dir)
@@ -147,7 +147,7 @@ func (l *loop) concerned(name string) (out []string) {
 	return out
 }
 
-// needed tells whether a file is among those that a test names, or one of the
+// needed reports whether a file is among those that a test names, or one of the
 // blueprints to which they refer.
 func (l *loop) needed(names []string, name string) bool {
 	seen := map[string]bool{}
@@ -169,7 +169,7 @@ func (l *loop) needed(names []string, name string) bool {
 	return false
 }
 
-// namesake gives the blueprint files of a file's name.
+// namesake returns the blueprint files of a file's name.
 func (l *loop) namesake(name string) (out []string) {
 	for wanted := range l.wanted {
 		if project.Stem(wanted) == project.Stem(name) {

@@ -21,7 +21,7 @@ func JSON(out io.Writer, value any) error {
 	return err
 }
 
-// escaped gives the same JSON without the characters in its texts that would do
+// escaped returns the same JSON without the characters in its texts that would do
 // something to a terminal.
 func escaped(text string) string {
 	if !strings.ContainsFunc(text, disturbsJSON) {

@@ -14,7 +14,7 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// codeIn gives the type with a sandbox that runs until the test ends.
+// codeIn returns the type with a sandbox that runs until the test ends.
 func codeIn(t *testing.T, c clock.Clock) *blueprint.NodeType {
 	t.Helper()
 	scripts := script.New(script.Options{})

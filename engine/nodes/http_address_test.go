@@ -28,7 +28,7 @@ var closedAddresses = strings.Fields(`
 // notNames are spellings that nobody looks up, for they cannot be names.
 var notNames = strings.Fields(`127.0.0.+1 127.0.0.-1 -1 localhost.. xn--127001-.example 127.0.0.1,example.com`)
 
-// newTypeWith gives the type with a client of its own.
+// newTypeWith returns the type with a client of its own.
 func newTypeWith(options outbound.Options) *blueprint.NodeType {
 	return httpRequest(Dependencies{HTTP: outbound.New(options), Clock: clock.NewVirtual(now), UserAgent: "blueprintd/test"})
 }

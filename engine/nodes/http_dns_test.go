@@ -21,7 +21,7 @@ type nameServer struct {
 	group   sync.WaitGroup
 }
 
-// resolver gives a resolver that asks the server.
+// resolver returns a resolver that asks the server.
 func (n *nameServer) resolver(t *testing.T) *net.Resolver {
 	t.Cleanup(n.group.Wait)
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {

@@ -106,7 +106,7 @@ func filled(value any, fill map[string]string) any {
 	return value
 }
 
-// within gives a text of a value that holds a word, as it is or escaped.
+// within returns a text of a value that holds a word, as it is or escaped.
 func within(value any, word string) string {
 	switch v := value.(type) {
 	case string:

@@ -48,7 +48,7 @@ func (s *site) clear() {
 	s.seen = nil
 }
 
-// requests gives what has arrived since the last send.
+// requests returns what has arrived since the last send.
 func (s *site) requests() []received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func newSite(t *testing.T, options outbound.Options) *site {
 	return s
 }
 
-// newHTTPType gives the type with a client that reaches this machine.
+// newHTTPType returns the type with a client that reaches this machine.
 func newHTTPType(t testing.TB, options outbound.Options) *blueprint.NodeType {
 	options.Allow = append(options.Allow, netip.MustParsePrefix("127.0.0.1/32"))
 	client := outbound.New(options)

@@ -184,7 +184,7 @@ func (s *mailStub) said(prefix string) (list []string) {
 	return list
 }
 
-// received gives the only message that came, or "" for none.
+// received returns the only message that came, or "" for none.
 func (s *mailStub) received() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +200,7 @@ func (s *mailStub) received() string {
 
 const mailID = "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61"
 
-// connection gives the config of a connection to the stub.
+// connection returns the config of a connection to the stub.
 func (s *mailStub) connection() map[string]any {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
 	return map[string]any{"host": "127.0.0.1", "port": json.Number(port), "username": "ada", "password": "secret-of-ada", "tls": "starttls", "from": "Ada L. <ada@sender.example>"}
@@ -210,7 +210,7 @@ func (s *mailStub) client() *outbound.Client {
 	return outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, RootCAs: s.roots})
 }
 
-// sending gives the type and the task of a config that sends over a connection.
+// sending returns the type and the task of a config that sends over a connection.
 func (s *mailStub) sending(t testing.TB, config string, connection map[string]any) (*blueprint.NodeType, *blueprint.Task) {
 	kind := sendEmail(Dependencies{HTTP: s.client()})
 	task := newTask(t, kind, config, `{}`)

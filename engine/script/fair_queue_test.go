@@ -53,7 +53,7 @@ func (l *line) waiters(tenant string) int {
 	return 0
 }
 
-// running gives the names of those that run, once no more can begin.
+// running returns the names of those that run, once no more can begin.
 func (l *line) running() string {
 	l.mu.Lock()
 	waiting := 0

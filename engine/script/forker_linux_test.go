@@ -44,7 +44,7 @@ func TestChildrenOutliveThreads(t *testing.T) {
 
 var rights = regexp.MustCompile(`(?m)^(Cap...|NoNewPrivs):\t(.*)$`)
 
-// rightsOf gives what a status file of /proc tells of capabilities.
+// rightsOf returns what a status file of /proc tells of capabilities.
 func rightsOf(t *testing.T, path string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(path)

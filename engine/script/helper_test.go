@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 // now is the instant at which scripts run in tests.
 var now = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// running gives a pool that runs until the test ends.
+// running returns a pool that runs until the test ends.
 func running(t testing.TB) *Pool {
 	t.Helper()
 	p := New(Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
@@ -44,7 +44,7 @@ func values(input string) Values {
 	return Values{Input: value, InputData: value, Variables: map[string]any{"name": "Ada"}, Nodes: map[string]any{"first": map[string]any{"output": "x"}}}
 }
 
-// told gives an output as JSON, or a failure as its code and message.
+// told returns an output as JSON, or a failure as its code and message.
 func told(out *Outcome, err error) string {
 	var failure *blueprint.Failure
 	if errors.As(err, &failure) {

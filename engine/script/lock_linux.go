@@ -144,7 +144,7 @@ func capabilities() (header unix.CapUserHeader, sets [2]unix.CapUserData, err er
 	return header, sets, err
 }
 
-// hasNoRights gives an error if this process has capabilities. All its threads
+// hasNoRights returns an error if this process has capabilities. All its threads
 // have those with which it began.
 func hasNoRights() error {
 	_, sets, err := capabilities()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// pid gives the process that runs the scripts of an owner.
+// pid returns the process that runs the scripts of an owner.
 func pid(t *testing.T, p *Pool, owner string) int {
 	t.Helper()
 	s := script("return 1")
@@ -80,7 +80,7 @@ func TestSpoiledChildrenAreReplaced(t *testing.T) {
 	}
 }
 
-// idleOf gives a process that waits.
+// idleOf returns a process that waits.
 func (p *Pool) idleOf(t *testing.T) *process {
 	pid(t, p, "o")
 	return p.idle[0]

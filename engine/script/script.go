@@ -147,7 +147,7 @@ type Mistake struct {
 }
 
 // Check compiles a source and runs nothing of it, in a child process and within
-// the bounds of every script. It gives nil when the source can be compiled. Errors
+// the bounds of every script. It returns nil when the source can be compiled. Errors
 // are those of Do, but for CodeSyntax.
 func (p *Pool) Check(ctx context.Context, s Script) (*Mistake, error) {
 	if at := strings.IndexByte(s.Source, 0); at >= 0 && len(s.Source) <= MaxSource {

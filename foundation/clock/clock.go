@@ -13,7 +13,7 @@ import (
 // Clock tells the time and calls back when an instant is reached. It is safe
 // for concurrent use.
 type Clock interface {
-	// Now gives the present instant in UTC.
+	// Now returns the present instant in UTC.
 	Now() time.Time
 	// At calls f once, in a goroutine of its own, when the clock reaches t;
 	// at once when it has. The call holds the clock until f returns.
@@ -36,7 +36,7 @@ func (t *Timer) Stop() bool { return t != nil && t.stop() }
 // Real is the machine's clock.
 type Real struct{}
 
-// Now gives the machine's time.
+// Now returns the machine's time.
 func (Real) Now() time.Time { return time.Now().UTC() }
 
 // Hold does nothing: the machine's clock waits for nobody.

@@ -69,7 +69,7 @@ func (v *Virtual) Settled(ctx context.Context, patience time.Duration) (done fun
 	}
 }
 
-// Next gives the next instant at which something is due that is not upkeep;
+// Next returns the next instant at which something is due that is not upkeep;
 // false when nothing is. It looks at all that is planned.
 func (v *Virtual) Next() (at time.Time, ok bool) {
 	v.mu.Lock()

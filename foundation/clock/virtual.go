@@ -31,7 +31,7 @@ func NewVirtual(start time.Time) *Virtual {
 	return &Virtual{now: start.UTC().Truncate(time.Millisecond)}
 }
 
-// Now gives the instant at which the clock stands.
+// Now returns the instant at which the clock stands.
 func (v *Virtual) Now() time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()

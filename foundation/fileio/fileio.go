@@ -114,7 +114,7 @@ func openPipe(name string) (*os.File, error) {
 	}
 }
 
-// Cause gives the last error of a chain, without the path that is named already.
+// Cause returns the last error of a chain, without the path that is named already.
 func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

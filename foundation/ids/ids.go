@@ -30,7 +30,7 @@ func New(random io.Reader) *Source {
 	return &Source{random: random}
 }
 
-// Bytes gives n random bytes. A source that fails stops the program: nothing
+// Bytes returns n random bytes. A source that fails stops the program: nothing
 // that the service makes would be safe without one.
 func (s *Source) Bytes(n int) []byte {
 	out := make([]byte, n)
@@ -42,7 +42,7 @@ func (s *Source) Bytes(n int) []byte {
 	return out
 }
 
-// UUID gives a random UUID (RFC 9562, version 4) in lower case.
+// UUID returns a random UUID (RFC 9562, version 4) in lower case.
 func (s *Source) UUID() string {
 	b := s.Bytes(16)
 	b[6] = b[6]&0x0f | 0x40
@@ -51,7 +51,7 @@ func (s *Source) UUID() string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// ULID gives an identifier that sorts by time: 48 bits of milliseconds and 80
+// ULID returns an identifier that sorts by time: 48 bits of milliseconds and 80
 // random bits in 26 upper-case characters.
 func (s *Source) ULID(now time.Time) string {
 	var id ulid.ULID
@@ -62,7 +62,7 @@ func (s *Source) ULID(now time.Time) string {
 	return id.String()
 }
 
-// ExecutionID gives exec_{unix milliseconds}_{lower-case ULID}.
+// ExecutionID returns exec_{unix milliseconds}_{lower-case ULID}.
 func (s *Source) ExecutionID(now time.Time) string {
 	return "exec_" + strconv.FormatInt(now.UnixMilli(), 10) + "_" + strings.ToLower(s.ULID(now))
 }
@@ -71,7 +71,7 @@ func (s *Source) ExecutionID(now time.Time) string {
 // that looks like a letter.
 const base32 = "abcdefghijklmnopqrstuvwxyz234567"
 
-// Address gives a random local part of a mail address: 26 characters of
+// Address returns a random local part of a mail address: 26 characters of
 // [a-z2-7], 130 bits.
 func (s *Source) Address() string {
 	out := s.Bytes(26)
@@ -83,7 +83,7 @@ func (s *Source) Address() string {
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Token gives a random text of n characters of [0-9A-Za-z], 5.95 bits each.
+// Token returns a random text of n characters of [0-9A-Za-z], 5.95 bits each.
 func (s *Source) Token(n int) string {
 	out := make([]byte, 0, n)
 	for len(out) < n {
@@ -104,7 +104,7 @@ const KeyPrefix = "bpd_"
 // keyLength is how many characters of base62 follow the prefix: 256 bits.
 const keyLength = 43
 
-// APIKey gives a new API key.
+// APIKey returns a new API key.
 func (s *Source) APIKey() string { return KeyPrefix + s.Token(keyLength) }
 
 // turnsKept is for how long, by the clock, a source remembers how often it was
@@ -121,7 +121,7 @@ type turns struct {
 	past    map[string]int
 }
 
-// At gives a source for something that is made at an instant and that the names
+// At returns a source for something that is made at an instant and that the names
 // tell from whatever else is made then: of a seeded source one whose parts follow
 // from the seed, the instant, the names, and how often they were given before at
 // that instant. Whatever is drawn for other names meanwhile, by whichever
@@ -137,7 +137,7 @@ func (s *Source) At(now time.Time, names ...string) *Source {
 	return of
 }
 
-// count gives how often it was asked about a name before.
+// count returns how often it was asked about a name before.
 func (t *turns) count(now time.Time, name string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Seeded gives a source whose every part follows from a number: for tests, never
+// Seeded returns a source whose every part follows from a number: for tests, never
 // for anything that is to be secret.
 func Seeded(seed int64) *Source {
 	return seeded("blueprintd " + strconv.FormatInt(seed, 10))
@@ -20,10 +20,10 @@ func seeded(name string) *Source {
 	return s
 }
 
-// IsSeeded tells whether what the source gives follows from a number.
+// IsSeeded reports whether what the source gives follows from a number.
 func (s *Source) IsSeeded() bool { return s.seed != "" }
 
-// Stream gives a source for one purpose. Of a seeded source it is one whose parts
+// Stream returns a source for one purpose. Of a seeded source it is one whose parts
 // follow from the seed and the names alone, whatever else is drawn meanwhile, and
 // it begins anew each time that it is asked for; any other source gives itself.
 func (s *Source) Stream(names ...string) *Source {

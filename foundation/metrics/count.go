@@ -100,7 +100,7 @@ type Distribution struct {
 	Sum    time.Duration
 }
 
-// Distribution gives what was counted so far.
+// Distribution returns what was counted so far.
 func (h *Histogram) Distribution() Distribution {
 	d := Distribution{Bounds: h.bounds, Counts: make([]int64, len(h.counts)), Sum: time.Duration(h.sum.Load())}
 	for i := range h.counts {

@@ -35,7 +35,7 @@ type Description struct {
 	Does string
 }
 
-// All gives every bug there is.
+// All returns every bug there is.
 func All() []Description {
 	return []Description{
 		{AckBeforeCommit, "a run is acknowledged before it is on the disk"},

@@ -33,5 +33,5 @@ func init() {
 	}
 }
 
-// Is tells whether this process has the bug.
+// Is reports whether this process has the bug.
 func Is(bug Bug) bool { return bug == chosen }

@@ -14,7 +14,7 @@ type authorizerKey struct{}
 // an error when they may not go to its host.
 type Authorizer func(ctx context.Context, request *http.Request) error
 
-// Authorize gives a context under which each request that a Client sends gets
+// Authorize returns a context under which each request that a Client sends gets
 // its credentials from authorize. They are added to a copy at the very end, so
 // that no redirect carries them on by itself: authorize is asked again for
 // every hop. When it refuses the first, nothing is sent; when it refuses a later
@@ -28,7 +28,7 @@ func Authorize(ctx context.Context, authorize Authorizer) context.Context {
 	return context.WithValue(ctx, authorizerKey{}, authorize)
 }
 
-// authorized gives the request to send: a copy with credentials, or the request
+// authorized returns the request to send: a copy with credentials, or the request
 // itself where there are none.
 func authorized(request *http.Request) (*http.Request, error) {
 	authorize, ok := request.Context().Value(authorizerKey{}).(Authorizer)
@@ -62,7 +62,7 @@ func sent(err error) error {
 	return &told
 }
 
-// withoutMarks gives the context of whoever looks for credentials: it ends with
+// withoutMarks returns the context of whoever looks for credentials: it ends with
 // the request's, but what is sent under it is not the request.
 func withoutMarks(ctx context.Context) context.Context {
 	return context.WithValue(context.WithValue(ctx, authorizerKey{}, nil), hopsKey{}, nil)

@@ -112,7 +112,7 @@ var (
 	teredo     = netip.MustParsePrefix("2001::/32")
 )
 
-// embedded gives the IPv4 addresses that an IPv6 address leads to.
+// embedded returns the IPv4 addresses that an IPv6 address leads to.
 func embedded(addr netip.Addr) []netip.Addr {
 	if !addr.Is6() || addr == netip.IPv6Loopback() || addr == netip.IPv6Unspecified() {
 		return nil

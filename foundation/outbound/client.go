@@ -114,7 +114,7 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// tooLong tells whether headers were cut off at MaxHeaderBytes. The error has
+// tooLong reports whether headers were cut off at MaxHeaderBytes. The error has
 // no name in net/http, only these words.
 func tooLong(err error) bool {
 	text := err.Error()
@@ -173,7 +173,7 @@ type Network interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// TLSConfig gives what is needed to speak TLS to a host over a connection of
+// TLSConfig returns what is needed to speak TLS to a host over a connection of
 // DialContext, with the same authorities as for HTTP. It is the caller's.
 func (c *Client) TLSConfig(host string) *tls.Config {
 	return &tls.Config{ServerName: host, RootCAs: c.transport.TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
@@ -212,13 +212,13 @@ type Caller struct {
 
 type callerKey struct{}
 
-// WithCaller gives a context under which whatever goes out is known to come from
+// WithCaller returns a context under which whatever goes out is known to come from
 // a node.
 func WithCaller(ctx context.Context, caller Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller)
 }
 
-// CallerOf gives the node that a context belongs to; empty when it is none's.
+// CallerOf returns the node that a context belongs to; empty when it is none's.
 func CallerOf(ctx context.Context) Caller {
 	caller, _ := ctx.Value(callerKey{}).(Caller)
 	return caller

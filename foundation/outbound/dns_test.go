@@ -28,7 +28,7 @@ type dns struct {
 	group   sync.WaitGroup
 }
 
-// newResolver gives a resolver that asks the server.
+// newResolver returns a resolver that asks the server.
 func newResolver(t *testing.T, server *dns) *net.Resolver {
 	t.Helper()
 	server.lookups = map[string]int{}
@@ -102,7 +102,7 @@ func (d *dns) reply(query []byte) []byte {
 	return append(reply, records...)
 }
 
-// always gives the same addresses for every name.
+// always returns the same addresses for every name.
 func always(addresses ...string) func(string, int) []netip.Addr {
 	var list []netip.Addr
 	for _, address := range addresses {

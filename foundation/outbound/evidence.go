@@ -265,7 +265,7 @@ func (o *overheard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ShortLine gives the beginning of what the other side said on one line, at most so many bytes.
+// ShortLine returns the beginning of what the other side said on one line, at most so many bytes.
 func ShortLine(source string, most int) string {
 	line := strings.Join(strings.Fields(strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {

@@ -198,7 +198,7 @@ const MaxRetryAfter = time.Hour
 // RetryAfter reads how long a server asks to be left alone (RFC 9110, 10.2.3):
 // whole seconds, or an instant, which is reckoned from what the server says the
 // time is, else from now; with neither of these, the zero time, there is no
-// telling. It gives 0 when nothing is asked, and at most MaxRetryAfter.
+// telling. It returns 0 when nothing is asked, and at most MaxRetryAfter.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {

@@ -21,7 +21,7 @@ type RefusedError struct {
 	Hint string
 }
 
-// Error gives one line with the hint at its end.
+// Error returns one line with the hint at its end.
 func (e *RefusedError) Error() string {
 	subject := e.Host
 	switch {
@@ -52,7 +52,7 @@ func newGuard(allow []netip.Prefix) *guard {
 	return g
 }
 
-// check gives nil for an address that is open.
+// check returns nil for an address that is open.
 func (g *guard) check(addr netip.Addr) *RefusedError {
 	addr = addr.WithZone("").Unmap()
 	refused := func(reason string) *RefusedError {
@@ -87,7 +87,7 @@ func (g *guard) allowed(addr netip.Addr) bool {
 	return false
 }
 
-// named tells whether an entry is for this one address.
+// named reports whether an entry is for this one address.
 func (g *guard) named(addr netip.Addr) bool {
 	for _, prefix := range g.allow {
 		if prefix.IsSingleIP() && prefix.Addr() == addr {

@@ -24,21 +24,21 @@ type Hops struct {
 
 type hopsKey struct{}
 
-// Record gives a context under which every request that a Client makes is
+// Record returns a context under which every request that a Client makes is
 // recorded.
 func Record(ctx context.Context) (context.Context, *Hops) {
 	hops := &Hops{}
 	return context.WithValue(ctx, hopsKey{}, hops), hops
 }
 
-// List gives what was recorded so far, in the order in which it began.
+// List returns what was recorded so far, in the order in which it began.
 func (h *Hops) List() []Hop {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]Hop(nil), h.list...)
 }
 
-// Sent tells whether anything may have left this machine.
+// Sent reports whether anything may have left this machine.
 func (h *Hops) Sent() bool {
 	for _, hop := range h.List() {
 		if hop.Sent {
@@ -48,7 +48,7 @@ func (h *Hops) Sent() bool {
 	return false
 }
 
-// recordOf gives the record of a context; nil when it has none.
+// recordOf returns the record of a context; nil when it has none.
 func recordOf(ctx context.Context) *Hops {
 	hops, _ := ctx.Value(hopsKey{}).(*Hops)
 	return hops

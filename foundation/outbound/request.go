@@ -65,7 +65,7 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 
 type bareKey struct{}
 
-// Bare gives the request that a Network was asked with as it was before it got
+// Bare returns the request that a Network was asked with as it was before it got
 // its credentials; the body is not to be read.
 func Bare(sent *http.Request) *http.Request {
 	if request, ok := sent.Context().Value(bareKey{}).(*http.Request); ok {
@@ -136,7 +136,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// SameHost tells whether headers that were meant for one address may be shown
+// SameHost reports whether headers that were meant for one address may be shown
 // to the other: the same host and port, or the step from http to https there.
 func SameHost(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {

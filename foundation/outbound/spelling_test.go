@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// readSpellings gives hosts that lead, or that some reader takes to lead, to this
+// readSpellings returns hosts that lead, or that some reader takes to lead, to this
 // machine, its network or a metadata service; some are no hosts at all.
 func readSpellings(t *testing.T) []string {
 	t.Helper()

@@ -47,7 +47,7 @@ type taping struct {
 
 type tapeKey struct{}
 
-// WithTape gives a context under which every exchange is noted on a tape; now
+// WithTape returns a context under which every exchange is noted on a tape; now
 // tells the time. What a request gets from Authorize is not on it, nor are
 // requests that are made to get credentials.
 func WithTape(ctx context.Context, now func() time.Time) (context.Context, *Tape) {
@@ -90,7 +90,7 @@ func Note(ctx context.Context, x blueprint.Exchange) {
 	at.Exchange = r.Masker().Exchange(at.Exchange)
 }
 
-// noted gives headers as they may be seen.
+// noted returns headers as they may be seen.
 func noted(r *secret.Redactor, headers map[string]string) map[string]string {
 	headers = maps.Clone(headers)
 	for name, value := range headers {
@@ -99,7 +99,7 @@ func noted(r *secret.Redactor, headers map[string]string) map[string]string {
 	return headers
 }
 
-// List gives what is on the tape, in the order in which it began, and tells
+// List returns what is on the tape, in the order in which it began, and tells
 // whether exchanges had no room. What is still under way has what has come so
 // far, and says that it was cut.
 func (t *Tape) List() (list []blueprint.Exchange, full bool) {
@@ -116,7 +116,7 @@ func (t *Tape) List() (list []blueprint.Exchange, full bool) {
 	return list, t.full
 }
 
-// begin gives the place of an exchange, nil when there is no room for it.
+// begin returns the place of an exchange, nil when there is no room for it.
 func (t *Tape) begin(ctx context.Context) *taping {
 	caller := CallerOf(ctx)
 	t.mu.Lock()
@@ -137,7 +137,7 @@ func (t *Tape) keep(body []byte) (kept []byte, cut bool) {
 	return body[:most], most < len(body)
 }
 
-// answered gives an answer whose body was read so far. t.mu is held.
+// answered returns an answer whose body was read so far. t.mu is held.
 func (t *Tape) answered(x *taping, body []byte, whole bool) blueprint.ExchangeResponse {
 	body, plain := readable(x.header, body)
 	kept, cut := t.keep(body)
@@ -247,7 +247,7 @@ func (c *copied) end(err error) {
 	c.done(err)
 }
 
-// readable gives a body as it reads, and false when it cannot be: what is
+// readable returns a body as it reads, and false when it cannot be: what is
 // compressed could hide anything.
 func readable(header http.Header, body []byte) (plain []byte, ok bool) {
 	coding := strings.ToLower(strings.TrimSpace(header.Get("Content-Encoding")))
@@ -268,7 +268,7 @@ func readable(header http.Header, body []byte) (plain []byte, ok bool) {
 	return plain, true
 }
 
-// RequestOf gives a request, whose body was read, as an exchange keeps it: the
+// RequestOf returns a request, whose body was read, as an exchange keeps it: the
 // values of headers that may be credentials are "***", and so are parameters of
 // the address with telling names, and a name and password in it.
 func RequestOf(request *http.Request, body []byte) blueprint.ExchangeRequest {
@@ -283,7 +283,7 @@ func requestOf(r *secret.Redactor, request *http.Request, body []byte) blueprint
 	}
 }
 
-// ResponseOf gives an answer as an exchange keeps it, redacted in the same way.
+// ResponseOf returns an answer as an exchange keeps it, redacted in the same way.
 func ResponseOf(status int, header http.Header, body []byte) blueprint.ExchangeResponse {
 	return blueprint.ExchangeResponse{Status: status, Headers: headersOf(new(secret.Redactor), header), Body: BodyValue(header.Get("Content-Type"), body)}
 }

@@ -19,7 +19,7 @@ var (
 	version     = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}$`)
 )
 
-// issues gives what is wrong with a file that was read.
+// issues returns what is wrong with a file that was read.
 func (f *File) issues() []blueprint.Issue {
 	c := &checker{}
 	if f.Format != Format {

@@ -136,7 +136,7 @@ func whole(n json.Number) bool {
 	return err == nil
 }
 
-// Same tells whether two values that hold no others are equal; numbers are
+// Same reports whether two values that hold no others are equal; numbers are
 // compared by their values.
 func Same(a, b any) bool {
 	x, isNumber := a.(json.Number)

@@ -10,7 +10,7 @@ import (
 // random finds in a source that it draws what is another one each time.
 var random = regexp.MustCompile(`\bMath\s*\.\s*random\b|\bcrypto\s*\.\s*(?:randomUUID|getRandomValues)\b`)
 
-// Draws tells whether the source of the step at an address draws at random, so that
+// Draws reports whether the source of the step at an address draws at random, so that
 // what it gives is another one each time.
 func (f *File) Draws(address string) bool {
 	id := address[strings.LastIndexByte(address, '/')+1:]
@@ -53,7 +53,7 @@ func (s *steady) draw(f *File) {
 	}
 }
 
-// hasDrawn tells whether a text holds something that was drawn; what is short is
+// hasDrawn reports whether a text holds something that was drawn; what is short is
 // looked for alone.
 func (s *steady) hasDrawn(text string) bool {
 	if s.drawn[text] {

@@ -173,7 +173,7 @@ func cassette(s Source) *Cassette {
 	return c
 }
 
-// StandIn gives what takes the place of a secret variable of a type where the
+// StandIn returns what takes the place of a secret variable of a type where the
 // secret is not at hand.
 func StandIn(kind blueprint.VariableType) any {
 	switch kind {
@@ -187,7 +187,7 @@ func StandIn(kind blueprint.VariableType) any {
 	return "stand-in-for-a-secret"
 }
 
-// StandIns gives what takes the place of the secret variables that the run had: of
+// StandIns returns what takes the place of the secret variables that the run had: of
 // those that it was given, that are required, or that had a default. The file has
 // none of them.
 func (f *File) StandIns() map[string]any {

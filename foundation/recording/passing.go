@@ -81,7 +81,7 @@ func kind(text string) string {
 	return "id" + strconv.Itoa(len(text))
 }
 
-// passes tells whether a place is another one each time.
+// passes reports whether a place is another one each time.
 func (p *Passing) passes(text string) bool {
 	switch of := kind(text); of {
 	case "exec":
@@ -112,7 +112,7 @@ func (p *Passing) during(at time.Time) bool {
 	return !p.From.IsZero() && !at.Before(p.From) && (p.To.IsZero() || !at.After(p.To))
 }
 
-// In tells whether a text holds what passes.
+// In reports whether a text holds what passes.
 func (p *Passing) In(text string) bool {
 	for _, at := range passingPlaces.FindAllStringIndex(text, -1) {
 		if p.passes(text[at[0]:at[1]]) {
@@ -122,7 +122,7 @@ func (p *Passing) In(text string) bool {
 	return false
 }
 
-// sent tells whether a text holds what passes and the run itself had sent.
+// sent reports whether a text holds what passes and the run itself had sent.
 func (p *Passing) sent(text string) bool {
 	for _, at := range passingPlaces.FindAllStringIndex(text, -1) {
 		if found := text[at[0]:at[1]]; p.made[found] && p.passes(found) {
@@ -132,7 +132,7 @@ func (p *Passing) sent(text string) bool {
 	return false
 }
 
-// Number tells whether a number is an instant of the run.
+// Number reports whether a number is an instant of the run.
 func (p *Passing) Number(number json.Number) bool {
 	n, err := number.Int64()
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *Passing) Number(number json.Number) bool {
 	return p.during(time.Unix(n, 0)) || p.during(time.UnixMilli(n))
 }
 
-// blank gives two texts, the recorded one and another, without what passes: in the
+// blank returns two texts, the recorded one and another, without what passes: in the
 // place of it, and of what stands there in the other, is its kind.
 func (p *Passing) blank(recorded, got string) (string, string) {
 	was, is := passingPlaces.FindAllStringIndex(recorded, -1), passingPlaces.FindAllStringIndex(got, -1)

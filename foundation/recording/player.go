@@ -35,14 +35,14 @@ func NewPlayer(c *Cassette) *Player {
 	return &Player{list: c.Exchanges, used: make([]bool, len(c.Exchanges))}
 }
 
-// Has tells whether a node, or a request, would be answered.
+// Has reports whether a node, or a request, would be answered.
 func (p *Player) Has(address, method, url string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.find(address, method, url) >= 0
 }
 
-// find gives the exchange that answers, or -1. p.mu is held.
+// find returns the exchange that answers, or -1. p.mu is held.
 func (p *Player) find(address, method, url string) int {
 	own, same := -1, -1
 	for i := range p.list {
@@ -163,7 +163,7 @@ func (p *Player) RoundTrip(request *http.Request) (*http.Response, error) {
 // zeros are as many zero bytes as are read.
 type zeros struct{}
 
-// Read gives zeros.
+// Read returns zeros.
 func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
@@ -172,10 +172,10 @@ func (zeros) Read(p []byte) (int, error) {
 // end is a body that breaks off at once.
 type end func() error
 
-// Read gives why.
+// Read returns why.
 func (e end) Read([]byte) (int, error) { return 0, e() }
 
-// Asked gives an HTTP request as an exchange keeps it. It reads the body.
+// Asked returns an HTTP request as an exchange keeps it. It reads the body.
 func Asked(request *http.Request) (blueprint.ExchangeRequest, error) {
 	var body []byte
 	if request.Body != nil {
@@ -248,7 +248,7 @@ func (p *Player) DialContext(ctx context.Context, _, address string) (net.Conn, 
 // Mail is the method of an exchange that is a mail.
 const Mail = "MAIL"
 
-// Post gives the end of a connection at whose other end a mail server answers,
+// Post returns the end of a connection at whose other end a mail server answers,
 // which takes every message and asks decide what to say: 250 for yes. The
 // request is as an exchange keeps it, its body the message as it came.
 func Post(address string, decide func(letter blueprint.ExchangeRequest) (code int, text string)) net.Conn {

@@ -74,7 +74,7 @@ func pathOf(field string) (path []any) {
 	return path
 }
 
-// place gives the line and the column of an offset, both from 1.
+// place returns the line and the column of an offset, both from 1.
 func place(data []byte, offset int) (line, column int) {
 	before := data[:max(0, min(offset-1, len(data)))]
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')

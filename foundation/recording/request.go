@@ -49,7 +49,7 @@ func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []
 	return append(found, body...)
 }
 
-// nameless gives the message that begins a session with an MCP server without which
+// nameless returns the message that begins a session with an MCP server without which
 // release of this program sends it.
 func nameless(body any) any {
 	message, _ := body.(map[string]any)

@@ -68,13 +68,13 @@ type Connection struct {
 	Config map[string]any           `json:"config"`
 }
 
-// Bytes gives the file as it is written.
+// Bytes returns the file as it is written.
 func (f *File) Bytes() ([]byte, error) { return blueprint.EncodeIndented(f) }
 
-// Bytes gives a file with the cassette alone, *.cassette.json.
+// Bytes returns a file with the cassette alone, *.cassette.json.
 func (c *Cassette) Bytes() ([]byte, error) { return blueprint.EncodeIndented(c) }
 
-// Execution gives the run as the service knows runs, of one user in one
+// Execution returns the run as the service knows runs, of one user in one
 // organization.
 func (f *File) Execution(organizationID, userID string) *blueprint.Execution {
 	x := &blueprint.Execution{

@@ -57,7 +57,7 @@ func (f *File) Passing() Passing {
 	return NewPassing(begin.Add(-time.Second), end.Add(time.Second), f.Cassette, f.Blueprint.Map, f.Run.InputVariables, f.Run.InputData)
 }
 
-// value gives what to expect in the place of an output.
+// value returns what to expect in the place of an output.
 func (s *steady) value(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -108,7 +108,7 @@ func (s *steady) number(number json.Number) bool {
 	return !s.Number(number) && !s.drawn[number.String()]
 }
 
-// tooLong tells whether an output is larger than people want to read in a test.
+// tooLong reports whether an output is larger than people want to read in a test.
 func tooLong(value any) bool {
 	data, err := blueprint.Encode(value)
 	return err != nil || len(data) > 64<<10

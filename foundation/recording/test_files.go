@@ -111,7 +111,7 @@ func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[strin
 	return test
 }
 
-// stub gives what stands in for a step, nil when it does its own work.
+// stub returns what stands in for a step, nil when it does its own work.
 func (f *File) stub(at *blueprint.Step, kinds map[string]*blueprint.NodeType) map[string]any {
 	kind := kinds[blueprint.NormalType(at.NodeType)]
 	if kind == nil || !kind.NeedsStub(f.Cassette != nil) {
@@ -163,7 +163,7 @@ func printable(c rune) rune {
 	return c
 }
 
-// slug gives the name of files for a title.
+// slug returns the name of files for a title.
 func slug(title string) string {
 	name := blueprint.Slug(title)
 	if len(name) > 60 {

@@ -34,7 +34,7 @@ type Masker struct {
 }
 
 // NewMasker takes the secret values: strings as they are, anything else by its
-// JSON. It gives nil when there is nothing to hide.
+// JSON. It returns nil when there is nothing to hide.
 func NewMasker(values []any) *Masker {
 	m := &Masker{whole: map[string]bool{}}
 	var forms []string
@@ -75,10 +75,10 @@ func NewMasker(values []any) *Masker {
 	return m
 }
 
-// long tells whether a text is searched for inside others.
+// long reports whether a text is searched for inside others.
 func long(text string) bool { return utf8.RuneCountInString(text) >= shortest }
 
-// texts gives the strings that a secret consists of: itself, or every leaf of
+// texts returns the strings that a secret consists of: itself, or every leaf of
 // an object or array and the whole as JSON. Short numbers are everywhere, so
 // they are left out, as are true, false and null.
 func texts(value any) []string {
@@ -115,7 +115,7 @@ func whole(value any) []string {
 	return []string{string(data)}
 }
 
-// encodings gives the forms in which a text is searched for.
+// encodings returns the forms in which a text is searched for.
 func encodings(text string) []string {
 	var forms []string
 	add := func(form string) {
@@ -151,7 +151,7 @@ func encodings(text string) []string {
 	return forms
 }
 
-// sent gives a text as it may be sent: whole, without the spaces around it, as a
+// sent returns a text as it may be sent: whole, without the spaces around it, as a
 // header goes out, and, as an address does, to a number sign and in the parts
 // between ampersands.
 func sent(text string) []string {

@@ -6,7 +6,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Exchange gives an exchange without what is secret. Of a text that
+// Exchange returns an exchange without what is secret. Of a text that
 // was cut the end is left out, which may be the beginning of a secret. The exchange
 // itself stays as it is.
 func (m *Masker) Exchange(x blueprint.Exchange) blueprint.Exchange {

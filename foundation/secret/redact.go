@@ -74,7 +74,7 @@ func (r *Redactor) object(object map[string]any, tells func(name string) bool) (
 	return out, true
 }
 
-// pairedWith gives the name that an object has as a member, as the fields of a form
+// pairedWith returns the name that an object has as a member, as the fields of a form
 // and headers have it in lists: {"name": "password", "value": "..."}.
 func pairedWith(object map[string]any) string {
 	for _, member := range []string{"name", "key", "field"} {

@@ -15,10 +15,10 @@ type Redactor struct {
 // mostFound bounds what a Redactor remembers.
 const mostFound = 1000
 
-// Remembering gives a Redactor that remembers what it took out.
+// Remembering returns a Redactor that remembers what it took out.
 func Remembering() *Redactor { return &Redactor{keeps: true} }
 
-// hide gives what stands in the place of a text.
+// hide returns what stands in the place of a text.
 func (r *Redactor) hide(text string) string {
 	if r.keeps && len(r.found) < mostFound {
 		r.found = append(r.found, text)
@@ -26,7 +26,7 @@ func (r *Redactor) hide(text string) string {
 	return Mask
 }
 
-// Header gives the value of a header as it may be seen.
+// Header returns the value of a header as it may be seen.
 func (r *Redactor) Header(name, value string) string {
 	if !TellingHeader(name) {
 		return r.Text(value)

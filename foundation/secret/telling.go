@@ -43,7 +43,7 @@ func names(list ...string) map[string]bool {
 	return all
 }
 
-// TellingHeader tells whether the value of a header of this name may be a
+// TellingHeader reports whether the value of a header of this name may be a
 // credential. Counts of tokens, as in x-ratelimit-remaining-tokens, are none.
 func TellingHeader(name string) bool {
 	name = strings.ToLower(name)
@@ -63,7 +63,7 @@ func TellingHeader(name string) bool {
 	return false
 }
 
-// TellingMember tells whether the member of an object, or the field of a form,
+// TellingMember reports whether the member of an object, or the field of a form,
 // of this name may hold a credential.
 func TellingMember(name string) bool {
 	name = bare(name)
@@ -87,13 +87,13 @@ func tellingQuery(name string, between bool) bool {
 	return inQueries[bare(name)] || TellingMember(name)
 }
 
-// tellingKey tells whether a value under the name key is a credential, and not the
+// tellingKey reports whether a value under the name key is a credential, and not the
 // name of something: a long word of letters and digits.
 func tellingKey(name, value string) bool {
 	return bare(name) == "key" && len(value) >= 16 && strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \t\r\n/:,{}")
 }
 
-// bare gives the letters and digits of a name, in lower case.
+// bare returns the letters and digits of a name, in lower case.
 func bare(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

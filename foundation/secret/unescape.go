@@ -64,7 +64,7 @@ func percent(text string) (piece string, size int) {
 	return text[:1], 1
 }
 
-// unit gives what the beginning of a text stands for, and how many bytes that is.
+// unit returns what the beginning of a text stands for, and how many bytes that is.
 func unit(text string) (piece string, size int) {
 	switch text[0] {
 	case '+':

@@ -59,7 +59,7 @@ type single struct {
 	closed chan struct{}
 }
 
-// Accept gives the connection, and then waits for the end.
+// Accept returns the connection, and then waits for the end.
 func (l *single) Accept() (conn net.Conn, err error) {
 	l.given.Do(func() { conn = l.conn })
 	if conn != nil {

@@ -57,10 +57,10 @@ type Failure struct {
 	Err  error
 }
 
-// Error gives the path and what went wrong.
+// Error returns the path and what went wrong.
 func (f *Failure) Error() string { return f.Path + ": " + f.Err.Error() }
 
-// Unwrap gives what went wrong.
+// Unwrap returns what went wrong.
 func (f *Failure) Unwrap() error { return f.Err }
 
 // apply makes one change; c.ID is known afterwards. The blueprint comes before its

@@ -77,7 +77,7 @@ func ConnectionNamed(all []blueprint.Connection, to project.Reference) (id, wron
 	return "", fmt.Sprintf("there is no connection %q here", to.Name) + blueprint.DidYouMean(to.Name, others) + "; make one" + needed + " with this name on the dashboard, under Connections"
 }
 
-// RefersTo tells whether any of the files names a connection.
+// RefersTo reports whether any of the files names a connection.
 func RefersTo(files []project.Desired, key string) bool {
 	return slices.ContainsFunc(files, func(d project.Desired) bool {
 		return slices.ContainsFunc(d.References(), func(to project.Reference) bool { return to.Key == key })

@@ -77,7 +77,7 @@ func field(path string, before, after any) Field {
 	return Field{Path: path, Before: plain(before), After: plain(after)}
 }
 
-// plain gives a value that fits into a line, and nothing of any other.
+// plain returns a value that fits into a line, and nothing of any other.
 func plain(value any) any {
 	if project.NameIn(value, project.ConnectionKey) != "" || project.NameIn(value, project.BlueprintKey) != "" {
 		return value
@@ -89,7 +89,7 @@ func plain(value any) any {
 	return value
 }
 
-// byName gives the objects of a list by a member of theirs, and their names in
+// byName returns the objects of a list by a member of theirs, and their names in
 // order.
 func byName(value any, key string) (map[string]map[string]any, []string) {
 	list, _ := value.([]any)

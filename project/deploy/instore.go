@@ -34,7 +34,7 @@ type InStore struct {
 	TriggersChanged func()
 }
 
-// List gives the blueprints of a source in the organization, with their triggers;
+// List returns the blueprints of a source in the organization, with their triggers;
 // with "" all of them, without.
 func (s *InStore) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	of, err := s.Store.Organizations(ctx, s.Owner)
@@ -75,7 +75,7 @@ func (s *InStore) List(ctx context.Context, source string) ([]project.Deployed, 
 // syncScopes are the lists in which the blueprints of an organization stand.
 var syncScopes = []blueprint.Scope{blueprint.ScopeOwn, blueprint.ScopeShared}
 
-// homeAmong gives the organization to sync with: the one that is asked for, if it
+// homeAmong returns the organization to sync with: the one that is asked for, if it
 // is among those of the owner, or with "" the owner's workspace.
 func homeAmong(of []blueprint.Organization, asked string) (string, error) {
 	var others []string
@@ -97,7 +97,7 @@ func homeAmong(of []blueprint.Organization, asked string) (string, error) {
 	return "", blueprint.Hinted(hint, "organization %s is none that the owner is a member of; nothing was changed", asked)
 }
 
-// Triggers gives the triggers of a blueprint.
+// Triggers returns the triggers of a blueprint.
 func (s *InStore) Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error) {
 	return s.Store.ListTriggers(ctx, s.Owner, blueprintID)
 }

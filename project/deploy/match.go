@@ -92,7 +92,7 @@ func isAddressed(of blueprint.TriggerType) bool {
 // marks are the config keys by which people tell triggers of one type apart.
 var marks = []string{"label", "event", "cron", "preset", "channel"}
 
-// markOf gives the first mark of a config, "" for none.
+// markOf returns the first mark of a config, "" for none.
 func markOf(config map[string]any) string {
 	for _, name := range marks {
 		if text := textOf(config, name); text != "" {

@@ -74,7 +74,7 @@ func alike(file *project.Desired, b *project.Deployed) bool {
 
 func sameTitle(file *project.Desired, b *project.Deployed) bool { return file.Title == b.Title }
 
-// sameMap tells whether a blueprint has the nodes of a file, if there are any.
+// sameMap reports whether a blueprint has the nodes of a file, if there are any.
 func sameMap(file *project.Desired, b *project.Deployed) bool {
 	nodes, _ := member(file.Map, "nodes").([]any)
 	return len(nodes) > 0 && blueprint.Equal(file.Map, b.BlueprintMap)
@@ -153,7 +153,7 @@ func adopt(files []project.Desired, p *pairing, o Options) (notes map[string]str
 	return notes, taken
 }
 
-// sourced gives the paths that the blueprints of a folder's name have.
+// sourced returns the paths that the blueprints of a folder's name have.
 func sourced(have []project.Deployed, name string) (out map[string]*project.Deployed, of []project.Deployed) {
 	of = slices.DeleteFunc(slices.Clone(have), func(d project.Deployed) bool { return !project.IsOf(name, d.Source) })
 	out = make(map[string]*project.Deployed, len(of))

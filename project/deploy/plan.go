@@ -283,7 +283,7 @@ func leftOver(path string, gone *project.Deployed, o Options) Change {
 	return c
 }
 
-// sameBudget tells whether two budgets bound the same, one without limits being
+// sameBudget reports whether two budgets bound the same, one without limits being
 // none.
 func sameBudget(a, b *blueprint.Budget) bool {
 	same := func(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }

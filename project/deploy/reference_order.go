@@ -8,7 +8,7 @@ import (
 	"blueprintd/project"
 )
 
-// linked gives copies of files with the ids of blueprints in the place of their
+// linked returns copies of files with the ids of blueprints in the place of their
 // paths, as far as these have one yet.
 func linked(files []project.Desired, ids map[string]string) []project.Desired {
 	out := make([]project.Desired, len(files))
@@ -23,7 +23,7 @@ func linked(files []project.Desired, ids map[string]string) []project.Desired {
 	return out
 }
 
-// idsOf gives the ids of blueprints by the paths of their files.
+// idsOf returns the ids of blueprints by the paths of their files.
 func idsOf(of map[string]*project.Deployed) map[string]string {
 	ids := make(map[string]string, len(of))
 	for path, d := range of {

@@ -88,7 +88,7 @@ func (b *remoteBlueprint) blueprint() blueprint.Blueprint {
 	}
 }
 
-// List gives the blueprints of a source in the organization, with their triggers;
+// List returns the blueprints of a source in the organization, with their triggers;
 // with "" all of them, without.
 func (r *Remote) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	var of []blueprint.Organization
@@ -130,7 +130,7 @@ func (r *Remote) List(ctx context.Context, source string) ([]project.Deployed, e
 	return found, nil
 }
 
-// Triggers gives the triggers of a blueprint.
+// Triggers returns the triggers of a blueprint.
 func (r *Remote) Triggers(ctx context.Context, blueprintID string) (list []blueprint.Trigger, err error) {
 	err = r.query(ctx, "blueprintTriggers.list", map[string]any{"blueprintId": blueprintID}, &list)
 	return list, err

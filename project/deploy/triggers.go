@@ -70,7 +70,7 @@ func kept(kind blueprint.TriggerType, name string) bool {
 	return isSecret(name) || name == "previousSecretUntil" || name == "previousSigningSecretUntil" || blueprint.KindOf(kind).Mailbox && name == "address"
 }
 
-// configChange gives the update that makes a config be as the file has it; empty
+// configChange returns the update that makes a config be as the file has it; empty
 // when it is.
 func configChange(want *project.DesiredTrigger, have *blueprint.Trigger) map[string]any {
 	change := map[string]any{}

@@ -202,7 +202,7 @@ func (g *Connections) lack(lacking map[*givenConnection]bool, c *givenConnection
 	}
 }
 
-// nodeAt gives the id of the innermost node that a path of a map leads through.
+// nodeAt returns the id of the innermost node that a path of a map leads through.
 func nodeAt(m any, path []any) (id string) {
 	for i, step := range path {
 		if _, position := step.(int); position && i > 0 && path[i-1] == "nodes" {
@@ -231,7 +231,7 @@ func ExcerptOfSeed(d *document.Document, issue blueprint.Issue, others []bluepri
 	return project.Excerpt(d, issue, slices.Concat(others, secretsOfSeed(d.Value)))
 }
 
-// secretsOfSeed gives an issue for each text and number of a seed file that may be
+// secretsOfSeed returns an issue for each text and number of a seed file that may be
 // a secret: in its users and connections, and in what it should not have, which may
 // be one of them.
 func secretsOfSeed(value any) (found []blueprint.Issue) {

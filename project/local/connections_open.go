@@ -57,7 +57,7 @@ func (s *Store) GrantVersions(context.Context, string, []blueprint.VersionRef) e
 	return nil
 }
 
-// ConnectionForUse gives a connection with its secrets, or a *blueprint.Failure that
+// ConnectionForUse returns a connection with its secrets, or a *blueprint.Failure that
 // says why there is none.
 func (s *Store) ConnectionForUse(_ context.Context, _ blueprint.Authority, id string) (*blueprint.Connection, error) {
 	c := s.Given.find(id)
@@ -91,7 +91,7 @@ func (s *Store) Recorded(used []blueprint.UsedConnection) map[string]recording.C
 	return described
 }
 
-// Token gives none.
+// Token returns none.
 func (s *Store) Token(context.Context, string, string) ([]byte, error) { return nil, nil }
 
 // SaveToken refuses to keep one.
@@ -123,7 +123,7 @@ func (s *Store) TakeSignIn(context.Context, []byte) (blueprint.SignIn, error) {
 	return blueprint.SignIn{}, errNoSignIn
 }
 
-// WaitingSignIns gives none.
+// WaitingSignIns returns none.
 func (s *Store) WaitingSignIns(context.Context, string, string) ([]blueprint.SignIn, error) {
 	return nil, nil
 }
@@ -173,7 +173,7 @@ func VariablesIn(found []string, value any, lookup func(string) (string, bool)) 
 	return found
 }
 
-// behindHost gives the path of an address and what follows it.
+// behindHost returns the path of an address and what follows it.
 func behindHost(address string) string {
 	_, rest, whole := strings.Cut(address, "://")
 	if !whole { // it begins with a variable
@@ -185,7 +185,7 @@ func behindHost(address string) string {
 	return ""
 }
 
-// hidden gives what nobody may see of a connection, and of the one that it names,
+// hidden returns what nobody may see of a connection, and of the one that it names,
 // besides its secrets.
 func (s *Store) hidden(id string) []string {
 	c := s.Given.find(id)
@@ -209,7 +209,7 @@ type hidingOpener struct {
 	store *Store
 }
 
-// Open gives a connection.
+// Open returns a connection.
 func (o hidingOpener) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	open, err := o.Connections.Open(ctx, use)
 	if err == nil {
@@ -218,7 +218,7 @@ func (o hidingOpener) Open(ctx context.Context, use blueprint.ConnectionUse) (*b
 	return open, err
 }
 
-// veiled gives a config without what is hidden of its connection.
+// veiled returns a config without what is hidden of its connection.
 func (s *Store) veiled(id string, config any) any {
 	var values []any
 	for _, value := range s.hidden(id) {

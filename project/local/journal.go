@@ -22,14 +22,14 @@ func newMemoryJournal(definition *blueprint.Definition, others map[string]*bluep
 	return &memoryJournal{definition: definition, others: others, runs: map[string]*blueprint.StoredExecution{}}
 }
 
-// ids gives the runs, the first first.
+// ids returns the runs, the first first.
 func (j *memoryJournal) ids() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.order)
 }
 
-// Runnable gives a blueprint that a node runs.
+// Runnable returns a blueprint that a node runs.
 func (j *memoryJournal) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
 	if definition := j.others[id]; definition != nil {
 		return definition, true, nil
@@ -55,7 +55,7 @@ func (j *memoryJournal) Commit(_ context.Context, c *blueprint.JournalCommit) er
 	return nil
 }
 
-// Load gives a copy of what was stored.
+// Load returns a copy of what was stored.
 func (j *memoryJournal) Load(_ context.Context, id string) (*blueprint.StoredExecution, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -68,12 +68,12 @@ func (j *memoryJournal) Load(_ context.Context, id string) (*blueprint.StoredExe
 	return &out, nil
 }
 
-// Unfinished gives nothing: a new process starts with nothing.
+// Unfinished returns nothing: a new process starts with nothing.
 func (j *memoryJournal) Unfinished(context.Context) ([]blueprint.ExecutionRow, error) {
 	return nil, nil
 }
 
-// DefinitionVersion gives one of the blueprints that there are.
+// DefinitionVersion returns one of the blueprints that there are.
 func (j *memoryJournal) DefinitionVersion(_ context.Context, id, _ string) (*blueprint.Definition, error) {
 	if other := j.others[id]; other != nil {
 		return other, nil

@@ -169,7 +169,7 @@ func (l *Run) moveOn(ctx context.Context, v *clock.Virtual, journal *memoryJourn
 	}
 }
 
-// recording gives what came of the run, with what the runs that it started
+// recording returns what came of the run, with what the runs that it started
 // exchanged, and the connections that they opened.
 func (l *Run) recording(ctx context.Context, runner *engine.Engine, journal *memoryJournal, id string) (*blueprint.Recording, error) {
 	stored, err := journal.Load(ctx, id)

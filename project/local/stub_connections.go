@@ -51,7 +51,7 @@ func (s *standIns) findTools(value any) {
 	}
 }
 
-// Open gives a connection.
+// Open returns a connection.
 func (s *standIns) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	c, known := s.given[use.ConnectionID]
 	if !known {
@@ -91,7 +91,7 @@ func hostsOf(config map[string]any) (hosts []string) {
 	return hosts
 }
 
-// Around gives a type whose HTTP requests do without a connection that nobody
+// Around returns a type whose HTTP requests do without a connection that nobody
 // described: it would have to name the hosts that it is for.
 func (s *standIns) Around(kind *blueprint.NodeType) *blueprint.NodeType {
 	if kind.Type != "http-request" {

@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// callOf gives a call as it is compared; whole has all of it.
+// callOf returns a call as it is compared; whole has all of it.
 func callOf(x *blueprint.Exchange, whole bool) map[string]any {
 	out := map[string]any{"nodeId": x.NodeID, "method": x.Request.Method, "url": x.Request.URL}
 	if x.Request.Body != nil {
@@ -79,7 +79,7 @@ func (m *matching) headers(path []any, want, got map[string]any) {
 	}
 }
 
-// hostAsWritten gives a host in lower case, and anything else as it is.
+// hostAsWritten returns a host in lower case, and anything else as it is.
 func hostAsWritten(name string, want any) any {
 	if host, is := want.(string); is && name == "host" {
 		return strings.ToLower(host)
@@ -87,7 +87,7 @@ func hostAsWritten(name string, want any) any {
 	return want
 }
 
-// seenAs gives a member of a call as an expectation looks at it: a host that is
+// seenAs returns a member of a call as an expectation looks at it: a host that is
 // expected without its port has none.
 func seenAs(name string, want, got any) any {
 	host, is := want.(string)

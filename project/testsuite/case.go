@@ -85,7 +85,7 @@ func (c *testCase) result(ctx context.Context) *Result {
 	return r
 }
 
-// secrets gives the names of the variables that are secret.
+// secrets returns the names of the variables that are secret.
 func (c *testCase) secrets() (names []string) {
 	for i := range c.definition.Variables {
 		if v := &c.definition.Variables[i]; v.Secret {
@@ -231,7 +231,7 @@ func UnknownConnections(t *Test, names map[string]bool) (issues []blueprint.Issu
 	return issues
 }
 
-// ReferredConnections gives the names of connections to which the blueprints of a
+// ReferredConnections returns the names of connections to which the blueprints of a
 // test file refer, as far as they can be read.
 func ReferredConnections(tests *File, name string) map[string]bool {
 	names := map[string]bool{}

@@ -61,7 +61,7 @@ type Answer struct {
 	DelayMs   int
 }
 
-// ofNode tells whether the answer stands for a node's work.
+// ofNode reports whether the answer stands for a node's work.
 func (a *Answer) ofNode() bool { return a.HasOutput || a.Handle != "" }
 
 // path is where something of the test stands in the file.
@@ -75,7 +75,7 @@ type Outcome struct {
 	Nodes []string
 }
 
-// StandIns gives the variables of a local run, for which no file has the secrets:
+// StandIns returns the variables of a local run, for which no file has the secrets:
 // a secret variable that is required and not given, and one of another type than
 // text that is given as "***", gets a value that fits its type.
 func StandIns(declared []blueprint.Variable, given map[string]any) map[string]any {

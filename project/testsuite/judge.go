@@ -85,7 +85,7 @@ func failure(f *blueprint.RunError) string {
 	return fmt.Sprintf("node %q: %s", f.NodeID, f.Message)
 }
 
-// expectationOf gives an outcome as an expectation that fits it: status, output, error
+// expectationOf returns an outcome as an expectation that fits it: status, output, error
 // when there is one, steps, branches and calls.
 func expectationOf(o *Outcome) map[string]any {
 	x := o.Recording

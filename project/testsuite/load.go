@@ -62,7 +62,7 @@ func (t *Suite) load(files []string) (cases []*testCase, bad []*Result) {
 	return cases, bad
 }
 
-// loadFile gives the tests of a file, or what is wrong with it, in lines.
+// loadFile returns the tests of a file, or what is wrong with it, in lines.
 func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 	data, err := fileio.Read(name, document.MaxSize)
 	if err != nil {
@@ -171,7 +171,7 @@ func unshown(f *File, path string, at []any) string {
 	return project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " is no blueprint without errors, and of a file that is not named *.blueprint.yaml nothing is shown; blueprintd validate shows it"}})
 }
 
-// NodesOf gives the addresses of a map's nodes, those that run for each item with
+// NodesOf returns the addresses of a map's nodes, those that run for each item with
 // loop[*]/ before them.
 func NodesOf(m any) (list []string) {
 	object, _ := m.(map[string]any)

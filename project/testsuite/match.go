@@ -128,7 +128,7 @@ func typeOf(value any) string {
 	return "object"
 }
 
-// fits tells whether a value is as expected.
+// fits reports whether a value is as expected.
 func fits(want, got any) bool {
 	m := &matching{}
 	m.value(nil, want, got, false)

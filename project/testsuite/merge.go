@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// exactly gives an expectation that only this value fits: an object that would be
+// exactly returns an expectation that only this value fits: an object that would be
 // a matcher stands in {"$exact": ...}.
 func exactly(value any) any {
 	switch v := value.(type) {
@@ -31,7 +31,7 @@ func exactly(value any) any {
 	return value
 }
 
-// merged gives an expectation that a value fits, and keeps of the present one what
+// merged returns an expectation that a value fits, and keeps of the present one what
 // it fits already. partial is as in matching.value.
 func merged(want, got any, partial bool) any {
 	m := &matching{}

@@ -59,7 +59,7 @@ func (r *reader) misnamed(path []any, format string, args ...any) {
 	}
 }
 
-// object gives a value that must be an object of known members.
+// object returns a value that must be an object of known members.
 func (r *reader) object(value any, path []any, known ...string) map[string]any {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -76,7 +76,7 @@ func (r *reader) object(value any, path []any, known ...string) map[string]any {
 
 func below(path []any, parts ...any) []any { return append(slices.Clone(path), parts...) }
 
-// text gives a member that must be a string, "" when it is not there.
+// text returns a member that must be a string, "" when it is not there.
 func (r *reader) text(object map[string]any, name string, path []any, required bool) string {
 	value, given := object[name]
 	text, ok := value.(string)
@@ -89,7 +89,7 @@ func (r *reader) text(object map[string]any, name string, path []any, required b
 	return text
 }
 
-// path gives a member that must be the path of a file, from the test file on: one
+// path returns a member that must be the path of a file, from the test file on: one
 // that begins elsewhere is another one on each machine.
 func (r *reader) path(object map[string]any, name string, path []any, required bool) string {
 	text := r.text(object, name, path, required)
@@ -99,7 +99,7 @@ func (r *reader) path(object map[string]any, name string, path []any, required b
 	return text
 }
 
-// whole gives a member that must be a whole number, 0 when it is not there.
+// whole returns a member that must be a whole number, 0 when it is not there.
 func (r *reader) whole(object map[string]any, name string, path []any, least, most int) int {
 	value, given := object[name]
 	if !given {

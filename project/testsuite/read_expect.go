@@ -149,7 +149,7 @@ func (r *reader) matchers(value any, at []any) {
 // maxPattern bounds a regular expression, in bytes.
 const maxPattern = 4096
 
-// matcherOf gives the matcher that an object is: it has one member, which begins
+// matcherOf returns the matcher that an object is: it has one member, which begins
 // with $, and that is not how binary bodies are written.
 func matcherOf(object map[string]any) (name string, argument any, is bool) {
 	if len(object) != 1 {

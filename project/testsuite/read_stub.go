@@ -129,7 +129,7 @@ func known(nodes []string) string {
 
 var itemNumber = regexp.MustCompile(`\[[0-9]+\]/`)
 
-// everyItem gives an address with [*] in place of the numbers of items.
+// everyItem returns an address with [*] in place of the numbers of items.
 func everyItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
 
 var hostForm = regexp.MustCompile(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)

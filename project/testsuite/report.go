@@ -31,10 +31,10 @@ type Result struct {
 	Blueprint   string
 }
 
-// Passed tells whether it was run and nothing is wrong.
+// Passed reports whether it was run and nothing is wrong.
 func (r *Result) Passed() bool { return !r.NotRun && !r.Failed() }
 
-// Failed tells whether something is wrong.
+// Failed reports whether something is wrong.
 func (r *Result) Failed() bool { return !r.NotRun && !r.fine() }
 
 func (r *Result) fine() bool {

@@ -58,7 +58,7 @@ func (s *Stub) ofNode() bool {
 // errSpent tells that a stub has answered as often as it may.
 var errSpent = errors.New("the stub has answered as often as it may")
 
-// take gives the answer whose turn it is, nil when there is no stub of these
+// take returns the answer whose turn it is, nil when there is no stub of these
 // keys. accept tells which answers are meant.
 func (s *Stage) take(keys []string, accept func(*Answer) bool) (*Answer, error) {
 	s.mu.Lock()
@@ -85,7 +85,7 @@ func (s *Stage) take(keys []string, accept func(*Answer) bool) (*Answer, error) 
 	return nil, nil
 }
 
-// Instead gives a type whose nodes do what their stubs say, and their own work
+// Instead returns a type whose nodes do what their stubs say, and their own work
 // where there is none.
 func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 	stubbed := *kind
@@ -154,7 +154,7 @@ func (s *Stage) unready() string {
 	return s.own
 }
 
-// Unused gives the keys of the stubs that never answered, sorted.
+// Unused returns the keys of the stubs that never answered, sorted.
 func (s *Stage) Unused() (keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,7 +2,7 @@ package testsuite
 
 import "maps"
 
-// Present gives what the expectation of a test would have to be for the outcome
+// Present returns what the expectation of a test would have to be for the outcome
 // to fit it. What fits stays as it was written, matchers too, and what nobody
 // looked at stays out; a test that expects nothing yet gets status, output and
 // error.

@@ -51,7 +51,7 @@ func has(object map[string]any, name string) bool {
 	return there
 }
 
-// equal tells whether two plain values are the same, numbers by their value.
+// equal reports whether two plain values are the same, numbers by their value.
 func equal(a, b any) bool {
 	m := &matching{literal: true}
 	m.value(nil, a, b, false)

@@ -14,7 +14,7 @@ type rewritten struct {
 	Bare bool // comments within what changed are gone
 }
 
-// withExpectations gives a test file with other expectations, by the places of their
+// withExpectations returns a test file with other expectations, by the places of their
 // tests. All else stays as it is, byte for byte, and so do the comments between
 // what did not change. What comes of it is read again: an expectation that is
 // shared with others (by an anchor or a merge), and any other that cannot be

@@ -44,7 +44,7 @@ func newText(name string, data []byte) (*text, error) {
 	return t, nil
 }
 
-// offset gives where a place in the text is, and where its line begins.
+// offset returns where a place in the text is, and where its line begins.
 func (t *text) offset(at document.Position) (offset, line int) {
 	line = t.starts[min(max(at.Line, 1), len(t.starts))-1]
 	offset = line
@@ -57,20 +57,20 @@ func (t *text) offset(at document.Position) (offset, line int) {
 	return offset, line
 }
 
-// valueAt gives where the value at a path begins.
+// valueAt returns where the value at a path begins.
 func (t *text) valueAt(path []any) int {
 	offset, _ := t.offset(t.document.At(path))
 	return offset
 }
 
-// keyAt gives where the name of the member at a path stands, and its line.
+// keyAt returns where the name of the member at a path stands, and its line.
 func (t *text) keyAt(path []any) (offset, line int) {
 	return t.offset(t.document.SpanOf(blueprint.Issue{Path: path, Spot: blueprint.Spot{Name: true}}).Start)
 }
 
 func (t *text) splice(from, to int, with string) { t.edits = append(t.edits, splice{from, to, with}) }
 
-// done gives the text with all that was gathered; ok is false when two of them
+// done returns the text with all that was gathered; ok is false when two of them
 // meet.
 func (t *text) done() (data []byte, ok bool) {
 	sort.SliceStable(t.edits, func(i, k int) bool { return t.edits[i].from < t.edits[k].from })
@@ -86,7 +86,7 @@ func (t *text) done() (data []byte, ok bool) {
 	return append(out, t.data[at:]...), true
 }
 
-// inFlow tells whether the value at a path stands in braces or brackets.
+// inFlow reports whether the value at a path stands in braces or brackets.
 func (t *text) inFlow(path []any) bool {
 	for i := range path {
 		if c := t.byteAt(t.valueAt(path[:i])); c == '{' || c == '[' {
@@ -103,7 +103,7 @@ func (t *text) byteAt(offset int) byte {
 	return t.data[offset]
 }
 
-// blanks gives the offset behind blanks.
+// blanks returns the offset behind blanks.
 func (t *text) blanks(offset int) int {
 	for c := t.byteAt(offset); c == ' ' || c == '\t'; c = t.byteAt(offset) {
 		offset++
@@ -111,7 +111,7 @@ func (t *text) blanks(offset int) int {
 	return offset
 }
 
-// colon gives the offset behind the colon of a name.
+// colon returns the offset behind the colon of a name.
 func (t *text) colon(key int) (offset int, ok bool) {
 	at := key
 	if c := t.byteAt(key); c == '"' || c == '\'' {
@@ -125,7 +125,7 @@ func (t *text) colon(key int) (offset int, ok bool) {
 	return 0, false
 }
 
-// quoted gives the offset behind a text in quotes.
+// quoted returns the offset behind a text in quotes.
 func (t *text) quoted(from int) int {
 	quote := t.data[from]
 	for at := from + 1; at < len(t.data); at++ {
@@ -141,7 +141,7 @@ func (t *text) quoted(from int) int {
 	return len(t.data)
 }
 
-// end gives the offset behind a value that does not stand on lines of its own.
+// end returns the offset behind a value that does not stand on lines of its own.
 func (t *text) end(from int, flow bool) int {
 	switch t.byteAt(from) {
 	case '"', '\'':
@@ -159,7 +159,7 @@ func (t *text) end(from int, flow bool) int {
 	return from + len(bytes.TrimRight(t.data[from:at], " \t"))
 }
 
-// closing gives the offset behind what is in braces or brackets.
+// closing returns the offset behind what is in braces or brackets.
 func (t *text) closing(from int) int {
 	depth := 0
 	before := byte(',') // the last that is no blank
@@ -187,7 +187,7 @@ func (t *text) closing(from int) int {
 	return len(t.data)
 }
 
-// blockEnd gives the end of the last line with content that belongs to a key, or
+// blockEnd returns the end of the last line with content that belongs to a key, or
 // with siblings to the object, that stands at an indentation.
 func (t *text) blockEnd(from, indent int, siblings bool) int {
 	end, first := len(t.data), true
@@ -214,7 +214,7 @@ func (t *text) blockEnd(from, indent int, siblings bool) int {
 	return end
 }
 
-// column gives how many characters of its line stand before an offset.
+// column returns how many characters of its line stand before an offset.
 func (t *text) column(offset int) int {
 	line := t.lineOf(offset)
 	return len([]rune(string(t.data[line:offset])))
@@ -228,7 +228,7 @@ func (t *text) lineOf(offset int) int {
 	return t.starts[i]
 }
 
-// margin gives the blanks at the beginning of the line of an offset.
+// margin returns the blanks at the beginning of the line of an offset.
 func (t *text) margin(offset int) string {
 	line := t.lineOf(offset)
 	return string(t.data[line:t.blanks(line)])

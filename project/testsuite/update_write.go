@@ -14,7 +14,7 @@ import (
 // expectOrder is the order in which an expectation is written.
 var expectOrder = []string{"status", "error", "output", "branches", "steps", "calls"}
 
-// inOrder gives the members of an object: those of an expectation in their order,
+// inOrder returns the members of an object: those of an expectation in their order,
 // the others behind.
 func inOrder(object map[string]any) []string {
 	var names []string
@@ -142,7 +142,7 @@ func flowValue(value any) string {
 	return flowScalar(value, written)
 }
 
-// flowScalar gives a scalar as it is written elsewhere when that can stand in
+// flowScalar returns a scalar as it is written elsewhere when that can stand in
 // braces, and as JSON otherwise.
 func flowScalar(value any, written string) string {
 	if strings.HasPrefix(written, `"`) || !strings.ContainsAny(written, ",[]{}\n|") {

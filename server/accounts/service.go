@@ -28,7 +28,7 @@ const tokenLength = 43
 
 // Store is what signing in asks of the database.
 type Store interface {
-	// Password gives the hash of the password of the account with an email, and
+	// Password returns the hash of the password of the account with an email, and
 	// PasswordOf that of a user; "" when there is no such account or it has none.
 	Password(ctx context.Context, email string) (userID, hash string, err error)
 	PasswordOf(ctx context.Context, userID string) (email, hash string, err error)

@@ -80,7 +80,7 @@ func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*Authori
 	return a, nil
 }
 
-// tryFolder tells whether files can be made in a folder.
+// tryFolder reports whether files can be made in a folder.
 func tryFolder(path string) error {
 	trial, err := os.CreateTemp(path, "*.tmp")
 	if err != nil {

@@ -88,7 +88,7 @@ func (f *Files) Load() (bad string, err error) {
 	return f.KeyPath, errors.New("holds no private key that can be read")
 }
 
-// Get gives the pair that is good now.
+// Get returns the pair that is good now.
 func (f *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.refresh()
 	return f.Pair.Load(), nil
@@ -120,7 +120,7 @@ func (f *Files) refresh() {
 	f.Warn()
 }
 
-// changed tells whether the files are other ones than those that were read.
+// changed reports whether the files are other ones than those that were read.
 // One that is missing for a moment has not changed.
 func (f *Files) changed() bool {
 	changed := false
@@ -161,7 +161,7 @@ func (f *Files) About() string {
 	return "certificate in " + fileio.Absolute(f.CertPath) + ", good until " + f.Expiry().UTC().Format(time.DateOnly)
 }
 
-// hasCertificate tells whether PEM data begins with a certificate.
+// hasCertificate reports whether PEM data begins with a certificate.
 func hasCertificate(data []byte) bool {
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" {

@@ -98,7 +98,7 @@ func (k Key) refused(err error) error {
 	return err
 }
 
-// IsCredential tells whether a file was handed over by the service manager,
+// IsCredential reports whether a file was handed over by the service manager,
 // which lets nobody but the service read it, in ways that its mode does not show.
 func IsCredential(path string) bool {
 	folder := os.Getenv("CREDENTIALS_DIRECTORY")

@@ -49,7 +49,7 @@ func besideKey(path string, fits func(end string) bool) (names []string, err err
 	return names, err
 }
 
-// isGone tells whether surely no process has a number.
+// isGone reports whether surely no process has a number.
 func isGone(number string) bool {
 	id, err := strconv.Atoi(number)
 	if err != nil {

@@ -125,7 +125,7 @@ func (p person) hand(t *testing.T) string {
 	return p.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
 }
 
-// runsAre gives all runs with their status.
+// runsAre returns all runs with their status.
 func (w *world) runsAre(t *testing.T) (text string) {
 	t.Helper()
 	w.rows(t, "SELECT id, status FROM executions ORDER BY seq", func(values []any) { text += fmt.Sprintln(values...) })

@@ -87,7 +87,7 @@ func (v *victim) fingerprint(t *testing.T) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// column gives the rows of a query, each as one text.
+// column returns the rows of a query, each as one text.
 func (v *victim) column(t *testing.T, query string) (list []string) {
 	t.Helper()
 	rows, err := v.sql.QueryContext(t.Context(), query)

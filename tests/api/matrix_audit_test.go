@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lastLine gives the number of the newest line of the audit log.
+// lastLine returns the number of the newest line of the audit log.
 func (w *world) lastLine(t *testing.T) (seq int64) {
 	t.Helper()
 	w.must(t, w.sql.QueryRow("SELECT coalesce(max(seq), 0) FROM audit_log").Scan(&seq))

@@ -357,7 +357,7 @@ var matrix = []row{
 	{name: "POST /clock/advance", grid: grid{"none": "fff ff fff f"}, keeps: true, input: func(*target, string) object { return object{"by": "0s"} }, path: func(*target) string { return "/clock/advance" }},
 }
 
-// changes tells whether whoever is allowed the call changes something by it.
+// changes reports whether whoever is allowed the call changes something by it.
 func (r row) changes(kinds map[string]trpc.Kind) bool {
 	return !r.keeps && (r.path != nil || kinds[r.name] == trpc.KindMutation)
 }

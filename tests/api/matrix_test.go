@@ -236,7 +236,7 @@ func (w *world) share(t *testing.T, x *target) {
 	}
 }
 
-// changed tells whether anything was committed since it was last asked.
+// changed reports whether anything was committed since it was last asked.
 func (w *world) changed(t *testing.T) bool {
 	t.Helper()
 	before := w.version

@@ -217,7 +217,7 @@ type exampleWorld struct {
 	made int
 }
 
-// real gives an example with ids of things that there are, new ones each time.
+// real returns an example with ids of things that there are, new ones each time.
 func (w *exampleWorld) real(t *testing.T, example any) any {
 	t.Helper()
 	if example == nil {

@@ -70,7 +70,7 @@ func TestOwnerActions(t *testing.T) {
 	}
 }
 
-// audited gives the actions that somebody took, as the audit log has them, oldest
+// audited returns the actions that somebody took, as the audit log has them, oldest
 // first.
 func (p person) audited(t testing.TB) (actions []string) {
 	t.Helper()

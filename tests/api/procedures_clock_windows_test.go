@@ -14,7 +14,7 @@ import (
 	"blueprintd/store"
 )
 
-// hmacOf gives the bytes with which senders sign.
+// hmacOf returns the bytes with which senders sign.
 func hmacOf(secret, text string) []byte {
 	made := hmac.New(sha256.New, []byte(secret))
 	made.Write([]byte(text))

@@ -52,7 +52,7 @@ func (p person) mailbox(t testing.TB, blueprintID string, config object) (id, ad
 	return at(made, "id").(string), at(made, "config.address").(string)
 }
 
-// firings gives the ledger of a trigger, the newest row first.
+// firings returns the ledger of a trigger, the newest row first.
 func (p person) firings(t testing.TB, triggerID string) []any {
 	t.Helper()
 	return at(p.ok(t, "blueprintTriggers.history", object{"triggerId": triggerID}), "firings").([]any)
@@ -154,7 +154,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// input gives what a run was started with.
+// input returns what a run was started with.
 func (p person) input(t testing.TB, run string) any {
 	t.Helper()
 	return at(at(p.status(t, run), "steps").([]any)[0], "input")

@@ -28,7 +28,7 @@ func (p person) status(t testing.TB, id string) object {
 	return p.ok(t, "execution.getExecutionStatus", object{"executionId": id}).(object)
 }
 
-// log gives the log record of a run.
+// log returns the log record of a run.
 func (p person) log(t testing.TB, id string) any {
 	t.Helper()
 	for _, record := range at(p.ok(t, "execution.listRecentExecutions", object{"limit": 100}), "logs").([]any) {

@@ -22,7 +22,7 @@ func (p person) rules(t testing.TB, text string) {
 	}
 }
 
-// calls gives what went out.
+// calls returns what went out.
 func (p person) calls(t testing.TB, query string) []any {
 	t.Helper()
 	answer := p.send(t, http.MethodGet, "/sandbox/calls"+query, "")

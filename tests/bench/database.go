@@ -18,7 +18,7 @@ func openDatabase(path string, settings ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", name.String()+"?_busy_timeout=5000&"+strings.Join(settings, "&"))
 }
 
-// size gives how many bytes of a database are in use, with what is still in its
+// size returns how many bytes of a database are in use, with what is still in its
 // write-ahead log.
 func size(ctx context.Context, path string) (bytes int64, err error) {
 	db, err := openDatabase(path, "_query_only=1")
@@ -59,7 +59,7 @@ type stored struct {
 	values  []any
 }
 
-// at gives the place of a column, which there must be.
+// at returns the place of a column, which there must be.
 func (s stored) at(column string) int {
 	i := slices.Index(s.columns, column)
 	if i < 0 {
@@ -68,7 +68,7 @@ func (s stored) at(column string) int {
 	return i
 }
 
-// readRow gives the row that a query finds.
+// readRow returns the row that a query finds.
 func readRow(ctx context.Context, db *sql.DB, query string, args ...any) (s stored, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -92,7 +92,7 @@ func readRow(ctx context.Context, db *sql.DB, query string, args ...any) (s stor
 	return s, rows.Scan(into...)
 }
 
-// length gives how many bytes of content a row has: SQLite stores a number in
+// length returns how many bytes of content a row has: SQLite stores a number in
 // 8 or fewer, a time in 6.
 func (s stored) length() (n int) {
 	for _, value := range s.values {

@@ -40,7 +40,7 @@ var insertSettings = []string{"_foreign_keys=1", "_synchronous=FULL", "_pragma=j
 const maxBatch = 512
 
 // templates copies the server's database twice without its runs, but for one
-// of the trigger: to read the rows from, and to insert into. It gives the paths.
+// of the trigger: to read the rows from, and to insert into. It returns the paths.
 func templates(ctx context.Context, database, trigger, folder string) (template, indexed string, err error) {
 	template, indexed = folder+"/template.db", folder+"/indexed.db"
 	db, err := openDatabase(database)
@@ -81,7 +81,7 @@ func serveInsert(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(r)
 }
 
-// sample gives the two rows that are inserted.
+// sample returns the two rows that are inserted.
 func sample(ctx context.Context, path string) (execution, firing stored, err error) {
 	template, err := openDatabase(path, "_query_only=1")
 	if err != nil {
@@ -95,7 +95,7 @@ func sample(ctx context.Context, path string) (execution, firing stored, err err
 	return execution, firing, err
 }
 
-// contentSize gives the bytes of both.
+// contentSize returns the bytes of both.
 func contentSize(ctx context.Context, path string) (int, error) {
 	execution, firing, err := sample(ctx, path)
 	return execution.length() + firing.length(), err

@@ -42,7 +42,7 @@ type result struct {
 	Peak      int64         `json:"peakBytes"`   // of resident memory
 }
 
-// rate gives how many completed in a second.
+// rate returns how many completed in a second.
 func (r result) rate() float64 {
 	if r.Elapsed <= 0 {
 		return 0
@@ -232,14 +232,14 @@ const (
 	bucketsPerPower = 1 << powerOfBuckets
 )
 
-// bucket gives the bucket of a value: those below bucketsPerPower have their
+// bucket returns the bucket of a value: those below bucketsPerPower have their
 // own, and each power of two after that shares as many.
 func bucket(value uint64) int {
 	shift := max(bits.Len64(value)-powerOfBuckets-1, 0)
 	return shift<<powerOfBuckets + int(value>>shift)
 }
 
-// middle gives the value in the middle of a bucket.
+// middle returns the value in the middle of a bucket.
 func middle(bucket int) float64 {
 	shift := max(bucket>>powerOfBuckets-1, 0)
 	low := uint64(bucket-shift<<powerOfBuckets) << shift
@@ -251,7 +251,7 @@ func (h *histogram) note(d time.Duration) {
 	h.total++
 }
 
-// quantile gives the duration that the part q of all does not exceed; 0 when
+// quantile returns the duration that the part q of all does not exceed; 0 when
 // nothing was noted.
 func (h *histogram) quantile(q float64) time.Duration {
 	wanted := int64(q*float64(h.total-1)) + 1

@@ -66,7 +66,7 @@ func (l *loop) connect(address string) (*connection, error) {
 	return c, syscall.EpollCtl(l.poll, syscall.EPOLL_CTL_ADD, descriptor, &event)
 }
 
-// wait gives the connections at which something arrived.
+// wait returns the connections at which something arrived.
 func (l *loop) wait(most time.Duration) ([]*connection, error) {
 	n, err := syscall.EpollWait(l.poll, l.events, int(most.Milliseconds()))
 	if err != nil && !errors.Is(err, syscall.EINTR) {
@@ -113,7 +113,7 @@ func (l *loop) read(c *connection) error {
 	return nil
 }
 
-// ownCPUTime gives the processor time that this process has used.
+// ownCPUTime returns the processor time that this process has used.
 func ownCPUTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -122,7 +122,7 @@ func ownCPUTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// familyCPUTime gives the processor time of this process and of all its
+// familyCPUTime returns the processor time of this process and of all its
 // children that have ended.
 func familyCPUTime() time.Duration {
 	var usage syscall.Rusage

@@ -63,7 +63,7 @@ func firstLine(path string) string {
 	return line
 }
 
-// field gives the first value of a name in a file of "name : value" lines.
+// field returns the first value of a name in a file of "name : value" lines.
 func field(path, name string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -116,7 +116,7 @@ func (n *nodeRed) start(ctx context.Context, folder string) (err error) {
 	return nil
 }
 
-// answers tells whether the flow answers as it should.
+// answers reports whether the flow answers as it should.
 func (n *nodeRed) answers(ctx context.Context) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.host+"/webhook", strings.NewReader(payload()))
 	if err != nil {

@@ -118,7 +118,7 @@ func comparePeers(ctx context.Context, o options) error {
 	return publish(&o, p, p.Machine, p.text(), peersBegin, peersEnd)
 }
 
-// text gives the figures as tables in Markdown.
+// text returns the figures as tables in Markdown.
 func (p *peerFigures) text() string {
 	var b bytes.Buffer
 	b.WriteString(p.figures.text())

@@ -22,7 +22,7 @@ const (
 	peersEnd    = "<!-- bench-peers: end -->"
 )
 
-// median gives the middle of some values, of an even number the higher of the
+// median returns the middle of some values, of an even number the higher of the
 // two in the middle.
 func median[T cmp.Ordered](values []T) (middle T) {
 	if len(values) == 0 {
@@ -52,7 +52,7 @@ func milliseconds(d time.Duration) string {
 
 func whole(f float64) string { return fmt.Sprintf("%.0f", f) }
 
-// each gives something of every result.
+// each returns something of every result.
 func each[T any](results []result, of func(result) T) (list []T) {
 	for _, r := range results {
 		list = append(list, of(r))
@@ -60,7 +60,7 @@ func each[T any](results []result, of func(result) T) (list []T) {
 	return list
 }
 
-// text gives the figures as tables in Markdown.
+// text returns the figures as tables in Markdown.
 func (f *figures) text() string {
 	var b bytes.Buffer
 	b.WriteString(f.Machine.text())
@@ -145,7 +145,7 @@ func (f *figures) batches() string {
 	return strings.Join(list, ", ")
 }
 
-// text gives what one must know of a machine to read its figures.
+// text returns what one must know of a machine to read its figures.
 func (m *machine) text() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "- %s, commit %s, `%s`\n", m.Date, m.Commit, m.Command)

@@ -85,7 +85,7 @@ func (s *stage) close() {
 	s.server.Kill()
 }
 
-// measurements gives the rows by their names, in the table's order.
+// measurements returns the rows by their names, in the table's order.
 func (s *stage) measurements(names []string) (list []measurement) {
 	authorization := "Authorization: Bearer " + apiKey
 	add := func(name, what string, measure measure) {
@@ -132,7 +132,7 @@ func (s *stage) measurements(names []string) (list []measurement) {
 	return list
 }
 
-// someRuns gives the ids of 2,000 finished runs from all over the history.
+// someRuns returns the ids of 2,000 finished runs from all over the history.
 func (s *stage) someRuns(ctx context.Context) ([]string, error) {
 	const query = `SELECT id FROM executions WHERE seq IN (
 		SELECT 1 + abs(random()) % (SELECT max(seq) FROM executions) FROM generate_series) AND end_time IS NOT NULL`

@@ -16,7 +16,7 @@ import (
 // runs on.
 const ticksPerSecond = 100
 
-// cpuTime gives the processor time that a process has used so far, of all its
+// cpuTime returns the processor time that a process has used so far, of all its
 // threads, in steps of 10 ms.
 func cpuTime(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

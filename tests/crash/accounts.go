@@ -115,7 +115,7 @@ func (s *scene) judgeAccounts() error {
 	return nil
 }
 
-// differ gives some of what only one of two sorted lists has.
+// differ returns some of what only one of two sorted lists has.
 func differ(a, b []string) string {
 	var only []string
 	for _, pair := range [][2][]string{{a, b}, {b, a}} {

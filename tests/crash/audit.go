@@ -151,7 +151,7 @@ func (b *book) judgeNameless(m *minutes, left map[said]int) {
 	}
 }
 
-// justBeforeKill tells whether a process was killed so soon after an answer
+// justBeforeKill reports whether a process was killed so soon after an answer
 // that a line about it may not have been written: before anything that was sent
 // later was acknowledged. The line waits in the queue of what is written, in
 // front of all that comes later.

@@ -10,7 +10,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// at gives a moment of the tests, so many milliseconds after their beginning.
+// at returns a moment of the tests, so many milliseconds after their beginning.
 func at(ms int) time.Time {
 	return time.Unix(1_900_000_000, 0).Add(time.Duration(ms) * time.Millisecond)
 }

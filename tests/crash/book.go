@@ -183,7 +183,7 @@ func (b *book) violated(invariant, run, format string, args ...any) {
 	}
 }
 
-// knows gives the run of that id. acked says how it was acknowledged, "" that
+// knows returns the run of that id. acked says how it was acknowledged, "" that
 // it was merely seen.
 func (b *book) knows(id, acked string, s *shape) *run {
 	b.mu.Lock()
@@ -239,7 +239,7 @@ func (b *book) close(r *run) {
 	}
 }
 
-// past gives a random run that is not open any more, nil when there is none.
+// past returns a random run that is not open any more, nil when there is none.
 func (b *book) past(random *rand.Rand) *run {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -256,7 +256,7 @@ func (r *run) atLeast(edition int) {
 	r.least = edition
 }
 
-// run gives the run of that id, or nil.
+// run returns the run of that id, or nil.
 func (b *book) run(id string) *run {
 	b.mu.Lock()
 	defer b.mu.Unlock()

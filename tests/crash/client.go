@@ -76,7 +76,7 @@ func (c *client) heard(a answer, what string) bool {
 	return a.OK()
 }
 
-// choose gives a random shape for which fits, by weight.
+// choose returns a random shape for which fits, by weight.
 func (c *client) choose(fits func(*shape) bool) *shape {
 	total := 0
 	for _, s := range c.shapes {

@@ -13,7 +13,7 @@ import (
 // are under way.
 const edited = "edited"
 
-// edition gives the nodes of the nth edition of the edited shape. A run says at
+// edition returns the nodes of the nth edition of the edited shape. A run says at
 // its end with which edition it began and with which it goes on.
 func edition(ledger string, n int) []any {
 	return []any{
@@ -59,7 +59,7 @@ func (e *editor) publish(ctx context.Context, c *client, s *shape) {
 	c.book.count(func(n *counts) { n.Updates++ })
 }
 
-// editions gives the latest edition that was acknowledged and the latest that
+// editions returns the latest edition that was acknowledged and the latest that
 // was sent; both 0 for a shape that is not edited.
 func (s *shape) editions() (published, tried int) {
 	if s == nil {

@@ -109,7 +109,7 @@ func (c *client) judgeLedger(ctx context.Context, s *source) rows {
 	return r
 }
 
-// bodyHasID tells whether the id of a delivery is in its body, which is not
+// bodyHasID reports whether the id of a delivery is in its body, which is not
 // looked at when it is signed wrongly.
 func (s *source) bodyHasID() bool { return s.kind == "slack" || s.config["preset"] == "stripe" }
 

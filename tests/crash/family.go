@@ -17,7 +17,7 @@ func (b *book) related(r *run, parent, retryOf string) {
 	r.parent, r.retryOf = parent, retryOf
 }
 
-// output gives the output of a step that was seen to have completed.
+// output returns the output of a step that was seen to have completed.
 func (r *run) output(address string) (value any, done bool) {
 	finished, done := r.done[address]
 	if !done {

@@ -10,7 +10,7 @@ const (
 	updated = "blueprint.updated"
 )
 
-// hearingShapes gives the shape whose ends are heard, and those that hear.
+// hearingShapes returns the shape whose ends are heard, and those that hear.
 func hearingShapes(ledger string) []*shape {
 	listener := func(event, of string) *shape {
 		before := process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}", "of": "{{inputData.executionId ?? null}}", "version": "{{inputData.data.version ?? null}}"}})

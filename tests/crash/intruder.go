@@ -49,7 +49,7 @@ func (b *book) judgeIntruder(database string, code int, text string) {
 // turns up.
 const canary = "canary-"
 
-// secretOf gives the secret of a connection of the load.
+// secretOf returns the secret of a connection of the load.
 func secretOf(connection string) string { return canary + connection + "-5fc1b2" }
 
 // guardedToken is the nth token of the connection that is changed meanwhile.
@@ -69,7 +69,7 @@ var disguises = func() []string {
 	return all
 }()
 
-// leak gives a piece of a text that holds a secret, "" when none does.
+// leak returns a piece of a text that holds a secret, "" when none does.
 func leak(text string) string {
 	for _, form := range disguises {
 		if at := strings.Index(text, form); at >= 0 {

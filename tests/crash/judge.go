@@ -219,7 +219,7 @@ type part struct {
 	times int
 }
 
-// parts gives what the load consists of, so that nothing drops out of it
+// parts returns what the load consists of, so that nothing drops out of it
 // unnoticed.
 func (s *scene) parts() []part {
 	c := &s.book.counts

@@ -29,10 +29,10 @@ type keyring struct {
 
 func newKeyring(name string) *keyring { return &keyring{name: name, number: 1} }
 
-// secret gives the nth secret.
+// secret returns the nth secret.
 func (k *keyring) secret(n int) string { return fmt.Sprintf("%s%s-%d-0b83e1", whisper, k.name, n) }
 
-// take gives the number of a secret that is good until it is given back, and
+// take returns the number of a secret that is good until it is given back, and
 // says whether it is the one before.
 func (k *keyring) take(random *rand.Rand) (number int, old bool, giveBack func()) {
 	k.using.RLock()
@@ -45,7 +45,7 @@ func (k *keyring) take(random *rand.Rand) (number int, old bool, giveBack func()
 	return k.before, true, k.using.RUnlock
 }
 
-// isGone tells whether a secret may be good no longer.
+// isGone reports whether a secret may be good no longer.
 func (k *keyring) isGone(number int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -72,7 +72,7 @@ type ledger struct {
 	tokens map[string]time.Time // until when they are good
 }
 
-// services gives all that the ledger has to offer on its first address.
+// services returns all that the ledger has to offer on its first address.
 func (l *ledger) services() http.Handler {
 	tools := l.toolServer()
 	mux := http.NewServeMux()
@@ -90,7 +90,7 @@ func (l *ledger) services() http.Handler {
 	return mux
 }
 
-// call gives what answers http-request nodes, which carry the credentials of a
+// call returns what answers http-request nodes, which carry the credentials of a
 // connection or, "", none. Query: node, the caller; mood as happen knows them.
 func (l *ledger) call(kind, connection string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -115,7 +115,7 @@ func reply(w http.ResponseWriter, status int, value any) {
 	json.NewEncoder(w).Encode(value)
 }
 
-// happen notes an effect and waits as long as its key says. It gives how often
+// happen notes an effect and waits as long as its key says. It returns how often
 // there was one under the key, and false when there is nobody to answer.
 // Moods: "flaky" fails the first times of some keys, "broken" fails all,
 // "doomed" all of some keys, "later" refuses the first time of some keys as too
@@ -197,7 +197,7 @@ func dice(key string) uint32 {
 // effect names what may happen once: of a kind, under a key.
 type effect struct{ kind, key string }
 
-// readLedger gives the effects, each with its entries in the order of arrival.
+// readLedger returns the effects, each with its entries in the order of arrival.
 func readLedger(path string) (map[effect][]entry, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -41,7 +41,7 @@ func (l *ledger) credentials(r *http.Request, connection string) (shown string, 
 	return shown, body, wrong
 }
 
-// good tells whether credentials are those of a connection.
+// good reports whether credentials are those of a connection.
 func (l *ledger) good(connection, shown string) bool {
 	switch connection {
 	case "guarded":
@@ -103,7 +103,7 @@ func (l *ledger) stranger(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// probe gives what answers a test of a connection.
+// probe returns what answers a test of a connection.
 func (l *ledger) probe(connection string, answer any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, _, wrong := l.credentials(r, connection)

@@ -13,7 +13,7 @@ import (
 // mark finds the address that a node wrote into what it sends: <exec_...>.
 var mark = regexp.MustCompile(`<(exec_[^<>]+)>`)
 
-// marked gives the address in a text, "" without one.
+// marked returns the address in a text, "" without one.
 func marked(text string) string {
 	if found := mark.FindStringSubmatch(text); found != nil {
 		return found[1]

@@ -121,7 +121,7 @@ func (l *links) mark(id, state string) {
 	l.scratch[id] = state
 }
 
-// acknowledged gives the latest change that was.
+// acknowledged returns the latest change that was.
 func (l *links) acknowledged() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

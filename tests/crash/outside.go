@@ -24,7 +24,7 @@ func (s *scene) leaveOut(names []string) {
 	s.sources = slices.DeleteFunc(s.sources, func(one *source) bool { return !s.has(one.shape.name) })
 }
 
-// has tells whether a shape is part of the load.
+// has reports whether a shape is part of the load.
 func (s *scene) has(name string) bool {
 	return slices.ContainsFunc(s.shapes, func(one *shape) bool { return one.name == name })
 }
@@ -99,7 +99,7 @@ func (s *scene) openPost(ctx context.Context, p *program.Process) error {
 	return fmt.Errorf("the server does not say in %s where it takes mail", s.readyFile())
 }
 
-// outsideParts gives what is done from outside, of the sources that there are.
+// outsideParts returns what is done from outside, of the sources that there are.
 func (s *scene) outsideParts() (list []part) {
 	c := &s.book.counts
 	for _, one := range []struct {

@@ -55,7 +55,7 @@ func (r *repeats) look(ctx context.Context, c *client, s *source) {
 	r.again(ctx, c, &delivery{shape: s.shape, firing: firing})
 }
 
-// started gives one of the deliveries that started a run, often a late one; nil
+// started returns one of the deliveries that started a run, often a late one; nil
 // when there is none.
 func (b *book) started(n int) *delivery {
 	b.mu.Lock()

@@ -45,7 +45,7 @@ type awaits struct {
 
 func (r *record) terminal() bool { return r.Status == "completed" || r.Status == "failed" }
 
-// waiting gives all that a run waits for.
+// waiting returns all that a run waits for.
 func (r *record) waiting() []awaits {
 	if r.Awaiting == nil || len(r.AwaitingAll) > 0 {
 		return r.AwaitingAll

@@ -233,7 +233,7 @@ func (s *scene) play(ctx context.Context) error {
 // subscribers is how many clients follow runs as they change.
 const subscribers = 2
 
-// edited gives the shape whose blueprint changes meanwhile, nil when there is
+// edited returns the shape whose blueprint changes meanwhile, nil when there is
 // none.
 func (s *scene) edited() *shape {
 	for _, shape := range s.shapes {
@@ -280,7 +280,7 @@ func (s *scene) replace(ctx context.Context, p *program.Process) (*program.Proce
 	return next, err
 }
 
-// percentile gives the value below which so many percent lie.
+// percentile returns the value below which so many percent lie.
 func percentile(all []time.Duration, percent int) time.Duration {
 	if len(all) == 0 {
 		return 0

@@ -26,7 +26,7 @@ func newScreen(out io.Writer, total int) *screen {
 	return &screen{out: out, terminal: isTerminal(out), began: now(), total: total}
 }
 
-// isTerminal tells whether a person looks at it.
+// isTerminal reports whether a person looks at it.
 func isTerminal(out io.Writer) bool {
 	file, isFile := out.(*os.File)
 	if !isFile {

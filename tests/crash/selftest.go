@@ -32,7 +32,7 @@ type verdict struct {
 	Failure string     `json:"failure,omitempty"` // why there is no verdict
 }
 
-// good tells whether it is as it should be.
+// good reports whether it is as it should be.
 func (v *verdict) good() bool { return v.Failure == "" && v.Caught == (v.Bug != "") }
 
 // signs are the invariants that a bug may be found by. By any other, something

@@ -145,7 +145,7 @@ func (c *client) list(ctx context.Context, most int) int {
 	return found
 }
 
-// history gives the rows of a trigger's firing ledger.
+// history returns the rows of a trigger's firing ledger.
 func (c *client) history(ctx context.Context, trigger string) []any {
 	var all []any
 	for {
@@ -162,7 +162,7 @@ func (c *client) history(ctx context.Context, trigger string) []any {
 
 // firings reads the ledger of a trigger of the load: each row that started
 // something names a run of that trigger, no key started two, and what clients
-// were told of a delivery is what it says. It gives the executions by key.
+// were told of a delivery is what it says. It returns the executions by key.
 func (c *client) firings(ctx context.Context, s *shape, trigger string) (started map[string]string) {
 	started = map[string]string{}
 	runs, refused := map[string]bool{}, map[string]int{}

@@ -61,7 +61,7 @@ var (
 	lastNode  = process.Node("after", "template", object{"text": "{{kept}} done"})
 )
 
-// shapes gives the blueprints of the load, whose calls go to the ledger.
+// shapes returns the blueprints of the load, whose calls go to the ledger.
 func shapes(ledger string) []*shape {
 	call := func(id, mood string, more ...any) object { return callOf(ledger, "call", id, mood, more...) }
 	before, after := firstNode, lastNode
@@ -130,7 +130,7 @@ func (s *shape) deriveGraph(within string, nodes, edges []any) {
 	}
 }
 
-// triggers gives all that clients knock at.
+// triggers returns all that clients knock at.
 func (s *shape) triggers() []string {
 	all := []string{}
 	for _, id := range []string{s.api, s.event} {
@@ -144,7 +144,7 @@ func (s *shape) triggers() []string {
 	return all
 }
 
-// blueprintMap gives the map as create takes it.
+// blueprintMap returns the map as create takes it.
 func (s *shape) blueprintMap() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +217,7 @@ func resolved(value any, names map[string]string) any {
 	return value
 }
 
-// serviceShapes gives those whose nodes reach services through connections.
+// serviceShapes returns those whose nodes reach services through connections.
 func serviceShapes(ledger string) []*shape {
 	through := func(connection string, n object) object {
 		n["config"].(object)["connectionId"] = "@" + connection

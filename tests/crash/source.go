@@ -36,7 +36,7 @@ const (
 	otherChannel = "C0ELSEWHERE"
 )
 
-// sources gives all of them, whose runs call the ledger.
+// sources returns all of them, whose runs call the ledger.
 func sources(ledger string) []*source {
 	call := func(id, mood string) object { return callOf(ledger, "call", id, mood) }
 	wait := process.Node("wait", "wait", object{"durationMs": 120})

@@ -31,7 +31,7 @@ func (c *client) tend(ctx context.Context, r *run, last bool) {
 	}
 }
 
-// isSpared tells whether nobody cancels a run or begins it anew.
+// isSpared reports whether nobody cancels a run or begins it anew.
 func (r *run) isSpared() bool { return r.shape != nil && r.shape.spared }
 
 // look reads a run that may have ended, and checks it.

@@ -50,7 +50,7 @@ func newTicking(seed uint64, ledger string) (*ticking, []*shape) {
 	return &ticking{random: rand.New(rand.NewPCG(seed, 2000)), now: virtualStart, schedules: every}, list
 }
 
-// flag gives the clock of the next start. Where the server died in the middle
+// flag returns the clock of the next start. Where the server died in the middle
 // of a move, its clock steps back; sometimes it was away for a while.
 func (t *ticking) flag(random *rand.Rand) string {
 	t.mu.Lock()

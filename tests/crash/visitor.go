@@ -66,7 +66,7 @@ func newVisitor(s *scene) *visitor {
 	return &visitor{client: s.client(1100), scene: s, email: "visitor@torture.example"}
 }
 
-// passwordOf gives the nth password.
+// passwordOf returns the nth password.
 func passwordOf(n int) string { return fmt.Sprintf("%svisitor-%d-5fc1b2", canary, n) }
 
 // command runs a command on the database, while the server may run, start or
@@ -223,7 +223,7 @@ func (v *visitor) open(a answer, d *deed) *browser {
 	return &browser{state: gone}
 }
 
-// some gives a random browser in a state, nil when there is none.
+// some returns a random browser in a state, nil when there is none.
 func (v *visitor) some(state string) *browser {
 	var fit []*browser
 	for _, b := range v.browsers {

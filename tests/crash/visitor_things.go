@@ -105,7 +105,7 @@ func each(id string, items any, concurrency int, nodes ...any) object {
 // heard is the event that runs of the load raise.
 const heard = "custom.torture"
 
-// manyShapes gives those whose runs walk over more than their own graph: over
+// manyShapes returns those whose runs walk over more than their own graph: over
 // items, into other runs, and by events; and one of every node without effect.
 func manyShapes(ledger string) []*shape {
 	at := func(address, mood string, more ...any) object { return callOf(ledger, "call", address, mood, more...) }

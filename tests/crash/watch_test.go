@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// first gives the invariant of the first violation, "" when there is none.
+// first returns the invariant of the first violation, "" when there is none.
 func first(b *book) string {
 	if len(b.violations) == 0 {
 		return ""

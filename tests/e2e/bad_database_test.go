@@ -24,7 +24,7 @@ import (
 // nobody is a user who owns nothing, for when the tests run as root.
 const nobody = 65534
 
-// openFolder gives a temporary folder that any user can get into.
+// openFolder returns a temporary folder that any user can get into.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

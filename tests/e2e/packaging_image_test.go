@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// elf gives the beginning of a program for Linux with one program header.
+// elf returns the beginning of a program for Linux with one program header.
 func elf(kind uint32) string {
 	data := make([]byte, 120)
 	copy(data, "\x7fELF\x02\x01\x01")

@@ -9,7 +9,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// readmeBlock gives the block of YAML of README.md that begins with a text.
+// readmeBlock returns the block of YAML of README.md that begins with a text.
 func readmeBlock(t *testing.T, begin string) string {
 	t.Helper()
 	text, err := os.ReadFile(process.File(t, "README.md"))

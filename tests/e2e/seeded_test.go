@@ -203,7 +203,7 @@ func (r *recorded) play(outside string) {
 	}
 }
 
-// runs gives the newest runs.
+// runs returns the newest runs.
 func (r *recorded) runs() []any {
 	r.T.Helper()
 	runs, ok := at(r.ask("execution.listRecentExecutions", object{"limit": 100}), "logs").([]any)
@@ -293,7 +293,7 @@ func sameAnswers(t *testing.T, time int, first, answers []string) {
 	}
 }
 
-// difference gives the place where two texts differ.
+// difference returns the place where two texts differ.
 func difference(a, b string) string {
 	from := 0
 	for from < min(len(a), len(b)) && a[from] == b[from] {

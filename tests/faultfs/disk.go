@@ -200,7 +200,7 @@ func (d *Disk) point(kind Kind, name string, size int) (take int, after func(), 
 	return size, after, 0
 }
 
-// room tells whether a file may grow to a size.
+// room reports whether a file may grow to a size.
 func (d *Disk) room(n *node, size int64) bool {
 	more := size - int64(len(n.data))
 	return d.quota == 0 || more <= 0 || d.used()+more <= d.quota

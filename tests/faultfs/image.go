@@ -27,7 +27,7 @@ func (i Image) Save(folder string) error {
 	return nil
 }
 
-// Now gives the files as programs see them: what is left when a process dies
+// Now returns the files as programs see them: what is left when a process dies
 // and the machine goes on.
 func (d *Disk) Now() Image {
 	d.mu.Lock()
@@ -63,7 +63,7 @@ func (l Loss) String() string {
 
 const sector = 512
 
-// Cut gives the files as a power cut might leave them. Of the changes of names
+// Cut returns the files as a power cut might leave them. Of the changes of names
 // that were not synced a first part is kept: folders are journalled in order.
 func (d *Disk) Cut(loss Loss, random *rand.Rand) Image {
 	d.mu.Lock()
@@ -85,7 +85,7 @@ func (d *Disk) Cut(loss Loss, random *rand.Rand) Image {
 	return image
 }
 
-// left gives the content that a power cut leaves of a file.
+// left returns the content that a power cut leaves of a file.
 func (n *node) left(loss Loss, random *rand.Rand) []byte {
 	content := append([]byte(nil), n.synced...)
 	switch loss {
@@ -123,5 +123,5 @@ func (c change) tear(content []byte, random *rand.Rand) []byte {
 	return content
 }
 
-// list gives the names in order. d.mu is held.
+// list returns the names in order. d.mu is held.
 func (d *Disk) list() []string { return slices.Sorted(maps.Keys(d.names)) }

@@ -74,7 +74,7 @@ func (b *book) certain(t thing, state string) {
 }
 
 // compare holds the book against what was found, which lists every thing that
-// is there. It gives the contradictions, and how many orders were refused by a
+// is there. It returns the contradictions, and how many orders were refused by a
 // failing disk and carried out all the same.
 func (b *book) compare(found map[thing]string) (wrong []string, doubtful int) {
 	b.mu.Lock()

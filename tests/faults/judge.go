@@ -69,10 +69,10 @@ func (c *api) close() { c.client.HTTP.CloseIdleConnections() }
 
 type answer = process.Answer
 
-// refused tells whether the server said that it did not do what was asked.
+// refused reports whether the server said that it did not do what was asked.
 func refused(a answer) bool { return a.Err == nil && a.Status >= 400 }
 
-// doubtful tells whether the server refused because its disk had failed, and it
+// doubtful reports whether the server refused because its disk had failed, and it
 // could not know what became of the writes under way; or because the disk takes
 // nothing now, and said that the order takes effect later.
 func doubtful(a answer) bool {

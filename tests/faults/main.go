@@ -103,7 +103,7 @@ func sweep(o options) int {
 	return 0
 }
 
-// place gives a folder in memory where there is one: what is left of a disk is
+// place returns a folder in memory where there is one: what is left of a disk is
 // put there for the next server, and how long that takes is beside the point.
 func place() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {

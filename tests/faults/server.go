@@ -62,7 +62,7 @@ func (s *server) await(most time.Duration) (address, key string) {
 // stop asks the server to end, which it must do well.
 func (s *server) stop() error { return s.Stop(20 * time.Second) }
 
-// lastWords gives the end of the log, on one line.
+// lastWords returns the end of the log, on one line.
 func (s *server) lastWords() string {
 	lines := strings.Split(strings.TrimSpace(s.log.String()), "\n")
 	return strings.Join(lines[max(0, len(lines)-4):], " / ")

@@ -142,7 +142,7 @@ func (t *trial) run(b *bench) error {
 	return nil
 }
 
-// left gives the files that the next server finds.
+// left returns the files that the next server finds.
 func (t *trial) left(d *faultfs.Disk) []faultfs.Image {
 	random := rand.New(rand.NewPCG(t.seed, uint64(t.number)))
 	struck, _ := t.hit()
@@ -159,7 +159,7 @@ func (t *trial) left(d *faultfs.Disk) []faultfs.Image {
 	return []faultfs.Image{d.Now()}
 }
 
-// play plays until the server is gone. It gives the files that are left, or
+// play plays until the server is gone. It returns the files that are left, or
 // nil when they are to be taken at the end.
 func (t *trial) play(p *play) []faultfs.Image {
 	if p.enter(phaseName(t.order)) {

@@ -29,7 +29,7 @@ func dial(ctx context.Context, address string) (*line, error) {
 	return &line{Conn: conn, in: bufio.NewReaderSize(conn, 2<<10)}, nil
 }
 
-// post gives the bytes of a request, without its body.
+// post returns the bytes of a request, without its body.
 func post(address, path string, length int, headers ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n", path, address, length, strings.Join(append(headers, ""), "\r\n"))
 }
@@ -102,7 +102,7 @@ func (w *worker) note(o outcome, first bool) {
 	}
 }
 
-// cause gives the reason of a failed connection in a word.
+// cause returns the reason of a failed connection in a word.
 func cause(err error) string {
 	var timeout net.Error
 	switch {

@@ -171,7 +171,7 @@ func (l *load) end() (*result, error) {
 	return l.wait()
 }
 
-// wait gives the result of a load that ends by itself.
+// wait returns the result of a load that ends by itself.
 func (l *load) wait() (*result, error) {
 	r := &result{}
 	err := json.NewDecoder(l.out).Decode(r)

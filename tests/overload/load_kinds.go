@@ -17,7 +17,7 @@ import (
 
 const greeting = `{"name":"Ada"}`
 
-// path gives the webhook of a connection.
+// path returns the webhook of a connection.
 func (w *worker) path(i int) string { return w.Paths[i%len(w.Paths)] }
 
 // chance is the randomness of one connection.

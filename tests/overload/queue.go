@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite" // the driver of the database
 )
 
-// runs gives what became of every run that a database knows. It opens it
+// runs returns what became of every run that a database knows. It opens it
 // read-only, past the server.
 func runs(database string) (map[string]string, error) {
 	db, err := sql.Open("sqlite", "file:"+database+"?mode=ro")

@@ -135,7 +135,7 @@ func (s *stage) weigh(sc *scene) error {
 	return err
 }
 
-// total gives how many requests were made, lost how many of them were not
+// total returns how many requests were made, lost how many of them were not
 // answered with status.
 func total(r *result) (n int) {
 	for _, count := range r.Counts {

@@ -52,10 +52,10 @@ type Answer struct {
 	RetryAfter time.Duration // how long the server asks to wait; 0 = it does not
 }
 
-// OK tells whether the server did what was asked.
+// OK reports whether the server did what was asked.
 func (a Answer) OK() bool { return a.Err == nil && a.Status >= 200 && a.Status < 300 }
 
-// Text gives a string of the answer by its path.
+// Text returns a string of the answer by its path.
 func (a Answer) Text(path ...string) string {
 	text, _ := At(a.Value, path...).(string)
 	return text

@@ -360,7 +360,7 @@ func BuildIn(ctx context.Context, folder, path string, args ...string) error {
 	return nil
 }
 
-// Memory gives two sizes of a process in bytes: what is resident, and the most
+// Memory returns two sizes of a process in bytes: what is resident, and the most
 // that was since it started or since ForgetPeak.
 func Memory(pid int) (resident, peak int64, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -43,7 +43,7 @@ type node struct {
 	calls  int    // that it asks of a language model
 }
 
-// effect gives what the oracle holds a node to.
+// effect returns what the oracle holds a node to.
 func (n *node) effect() blueprint.Effect {
 	if n.Effect != "" {
 		return n.Effect
@@ -51,7 +51,7 @@ func (n *node) effect() blueprint.Effect {
 	return effects[n.Type]
 }
 
-// tries gives how often a node is tried at most.
+// tries returns how often a node is tried at most.
 func (n *node) tries() int {
 	if n.Retry == nil {
 		return 1
@@ -66,10 +66,10 @@ type graph struct {
 	index map[string]int
 }
 
-// sequential tells whether the nodes run one after the other.
+// sequential reports whether the nodes run one after the other.
 func (g *graph) sequential() bool { return len(g.edges) == 0 }
 
-// one tells whether never two nodes are at work at once.
+// one reports whether never two nodes are at work at once.
 func (g *graph) one() bool {
 	for i := range g.nodes {
 		if n := &g.nodes[i]; n.body != nil && (n.most > 1 || !n.body.one()) {
@@ -79,7 +79,7 @@ func (g *graph) one() bool {
 	return g.sequential()
 }
 
-// find gives the node of an address, nil when there is none.
+// find returns the node of an address, nil when there is none.
 func (g *graph) find(address string) *node {
 	for {
 		loop, _, inner, within := cut(address)
@@ -94,7 +94,7 @@ func (g *graph) find(address string) *node {
 	}
 }
 
-// first tells whether no node of its graph leads to the one at an address.
+// first reports whether no node of its graph leads to the one at an address.
 func (g *graph) first(address string) bool {
 	for {
 		loop, _, inner, within := cut(address)
@@ -105,7 +105,7 @@ func (g *graph) first(address string) bool {
 	}
 }
 
-// has tells whether one of the nodes, or of those within them, is such a one.
+// has reports whether one of the nodes, or of those within them, is such a one.
 func (g *graph) has(such func(n *node) bool) bool {
 	for i := range g.nodes {
 		if n := &g.nodes[i]; such(n) || n.body != nil && n.body.has(such) {
@@ -245,7 +245,7 @@ func (a author) node(i int, kind string) node {
 	return n
 }
 
-// works tells whether a type does work that can hang.
+// works reports whether a type does work that can hang.
 func works(kind string) bool { return kind == kindPure || kind == kindAct || kind == kindOnce }
 
 func (a author) join(g *graph) {
@@ -267,7 +267,7 @@ func (a author) join(g *graph) {
 	}
 }
 
-// written gives a graph as a for-each node's config has it.
+// written returns a graph as a for-each node's config has it.
 func (g *graph) written() map[string]any {
 	number := func(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 	nodes, edges := []any{}, []any{}
@@ -297,7 +297,7 @@ func (g *graph) written() map[string]any {
 	return map[string]any{"nodes": nodes, "edges": edges}
 }
 
-// catalogue gives the node types; work does what nodes do.
+// catalogue returns the node types; work does what nodes do.
 func catalogue(work *process) blueprint.Catalogue {
 	out := blueprint.Catalogue{}
 	for kind, effect := range effects {

@@ -64,7 +64,7 @@ func (w *world) born(h *history, parent string) {
 	w.fail("I11: %s is started by %s, which does not say so", h.name, h.parent.name)
 }
 
-// returned gives what a run gave to the one that started it, nil while it has
+// returned returns what a run gave to the one that started it, nil while it has
 // not ended.
 func (w *world) returned(child string) *returned {
 	h := w.histories[child]
@@ -136,11 +136,11 @@ func (w *world) orphaned(h *history) {
 	}
 }
 
-// mayCancel tells whether the engine itself may have cancelled a run: nobody
+// mayCancel reports whether the engine itself may have cancelled a run: nobody
 // waits for it any more.
 func (h *history) mayCancel() bool { return h.parent != nil && (h.parent.terminal || h.parent.halts) }
 
-// heldUp tells whether a run waits for one that cannot go on before the next start.
+// heldUp reports whether a run waits for one that cannot go on before the next start.
 func (w *world) heldUp(h *history) bool {
 	return slices.ContainsFunc(w.order, func(child *history) bool {
 		if child.terminal || !child.broken {
@@ -155,7 +155,7 @@ func (w *world) heldUp(h *history) bool {
 	})
 }
 
-// acted tells whether a run that has ended did what must not be done twice, as
+// acted reports whether a run that has ended did what must not be done twice, as
 // its record says, and checks that against what its nodes did.
 func (w *world) acted(h *history) bool {
 	var record struct {

@@ -238,7 +238,7 @@ func (d *disk) binding(id string) (*blueprint.Binding, error) {
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no trigger %s", id)
 }
 
-// schedules gives those that have changed since a generation; since 0 all that
+// schedules returns those that have changed since a generation; since 0 all that
 // are active.
 func (d *disk) schedules(since int64) (list []blueprint.Schedule, generation int64, err error) {
 	d.mu.Lock()
@@ -310,7 +310,7 @@ func (d *disk) isAway() bool {
 	return d.away
 }
 
-// stored gives what the disk holds of a run, nil for nothing, whatever its mood.
+// stored returns what the disk holds of a run, nil for nothing, whatever its mood.
 func (d *disk) stored(id string) *blueprint.StoredExecution {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -321,7 +321,7 @@ func (d *disk) stored(id string) *blueprint.StoredExecution {
 	return nil
 }
 
-// known gives the ids of all runs, as they came.
+// known returns the ids of all runs, as they came.
 func (d *disk) known() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

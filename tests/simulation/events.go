@@ -109,7 +109,7 @@ func (w *world) draw(events []event) {
 	}
 }
 
-// free gives the nodes that may end now: one that hangs does so only once it is
+// free returns the nodes that may end now: one that hangs does so only once it is
 // cut off.
 func (w *world) free() []int {
 	var free []int

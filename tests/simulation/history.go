@@ -94,7 +94,7 @@ func readEntry(id string, sealed []byte) (e entry, err error) {
 	return e, err
 }
 
-// meet gives the history of a run, a new one when nobody has seen it before.
+// meet returns the history of a run, a new one when nobody has seen it before.
 func (w *world) meet(id, blueprintID string, input any) *history {
 	if h := w.histories[id]; h != nil {
 		return h
@@ -109,7 +109,7 @@ func (w *world) meet(id, blueprintID string, input any) *history {
 	return h
 }
 
-// fates gives what must become of the nodes of a run.
+// fates returns what must become of the nodes of a run.
 func (w *world) fates(h *history) *model {
 	if h.model == nil {
 		h.model = interpret(h.script, h.input, h.kept, facts{
@@ -120,7 +120,7 @@ func (w *world) fates(h *history) *model {
 	return h.model
 }
 
-// place gives the place of an address, as the disk has it.
+// place returns the place of an address, as the disk has it.
 func (h *history) place(address string) string {
 	return placed(address, func(loop string) int { return h.attempt[loop] })
 }

@@ -96,7 +96,7 @@ func (j journal) Schedules(_ context.Context, since int64) (list []blueprint.Sch
 	return j.world.disk.schedules(since)
 }
 
-// SchedulesAfter gives them all on one page.
+// SchedulesAfter returns them all on one page.
 func (j journal) SchedulesAfter(_ context.Context, last int64, _ int) (page []blueprint.Schedule, next int64, err error) {
 	if j.isDead() {
 		return nil, 0, errDead

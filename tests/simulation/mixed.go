@@ -6,7 +6,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mixed tells whether a step of an item can have come about in one of the
+// mixed reports whether a step of an item can have come about in one of the
 // attempts of its for-each nodes. Which one is not known: an item that begins
 // anew keeps what its nodes came to, so that it is a mixture of its attempts.
 // What a node makes of the input that it had must be what it makes in one of them.
@@ -52,7 +52,7 @@ func (m *model) alone(n *node, place string, input any, spent int64) *fate {
 	return &w.fates[0]
 }
 
-// places gives the places of an address: one for each attempt of the for-each
+// places returns the places of an address: one for each attempt of the for-each
 // nodes in which it stands.
 func (h *history) places(address string) []string {
 	places := []string{""}

@@ -94,7 +94,7 @@ func (m *model) risk(f *fate, n *node) {
 	f.quits = n.body.has(func(inner *node) bool { return inner.Type == kindStop || inner.effect() == blueprint.EffectOnce })
 }
 
-// finishes tells whether an item is finished in any case, so that its for-each
+// finishes reports whether an item is finished in any case, so that its for-each
 // node never looks at it again.
 func (w *walk) finishes() bool { return w.exact && w.failed < 0 && !w.quits && !w.open }
 
@@ -138,7 +138,7 @@ func (m *model) inherit(w *walk) {
 	}
 }
 
-// doubtful tells whether a node of the item that failed may have done what must
+// doubtful reports whether a node of the item that failed may have done what must
 // not be done twice, and did not finish.
 func (f *fate) doubtful() bool {
 	for _, item := range f.items {
@@ -155,7 +155,7 @@ func (f *fate) doubtful() bool {
 	return false
 }
 
-// called gives what a run gives that an attempt starts, nil while it has not ended.
+// called returns what a run gives that an attempt starts, nil while it has not ended.
 func (m *model) called(n *node, here at) *returned {
 	switch {
 	case m.deep:
@@ -167,7 +167,7 @@ func (m *model) called(n *node, here at) *returned {
 	}
 }
 
-// at gives the fate of the node at a place, if its for-each nodes get so far.
+// at returns the fate of the node at a place, if its for-each nodes get so far.
 func (m *model) at(place string) *fate {
 	w, rest := m.walk, place
 	for {
@@ -194,7 +194,7 @@ type listed struct {
 	fate    *fate
 }
 
-// steps gives the steps of a record, in their order.
+// steps returns the steps of a record, in their order.
 func (w *walk) steps(list []listed) []listed {
 	for i := range w.fates {
 		list = append(list, listed{w.address + w.graph.nodes[i].ID, &w.fates[i]})

@@ -15,7 +15,7 @@ type at struct {
 	attempt int
 }
 
-// before gives the attempt before this one.
+// before returns the attempt before this one.
 func (a at) before() at { return at{a.place, a.attempt - 1} }
 
 // cut splits an address behind its first item: "loop", "[3]", "inner". Without
@@ -30,7 +30,7 @@ func cut(address string) (loop string, item int, inner string, within bool) {
 	return head[:open], item, inner, true
 }
 
-// placed gives the place of an address; round tells at which attempt a for-each
+// placed returns the place of an address; round tells at which attempt a for-each
 // node is, by its address.
 func placed(address string, round func(loop string) int) string {
 	place, prefix, rest := "", "", address
@@ -46,7 +46,7 @@ func placed(address string, round func(loop string) int) string {
 	}
 }
 
-// addressOf gives the address of a place.
+// addressOf returns the address of a place.
 func addressOf(place string) string {
 	for {
 		from := strings.IndexByte(place, '@')
@@ -58,7 +58,7 @@ func addressOf(place string) string {
 	}
 }
 
-// holders gives the for-each nodes in which an address stands, the outermost first.
+// holders returns the for-each nodes in which an address stands, the outermost first.
 func holders(address string) (loops []string) {
 	for at := 0; ; {
 		end := strings.Index(address[at:], "]/")
@@ -70,10 +70,10 @@ func holders(address string) (loops []string) {
 	}
 }
 
-// atItem gives the beginning of the addresses of an item's nodes.
+// atItem returns the beginning of the addresses of an item's nodes.
 func atItem(loop string, item int) string { return loop + "[" + strconv.Itoa(item) + "]/" }
 
-// atRound gives the beginning of the places of an item's nodes.
+// atRound returns the beginning of the places of an item's nodes.
 func atRound(loop string, item, round int) string {
 	return loop + "[" + strconv.Itoa(item) + "]@" + strconv.Itoa(round) + "/"
 }

@@ -93,7 +93,7 @@ func (d *dues) At(t time.Time, f func()) *clock.Timer {
 
 func (d *dues) Upkeep(t time.Time, f func()) *clock.Timer { return d.At(t, f) }
 
-// next gives the first planned instant after now, and forgets those before.
+// next returns the first planned instant after now, and forgets those before.
 func (d *dues) next(now time.Time) (first time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -307,7 +307,7 @@ func newRandom(seed, stream uint64) random { return random{rand.New(rand.NewPCG(
 // chance is true in so many cases of a hundred.
 func (r random) chance(percent int) bool { return r.IntN(100) < percent }
 
-// between gives a number from low to high, both included.
+// between returns a number from low to high, both included.
 func (r random) between(low, high int) int { return low + r.IntN(high-low+1) }
 
 // Read fills p, for the source of identifiers.
@@ -322,7 +322,7 @@ func (r random) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mix gives a number that depends on all of its arguments and on nothing else.
+// mix returns a number that depends on all of its arguments and on nothing else.
 func mix(key uint64, texts ...string) uint64 {
 	const prime = 1099511628211
 	h := key ^ 14695981039346656037
@@ -337,7 +337,7 @@ func mix(key uint64, texts ...string) uint64 {
 	return h ^ h>>29
 }
 
-// FiringWithDelivery gives a firing that started a run, which is all that a
+// FiringWithDelivery returns a firing that started a run, which is all that a
 // disk keeps of the ledger.
 func (j journal) FiringWithDelivery(_ context.Context, _ blueprint.Principal, id string) (blueprint.Firing, error) {
 	if j.isDead() {

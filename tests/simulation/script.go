@@ -59,10 +59,10 @@ func (s script) percent(place, what string, attempt int) int {
 	return int(s.roll(place, what, attempt) % 100)
 }
 
-// node gives the node that stands at a place.
+// node returns the node that stands at a place.
 func (s script) node(place string) *node { return s.book.find(addressOf(place)) }
 
-// outcome gives what an attempt of a node comes to.
+// outcome returns what an attempt of a node comes to.
 func (s script) outcome(place string, attempt int) outcome {
 	n := s.node(place)
 	roll := func(what string) uint64 { return s.roll(place, what, attempt) }
@@ -118,7 +118,7 @@ func (s script) outcome(place string, attempt int) outcome {
 // maxItems is how many items a for-each node goes over at most.
 const maxItems = 4
 
-// items gives what a for-each node goes over, the same at each attempt.
+// items returns what a for-each node goes over, the same at each attempt.
 func (s script) items(place string) []any {
 	key, n := s.stem, s.node(place)
 	if n.varies {
@@ -132,7 +132,7 @@ func (s script) items(place string) []any {
 	return items
 }
 
-// answered gives what the one right answer to a node comes to, which is also
+// answered returns what the one right answer to a node comes to, which is also
 // what becomes of it when nobody answers in time: so it does not matter who is
 // first.
 func (s script) answered(place string) outcome {
@@ -142,7 +142,7 @@ func (s script) answered(place string) outcome {
 	return outcome{output: map[string]any{"answer": place}, handle: []string{"a", "b", ""}[s.roll(place, "answer", 0)%3]}
 }
 
-// decision gives what a person says of an attempt of which nobody knows whether
+// decision returns what a person says of an attempt of which nobody knows whether
 // it took effect.
 func (s script) decision(a at) map[string]any {
 	switch roll := s.percent(a.place, "decision", a.attempt); {
@@ -169,7 +169,7 @@ func (o *outcome) shape() string {
 	}
 }
 
-// failureAt gives the failure that an attempt ends with, nil for none.
+// failureAt returns the failure that an attempt ends with, nil for none.
 func (o *outcome) failureAt(n *node) *blueprint.Failure {
 	switch o.ending {
 	case fails:

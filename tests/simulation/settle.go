@@ -87,12 +87,12 @@ func (w *world) ticked() bool {
 	return true
 }
 
-// atRest tells whether nothing is left to do.
+// atRest reports whether nothing is left to do.
 func (w *world) atRest() bool {
 	return w.process != nil && len(w.writes) == 0 && len(w.visits) == 0 && w.open == 0 && len(w.unfinished(false)) == 0
 }
 
-// unfinished gives the runs that have not ended; with sound set only those that
+// unfinished returns the runs that have not ended; with sound set only those that
 // the disk did not refuse.
 func (w *world) unfinished(sound bool) []*history {
 	var left []*history

@@ -74,7 +74,7 @@ func (w *world) edit(t *timetable) {
 	}
 }
 
-// ticking tells whether the scheduler may be waiting for the disk.
+// ticking reports whether the scheduler may be waiting for the disk.
 func (w *world) ticking() bool {
 	scheduled := func(blueprintID string) bool {
 		return slices.ContainsFunc(w.tables, func(t *timetable) bool { return t.book.definition.BlueprintID == blueprintID })
@@ -92,7 +92,7 @@ func (t *timetable) between(after, to blueprint.Time) int {
 	return int(max(0, to/period-after/period))
 }
 
-// isTick tells whether the schedule is due at an instant.
+// isTick reports whether the schedule is due at an instant.
 func (t *timetable) isTick(at blueprint.Time) bool {
 	return at%blueprint.Time(t.period.Milliseconds()) == 0
 }

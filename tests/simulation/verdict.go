@@ -149,7 +149,7 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 	}
 }
 
-// chancy tells whether a node may halt the walk, or may not.
+// chancy reports whether a node may halt the walk, or may not.
 func (w *walk) chancy() bool {
 	for i := range w.fates {
 		if f := &w.fates[i]; f.halts && (f.maybe || f.loose) {
@@ -199,7 +199,7 @@ func show(value any) string {
 	return text(value)
 }
 
-// candidates gives what may have become of the node of a step: one fate where
+// candidates returns what may have become of the node of a step: one fate where
 // all is known, else one for each attempt of the for-each nodes in which it stands.
 func (h *history) candidates(m *model, address string, inexact bool) (fates []*fate) {
 	if !inexact {
@@ -216,7 +216,7 @@ func (h *history) candidates(m *model, address string, inexact bool) (fates []*f
 	return fates
 }
 
-// fitting tells whether a step is what a fate says. In doubt it is enough that it
+// fitting reports whether a step is what a fate says. In doubt it is enough that it
 // can have come about.
 func fitting(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f *fate, doubtful, cancelled bool) bool {
 	switch {
@@ -231,7 +231,7 @@ func fitting(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f 
 		s.Status == blueprint.StepFailed && !doubtful && !f.halts && !same(f.output, s.Output))
 }
 
-// plausible tells whether a step of a run that was stopped can have come about.
+// plausible reports whether a step of a run that was stopped can have come about.
 func plausible(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f *fate, cancelled bool) bool {
 	n := h.script.book.find(s.NodeID)
 	switch s.Status {
@@ -268,7 +268,7 @@ func plausible(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, 
 	}
 }
 
-// blamed tells whether a for-each node fails as one of its items did.
+// blamed reports whether a for-each node fails as one of its items did.
 func blamed(x *blueprint.Execution, loop *blueprint.Step) bool {
 	for i := range x.Steps {
 		s := &x.Steps[i]

@@ -169,7 +169,7 @@ func (w *world) script(blueprintID, id string) script {
 	return script{w.byID[blueprintID], mix(w.Seed, blueprintID, id), mix(w.Seed, blueprintID)}
 }
 
-// nameOf gives a run's short name.
+// nameOf returns a run's short name.
 func (w *world) nameOf(id string) string {
 	if w.names[id] == "" {
 		w.names[id] = fmt.Sprintf("run%d", len(w.names)+1)
@@ -235,7 +235,7 @@ func (w *world) quiet() {
 	}
 }
 
-// isShared tells whether several nodes with side effects wait for a write
+// isShared reports whether several nodes with side effects wait for a write
 // before they start. Which of them waits first is up to the machine, and does not
 // matter unless something else happens to the run before they are let go.
 func (w *world) isShared(one *write) bool {

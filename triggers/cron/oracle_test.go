@@ -39,7 +39,7 @@ func newOracle(expression string) *oracle {
 	return o
 }
 
-// listed tells whether a list of a field that runs from low to high holds n.
+// listed reports whether a list of a field that runs from low to high holds n.
 func listed(list string, n, low, high int, names []string) bool {
 	read := func(text string) int {
 		if i := slices.Index(names, strings.ToUpper(text)); i >= 0 {
@@ -75,7 +75,7 @@ func listed(list string, n, low, high int, names []string) bool {
 	return false
 }
 
-// date tells whether a calendar date suits the day fields.
+// date reports whether a calendar date suits the day fields.
 func (o *oracle) date(t time.Time) bool {
 	if !o.month[t.Month()] {
 		return false
@@ -86,7 +86,7 @@ func (o *oracle) date(t time.Time) bool {
 	return o.day[t.Day()] && o.week[t.Weekday()]
 }
 
-// suits tells whether what a time reads, in its own location, suits all fields.
+// suits reports whether what a time reads, in its own location, suits all fields.
 func (o *oracle) suits(t time.Time) bool {
 	return o.date(t) && o.hour[t.Hour()] && o.minute[t.Minute()]
 }
@@ -141,7 +141,7 @@ func newWalk(zone *time.Location, from, to time.Time) *walk {
 	return w
 }
 
-// ticks gives the due minutes from w.from on and before w.to.
+// ticks returns the due minutes from w.from on and before w.to.
 func (w *walk) ticks(o *oracle) []int {
 	due := make([]bool, len(w.day))
 	for place, date := range w.dates {
@@ -172,7 +172,7 @@ func (w *walk) ticks(o *oracle) []int {
 	return ticks
 }
 
-// shown gives the minute in which the clock first shows a reading, or else the
+// shown returns the minute in which the clock first shows a reading, or else the
 // reading after it, and so on.
 func (w *walk) shown(place, clock int) int32 {
 	for w.first[place][clock] < 0 {

@@ -208,7 +208,7 @@ func (g *guardedConn) readLine() ([]byte, error) {
 }
 
 // startTLS begins the connection anew behind TLS: nothing of what was said in
-// clear text counts any more (RFC 3207). It gives nil when it does not come to
+// clear text counts any more (RFC 3207). It returns nil when it does not come to
 // that and the connection goes on.
 func (g *guardedConn) startTLS(verb, argument string) error {
 	switch {

@@ -66,7 +66,7 @@ func (b *inbox) RefuseMail(_ context.Context, local string, envelope *blueprint.
 	b.refused = append(b.refused, fmt.Sprintf("%s %d %s from %s", local, size, reason, envelope.From))
 }
 
-// turnedAway gives what was refused so far.
+// turnedAway returns what was refused so far.
 func (b *inbox) turnedAway() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +110,7 @@ func (z zone) LookupIPAddr(ctx context.Context, name string) (list []net.IPAddr,
 	return list, err
 }
 
-// listening gives a listener that the test closes.
+// listening returns a listener that the test closes.
 func listening(t testing.TB) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -164,7 +164,7 @@ func dial(t testing.TB, address string) *talk {
 	return &talk{t, conn, bufio.NewReader(conn)}
 }
 
-// hear gives the next whole answer, "closed" when there is none.
+// hear returns the next whole answer, "closed" when there is none.
 func (c *talk) hear() string {
 	var all []string
 	for {

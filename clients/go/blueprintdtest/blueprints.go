@@ -28,7 +28,7 @@ func (s *Server) mutate(procedure string, input, out any) {
 }
 
 // Create stores a blueprint, with the fields of blueprint.create: title,
-// blueprint_map and so on. It gives the id.
+// blueprint_map and so on. It returns the id.
 func (s *Server) Create(blueprint map[string]any) string {
 	s.t.Helper()
 	var made struct {
@@ -86,7 +86,7 @@ func (s *Server) CreateFile(path string) string {
 }
 
 // CreateTrigger gives a blueprint a trigger of a type: scheduled, webhook, event
-// and so on. It gives the trigger's id.
+// and so on. It returns the trigger's id.
 func (s *Server) CreateTrigger(blueprintID, triggerType string, config map[string]any) string {
 	s.t.Helper()
 	return s.addTrigger(blueprintID, triggerType, config, true)
@@ -116,7 +116,7 @@ type Trigger struct {
 	IsActive bool           `json:"is_active"`
 }
 
-// Triggers gives the triggers of a blueprint.
+// Triggers returns the triggers of a blueprint.
 func (s *Server) Triggers(blueprintID string) (triggers []Trigger) {
 	s.t.Helper()
 	s.query("blueprintTriggers.list", object{"blueprintId": blueprintID}, &triggers)

@@ -15,7 +15,7 @@ import (
 	"blueprintd/clients/go/program"
 )
 
-// alive tells whether a process is there; one that has ended and that nobody has
+// alive reports whether a process is there; one that has ended and that nobody has
 // asked about is not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

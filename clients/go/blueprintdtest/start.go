@@ -127,7 +127,7 @@ func (s *Server) stop() error {
 	return s.process.Err
 }
 
-// Logs gives what the server has written to its log, the latest 256 KiB.
+// Logs returns what the server has written to its log, the latest 256 KiB.
 func (s *Server) Logs() string { return s.log.String() }
 
 // Seed is what a seed file made (WithSeedFile), in the order of the file.
@@ -187,7 +187,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String gives what is kept.
+// String returns what is kept.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

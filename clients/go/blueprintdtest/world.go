@@ -59,7 +59,7 @@ type Call struct {
 	Error string `json:"error"` // why there was no answer
 }
 
-// Calls gives the messages of all nodes so far, oldest first (WithSandbox).
+// Calls returns the messages of all nodes so far, oldest first (WithSandbox).
 func (s *Server) Calls() []Call {
 	s.t.Helper()
 	var answer struct {

@@ -48,9 +48,9 @@ type protocol interface {
 	answer(value map[string]any) (*Answer, *blueprint.Failure)
 	// header is what every request carries.
 	header() http.Header
-	// limited tells whether naming the limit of tokens otherwise can help.
+	// limited reports whether naming the limit of tokens otherwise can help.
 	limited(r *Request) bool
-	// native tells whether the provider can hold a model to a schema.
+	// native reports whether the provider can hold a model to a schema.
 	native(schema any) bool
 }
 

@@ -57,7 +57,7 @@ func says(status int, body string) func(int, http.ResponseWriter) {
 	}
 }
 
-// inTurn gives one answer after the other.
+// inTurn returns one answer after the other.
 func inTurn(answers ...func(int, http.ResponseWriter)) func(int, http.ResponseWriter) {
 	return func(n int, w http.ResponseWriter) { answers[min(n, len(answers))-1](n, w) }
 }

@@ -41,7 +41,7 @@ func New(http *outbound.Client, version string) *Client {
 	return &Client{http: http, version: version, maxAnswer: maxAnswer, goodbye: goodbye}
 }
 
-// Check opens a session and closes it again. It gives the server's own name.
+// Check opens a session and closes it again. It returns the server's own name.
 func (c *Client) Check(ctx context.Context, connection *blueprint.OpenConnection) (server string, err error) {
 	session, err := c.Open(ctx, connection)
 	if err != nil {
