@@ -31,7 +31,7 @@ func TestClockOfSignatures(t *testing.T) {
 		then   string        // what passes before the delivery
 		status int
 	}{
-		{0, "0s", 202}, {0, "300s", 202}, {0, "300999ms", 202}, {0, "301s", 401}, {0, "30d", 401},
+		{0, "0s", 202}, {0, "300s", 202}, {0, "300001ms", 401}, {0, "301s", 401}, {0, "30d", 401},
 		{5 * time.Minute, "0s", 202}, {5*time.Minute + time.Second, "0s", 401}, {5*time.Minute + time.Second, "1s", 202}, {time.Hour, "55m", 202}, {time.Hour, "65m1s", 401},
 	} {
 		s := newService(t, atNoon)
@@ -114,7 +114,7 @@ func TestClockOfPauses(t *testing.T) {
 func TestClockOfKeys(t *testing.T) {
 	t.Parallel()
 	keep := func(o *server.Options) {
-		o.keepFirings, o.keepExecutions = store.Keep{Age: time.Hour}, store.Keep{Age: time.Hour}
+		o.KeepFirings, o.KeepExecutions = store.Keep{Age: time.Hour}, store.Keep{Age: time.Hour}
 	}
 	s := newService(t, atNoon, keep)
 	id := s.root.blueprint(t, "t", node("a", "merge", object{}))
