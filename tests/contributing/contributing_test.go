@@ -1,22 +1,25 @@
 package contributing
 
 import (
+	"encoding/json"
 	"errors"
 	"go/format"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"blueprintd/tests/process"
 )
 
-// addition is a thing that contributors add. Its new files are in testdata, in the
-// folder of its name, with .txt after their own.
+// addition is one kind of thing that contributors add. Its new files are in the folder
+// of testdata with its name, with the suffix .txt.
 type addition struct {
 	name    string
 	heading string // of its section in docs/contributing.md
@@ -24,7 +27,7 @@ type addition struct {
 	edits   []edit
 }
 
-// edit puts text behind a text that a file has once.
+// edit inserts text after a text that occurs exactly once in a file.
 type edit struct{ file, after, text string }
 
 var additions = []addition{
@@ -145,40 +148,89 @@ var additions = []addition{
 	},
 }
 
-// TestAdditions does to a copy of the sources what docs/contributing.md says, counts
-// the files that this takes, and runs the result.
+// overlay holds the files that additions write or change, in the form of go build's
+// flag -overlay: the build sees them in place of the files of the repository, and
+// everything that they leave alone comes from the build cache.
+type overlay struct {
+	root  string
+	files map[string]string // text by path below root
+}
+
+// TestAdditions does what docs/contributing.md says, counts the files that this takes,
+// and runs the result.
 func TestAdditions(t *testing.T) {
-	root, copied := process.File(t, ""), t.TempDir()
-	copySources(t, root, copied)
-	guide, err := os.ReadFile(filepath.Join(root, "docs", "contributing.md"))
+	o := &overlay{root: process.File(t, ""), files: map[string]string{}}
+	guide, err := os.ReadFile(filepath.Join(o.root, "docs", "contributing.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range additions {
-		files := a.apply(t, copied)
-		t.Logf("%s: %d files by hand: %s", a.name, len(files), strings.Join(files, ", "))
-		if len(files) > a.most {
-			t.Errorf("%s takes %d files by hand, want at most %d: make one table of what several files say", a.name, len(files), a.most)
-		}
-		a.checkSection(t, string(guide), files)
+		t.Run(a.name, func(t *testing.T) {
+			files := a.apply(t, o)
+			t.Logf("%d files by hand: %s", len(files), strings.Join(files, ", "))
+			if len(files) > a.most {
+				t.Errorf("%d files by hand, want at most %d: make one table of what several files say", len(files), a.most)
+			}
+			a.checkSection(t, string(guide), files)
+		})
 	}
 	if t.Failed() {
 		return
 	}
-	test := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts)$", "./engine/nodes", "./triggers", "./blueprint")
-	test.Dir = copied
+	replaced := o.write(t)
+	test := exec.CommandContext(t.Context(), "go", "test", "-overlay", replaced, "-vet=off", "-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts)$", "./engine/nodes", "./triggers", "./blueprint")
+	test.Dir = o.root
 	if out, err := test.CombinedOutput(); err != nil {
-		t.Errorf("the tables of tests, with the new rows: %v\n%s", err, out)
+		t.Errorf("the test tables with the new rows: %v\n%s", err, out)
 	}
 	binary := filepath.Join(t.TempDir(), "blueprintd.exe") // a name that Windows runs too
-	if err := process.BuildIn(t.Context(), copied, binary, "-buildvcs=false", "."); err != nil {
+	if err := process.BuildIn(t.Context(), o.root, binary, "-overlay", replaced, "-buildvcs=false", "."); err != nil {
 		t.Fatal(err)
 	}
 	use(t, binary)
 }
 
-// apply makes an addition in a copy of the sources and returns the files touched.
-func (a *addition) apply(t *testing.T, copied string) (touched []string) {
+// read returns the present text of a file of the repository.
+func (o *overlay) read(name string) (string, error) {
+	if text, changed := o.files[name]; changed {
+		return text, nil
+	}
+	data, err := os.ReadFile(filepath.Join(o.root, filepath.FromSlash(name)))
+	return strings.ReplaceAll(string(data), "\r\n", "\n"), err
+}
+
+// write writes the files and the JSON that names them, and returns the path of the JSON.
+func (o *overlay) write(t *testing.T) string {
+	t.Helper()
+	folder, replace := t.TempDir(), map[string]string{}
+	for i, name := range slices.Sorted(maps.Keys(o.files)) {
+		data := []byte(o.files[name])
+		if strings.HasSuffix(name, ".go") {
+			formatted, err := format.Source(data)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			data = formatted
+		}
+		path := filepath.Join(folder, strconv.Itoa(i)+filepath.Ext(name))
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(o.root, filepath.FromSlash(name))] = path
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	path := filepath.Join(folder, "overlay.json")
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// apply makes an addition and returns the files touched.
+func (a *addition) apply(t *testing.T, o *overlay) (touched []string) {
 	t.Helper()
 	folder := filepath.Join("testdata", a.name)
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
@@ -196,25 +248,23 @@ func (a *addition) apply(t *testing.T, copied string) (touched []string) {
 		if err != nil {
 			return err
 		}
-		touched = append(touched, filepath.ToSlash(relative))
-		return writeSource(filepath.Join(copied, relative), string(data), 0o600)
+		relative = filepath.ToSlash(relative)
+		touched = append(touched, relative)
+		o.files[relative] = string(data)
+		return nil
 	})
 	if err != nil {
-		t.Fatalf("%s: %v", a.name, err)
+		t.Fatal(err)
 	}
 	for _, e := range a.edits {
-		name := filepath.Join(copied, filepath.FromSlash(e.file))
-		data, err := os.ReadFile(name)
+		text, err := o.read(e.file)
 		if err != nil {
-			t.Fatalf("%s: %v", a.name, err)
+			t.Fatal(err)
 		}
-		text := strings.ReplaceAll(string(data), "\r\n", "\n")
 		if n := strings.Count(text, e.after); n != 1 {
-			t.Fatalf("%s: %s has the following %d times, want once; say in tests/contributing and docs/contributing.md what to touch now:\n%s", a.name, e.file, n, e.after)
+			t.Fatalf("%s has the following %d times, want once; say in tests/contributing and docs/contributing.md what to touch now:\n%s", e.file, n, e.after)
 		}
-		if err := writeSource(name, strings.Replace(text, e.after, e.after+e.text, 1), 0o600); err != nil {
-			t.Fatalf("%s: %s: %v", a.name, e.file, err)
-		}
+		o.files[e.file] = strings.Replace(text, e.after, e.after+e.text, 1)
 		if !slices.Contains(touched, e.file) {
 			touched = append(touched, e.file)
 		}
@@ -222,26 +272,10 @@ func (a *addition) apply(t *testing.T, copied string) (touched []string) {
 	return touched
 }
 
-// writeSource writes a file, in the form of gofmt if it is one of Go.
-func writeSource(name, text string, mode fs.FileMode) error {
-	data := []byte(text)
-	if strings.HasSuffix(name, ".go") {
-		formatted, err := format.Source(data)
-		if err != nil {
-			return err
-		}
-		data = formatted
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(name, data, mode)
-}
-
 var numbered = regexp.MustCompile(`(?m)^\d+\. `)
 
-// checkSection expects the section of an addition to have at most five numbered
-// lines, and to name each file.
+// checkSection checks that the section of an addition has at most five numbered lines
+// and names each file.
 func (a *addition) checkSection(t *testing.T, guide string, files []string) {
 	t.Helper()
 	_, section, found := strings.Cut(guide, "\n## "+a.heading+"\n")
@@ -259,38 +293,7 @@ func (a *addition) checkSection(t *testing.T, guide string, files []string) {
 	}
 }
 
-// copySources copies what a build needs and an addition touches.
-func copySources(t *testing.T, from, to string) {
-	t.Helper()
-	err := filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(from, name)
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			if slices.Contains([]string{".git", "node_modules", "testdata"}, entry.Name()) {
-				return filepath.SkipDir
-			}
-			return os.MkdirAll(filepath.Join(to, relative), 0o700)
-		}
-		if !entry.Type().IsRegular() {
-			return nil
-		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, relative), data, 0o600)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// use reaches each addition as its users do.
+// use exercises each addition as its users would.
 func use(t *testing.T, binary string) {
 	t.Helper()
 	if r := process.RunProgram(t, binary, "greet", "--name", "Ada"); r.Code != 0 || r.Out != "Hello, Ada!\n" {
@@ -304,8 +307,8 @@ func use(t *testing.T, binary string) {
 	trigger := s.Mutate("blueprintTriggers.create", process.Object{"blueprintId": blueprint, "triggerType": "button", "config": process.Object{"label": "Press"}})
 	fired := s.Mutate("blueprintTriggers.fire", process.Object{"triggerId": process.At(trigger, "id"), "inputData": process.Object{"name": "Ada"}})
 	run := s.Until(process.At(fired, "executionId").(string), "completed", "failed")
-	if text, _ := blueprintOutput(run); text != "HELLO ADA" {
-		t.Errorf("the run of the new node, by the new trigger, gave %v", run)
+	if text, _ := firstText(run); text != "HELLO ADA" {
+		t.Errorf("the run of the new node, by the new trigger, returned %v", run)
 	}
 	made := s.Mutate("connection.create", process.Object{
 		"name": "Team", "type": "calendar", "config": process.Object{"baseUrl": s.Host, "token": "a-token"},
@@ -320,8 +323,8 @@ func use(t *testing.T, binary string) {
 	s.Stop()
 }
 
-// blueprintOutput returns the text that the first step of a run gave.
-func blueprintOutput(run process.Object) (text string, ok bool) {
+// firstText returns the text in the output of the first step of a run.
+func firstText(run process.Object) (text string, ok bool) {
 	steps, _ := run["steps"].([]any)
 	if len(steps) == 0 {
 		return "", false

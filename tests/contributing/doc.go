@@ -1,3 +1,3 @@
 // Package contributing tests docs/contributing.md: it adds one of each thing that the
-// page describes to a copy of the sources, builds the copy and uses what was added.
+// page describes, in an overlay over the sources, builds the result and uses it.
 package contributing
