@@ -19,32 +19,33 @@ import (
 )
 
 const (
-	maxCommand  = 2048 // bytes of a line with a command
-	maxCommands = 1000 // of a connection
-	maxRefused  = 20   // recipients of a connection that nobody is
+	maxCommand  = 2048 // bytes of a command line
+	maxCommands = 1000 // per connection
+	maxRefused  = 20   // unknown recipients per connection
 )
 
-// guardedConn stands between a connection and the SMTP library. It hands over one
-// command at a time, and of a message nothing but whole lines that end as they
-// must. One goroutine uses it; only Close and hurry are for others.
+// guardedConn is a connection that enforces line endings, limits and timeouts
+// below the SMTP library. The library reads one command at a time, and of a
+// message only whole, well-formed lines. Only Close and interrupt are safe for
+// concurrent use.
 type guardedConn struct {
 	net.Conn
 	server  *Server
 	network netip.Prefix
 	tls     bool
 
-	in      *bufio.Reader
-	pending []byte // of what the library has not read yet
-	message *reception
-	flaw    string // of the last message; "" = it was in order
-	quiet   bool   // the greeting has been said
-	dead    bool   // nothing more is read
+	in            *bufio.Reader
+	pending       []byte // read, but not yet returned to the library
+	message       *reception
+	defect        string // of the last message; "" = none
+	skipsGreeting bool   // after STARTTLS
+	ended         bool   // nothing more is read
 
 	commands, refused int
 
 	waiting  atomic.Bool // for a command
 	stopping atomic.Bool
-	handed   atomic.Bool // another guardedConn has the connection
+	upgraded atomic.Bool // another guardedConn owns Conn
 	once     sync.Once
 }
 
@@ -52,10 +53,10 @@ func newGuardedConn(s *Server, conn net.Conn, network netip.Prefix) *guardedConn
 	return &guardedConn{Conn: conn, server: s, network: network, in: bufio.NewReaderSize(conn, maxCommand)}
 }
 
-// Close closes the connection, unless another guardedConn has it.
+// Close closes the connection, unless STARTTLS passed it to another guardedConn.
 func (g *guardedConn) Close() (err error) {
 	g.once.Do(func() {
-		if !g.handed.Load() {
+		if !g.upgraded.Load() {
 			g.server.release(g)
 			err = g.Conn.Close()
 		}
@@ -63,20 +64,20 @@ func (g *guardedConn) Close() (err error) {
 	return err
 }
 
-// hurry ends the wait for a command.
-func (g *guardedConn) hurry() {
+// interrupt ends the wait for a command.
+func (g *guardedConn) interrupt() {
 	g.stopping.Store(true)
 	if g.waiting.Load() {
 		_ = g.Conn.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
-// Read gives the library the next command, or a piece of a message.
+// Read returns the next command, or part of a message.
 func (g *guardedConn) Read(b []byte) (int, error) {
 	if len(g.pending) == 0 {
 		var err error
 		switch {
-		case g.dead:
+		case g.ended:
 			err = io.EOF
 		case g.message != nil:
 			err = g.readMessage()
@@ -84,7 +85,7 @@ func (g *guardedConn) Read(b []byte) (int, error) {
 			err = g.readCommand()
 		}
 		if err != nil {
-			g.dead, g.pending = true, nil
+			g.ended, g.pending = true, nil
 			return 0, err
 		}
 	}
@@ -93,14 +94,13 @@ func (g *guardedConn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Write sends a line of an answer. The library writes each with a call of its
-// own. Of what it offers, BDAT is left out: it takes a chunk that breaks off
-// for a whole one.
+// Write sends one line of a reply; the library writes each line with its own call.
+// CHUNKING is not announced, because the library accepts a truncated BDAT chunk.
 func (g *guardedConn) Write(b []byte) (int, error) {
 	line := b
 	switch {
-	case g.quiet:
-		g.quiet = false
+	case g.skipsGreeting:
+		g.skipsGreeting = false
 		return len(b), nil
 	case bytes.Equal(b, []byte("250-CHUNKING\r\n")):
 		if g.tls || g.server.TLS == nil {
@@ -111,9 +111,9 @@ func (g *guardedConn) Write(b []byte) (int, error) {
 		line = fmt.Appendf(nil, "250-SIZE %d\r\n", g.server.MaxMessage)
 	case bytes.HasPrefix(b, []byte("354 ")):
 		g.message = newReception(g.server)
-		g.flaw = ""
+		g.defect = ""
 	}
-	if err := g.Conn.SetWriteDeadline(within(g.server.Patience.Block)); err != nil {
+	if err := g.Conn.SetWriteDeadline(after(g.server.Timeouts.Block)); err != nil {
 		return 0, err
 	}
 	if _, err := g.Conn.Write(line); err != nil {
@@ -122,22 +122,21 @@ func (g *guardedConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// within returns the instant at which patience ends.
-func within(patience time.Duration) time.Time { return clock.Real{}.Now().Add(patience) }
+func after(d time.Duration) time.Time { return clock.Real{}.Now().Add(d) }
 
-// say answers in place of the library.
-func (g *guardedConn) say(format string, args ...any) {
-	_ = g.Conn.SetWriteDeadline(within(g.server.Patience.Block))
+// reply answers a command that the library does not see.
+func (g *guardedConn) reply(format string, args ...any) {
+	_ = g.Conn.SetWriteDeadline(after(g.server.Timeouts.Block))
 	_, _ = fmt.Fprintf(g.Conn, format+"\r\n", args...)
 }
 
-// end answers for the last time.
+// end sends a last reply and returns io.EOF.
 func (g *guardedConn) end(format string, args ...any) error {
-	g.say(format, args...)
+	g.reply(format, args...)
 	return io.EOF
 }
 
-// readCommand waits for a command that is one for the library.
+// readCommand reads commands until there is one for the library.
 func (g *guardedConn) readCommand() error {
 	for {
 		line, err := g.readLine()
@@ -145,7 +144,7 @@ func (g *guardedConn) readCommand() error {
 			return err
 		}
 		if g.commands++; g.commands > maxCommands {
-			return g.end("421 4.7.0 too many commands; connect anew")
+			return g.end("421 4.7.0 too many commands; open a new connection")
 		}
 		verb, argument, _ := strings.Cut(string(line[:len(line)-2]), " ")
 		verb = strings.ToUpper(verb)
@@ -155,14 +154,14 @@ func (g *guardedConn) readCommand() error {
 				return err
 			}
 		case verb == "BDAT":
-			return g.end("502 5.5.1 BDAT is not offered") // its bytes must not be taken for commands
+			return g.end("502 5.5.1 BDAT is not supported") // its data must not be read as commands
 		case verb == "AUTH":
-			g.say("502 5.5.1 there is nobody to sign in as")
+			g.reply("502 5.5.1 AUTH is not supported")
 		case verb == "RCPT" && !isPlainRecipient(argument):
-			if err := g.refuse(); err != nil {
-				return err
+			if g.countRefused() {
+				return g.end("421 4.7.0 " + tooManyUnknown)
 			}
-			g.say(noMailbox)
+			g.reply("550 5.1.1 " + noMailbox)
 		default:
 			g.pending = line
 			return nil
@@ -170,75 +169,83 @@ func (g *guardedConn) readCommand() error {
 	}
 }
 
-const noMailbox = "550 5.1.1 no such mailbox here, and nothing is passed on"
+const (
+	noMailbox      = "no such mailbox; this server does not relay mail"
+	tooManyUnknown = "too many unknown recipients"
+)
 
-// refuse counts recipients that nobody is: who tries many is looking for some.
-func (g *guardedConn) refuse() error {
-	if g.refused++; g.refused > maxRefused {
-		return g.end("421 4.7.0 too many unknown recipients")
-	}
-	return nil
+// countRefused counts an unknown recipient and reports whether there were too
+// many, as when a client guesses addresses.
+func (g *guardedConn) countRefused() bool {
+	g.refused++
+	return g.refused > maxRefused
 }
 
-// readLine reads a line with its CR LF.
+// readLine reads a line including its CR LF.
 func (g *guardedConn) readLine() ([]byte, error) {
 	g.waiting.Store(true)
 	defer g.waiting.Store(false)
-	if err := g.Conn.SetReadDeadline(within(g.server.patience(g.server.Patience.Command))); err != nil {
+	if err := g.Conn.SetReadDeadline(after(g.server.timeout(g.server.Timeouts.Command))); err != nil {
 		return nil, err
 	}
 	if g.stopping.Load() {
 		return nil, g.end("421 4.3.2 the server is stopping; try again later")
 	}
 	line, err := g.in.ReadSlice('\n')
-	var late net.Error
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		return nil, g.end("500 5.5.6 the line is longer than %d bytes", maxCommand)
-	case errors.As(err, &late) && late.Timeout() && g.stopping.Load():
+	case isTimeout(err) && g.stopping.Load():
 		return nil, g.end("421 4.3.2 the server is stopping; try again later")
-	case errors.As(err, &late) && late.Timeout():
-		return nil, g.end("421 4.4.2 that took too long")
+	case isTimeout(err):
+		return nil, g.end(timeoutReply)
 	case err != nil:
 		return nil, io.EOF
-	case len(line) < 2 || line[len(line)-2] != '\r' || bytes.IndexByte(line[:len(line)-2], '\r') >= 0 || bytes.IndexByte(line, 0) >= 0:
-		return nil, g.end("500 5.5.2 a line ends with CR LF and has none of them, and no NUL, within")
+	case len(line) < 2 || line[len(line)-2] != '\r' || bytes.ContainsAny(line[:len(line)-2], "\r\x00"):
+		return nil, g.end("500 5.5.2 lines must end with CR LF and contain no other CR, LF or NUL")
 	}
 	return line, nil
 }
 
-// startTLS begins the connection anew behind TLS: nothing of what was said in
-// clear text counts any more (RFC 3207). It returns nil when it does not come to
-// that and the connection goes on.
+const timeoutReply = "421 4.4.2 timeout"
+
+func isTimeout(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) && network.Timeout()
+}
+
+// startTLS passes the connection to a new guardedConn with TLS, which starts
+// without the state of this one (RFC 3207), and returns io.EOF. It returns nil if
+// STARTTLS was refused and this connection goes on.
 func (g *guardedConn) startTLS(verb, argument string) error {
 	switch {
 	case verb != "STARTTLS" || argument != "":
-		g.say("501 5.5.4 STARTTLS stands alone")
+		g.reply("501 5.5.4 STARTTLS takes no argument")
 		return nil
 	case g.tls:
-		g.say("503 5.5.1 TLS is there already")
+		g.reply("503 5.5.1 TLS is already active")
 		return nil
 	case g.server.TLS == nil:
-		g.say("502 5.5.1 TLS is not offered")
+		g.reply("502 5.5.1 STARTTLS is not supported")
 		return nil
 	case g.in.Buffered() > 0:
-		// It would be taken for something that was said behind TLS.
-		return g.end("554 5.5.1 nothing may follow STARTTLS before the answer")
+		// It would be read as if it had been sent with TLS (CVE-2011-0411).
+		return g.end("554 5.5.1 no data may follow STARTTLS before its reply")
 	}
-	g.say("220 2.0.0 go ahead")
-	shaken, cancel := context.WithTimeout(context.Background(), g.server.Patience.Block)
+	g.reply("220 2.0.0 ready to start TLS")
+	handshake, cancel := context.WithTimeout(context.Background(), g.server.Timeouts.Block)
 	defer cancel()
-	_ = g.Conn.SetDeadline(within(g.server.Patience.Block))
+	_ = g.Conn.SetDeadline(after(g.server.Timeouts.Block))
 	secured := tls.Server(g.Conn, g.server.TLS)
-	if err := secured.HandshakeContext(shaken); err != nil {
-		return io.EOF // the peer left, or speaks no TLS; there is no answer to that
+	if err := secured.HandshakeContext(handshake); err != nil {
+		return io.EOF
 	}
-	anew := newGuardedConn(g.server, secured, g.network)
-	anew.tls, anew.quiet, anew.commands, anew.refused = true, true, g.commands, g.refused
-	g.handed.Store(true)
-	g.server.replace(g, anew)
-	if !g.server.admitted.pass(anew) {
-		anew.Close()
+	upgraded := newGuardedConn(g.server, secured, g.network)
+	upgraded.tls, upgraded.skipsGreeting, upgraded.commands, upgraded.refused = true, true, g.commands, g.refused
+	g.upgraded.Store(true)
+	g.server.replace(g, upgraded)
+	if !g.server.admitted.pass(upgraded) {
+		upgraded.Close()
 	}
 	return io.EOF
 }

@@ -8,8 +8,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// FuzzParse: whatever comes, it is read or refused, texts are texts, and each
-// attachment has the bytes that were counted.
+// FuzzParse tests that every message is parsed or refused, that texts are valid
+// UTF-8, and that each attachment has its reported size.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "\r\n", "Subject: x\r\n\r\nhello\r\n", "From: =?utf-8?q?=C3=A4?= <a@b.c>\r\nTo: a@b.c, \"x, y\" <d@e.f>\r\nDate: Mon, 2 Mar 2026 10:30:00 +0100\r\n\r\n",
@@ -76,19 +76,19 @@ func FuzzRecipient(f *testing.F) {
 	})
 }
 
-// FuzzReception: however a message is cut into bytes, it ends at the first CR LF
-// . CR LF behind whole lines, and what is handed on ends its lines with CR LF.
+// FuzzReception tests that a message ends at the first CR LF . CR LF after whole
+// lines, and that what is passed on has only CR LF line endings.
 func FuzzReception(f *testing.F) {
 	for _, seed := range []string{".\r\n", "a\r\n.\r\n", "a\n.\r\nb\r\n.\r\n", "..\r\n.\r\n", "\r\r\n.\r\n", ".\r.\r\n\r\n.\r\n", "a\r\n..b\r\n.\r\nQUIT\r\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		m := &reception{clean: true}
+		m := &reception{atBreak: true}
 		var out []byte
 		end := -1
 		for i, c := range sent {
-			var over bool
-			if out, over = m.take(c, out); over {
+			var done bool
+			if out, done = m.consume(c, out); done {
 				end = i + 1
 				break
 			}
@@ -97,17 +97,17 @@ func FuzzReception(f *testing.F) {
 			return
 		}
 		if whole := "\r\n" + string(sent[:end]); !strings.HasSuffix(whole, "\r\n.\r\n") {
-			t.Fatalf("%q is no end", whole)
+			t.Fatalf("%q was read as the end", whole)
 		}
 		if !strings.HasSuffix("\r\n"+string(out), "\r\n.\r\n") || strings.Count("\r\n"+string(out), "\r\n.\r\n") != 1 {
-			t.Errorf("handed on: %q", out)
+			t.Errorf("passed on: %q", out)
 		}
 		bare := strings.ReplaceAll(string(sent[:end]), "\r\n", "")
-		if flawed := strings.ContainsAny(bare, "\r\n"); flawed != (m.flaw != "") && end <= maxLine {
-			t.Errorf("%q: flaw %q", sent[:end], m.flaw)
+		if hasBare := strings.ContainsAny(bare, "\r\n"); hasBare != (m.defect != "") && end <= maxLine {
+			t.Errorf("%q: defect %q", sent[:end], m.defect)
 		}
-		if m.flaw == "" && string(out) != string(sent[:end]) {
-			t.Errorf("%q was handed on as %q", sent[:end], out)
+		if m.defect == "" && string(out) != string(sent[:end]) {
+			t.Errorf("%q was passed on as %q", sent[:end], out)
 		}
 	})
 }

@@ -20,15 +20,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inbox takes mail for the local parts that it has, and keeps it.
+// inbox is a Receiver that stores the mail for its local parts.
 type inbox struct {
 	mu      sync.Mutex
-	answers map[string]error // by local part: what it says when mail comes
-	closed  map[string]error // what it says when somebody asks
+	answers map[string]error // result of ReceiveMail by local part
+	closed  map[string]error // result of Mailbox by local part
 	got     []delivered
 	refused []string      // local part, size and reason
-	hold    chan struct{} // mail is decided once it closes
-	entered chan struct{} // one for each mail that came so far, when it waits
+	hold    chan struct{} // ReceiveMail waits until it closes
+	entered chan struct{} // signals that ReceiveMail waits
 }
 
 type delivered struct {
@@ -43,7 +43,7 @@ func (b *inbox) Mailbox(_ context.Context, local string, _ *blueprint.Envelope) 
 		return err
 	}
 	if _, there := b.answers[local]; !there {
-		return blueprint.Errorf(blueprint.CodeNotFound, "nobody")
+		return blueprint.Errorf(blueprint.CodeNotFound, "no such mailbox")
 	}
 	return nil
 }
@@ -66,8 +66,7 @@ func (b *inbox) RefuseMail(_ context.Context, local string, envelope *blueprint.
 	b.refused = append(b.refused, fmt.Sprintf("%s %d %s from %s", local, size, reason, envelope.From))
 }
 
-// turnedAway returns what was refused so far.
-func (b *inbox) turnedAway() []string {
+func (b *inbox) refusals() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.refused)
@@ -79,8 +78,8 @@ func (b *inbox) mails() []delivered {
 	return append([]delivered{}, b.got...)
 }
 
-// zone is a DNS of its own: TXT, MX and A records by name. Names that are not
-// in it do not exist; those with "!" do not answer.
+// zone is a Resolver with TXT and, under "a:", A records by name. Other names do not
+// exist; lookups of "!" time out.
 type zone map[string][]string
 
 func (z zone) find(ctx context.Context, name string) ([]string, error) {
@@ -110,7 +109,7 @@ func (z zone) LookupIPAddr(ctx context.Context, name string) (list []net.IPAddr,
 	return list, err
 }
 
-// listening returns a listener that the test closes.
+// listening returns a listener that the end of the test closes.
 func listening(t testing.TB) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -146,14 +145,14 @@ func serve(t testing.TB, change ...func(*Options)) (address string, box *inbox) 
 	return listener.Addr().String(), box
 }
 
-// talk is a client that says exactly what it is told to.
-type talk struct {
+// client is an SMTP client that sends exactly what a test says.
+type client struct {
 	t    testing.TB
 	conn net.Conn
 	in   *bufio.Reader
 }
 
-func dial(t testing.TB, address string) *talk {
+func dial(t testing.TB, address string) *client {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -161,17 +160,17 @@ func dial(t testing.TB, address string) *talk {
 	}
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	return &talk{t, conn, bufio.NewReader(conn)}
+	return &client{t, conn, bufio.NewReader(conn)}
 }
 
-// hear returns the next whole answer, "closed" when there is none.
-func (c *talk) hear() string {
+// read returns the next reply, "closed" at the end of the connection.
+func (c *client) read() string {
 	var all []string
 	for {
 		line, err := c.in.ReadString('\n')
 		var late net.Error
 		if errors.As(err, &late) && late.Timeout() {
-			c.t.Fatal("no answer, and no end")
+			c.t.Fatal("timeout: want a reply or the end of the connection")
 		}
 		if err != nil {
 			return "closed"
@@ -183,38 +182,38 @@ func (c *talk) hear() string {
 	}
 }
 
-func (c *talk) send(text string) {
+func (c *client) send(text string) {
 	if _, err := fmt.Fprint(c.conn, text); err != nil {
 		c.t.Logf("send: %v", err)
 	}
 }
 
-// say sends a line and wants an answer that begins with want.
-func (c *talk) say(line, want string) string {
+// command sends a line and expects a reply that begins with want.
+func (c *client) command(line, want string) string {
 	c.t.Helper()
 	c.send(line + "\r\n")
-	got := c.hear()
+	got := c.read()
 	if !strings.HasPrefix(got, want) {
 		c.t.Fatalf("%q: got %q, want %s", line, got, want)
 	}
 	return got
 }
 
-// begin says who it is and goes on to DATA, for abc.
-func (c *talk) begin() *talk {
+// begin starts a message to abc, up to the reply to DATA.
+func (c *client) begin() *client {
 	c.t.Helper()
 	c.greet()
-	c.say("MAIL FROM:<ada@example.org>", "250")
-	c.say("RCPT TO:<abc@flows.example.org>", "250")
-	c.say("DATA", "354")
+	c.command("MAIL FROM:<ada@example.org>", "250")
+	c.command("RCPT TO:<abc@flows.example.org>", "250")
+	c.command("DATA", "354")
 	return c
 }
 
-func (c *talk) greet() *talk {
+func (c *client) greet() *client {
 	c.t.Helper()
-	if got := c.hear(); !strings.HasPrefix(got, "220") {
+	if got := c.read(); !strings.HasPrefix(got, "220") {
 		c.t.Fatalf("greeting %q", got)
 	}
-	c.say("EHLO client.example.org", "250")
+	c.command("EHLO client.example.org", "250")
 	return c
 }

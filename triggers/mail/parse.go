@@ -1,7 +1,7 @@
 package mail
 
 import (
-	"errors"
+	"bytes"
 	"io"
 	"mime"
 	"net/mail"
@@ -13,54 +13,55 @@ import (
 	"github.com/emersion/go-message"
 	"github.com/emersion/go-message/charset"
 	fields "github.com/emersion/go-message/mail"
+	"github.com/emersion/go-message/textproto"
 
 	"blueprintd/blueprint"
 )
 
-// What a message may have.
+// Limits of a message.
 const (
-	maxHeader = 64 << 10 // bytes of a header
-	maxFields = 200      // of a header
+	maxHeader = 64 << 10 // bytes of one header
+	maxFields = 200      // of one header
 	maxParts  = 100
 	maxDepth  = 10
-	maxText   = 1 << 20 // bytes of text, and of HTML, that are handed over as such
+	maxText   = 1 << 20 // bytes each of text and HTML; longer parts become attachments
 )
 
-// Parse reads a message. Whatever is wrong with it, what can be read is there;
-// only what is beyond the limits of this package is refused: CodeBadRequest.
-// Attachments are numbered as Open counts the parts.
+// Parse parses a message as far as possible. The error is CodeBadRequest: the
+// message exceeds a limit of this package. Attachments are numbered as Open counts
+// parts.
 func Parse(raw []byte) (*blueprint.Mail, error) {
-	leaves, root, err := read(raw)
+	leaves, root, err := readParts(raw)
 	if err != nil {
 		return nil, err
 	}
-	m := &blueprint.Mail{Headers: texts(root)}
+	m := &blueprint.Mail{Headers: headerValues(root)}
 	readFields(m, root)
 	for i, leaf := range leaves {
-		into := leaf.body(m)
-		if into == nil || !leaf.addTo(into) {
+		body := leaf.body(m)
+		if body == nil || !leaf.appendTo(body) {
 			m.Attachments = append(m.Attachments, leaf.file(i))
 		}
 	}
 	return m, nil
 }
 
-// Open returns the bytes of a part of a message, decoded: CodeNotFound when there
-// is none of that number, CodeBadRequest as with Parse.
+// Open returns the decoded content of a part. Errors: CodeNotFound if there is no
+// such part, CodeBadRequest as Parse.
 func Open(raw []byte, part int) ([]byte, error) {
-	leaves, _, err := read(raw)
+	leaves, _, err := readParts(raw)
 	if err != nil {
 		return nil, err
 	}
 	if part < 0 || part >= len(leaves) {
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "the mail has no part %d", part)
 	}
-	return leaves[part].bytes(), nil
+	content, _ := io.ReadAll(leaves[part].decode(leaves[part].encodingHeader())) // truncated if malformed
+	return content, nil
 }
 
-// read takes a message apart: the parts that have none of their own, from the
-// top down, and the header of the whole.
-func read(raw []byte) ([]*leaf, message.Header, error) {
+// readParts returns the leaf parts of a message in order, and its header.
+func readParts(raw []byte) ([]*leaf, message.Header, error) {
 	root, body, err := splitHeader(raw)
 	if err != nil {
 		return nil, root, err
@@ -70,39 +71,40 @@ func read(raw []byte) ([]*leaf, message.Header, error) {
 	return w.leaves, root, err
 }
 
-// walker gathers the leaves of a message.
+// walker collects the leaf parts of a message.
 type walker struct {
 	leaves []*leaf
-	seen   int // parts, those that have parts among them
+	parts  int // including multiparts
 }
 
-func (w *walker) walk(header message.Header, body []byte, otherwise string, depth int) error {
-	if w.seen++; w.seen > maxParts {
+// walk visits a part; defaultType applies if its header has no Content-Type.
+func (w *walker) walk(header message.Header, body []byte, defaultType string, depth int) error {
+	if w.parts++; w.parts > maxParts {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "the mail has more than %d parts", maxParts)
 	}
 	if depth > maxDepth {
-		return blueprint.Errorf(blueprint.CodeBadRequest, "the mail has parts within parts more than %d levels deep", maxDepth)
+		return blueprint.Errorf(blueprint.CodeBadRequest, "the parts of the mail are nested more than %d levels deep", maxDepth)
 	}
-	kind, parameters := contentType(header, otherwise)
+	mediaType, parameters := contentType(header, defaultType)
 	var parts [][]byte
-	if strings.HasPrefix(kind, "multipart/") {
-		parts = split(body, parameters["boundary"])
-		otherwise = "text/plain"
-		if kind == "multipart/digest" {
-			otherwise = "message/rfc822"
+	if strings.HasPrefix(mediaType, "multipart/") {
+		parts = splitParts(body, parameters["boundary"])
+		defaultType = "text/plain"
+		if mediaType == "multipart/digest" {
+			defaultType = "message/rfc822"
 		}
 	}
-	if len(parts) == 0 { // without parts it is what it looks like
-		if strings.HasPrefix(kind, "multipart/") {
-			kind = "text/plain"
+	if len(parts) == 0 {
+		if strings.HasPrefix(mediaType, "multipart/") {
+			mediaType = "text/plain"
 		}
-		w.leaves = append(w.leaves, &leaf{header: header, kind: kind, parameters: parameters, raw: body})
+		w.leaves = append(w.leaves, &leaf{header: header, mediaType: mediaType, parameters: parameters, raw: body})
 		return nil
 	}
 	for _, part := range parts {
 		header, body, err := splitHeader(part)
 		if err == nil {
-			err = w.walk(header, body, otherwise, depth+1)
+			err = w.walk(header, body, defaultType, depth+1)
 		}
 		if err != nil {
 			return err
@@ -111,13 +113,97 @@ func (w *walker) walk(header message.Header, body []byte, otherwise string, dept
 	return nil
 }
 
+// splitHeader splits a message or part into header and body. It ignores malformed
+// lines of the header. The error is CodeBadRequest: the header exceeds a limit.
+func splitHeader(raw []byte) (header message.Header, body []byte, err error) {
+	type field struct {
+		name  string
+		lines []string
+	}
+	var fields []field
+	rest, inField := raw, false
+	for len(rest) > 0 {
+		line, next := cutLine(rest)
+		if len(line) == 0 {
+			rest = next
+			break
+		}
+		if len(raw)-len(next) > maxHeader {
+			return header, nil, blueprint.Errorf(blueprint.CodeBadRequest, "a header of the mail has more than %d bytes", maxHeader)
+		}
+		rest = next
+		if line[0] == ' ' || line[0] == '\t' {
+			if inField {
+				last := &fields[len(fields)-1]
+				last.lines = append(last.lines, strings.TrimSpace(string(line)))
+			}
+			continue
+		}
+		name, value, found := strings.Cut(string(line), ":")
+		name = strings.TrimRight(name, " \t")
+		if inField = found && isFieldName(name); !inField {
+			continue
+		}
+		if fields = append(fields, field{name, []string{strings.TrimSpace(value)}}); len(fields) > maxFields {
+			return header, nil, blueprint.Errorf(blueprint.CodeBadRequest, "a header of the mail has more than %d fields", maxFields)
+		}
+	}
+	var lines textproto.Header
+	for i := len(fields) - 1; i >= 0; i-- { // Add prepends
+		lines.Add(fields[i].name, toUTF8(strings.Join(fields[i].lines, " ")))
+	}
+	return message.Header{Header: lines}, rest, nil
+}
+
+// cutLine returns the first line of a text, without its line ending.
+func cutLine(text []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(text, []byte("\n"))
+	return bytes.TrimSuffix(line, []byte("\r")), rest
+}
+
+func isFieldName(name string) bool {
+	return name != "" && len(name) <= 100 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
+
+// splitParts returns the parts between the boundaries of a body, none if there is
+// no boundary. The closing boundary is optional.
+func splitParts(body []byte, boundary string) (parts [][]byte) {
+	if boundary == "" {
+		return nil
+	}
+	delimiter := []byte("--" + boundary)
+	begin, inside := 0, false
+	for at := 0; at < len(body); {
+		line, rest := cutLine(body[at:])
+		next := len(body) - len(rest)
+		suffix, found := bytes.CutPrefix(line, delimiter)
+		suffix, last := bytes.CutPrefix(suffix, []byte("--"))
+		if !found || len(bytes.Trim(suffix, " \t")) > 0 {
+			at = next
+			continue
+		}
+		if inside { // the line ending before a boundary belongs to it
+			part := bytes.TrimSuffix(body[begin:at], []byte("\n"))
+			parts = append(parts, bytes.TrimSuffix(part, []byte("\r")))
+		}
+		if begin, inside = next, !last; last || len(parts) > maxParts {
+			return parts
+		}
+		at = next
+	}
+	if inside && begin < len(body) {
+		parts = append(parts, body[begin:])
+	}
+	return parts
+}
+
 const (
 	maxAddress = 320 // bytes
 	maxName    = 1000
 	maxID      = 1000
 )
 
-// readFields fills in what the header of a message says.
+// readFields sets the fields of m that come from the header of the message.
 func readFields(m *blueprint.Mail, root message.Header) {
 	header := fields.Header{Header: root}
 	m.Subject = decoded(root.Get("Subject"))
@@ -126,23 +212,23 @@ func readFields(m *blueprint.Mail, root message.Header) {
 	}
 	m.Date, _ = header.Date()
 	from := root.Values("From")
-	var sure bool
+	var exact bool
 	for _, value := range from {
-		var found []blueprint.MailAddress
-		found, sure = addresses(value)
-		m.From = append(m.From, found...)
+		var list []blueprint.MailAddress
+		list, exact = addresses(value)
+		m.From = append(m.From, list...)
 	}
-	if len(from) == 1 && sure && len(m.From) == 1 && strings.Count(m.From[0].Address, "@") == 1 {
+	if len(from) == 1 && exact && len(m.From) == 1 && strings.Count(m.From[0].Address, "@") == 1 {
 		m.Author = m.From[0].Address
 	}
 	for _, value := range root.Values("To") {
-		found, _ := addresses(value)
-		m.To = append(m.To, found...)
+		list, _ := addresses(value)
+		m.To = append(m.To, list...)
 	}
 }
 
-// texts returns all fields of a header, names in lower case.
-func texts(header message.Header) map[string][]string {
+// headerValues returns all fields of a header, by name in lower case.
+func headerValues(header message.Header) map[string][]string {
 	all := map[string][]string{}
 	for field := header.Fields(); field.Next(); {
 		name := strings.ToLower(field.Key())
@@ -151,30 +237,31 @@ func texts(header message.Header) map[string][]string {
 	return all
 }
 
-// something@somewhere, for what is no list of addresses.
+// looksLikeAddress finds addresses in a malformed list.
 var looksLikeAddress = regexp.MustCompile(`[^\s<>,;:"()\[\]@]+@[^\s<>,;:"()\[\]@]+`)
 
-// addresses reads a list of addresses. Sure is false when it had to guess.
-func addresses(value string) (list []blueprint.MailAddress, sure bool) {
+// addresses parses a list of addresses. Exact is false if the list is malformed or
+// an address had to be modified, and so may belong to somebody else.
+func addresses(value string) (list []blueprint.MailAddress, exact bool) {
 	parser := mail.AddressParser{WordDecoder: wordDecoder()}
-	found, err := parser.ParseList(value)
-	if err == nil {
-		sure = true
-		for _, one := range found {
-			address := clean(one.Address)
-			sure = sure && address == one.Address // what is left may be another's
-			list = append(list, blueprint.MailAddress{Address: blueprint.Prefix(address, maxAddress), Name: blueprint.Prefix(clean(one.Name), maxName)})
+	parsed, err := parser.ParseList(value)
+	if err != nil {
+		for _, address := range looksLikeAddress.FindAllString(clean(value), -1) {
+			list = append(list, blueprint.MailAddress{Address: blueprint.Prefix(address, maxAddress)})
 		}
-		return list, sure
+		return list, false
 	}
-	for _, at := range looksLikeAddress.FindAllString(clean(value), -1) {
-		list = append(list, blueprint.MailAddress{Address: blueprint.Prefix(at, maxAddress)})
+	exact = true
+	for _, one := range parsed {
+		address := clean(one.Address)
+		exact = exact && address == one.Address
+		list = append(list, blueprint.MailAddress{Address: blueprint.Prefix(address, maxAddress), Name: blueprint.Prefix(clean(one.Name), maxName)})
 	}
-	return list, false
+	return list, exact
 }
 
-// decoded returns a value with its encoded words (RFC 2047) as text; one that
-// cannot be decoded stays as it is.
+// decoded decodes the encoded words of a value (RFC 2047); a malformed value is
+// returned unchanged except for clean.
 func decoded(value string) string {
 	text, err := wordDecoder().DecodeHeader(value)
 	if err != nil {
@@ -183,12 +270,10 @@ func decoded(value string) string {
 	return clean(text)
 }
 
-func wordDecoder() *mime.WordDecoder {
-	return &mime.WordDecoder{CharsetReader: func(name string, input io.Reader) (io.Reader, error) { return charset.Reader(name, input) }}
-}
+func wordDecoder() *mime.WordDecoder { return &mime.WordDecoder{CharsetReader: charset.Reader} }
 
-// toUTF8 reads bytes that are no UTF-8 as Windows-1252, which is what most
-// programs that break the rule mean.
+// toUTF8 converts text that is not UTF-8 from Windows-1252, which is what most
+// nonconforming programs send.
 func toUTF8(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -202,78 +287,18 @@ func toUTF8(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// clean makes valid UTF-8 of one line of text, without what a terminal takes
-// for an order, or what shows it in another order than it has.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\r' || r == '\n' || r == '\t' || r == 0:
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
+var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ", "\t", " ", "\x00", " ")
 
-// legible takes the control characters out of a text of many lines: nobody
-// reads them, and each takes six bytes where the text is stored as JSON.
-func legible(text string) string {
+// clean is plain, but replaces line breaks, tabs and NUL with spaces.
+func clean(text string) string { return plain(lineBreaks.Replace(text)) }
+
+// withoutControls removes control characters except tabs and line breaks, which
+// would take six bytes each when the text is stored as JSON.
+func withoutControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\n' {
 			return -1
 		}
 		return r
 	}, text)
-}
-
-// maxLocal is the length of a local part, in bytes.
-const maxLocal = 64
-
-// isPlainRecipient reports whether what stands behind RCPT names a recipient in
-// the one form that is understood: TO:<letters and digits@domain>, perhaps with
-// blanks before the bracket and parameters behind it. Routes, quotes, comments
-// and all that other servers take for a request to pass mail on are not in it.
-func isPlainRecipient(argument string) bool {
-	const prefix = "TO:"
-	if len(argument) < len(prefix) || !strings.EqualFold(argument[:len(prefix)], prefix) {
-		return true // no recipient at all: the library says so
-	}
-	path := strings.TrimLeft(argument[len(prefix):], " ")
-	inside, parameters, closed := strings.Cut(path, ">")
-	inside, opened := strings.CutPrefix(inside, "<")
-	if !opened || !closed || parameters != "" && parameters[0] != ' ' {
-		return false
-	}
-	local, domain, found := strings.Cut(inside, "@")
-	return found && isWord(local) && domain != "" && !strings.ContainsFunc(domain, func(r rune) bool {
-		return !isWordLetter(r) && r != '.' && r != '-'
-	})
-}
-
-// localPart returns the local part of an address in the mail domain, in lower
-// case.
-func localPart(address, domain string) (local string, ok bool) {
-	local, behind, found := strings.Cut(address, "@")
-	if !found || !strings.EqualFold(behind, domain) || !isWord(local) {
-		return "", false
-	}
-	return strings.ToLower(local), true
-}
-
-func isWord(text string) bool {
-	return text != "" && len(text) <= maxLocal && !strings.ContainsFunc(text, func(r rune) bool { return !isWordLetter(r) })
-}
-
-func isWordLetter(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-}
-
-// refusedBecause is the reason of a refusal, for the sender.
-func refusedBecause(err error) string {
-	var known *blueprint.Error
-	if errors.As(err, &known) {
-		return plain(known.Message)
-	}
-	return "the message cannot be read"
 }

@@ -10,10 +10,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// crlf makes a message of lines.
+// crlf returns text with CR LF line endings.
 func crlf(text string) []byte { return []byte(strings.ReplaceAll(text, "\n", "\r\n")) }
 
-// TestParse reads messages as programs write them, well and badly.
 func TestParse(t *testing.T) {
 	for name, test := range map[string]struct {
 		message string
@@ -112,7 +111,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestLimits: what is beyond them is refused, what is at them is not.
+// TestLimits tests messages at and just beyond the limits.
 func TestLimits(t *testing.T) {
 	parts := func(n int) string {
 		return "Content-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat("--b\n\nx\n", n) + "--b--\n"
@@ -140,10 +139,12 @@ func TestLimits(t *testing.T) {
 		"too large":        {"X: " + strings.Repeat("x", maxHeader) + "\n\n", true},
 		"never ends":       {"X: " + strings.Repeat(" x\n", maxHeader), true},
 	} {
-		_, err := Parse(crlf(test.message))
-		if refused := err != nil; refused != test.refused || refused && blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse(crlf(test.message))
+			if refused := err != nil; refused != test.refused || refused && blueprint.CodeOf(err) != blueprint.CodeBadRequest {
+				t.Errorf("got %v, want refused %v", err, test.refused)
+			}
+		})
 	}
 	m, err := Parse(append(crlf("Content-Type: text/plain\n\n"), bytes.Repeat([]byte("x"), maxText)...))
 	if err != nil || len(m.Text) != maxText || len(m.Attachments) != 0 {

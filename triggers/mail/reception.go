@@ -3,117 +3,116 @@ package mail
 import (
 	"errors"
 	"io"
-	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
 
-// maxLine is how many bytes a line of a message may have.
-const maxLine = 64 << 10
+const (
+	maxLine      = 64 << 10 // bytes of a message line
+	largeMessage = 1 << 20  // bytes; the number of larger ones is limited
+	minRate      = 1 << 10  // bytes of a message per second
+)
 
-// reception is the reading of one message. It knows one end alone: CR LF . CR LF.
+// reception is the state of reading one message, which ends at CR LF . CR LF.
 type reception struct {
-	until time.Time // the whole message must be there
-	since time.Time // when enough had come for the last time
-	fresh int64     // bytes since then
-	came  int64     // bytes so far
-	most  int64     // bytes after which the sender is not listened to any more
-	state lineState
-	line  int    // bytes of the present line
-	flaw  string // why the message will be refused; nothing more of it is kept
-	piece []byte // what is handed over next
-	clean bool   // what was kept ends with CR LF
+	deadline time.Time // of the whole message
+	since    time.Time // start of the interval in which the rate is measured
+	recent   int64     // bytes in that interval
+	received int64     // bytes
+	limit    int64     // of received
+	state    lineState
+	line     int    // bytes of the current line
+	defect   string // why the message will be refused; the rest of it is discarded
+	piece    []byte // buffer of the next piece for the library
+	atBreak  bool   // what was passed on ends with CR LF
 }
 
-// lineState is where in a line the next byte stands.
+// lineState is the position of the next byte within a line.
 type lineState int
 
 const (
-	atBegin  lineState = iota // of a line
-	atDot                     // behind the dot that begins a line
-	atDotCR                   // behind that and CR
-	atMiddle                  // of a line
-	atCR                      // behind CR
+	atBegin  lineState = iota
+	atDot              // after a dot at the beginning
+	atDotCR            // after such a dot and CR
+	atMiddle           // after any other byte
+	atCR               // after CR
 )
 
 func newReception(s *Server) *reception {
-	return &reception{clean: true, most: 2*s.MaxMessage + maxLine, since: within(0), until: within(s.Patience.Message), piece: make([]byte, 0, 4096)}
+	return &reception{atBreak: true, limit: 2*s.MaxMessage + maxLine, since: after(0), deadline: after(s.Timeouts.Message), piece: make([]byte, 0, 4096)}
 }
 
-// deadline is until when the next bytes must come. Those that came do not buy
-// time for the next: whoever sends much at once and then hardly anything would
-// keep the room of a large message from others.
-func (m *reception) deadline(s *Server) time.Time {
-	if m.fresh >= slowest*int64(s.Patience.Slow/time.Millisecond)/1000 {
-		m.since, m.fresh = within(0), 0
+// nextDeadline returns when the next bytes must have arrived. The rate is measured
+// per interval, so that a fast start does not allow a client to hold the memory of
+// a large message for long.
+func (m *reception) nextDeadline(s *Server) time.Time {
+	if m.recent >= minRate*int64(s.Timeouts.Slow/time.Millisecond)/1000 {
+		m.since, m.recent = after(0), 0
 	}
-	next := within(s.patience(s.Patience.Block))
-	for _, other := range []time.Time{m.until, m.since.Add(s.Patience.Slow)} {
-		if next.After(other) {
-			next = other
-		}
-	}
-	return next
+	deadlines := []time.Time{after(s.timeout(s.Timeouts.Block)), m.deadline, m.since.Add(s.Timeouts.Slow)}
+	return slices.MinFunc(deadlines, time.Time.Compare)
 }
 
-// readMessage gives the library a piece of a message. Where it had a flaw, the
-// rest of it is left out.
+// readMessage makes a piece of the message pending. After a defect the rest is
+// read and discarded.
 func (g *guardedConn) readMessage() error {
 	m := g.message
 	g.pending = m.piece[:0]
 	for len(g.pending) == 0 || len(g.pending) < 4000 && g.in.Buffered() > 0 {
 		if g.in.Buffered() == 0 {
-			if err := g.Conn.SetReadDeadline(m.deadline(g.server)); err != nil {
+			if err := g.Conn.SetReadDeadline(m.nextDeadline(g.server)); err != nil {
 				return err
 			}
 		}
 		c, err := g.in.ReadByte()
 		if err == nil {
-			m.fresh++
-			if m.came++; m.came > m.most {
+			m.recent++
+			if m.received++; m.received > m.limit {
 				err = errors.New("the message does not end")
 			}
 		}
 		if err != nil {
-			var late net.Error
-			if errors.As(err, &late) && late.Timeout() {
-				g.say("421 4.4.2 that took too long")
+			if isTimeout(err) {
+				g.reply(timeoutReply)
 			}
 			return io.ErrUnexpectedEOF
 		}
-		over := false
-		if g.pending, over = m.take(c, g.pending); over {
-			// Where ends of lines are in doubt so are ends of messages: what stands
-			// behind this one is not taken for commands.
-			g.flaw, g.message, g.dead = m.flaw, nil, m.flaw != ""
+		done := false
+		if g.pending, done = m.consume(c, g.pending); done {
+			// If line endings are ambiguous, so is the end of the message: what
+			// follows must not be read as commands.
+			g.defect, g.message, g.ended = m.defect, nil, m.defect != ""
 			return nil
 		}
 	}
 	return nil
 }
 
-// take looks at the next byte, adds to out what may be handed on, and tells
-// whether the message is over.
-func (m *reception) take(c byte, out []byte) (_ []byte, over bool) {
+// consume processes the next byte of a message. It appends to out what is passed
+// on to the library and reports whether the message is complete.
+func (m *reception) consume(c byte, out []byte) (_ []byte, done bool) {
 	if m.line++; m.line > maxLine {
-		m.flaw = "has a line that is too long"
+		m.defect = "has a line that is too long"
 	}
 	before := m.state
 	switch {
 	case before == atDotCR && c == '\n':
-		if !m.clean { // what was kept broke off within a line
+		if !m.atBreak { // a defect cut the output within a line
 			out = append(out, '\r', '\n')
 		}
 		return append(out, '.', '\r', '\n'), true
 	case (before == atDotCR || before == atCR) && c != '\n':
-		m.flaw = "has a CR without an LF"
-		m.state = middle(c)
+		m.defect = "has a CR without an LF"
+		if m.state = atMiddle; c == '\r' {
+			m.state = atCR
+		}
 	case before == atCR:
 		m.state, m.line = atBegin, 0
-		out = m.keep(out, '\r', '\n')
+		out = m.emit(out, '\r', '\n')
 	case c == '\n':
-		m.flaw = "has an LF without a CR"
+		m.defect = "has an LF without a CR"
 		m.state = atMiddle
 	case c == '\r' && before == atDot:
 		m.state = atDotCR
@@ -123,120 +122,80 @@ func (m *reception) take(c byte, out []byte) (_ []byte, over bool) {
 		m.state = atDot
 	case before == atDot:
 		m.state = atMiddle
-		out = m.keep(out, '.', c)
+		out = m.emit(out, '.', c)
 	default:
 		m.state = atMiddle
-		out = m.keep(out, c)
+		out = m.emit(out, c)
 	}
 	return out, false
 }
 
-// middle is the state behind a byte that follows a CR alone.
-func middle(c byte) lineState {
-	if c == '\r' {
-		return atCR
-	}
-	return atMiddle
-}
-
-func (m *reception) keep(out []byte, bytes ...byte) []byte {
-	if m.flaw != "" {
+func (m *reception) emit(out []byte, bytes ...byte) []byte {
+	if m.defect != "" {
 		return out
 	}
-	m.clean = bytes[len(bytes)-1] == '\n'
+	m.atBreak = bytes[len(bytes)-1] == '\n'
 	return append(out, bytes...)
 }
 
-// letters lets through what base64 is made of, up to where its padding begins.
-type letters struct{ source io.Reader }
-
-// Read returns the next of them.
-func (l *letters) Read(b []byte) (int, error) {
-	for {
-		n, err := l.source.Read(b)
-		kept := 0
-		for _, c := range b[:n] {
-			if c == '=' {
-				l.source = ending{}
-				return kept, io.EOF
-			}
-			if isWordLetter(rune(c)) || c == '+' || c == '/' {
-				b[kept] = c
-				kept++
-			}
-		}
-		if kept > 0 || err != nil || len(b) == 0 {
-			return kept, err
-		}
-	}
-}
-
-// ending is at its end.
-type ending struct{}
-
-func (ending) Read([]byte) (int, error) { return 0, io.EOF }
-
-// room is what there is for messages that are in memory.
-type room struct {
+// memory limits the memory for messages being received or decided.
+type memory struct {
 	mu        sync.Mutex
-	memory    int64 // bytes that are left
-	large     int   // messages beyond largeMessage that are let in besides
-	largeFrom int   // of one address at once
-	from      map[netip.Prefix]int
+	free      int64 // bytes
+	large     int   // further messages beyond largeMessage
+	largeFrom int   // maximum of them per network
+	networks  map[netip.Prefix]int
 }
 
-// lease is what one message has of it.
-type lease struct {
-	room    *room
+// reservation is the memory reserved for one message.
+type reservation struct {
+	memory  *memory
 	network netip.Prefix
 	bytes   int64
 	large   bool
 }
 
-// grow takes room for a message to have so many bytes; false when there is none.
-func (l *lease) grow(bytes int64) bool {
-	r := l.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	more, becomes := bytes-l.bytes, bytes > largeMessage && !l.large
-	if more > r.memory || becomes && (r.large < 1 || r.from[l.network] >= r.largeFrom) {
+// grow extends the reservation to a size and reports whether the limits allow it.
+func (r *reservation) grow(bytes int64) bool {
+	m := r.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	more, becomesLarge := bytes-r.bytes, bytes > largeMessage && !r.large
+	if more > m.free || becomesLarge && (m.large < 1 || m.networks[r.network] >= m.largeFrom) {
 		return false
 	}
-	if becomes {
-		l.large = true
-		r.large--
-		r.from[l.network]++
+	if becomesLarge {
+		r.large = true
+		m.large--
+		m.networks[r.network]++
 	}
-	r.memory -= more
-	l.bytes = bytes
+	m.free -= more
+	r.bytes = bytes
 	return true
 }
 
-// end gives all of it back.
-func (l *lease) end() {
-	r := l.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.memory += l.bytes
-	if l.large {
-		r.large++
-		if r.from[l.network]--; r.from[l.network] <= 0 {
-			delete(r.from, l.network)
-		}
+func (r *reservation) release() {
+	m := r.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free += r.bytes
+	if r.large {
+		m.large++
+		decrement(m.networks, r.network)
 	}
-	l.bytes, l.large = 0, false
+	r.bytes, r.large = 0, false
 }
 
-// read reads a message of at most most bytes, or one more when it is larger.
-// Room is taken for what has come, not for what may come.
-func (l *lease) read(r io.Reader, most int64) (raw []byte, err error) {
-	for size := min(16<<10, most+1); ; size = min(2*size, most+1) {
-		if !l.grow(size) {
+// read reads a message of at most limit bytes, or the first limit+1 bytes of a
+// longer one. It reserves memory for what was received, not for what was announced.
+func (r *reservation) read(source io.Reader, limit int64) (raw []byte, err error) {
+	for size := min(16<<10, limit+1); ; size = min(2*size, limit+1) {
+		if !r.grow(size) {
 			return nil, errBusy
 		}
 		raw = append(make([]byte, 0, size), raw...)
 		for int64(len(raw)) < size {
-			n, err := r.Read(raw[len(raw):size])
+			n, err := source.Read(raw[len(raw):size])
 			raw = raw[:len(raw)+n]
 			switch {
 			case err == io.EOF:
@@ -245,7 +204,7 @@ func (l *lease) read(r io.Reader, most int64) (raw []byte, err error) {
 				return raw, err
 			}
 		}
-		if size > most {
+		if size > limit {
 			return raw, nil
 		}
 	}

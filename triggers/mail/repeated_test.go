@@ -9,9 +9,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TestNothingIsPutInFront: what somebody adds to a signed message, however it is
-// written, makes nobody believe that its author wrote it.
-func TestNothingIsPutInFront(t *testing.T) {
+// TestRepeatedField tests that a field prepended to a signed message, in any
+// spelling, fails the check.
+func TestRepeatedField(t *testing.T) {
 	const letter = "From: a@example.org\r\nSubject: x\r\nMessage-ID: <1@example.org>\r\n\r\nhello\r\n"
 	zone := zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}
 	good := signed(t, zone, "example.org", letter)
@@ -30,10 +30,10 @@ func TestNothingIsPutInFront(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := checker{resolver: bounded(zone), identity: "flows.example.org"}
+		k := checker{resolver: &limitedResolver{Resolver: zone}, identity: "flows.example.org"}
 		got := k.check(t.Context(), netip.MustParseAddr("192.0.2.1"), &blueprint.Envelope{Hello: "x"}, []byte(c.message), read.Author)
 		if got.Repeated != c.repeated || got.Passed != (c.repeated == "") || got.Undecided || (got.Domain == "example.org") != got.Passed || !got.Passed && got.DMARC != permerror {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: got %+v", name, got)
 		}
 	}
 	m, _ := Parse([]byte("Subject: x\r\nno field\r\n and more\r\n\r\n"))
@@ -42,8 +42,8 @@ func TestNothingIsPutInFront(t *testing.T) {
 	}
 }
 
-// TestFieldsAreLegible: nothing in a header gives orders to a terminal.
-func TestFieldsAreLegible(t *testing.T) {
+// TestFieldsAreClean tests that control characters are removed from all fields.
+func TestFieldsAreClean(t *testing.T) {
 	m, err := Parse([]byte("From: \"\x1b]0;O\x07 N\u202e\" <a@b\x1b[2Jc.d>\r\nTo: =?utf-8?q?=1B=C2=9B?= <e@f.g>\r\nSubject: =?utf-8?q?a=1B[31mb=E2=80=AE?=\r\nMessage-ID: <\x1b[31mred\xc2\x9b\u202e>\r\nX-Y: a\tb\x08\r\n\r\n"))
 	if err != nil {
 		t.Fatal(err)

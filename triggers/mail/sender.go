@@ -13,15 +13,14 @@ import (
 	"blitiri.com.ar/go/spf"
 	"github.com/emersion/go-msgauth/authres"
 	"github.com/emersion/go-msgauth/dkim"
-	"github.com/emersion/go-msgauth/dmarc"
 
 	"blueprintd/blueprint"
 )
 
-// maxSignatures is how many DKIM signatures of a message are looked at.
+// maxSignatures is how many DKIM signatures of a message are verified.
 const maxSignatures = 5
 
-// The results that decide something.
+// Results of SPF, DKIM and DMARC (RFC 8601, section 2.7).
 const (
 	pass      = "pass"
 	fail      = "fail"
@@ -30,20 +29,20 @@ const (
 	permerror = "permerror"
 )
 
-// checker finds out who sent a message.
+// checker authenticates the sender of a message.
 type checker struct {
 	resolver Resolver
-	identity string // under which results are reported
+	identity string // authserv-id of the reported results (RFC 8601)
 }
 
-// claimed is a domain that somebody proved to speak for.
-type claimed struct {
+// authenticated is the result of SPF or of one DKIM signature for a domain.
+type authenticated struct {
 	domain string
 	result string
 }
 
-// check asks SPF, DKIM and DMARC. Author is the address that the message is
-// from, "" when that is in doubt.
+// check evaluates SPF, DKIM and DMARC. Author is the only address of the From
+// field, "" if there is no such address.
 func (c *checker) check(ctx context.Context, remote netip.Addr, envelope *blueprint.Envelope, raw []byte, author string) blueprint.SenderCheck {
 	bySPF := c.spf(ctx, remote, envelope)
 	byDKIM := c.dkim(ctx, raw)
@@ -51,7 +50,7 @@ func (c *checker) check(ctx context.Context, remote netip.Addr, envelope *bluepr
 	domain = canonical(domain)
 	result, aligned, undecided := c.dmarc(ctx, domain, bySPF, byDKIM)
 	repeated := repeatedField(raw)
-	if repeated != "" { // it was signed with another value than the one that is read, as likely as not
+	if repeated != "" { // the signature may cover another value than the one that is read
 		result, aligned, undecided = permerror, false, false
 	}
 	check := blueprint.SenderCheck{
@@ -66,9 +65,9 @@ func (c *checker) check(ctx context.Context, remote netip.Addr, envelope *bluepr
 	return check
 }
 
-// spf asks whether the sender's address may speak for the envelope's domain,
-// or, where nobody hears of failures, for the name that it introduced itself by.
-func (c *checker) spf(ctx context.Context, remote netip.Addr, envelope *blueprint.Envelope) claimed {
+// spf checks whether the remote address may send for the envelope's domain, or
+// for the EHLO name if the envelope sender is empty.
+func (c *checker) spf(ctx context.Context, remote netip.Addr, envelope *blueprint.Envelope) authenticated {
 	sender, domain := envelope.From, envelope.From[strings.LastIndexByte(envelope.From, '@')+1:]
 	if sender == "" {
 		domain = envelope.Hello
@@ -76,41 +75,38 @@ func (c *checker) spf(ctx context.Context, remote netip.Addr, envelope *blueprin
 	}
 	domain = canonical(domain)
 	if domain == "" || !remote.IsValid() {
-		return claimed{domain, none}
+		return authenticated{domain, none}
 	}
 	result, _ := spf.CheckHostWithSender(remote.AsSlice(), envelope.Hello, sender, spf.WithContext(ctx), spf.WithResolver(c.resolver))
-	return claimed{domain, string(result)}
+	return authenticated{domain, string(result)}
 }
 
-// dkim verifies the signatures.
-func (c *checker) dkim(ctx context.Context, raw []byte) []claimed {
+func (c *checker) dkim(ctx context.Context, raw []byte) (results []authenticated) {
 	options := &dkim.VerifyOptions{MaxVerifications: maxSignatures, LookupTXT: func(name string) ([]string, error) { return c.resolver.LookupTXT(ctx, name) }}
 	verified, err := dkim.VerifyWithOptions(bytes.NewReader(raw), options)
-	var found []claimed
 	for _, v := range verified {
 		if v == nil {
 			continue
 		}
-		one := claimed{canonical(v.Domain), pass}
+		result := fail
 		switch {
 		case v.Err == nil:
+			result = pass
 		case dkim.IsTempFail(v.Err):
-			one.result = temperror
+			result = temperror
 		case dkim.IsPermFail(v.Err):
-			one.result = permerror
-		default:
-			one.result = fail
+			result = permerror
 		}
-		found = append(found, one)
+		results = append(results, authenticated{canonical(v.Domain), result})
 	}
-	if len(found) == 0 && err != nil {
-		found = append(found, claimed{"", permerror}) // the header cannot be read so
+	if len(results) == 0 && err != nil {
+		return []authenticated{{"", permerror}} // the header is malformed
 	}
-	return found
+	return results
 }
 
-// best is the one result that stands for those of several signatures.
-func best(signatures []claimed) string {
+// best returns the result that summarizes those of several signatures.
+func best(signatures []authenticated) string {
 	for _, result := range []string{pass, temperror, fail, permerror} {
 		for _, one := range signatures {
 			if one.result == result {
@@ -121,74 +117,21 @@ func best(signatures []claimed) string {
 	return none
 }
 
-// dmarc reports whether what was proved is the author's domain. Aligned says so
-// even where the domain has no record; undecided, that it may be true although
-// the DNS did not say so.
-func (c *checker) dmarc(ctx context.Context, author string, bySPF claimed, byDKIM []claimed) (result string, aligned, undecided bool) {
-	if author == "" {
-		return permerror, false, false
-	}
-	tree := &tree{ctx: ctx, resolver: c.resolver, records: map[string]*record{}}
-	record, err := tree.policy(author)
-	strictSPF, strictDKIM := false, false
-	switch {
-	case err != nil:
-		return temperror, false, true
-	case record != nil:
-		strictSPF, strictDKIM = record.SPFAlignment == dmarc.AlignmentStrict, record.DKIMAlignment == dmarc.AlignmentStrict
-	}
-	look := func(one claimed, strict bool) {
-		switch {
-		case one.result != pass && one.result != temperror:
-			return
-		case one.result == pass && one.domain == author:
-			aligned = true
-			return
-		case one.domain != author && strict:
-			return
-		}
-		same, err := tree.same(author, one.domain)
-		switch {
-		case err != nil:
-			undecided = true
-		case same && one.result == pass:
-			aligned = true
-		case same:
-			undecided = true
-		}
-	}
-	look(bySPF, strictSPF)
+// results formats all results as an Authentication-Results field (RFC 8601).
+func (c *checker) results(envelope *blueprint.Envelope, bySPF authenticated, byDKIM []authenticated, byDMARC, author string) string {
+	all := []authres.Result{&authres.SPFResult{Value: authres.ResultValue(bySPF.result), From: fieldSafe(envelope.From), Helo: fieldSafe(envelope.Hello)}}
 	for _, one := range byDKIM {
-		look(one, strictDKIM)
-	}
-	switch {
-	case aligned && record != nil:
-		return pass, true, false
-	case aligned:
-		return none, true, false
-	case undecided:
-		return temperror, false, true
-	case record == nil:
-		return none, false, false
-	}
-	return fail, false, false
-}
-
-// results is all of it as RFC 8601 writes it.
-func (c *checker) results(envelope *blueprint.Envelope, bySPF claimed, byDKIM []claimed, byDMARC, author string) string {
-	all := []authres.Result{&authres.SPFResult{Value: authres.ResultValue(bySPF.result), From: printable(envelope.From), Helo: printable(envelope.Hello)}}
-	for _, one := range byDKIM {
-		all = append(all, &authres.DKIMResult{Value: authres.ResultValue(one.result), Domain: printable(one.domain)})
+		all = append(all, &authres.DKIMResult{Value: authres.ResultValue(one.result), Domain: fieldSafe(one.domain)})
 	}
 	if len(byDKIM) == 0 {
 		all = append(all, &authres.DKIMResult{Value: none})
 	}
-	all = append(all, &authres.DMARCResult{Value: authres.ResultValue(byDMARC), From: printable(author)})
+	all = append(all, &authres.DMARCResult{Value: authres.ResultValue(byDMARC), From: fieldSafe(author)})
 	return strings.TrimSpace(strings.ReplaceAll(authres.Format(c.identity, all), " ;", ";"))
 }
 
-// printable leaves of a text what can stand in a header field unharmed.
-func printable(text string) string {
+// fieldSafe removes characters that would change the structure of a header field.
+func fieldSafe(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r > '~' || strings.ContainsRune(`"\;()<>,`, r) {
 			return -1
@@ -197,13 +140,43 @@ func printable(text string) string {
 	}, text)
 }
 
-// canonical returns a domain in the one form in which domains are compared.
+// canonical returns a domain in the form in which domains are compared.
 func canonical(domain string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(domain), "."))
 }
 
-// Resolver asks the DNS; *net.Resolver is one. Names that do not exist are a
-// *net.DNSError whose IsNotFound is true.
+// singleFields are the header fields that a message may have only once. A DKIM
+// signature covers the last of several, readers take the first (RFC 6376, section
+// 8.15), so a repeated one would replace a signed value.
+var singleFields = map[string]bool{
+	"from": true, "sender": true, "reply-to": true, "to": true, "cc": true, "date": true, "subject": true, "message-id": true,
+	"mime-version": true, "content-type": true, "content-transfer-encoding": true,
+}
+
+// repeatedField returns the name of a repeated single field, "" if there is none.
+// Like the DKIM library, it recognizes malformed fields that splitHeader ignores.
+func repeatedField(raw []byte) string {
+	seen := map[string]bool{}
+	for first, rest := true, raw; len(rest) > 0; first = false {
+		var line []byte
+		if line, rest = cutLine(rest); len(line) == 0 {
+			break
+		}
+		if !first && (line[0] == ' ' || line[0] == '\t') {
+			continue
+		}
+		before, _, _ := bytes.Cut(line, []byte(":"))
+		name := strings.ToLower(strings.TrimSpace(string(before)))
+		if seen[name] && singleFields[name] {
+			return name
+		}
+		seen[name] = true
+	}
+	return ""
+}
+
+// Resolver looks up DNS records; *net.Resolver implements it. A name that does not
+// exist is a *net.DNSError whose IsNotFound is true.
 type Resolver interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 	LookupMX(ctx context.Context, name string) ([]*net.MX, error)
@@ -212,57 +185,48 @@ type Resolver interface {
 }
 
 const (
-	maxLookups    = 40 // for one message
+	maxLookups    = 40 // per message
 	lookupTimeout = 2 * time.Second
 )
 
-var errLookups = errors.New("too many questions to the DNS for one message")
-
-// limited is a resolver for one message: it asks only so many questions, and
-// waits only so long for each answer. It is safe for concurrent use.
-type limited struct {
+// limitedResolver limits the number and the duration of the lookups for one
+// message. It is safe for concurrent use.
+type limitedResolver struct {
 	Resolver
-	asked atomic.Int32
+	lookups atomic.Int32
 }
 
-func bounded(r Resolver) *limited { return &limited{Resolver: r} }
-
-func ask[T any](ctx context.Context, l *limited, name string, lookup func(context.Context, string) (T, error)) (answer T, err error) {
-	if l.asked.Add(1) > maxLookups {
-		return answer, &net.DNSError{Err: errLookups.Error(), Name: name, IsTemporary: true}
+func limitedLookup[T any](ctx context.Context, r *limitedResolver, name string, lookup func(context.Context, string) (T, error)) (records T, err error) {
+	if r.lookups.Add(1) > maxLookups {
+		return records, &net.DNSError{Err: "too many lookups for one message", Name: name, IsTemporary: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	answer, err = lookup(ctx, name)
+	records, err = lookup(ctx, name)
 	var known *net.DNSError
 	if err != nil && !errors.As(err, &known) {
 		err = &net.DNSError{Err: err.Error(), Name: name, IsTemporary: true}
 	}
-	return answer, err
+	return records, err
 }
 
-// LookupTXT returns the texts of a name.
-func (l *limited) LookupTXT(ctx context.Context, name string) ([]string, error) {
-	return ask(ctx, l, name, l.Resolver.LookupTXT)
+func (r *limitedResolver) LookupTXT(ctx context.Context, name string) ([]string, error) {
+	return limitedLookup(ctx, r, name, r.Resolver.LookupTXT)
 }
 
-// LookupMX returns the mail servers of a name.
-func (l *limited) LookupMX(ctx context.Context, name string) ([]*net.MX, error) {
-	return ask(ctx, l, name, l.Resolver.LookupMX)
+func (r *limitedResolver) LookupMX(ctx context.Context, name string) ([]*net.MX, error) {
+	return limitedLookup(ctx, r, name, r.Resolver.LookupMX)
 }
 
-// LookupIPAddr returns the addresses of a host.
-func (l *limited) LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr, error) {
-	return ask(ctx, l, host, l.Resolver.LookupIPAddr)
+func (r *limitedResolver) LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr, error) {
+	return limitedLookup(ctx, r, host, r.Resolver.LookupIPAddr)
 }
 
-// LookupAddr returns the names of an address.
-func (l *limited) LookupAddr(ctx context.Context, address string) ([]string, error) {
-	return ask(ctx, l, address, l.Resolver.LookupAddr)
+func (r *limitedResolver) LookupAddr(ctx context.Context, address string) ([]string, error) {
+	return limitedLookup(ctx, r, address, r.Resolver.LookupAddr)
 }
 
-// notFound reports whether a name does not exist, or has nothing of that kind.
-func notFound(err error) bool {
+func isNotFound(err error) bool {
 	var known *net.DNSError
 	return errors.As(err, &known) && known.IsNotFound
 }

@@ -32,9 +32,9 @@ func signed(t *testing.T, z zone, domain, message string) string {
 	return out.String()
 }
 
-// TestWhoSentIt holds SPF, DKIM and DMARC against each other. The sender is
-// 192.0.2.1 and calls itself mx.example.org.
-func TestWhoSentIt(t *testing.T) {
+// TestSenderCheck tests combinations of SPF, DKIM and DMARC. The client is
+// 192.0.2.1 and its EHLO name is mx.example.org.
+func TestSenderCheck(t *testing.T) {
 	letter := func(from string) string { return "From: " + from + "\r\nSubject: x\r\n\r\nhello\r\n" }
 	good, bad := []string{"v=spf1 ip4:192.0.2.1 -all"}, []string{"v=spf1 -all"}
 	for name, test := range map[string]struct {
@@ -42,27 +42,27 @@ func TestWhoSentIt(t *testing.T) {
 		envelope string // from
 		from     string
 		sign     []string // domains
-		spoil    bool     // change the message after it was signed
+		tampered bool     // after it was signed
 		want     string   // spf dkim dmarc
 		passed   bool
 		open     bool // undecided
 	}{
-		"nothing is there":                    {zone{}, "a@example.org", "a@example.org", nil, false, "none none none", false, false},
+		"no records":                          {zone{}, "a@example.org", "a@example.org", nil, false, "none none none", false, false},
 		"SPF of the author, no record":        {zone{"example.org": good}, "a@example.org", "a@Example.ORG", nil, false, "pass none none", true, false},
-		"SPF of somebody else, no record":     {zone{"example.com": good}, "a@example.com", "a@example.org", nil, false, "pass none none", false, false},
+		"SPF of another domain, no record":    {zone{"example.com": good}, "a@example.com", "a@example.org", nil, false, "pass none none", false, false},
 		"SPF of a subdomain, no record":       {zone{"mail.example.org": good}, "a@mail.example.org", "a@example.org", nil, false, "pass none none", false, false},
 		"SPF of a subdomain":                  {zone{"mail.example.org": good, "_dmarc.example.org": {"v=DMARC1; p=reject"}}, "a@mail.example.org", "a@example.org", nil, false, "pass none pass", true, false},
 		"SPF of a subdomain, strict":          {zone{"mail.example.org": good, "_dmarc.example.org": {"v=DMARC1; p=reject; aspf=s"}}, "a@mail.example.org", "a@example.org", nil, false, "pass none fail", false, false},
 		"SPF fails":                           {zone{"example.org": bad, "_dmarc.example.org": {"v=DMARC1; p=none"}}, "a@example.org", "a@example.org", nil, false, "fail none fail", false, false},
-		"SPF of the name, nobody hears":       {zone{"mx.example.org": good, "_dmarc.example.org": {"v=DMARC1; p=none"}}, "", "a@example.org", nil, false, "pass none pass", true, false},
+		"SPF of the EHLO name":                {zone{"mx.example.org": good, "_dmarc.example.org": {"v=DMARC1; p=none"}}, "", "a@example.org", nil, false, "pass none pass", true, false},
 		"a signature":                         {zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}, "a@example.com", "a@example.org", []string{"example.org"}, false, "none pass pass", true, false},
 		"a signature, no record":              {zone{}, "a@example.com", "a@example.org", []string{"example.org"}, false, "none pass none", true, false},
 		"a signature of the parent":           {zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}, "", "a@news.example.org", []string{"example.org"}, false, "none pass pass", true, false},
 		"a signature of a sibling":            {zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}, "", "a@news.example.org", []string{"shop.example.org"}, false, "none pass pass", true, false},
 		"a sibling under a public name":       {zone{"_dmarc.example.org": {"v=DMARC1; p=reject; psd=y"}}, "", "a@ada.example.org", []string{"eve.example.org"}, false, "none pass fail", false, false},
-		"a signature of somebody else":        {zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}, "", "a@example.org", []string{"example.com"}, false, "none pass fail", false, false},
+		"a signature of another domain":       {zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}, "", "a@example.org", []string{"example.com"}, false, "none pass fail", false, false},
 		"a signature strict, of the parent":   {zone{"_dmarc.example.org": {"v=DMARC1; p=reject; adkim=s"}}, "", "a@news.example.org", []string{"example.org"}, false, "none pass fail", false, false},
-		"a spoilt signature":                  {zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}, "", "a@example.org", []string{"example.org"}, true, "none fail fail", false, false},
+		"a tampered message":                  {zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}, "", "a@example.org", []string{"example.org"}, true, "none fail fail", false, false},
 		"the second signature is right":       {zone{"_dmarc.example.org": {"v=DMARC1; p=reject"}}, "", "a@example.org", []string{"example.org", "example.com"}, false, "none pass pass", true, false},
 		"several authors":                     {zone{"example.org": good}, "a@example.org", "a@example.org, b@example.com", nil, false, "pass none permerror", false, false},
 		"two headers":                         {zone{"example.org": good}, "a@example.org", "a@example.org\r\nFrom: b@example.com", nil, false, "pass none permerror", false, false},
@@ -77,7 +77,7 @@ func TestWhoSentIt(t *testing.T) {
 			for _, domain := range test.sign {
 				message = signed(t, test.zone, domain, message)
 			}
-			if test.spoil {
+			if test.tampered {
 				message += "more\r\n"
 			}
 			read, err := Parse([]byte(message))
@@ -89,7 +89,7 @@ func TestWhoSentIt(t *testing.T) {
 				ctx = t.Context()
 			}
 			defer cancel()
-			c := checker{resolver: bounded(test.zone), identity: "flows.example.org"}
+			c := checker{resolver: &limitedResolver{Resolver: test.zone}, identity: "flows.example.org"}
 			got := c.check(ctx, netip.MustParseAddr("192.0.2.1"), &blueprint.Envelope{From: test.envelope, Hello: "mx.example.org"}, []byte(message), read.Author)
 			if all := got.SPF + " " + got.DKIM + " " + got.DMARC; all != test.want || got.Passed != test.passed || got.Undecided != test.open {
 				t.Errorf("%s, passed %v, undecided %v", all, got.Passed, got.Undecided)
@@ -101,15 +101,15 @@ func TestWhoSentIt(t *testing.T) {
 	}
 }
 
-// TestLookupsAreCounted: a message cannot make the server ask without end.
-func TestLookupsAreCounted(t *testing.T) {
-	l := bounded(zone{})
+// TestLookupLimit tests that the number of lookups per message is limited.
+func TestLookupLimit(t *testing.T) {
+	l := &limitedResolver{Resolver: zone{}}
 	for range maxLookups {
-		if _, err := l.LookupTXT(t.Context(), "x"); !notFound(err) {
+		if _, err := l.LookupTXT(t.Context(), "x"); !isNotFound(err) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.LookupTXT(t.Context(), "x"); err == nil || notFound(err) {
+	if _, err := l.LookupTXT(t.Context(), "x"); err == nil || isNotFound(err) {
 		t.Fatal(err)
 	}
 }
@@ -125,11 +125,11 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestResultsAreOneLine: what a sender chose cannot end the field or add to it.
-func TestResultsAreOneLine(t *testing.T) {
+// TestResultsInjection tests that a sender cannot end the field or add results.
+func TestResultsInjection(t *testing.T) {
 	c := checker{resolver: zone{}, identity: "flows.example.org"}
 	envelope := &blueprint.Envelope{From: "a; dmarc=pass (\"@example.org", Hello: "x\r\nX: y; dkim=pass"}
-	got := c.results(envelope, claimed{"example.org", pass}, []claimed{{"d; spf=pass", fail}}, fail, "example.org")
+	got := c.results(envelope, authenticated{"example.org", pass}, []authenticated{{"d; spf=pass", fail}}, fail, "example.org")
 	if strings.ContainsAny(got, "\r\n()") || strings.Count(got, ";") != 3 || strings.Contains(got, "=pass dmarc") {
 		t.Error(got)
 	}

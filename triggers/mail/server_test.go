@@ -20,8 +20,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TestRecipients: everything but the plain address of a mailbox is refused, and
-// what looks like a way to have mail passed on before all.
+// TestRecipients tests that only the plain address of a mailbox is accepted, and
+// that no form of address relays mail.
 func TestRecipients(t *testing.T) {
 	address, _ := serve(t)
 	for path, want := range map[string]string{
@@ -34,13 +34,15 @@ func TestRecipients(t *testing.T) {
 		"<postmaster>": "550", "<abc@flows.example.org> NOTIFY=NEVER": "504", "<abc@flows.example.org>x": "550", "<abc:example.org@flows.example.org>": "550", "<abc\\@x@flows.example.org>": "550",
 		"<" + strings.Repeat("a", 65) + "@flows.example.org>": "550", "<abc @flows.example.org>": "550", "<abc@flows.example.org\t>": "550",
 	} {
-		c := dial(t, address).greet()
-		c.say("MAIL FROM:<ada@example.org>", "250")
-		c.say("RCPT TO:"+path, want)
-		if want != "250" {
-			c.say("DATA", "502")
-		}
-		c.say("QUIT", "221")
+		t.Run(path, func(t *testing.T) {
+			c := dial(t, address).greet()
+			c.command("MAIL FROM:<ada@example.org>", "250")
+			c.command("RCPT TO:"+path, want)
+			if want != "250" {
+				c.command("DATA", "502")
+			}
+			c.command("QUIT", "221")
+		})
 	}
 }
 
@@ -48,19 +50,19 @@ func TestManyUnknownRecipientsEndTheConnection(t *testing.T) {
 	address, _ := serve(t)
 	for _, path := range []string{"<nobody@flows.example.org>", "<nobody@example.org>", "<a%b@flows.example.org>"} {
 		c := dial(t, address).greet()
-		c.say("MAIL FROM:<ada@example.org>", "250")
+		c.command("MAIL FROM:<ada@example.org>", "250")
 		for range maxRefused {
-			c.say("RCPT TO:"+path, "550")
+			c.command("RCPT TO:"+path, "550")
 		}
-		c.say("RCPT TO:"+path, "421")
-		if got := c.hear(); got != "closed" {
-			t.Errorf("%q", got)
+		c.command("RCPT TO:"+path, "421")
+		if got := c.read(); got != "closed" {
+			t.Errorf("%s: after the last reply: got %q, want the connection closed", path, got)
 		}
 	}
 }
 
-// TestAnswers: what a sender hears follows from what its recipients decide.
-func TestAnswers(t *testing.T) {
+// TestReplies tests how the decisions of two recipients become one reply.
+func TestReplies(t *testing.T) {
 	later, never := blueprint.Errorf(blueprint.CodeUnavailable, "full"), blueprint.Errorf(blueprint.CodeBadRequest, "it has no nodes")
 	for _, test := range []struct {
 		abc, def error
@@ -72,29 +74,29 @@ func TestAnswers(t *testing.T) {
 		address, box := serve(t)
 		box.answers["abc"], box.answers["def"] = test.abc, test.def
 		c := dial(t, address).greet()
-		c.say("MAIL FROM:<ada@example.org>", "250")
-		c.say("RCPT TO:<abc@flows.example.org>", "250")
-		c.say("RCPT TO:<def@flows.example.org>", "250")
-		c.say("RCPT TO:<abc@flows.example.org>", "250") // once is enough
-		c.say("DATA", "354")
+		c.command("MAIL FROM:<ada@example.org>", "250")
+		c.command("RCPT TO:<abc@flows.example.org>", "250")
+		c.command("RCPT TO:<def@flows.example.org>", "250")
+		c.command("RCPT TO:<abc@flows.example.org>", "250") // has no effect
+		c.command("DATA", "354")
 		c.send("Subject: x\r\n\r\n")
-		c.say(".", test.want)
+		c.command(".", test.want)
 		if n := len(box.mails()); n != 2 {
-			t.Errorf("%d mails", n)
+			t.Errorf("got %d mails, want one for each recipient", n)
 		}
 	}
 	address, box := serve(t)
 	box.closed["abc"] = later
 	c := dial(t, address).greet()
-	c.say("MAIL FROM:<>", "250")
-	c.say("RCPT TO:<abc@flows.example.org>", "451")
+	c.command("MAIL FROM:<>", "250")
+	c.command("RCPT TO:<abc@flows.example.org>", "451")
 }
 
-func TestOfferedAndNot(t *testing.T) {
+func TestExtensions(t *testing.T) {
 	address, _ := serve(t, func(o *Options) { o.MaxMessage = 5000 })
 	c := dial(t, address)
-	c.hear()
-	offered := c.say("EHLO x", "250")
+	c.read()
+	offered := c.command("EHLO x", "250")
 	for _, not := range []string{"CHUNKING", "STARTTLS", "AUTH", "BINARYMIME", "SMTPUTF8"} {
 		if strings.Contains(offered, not) {
 			t.Errorf("%s is offered: %s", not, offered)
@@ -103,81 +105,82 @@ func TestOfferedAndNot(t *testing.T) {
 	if !strings.Contains(offered, "250-SIZE 5000\n") || !strings.Contains(offered, "PIPELINING") || !strings.Contains(offered, "8BITMIME") {
 		t.Error(offered)
 	}
-	c.say("AUTH PLAIN AGEAYg==", "502")
-	c.say("STARTTLS", "502")
-	c.say("STARTTLS now", "501")
-	c.say("VRFY abc", "252")
-	c.say("EXPN abc", "502")
-	c.say("MAIL FROM:<a@example.org> SIZE=5000", "250")
-	c.say("RCPT TO:<abc@flows.example.org>", "250")
-	c.say("BDAT 3 LAST", "502")
-	if got := c.hear(); got != "closed" {
+	c.command("AUTH PLAIN AGEAYg==", "502")
+	c.command("STARTTLS", "502")
+	c.command("STARTTLS now", "501")
+	c.command("VRFY abc", "252")
+	c.command("EXPN abc", "502")
+	c.command("MAIL FROM:<a@example.org> SIZE=5000", "250")
+	c.command("RCPT TO:<abc@flows.example.org>", "250")
+	c.command("BDAT 3 LAST", "502")
+	if got := c.read(); got != "closed" {
 		t.Error(got)
 	}
 }
 
-// TestSize: a message of exactly the limit is taken, one byte more is not, and
-// what comes behind is.
+// TestSize tests that a message of the maximum size is accepted, that a longer one
+// is refused and reported to its recipients, and that the session goes on.
 func TestSize(t *testing.T) {
 	address, box := serve(t, func(o *Options) { o.MaxMessage = 5000 })
 	for size, want := range map[int]string{4999: "250", 5000: "250", 5001: "552", 5002: "552", 9000: "552"} {
 		c := dial(t, address).begin()
 		c.send("Subject: x\r\n\r\n" + strings.Repeat("x", size-16) + "\r\n")
-		c.say(".", want)
-		c.say("NOOP", "250")
+		c.command(".", want)
+		c.command("NOOP", "250")
 	}
 	for _, mail := range box.mails() {
 		if n := len(mail.Raw); n != 4999 && n != 5000 {
 			t.Errorf("%d bytes", n)
 		}
 	}
-	c := dial(t, address).greet() // announced, it is refused before it comes
-	c.say("MAIL FROM:<a@example.org> SIZE=90000000", "250")
-	c.say("RCPT TO:<nobody@flows.example.org>", "550")
-	c.say("RCPT TO:<abc@flows.example.org>", "554 5.3.4")
-	c.say("DATA", "502")
-	c.say("RSET", "250")
-	c.say("MAIL FROM:<a@example.org>", "250")
-	c.say("RCPT TO:<abc@flows.example.org>", "250")
-	c.say("RCPT TO:<def@flows.example.org>", "250")
-	c.say("DATA", "354")
+	c := dial(t, address).greet() // the announced size is refused at RCPT
+	c.command("MAIL FROM:<a@example.org> SIZE=90000000", "250")
+	c.command("RCPT TO:<nobody@flows.example.org>", "550")
+	c.command("RCPT TO:<abc@flows.example.org>", "554 5.3.4")
+	c.command("DATA", "502")
+	c.command("RSET", "250")
+	c.command("MAIL FROM:<a@example.org>", "250")
+	c.command("RCPT TO:<abc@flows.example.org>", "250")
+	c.command("RCPT TO:<def@flows.example.org>", "250")
+	c.command("DATA", "354")
 	c.send("Subject: x\r\n\r\n" + strings.Repeat("x", 8000-16) + "\r\n")
-	c.say(".", "552")
-	told := box.turnedAway()
+	c.command(".", "552")
+	refused := box.refusals()
 	for _, want := range []string{"abc 5001", "abc 5002", "abc 9000", "abc 90000000", "abc 8000", "def 8000"} {
-		i := slices.IndexFunc(told, func(one string) bool { return strings.HasPrefix(one, want+" the message is too large from ") })
+		i := slices.IndexFunc(refused, func(one string) bool { return strings.HasPrefix(one, want+" the message is too large from ") })
 		if i < 0 {
-			t.Fatalf("%s is missing in %q", want, told)
+			t.Fatalf("got the refusals %q, want %s among them", refused, want)
 		}
-		told = slices.Delete(told, i, i+1)
+		refused = slices.Delete(refused, i, i+1)
 	}
-	if len(told) > 0 {
-		t.Errorf("and %q", told)
+	if len(refused) > 0 {
+		t.Errorf("got the further refusals %q, want none", refused)
 	}
 	for text, want := range map[string]string{"a\nb\r\n": "the message has an LF without a CR", strings.Repeat("X: y\r\n", 300): "more than 200 fields"} {
 		c = dial(t, address).begin()
 		c.send(text)
-		c.say(".", "554")
-		if told := box.turnedAway(); !strings.HasPrefix(told[len(told)-1], "abc ") || !strings.Contains(told[len(told)-1], want) {
-			t.Errorf("%q", told)
+		c.command(".", "554")
+		refused := box.refusals()
+		if last := refused[len(refused)-1]; !strings.HasPrefix(last, "abc ") || !strings.Contains(last, want) {
+			t.Errorf("got the refusal %q, want one of abc with %q", last, want)
 		}
 	}
 	c = dial(t, address).begin()
-	c.send(strings.Repeat(strings.Repeat("x", 998)+"\r\n", 200)) // far too much is not listened to
-	for got := c.hear(); got != "closed"; got = c.hear() {
+	c.send(strings.Repeat(strings.Repeat("x", 998)+"\r\n", 200)) // beyond twice the limit the transfer is aborted
+	for got := c.read(); got != "closed"; got = c.read() {
 		if !strings.HasPrefix(got, "552") && !strings.HasPrefix(got, "421") {
 			t.Errorf("%q", got)
 		}
 	}
 }
 
-// TestLargeMessagesTakeTurns: only so many are in memory at once.
-func TestLargeMessagesTakeTurns(t *testing.T) {
+// TestLargeMessages tests that the number of large messages in memory is limited.
+func TestLargeMessages(t *testing.T) {
 	const mostLarge = 8
 	address, box := serve(t, func(o *Options) { o.MaxLargeFrom = mostLarge + 1 })
 	box.hold, box.entered = make(chan struct{}), make(chan struct{}, 20)
 	large := "Subject: large\r\n\r\n" + strings.Repeat(strings.Repeat("x", 998)+"\r\n", 1100)
-	var waiting []*talk
+	var waiting []*client
 	for range mostLarge {
 		c := dial(t, address).begin()
 		c.send(large + ".\r\n")
@@ -186,32 +189,32 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 	}
 	c := dial(t, address).begin()
 	c.send(large)
-	c.say(".", "452 4.3.1")
+	c.command(".", "452 4.3.1")
 	small := dial(t, address).begin()
 	small.send("Subject: small\r\n\r\n.\r\n")
 	close(box.hold)
-	if got := small.hear(); !strings.HasPrefix(got, "250") {
+	if got := small.read(); !strings.HasPrefix(got, "250") {
 		t.Error(got)
 	}
 	for _, c := range waiting {
-		if got := c.hear(); !strings.HasPrefix(got, "250") {
+		if got := c.read(); !strings.HasPrefix(got, "250") {
 			t.Error(got)
 		}
 	}
 }
 
-func TestConnectionsAreCounted(t *testing.T) {
+func TestConnectionLimits(t *testing.T) {
 	address, _ := serve(t, func(o *Options) { o.MaxPerAddress = 3 })
-	var open []*talk
+	var open []*client
 	for range 3 {
 		open = append(open, dial(t, address).greet())
 	}
-	if got := dial(t, address).hear(); !strings.HasPrefix(got, "421 4.7.0") {
+	if got := dial(t, address).read(); !strings.HasPrefix(got, "421 4.7.0") {
 		t.Error(got)
 	}
-	open[0].say("QUIT", "221")
+	open[0].command("QUIT", "221")
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		if got := dial(t, address).hear(); strings.HasPrefix(got, "220") {
+		if got := dial(t, address).read(); strings.HasPrefix(got, "220") {
 			break
 		} else if time.Now().After(deadline) {
 			t.Fatal(got)
@@ -219,28 +222,28 @@ func TestConnectionsAreCounted(t *testing.T) {
 	}
 	address, _ = serve(t, func(o *Options) { o.MaxConnections = 1 })
 	dial(t, address).greet()
-	if got := dial(t, address).hear(); !strings.HasPrefix(got, "421 4.7.0") {
+	if got := dial(t, address).read(); !strings.HasPrefix(got, "421 4.7.0") {
 		t.Error(got)
 	}
 }
 
-func TestSlowClients(t *testing.T) {
-	quick := Patience{Command: 50 * time.Millisecond, Block: 50 * time.Millisecond, Message: 150 * time.Millisecond}
-	address, box := serve(t, func(o *Options) { o.Patience = quick })
+func TestTimeouts(t *testing.T) {
+	quick := Timeouts{Command: 50 * time.Millisecond, Block: 50 * time.Millisecond, Message: 150 * time.Millisecond}
+	address, box := serve(t, func(o *Options) { o.Timeouts = quick })
 	c := dial(t, address)
-	c.hear()
-	if got := c.hear(); !strings.HasPrefix(got, "421 4.4.2") {
+	c.read()
+	if got := c.read(); !strings.HasPrefix(got, "421 4.4.2") {
 		t.Errorf("no command: %q", got)
 	}
 	c = dial(t, address).begin()
 	c.send("Subject: x\r\n")
-	if got := c.hear(); !strings.HasPrefix(got, "421 4.4.2") {
+	if got := c.read(); !strings.HasPrefix(got, "421 4.4.2") {
 		t.Errorf("no more of the message: %q", got)
 	}
 	c = dial(t, address).begin()
 	ended := make(chan string)
-	go func() { ended <- c.hear() }()
-	for tick := time.NewTicker(10 * time.Millisecond); ; { // a byte from time to time is not enough
+	go func() { ended <- c.read() }()
+	for tick := time.NewTicker(10 * time.Millisecond); ; { // bytes that arrive do not extend Timeouts.Message
 		select {
 		case <-tick.C:
 			_, _ = c.conn.Write([]byte("x"))
@@ -248,7 +251,7 @@ func TestSlowClients(t *testing.T) {
 		case got := <-ended:
 			tick.Stop()
 			if !strings.HasPrefix(got, "421") && got != "closed" {
-				t.Errorf("drop by drop: %q", got)
+				t.Errorf("slow message: %q", got)
 			}
 		}
 		break
@@ -257,12 +260,13 @@ func TestSlowClients(t *testing.T) {
 	c.send("Subject: broken off\r\n\r\nhello\r\n")
 	c.conn.Close()
 	if n := len(box.mails()); n != 0 {
-		t.Errorf("%d mails that have no end", n)
+		t.Errorf("got %d incomplete mails, want none", n)
 	}
 }
 
-// TestStopping: who waits is told, and a message under way may end.
-func TestStopping(t *testing.T) {
+// TestStop tests that idle connections end with 421, and that a transfer in
+// progress completes.
+func TestStop(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -270,13 +274,13 @@ func TestStopping(t *testing.T) {
 	address, box := serve(t, func(o *Options) { o.Listener.Close(); o.Listener = listener })
 	idle, busy := dial(t, listener.Addr().String()).greet(), dial(t, listener.Addr().String()).begin()
 	_ = address
-	listener.Close() // Run ends as when its context does
-	if got := idle.hear(); !strings.HasPrefix(got, "421 4.3.2") {
+	listener.Close() // ends Run as its context would
+	if got := idle.read(); !strings.HasPrefix(got, "421 4.3.2") {
 		t.Error(got)
 	}
 	busy.send("Subject: last\r\n\r\n")
-	busy.say(".", "250")
-	if got := busy.hear(); !strings.HasPrefix(got, "421 4.3.2") {
+	busy.command(".", "250")
+	if got := busy.read(); !strings.HasPrefix(got, "421 4.3.2") {
 		t.Error(got)
 	}
 	if n := len(box.mails()); n != 1 {
@@ -284,7 +288,7 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// certificate makes one for a name.
+// certificate returns a self-signed certificate for a name.
 func certificate(t *testing.T, name string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -302,63 +306,63 @@ func certificate(t *testing.T, name string) tls.Certificate {
 func TestSTARTTLS(t *testing.T) {
 	made := certificate(t, "flows.example.org")
 	address, box := serve(t, func(o *Options) { o.TLS = &tls.Config{Certificates: []tls.Certificate{made}} })
-	client, err := smtp.Dial(address)
+	sender, err := smtp.Dial(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, _ := client.Extension("STARTTLS"); !ok {
+	if ok, _ := sender.Extension("STARTTLS"); !ok {
 		t.Fatal("not offered")
 	}
 	leaf, _ := x509.ParseCertificate(made.Certificate[0])
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
-	if err := client.StartTLS(&tls.Config{RootCAs: roots, ServerName: "flows.example.org"}); err != nil {
+	if err := sender.StartTLS(&tls.Config{RootCAs: roots, ServerName: "flows.example.org"}); err != nil {
 		t.Fatal(err)
 	}
-	if ok, _ := client.Extension("STARTTLS"); ok {
+	if ok, _ := sender.Extension("STARTTLS"); ok {
 		t.Error("offered twice")
 	}
-	if err := client.Mail("ada@example.org"); err != nil {
+	if err := sender.Mail("ada@example.org"); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Rcpt("abc@flows.example.org"); err != nil {
+	if err := sender.Rcpt("abc@flows.example.org"); err != nil {
 		t.Fatal(err)
 	}
-	w, err := client.Data()
+	w, err := sender.Data()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = w.Write([]byte("Subject: sealed\n\n" + strings.Repeat("line\n", 1000)))
+	_, _ = w.Write([]byte("Subject: encrypted\n\n" + strings.Repeat("line\n", 1000)))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Quit(); err != nil {
+	if err := sender.Quit(); err != nil {
 		t.Error(err)
 	}
-	if got := box.mails(); len(got) != 1 || !got[0].TLS || got[0].Hello != "localhost" || !bytes.HasPrefix(got[0].Raw, []byte("Subject: sealed\r\n")) {
+	if got := box.mails(); len(got) != 1 || !got[0].TLS || got[0].Hello != "localhost" || !bytes.HasPrefix(got[0].Raw, []byte("Subject: encrypted\r\n")) {
 		t.Errorf("%+v", got)
 	}
 	c := dial(t, address).greet()
-	c.send("STARTTLS\r\nMAIL FROM:<eve@example.org>\r\n") // would be heard behind TLS
-	if got := c.hear(); !strings.HasPrefix(got, "554") {
+	c.send("STARTTLS\r\nMAIL FROM:<eve@example.org>\r\n") // would be read as if sent with TLS
+	if got := c.read(); !strings.HasPrefix(got, "554") {
 		t.Error(got)
 	}
-	if got := c.hear(); got != "closed" {
+	if got := c.read(); got != "closed" {
 		t.Error(got)
 	}
-	c = dial(t, address).greet() // what was said before TLS is forgotten
-	c.say("MAIL FROM:<eve@example.org>", "250")
-	c.say("RCPT TO:<abc@flows.example.org>", "250")
-	c.say("STARTTLS", "220")
+	c = dial(t, address).greet() // the state from before TLS is discarded
+	c.command("MAIL FROM:<eve@example.org>", "250")
+	c.command("RCPT TO:<abc@flows.example.org>", "250")
+	c.command("STARTTLS", "220")
 	secured := tls.Client(c.conn, &tls.Config{RootCAs: roots, ServerName: "flows.example.org"})
-	behind := &talk{t, secured, bufio.NewReader(secured)}
-	behind.say("DATA", "502")
-	behind.say("MAIL FROM:<eve@example.org>", "502")
-	behind.say("STARTTLS", "503")
+	encrypted := &client{t, secured, bufio.NewReader(secured)}
+	encrypted.command("DATA", "502")
+	encrypted.command("MAIL FROM:<eve@example.org>", "502")
+	encrypted.command("STARTTLS", "503")
 	c = dial(t, address).greet()
-	c.say("STARTTLS", "220")
+	c.command("STARTTLS", "220")
 	c.send("this is no handshake at all, as every reader can see\r\n")
-	for got := c.hear(); got != "closed"; got = c.hear() {
+	for got := c.read(); got != "closed"; got = c.read() {
 		if strings.HasPrefix(got, "2") {
 			t.Errorf("after a bad handshake: %q", got)
 		}

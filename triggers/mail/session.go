@@ -14,57 +14,53 @@ import (
 	"blueprintd/blueprint"
 )
 
-// session is one SMTP dialogue.
+// session is one SMTP session.
 type session struct {
 	server   *Server
 	conn     *guardedConn
 	envelope blueprint.Envelope
-	size     int64    // that was announced; 0 = none was
+	size     int64    // announced by MAIL; 0 = unknown
 	to       []string // local parts
 }
 
 func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
 	g, ok := c.Conn().(*guardedConn)
 	if !ok {
-		return nil, errors.New("the connection is no guardedConn")
+		return nil, errors.New("the connection is not a guardedConn")
 	}
 	envelope := blueprint.Envelope{Remote: g.RemoteAddr().String(), Hello: plain(c.Hostname()), TLS: g.tls}
 	return &session{server: s, conn: g, envelope: envelope}, nil
 }
 
-// answer is what a sender is told instead of 250.
-func answer(code int, class, subject, detail int, message string) error {
+func reply(code int, class, subject, detail int, message string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: message}
 }
 
 const tooLarge = "the message is too large"
 
-var becauseTooLarge = blueprint.Saying(blueprint.ReasonMailTooLarge, tooLarge)
+var reasonTooLarge = blueprint.Saying(blueprint.ReasonMailTooLarge, tooLarge)
 
 var (
-	errNoMailbox  = answer(550, 5, 1, 1, noMailbox[len("550 5.1.1 "):])
-	errTooLarge   = answer(552, 5, 3, 4, tooLarge)
-	errAnnounced  = answer(554, 5, 3, 4, tooLarge) // 552 is told there to who has too many recipients, and may come again
-	errBusy       = answer(452, 4, 3, 1, "too much mail at once; try again later")
-	errLater      = answer(451, 4, 3, 0, "this cannot be decided now; try again later")
-	errLooking    = answer(421, 4, 7, 0, "too many unknown recipients")
-	errBadAddress = answer(553, 5, 1, 7, "that is no address of a sender")
+	errNoMailbox  = reply(550, 5, 1, 1, noMailbox)
+	errTooLarge   = reply(552, 5, 3, 4, tooLarge)
+	errAnnounced  = reply(554, 5, 3, 4, tooLarge) // at RCPT, 552 would mean "too many recipients", a temporary error
+	errBusy       = reply(452, 4, 3, 1, "too much mail at once; try again later")
+	errLater      = reply(451, 4, 3, 0, "temporary failure; try again later")
+	errGuessing   = reply(421, 4, 7, 0, tooManyUnknown)
+	errBadAddress = reply(553, 5, 1, 7, "invalid sender address")
 )
 
-// Reset forgets the message.
-func (s *session) Reset() { s.envelope.From, s.size, s.to = "", 0, nil }
-
-// Logout ends the dialogue.
+func (s *session) Reset()        { s.envelope.From, s.size, s.to = "", 0, nil }
 func (s *session) Logout() error { return nil }
 
-// Mail takes the address that hears of failures, and the size that was said. One
-// that is too large is refused to each recipient, who is to know of it.
+// Mail starts a message. Rcpt refuses one whose announced size is too large, so
+// that the refusal is reported to its recipients.
 func (s *session) Mail(from string, options *smtp.MailOptions) error {
 	s.size = 0
 	if options != nil {
 		s.size = options.Size
 	}
-	if len(from) > 320 || plain(from) != from {
+	if len(from) > maxAddress || plain(from) != from {
 		return errBadAddress
 	}
 	s.to = nil
@@ -72,7 +68,6 @@ func (s *session) Mail(from string, options *smtp.MailOptions) error {
 	return nil
 }
 
-// Rcpt takes a recipient, if there is one.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	local, ok := localPart(to, s.server.Domain)
 	if !ok {
@@ -85,10 +80,10 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
 		return errLater
 	case err != nil:
-		s.log("a mailbox could not be looked up", err)
+		s.server.Logger.Warn("mailbox lookup failed", "remote", s.envelope.Remote, "error", err)
 		return errLater
 	case s.size > s.server.MaxMessage:
-		s.note(local, s.size, becauseTooLarge)
+		s.recordRefusal(local, s.size, reasonTooLarge)
 		return errAnnounced
 	}
 	if !slices.Contains(s.to, local) {
@@ -98,124 +93,109 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 }
 
 func (s *session) refuse() error {
-	if s.conn.refused++; s.conn.refused > maxRefused {
-		s.conn.dead = true
-		return errLooking
+	if s.conn.countRefused() {
+		s.conn.ended = true
+		return errGuessing
 	}
 	return errNoMailbox
 }
 
-// Data reads a message, and has every recipient decide about it.
+// Data reads a message and passes it to every recipient.
 func (s *session) Data(r io.Reader) error {
 	raw, release, err := s.read(r)
 	if err != nil {
 		size := int64(len(raw))
 		raw = nil
 		release()
-		var final *smtp.SMTPError
-		if errors.As(err, &final) && !final.Temporary() {
-			rest, _ := io.Copy(io.Discard, r) // it is read to its end anyhow
-			why := blueprint.Saying(blueprint.ReasonMessage, final.Message)
-			if final == errTooLarge {
-				why = becauseTooLarge
+		var permanent *smtp.SMTPError
+		if errors.As(err, &permanent) && !permanent.Temporary() {
+			rest, _ := io.Copy(io.Discard, r) // the library would discard it as well
+			why := blueprint.Saying(blueprint.ReasonMessage, permanent.Message)
+			if permanent == errTooLarge {
+				why = reasonTooLarge
 			}
-			s.noteAll(size+rest, why)
+			s.recordRefusals(size+rest, why)
 		}
 		return err
 	}
 	defer release()
 	mail, err := Parse(raw)
 	if err != nil {
-		reason := refusedBecause(err)
-		s.noteAll(int64(len(raw)), blueprint.Saying(blueprint.ReasonMessage, reason))
-		return answer(554, 5, 6, 0, reason)
+		s.recordRefusals(int64(len(raw)), blueprint.Saying(blueprint.ReasonMessage, messageOf(err)))
+		return reply(554, 5, 6, 0, messageOf(err))
 	}
 	return s.deliver(&blueprint.ReceivedMail{Envelope: s.envelope, Raw: raw, Mail: mail, Check: s.check(raw, mail)})
 }
 
-// read reads a message. It needs room, which release gives back.
+// read reads a message into reserved memory, which release frees.
 func (s *session) read(r io.Reader) (raw []byte, release func(), err error) {
-	room := &lease{room: s.server.room, network: s.conn.network}
-	raw, err = room.read(r, s.server.MaxMessage)
+	reserved := &reservation{memory: s.server.memory, network: s.conn.network}
+	raw, err = reserved.read(r, s.server.MaxMessage)
 	switch {
 	case errors.Is(err, errBusy):
 	case err != nil:
-		err = answer(451, 4, 4, 2, "the message broke off") // there is hardly anybody to hear it
-	case s.conn.message == nil && s.conn.flaw != "":
-		err = answer(554, 5, 6, 0, "the message "+s.conn.flaw)
+		err = reply(451, 4, 4, 2, "the message is incomplete")
+	case s.conn.message == nil && s.conn.defect != "":
+		err = reply(554, 5, 6, 0, "the message "+s.conn.defect)
 	case int64(len(raw)) > s.server.MaxMessage:
 		err = errTooLarge
 	}
-	return raw, room.end, err
+	return raw, reserved.release, err
 }
 
-// deliver has every recipient decide, and gives what the sender is told.
+// deliver passes a message to every recipient. It returns the reply for the
+// sender; a temporary error takes precedence over a permanent one.
 func (s *session) deliver(received *blueprint.ReceivedMail) error {
-	var passing, final error
+	var temporary, permanent error
 	for _, local := range s.to {
 		err := s.server.Receiver.ReceiveMail(context.WithoutCancel(s.server.ctx), local, received)
-		switch {
+		switch code := blueprint.CodeOf(err); {
 		case err == nil:
-		case passes(err):
-			passing = later(err)
+		case code == blueprint.CodeTooManyRequests:
+			temporary = reply(451, 4, 7, 1, messageOf(err))
+		case slices.Contains(temporaryCodes, code):
+			temporary = errLater
 		default:
-			var known *blueprint.Error
-			reason := "the message is refused"
-			if errors.As(err, &known) {
-				reason += ": " + plain(known.Message)
-			}
-			final = answer(554, 5, 7, 1, reason)
+			permanent = reply(554, 5, 7, 1, "the message is refused: "+messageOf(err))
 		}
 	}
-	if passing != nil {
-		return passing
+	if temporary != nil {
+		return temporary
 	}
-	return final
+	return permanent
 }
 
-// later tells a sender to come again; when it has sent too much, that it has.
-func later(err error) error {
+var temporaryCodes = []blueprint.Code{blueprint.CodeUnavailable, blueprint.CodeInternal, blueprint.CodeTimeout, blueprint.CodeClientClosed}
+
+// messageOf returns the message of an error for the sender.
+func messageOf(err error) string {
 	var known *blueprint.Error
-	if errors.As(err, &known) && known.Code == blueprint.CodeTooManyRequests {
-		return answer(451, 4, 7, 1, plain(known.Message))
+	if errors.As(err, &known) {
+		return plain(known.Message)
 	}
-	return errLater
+	return "the message cannot be processed"
 }
 
-// passes reports whether an error may be gone when the sender comes again.
-func passes(err error) bool {
-	switch blueprint.CodeOf(err) {
-	case blueprint.CodeUnavailable, blueprint.CodeInternal, blueprint.CodeTimeout, blueprint.CodeTooManyRequests, blueprint.CodeClientClosed:
-		return true
-	}
-	return false
-}
-
-// note tells a recipient of a message that is refused before it decides.
-func (s *session) note(local string, size int64, why blueprint.Reason) {
+func (s *session) recordRefusal(local string, size int64, why blueprint.Reason) {
 	s.server.Receiver.RefuseMail(context.WithoutCancel(s.server.ctx), local, &s.envelope, size, why)
 }
 
-func (s *session) noteAll(size int64, why blueprint.Reason) {
+func (s *session) recordRefusals(size int64, why blueprint.Reason) {
 	for _, local := range s.to {
-		s.note(local, size, why)
+		s.recordRefusal(local, size, why)
 	}
 }
 
-func (s *session) log(what string, err error) {
-	s.server.Logger.Warn(what, "remote", s.envelope.Remote, "error", err)
-}
-
-// check asks the DNS who the sender is.
+// check authenticates the sender.
 func (s *session) check(raw []byte, mail *blueprint.Mail) blueprint.SenderCheck {
-	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.Patience.Check)
+	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.Timeouts.Check)
 	defer cancel()
 	remote, _ := netip.ParseAddrPort(s.envelope.Remote)
-	c := checker{resolver: bounded(s.server.Resolver), identity: s.server.Domain}
+	c := checker{resolver: &limitedResolver{Resolver: s.server.Resolver}, identity: s.server.Domain}
 	return c.check(ctx, remote.Addr().Unmap(), &s.envelope, raw, mail.Author)
 }
 
-// plain makes one line of printable characters of what somebody sent.
+// plain removes control and bidirectional formatting characters from text.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -223,4 +203,45 @@ func plain(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// maxLocal is the maximum length of a local part, in bytes.
+const maxLocal = 64
+
+// isPlainRecipient reports whether the argument of RCPT has the only supported
+// form, TO:<letters and digits@domain>, with optional blanks before the bracket
+// and parameters after it. This excludes routes, quoted local parts, comments and
+// everything else that some servers interpret as a request to relay.
+func isPlainRecipient(argument string) bool {
+	const prefix = "TO:"
+	if len(argument) < len(prefix) || !strings.EqualFold(argument[:len(prefix)], prefix) {
+		return true // the library replies with a syntax error
+	}
+	path := strings.TrimLeft(argument[len(prefix):], " ")
+	inside, parameters, closed := strings.Cut(path, ">")
+	inside, opened := strings.CutPrefix(inside, "<")
+	if !opened || !closed || parameters != "" && parameters[0] != ' ' {
+		return false
+	}
+	local, domain, found := strings.Cut(inside, "@")
+	return found && isWord(local) && domain != "" && !strings.ContainsFunc(domain, func(r rune) bool {
+		return !isWordLetter(r) && r != '.' && r != '-'
+	})
+}
+
+// localPart returns the local part of an address in domain, in lower case.
+func localPart(address, domain string) (local string, ok bool) {
+	local, host, found := strings.Cut(address, "@")
+	if !found || !strings.EqualFold(host, domain) || !isWord(local) {
+		return "", false
+	}
+	return strings.ToLower(local), true
+}
+
+func isWord(text string) bool {
+	return text != "" && len(text) <= maxLocal && !strings.ContainsFunc(text, func(r rune) bool { return !isWordLetter(r) })
+}
+
+func isWordLetter(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestEndOfMessage sends all that some server somewhere takes for the end of a
-// message, with a second message behind it. Only CR LF . CR LF is one; anything
-// else leaves one message, or a refusal of it all, and never two.
+// TestEndOfMessage sends sequences that other servers interpret as the end of a
+// message, followed by a second message. Only CR LF . CR LF is one; with any other,
+// there is one message or a refusal, never two messages.
 func TestEndOfMessage(t *testing.T) {
 	address, box := serve(t)
 	second := "MAIL FROM:<eve@example.org>\r\nRCPT TO:<def@flows.example.org>\r\nDATA\r\nSubject: smuggled\r\n\r\nhello\r\n.\r\n"
@@ -21,25 +21,25 @@ func TestEndOfMessage(t *testing.T) {
 			c := dial(t, address).begin()
 			c.send("Subject: first\r\n\r\nbody" + end + second)
 			c.send("\r\n.\r\n")
-			answer := c.hear()
+			answer := c.read()
 			got := box.mails()[before:]
 			for _, mail := range got {
 				if mail.local != "abc" || mail.Mail.Subject != "first" {
-					t.Fatalf("a mail for %s came, %q", mail.local, mail.Mail.Subject)
+					t.Fatalf("got a mail for %s with the subject %q, want only the first one, for abc", mail.local, mail.Mail.Subject)
 				}
 			}
 			switch {
 			case strings.HasPrefix(answer, "554") && len(got) == 0:
 			case strings.HasPrefix(answer, "250") && len(got) == 1 && strings.Contains(string(got[0].Raw), "Subject: smuggled"):
 			default:
-				t.Fatalf("%q, %d mails", answer, len(got))
+				t.Fatalf("got the reply %q and %d mails, want 554 and none or 250 and one", answer, len(got))
 			}
 		})
 	}
 }
 
-// TestBareLineEnds: one of them within a message is enough to refuse it and to
-// listen no more.
+// TestBareLineEnds tests that a bare CR or LF in a message refuses it and ends the
+// connection.
 func TestBareLineEnds(t *testing.T) {
 	address, box := serve(t)
 	for name, text := range map[string]string{
@@ -49,8 +49,8 @@ func TestBareLineEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, address).begin()
 			c.send(text)
-			c.say(".", "554 5.6.0")
-			c.say("MAIL FROM:<>", "closed")
+			c.command(".", "554 5.6.0")
+			c.command("MAIL FROM:<>", "closed")
 		})
 	}
 	if n := len(box.mails()); n != 0 {
@@ -58,10 +58,10 @@ func TestBareLineEnds(t *testing.T) {
 	}
 	c := dial(t, address).begin()
 	c.send("Subject: dots\r\n\r\n..\r\n..two\r\n.\r.\r\n")
-	c.say(".", "554")
+	c.command(".", "554")
 	c = dial(t, address).begin()
 	c.send("Subject: dots\r\n\r\n..\r\n..two\r\nx.\r\n")
-	c.say(".", "250")
+	c.command(".", "250")
 	if got := string(box.mails()[0].Raw); !strings.HasSuffix(got, "\r\n\r\n.\r\n.two\r\nx.\r\n") {
 		t.Errorf("%q", got)
 	}
@@ -72,29 +72,29 @@ func TestCommandsEndWithCRLF(t *testing.T) {
 	for _, line := range []string{"NOOP\n", "NO\rOP\r\n", "NOOP\r\r\n", "NOOP\x00\r\n", "NOOP " + strings.Repeat("x", 3000) + "\r\n"} {
 		c := dial(t, address).greet()
 		c.send(line + "MAIL FROM:<a@b.c>\r\n")
-		if answer := c.hear(); !strings.HasPrefix(answer, "500") {
+		if answer := c.read(); !strings.HasPrefix(answer, "500") {
 			t.Errorf("%q: %q", line, answer)
 		}
-		if answer := c.hear(); answer != "closed" {
+		if answer := c.read(); answer != "closed" {
 			t.Errorf("%q: then %q", line, answer)
 		}
 	}
 }
 
-// TestPipelining: several commands at once are answered in their order.
+// TestPipelining tests that commands sent together are answered in order.
 func TestPipelining(t *testing.T) {
 	address, box := serve(t)
 	c := dial(t, address).greet()
 	c.send("MAIL FROM:<a@example.org>\r\nRCPT TO:<ABC@Flows.Example.ORG>\r\nRCPT TO:<nobody@flows.example.org>\r\nRCPT TO:<def@flows.example.org>\r\nDATA\r\n")
 	for _, want := range []string{"250", "250", "550", "250", "354"} {
-		if got := c.hear(); !strings.HasPrefix(got, want) {
-			t.Fatalf("%q, not %s", got, want)
+		if got := c.read(); !strings.HasPrefix(got, want) {
+			t.Fatalf("got %q, want %s", got, want)
 		}
 	}
 	c.send("Subject: both\r\n\r\nx\r\n.\r\nQUIT\r\n")
 	for _, want := range []string{"250", "221", "closed"} {
-		if got := c.hear(); !strings.HasPrefix(got, want) {
-			t.Fatalf("%q, not %s", got, want)
+		if got := c.read(); !strings.HasPrefix(got, want) {
+			t.Fatalf("got %q, want %s", got, want)
 		}
 	}
 	if got := box.mails(); len(got) != 2 || got[0].local != "abc" || got[1].local != "def" {
