@@ -28,6 +28,8 @@ var layers = []struct {
 	{1, "blueprint/expression", "blueprint"},
 	{1, "blueprint/jsonschema", "blueprint"},
 
+	{1, "docs", ""},
+
 	{2, "foundation/clock", ""},
 	{2, "foundation/fileio", ""},
 	{2, "foundation/ids", ""},
@@ -67,11 +69,11 @@ var layers = []struct {
 	{5, "server/certificate", "blueprint blueprint/* foundation/*"},
 	{5, "server/limits", "blueprint blueprint/* foundation/*"},
 	{5, "server/sandbox", "blueprint blueprint/* foundation/*"},
-	{5, "server", "blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project server/*"},
+	{5, "server", "blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project server/* docs"},
 
 	{6, "command/terminal", "blueprint"},
 	{6, "command/dev", "blueprint blueprint/* foundation/* engine project project/* server command/terminal"},
-	{6, "command", "blueprint blueprint/* foundation/* store store/* engine engine/* triggers/* rpc project project/* server server/* command/*"},
+	{6, "command", "blueprint blueprint/* foundation/* store store/* engine engine/* triggers/* rpc project project/* server server/* command/* docs"},
 
 	{7, "", "command engine/script"},
 
@@ -88,6 +90,7 @@ var layers = []struct {
 	{8, "tests/faultfs", ""},
 	{8, "tests/faults", "tests/process clients/go/program tests/faultfs"},
 	{8, "tests/overload", "tests/process clients/go/program"},
+	{8, "tests/words", ""},
 	{8, "tests/simulation", "blueprint foundation/* engine triggers"},
 	{8, "packaging/release", ""},
 }

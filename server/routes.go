@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/docs"
 	"blueprintd/project"
 	"blueprintd/rpc/trpc"
 	"blueprintd/web"
@@ -41,6 +42,8 @@ func (s *Server) Routes() http.Handler {
 	if s.Options.Develops {
 		s.mountLink(mux)
 	}
+	mux.Handle("/docs", docs.Handler())
+	mux.Handle("/docs/", docs.Handler())
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("/", s.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,223 @@
+// Package docs holds the documentation: Markdown pages, one purpose each, as HTML for
+// the server's /docs and as text for the terminal.
+package docs
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"html/template"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+//go:embed *.md
+var files embed.FS
+
+// chapters is the order in which pages are read.
+var chapters = []struct {
+	Title  string
+	topics string
+}{
+	{"Start", "getting-started concepts"},
+	{"Build", "blueprints expressions nodes triggers connections-and-sign-in testing-blueprints fake-backend"},
+	{"Operate", "dashboard deploying security upgrading backup-and-recovery reliability benchmarks"},
+	{"Reference", "api cli files decisions"},
+	{"Contribute", "architecture contributing"},
+}
+
+// A Page is one page of the documentation.
+type Page struct {
+	Topic    string // the file's name without .md, and the last part of its address
+	Title    string // its first heading, as text
+	Summary  string // its first paragraph, as text
+	Markdown []byte
+	HTML     template.HTML
+	Headings []Heading
+}
+
+// A Heading is one of a page below its title.
+type Heading struct {
+	Level    int    // 2 to 6
+	ID, Text string // the fragment of its address, and what it says
+}
+
+// A Chapter is a group of pages.
+type Chapter struct {
+	Title string
+	Pages []*Page
+}
+
+// Contents returns all pages in the order in which they are read.
+var Contents = sync.OnceValue(func() []Chapter {
+	var all []Chapter
+	for _, c := range chapters {
+		chapter := Chapter{Title: c.Title}
+		for topic := range strings.FieldsSeq(c.topics) {
+			source, err := files.ReadFile(topic + ".md")
+			if err != nil {
+				continue // the test of this package refuses a topic without a page
+			}
+			chapter.Pages = append(chapter.Pages, render(topic, source))
+		}
+		all = append(all, chapter)
+	}
+	return all
+})
+
+// Find returns the page of a topic, nil where there is none.
+func Find(topic string) *Page {
+	for _, chapter := range Contents() {
+		if i := slices.IndexFunc(chapter.Pages, func(p *Page) bool { return p.Topic == topic }); i >= 0 {
+			return chapter.Pages[i]
+		}
+	}
+	return nil
+}
+
+// Topics lists the topics in the order in which they are read.
+func Topics() []string {
+	var topics []string
+	for _, chapter := range Contents() {
+		for _, page := range chapter.Pages {
+			topics = append(topics, page.Topic)
+		}
+	}
+	return topics
+}
+
+// A Hit is a heading that a search found; the heading is the zero value where it is the
+// title of the page.
+type Hit struct {
+	Page    *Page
+	Heading Heading
+	rank    int
+}
+
+// Search returns the titles and headings that contain every word of the query, without
+// regard to case, best first: whole titles, then headings by their level. Words of the
+// page's title count for its headings.
+func Search(query string) []Hit {
+	words := strings.Fields(strings.ToLower(query))
+	if len(words) == 0 {
+		return nil
+	}
+	var hits []Hit
+	for _, chapter := range Contents() {
+		for _, page := range chapter.Pages {
+			title := strings.ToLower(page.Title + " " + page.Topic)
+			if containsAll(title, words) {
+				hits = append(hits, Hit{Page: page})
+			}
+			for _, heading := range page.Headings {
+				own := strings.ToLower(heading.Text)
+				if containsAll(title+" "+own, words) && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(own, w) }) {
+					hits = append(hits, Hit{page, heading, heading.Level})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(a.rank, b.rank) })
+	return hits
+}
+
+func containsAll(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// Markdown returns the parser of the pages. Its headings have the identifiers that
+// GitHub gives them, so that links work in both places.
+func Markdown() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(extension.GFM),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{}, 100))),
+	)
+}
+
+// Parse returns the document of a page.
+func Parse(source []byte) ast.Node { return Markdown().Parser().Parse(text.NewReader(source)) }
+
+func render(topic string, source []byte) *Page {
+	page := &Page{Topic: topic, Title: topic, Markdown: source}
+	markdown := Markdown()
+	document := markdown.Parser().Parse(text.NewReader(source))
+	for node := document.FirstChild(); node != nil; node = node.NextSibling() {
+		switch n := node.(type) {
+		case *ast.Heading:
+			if n.Level == 1 {
+				page.Title = plain(n, source)
+				continue
+			}
+			id, _ := n.AttributeString("id")
+			name, _ := id.([]byte)
+			page.Headings = append(page.Headings, Heading{n.Level, string(name), plain(n, source)})
+		case *ast.Paragraph:
+			if page.Summary == "" {
+				page.Summary = plain(n, source)
+			}
+		}
+	}
+	var html bytes.Buffer
+	if err := markdown.Renderer().Render(&html, source, document); err != nil {
+		return page // only a writer's error, and this one has none
+	}
+	page.HTML = template.HTML(html.String())
+	return page
+}
+
+// plain returns the text below a node without its markup.
+func plain(node ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Segment.Value(source))
+			if t.SoftLineBreak() {
+				b.WriteByte(' ')
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// links turns the links between pages, which name files, into addresses of a server.
+// What is a file of the sources and no page stays text.
+type links struct{}
+
+func (links) Transform(document *ast.Document, _ text.Reader, _ parser.Context) {
+	var outside []*ast.Link
+	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		link, ok := n.(*ast.Link)
+		if !ok || !entering {
+			return ast.WalkContinue, nil
+		}
+		address, fragment, _ := strings.Cut(string(link.Destination), "#")
+		topic, isPage := strings.CutSuffix(address, ".md")
+		switch {
+		case strings.Contains(address, "://") || strings.HasPrefix(address, "/") || address == "":
+		case isPage && !strings.Contains(topic, "/"):
+			link.Destination = []byte("/docs/" + topic)
+			if fragment != "" {
+				link.Destination = append(link.Destination, "#"+fragment...)
+			}
+		default:
+			outside = append(outside, link)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, link := range outside {
+		parent := link.Parent()
+		for child := link.FirstChild(); child != nil; child = link.FirstChild() {
+			parent.InsertBefore(parent, link, child)
+		}
+		parent.RemoveChild(parent, link)
+	}
+}

@@ -1,0 +1,136 @@
+package docs
+
+import (
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/yuin/goldmark/ast"
+)
+
+// linkedFile is a link of Markdown.
+var linkedFile = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+
+// TestChapters holds the order of reading against the files.
+func TestChapters(t *testing.T) {
+	names, err := fs.Glob(files, "*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, ".md")
+	}
+	var listed []string
+	for _, c := range chapters {
+		listed = append(listed, strings.Fields(c.topics)...)
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(names, listed); diff != "" {
+		t.Errorf("the files of this folder and the chapters differ (-files +chapters):\n%s", diff)
+	}
+}
+
+func TestPages(t *testing.T) {
+	for _, chapter := range Contents() {
+		for _, page := range chapter.Pages {
+			t.Run(page.Topic, func(t *testing.T) {
+				if !strings.HasPrefix(string(page.Markdown), "# "+page.Title+"\n") {
+					t.Errorf("want the title first, got %q", strings.SplitN(string(page.Markdown), "\n", 2)[0])
+				}
+				if page.Summary == "" {
+					t.Error("want a first paragraph that says what the page is about")
+				}
+				seen := map[string]bool{}
+				for _, heading := range page.Headings {
+					if seen[heading.ID] {
+						t.Errorf("two headings are %q", heading.Text)
+					}
+					seen[heading.ID] = true
+				}
+				checkLinks(t, page)
+			})
+		}
+	}
+}
+
+// checkLinks looks for what the links of a page name: pages, headings and files.
+func checkLinks(t *testing.T, page *Page) {
+	t.Helper()
+	_ = ast.Walk(Parse(page.Markdown), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		link, ok := n.(*ast.Link)
+		if !ok || !entering {
+			return ast.WalkContinue, nil
+		}
+		address, fragment, _ := strings.Cut(string(link.Destination), "#")
+		target := page
+		if topic, ours := strings.CutPrefix(address, "/docs/"); ours {
+			if target = Find(topic); target == nil {
+				t.Errorf("a link leads to %s, which is not a page", address)
+				return ast.WalkContinue, nil
+			}
+		} else if address != "" {
+			return ast.WalkContinue, nil
+		}
+		if fragment != "" && !slices.ContainsFunc(target.Headings, func(h Heading) bool { return h.ID == fragment }) {
+			t.Errorf("a link leads to #%s of %s, which has no such heading", fragment, target.Topic)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, match := range linkedFile.FindAllStringSubmatch(string(page.Markdown), -1) {
+		if path := match[1]; !strings.Contains(path, "://") && !strings.HasPrefix(path, "/") {
+			if _, err := os.Stat(filepath.Join(".", filepath.FromSlash(path))); err != nil {
+				t.Errorf("a link leads to the file %s: %v", path, err)
+			}
+		}
+	}
+}
+
+func TestHandler(t *testing.T) {
+	handler := Handler()
+	for _, c := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/docs", 200, `<a href="/docs/contributing">Contributing</a>`},
+		{"/docs/contributing", 200, `<h2 id="add-a-command">Add a command</h2>`},
+		{"/docs/contributing.md", 200, `<h2 id="add-a-command">`},
+		{"/docs?q=add+a+COMMAND", 200, `href="/docs/contributing#add-a-command"`},
+		{"/docs?q=%3Cscript%3E", 200, `0 headings match`},
+		{"/docs/style.css", 200, `:root`},
+		{"/docs/", 301, `/docs`},
+		{"/docs/nothing", 404, `Page not found`},
+		{"/docs/../docs.go", 301, ``},
+	} {
+		t.Run(c.path, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))
+			if w.Code != c.status && w.Code != 307 {
+				t.Errorf("status %d, want %d", w.Code, c.status)
+			}
+			if body := w.Body.String(); !strings.Contains(body, c.want) || strings.Contains(body, "<script") {
+				t.Errorf("want %q and no script in\n%s", c.want, body)
+			}
+			if w.Code == 200 && !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+				t.Error("want a policy that allows nothing but its own style")
+			}
+		})
+	}
+}
+
+func TestSearch(t *testing.T) {
+	if hits := Search("  "); len(hits) != 0 {
+		t.Errorf("no words found %d headings", len(hits))
+	}
+	hits := Search("contributing")
+	if len(hits) == 0 || hits[0].Heading.Text != "" || hits[0].Page.Topic != "contributing" {
+		t.Errorf("want the page itself first, got %+v", hits)
+	}
+}

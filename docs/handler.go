@@ -1,0 +1,86 @@
+package docs
+
+import (
+	_ "embed"
+	"html/template"
+	"net/http"
+	"strings"
+)
+
+//go:embed style.css
+var style []byte
+
+//go:embed page.html
+var layout string
+
+var pageTemplate = template.Must(template.New("page").Parse(layout))
+
+// shown is what the layout shows: a page, the hits of a search, or the contents.
+type shown struct {
+	Title    string
+	Topic    string
+	Query    string
+	Page     *Page
+	Hits     []Hit
+	Searched bool
+	Contents []Chapter
+}
+
+// Handler serves the pages below /docs: the contents at /docs, a page at /docs/{topic},
+// and a search over titles and headings at /docs?q=. They hold nothing of the server and
+// need neither a key nor a session. A topic without a page is 404, with the contents.
+func Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /docs", serveContents)
+	mux.HandleFunc("GET /docs/{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/docs", http.StatusMovedPermanently)
+	})
+	mux.HandleFunc("GET /docs/style.css", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, "text/css; charset=utf-8", style)
+	})
+	mux.HandleFunc("GET /docs/{topic}", servePage)
+	return mux
+}
+
+func serveContents(w http.ResponseWriter, r *http.Request) {
+	query := strings.TrimSpace(r.URL.Query().Get("q"))
+	if len(query) > 200 {
+		query = query[:200]
+	}
+	if query == "" {
+		show(w, http.StatusOK, shown{Title: "Documentation"})
+		return
+	}
+	show(w, http.StatusOK, shown{Title: "Search", Query: query, Searched: true, Hits: Search(query)})
+}
+
+func servePage(w http.ResponseWriter, r *http.Request) {
+	topic := strings.TrimSuffix(r.PathValue("topic"), ".md")
+	page := Find(topic)
+	if page == nil {
+		show(w, http.StatusNotFound, shown{Title: "Page not found"})
+		return
+	}
+	show(w, http.StatusOK, shown{Title: page.Title, Topic: topic, Page: page})
+}
+
+func show(w http.ResponseWriter, status int, s shown) {
+	s.Contents = Contents()
+	var body strings.Builder
+	if err := pageTemplate.Execute(&body, s); err != nil {
+		http.Error(w, "the page cannot be rendered", http.StatusInternalServerError)
+		return
+	}
+	write(w, status, "text/html; charset=utf-8", []byte(body.String()))
+}
+
+func write(w http.ResponseWriter, status int, kind string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may have gone
+}
