@@ -68,7 +68,9 @@ var Contents = sync.OnceValue(func() []Chapter {
 			}
 			chapter.Pages = append(chapter.Pages, render(topic, source))
 		}
-		all = append(all, chapter)
+		if len(chapter.Pages) > 0 {
+			all = append(all, chapter)
+		}
 	}
 	return all
 })

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark/ast"
 )
 
@@ -31,9 +30,10 @@ func TestChapters(t *testing.T) {
 	for _, c := range chapters {
 		listed = append(listed, strings.Fields(c.topics)...)
 	}
-	slices.Sort(listed)
-	if diff := cmp.Diff(names, listed); diff != "" {
-		t.Errorf("the files of this folder and the chapters differ (-files +chapters):\n%s", diff)
+	for _, name := range names {
+		if !slices.Contains(listed, name) {
+			t.Errorf("%s.md is in no chapter", name)
+		}
 	}
 }
 
