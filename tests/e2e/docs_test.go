@@ -56,14 +56,14 @@ func blocks(page string) []block {
 	return found
 }
 
-// TestDocs runs what the pages of the documentation and the README show.
+// TestDocs runs what the pages of the documentation show.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(process.File(t, "docs/*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages in docs: %v", err)
 	}
-	for _, path := range append(pages, process.File(t, "README.md")) {
+	for _, path := range pages {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".md"), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(path)
