@@ -64,23 +64,23 @@ type Category struct {
 }
 
 // How long somebody stays signed in: until they have not come back for
-// SessionIdle, at most SessionLife, and in at most MostSessions browsers.
+// SessionIdle, at most SessionLifetime, and in at most MaxSessions browsers.
 const (
-	SessionIdle  = 30 * 24 * time.Hour
-	SessionLife  = 90 * 24 * time.Hour
-	MostSessions = 100
+	SessionIdle     = 30 * 24 * time.Hour
+	SessionLifetime = 90 * 24 * time.Hour
+	MaxSessions     = 100
 )
 
-// DeviceLife is how long a browser is known after somebody has signed in there.
-const DeviceLife = 365 * 24 * time.Hour
+// DeviceLifetime is how long a browser is known after somebody has signed in there.
+const DeviceLifetime = 365 * 24 * time.Hour
 
-// SetupLife is how long a link works with which a person sets a password.
-const SetupLife = 24 * time.Hour
+// SetupLifetime is how long a link works with which a person sets a password.
+const SetupLifetime = 24 * time.Hour
 
 // SessionEnd is when a session ends that was made and last used at these
 // instants, unless it is used again.
 func SessionEnd(made, used Time) Time {
-	return min(TimeOf(used.Time().Add(SessionIdle)), TimeOf(made.Time().Add(SessionLife)))
+	return min(TimeOf(used.Time().Add(SessionIdle)), TimeOf(made.Time().Add(SessionLifetime)))
 }
 
 // Session is a browser in which somebody is signed in to the dashboard.
@@ -100,11 +100,11 @@ type SetupLink struct {
 	Name   string
 	// Fresh says that the link is for the server's owner before the first password: they
 	// may choose their email.
-	Fresh bool
+	Initial bool
 }
 
-// Visitor is where somebody comes from who is about to sign in.
-type Visitor struct {
+// SignInClient is where somebody comes from who is about to sign in.
+type SignInClient struct {
 	Address string // such that one person has one of them
 	Network string // the wider network of the address; a provider has many
 	Agent   string // what the browser says it is

@@ -2,18 +2,18 @@ package blueprint
 
 import "reflect"
 
-// RunsAs reports whether the map runs as another one does: titles, positions and
+// Equivalent reports whether the map runs as another one does: titles, positions and
 // members that only spell out a default make no difference, and neither do
 // mistakes that fail a node in the same way.
-func (m *Map) RunsAs(other *Map) bool {
+func (m *Map) Equivalent(other *Map) bool {
 	if m == nil || other == nil {
 		return m == other
 	}
 	return m.sameNodes(other) && m.sameEdges(other)
 }
 
-// RunsNodes is RunsAs without regard to edges.
-func (m *Map) RunsNodes(other *Map) bool {
+// EquivalentNodes is Equivalent without regard to edges.
+func (m *Map) EquivalentNodes(other *Map) bool {
 	return m != nil && other != nil && m.sameNodes(other)
 }
 
@@ -55,9 +55,9 @@ func sameRetry(a, b *Retry) bool {
 	return *a == *b
 }
 
-// SameVariables reports whether two lists of definitions mean the same to a run:
+// EquivalentVariables reports whether two lists of definitions mean the same to a run:
 // descriptions make no difference.
-func SameVariables(a, b []Variable) bool {
+func EquivalentVariables(a, b []Variable) bool {
 	if len(a) != len(b) {
 		return false
 	}

@@ -125,7 +125,7 @@ func (g *MissingGrant) Hint() string {
 
 // Failure returns the failure of the node. What is stored of it names neither the
 // resource nor the author's e-mail address: not all who read it may know them. See
-// ShownAs.
+// ReplaceMessage.
 func (g *MissingGrant) Failure() *Failure {
 	bare := *g
 	bare.Author.Email = ""
@@ -135,9 +135,9 @@ func (g *MissingGrant) Failure() *Failure {
 	return &Failure{Code: CodeNeedsGrant, Message: bare.Message(), Hint: bare.Hint(), Grant: &bare, Permanent: true, NotSent: true}
 }
 
-// ShownAs returns text, which holds the message of the missing grant, with that of
+// ReplaceMessage returns text, which holds the message of the missing grant, with that of
 // the same one as a reader may see it.
-func (g *MissingGrant) ShownAs(shown *MissingGrant, text string) string {
+func (g *MissingGrant) ReplaceMessage(shown *MissingGrant, text string) string {
 	return strings.ReplaceAll(text, g.Message(), shown.Message())
 }
 
@@ -208,12 +208,12 @@ func ActorOf(ctx context.Context) *Actor {
 	return actor
 }
 
-// Note says that the audit log has its line. It is safe for concurrent use.
-func (a *Actor) Note() { a.noted.Store(true) }
+// MarkAudited says that the audit log has its line. It is safe for concurrent use.
+func (a *Actor) MarkAudited() { a.noted.Store(true) }
 
-// Noted reports whether the audit log has a line of the change. It is safe for
+// Audited reports whether the audit log has a line of the change. It is safe for
 // concurrent use.
-func (a *Actor) Noted() bool { return a.noted.Load() }
+func (a *Actor) Audited() bool { return a.noted.Load() }
 
 // AuditEntry is one line of the audit log: who did what, to what, when and by
 // which way. Detail says more, never a secret.

@@ -55,8 +55,8 @@ type BlueprintPatch struct {
 	Source *string
 }
 
-// Opinions is what users think of a blueprint, and the caller's own part in it.
-type Opinions struct {
+// Ratings is what users think of a blueprint, and the caller's own part in it.
+type Ratings struct {
 	AverageRating float64  `json:"average_rating"`
 	RatingCount   int      `json:"rating_count"`
 	UserRating    *float64 `json:"user_rating,omitempty"`

@@ -21,9 +21,9 @@ type Connection struct {
 	// is the work of several.
 	ConfiguredBy string `json:"-"`
 	// Named says that all who read what a node reports of it may know its name.
-	Named     bool `json:"-"`
-	CreatedAt Time `json:"createdAt"`
-	UpdatedAt Time `json:"updatedAt"`
+	NameVisible bool `json:"-"`
+	CreatedAt   Time `json:"createdAt"`
+	UpdatedAt   Time `json:"updatedAt"`
 }
 
 // NewConnection is what a connection is made from.
@@ -46,7 +46,7 @@ type ConnectionUse struct {
 	Address     string // of the node
 	// Learn is told of each secret that comes up later, such as a token that
 	// was renewed; it may be nil. Open does not call it.
-	Learn func(secret string)
+	OnSecret func(secret string)
 }
 
 // Authority returns under whose rights the connection is used.
@@ -54,7 +54,7 @@ func (u ConnectionUse) Authority() Authority { return Authority{u.UserID, u.Vers
 
 // Text returns what a message calls the connection, which its readers may not be
 // allowed to use: NameConnections puts the name into the messages of those who are.
-func (c *Connection) Text() string { return connectionCalled(c.ID, c.Name, c.Named) }
+func (c *Connection) Text() string { return connectionCalled(c.ID, c.Name, c.NameVisible) }
 
 // Text is that of Connection, or has the name where all readers may know it.
 func (c *OpenConnection) Text() string {

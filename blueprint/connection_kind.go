@@ -281,9 +281,9 @@ func connectionTypes() []ConnectionType {
 	return types
 }
 
-// ConnectionWords returns what members of a config that take one of a few words may
+// ConnectionChoices returns what members of a config that take one of a few words may
 // hold, by name; "type" is that of a connection or of its auth. None of them is secret.
-func ConnectionWords() map[string][]string {
+func ConnectionChoices() map[string][]string {
 	words := map[string][]string{}
 	for _, kind := range connectionKinds {
 		words["type"] = append(words["type"], string(kind.of))

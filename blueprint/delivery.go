@@ -30,11 +30,11 @@ type Delivery struct {
 	Sealed []byte `json:"-"`
 }
 
-// Kept reports whether the whole body is there.
-func (d *Delivery) Kept() bool { return int64(len(d.Body)) == d.Size }
+// IsComplete reports whether the whole body is there.
+func (d *Delivery) IsComplete() bool { return int64(len(d.Body)) == d.Size }
 
-// Note keeps something that was found out.
-func (d *Delivery) Note(name string, value any) {
+// AddFact keeps something that was found out.
+func (d *Delivery) AddFact(name string, value any) {
 	if d.Facts == nil {
 		d.Facts = map[string]any{}
 	}
@@ -99,7 +99,7 @@ func (e *ConcurrencyLimitError) sentence() string {
 
 // Reason says so with the run, for a reader who may know of it.
 func (e *ConcurrencyLimitError) Reason() Reason {
-	return Because(ReasonLimit, "limit", e.Limit, "running", e.Running, "executionId", e.Oldest)
+	return NewReason(ReasonLimit, "limit", e.Limit, "running", e.Running, "executionId", e.Oldest)
 }
 
 // Displaced is the reason for cancelling a run in favour of a newer one of its
@@ -120,21 +120,21 @@ type RedeliverRequest struct {
 	DryRun bool // only tell what would be run
 }
 
-// FirstPlace is the place before every row of a ledger, for Next and After.
-const FirstPlace = "00000000000000000000000000"
+// FirstCursor is the place before every row of a ledger, for Next and After.
+const FirstCursor = "00000000000000000000000000"
 
-// ToRedeliver is a firing that a RedeliverRequest is about.
-type ToRedeliver struct {
+// RedeliveryCandidate is a firing that a RedeliverRequest is about.
+type RedeliveryCandidate struct {
 	Firing
 	Failed int // of the times it was run again, those whose run failed
 }
 
 // RedeliverResult is what became of a RedeliverRequest.
 type RedeliverResult struct {
-	Matched     int            // rows that the request is about, those beyond its limit too, but for those up to After
-	Redelivered int            // runs that were started
-	Refused     []RefusedAgain // at most MaxRefusedAgain
-	Firings     []RanAgain
+	Matched     int                 // rows that the request is about, those beyond its limit too, but for those up to After
+	Redelivered int                 // runs that were started
+	Refused     []RefusedRedelivery // at most MaxRefusedAgain
+	Firings     []RedeliveredFiring
 	// Next is from where to go on, After in the next request, when not every row
 	// was looked at, because of the limit or because the server takes no more
 	// work now; "" = every row was. Rows behind it may have been run when the
@@ -145,17 +145,17 @@ type RedeliverResult struct {
 }
 
 // MaxRefusedAgain is how many refusals a RedeliverResult tells.
-const MaxRefusedAgain = 100
+const MaxRefusedRedeliveries = 100
 
-// RefusedAgain is a firing that was not run again, and why.
-type RefusedAgain struct {
+// RefusedRedelivery is a firing that was not run again, and why.
+type RefusedRedelivery struct {
 	FiringID string `json:"firingId"`
 	Reason   string `json:"reason"`
 }
 
-// RanAgain is a firing that was run again. FiringID and ExecutionID are nil when
+// RedeliveredFiring is a firing that was run again. FiringID and ExecutionID are nil when
 // the request only asked what would be run.
-type RanAgain struct {
+type RedeliveredFiring struct {
 	FiringID    *string `json:"firingId"`
 	Of          string  `json:"of"`
 	ExecutionID *string `json:"executionId"`

@@ -59,9 +59,9 @@ func Codes() []Code {
 	})
 }
 
-// CodeWith returns the code that has an HTTP status, "" when none has. Of several it is
+// CodeForStatus returns the code that has an HTTP status, "" when none has. Of several it is
 // the first that Codes lists.
-func CodeWith(status int) Code {
+func CodeForStatus(status int) Code {
 	for _, code := range Codes() {
 		if code.HTTPStatus() == status {
 			return code
@@ -105,7 +105,7 @@ type Issue struct {
 // Spot is what of a value an issue is about; the zero Spot is all of it.
 type Spot struct {
 	// Name tells that it is the key of the value in its object.
-	Name bool
+	OnKey bool
 	// Line and Column, from 1 and in characters, are a place in the value, a
 	// string; 0 = none. Length is how many characters are meant, 0 = unknown.
 	Line, Column, Length int
@@ -170,14 +170,14 @@ type InputError struct{ Message, Hint string }
 // Error returns the message.
 func (e *InputError) Error() string { return e.Message }
 
-// Unusable returns an InputError.
-func Unusable(hint, format string, args ...any) error {
+// InputErrorf returns an InputError.
+func InputErrorf(hint, format string, args ...any) error {
 	return &InputError{Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// Explain says an error as its reader needs it: what is meant for users without the
+// DescribeError says an error as its reader needs it: what is meant for users without the
 // operations that it went through, anything else with all of them.
-func Explain(err error) (message, hint string) {
+func DescribeError(err error) (message, hint string) {
 	var known *Error
 	var input *InputError
 	var file *fs.PathError
@@ -198,24 +198,24 @@ func Explain(err error) (message, hint string) {
 	return err.Error(), ""
 }
 
-// Named says which reason the ledger names for a firing that is refused so; the
+// WithReason says which reason the ledger names for a firing that is refused so; the
 // sentence stays the message.
-func (e *Error) Named(code ReasonCode) *Error {
-	e.Reason = Saying(code, e.Message)
+func (e *Error) WithReason(code ReasonCode) *Error {
+	e.Reason = MessageReason(code, e.Message)
 	return e
 }
 
-// Refused returns an Error whose message is the sentence of a reason.
-func Refused(code Code, why Reason) *Error {
+// ReasonError returns an Error whose message is the sentence of a reason.
+func ReasonError(code Code, why Reason) *Error {
 	return &Error{Code: code, Message: why.String(), Reason: why}
 }
 
-// Because returns the reason of an Error.
-func (e *Error) Because() Reason {
+// FiringReason returns the reason of an Error.
+func (e *Error) FiringReason() Reason {
 	if e.Reason.Code != "" {
 		return e.Reason
 	}
-	return Saying(ReasonMessage, e.Message)
+	return MessageReason(ReasonMessage, e.Message)
 }
 
 // CodeOf returns the code of the first Error in err's chain, CodeInternal when

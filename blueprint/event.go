@@ -89,8 +89,8 @@ func (t *Trigger) ListensTo() string {
 	return ""
 }
 
-// HearsEvent reports whether an event trigger listens to an event of that name.
-func (t *Trigger) HearsEvent(name string) bool {
+// MatchesEvent reports whether an event trigger listens to an event of that name.
+func (t *Trigger) MatchesEvent(name string) bool {
 	to := t.ListensTo()
 	return to == name || to == AnyEvent && !IsCustomEvent(name)
 }

@@ -118,9 +118,9 @@ const (
 	AwaitBudget         AwaitKind = "budget"          // more tokens or calls
 )
 
-// SignInOfAnother is the prompt of a sign-in for every reader but the user who must
+// SignInPromptForOthers is the prompt of a sign-in for every reader but the user who must
 // sign in.
-const SignInOfAnother = "the user the run acts for must sign in"
+const SignInPromptForOthers = "the user the run acts for must sign in"
 
 // AwaitingInput describes the input that a paused run waits for.
 type AwaitingInput struct {
@@ -212,7 +212,7 @@ type Execution struct {
 	Output            any
 	Outputs           map[string]any // by node id
 	Failure           *RunError      // why a failed run failed
-	Shown             int            // about how many bytes of JSON its inputs and outputs take
+	DataSize          int            // about how many bytes of JSON its inputs and outputs take
 	Telemetry         Telemetry
 }
 

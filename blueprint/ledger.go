@@ -56,16 +56,16 @@ type UnfinishedRun struct {
 // its limit and those that wait can be.
 const MaxUnfinished = 2100
 
-// RedeliveredFrom is the fact of a redelivery's Delivery that holds the id of
+// FactRedeliveryOf is the fact of a redelivery's Delivery that holds the id of
 // the firing that it ran again: the first one, never another redelivery.
-const RedeliveredFrom = "of"
+const FactRedeliveryOf = "of"
 
 // RedeliveryOf returns the id of the firing that f ran again, "" when it did not.
 func (f *Firing) RedeliveryOf() string {
 	if f.Source != SourceRedelivery || f.Delivery == nil {
 		return ""
 	}
-	first, _ := f.Delivery.Facts[RedeliveredFrom].(string)
+	first, _ := f.Delivery.Facts[FactRedeliveryOf].(string)
 	return first
 }
 

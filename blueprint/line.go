@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Disturbs tells of a character that does not belong in a name, which stands in
+// IsUnprintable tells of a character that does not belong in a name, which stands in
 // a line with others: it controls a terminal, ends the line, turns the writing
 // round, or is not seen at all. What joins letters and signs to one is none: the
 // zero width joiner and non-joiner, and the tags of flags.
-func Disturbs(r rune) bool {
+func IsUnprintable(r rune) bool {
 	switch {
 	case r == '\u200c', r == '\u200d', r >= 0xe0020 && r <= 0xe007f, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 		return false
@@ -20,14 +20,14 @@ func Disturbs(r rune) bool {
 }
 
 // OneLine returns a text as it can be shown in a line, also on a terminal: blanks
-// stand for line breaks and tabs, U+FFFD for other characters that Disturbs
+// stand for line breaks and tabs, U+FFFD for other characters that IsUnprintable
 // tells of.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\t':
 			return ' '
-		case Disturbs(r):
+		case IsUnprintable(r):
 			return unicode.ReplacementChar
 		}
 		return r

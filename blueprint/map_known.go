@@ -2,11 +2,11 @@ package blueprint
 
 import "maps"
 
-// KnownConfigs returns a blueprint_map without the keys of configs that the types of
+// StripUnknownConfig returns a blueprint_map without the keys of configs that the types of
 // their nodes do not know. Nobody can tell what they hold; somebody may have put a
 // credential there by mistake. Of a type that is not in the catalogue no key is
 // known. Members of nodes besides the config stay.
-func (c Catalogue) KnownConfigs(value any) any {
+func (c Catalogue) StripUnknownConfig(value any) any {
 	m, ok := value.(map[string]any)
 	if !ok {
 		return value

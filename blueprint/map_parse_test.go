@@ -173,7 +173,7 @@ func FuzzParseMap(f *testing.F) {
 			return
 		}
 		plan := blueprint.NewPlan(graph)
-		for !plan.Over() {
+		for !plan.Done() {
 			for _, i := range plan.Ready() {
 				plan.Start(i)
 				if i%3 == 2 {

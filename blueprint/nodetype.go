@@ -44,7 +44,7 @@ type NodeType struct {
 	// Untouched says which values below config are kept as they are when
 	// templates are resolved: expressions, source code, JSON Schemas. The path
 	// is relative to config.
-	Untouched func(path []any) bool
+	Verbatim func(path []any) bool
 	// Expressions lists the config keys whose strings are expressions; a key
 	// of an array's elements is written as in "cases[].when".
 	Expressions []string

@@ -18,13 +18,13 @@ const (
 func CheckPassword(password, email string) error {
 	switch {
 	case len(password) > longestPassword:
-		return WrongField("password", "must have at most %d bytes", longestPassword)
+		return FieldError("password", "must have at most %d bytes", longestPassword)
 	case !utf8.ValidString(password):
-		return WrongField("password", "is not valid UTF-8")
+		return FieldError("password", "is not valid UTF-8")
 	case utf8.RuneCountInString(password) < shortestPassword:
-		return WrongField("password", "must have at least %d characters", shortestPassword)
+		return FieldError("password", "must have at least %d characters", shortestPassword)
 	case FoldEmail(strings.TrimSpace(password)) == FoldEmail(email):
-		return WrongField("password", "must not be the email")
+		return FieldError("password", "must not be the email")
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func CheckPassword(password, email string) error {
 func CheckEmail(email string) error {
 	local, domain, found := strings.Cut(email, "@")
 	if !found || local == "" || domain == "" || len(email) > 320 || strings.ContainsFunc(email, noEmail) {
-		return WrongField("email", "is no email address; write ada@example.org")
+		return FieldError("email", "is no email address; write ada@example.org")
 	}
 	return nil
 }
@@ -56,8 +56,8 @@ func FoldEmail(email string) string {
 	}, email)
 }
 
-// WrongField says what is wrong with one field of an input.
-func WrongField(field, format string, args ...any) error {
+// FieldError says what is wrong with one field of an input.
+func FieldError(field, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	return &Error{Code: CodeBadRequest, Message: field + ": " + message, Issues: []Issue{{Path: []any{field}, Message: message}}}
 }

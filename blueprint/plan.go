@@ -110,7 +110,7 @@ func (p *Plan) First() (i int, ok bool) {
 
 // LedTo reports whether edges that were taken lead from one node to another, which
 // must be ready or beyond: what led to it is final then.
-func (p *Plan) LedTo(from, to int) bool {
+func (p *Plan) Precedes(from, to int) bool {
 	return from < len(p.state) && p.ledTo(to)[from/64]>>(from%64)&1 == 1
 }
 
@@ -198,17 +198,17 @@ func (p *Plan) Finish(i int) {
 	p.end(i, NodeCompleted, func(string) bool { return false })
 }
 
-// Quit ends the walk early: whatever has not begun is skipped. Nodes that run
+// Stop ends the walk early: whatever has not begun is skipped. Nodes that run
 // still settle.
-func (p *Plan) Quit() {
+func (p *Plan) Stop() {
 	if !p.halted {
 		p.skipPending()
 	}
 }
 
-// Drop settles a started node as skipped, as happens to one that waits when
+// Skip settles a started node as skipped, as happens to one that waits when
 // the run stops.
-func (p *Plan) Drop(i int) { p.end(i, NodeSkipped, func(string) bool { return false }) }
+func (p *Plan) Skip(i int) { p.end(i, NodeSkipped, func(string) bool { return false }) }
 
 func (p *Plan) end(i int, state NodeState, take func(string) bool) {
 	if p.state[i] != NodeStarted {
@@ -243,9 +243,9 @@ func (p *Plan) Halted() bool { return p.halted }
 // State returns the state of node i.
 func (p *Plan) State(i int) NodeState { return p.state[i] }
 
-// Over reports whether nothing is left to do: no node is started, and none is
+// Done reports whether nothing is left to do: no node is started, and none is
 // ready or the walk is halted.
-func (p *Plan) Over() bool { return p.started == 0 && !p.CanStart() }
+func (p *Plan) Done() bool { return p.started == 0 && !p.CanStart() }
 
 // Inputs returns the sources of the taken edges that lead to node i, in the
 // order of the edges, each source once.

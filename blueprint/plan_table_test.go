@@ -60,7 +60,7 @@ func play(graph *blueprint.Graph, script string) string {
 		case strings.HasSuffix(word, "."):
 			plan.Finish(i)
 		case strings.HasSuffix(word, "-"):
-			plan.Drop(i)
+			plan.Skip(i)
 		default:
 			plan.Complete(i, handle)
 		}
@@ -75,7 +75,7 @@ func play(graph *blueprint.Graph, script string) string {
 	for _, i := range plan.Ends() {
 		ends = append(ends, graph.Node(i).ID)
 	}
-	return fmt.Sprintf("%s; ends %s; over %v", strings.Join(out, " "), strings.Join(ends, ","), plan.Over())
+	return fmt.Sprintf("%s; ends %s; over %v", strings.Join(out, " "), strings.Join(ends, ","), plan.Done())
 }
 
 func TestPlan(t *testing.T) {
@@ -126,7 +126,7 @@ func TestPlanRefusesWhatMakesNoSense(t *testing.T) {
 		"start after halt":    func(p *blueprint.Plan) { p.Halt(); p.Start(0) },
 		"settle unstarted":    func(p *blueprint.Plan) { p.Complete(0, "") },
 		"settle twice":        func(p *blueprint.Plan) { p.Start(0); p.Complete(0, ""); p.Fail(0, blueprint.OnErrorContinue) },
-		"drop what never ran": func(p *blueprint.Plan) { p.Drop(1) },
+		"drop what never ran": func(p *blueprint.Plan) { p.Skip(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -124,7 +124,7 @@ func (x *example) walk(t *rapid.T, label string) walked {
 		if first, ok := plan.First(); ok != plan.CanStart() || ok && first != plan.Ready()[0] {
 			t.Fatalf("the first ready node is %d, %v of %v", first, ok, plan.Ready())
 		}
-		if plan.Over() {
+		if plan.Done() {
 			break
 		}
 		if len(running) == 0 {
@@ -163,8 +163,8 @@ func ledTo(t *rapid.T, plan *blueprint.Plan, n, to int) {
 		}
 	}
 	for from := range n {
-		if plan.LedTo(from, to) != led[from] {
-			t.Fatalf("node %d led to node %d: %v", from, to, plan.LedTo(from, to))
+		if plan.Precedes(from, to) != led[from] {
+			t.Fatalf("node %d led to node %d: %v", from, to, plan.Precedes(from, to))
 		}
 	}
 }

@@ -19,29 +19,29 @@ const (
 	ReasonSignedPrevious ReasonCode = "signed_previous" // with the secret before this one
 	ReasonUnsigned       ReasonCode = "unsigned"        // the trigger has no secret
 	ReasonCalled         ReasonCode = "called"
-	ReasonByHand         ReasonCode = "by_hand"
-	ReasonHeard          ReasonCode = "heard" // event
+	ReasonManual         ReasonCode = "by_hand"
+	ReasonEvent          ReasonCode = "heard" // event
 	ReasonMail           ReasonCode = "mail"  // from
 
 	ReasonDuplicate     ReasonCode = "duplicate"      // executionId, firingId
 	ReasonDuplicateTick ReasonCode = "duplicate_tick" // executionId
 
-	ReasonLimit        ReasonCode = "limit"             // limit, running, executionId: the oldest that runs, "" = not told
-	ReasonMissed       ReasonCode = "missed"            // count, first, last: catchUp leaves them out
-	ReasonStandsIn     ReasonCode = "stands_in"         // count, first, last, tick: the one that runs for them
-	ReasonStandInLost  ReasonCode = "stand_in_lost"     // count, first, last, tick, decision, code, params: why that did not run
-	ReasonEventType    ReasonCode = "filter_event_type" // got, wanted
-	ReasonChannel      ReasonCode = "filter_channel"    // got, name, wanted
-	ReasonOfBlueprint  ReasonCode = "filter_blueprint"  // got, wanted
-	ReasonAllowFrom    ReasonCode = "filter_allow_from" // address, "" = the mail names none
-	ReasonRequireAuth  ReasonCode = "filter_auth"       // repeated: a header; results
-	ReasonSlackCheck   ReasonCode = "slack_check"
-	ReasonSlackLimited ReasonCode = "slack_limited"
-	ReasonSlackOther   ReasonCode = "slack_other" // type
-	ReasonOwnRun       ReasonCode = "own_run"
+	ReasonLimit         ReasonCode = "limit"             // limit, running, executionId: the oldest that runs, "" = not told
+	ReasonMissed        ReasonCode = "missed"            // count, first, last: catchUp leaves them out
+	ReasonCoalesced     ReasonCode = "stands_in"         // count, first, last, tick: the one that runs for them
+	ReasonCoalescedLost ReasonCode = "stand_in_lost"     // count, first, last, tick, decision, code, params: why that did not run
+	ReasonEventType     ReasonCode = "filter_event_type" // got, wanted
+	ReasonChannel       ReasonCode = "filter_channel"    // got, name, wanted
+	ReasonOfBlueprint   ReasonCode = "filter_blueprint"  // got, wanted
+	ReasonAllowFrom     ReasonCode = "filter_allow_from" // address, "" = the mail names none
+	ReasonRequireAuth   ReasonCode = "filter_auth"       // repeated: a header; results
+	ReasonSlackCheck    ReasonCode = "slack_check"
+	ReasonSlackLimited  ReasonCode = "slack_limited"
+	ReasonSlackOther    ReasonCode = "slack_other" // type
+	ReasonOwnRun        ReasonCode = "own_run"
 
 	ReasonBreaker        ReasonCode = "breaker" // failures, executionId, retries: a row of its own, which says that the server switched the trigger off
-	ReasonOff            ReasonCode = "off"     // the trigger is not active
+	ReasonInactive       ReasonCode = "off"     // the trigger is not active
 	ReasonTripped        ReasonCode = "tripped" // failures, executionId, retries: it is off since the breaker switched it off
 	ReasonLostAccess     ReasonCode = "lost_access"
 	ReasonOtherAddress   ReasonCode = "other_address" // type, triggerId
@@ -54,8 +54,8 @@ const (
 	ReasonPresetUnknown  ReasonCode = "preset_unknown"
 	ReasonSignature      ReasonCode = "signature"
 	ReasonBody           ReasonCode = "body"        // what was sent is not what the address takes
-	ReasonChain          ReasonCode = "chain"       // depth
-	ReasonLed            ReasonCode = "led_to_many" // event
+	ReasonEventDepth     ReasonCode = "chain"       // depth
+	ReasonEventRuns      ReasonCode = "led_to_many" // event
 	ReasonNoConnection   ReasonCode = "no_connection"
 	ReasonQueueFull      ReasonCode = "queue_full"
 	ReasonMany           ReasonCode = "many"    // count, code, params: of the last of them
@@ -71,8 +71,8 @@ type Reason struct {
 	Params map[string]any
 }
 
-// Because returns a reason; params are names and values in turn.
-func Because(code ReasonCode, params ...any) Reason {
+// NewReason returns a reason; params are names and values in turn.
+func NewReason(code ReasonCode, params ...any) Reason {
 	r := Reason{Code: code}
 	for i := 0; i+1 < len(params); i += 2 {
 		r = r.With(params[i].(string), params[i+1])
@@ -80,9 +80,9 @@ func Because(code ReasonCode, params ...any) Reason {
 	return r
 }
 
-// Saying returns a reason of a code whose sentence is a message.
-func Saying(code ReasonCode, message string) Reason {
-	return Because(code, "message", Shorten(message, maxReason))
+// MessageReason returns a reason of a code whose sentence is a message.
+func MessageReason(code ReasonCode, message string) Reason {
+	return NewReason(code, "message", Shorten(message, maxReason))
 }
 
 // With returns the reason with one more parameter.
@@ -103,8 +103,8 @@ func (r Reason) With(name string, value any) Reason {
 	return Reason{r.Code, params}
 }
 
-// Holding returns the reason with another one within.
-func (r Reason) Holding(inner Reason) Reason {
+// WithInner returns the reason with another one within.
+func (r Reason) WithInner(inner Reason) Reason {
 	r = r.With("code", string(inner.Code))
 	if len(inner.Params) > 0 {
 		r = r.With("params", inner.Params)
@@ -112,7 +112,7 @@ func (r Reason) Holding(inner Reason) Reason {
 	return r
 }
 
-// Inner returns the reason that Holding put in.
+// Inner returns the reason that WithInner put in.
 func (r Reason) Inner() Reason {
 	params, _ := r.Params["params"].(map[string]any)
 	return Reason{ReasonCode(r.Text("code")), params}
@@ -162,10 +162,10 @@ func (r Reason) String() string {
 // sentences are those of codes without parameters.
 var sentences = map[ReasonCode]string{
 	ReasonOnTime: "on time", ReasonSigned: "the signature is right", ReasonSignedPrevious: "the signature is right (previous secret)",
-	ReasonUnsigned: "the trigger has no secret, so no signature was looked at", ReasonCalled: "called through the API", ReasonByHand: "fired by hand",
+	ReasonUnsigned: "the trigger has no secret, so no signature was looked at", ReasonCalled: "called through the API", ReasonManual: "fired by hand",
 	ReasonSlackCheck:   "Slack asked whether this address is the right one, and was answered",
 	ReasonSlackLimited: "Slack is rate-limiting this app (app_rate_limited): events of that minute are lost",
-	ReasonOwnRun:       "a blueprint does not hear its own executions", ReasonOff: "the trigger is not active",
+	ReasonOwnRun:       "a blueprint does not hear its own executions", ReasonInactive: "the trigger is not active",
 	ReasonLostAccess: "the trigger's creator can no longer manage the blueprint",
 }
 
@@ -176,7 +176,7 @@ func (r Reason) sentence() string {
 	switch r.Code {
 	case ReasonCaughtUp:
 		return "caught up " + InWords(time.Duration(r.Int("lateMs"))*time.Millisecond) + " after it was due"
-	case ReasonHeard:
+	case ReasonEvent:
 		return "heard " + r.Text("event")
 	case ReasonMail:
 		return "a mail from " + r.Text("from")
@@ -189,9 +189,9 @@ func (r Reason) sentence() string {
 		return full.sentence()
 	case ReasonMissed:
 		return r.lot() + `; catchUp is "none"`
-	case ReasonStandsIn:
+	case ReasonCoalesced:
 		return r.lot() + "; the one of " + r.Text("tick") + " stands in"
-	case ReasonStandInLost:
+	case ReasonCoalescedLost:
 		return fmt.Sprintf("%s; the one of %s that would have stood in was %s: %s", r.lot(), r.Text("tick"), r.Text("decision"), r.Inner())
 	case ReasonEventType:
 		return fmt.Sprintf("the event is of type %q; the trigger listens to %q", r.Text("got"), r.Text("wanted"))
@@ -232,9 +232,9 @@ func (r Reason) sentence() string {
 			return text + "; its address is " + address
 		}
 		return text + " and has no such address"
-	case ReasonChain:
+	case ReasonEventDepth:
 		return fmt.Sprintf("stopped: a chain of %d events (the most is %d), probably blueprints that start each other", r.Int("depth"), MaxEventDepth)
-	case ReasonLed:
+	case ReasonEventRuns:
 		return fmt.Sprintf("the event %s led to %d runs, one causing the other, which is the most; no more start, and for this trigger no other row says so", r.Text("event"), MaxEventRuns)
 	case ReasonMany:
 		return fmt.Sprintf("%d more deliveries started nothing and have no rows of their own; the last: %s", r.Int("count"), r.Inner())
@@ -273,7 +273,7 @@ type Trip struct {
 
 // Because returns the trip as a reason of a code.
 func (p *Trip) Because(code ReasonCode) Reason {
-	r := Because(code, "failures", p.Failures, "executionId", p.ExecutionID)
+	r := NewReason(code, "failures", p.Failures, "executionId", p.ExecutionID)
 	if p.Retries {
 		r = r.With("retries", true)
 	}

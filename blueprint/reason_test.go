@@ -12,33 +12,33 @@ import (
 func TestReasonSentences(t *testing.T) {
 	trip := &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}
 	open := &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a", Retries: true}
-	missed := blueprint.Because(blueprint.ReasonMissed, "count", 3, "first", "A", "last", "B")
+	missed := blueprint.NewReason(blueprint.ReasonMissed, "count", 3, "first", "A", "last", "B")
 	for _, c := range []struct {
 		why  blueprint.Reason
 		want string
 	}{
 		{blueprint.Reason{}, ""},
-		{blueprint.Because(blueprint.ReasonOnTime), "on time"},
-		{blueprint.Because(blueprint.ReasonCaughtUp, "lateMs", 90*60*1000), "caught up 1 h 30 min after it was due"},
-		{blueprint.Because(blueprint.ReasonSigned).With("letIn", true), "let in after a pause of 15 minutes: the signature is right"},
-		{blueprint.Because(blueprint.ReasonByHand).With("again", "F"), "firing F again: fired by hand"},
+		{blueprint.NewReason(blueprint.ReasonOnTime), "on time"},
+		{blueprint.NewReason(blueprint.ReasonCaughtUp, "lateMs", 90*60*1000), "caught up 1 h 30 min after it was due"},
+		{blueprint.NewReason(blueprint.ReasonSigned).With("letIn", true), "let in after a pause of 15 minutes: the signature is right"},
+		{blueprint.NewReason(blueprint.ReasonManual).With("again", "F"), "firing F again: fired by hand"},
 		{blueprint.Reason{}.With("again", "F"), "firing F again"},
-		{blueprint.Because(blueprint.ReasonHeard, "event", "custom.x"), "heard custom.x"},
-		{blueprint.Because(blueprint.ReasonDuplicate, "executionId", "E", "firingId", "F"), "this key started E before, with firing F"},
+		{blueprint.NewReason(blueprint.ReasonEvent, "event", "custom.x"), "heard custom.x"},
+		{blueprint.NewReason(blueprint.ReasonDuplicate, "executionId", "E", "firingId", "F"), "this key started E before, with firing F"},
 		{(&blueprint.ConcurrencyLimitError{Limit: 2, Running: 1, Oldest: "E"}).Reason(), "config.concurrency.limit is 2, and 1 run has not ended: E"},
 		{missed, `3 ticks from A to B were missed; catchUp is "none"`},
-		{blueprint.Because(blueprint.ReasonStandsIn, "count", 1, "first", "A", "last", "A", "tick", "C"), "the tick of A was missed; the one of C stands in"},
-		{blueprint.Because(blueprint.ReasonStandInLost, "count", 1, "first", "A", "last", "A", "tick", "C", "decision", "refused").Holding(blueprint.Because(blueprint.ReasonLostAccess)),
+		{blueprint.NewReason(blueprint.ReasonCoalesced, "count", 1, "first", "A", "last", "A", "tick", "C"), "the tick of A was missed; the one of C stands in"},
+		{blueprint.NewReason(blueprint.ReasonCoalescedLost, "count", 1, "first", "A", "last", "A", "tick", "C", "decision", "refused").WithInner(blueprint.NewReason(blueprint.ReasonLostAccess)),
 			"the tick of A was missed; the one of C that would have stood in was refused: the trigger's creator can no longer manage the blueprint"},
-		{blueprint.Because(blueprint.ReasonMany, "count", 7).Holding(blueprint.Saying(blueprint.ReasonSignature, "no")), "7 more deliveries started nothing and have no rows of their own; the last: no"},
+		{blueprint.NewReason(blueprint.ReasonMany, "count", 7).WithInner(blueprint.MessageReason(blueprint.ReasonSignature, "no")), "7 more deliveries started nothing and have no rows of their own; the last: no"},
 		{trip.Because(blueprint.ReasonTripped), "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a"},
 		{trip.Because(blueprint.ReasonBreaker), "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a; mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)"},
 		{open.Because(blueprint.ReasonBreaker), "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a; a delivery after 15 minutes tries again (a secret, or requireAuth with allowFrom, or breaker: false, guards it); mend the cause; isActive: true switches it on at once"},
-		{blueprint.Because(blueprint.ReasonOtherAddress, "type", "slack", "triggerId", "T"), "the trigger is of type slack; its address is /webhooks/slack/T"},
-		{blueprint.Because(blueprint.ReasonOtherAddress, "type", "api", "triggerId", "T"), "the trigger is of type api and has no such address"},
-		{blueprint.Because(blueprint.ReasonChannel, "got", "C1", "name", "", "wanted", "x"), `the event is of channel "C1", named ""; the trigger listens to "x"`},
-		{blueprint.Because(blueprint.ReasonChannel, "got", "", "wanted", "x"), `the event is of no channel; the trigger listens to "x"`},
-		{blueprint.Saying(blueprint.ReasonInput, "inputData.n: must be a number"), "inputData.n: must be a number"},
+		{blueprint.NewReason(blueprint.ReasonOtherAddress, "type", "slack", "triggerId", "T"), "the trigger is of type slack; its address is /webhooks/slack/T"},
+		{blueprint.NewReason(blueprint.ReasonOtherAddress, "type", "api", "triggerId", "T"), "the trigger is of type api and has no such address"},
+		{blueprint.NewReason(blueprint.ReasonChannel, "got", "C1", "name", "", "wanted", "x"), `the event is of channel "C1", named ""; the trigger listens to "x"`},
+		{blueprint.NewReason(blueprint.ReasonChannel, "got", "", "wanted", "x"), `the event is of no channel; the trigger listens to "x"`},
+		{blueprint.MessageReason(blueprint.ReasonInput, "inputData.n: must be a number"), "inputData.n: must be a number"},
 	} {
 		stored := blueprint.Reason{Code: c.why.Code}
 		if len(c.why.Params) > 0 {
@@ -56,7 +56,7 @@ func TestReasonSentences(t *testing.T) {
 			t.Errorf("%s: %q, stored %q; want %q", c.why.Code, got, stored.String(), c.want)
 		}
 	}
-	if got := blueprint.Saying(blueprint.ReasonMessage, strings.Repeat("é", 200)).String(); len(got) > 300 || !strings.HasSuffix(got, "é…") {
+	if got := blueprint.MessageReason(blueprint.ReasonMessage, strings.Repeat("é", 200)).String(); len(got) > 300 || !strings.HasSuffix(got, "é…") {
 		t.Errorf("a long one is %q", got)
 	}
 }

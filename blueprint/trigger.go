@@ -53,7 +53,7 @@ type Firing struct {
 	// comes again must come with the same body; "" elsewhere. It is stored and
 	// never shown.
 	BodyHash string `json:"-"`
-	// Why is the reason as it is stored; see Because.
+	// Why is the reason as it is stored; see NewReason.
 	Why Reason `json:"-"`
 	// SealedWhy is its parameters as the store keeps them; the store fills it in.
 	SealedWhy []byte `json:"-"`
@@ -63,8 +63,8 @@ type Firing struct {
 	Files []File `json:"-"`
 }
 
-// Because sets why the firing was decided so, and its sentence.
-func (f *Firing) Because(why Reason) { f.Why, f.Reason, f.SealedWhy = why, why.String(), nil }
+// SetReason sets why the firing was decided so, and its sentence.
+func (f *Firing) SetReason(why Reason) { f.Why, f.Reason, f.SealedWhy = why, why.String(), nil }
 
 // ListedTrigger is a trigger in a list over several blueprints, for a user who can
 // manage them: CanManage is true.

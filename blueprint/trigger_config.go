@@ -79,7 +79,7 @@ func TriggerConfigSpelling(kind TriggerType, config map[string]any) (out map[str
 			other, twice = key, true
 		}
 		if twice {
-			issues = append(issues, Issue{Path: []any{name}, Message: "is another spelling of " + other + ", which is also given; leave one out", Spot: Spot{Name: true}})
+			issues = append(issues, Issue{Path: []any{name}, Message: "is another spelling of " + other + ", which is also given; leave one out", Spot: Spot{OnKey: true}})
 			continue
 		}
 		delete(out, name)

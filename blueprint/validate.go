@@ -163,7 +163,7 @@ type checkedConfig struct {
 
 func (v *validator) config(node *Node) (found checkedConfig) {
 	if kind := v.catalogue[node.Type]; kind != nil {
-		found.references, found.issues = v.check(node.Config, kind.Untouched)
+		found.references, found.issues = v.check(node.Config, kind.Verbatim)
 		if kind.References != nil {
 			found.references = append(found.references, kind.References(node.Config)...)
 		}

@@ -31,15 +31,15 @@ func (v *validator) habits(m *Map) {
 			continue
 		}
 		object, _ := raw[i].(map[string]any)
-		misspelt(object, nodeMembers, func(name, meant string) { warn(meant, Spot{Name: true}, name) })
+		misspelt(object, nodeMembers, func(name, meant string) { warn(meant, Spot{OnKey: true}, name) })
 		retry, _ := object["retry"].(map[string]any)
-		misspelt(retry, retryMembers, func(name, meant string) { warn(meant, Spot{Name: true}, "retry", name) })
+		misspelt(retry, retryMembers, func(name, meant string) { warn(meant, Spot{OnKey: true}, "retry", name) })
 	}
 	edges, _ := m.Raw["edges"].([]any)
 	for i := range edges {
 		object, _ := edges[i].(map[string]any)
 		misspelt(object, edgeMembers, func(name, meant string) {
-			v.add(Issue{Path: []any{"edges", i, name}, Message: meant, Severity: SeverityWarning, Spot: Spot{Name: true}})
+			v.add(Issue{Path: []any{"edges", i, name}, Message: meant, Severity: SeverityWarning, Spot: Spot{OnKey: true}})
 		})
 	}
 }
@@ -135,7 +135,7 @@ func (v *validator) variables(list []any, declared []Variable) {
 			warn("is used by no node", Spot{}, i, "name")
 		}
 		object, _ := list[i].(map[string]any)
-		misspelt(object, variableMembers, func(name, message string) { warn(message, Spot{Name: true}, i, name) })
+		misspelt(object, variableMembers, func(name, message string) { warn(message, Spot{OnKey: true}, i, name) })
 		if !variable.Secret && variable.HasDefault {
 			plainSecrets([]any{i, "default"}, variable.Name, variable.Default, nil, func(path []any, what string, spot Spot) {
 				warn("looks like "+what+` in plain text: mark the variable with "secret": true and leave its default out of files`, spot, path...)
@@ -148,7 +148,7 @@ func (v *validator) variables(list []any, declared []Variable) {
 func (v *validator) secrets(i int, node *Node) {
 	var untouched func([]any) bool
 	if kind := v.catalogue[node.Type]; kind != nil {
-		untouched = kind.Untouched
+		untouched = kind.Verbatim
 	}
 	for _, key := range slices.Sorted(maps.Keys(node.Config)) {
 		plainSecrets([]any{key}, key, node.Config[key], untouched, func(path []any, what string, spot Spot) {

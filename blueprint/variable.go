@@ -75,7 +75,7 @@ func VariableSpelling(object map[string]any) (out map[string]any, renamed map[st
 			other, twice = key, true
 		}
 		if twice {
-			issues = append(issues, Issue{Path: []any{name}, Message: "is another spelling of " + other + ", which is also given; leave one out", Spot: Spot{Name: true}})
+			issues = append(issues, Issue{Path: []any{name}, Message: "is another spelling of " + other + ", which is also given; leave one out", Spot: Spot{OnKey: true}})
 			continue
 		}
 		delete(out, name)

@@ -59,6 +59,6 @@ func explained(err error) (code int, message, hint string) {
 	case errors.As(err, &library): // help of a command that does not exist
 		return ExitUsage, library.Error(), "blueprintd help lists the commands"
 	}
-	message, hint = blueprint.Explain(err)
+	message, hint = blueprint.DescribeError(err)
 	return ExitFailed, message, hint
 }

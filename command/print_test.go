@@ -34,7 +34,7 @@ func TestCommandsPrintNothingThatDisturbs(t *testing.T) {
 		if err := print(); err != nil {
 			t.Fatal(err)
 		}
-		if text := out.String(); strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), blueprint.Disturbs) || !strings.Contains(text, "愛") || kind != "JSON" && strings.Contains(text, "\nroot") {
+		if text := out.String(); strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), blueprint.IsUnprintable) || !strings.Contains(text, "愛") || kind != "JSON" && strings.Contains(text, "\nroot") {
 			t.Errorf("%s: %q", kind, text)
 		}
 		if kind == "JSON" {

@@ -54,7 +54,7 @@ func replay(c *cli.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if names := slices.Sorted(maps.Keys(f.StandIns())); len(names) > 0 {
+	if names := slices.Sorted(maps.Keys(f.Placeholders())); len(names) > 0 {
 		fmt.Fprintln(c.App.ErrWriter, "secret variables are stood in for: "+blueprint.OneLine(strings.Join(names, ", ")))
 	}
 	record, player, err := repeat(c, f, definition)
@@ -106,14 +106,14 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 		recorded = f.Cassette
 	}
 	player := recording.NewPlayer(recorded)
-	player.Rules = recording.Rules{Passing: f.Passing()}
+	player.Rules = recording.Rules{Volatile: f.Volatile()}
 	stage := testsuite.NewStage(answersThen(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
 	open := local.Stubs(recorded.Connections, definition)
 	variables := maps.Clone(f.Run.InputVariables)
 	if variables == nil {
 		variables = map[string]any{}
 	}
-	maps.Copy(variables, f.StandIns())
+	maps.Copy(variables, f.Placeholders())
 	scripts := script.New(script.Options{})
 	defer scripts.Background()()
 	local := &local.Run{
@@ -140,7 +140,7 @@ func answersThen(f *recording.File, drawn bool) *testsuite.Test {
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
 		kind := kinds[blueprint.NormalType(step.NodeType)]
-		outside := kind != nil && kind.NeedsStub(f.Cassette != nil) || drawn && f.Draws(step.NodeID)
+		outside := kind != nil && kind.NeedsStub(f.Cassette != nil) || drawn && f.IsRandom(step.NodeID)
 		switch {
 		case !outside:
 		case step.Status == blueprint.StepCompleted:
@@ -192,7 +192,7 @@ func compareRuns(rules recording.Rules, f *recording.File, now *blueprint.Record
 			found = append(found, d)
 			continue // what it gave differs too, then
 		}
-		if !f.Draws(was.NodeID) {
+		if !f.IsRandom(was.NodeID) {
 			found = append(found, rules.Compare(was.NodeID, "output", was.Output, is.Output)...)
 		}
 		if was.Error != nil && is.Error != nil {

@@ -200,7 +200,7 @@ func TestRenew(t *testing.T) {
 	w, p := newWorld(t), newProvider(t)
 	id := w.signedIn(p, "")
 	var learned []string
-	open, err := w.service.Open(t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: ann, ExecutionID: "exec_1", Address: "node", Learn: func(secret string) { learned = append(learned, secret) }})
+	open, err := w.service.Open(t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: ann, ExecutionID: "exec_1", Address: "node", OnSecret: func(secret string) { learned = append(learned, secret) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (s *Service) clientToken(ctx context.Context, c *oauthClient) (token, error
 func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.Context, style) (*oauth2.Token, error)) (token, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	ctx = context.WithValue(outbound.Untaped(ctx), oauth2.HTTPClient, &http.Client{
+	ctx = context.WithValue(outbound.Unrecorded(ctx), oauth2.HTTPClient, &http.Client{
 		Transport:     tokenTransport{s.HTTP},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})

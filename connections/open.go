@@ -121,7 +121,7 @@ func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*bluep
 	}
 	config := connection.Config
 	open := &blueprint.OpenConnection{
-		ID: connection.ID, Name: connection.Name, Personal: !connection.Named, Type: connection.Type, Config: config,
+		ID: connection.ID, Name: connection.Name, Personal: !connection.NameVisible, Type: connection.Type, Config: config,
 		Secrets: blueprint.ConnectionSecrets(connection.Type, config),
 	}
 	known, ok := kinds[connection.Type]

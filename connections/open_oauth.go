@@ -92,8 +92,8 @@ func (n *session) renewLocked(ctx context.Context, refused string) error {
 		return err
 	}
 	n.token = t
-	if n.use.Learn != nil && before.Access != "" && before.Access != t.Access {
-		n.use.Learn(t.Access)
+	if n.use.OnSecret != nil && before.Access != "" && before.Access != t.Access {
+		n.use.OnSecret(t.Access)
 	}
 	return nil
 }

@@ -451,7 +451,7 @@ func (e *Engine) checkConcurrency(r *run) (atOnce bool, err error) {
 	case g.onLimit == blueprint.LimitSkip && g.slots.length >= g.limit:
 		return false, e.unsettled(g)
 	case g.blocked.length+g.leavingBlocked >= maxBlocked:
-		return false, tooMany(fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", maxBlocked, g.limit)).Named(blueprint.ReasonQueueFull)
+		return false, tooMany(fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", maxBlocked, g.limit)).WithReason(blueprint.ReasonQueueFull)
 	}
 	return false, nil
 }

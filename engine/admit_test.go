@@ -227,7 +227,7 @@ func TestForkIsBounded(t *testing.T) {
 
 // inTurns has runs take turns by the clock.
 func inTurns(o *engine.Options) {
-	o.Turn = func(f func()) { o.Clock.(*clock.Virtual).Turn(f) }
+	o.Turn = func(f func()) { o.Clock.(*clock.Virtual).WhenIdle(f) }
 }
 
 // Where runs take turns they work one after the other, in the order in which they

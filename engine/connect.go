@@ -27,7 +27,7 @@ func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnec
 	if r.engine.Connections == nil {
 		return nil, unconnected("connections are not available to a file that runs by itself: import it, and run it on a server")
 	}
-	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, Versions: r.authority().Versions, ExecutionID: r.id, Address: a.address, Learn: a.learn})
+	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, Versions: r.authority().Versions, ExecutionID: r.id, Address: a.address, OnSecret: a.learn})
 	switch code := blueprint.CodeOf(err); {
 	case err == nil:
 	case code == blueprint.CodeNotFound, code == blueprint.CodeForbidden, code == blueprint.CodeBadRequest:

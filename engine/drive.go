@@ -182,7 +182,7 @@ func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) 
 		return true, nil
 	}
 	a.settle(result, err)
-	respond, handle, more := r.respond, r.handle, !r.root.plan.Over()
+	respond, handle, more := r.respond, r.handle, !r.root.plan.Done()
 	call := r.callOf(a.at)
 	r.mu.Unlock()
 	e.changed(r.id)

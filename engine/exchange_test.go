@@ -24,7 +24,7 @@ func calling(o *engine.Options) {
 			}
 		}
 		body := text(task.Config["body"]) + strings.Repeat("x", number(task.Config["size"]))
-		outbound.Note(ctx, blueprint.Exchange{
+		outbound.NoteExchange(ctx, blueprint.Exchange{
 			Request:  blueprint.ExchangeRequest{Method: "POST", URL: "http://a.example/?q=" + text(task.Config["body"]), Headers: map[string]string{"x-said": text(task.Config["body"])}, Body: body},
 			Response: &blueprint.ExchangeResponse{Status: 200, Body: map[string]any{"said": body}},
 		})

@@ -241,7 +241,7 @@ func (r *run) pausing(at blueprint.Time) []blueprint.Event {
 		if n.phase == awaiting && data["awaitingInput"] == nil {
 			prompt := masker.Text(n.await.Prompt)
 			if n.await.Kind == blueprint.AwaitOAuth { // who listens is not who is asked
-				prompt = blueprint.SignInOfAnother
+				prompt = blueprint.SignInPromptForOthers
 			}
 			data["awaitingInput"] = map[string]any{"kind": string(n.await.Kind), "nodeId": n.address(), "prompt": prompt}
 		}

@@ -191,7 +191,7 @@ func (r *fold) end(n *nodeRun, e *entry) {
 			r.halt(within, e.At)
 		} else {
 			for ; within != nil; within = within.parent {
-				within.plan.Quit()
+				within.plan.Stop()
 			}
 			r.halt(r.root, e.At)
 		}
@@ -283,7 +283,7 @@ func (r *fold) drop(n *nodeRun, at blueprint.Time) {
 	f := n.frame
 	if !failed {
 		n.dropped = true
-		f.plan.Drop(n.index)
+		f.plan.Skip(n.index)
 		return
 	}
 	if f.failed > n.index && n.node().OnError == blueprint.OnErrorStop {

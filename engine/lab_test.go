@@ -134,7 +134,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 	add("eval", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		value, err := task.Evaluate(task.Config["expression"].(string))
 		return blueprint.Result{Output: value}, err
-	}).Untouched = func([]any) bool { return true }
+	}).Verbatim = func([]any) bool { return true }
 	add("inputs", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		out := []any{}
 		for _, in := range task.Inputs {
@@ -226,7 +226,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 			if err != nil {
 				return blueprint.Result{}, err
 			}
-			response, err := outbound.New(outbound.Options{Instead: parrot{}}).Do(request)
+			response, err := outbound.New(outbound.Options{Network: parrot{}}).Do(request)
 			if err != nil {
 				return blueprint.Result{}, err
 			}
@@ -273,7 +273,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		}
 		return blueprint.Result{Each: &blueprint.Each{Items: list, Concurrency: number(task.Config["concurrency"])}}, nil
 	})
-	each.Untouched = func(path []any) bool { return len(path) > 0 && path[0] == "nodes" }
+	each.Verbatim = func(path []any) bool { return len(path) > 0 && path[0] == "nodes" }
 	each.Body = func(config map[string]any) (map[string]any, []any) {
 		return map[string]any{"nodes": config["nodes"], "edges": config["edges"]}, nil
 	}
@@ -283,7 +283,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 			result.Stop = &blueprint.Stop{Item: true}
 		}
 		return result, nil
-	}).Untouched = func([]any) bool { return true }
+	}).Verbatim = func([]any) bool { return true }
 	// call runs another blueprint with its input.
 	add("call", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		variables, _ := task.Config["variables"].(map[string]any)

@@ -137,7 +137,7 @@ func (r *fold) beginItem(n *nodeRun, item int) {
 	l.frames[item] = f
 	l.open++
 	r.reuse(f)
-	if f.plan.Over() {
+	if f.plan.Done() {
 		f.closed = true
 		l.open--
 		return
@@ -151,7 +151,7 @@ const maxSteps = 200_000
 // close tells the for-each node of a walk that is over, and so on outward.
 // The run's mu is held.
 func (r *fold) close(f *frame, at blueprint.Time) {
-	for f.parent != nil && !f.closed && !f.opening && f.plan.Over() {
+	for f.parent != nil && !f.closed && !f.opening && f.plan.Done() {
 		f.closed = true
 		n := f.holder()
 		n.loop.open--
@@ -172,7 +172,7 @@ func (r *fold) endLoop(n *nodeRun, at blueprint.Time) {
 		r.fell(n, at)
 	case n.frame.plan.Halted():
 		n.dropped = true
-		n.frame.plan.Drop(n.index)
+		n.frame.plan.Skip(n.index)
 	case failed != nil:
 		n.err = failed
 		f := &blueprint.Failure{Message: failed.Message, Code: failed.Code}
@@ -265,7 +265,7 @@ func (r *fold) haltLoop(n *nodeRun, at blueprint.Time) {
 		if f == nil || f.closed {
 			continue
 		}
-		if r.halt(f, at); !f.closed && f.plan.Over() { // a for-each node in it may have closed it
+		if r.halt(f, at); !f.closed && f.plan.Done() { // a for-each node in it may have closed it
 			f.closed = true
 			l.open--
 		}

@@ -96,7 +96,7 @@ func (r *run) remaining() (*blueprint.JournalCommit, error) {
 	switch {
 	case r.broken != nil, r.ended:
 		return nil, nil
-	case r.root.plan.Over():
+	case r.root.plan.Done():
 		r.ended = true
 		return r.finish()
 	case len(r.pending) > 0, r.status() != r.row.Status:

@@ -109,7 +109,7 @@ func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node, depth int)
 	if len(node.Invalid) > 0 {
 		return bad("bad_config", issueText(node.Invalid[0].Path[2:], node.Invalid[0].Message))
 	}
-	config, issues := expression.CompileConfig(node.Config, out.kind.Untouched)
+	config, issues := expression.CompileConfig(node.Config, out.kind.Verbatim)
 	if len(issues) > 0 {
 		return bad("bad_template", issueText(append([]any{"config"}, issues[0].Path...), issues[0].Message))
 	}

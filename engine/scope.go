@@ -96,7 +96,7 @@ func (s *scope) Part(_, id string) (any, bool) {
 	defer r.mu.Unlock()
 	for n := s.node; n != nil; n = n.frame.holder() {
 		f := n.frame
-		if from := f.body.graph.Index(id); from >= 0 && f.plan.LedTo(from, n.index) {
+		if from := f.body.graph.Index(id); from >= 0 && f.plan.Precedes(from, n.index) {
 			return map[string]any{"output": r.handed(&f.nodes[from]).output}, true
 		}
 	}

@@ -136,7 +136,7 @@ func (s *stored) render(row *blueprint.ExecutionRow) *blueprint.Execution {
 	if x.Status == blueprint.StatusCompleted {
 		x.Progress = 100
 	}
-	x.Shown = s.room - values.room
+	x.DataSize = s.room - values.room
 	x.Failure = s.failure(x.Status)
 	x.Telemetry = s.telemetry(x)
 	x.Logs = s.lifecycle(x, len(values.left))

@@ -70,7 +70,7 @@ type Trigger struct {
 func ReadFile(in *Inputs, name string) (*Blueprint, []blueprint.Issue, error) {
 	data, called, err := in.Read(name, document.MaxSize)
 	if err != nil {
-		return nil, nil, blueprint.Unusable("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
+		return nil, nil, blueprint.InputErrorf("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
 	doc, err := document.Parse(called, data)
 	if err != nil {

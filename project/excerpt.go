@@ -70,8 +70,8 @@ func secretsIn(found []blueprint.Issue, path []any, value any, names []string) [
 			_, isObject := element.(map[string]any)
 			called, _ := v["name"].(string)
 			switch {
-			case slices.Contains(hidden, name), name == "value" && secret.TellingMember(called),
-				slices.Contains(names, name) && !isObject, secret.TellingMember(name) && isText && !strings.Contains(text, "{{"):
+			case slices.Contains(hidden, name), name == "value" && secret.SensitiveName(called),
+				slices.Contains(names, name) && !isObject, secret.SensitiveName(name) && isText && !strings.Contains(text, "{{"):
 				found = append(found, blueprint.Issue{Path: at, Spot: blueprint.Spot{Secret: true}})
 			default:
 				found = secretsIn(found, at, element, names)

@@ -187,7 +187,7 @@ func (r *SeedReader) ReadUser(value any, path []any) {
 
 // reasonOf returns what is wrong with the field that an error is about.
 func reasonOf(err error) string {
-	message, _ := blueprint.Explain(err)
+	message, _ := blueprint.DescribeError(err)
 	if _, reason, found := strings.Cut(message, ": "); found {
 		return reason
 	}

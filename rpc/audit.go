@@ -60,7 +60,7 @@ func noting(store actionStore, name string) func(context.Context, *trpc.Caller, 
 		actor := &blueprint.Actor{UserID: caller.UserID, Via: caller.Via, Action: name}
 		out, err := call(blueprint.WithActor(ctx, actor))
 		note := caller.Noted
-		if err != nil && !note.Told || actor.Noted() || note.Nothing {
+		if err != nil && !note.Told || actor.Audited() || note.Nothing {
 			return out, err
 		}
 		// Who signed in with the call is known only now.

@@ -71,7 +71,7 @@ func TestNoting(t *testing.T) {
 			if actor.UserID != "u" || actor.Action != "x.y" || actor.Via != "api" {
 				t.Errorf("the actor is %+v", actor)
 			}
-			actor.Note()
+			actor.MarkAudited()
 			return succeeded{true}, nil
 		}, "[]"},
 		"nothing changed": {func(_ context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error) {

@@ -251,8 +251,8 @@ func (s *Service) blueprintTags(ctx context.Context, caller *trpc.Caller, _ stru
 
 // opinionStore is what these procedures ask of the database.
 type opinionStore interface {
-	Rate(ctx context.Context, p blueprint.Principal, id string, rating float64) (blueprint.Opinions, error)
-	Favorite(ctx context.Context, p blueprint.Principal, id string, favorite bool) (blueprint.Opinions, error)
+	Rate(ctx context.Context, p blueprint.Principal, id string, rating float64) (blueprint.Ratings, error)
+	Favorite(ctx context.Context, p blueprint.Principal, id string, favorite bool) (blueprint.Ratings, error)
 }
 
 func (s *Service) opinions() []trpc.Procedure {
@@ -268,14 +268,14 @@ type blueprintRate struct {
 	Rating float64 `json:"rating" check:"required,min=0,max=5"`
 }
 
-func (s *Service) blueprintRate(ctx context.Context, caller *trpc.Caller, in blueprintRate) (blueprint.Opinions, error) {
+func (s *Service) blueprintRate(ctx context.Context, caller *trpc.Caller, in blueprintRate) (blueprint.Ratings, error) {
 	return s.Store.Rate(ctx, caller.Principal, in.ID, in.Rating)
 }
 
-func (s *Service) blueprintFavorite(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.Opinions, error) {
+func (s *Service) blueprintFavorite(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.Ratings, error) {
 	return s.Store.Favorite(ctx, caller.Principal, in.ID, true)
 }
 
-func (s *Service) blueprintUnfavorite(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.Opinions, error) {
+func (s *Service) blueprintUnfavorite(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.Ratings, error) {
 	return s.Store.Favorite(ctx, caller.Principal, in.ID, false)
 }

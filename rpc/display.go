@@ -50,7 +50,7 @@ func (s *Service) listed(ctx context.Context, principal blueprint.Principal, fil
 // manage the blueprint. Who may manage it gets them, so that a save keeps them.
 func (s *display) hideUnknown(b *blueprint.Blueprint) {
 	if b.Access < blueprint.AccessManage {
-		b.BlueprintMap = s.catalogue.KnownConfigs(b.BlueprintMap)
+		b.BlueprintMap = s.catalogue.StripUnknownConfig(b.BlueprintMap)
 	}
 }
 
@@ -59,7 +59,7 @@ func (s *display) known(m *blueprint.Map) *blueprint.Map {
 	if m == nil {
 		return nil
 	}
-	shown, _ := blueprint.ParseMap(s.catalogue.KnownConfigs(m.Raw))
+	shown, _ := blueprint.ParseMap(s.catalogue.StripUnknownConfig(m.Raw))
 	return shown
 }
 
@@ -175,7 +175,7 @@ func hideSignIn(x *blueprint.Execution, userID string) {
 			continue
 		}
 		hidden := *asked
-		hidden.URL, hidden.Prompt = "", blueprint.SignInOfAnother
+		hidden.URL, hidden.Prompt = "", blueprint.SignInPromptForOthers
 		x.AwaitingInputs[i] = &hidden
 	}
 	if len(x.AwaitingInputs) > 0 {

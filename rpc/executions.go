@@ -116,7 +116,7 @@ func (s *Service) logPage(ctx context.Context, principal blueprint.Principal, st
 		if err != nil {
 			return logPage{}, err
 		}
-		room -= view.Shown
+		room -= view.DataSize
 		page.Logs = append(page.Logs, s.logRecord(view))
 	}
 	return page, nil
@@ -359,7 +359,7 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *trpc.Caller, i
 	request := startRequest(caller, definition, access, in.Options.Variables, in.Options.InputData)
 	request.Budget, request.Record = in.Options.Budget.budget(), in.Options.Record || in.Record
 	same := func(m, stored *blueprint.Map) bool {
-		return m.RunsNodes(stored) && (in.Edges == nil || m.RunsAs(stored))
+		return m.EquivalentNodes(stored) && (in.Edges == nil || m.Equivalent(stored))
 	}
 	differs := !same(m, definition.Map)
 	if differs && access < blueprint.AccessManage {

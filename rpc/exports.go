@@ -57,7 +57,7 @@ func (s *Service) executionExport(ctx context.Context, caller *trpc.Caller, in e
 }
 
 type testFiles struct {
-	Files []recording.Named `json:"files"`
+	Files []recording.NamedFile `json:"files"`
 }
 
 func (s *Service) executionExportTest(ctx context.Context, caller *trpc.Caller, in executionID) (testFiles, error) {
@@ -66,7 +66,7 @@ func (s *Service) executionExportTest(ctx context.Context, caller *trpc.Caller, 
 }
 
 // ExportTest makes a test of a run; see package recording. Errors are as of Export.
-func (s *Exporter) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]recording.Named, error) {
+func (s *Exporter) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]recording.NamedFile, error) {
 	f, err := s.Export(ctx, principal, id)
 	if err != nil {
 		return nil, err

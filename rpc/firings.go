@@ -152,15 +152,15 @@ type triggerRedeliver struct {
 // redelivered is the answer: the first two about one firing, the others about
 // several.
 type redelivered struct {
-	Success     bool                      `json:"success"`
-	ExecutionID string                    `json:"executionId,omitempty"`
-	FiringID    string                    `json:"firingId,omitempty"`
-	Matched     *int                      `json:"matched,omitempty"`
-	Redelivered *int                      `json:"redelivered,omitempty"`
-	Refused     *[]blueprint.RefusedAgain `json:"refused,omitempty"`
-	Firings     *[]blueprint.RanAgain     `json:"firings,omitempty"`
-	Next        **string                  `json:"next,omitempty"` // after, to go on; null when all is done
-	Stopped     string                    `json:"stopped,omitempty"`
+	Success     bool                           `json:"success"`
+	ExecutionID string                         `json:"executionId,omitempty"`
+	FiringID    string                         `json:"firingId,omitempty"`
+	Matched     *int                           `json:"matched,omitempty"`
+	Redelivered *int                           `json:"redelivered,omitempty"`
+	Refused     *[]blueprint.RefusedRedelivery `json:"refused,omitempty"`
+	Firings     *[]blueprint.RedeliveredFiring `json:"firings,omitempty"`
+	Next        **string                       `json:"next,omitempty"` // after, to go on; null when all is done
+	Stopped     string                         `json:"stopped,omitempty"`
 }
 
 func (s *Service) triggerRedeliver(ctx context.Context, caller *trpc.Caller, in triggerRedeliver) (redelivered, error) {

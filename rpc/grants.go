@@ -119,7 +119,7 @@ func (s *display) showGrants(ctx context.Context, principal blueprint.Principal,
 func (s *display) showGrant(ctx context.Context, principal blueprint.Principal, grant **blueprint.MissingGrant, message *string) error {
 	shown, err := s.store.MissingGrantFor(ctx, principal, *grant)
 	if err == nil {
-		*message = (*grant).ShownAs(shown, *message)
+		*message = (*grant).ReplaceMessage(shown, *message)
 		*grant = shown
 	}
 	return err

@@ -25,11 +25,11 @@ type sessionStore interface {
 // Accounts lets people sign in: SignIn and Setup give the token that the browser
 // keeps, Device what it is known by afterwards, "" for nothing. Their refusals are fit for who is not signed in.
 type Accounts interface {
-	SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error)
+	SignIn(ctx context.Context, email, password string, from blueprint.SignInClient) (token string, session blueprint.Session, err error)
 	Device(email, before string) string
 	Link(ctx context.Context, token string) (blueprint.SetupLink, error)
-	Setup(ctx context.Context, token, email, name, password string, from blueprint.Visitor) (sessionToken string, session blueprint.Session, err error)
-	ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.Visitor) error
+	Setup(ctx context.Context, token, email, name, password string, from blueprint.SignInClient) (sessionToken string, session blueprint.Session, err error)
+	ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.SignInClient) error
 }
 
 // Sessions signs people in and out of the dashboard.
@@ -139,7 +139,7 @@ func (s *Sessions) sessionCreate(ctx context.Context, caller *trpc.Caller, in se
 
 func (s *Sessions) sessionGetSetup(ctx context.Context, _ *trpc.Caller, in setupToken) (setupLink, error) {
 	link, err := s.accounts.Link(ctx, in.Token)
-	return setupLink{Email: link.Email, Name: link.Name, Fresh: link.Fresh}, err
+	return setupLink{Email: link.Email, Name: link.Name, Fresh: link.Initial}, err
 }
 
 func (s *Sessions) sessionSetup(ctx context.Context, caller *trpc.Caller, in sessionSetup) (session, error) {
@@ -288,7 +288,7 @@ func (c SessionCookie) name(r *http.Request) string {
 // set lets the browser of a call keep a token for as long as a session can
 // last; clear lets it forget.
 func (c SessionCookie) set(caller *trpc.Caller, token string) {
-	c.write(caller, token, int(blueprint.SessionLife/time.Second))
+	c.write(caller, token, int(blueprint.SessionLifetime/time.Second))
 }
 
 func (c SessionCookie) clear(caller *trpc.Caller) { c.write(caller, "", -1) }
@@ -297,7 +297,7 @@ func (c SessionCookie) clear(caller *trpc.Caller) { c.write(caller, "", -1) }
 // once somebody has signed in: the token of the session, and by what the browser is
 // known, "" for nothing.
 func (c SessionCookie) Keep(w http.ResponseWriter, r *http.Request, token, device string) {
-	http.SetCookie(w, c.of(r, token, int(blueprint.SessionLife/time.Second)))
+	http.SetCookie(w, c.of(r, token, int(blueprint.SessionLifetime/time.Second)))
 	if device != "" {
 		http.SetCookie(w, c.ofDevice(r, device))
 	}
@@ -330,7 +330,7 @@ func (c SessionCookie) keep(caller *trpc.Caller, device string) {
 
 func (c SessionCookie) ofDevice(r *http.Request, device string) *http.Cookie {
 	return &http.Cookie{
-		Name: c.device(), Value: device, Path: c.Root, MaxAge: int(blueprint.DeviceLife / time.Second),
+		Name: c.device(), Value: device, Path: c.Root, MaxAge: int(blueprint.DeviceLifetime / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.Secure(r),
 	}
 }

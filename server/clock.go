@@ -87,7 +87,7 @@ func (s *Server) clockState(w http.ResponseWriter, r *http.Request, _ *trpc.Call
 	if !ok {
 		return errRealClock
 	}
-	virtual.Settled(r.Context(), settleFor)()
+	virtual.WaitIdle(r.Context(), settleFor)()
 	state := map[string]any{"now": blueprint.TimeOf(virtual.Now())}
 	if next, ok := virtual.Next(); ok {
 		state["next"] = blueprint.TimeOf(next)
@@ -132,7 +132,7 @@ func (s *Server) still() *clock.Virtual {
 // turn returns how runs take turns; nil when they need not.
 func (s *Server) turn() func(func()) {
 	if virtual := s.still(); virtual != nil {
-		return virtual.Turn
+		return virtual.WhenIdle
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (s *Server) repeatable(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
 		if seeded && waits(r.URL.Path) {
-			defer virtual.Settled(r.Context(), settleFor)()
+			defer virtual.WaitIdle(r.Context(), settleFor)()
 			w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
 		}
 		next.ServeHTTP(w, r)

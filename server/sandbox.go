@@ -51,7 +51,7 @@ func RuledNames() sandbox.Known {
 // withSandbox puts the sandbox where the network would be.
 func (s *Server) withSandbox(o outbound.Options) outbound.Options {
 	if s.sandbox != nil {
-		o.Instead, o.RootCAs = s.sandbox, s.sandbox.Authorities()
+		o.Network, o.RootCAs = s.sandbox, s.sandbox.Authorities()
 	}
 	return o
 }

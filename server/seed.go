@@ -193,7 +193,7 @@ func (w *seeder) addConnection(ctx context.Context, given *project.SeedConnectio
 
 // failed says why a seed could not be stored, of which nothing is.
 func (w *seeder) failed(err error) error {
-	message, hint := blueprint.Explain(err)
+	message, hint := blueprint.DescribeError(err)
 	return blueprint.Hinted(hint, "the seed file %s cannot be stored: %s", w.seed.Name, message)
 }
 

@@ -55,7 +55,7 @@ func (s *Store) audit(ctx context.Context, t *transaction, about subject) error 
 	if actor == nil {
 		return nil
 	}
-	actor.Note()
+	actor.MarkAudited()
 	now := s.options.Clock.Now()
 	_, err := t.exec(insertAudit, s.drawn("line", actor.UserID, actor.Action, about.id).ULID(now), int64(blueprint.TimeOf(now)), actor.UserID, about.organization,
 		actor.Action, about.kind, about.id, actor.Via, encodeDetail(about.detail))
@@ -83,7 +83,7 @@ func (s *Store) drawn(names ...string) *ids.Source {
 // unchanged records that a call changed nothing: it gets no line.
 func (t *transaction) unchanged(ctx context.Context) {
 	if actor := blueprint.ActorOf(ctx); actor != nil {
-		actor.Note()
+		actor.MarkAudited()
 	}
 }
 
@@ -215,7 +215,7 @@ func (s *Store) auditSession(ctx context.Context, t *transaction, userID string,
 		return nil
 	}
 	if actor.UserID == "" && actor.Via == blueprint.ViaDashboard {
-		actor.Note()
+		actor.MarkAudited()
 		ctx = blueprint.WithActor(ctx, &blueprint.Actor{UserID: userID, Via: actor.Via, Action: actor.Action})
 	}
 	return s.auditOfUser(ctx, t, userID, about)

@@ -109,7 +109,7 @@ func TestAuditOfChanges(t *testing.T) {
 			check(t, step.do(ctx))
 			entries, _, err := s.AuditLog(bare, ann, "", 100, 0)
 			check(t, err)
-			if !actor.Noted() {
+			if !actor.Audited() {
 				t.Errorf("%s: whoever called it would write another line", step.action)
 			}
 			if step.want == "" {
@@ -130,7 +130,7 @@ func TestAuditOfChanges(t *testing.T) {
 		}
 		before := linesOf(t, s)
 		ctx, actor := as(bob, "blueprint.delete")
-		if _, err := s.DeleteBlueprint(ctx, bob, b.ID); err == nil || actor.Noted() || linesOf(t, s) != before {
+		if _, err := s.DeleteBlueprint(ctx, bob, b.ID); err == nil || actor.Audited() || linesOf(t, s) != before {
 			t.Errorf("a failed change: %v, %d lines", err, linesOf(t, s)-before)
 		}
 	})

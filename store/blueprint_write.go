@@ -219,7 +219,7 @@ func adopts(t *transaction, principal blueprint.Principal, patch *blueprint.Blue
 func sameMeaning(a, b *blueprint.Blueprint) bool {
 	mapA, variablesA, errA := parse(a.BlueprintMap, a.EnvironmentVariables)
 	mapB, variablesB, errB := parse(b.BlueprintMap, b.EnvironmentVariables)
-	return errA == nil && errB == nil && mapA.RunsAs(mapB) && blueprint.SameVariables(variablesA, variablesB)
+	return errA == nil && errB == nil && mapA.Equivalent(mapB) && blueprint.EquivalentVariables(variablesA, variablesB)
 }
 
 // written returns the events of a blueprint that was created or changed. before is its

@@ -86,7 +86,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 	}
 	check(t, s.Commit(ctx, going))
 	came := firing(s, hook, "k")
-	came.Because(blueprint.Saying(blueprint.ReasonMessage, "canary of a reason"))
+	came.SetReason(blueprint.MessageReason(blueprint.ReasonMessage, "canary of a reason"))
 	came.Delivery = &blueprint.Delivery{Body: []byte("canary of a delivery"), Size: 20}
 	came.Files = []blueprint.File{{ID: s.options.IDs.ULID(start), Name: "canary of a file", ContentType: "text/plain"}}
 	came.BodyHash = "of a body"

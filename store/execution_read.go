@@ -68,7 +68,7 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 	defer wrap(&err, "unfinished executions")
 	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
 		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
-	if mutant.Possible {
+	if mutant.Enabled {
 		if err := mutantRecovery(ctx, s); err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err err
 	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &code, &sealed, &f.ExecutionID, &bodyHash)
 	if err == nil {
 		f.BodyHash = s.openBodyHash(f.ID, bodyHash)
-		f.Because(s.openReason(f.ID, code, sealed))
+		f.SetReason(s.openReason(f.ID, code, sealed))
 	}
 	return f, err
 }
@@ -95,7 +95,7 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 		why = f.SealedWhy
 	}
 	if d := f.Delivery; d != nil {
-		again, _ = d.Facts[blueprint.RedeliveredFrom].(string)
+		again, _ = d.Facts[blueprint.FactRedeliveryOf].(string)
 		if d.Sealed != nil {
 			sealed = d.Sealed
 		}
@@ -224,7 +224,7 @@ func (s *Store) sealFiring(f *blueprint.Firing) error {
 // as a sentence only becomes a message.
 func (s *Store) sealReason(f *blueprint.Firing) error {
 	if f.Why.Code == "" && len(f.Why.Params) == 0 && f.Reason != "" {
-		f.Why = blueprint.Saying(blueprint.ReasonMessage, f.Reason)
+		f.Why = blueprint.MessageReason(blueprint.ReasonMessage, f.Reason)
 	}
 	if len(f.Why.Params) == 0 || f.SealedWhy != nil {
 		return nil
@@ -280,7 +280,7 @@ func (s *Store) sealDelivery(f *blueprint.Firing) error {
 	if err != nil {
 		return err
 	}
-	if d.Kept() {
+	if d.IsComplete() {
 		plain = append(append(plain, '\n'), d.Body...)
 	}
 	d.Sealed, err = s.seal(plain, deliveryPlace(f.ID))

@@ -210,7 +210,7 @@ const cameOrTick = " (f.sealed_delivery IS NOT NULL OR f.due_at IS NOT NULL)"
 // again already without failing; the oldest first, at most its limit. It returns the
 // number of all of them. It needs AccessManage: CodeNotFound, or CodeForbidden;
 // CodeBadRequest if the position is not in the ledger of the trigger.
-func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.ToRedeliver, matched int, err error) {
+func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.RedeliveryCandidate, matched int, err error) {
 	defer wrap(&err, "firings to run again of trigger %s for user %s", request.TriggerID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
 		if _, err := s.managedTrigger(q, principal, request.TriggerID); err != nil {
@@ -230,7 +230,7 @@ func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Prin
 			return err
 		}
 		return q.each("SELECT "+firingColumns+", "+failedAgain+chosen+" ORDER BY f.seq LIMIT ?12", append(args, request.Limit), func(scan func(...any) error) error {
-			var one blueprint.ToRedeliver
+			var one blueprint.RedeliveryCandidate
 			one.Firing, err = s.scanFiring(func(into ...any) error { return scan(append(into, &one.Failed)...) })
 			list = append(list, one)
 			return err
@@ -241,7 +241,7 @@ func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Prin
 
 // placeInLedger returns the seq of the firing after which a request continues.
 func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
-	if after == "" || after == blueprint.FirstPlace {
+	if after == "" || after == blueprint.FirstCursor {
 		return 0, nil
 	}
 	err = q.row("SELECT seq FROM firings WHERE id = ? AND trigger_id = ?", []any{after, triggerID}, &seq)

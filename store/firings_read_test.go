@@ -142,7 +142,7 @@ func TestFiringsToRedeliver(t *testing.T) {
 		check(t, record(s, firing(s, trigger, "a remark of the server's own, with which nothing came")))
 		again := func(of string, status blueprint.Status) {
 			f := firing(s, trigger, s.options.IDs.ULID(start))
-			f.Source, f.Delivery = blueprint.SourceRedelivery, &blueprint.Delivery{Facts: map[string]any{blueprint.RedeliveredFrom: of}}
+			f.Source, f.Delivery = blueprint.SourceRedelivery, &blueprint.Delivery{Facts: map[string]any{blueprint.FactRedeliveryOf: of}}
 			if status == "" {
 				check(t, record(s, f))
 				return

@@ -68,7 +68,7 @@ func TestFile(t *testing.T) {
 		check(t, record(s, row))
 		again := firing(s, trigger, "k")
 		again.Source, again.Delivery = blueprint.SourceRedelivery, &blueprint.Delivery{Size: 4}
-		again.Delivery.Note(blueprint.RedeliveredFrom, row.ID)
+		again.Delivery.AddFact(blueprint.FactRedeliveryOf, row.ID)
 		again.Files = []blueprint.File{{ID: strings.Repeat("g", 32), Name: "b.png"}}
 		check(t, record(s, again))
 		lost := firing(s, trigger, "l")

@@ -102,7 +102,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	if !s.options.Server {
 		settings = append(settings[:len(settings):len(settings)], toolPatience)
 	}
-	if mutant.Possible {
+	if mutant.Enabled {
 		settings = mutantSettings(settings)
 	}
 	if s.pool, err = sql.Open("sqlite", fileURI(path, settings)); err != nil {

@@ -98,12 +98,12 @@ func endLinks(t *transaction, userID string) error {
 }
 
 // CreateSetupLink stores the hash of a token with which a user sets a password
-// once, within blueprint.SetupLife. It replaces an earlier link. CodeNotFound for an
+// once, within blueprint.SetupLifetime. It replaces an earlier link. CodeNotFound for an
 // unknown user.
 func (s *Store) CreateSetupLink(ctx context.Context, userID, token string) (err error) {
 	defer wrap(&err, "create a setup link for user %s", userID)
 	hash := sha256.Sum256([]byte(token))
-	expires := blueprint.TimeOf(s.options.Clock.Now().Add(blueprint.SetupLife))
+	expires := blueprint.TimeOf(s.options.Clock.Now().Add(blueprint.SetupLifetime))
 	return s.write(ctx, func(t *transaction) error {
 		if err := knownUser(t, userID); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (s *Store) setupLink(q *session, token string) (link blueprint.SetupLink, e
 	const query = `SELECT u.id, u.email, u.name, u.password IS NULL AND u.seq = (SELECT min(seq) FROM users)
 		FROM setup_links l JOIN users u ON u.id = l.user_id WHERE l.hash = ? AND l.expires_at > ?`
 	hash := sha256.Sum256([]byte(token))
-	err = q.row(query, []any{hash[:], blueprint.TimeOf(s.options.Clock.Now())}, &link.UserID, &link.Email, &link.Name, &link.Fresh)
+	err = q.row(query, []any{hash[:], blueprint.TimeOf(s.options.Clock.Now())}, &link.UserID, &link.Email, &link.Name, &link.Initial)
 	if errors.Is(err, sql.ErrNoRows) {
 		return link, blueprint.Errorf(blueprint.CodeNotFound, "this link is not good any more: each works once, for 24 hours, and only the newest one; who runs the server makes another with blueprintd user link")
 	}
@@ -149,7 +149,7 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 			return err
 		}
 		email := link.Email
-		if link.Fresh {
+		if link.Initial {
 			email = with.Email
 			if err := renameWorkspace(t, link, with.Name); err != nil {
 				return err
@@ -175,7 +175,7 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 		if email != link.Email {
 			changed = append([]string{"email"}, changed...)
 		}
-		return s.auditSession(ctx, t, link.UserID, subject{kind: "session", id: made.ID, detail: map[string]any{"changed": changed, "fresh": link.Fresh}})
+		return s.auditSession(ctx, t, link.UserID, subject{kind: "session", id: made.ID, detail: map[string]any{"changed": changed, "fresh": link.Initial}})
 	})
 	return made, err
 }

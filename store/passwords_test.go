@@ -25,12 +25,12 @@ func TestSetupLinks(t *testing.T) {
 		check(t, s.CreateSetupLink(ctx, ann.UserID, "second"))
 		check(t, s.CreateSetupLink(ctx, bob.UserID, "bob's"))
 		none("first") // the second took its place
-		pass(t, s, blueprint.SetupLife)
+		pass(t, s, blueprint.SetupLifetime)
 		none("second")
 		check(t, s.CreateSetupLink(ctx, ann.UserID, "third"))
-		pass(t, s, blueprint.SetupLife-time.Millisecond)
+		pass(t, s, blueprint.SetupLifetime-time.Millisecond)
 		link := must(s.SetupLink(ctx, "third"))(t)
-		if link.UserID != ann.UserID || !link.Fresh || must(s.AnyPassword(ctx))(t) {
+		if link.UserID != ann.UserID || !link.Initial || must(s.AnyPassword(ctx))(t) {
 			t.Errorf("link %+v", link)
 		}
 		_, err := s.TakeSetupLink(ctx, "third", blueprint.SetupLink{Email: "BOB@example.com", Name: "A"}, oneHash, "t", "")
@@ -50,11 +50,11 @@ func TestSetupLinks(t *testing.T) {
 
 		// Another one's, and a forgotten password: the email stays.
 		check(t, s.CreateSetupLink(ctx, ann.UserID, "forgotten"))
-		if link := must(s.SetupLink(ctx, "forgotten"))(t); link.Fresh {
+		if link := must(s.SetupLink(ctx, "forgotten"))(t); link.Initial {
 			t.Error("who had a password is fresh")
 		}
 		check(t, s.CreateSetupLink(ctx, bob.UserID, "bob's"))
-		if link := must(s.SetupLink(ctx, "bob's"))(t); link.Fresh {
+		if link := must(s.SetupLink(ctx, "bob's"))(t); link.Initial {
 			t.Error("the second user is fresh")
 		}
 		must(s.TakeSetupLink(ctx, "forgotten", blueprint.SetupLink{Email: "evil@example.com", Name: "Eve"}, otherHash, "again", ""))(t)

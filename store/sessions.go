@@ -58,7 +58,7 @@ func (s *Store) insertSession(t *transaction, ended *[]string, userID, token, ag
 	if err := writeSessionUses(t, s.sessionUses.changes()); err != nil {
 		return made, err
 	}
-	if err := deleteSessions(t, ended, surplus, userID, blueprint.TimeOf(now), blueprint.MostSessions-1); err != nil {
+	if err := deleteSessions(t, ended, surplus, userID, blueprint.TimeOf(now), blueprint.MaxSessions-1); err != nil {
 		return made, err
 	}
 	hash, at := sha256.Sum256([]byte(token)), blueprint.TimeOf(now)
@@ -220,7 +220,7 @@ func (s *Store) storeSessionUses(ctx context.Context) {
 func writeSessionUses(t *transaction, changes []keyUseChange) error {
 	const update = `UPDATE sessions SET last_used_at = max(last_used_at, ?1), expires_at = max(expires_at, min(?1 + ?2, created_at + ?3)) WHERE id = ?4`
 	for _, change := range changes {
-		if _, err := t.exec(update, change.at, blueprint.SessionIdle.Milliseconds(), blueprint.SessionLife.Milliseconds(), change.keyID); err != nil {
+		if _, err := t.exec(update, change.at, blueprint.SessionIdle.Milliseconds(), blueprint.SessionLifetime.Milliseconds(), change.keyID); err != nil {
 			return err
 		}
 	}

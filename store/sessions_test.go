@@ -117,7 +117,7 @@ func TestSessionsSlide(t *testing.T) {
 				t.Error("outlived its idle time")
 			}
 		}
-		if list := must(s.Sessions(context.Background(), ann))(t); len(list) != 1 || list[0].ExpiresAt != blueprint.TimeOf(start.Add(blueprint.SessionLife)) {
+		if list := must(s.Sessions(context.Background(), ann))(t); len(list) != 1 || list[0].ExpiresAt != blueprint.TimeOf(start.Add(blueprint.SessionLifetime)) {
 			t.Errorf("sessions %+v", list)
 		}
 		pass(t, s, 10*day-time.Millisecond)
@@ -136,7 +136,7 @@ func TestMostSessions(t *testing.T) {
 	ann, bob := user(t, s, "ann"), user(t, s, "bob")
 	signedIn(t, s, bob.UserID, "bob's")
 	check(t, s.SetPassword(context.Background(), ann.UserID, oneHash))
-	for i := range blueprint.MostSessions + 2 {
+	for i := range blueprint.MaxSessions + 2 {
 		must(s.BeginSession(context.Background(), ann.UserID, oneHash, fmt.Sprint(i), ""))(t)
 		pass(t, s, time.Millisecond)
 	}

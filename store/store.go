@@ -128,7 +128,7 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	if options.syncFolder == nil {
 		options.syncFolder = dbfile.SyncFolder
 	}
-	if mutant.Possible {
+	if mutant.Enabled {
 		options.Schema = mutantSchema(options.Schema)
 	}
 	s := &Store{

@@ -170,7 +170,7 @@ func (s *Store) CountBlueprints(ctx context.Context, principal blueprint.Princip
 
 // Rate sets the principal's rating of a blueprint that they may see: above 0,
 // up to 5; 0 removes it. CodeNotFound, CodeForbidden, or CodeBadRequest.
-func (s *Store) Rate(ctx context.Context, principal blueprint.Principal, id string, rating float64) (opinions blueprint.Opinions, err error) {
+func (s *Store) Rate(ctx context.Context, principal blueprint.Principal, id string, rating float64) (opinions blueprint.Ratings, err error) {
 	defer wrap(&err, "rate blueprint %s for user %s", id, principal.UserID)
 	if math.IsNaN(rating) || rating < 0 || rating > 5 {
 		return opinions, blueprint.Errorf(blueprint.CodeBadRequest, "rating: must be a number from 0 to 5")
@@ -193,7 +193,7 @@ func (s *Store) Rate(ctx context.Context, principal blueprint.Principal, id stri
 
 // Favorite makes a blueprint that the principal may see one of their
 // favorites, or none. CodeNotFound, or CodeForbidden.
-func (s *Store) Favorite(ctx context.Context, principal blueprint.Principal, id string, favorite bool) (_ blueprint.Opinions, err error) {
+func (s *Store) Favorite(ctx context.Context, principal blueprint.Principal, id string, favorite bool) (_ blueprint.Ratings, err error) {
 	defer wrap(&err, "favorite blueprint %s for user %s", id, principal.UserID)
 	change := "DELETE FROM favorites WHERE blueprint_id = ? AND user_id = ?"
 	if favorite {
@@ -206,11 +206,11 @@ func (s *Store) Favorite(ctx context.Context, principal blueprint.Principal, id 
 }
 
 // opine makes a change and returns the opinions after it.
-func (s *Store) opine(ctx context.Context, principal blueprint.Principal, id string, detail map[string]any, change func(*transaction) error) (o blueprint.Opinions, err error) {
+func (s *Store) opine(ctx context.Context, principal blueprint.Principal, id string, detail map[string]any, change func(*transaction) error) (o blueprint.Ratings, err error) {
 	const query = `SELECT b.rating_sum, b.rating_count, r.rating,
 		EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1)
 		FROM blueprints b LEFT JOIN ratings r ON r.blueprint_id = b.id AND r.user_id = ?1 WHERE b.id = ?2`
-	read := func(t *transaction) (o blueprint.Opinions, err error) {
+	read := func(t *transaction) (o blueprint.Ratings, err error) {
 		var sum float64
 		err = t.row(query, []any{principal.UserID, id}, &sum, &o.RatingCount, &o.UserRating, &o.IsFavorited)
 		o.AverageRating = average(sum, o.RatingCount)

@@ -165,14 +165,14 @@ func TestOpinions(t *testing.T) {
 		for _, step := range []struct {
 			who    blueprint.Principal
 			rating float64
-			want   blueprint.Opinions
+			want   blueprint.Ratings
 		}{
-			{ann, 5, blueprint.Opinions{AverageRating: 5, RatingCount: 1, UserRating: rating(5)}},
-			{bob, 2.5, blueprint.Opinions{AverageRating: 3.75, RatingCount: 2, UserRating: rating(2.5)}},
-			{bob, 4, blueprint.Opinions{AverageRating: 4.5, RatingCount: 2, UserRating: rating(4)}},
-			{ann, 0, blueprint.Opinions{AverageRating: 4, RatingCount: 1}},
-			{ann, 0, blueprint.Opinions{AverageRating: 4, RatingCount: 1}},
-			{bob, 0, blueprint.Opinions{}},
+			{ann, 5, blueprint.Ratings{AverageRating: 5, RatingCount: 1, UserRating: rating(5)}},
+			{bob, 2.5, blueprint.Ratings{AverageRating: 3.75, RatingCount: 2, UserRating: rating(2.5)}},
+			{bob, 4, blueprint.Ratings{AverageRating: 4.5, RatingCount: 2, UserRating: rating(4)}},
+			{ann, 0, blueprint.Ratings{AverageRating: 4, RatingCount: 1}},
+			{ann, 0, blueprint.Ratings{AverageRating: 4, RatingCount: 1}},
+			{bob, 0, blueprint.Ratings{}},
 		} {
 			if got := must(s.Rate(ctx, step.who, b.ID, step.rating))(t); !cmp.Equal(got, step.want) {
 				t.Errorf("rating %v: %s", step.rating, cmp.Diff(step.want, got))

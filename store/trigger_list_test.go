@@ -87,7 +87,7 @@ func TestTriggerDetails(t *testing.T) {
 	for _, key := range []string{"one", "two"} {
 		f := firing(s, trigger, key)
 		f.Decision, f.ReceivedAt = blueprint.DecisionRefused, blueprint.TimeOf(start.Add(time.Minute))
-		f.Because(blueprint.Saying(blueprint.ReasonMessage, "because of "+key))
+		f.SetReason(blueprint.MessageReason(blueprint.ReasonMessage, "because of "+key))
 		check(t, s.RecordFirings(ctx, trigger.ID, []blueprint.Firing{f}, 0))
 	}
 	paused := blueprint.TimeOf(start)

@@ -18,7 +18,7 @@ func firing(s *Store, trigger blueprint.Trigger, key string) blueprint.Firing {
 	now := s.options.Clock.Now()
 	return blueprint.Firing{
 		ID: s.options.IDs.ULID(now), TriggerID: trigger.ID, Source: blueprint.SourceWebhook, Key: key,
-		ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused, Reason: "the trigger is not active", Why: blueprint.Because(blueprint.ReasonOff),
+		ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused, Reason: "the trigger is not active", Why: blueprint.NewReason(blueprint.ReasonInactive),
 	}
 }
 

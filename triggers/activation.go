@@ -131,7 +131,7 @@ func (t *Service) recordDuplicate(ctx context.Context, a *activation, first *blu
 		firing.Delivery.Body = nil
 	}
 	firing.Decision, firing.ExecutionID = blueprint.DecisionDuplicate, &first.ExecutionID
-	firing.Because(blueprint.Because(blueprint.ReasonDuplicate, "executionId", first.ExecutionID, "firingId", first.FiringID))
+	firing.SetReason(blueprint.NewReason(blueprint.ReasonDuplicate, "executionId", first.ExecutionID, "firingId", first.FiringID))
 	// Mail is looked up before anybody asks who sent it.
 	if kind := a.binding.Trigger.Type; !a.binding.Trigger.IsOpen() && kind != blueprint.TriggerEmail || t.mayRecord(firing, firing.Why) {
 		t.record(ctx, firing)
@@ -141,7 +141,7 @@ func (t *Service) recordDuplicate(ctx context.Context, a *activation, first *blu
 // decide sets the decision of a firing that starts nothing.
 func decide(firing *blueprint.Firing, decision blueprint.Decision, why blueprint.Reason) {
 	firing.Decision, firing.ExecutionID = decision, nil
-	firing.Because(why)
+	firing.SetReason(why)
 }
 
 // recordRefused stores the row of a firing that was not allowed or not valid.
@@ -246,14 +246,14 @@ func (t *Service) pause(b *blueprint.Binding) (wait *blueprint.Error, over bool)
 // switched it off, or the server did because its runs kept failing.
 func offReason(binding *blueprint.Binding) blueprint.Reason {
 	if binding.Tripped == nil {
-		return blueprint.Because(blueprint.ReasonOff)
+		return blueprint.NewReason(blueprint.ReasonInactive)
 	}
 	return binding.Tripped.Because(blueprint.ReasonTripped)
 }
 
 // off is offReason for who fired it and can switch it on again.
 func off(binding *blueprint.Binding) *blueprint.Error {
-	refused := blueprint.Refused(blueprint.CodeBadRequest, offReason(binding))
+	refused := blueprint.ReasonError(blueprint.CodeBadRequest, offReason(binding))
 	if binding.Tripped != nil {
 		refused.Hint = "mend the cause, then switch it on again with isActive: true"
 	}

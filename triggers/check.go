@@ -101,7 +101,7 @@ func (c *checker) unknown() {
 	for _, key := range blueprint.UnknownTriggerKeys(c.kind.Type, c.config) {
 		if message := c.kind.refusedKey(key); message != "" && len(c.issues) < blueprint.MaxIssues {
 			c.refuse(message, key)
-			c.issues[len(c.issues)-1].Spot.Name = true
+			c.issues[len(c.issues)-1].Spot.OnKey = true
 		}
 	}
 }
@@ -121,7 +121,7 @@ func Warnings(kind blueprint.TriggerType, config map[string]any) (issues []bluep
 		case hint == "":
 			hint = "; known keys: " + strings.Join(known, ", ")
 		}
-		issues = append(issues, blueprint.Issue{Path: []any{key}, Message: "unknown key, kept without effect" + hint, Severity: blueprint.SeverityWarning, Spot: blueprint.Spot{Name: true}})
+		issues = append(issues, blueprint.Issue{Path: []any{key}, Message: "unknown key, kept without effect" + hint, Severity: blueprint.SeverityWarning, Spot: blueprint.Spot{OnKey: true}})
 	}
 	return issues
 }

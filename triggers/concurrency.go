@@ -101,7 +101,7 @@ func (t *Service) Concurrency(ctx context.Context, triggerID string) (*blueprint
 func crowded(err error) error {
 	var full *blueprint.ConcurrencyLimitError
 	if errors.As(err, &full) {
-		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full, Reason: blueprint.Because(blueprint.ReasonLimit, "limit", full.Limit, "running", full.Running)}
+		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full, Reason: blueprint.NewReason(blueprint.ReasonLimit, "limit", full.Limit, "running", full.Running)}
 	}
 	return err
 }

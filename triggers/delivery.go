@@ -95,7 +95,7 @@ func (t *Service) judgeSaid(a *activation) *refusal {
 // read as well, within bounds, and thrown away: a client that is still sending
 // when the connection closes never sees the answer.
 func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
-	tooLarge := blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", t.MaxBody).Named(blueprint.ReasonTooLarge)
+	tooLarge := blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", t.MaxBody).WithReason(blueprint.ReasonTooLarge)
 	if r.ContentLength > t.MaxBody {
 		t.discard(r)
 		return nil, tooLarge
@@ -129,7 +129,7 @@ func (t *Service) discard(r *http.Request) {
 func checkContent(d *blueprint.Delivery) *blueprint.Error {
 	for _, value := range d.Header["content-encoding"] {
 		if value != "" && !strings.EqualFold(value, "identity") {
-			return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "Content-Encoding must be identity: send the body uncompressed").Named(blueprint.ReasonBody)
+			return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "Content-Encoding must be identity: send the body uncompressed").WithReason(blueprint.ReasonBody)
 		}
 	}
 	switch values := d.Header["content-type"]; {
@@ -143,13 +143,13 @@ func checkContent(d *blueprint.Delivery) *blueprint.Error {
 			}
 		}
 	}
-	return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "the body must be JSON: send it with Content-Type: application/json").Named(blueprint.ReasonBody)
+	return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "the body must be JSON: send it with Content-Type: application/json").WithReason(blueprint.ReasonBody)
 }
 
 // parseBody reads a JSON value; an empty body is an empty object.
 func parseBody(body []byte) (any, *blueprint.Error) {
 	if !utf8.Valid(body) {
-		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8").Named(blueprint.ReasonBody)
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8").WithReason(blueprint.ReasonBody)
 	}
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
 	if len(body) == 0 {
@@ -159,9 +159,9 @@ func parseBody(body []byte) (any, *blueprint.Error) {
 	if err != nil {
 		var refused *blueprint.Error
 		if errors.As(err, &refused) {
-			return nil, blueprint.Errorf(refused.Code, "the body is refused: %s", refused.Message).Named(blueprint.ReasonBody)
+			return nil, blueprint.Errorf(refused.Code, "the body is refused: %s", refused.Message).WithReason(blueprint.ReasonBody)
 		}
-		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not JSON").Named(blueprint.ReasonBody)
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not JSON").WithReason(blueprint.ReasonBody)
 	}
 	return value, nil
 }

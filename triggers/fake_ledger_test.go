@@ -20,17 +20,17 @@ func (m *memory) FiringWithDelivery(_ context.Context, principal blueprint.Princ
 }
 
 // FiringsToRedeliver knows the decisions of a filter, its times, after and again.
-func (m *memory) FiringsToRedeliver(_ context.Context, _ blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.ToRedeliver, matched int, err error) {
+func (m *memory) FiringsToRedeliver(_ context.Context, _ blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.RedeliveryCandidate, matched int, err error) {
 	filter, first := request.Filter, 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	done := map[any]bool{}
 	for _, row := range m.rows {
 		if row.Source == blueprint.SourceRedelivery && row.Decision == blueprint.DecisionStarted {
-			done[row.Delivery.Facts[blueprint.RedeliveredFrom]] = true
+			done[row.Delivery.Facts[blueprint.FactRedeliveryOf]] = true
 		}
 	}
-	if request.After != "" && request.After != blueprint.FirstPlace {
+	if request.After != "" && request.After != blueprint.FirstCursor {
 		first = 1 + slices.IndexFunc(m.rows, func(row blueprint.Firing) bool { return row.ID == request.After })
 	}
 	for _, row := range m.rows[first:] {
@@ -39,7 +39,7 @@ func (m *memory) FiringsToRedeliver(_ context.Context, _ blueprint.Principal, re
 		}
 		if matched++; matched <= request.Limit {
 			row.Delivery = nil
-			list = append(list, blueprint.ToRedeliver{Firing: row})
+			list = append(list, blueprint.RedeliveryCandidate{Firing: row})
 		}
 	}
 	return list, matched, nil

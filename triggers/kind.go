@@ -281,7 +281,7 @@ func (uuid) schema(f *field) map[string]any { return text("").schema(f) }
 type line string
 
 func (line) check(c *checker, f *field) {
-	if label, ok := c.text(f.key, maxText); ok && strings.ContainsFunc(label, blueprint.Disturbs) {
+	if label, ok := c.text(f.key, maxText); ok && strings.ContainsFunc(label, blueprint.IsUnprintable) {
 		c.refuse("must be one line, without control characters and others that are not seen", f.key)
 	}
 }

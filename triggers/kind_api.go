@@ -84,7 +84,7 @@ func (t *Service) ServeAPI(w http.ResponseWriter, r *http.Request, principal blu
 	}
 	a := &activation{binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceAPI), patience: soon}
 	if refused := t.receiveCall(a, r); refused != nil {
-		t.recordRefused(r.Context(), a.firing, refused.Because())
+		t.recordRefused(r.Context(), a.firing, refused.FiringReason())
 		return refused
 	}
 	err = t.fire(r.Context(), a)
@@ -133,7 +133,7 @@ func (t *Service) receiveCall(a *activation, r *http.Request) *blueprint.Error {
 	if badKey != nil {
 		return badKey
 	}
-	a.firing.Because(blueprint.Because(blueprint.ReasonCalled))
+	a.firing.SetReason(blueprint.NewReason(blueprint.ReasonCalled))
 	if a.keyed {
 		a.firing.BodyHash = hash(a.input)
 	}
@@ -168,8 +168,8 @@ func (t *Service) answerAgain(w http.ResponseWriter, r *http.Request, a *activat
 			return err
 		}
 		if first.BodyHash != a.firing.BodyHash {
-			conflict := blueprint.Errorf(blueprint.CodeConflict, "this Idempotency-Key was used before with another body").Named(blueprint.ReasonKeyReused)
-			t.recordRefused(r.Context(), a.firing, conflict.Because())
+			conflict := blueprint.Errorf(blueprint.CodeConflict, "this Idempotency-Key was used before with another body").WithReason(blueprint.ReasonKeyReused)
+			t.recordRefused(r.Context(), a.firing, conflict.FiringReason())
 			return conflict
 		}
 		t.recordDuplicate(r.Context(), a, duplicate)
@@ -207,7 +207,7 @@ func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.E
 	if known.binding != binding {
 		compiled, err := jsonschema.Compile(source)
 		if err != nil {
-			return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).Named(blueprint.ReasonSchemaUnusable)
+			return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).WithReason(blueprint.ReasonSchemaUnusable)
 		}
 		known = compiledSchema{binding, compiled}
 		s.mu.Lock()
@@ -228,7 +228,7 @@ func CheckInput(source, input any) error {
 	}
 	compiled, err := jsonschema.Compile(source)
 	if err != nil {
-		return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).Named(blueprint.ReasonSchemaUnusable)
+		return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).WithReason(blueprint.ReasonSchemaUnusable)
 	}
 	if refused := breaches(compiled, input); refused != nil {
 		return refused
@@ -245,7 +245,7 @@ func breaches(compiled *jsonschema.Schema, input any) *blueprint.Error {
 	for i := range issues {
 		issues[i].Path = append([]any{"inputData"}, issues[i].Path...)
 	}
-	return blueprint.InvalidInput(issues).Named(blueprint.ReasonInput)
+	return blueprint.InvalidInput(issues).WithReason(blueprint.ReasonInput)
 }
 
 // Outcome is what became of a call: the run, and how it ended. Ending is nil when
@@ -272,7 +272,7 @@ func (t *Service) Call(ctx context.Context, principal blueprint.Principal, trigg
 		binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceAPI), input: input, patience: atEnd,
 		headers: triggerHeaders(request),
 	}
-	a.firing.Because(blueprint.Because(blueprint.ReasonCalled))
+	a.firing.SetReason(blueprint.NewReason(blueprint.ReasonCalled))
 	a.firing.Delivery = newDelivery(request)
 	a.firing.Delivery.Body = said(input).Body
 	a.firing.Delivery.Size = int64(len(a.firing.Delivery.Body))

@@ -173,9 +173,9 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 		return t.rejectMail(ctx, a, &refusal{answer: paused, why: offReason(binding)})
 	case !a.binding.Trigger.IsActive: // somebody switched it off a moment ago
 		a.firing.Files = nil
-		return t.rejectMail(ctx, a, &refusal{answer: noMailbox(), why: blueprint.Because(blueprint.ReasonOff)})
+		return t.rejectMail(ctx, a, &refusal{answer: noMailbox(), why: blueprint.NewReason(blueprint.ReasonInactive)})
 	case a.resumed:
-		a.firing.Because(a.firing.Why.With("letIn", true))
+		a.firing.SetReason(a.firing.Why.With("letIn", true))
 	}
 	spare, ok := t.mails.take(a, t.Clock.Now())
 	if !ok {
@@ -192,7 +192,7 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 		t.recordDuplicate(ctx, a, first)
 		return nil
 	case isLeftOut(err):
-		return t.rejectMail(ctx, a, &refusal{why: shown(err).Because()})
+		return t.rejectMail(ctx, a, &refusal{why: shown(err).FiringReason()})
 	}
 	a.firing.Files = nil
 	return t.rejectMail(ctx, a, &refusal{answer: t.failure(a.firing.TriggerID, err)})
@@ -253,7 +253,7 @@ func envelopeHeader(envelope *blueprint.Envelope, local string) map[string][]str
 // there: nothing can be decided anew about it.
 func unreceived(envelope *blueprint.Envelope, local string, size int64) *blueprint.Delivery {
 	d := &blueprint.Delivery{From: envelope.Remote, Header: envelopeHeader(envelope, local), Size: size}
-	d.Note(factReceived, false)
+	d.AddFact(factReceived, false)
 	return d
 }
 
@@ -367,13 +367,13 @@ func (t *Service) judgeRawMail(a *activation, at time.Time) *refusal {
 func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *refusal {
 	d, config := a.firing.Delivery, read[emailConfig](a.binding.Trigger.Config)
 	for _, name := range []string{senderSPF, senderDKIM, senderDMARC} {
-		d.Note(name, kept(d, name))
+		d.AddFact(name, kept(d, name))
 	}
 	if twice := kept(d, senderTwice); twice != "" {
-		d.Note("repeatedHeader", twice)
+		d.AddFact("repeatedHeader", twice)
 	}
-	d.Note("from", addressesOf(m.From))
-	d.Note("messageId", m.MessageID)
+	d.AddFact("from", addressesOf(m.From))
+	d.AddFact("messageId", m.MessageID)
 	if why := fromWhom(a.binding.Trigger.Config["allowFrom"], m); why.Code != "" {
 		return &refusal{why: why}
 	}
@@ -389,9 +389,9 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 			return &refusal{answer: blueprint.Errorf(code, "requireAuth: the DNS did not say whether the domain of the sender answers for the mail")}
 		default:
 			if twice := kept(d, senderTwice); twice != "" {
-				return &refusal{why: blueprint.Because(blueprint.ReasonRequireAuth, "repeated", twice)}
+				return &refusal{why: blueprint.NewReason(blueprint.ReasonRequireAuth, "repeated", twice)}
 			}
-			return &refusal{why: blueprint.Because(blueprint.ReasonRequireAuth, "results", kept(d, senderResults))}
+			return &refusal{why: blueprint.NewReason(blueprint.ReasonRequireAuth, "results", kept(d, senderResults))}
 		}
 	}
 	var files []blueprint.File
@@ -405,7 +405,7 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 	a.input = t.mailInput(m, files, d, blueprint.TimeOf(at))
 	a.firing.Files = files
 	if a.firing.Why.Code == "" {
-		a.firing.Because(blueprint.Because(blueprint.ReasonMail, "from", addressesOf(m.From)))
+		a.firing.SetReason(blueprint.NewReason(blueprint.ReasonMail, "from", addressesOf(m.From)))
 	}
 	return nil
 }
@@ -421,11 +421,11 @@ func fromWhom(list any, m *blueprint.Mail) (why blueprint.Reason) {
 		return why // no list, or none that could be stored
 	}
 	if len(m.From) == 0 {
-		return blueprint.Because(blueprint.ReasonAllowFrom)
+		return blueprint.NewReason(blueprint.ReasonAllowFrom)
 	}
 	for _, from := range m.From {
 		if !isAllowed(allowed, from.Address) {
-			return blueprint.Because(blueprint.ReasonAllowFrom, "address", from.Address)
+			return blueprint.NewReason(blueprint.ReasonAllowFrom, "address", from.Address)
 		}
 	}
 	return why

@@ -97,7 +97,7 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case binding.Definition.OrganizationID != e.OrganizationID || !binding.Trigger.IsActive || !binding.Trigger.HearsEvent(e.Name):
+	case binding.Definition.OrganizationID != e.OrganizationID || !binding.Trigger.IsActive || !binding.Trigger.MatchesEvent(e.Name):
 		return nil, nil
 	case !binding.Member && !strings.EqualFold(e.BlueprintID, binding.Trigger.BlueprintID): // what others do is not for its ears
 		return nil, nil
@@ -107,7 +107,7 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 		keyed: true, patience: atOnce, depth: e.Depth + 1, root: cmp.Or(e.Root, e.Key),
 	}
 	a.firing.Key = e.Key
-	a.firing.Because(blueprint.Because(blueprint.ReasonHeard, "event", e.Name))
+	a.firing.SetReason(blueprint.NewReason(blueprint.ReasonEvent, "event", e.Name))
 	if why := apart(e, binding); why.Code != "" { // there may be many of these: they do not keep what came
 		decide(a.firing, blueprint.DecisionSkipped, why)
 		return a, nil
@@ -125,13 +125,13 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 		return a, nil
 	}
 	if a.depth > blueprint.MaxEventDepth {
-		decide(a.firing, blueprint.DecisionRefused, blueprint.Because(blueprint.ReasonChain, "depth", a.depth))
+		decide(a.firing, blueprint.DecisionRefused, blueprint.NewReason(blueprint.ReasonEventDepth, "depth", a.depth))
 		return a, nil
 	}
 	switch grows, tell := t.chains.grow(a.root, triggerID); {
 	case grows:
 	case tell:
-		decide(a.firing, blueprint.DecisionRefused, blueprint.Because(blueprint.ReasonLed, "event", a.root))
+		decide(a.firing, blueprint.DecisionRefused, blueprint.NewReason(blueprint.ReasonEventRuns, "event", a.root))
 	default:
 		t.counts.unheard.Add(1)
 		return nil, nil
@@ -145,9 +145,9 @@ func apart(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason) {
 	wanted := string(read[eventConfig](b.Trigger.Config).Blueprint)
 	switch {
 	case b.Trigger.BlueprintID == e.BlueprintID && ofRun(e.Name):
-		return blueprint.Because(blueprint.ReasonOwnRun)
+		return blueprint.NewReason(blueprint.ReasonOwnRun)
 	case wanted != "" && !strings.EqualFold(wanted, e.BlueprintID):
-		return blueprint.Because(blueprint.ReasonOfBlueprint, "got", e.BlueprintID, "wanted", wanted)
+		return blueprint.NewReason(blueprint.ReasonOfBlueprint, "got", e.BlueprintID, "wanted", wanted)
 	}
 	return why
 }
@@ -196,9 +196,9 @@ func (t *Service) hear(ctx context.Context, batch []*activation) (started int, e
 // unheard tells what becomes of a firing whose run could not be started.
 func (t *Service) unheard(a *activation, err error) (decision blueprint.Decision, why blueprint.Reason) {
 	if isLeftOut(err) {
-		return blueprint.DecisionSkipped, shown(crowded(err)).Because()
+		return blueprint.DecisionSkipped, shown(crowded(err)).FiringReason()
 	}
-	return blueprint.DecisionRefused, t.failure(a.firing.TriggerID, err).Because()
+	return blueprint.DecisionRefused, t.failure(a.firing.TriggerID, err).FiringReason()
 }
 
 // maxChains is how many chains of events are remembered at least, those that grew

@@ -38,7 +38,7 @@ func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, trigg
 	}
 	a := &activation{binding: binding, input: input, record: record, patience: soon, firing: t.newFiring(triggerID, blueprint.SourceManual)}
 	a.firing.Delivery = said(input)
-	a.firing.Because(blueprint.Because(blueprint.ReasonByHand))
+	a.firing.SetReason(blueprint.NewReason(blueprint.ReasonManual))
 	if err := t.fire(ctx, a); err != nil {
 		return "", "", err
 	}
@@ -65,11 +65,11 @@ func (t *Service) manageable(ctx context.Context, principal blueprint.Principal,
 // *blueprint.DuplicateFiringError is passed on.
 func (t *Service) fire(ctx context.Context, a *activation) error {
 	if refused := t.permit(a); refused != nil {
-		t.recordRefused(ctx, a.firing, refused.Because())
+		t.recordRefused(ctx, a.firing, refused.FiringReason())
 		return refused
 	}
 	if refused := KindOf(a.binding.Trigger.Type).accepts(t, a.binding, a.input); refused != nil {
-		t.recordRefused(ctx, a.firing, refused.Because())
+		t.recordRefused(ctx, a.firing, refused.FiringReason())
 		return refused
 	}
 	var err error
@@ -79,10 +79,10 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 	case errors.As(err, &duplicate):
 		return duplicate
 	case isLeftOut(err):
-		t.recordSkipped(ctx, a.firing, shown(err).Because())
+		t.recordSkipped(ctx, a.firing, shown(err).FiringReason())
 		return blueprint.Errorf(blueprint.CodeConflict, "%s", shown(err).Message)
 	case err != nil:
-		t.recordRefused(ctx, a.firing, shown(err).Because())
+		t.recordRefused(ctx, a.firing, shown(err).FiringReason())
 		return err
 	}
 	return nil
@@ -94,7 +94,7 @@ func (t *Service) permit(a *activation) *blueprint.Error {
 	case !a.binding.Trigger.IsActive:
 		return off(a.binding)
 	case !a.binding.CanManage:
-		return blueprint.Refused(blueprint.CodeForbidden, lostAccess)
+		return blueprint.ReasonError(blueprint.CodeForbidden, lostAccess)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func (l *lot) String() string {
 
 // because returns a reason about the ticks.
 func (l *lot) because(code blueprint.ReasonCode) blueprint.Reason {
-	return blueprint.Because(code, "count", l.count, "first", instant(l.first), "last", instant(l.last))
+	return blueprint.NewReason(code, "count", l.count, "first", instant(l.first), "last", instant(l.last))
 }
 
 // and returns a lot and the one behind it as one; nil is none.

@@ -67,7 +67,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	d := a.firing.Delivery
 	refused := checkContent(d)
 	if refused != nil && isForm(d) {
-		refused = blueprint.Errorf(blueprint.CodeUnsupportedMedia, "this address takes Slack's events, which are JSON; slash commands, buttons and other forms are not served here").Named(blueprint.ReasonBody)
+		refused = blueprint.Errorf(blueprint.CodeUnsupportedMedia, "this address takes Slack's events, which are JSON; slash commands, buttons and other forms are not served here").WithReason(blueprint.ReasonBody)
 	}
 	if refused == nil {
 		refused = signature.Check(&a.binding.Trigger, a.firing, at, t.Clock.Now())
@@ -86,11 +86,11 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	case "url_verification":
 		return greeting(body)
 	case "":
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: it must be an object with a type").Named(blueprint.ReasonBody)}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: it must be an object with a type").WithReason(blueprint.ReasonBody)}
 	case "app_rate_limited":
-		return &refusal{why: blueprint.Because(blueprint.ReasonSlackLimited)}
+		return &refusal{why: blueprint.NewReason(blueprint.ReasonSlackLimited)}
 	default:
-		return &refusal{why: blueprint.Because(blueprint.ReasonSlackOther, "type", kind)}
+		return &refusal{why: blueprint.NewReason(blueprint.ReasonSlackOther, "type", kind)}
 	}
 }
 
@@ -98,7 +98,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 func (t *Service) judgeSlackEvent(a *activation, envelope map[string]any) *refusal {
 	event, ok := envelope["event"].(map[string]any)
 	if !ok {
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: event must be an object").Named(blueprint.ReasonBody)}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: event must be an object").WithReason(blueprint.ReasonBody)}
 	}
 	var refused *blueprint.Error
 	if a.bodyID, refused = bodyID(envelope, "event_id"); refused != nil {
@@ -123,9 +123,9 @@ func greeting(body any) *refusal {
 	}
 	challenge, ok := envelope["challenge"].(string)
 	if !ok {
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "challenge must be a string").Named(blueprint.ReasonBody)}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "challenge must be a string").WithReason(blueprint.ReasonBody)}
 	}
-	return &refusal{why: blueprint.Because(blueprint.ReasonSlackCheck), reply: map[string]any{"challenge": challenge}}
+	return &refusal{why: blueprint.NewReason(blueprint.ReasonSlackCheck), reply: map[string]any{"challenge": challenge}}
 }
 
 // slackInput is what a run sees of an event.
@@ -177,7 +177,7 @@ const channelRetry = time.Minute
 func (t *Service) filterSlack(a *activation, event, input map[string]any) *refusal {
 	wanted := string(read[slackConfig](a.binding.Trigger.Config).EventType)
 	if wanted != "" && !isSlackEvent(event, wanted) {
-		return &refusal{why: blueprint.Because(blueprint.ReasonEventType, "got", fmt.Sprint(first(input["eventType"], "")), "wanted", wanted)}
+		return &refusal{why: blueprint.NewReason(blueprint.ReasonEventType, "got", fmt.Sprint(first(input["eventType"], "")), "wanted", wanted)}
 	}
 	return t.filterChannel(a, input)
 }
@@ -209,9 +209,9 @@ func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
 	case wanted == "" || id == wanted:
 		return nil
 	case id == "":
-		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", "", "wanted", wanted)}
+		return &refusal{why: blueprint.NewReason(blueprint.ReasonChannel, "got", "", "wanted", wanted)}
 	case isChannelID(wanted):
-		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", id, "wanted", wanted)}
+		return &refusal{why: blueprint.NewReason(blueprint.ReasonChannel, "got", id, "wanted", wanted)}
 	}
 	name, err := t.channelName(a, id)
 	if err != nil {
@@ -221,7 +221,7 @@ func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
 		}
 	}
 	if name == "" || !strings.EqualFold(name, strings.TrimPrefix(wanted, "#")) {
-		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", id, "name", name, "wanted", wanted)}
+		return &refusal{why: blueprint.NewReason(blueprint.ReasonChannel, "got", id, "name", name, "wanted", wanted)}
 	}
 	return nil
 }
@@ -246,11 +246,11 @@ func (t *Service) channelUnknown(a *activation, wanted string, err error) bluepr
 	const cure = ": set config.connectionId, or use the channel's id"
 	switch {
 	case errors.Is(err, errNoConnection):
-		return blueprint.Saying(blueprint.ReasonNoConnection, fmt.Sprintf("no connection looks up %q", wanted)+cure)
+		return blueprint.MessageReason(blueprint.ReasonNoConnection, fmt.Sprintf("no connection looks up %q", wanted)+cure)
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
-		return blueprint.Saying(blueprint.ReasonNoConnection, fmt.Sprintf("the connection that looks up %q is not found", wanted)+cure)
+		return blueprint.MessageReason(blueprint.ReasonNoConnection, fmt.Sprintf("the connection that looks up %q is not found", wanted)+cure)
 	}
-	return blueprint.Saying(blueprint.ReasonMessage, fmt.Sprintf("the connection cannot look up %q: %s", wanted, t.channelTrouble(a, err)))
+	return blueprint.MessageReason(blueprint.ReasonMessage, fmt.Sprintf("the connection cannot look up %q: %s", wanted, t.channelTrouble(a, err)))
 }
 
 // channelTrouble says why a name cannot be known.

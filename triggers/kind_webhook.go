@@ -133,7 +133,7 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, to endpo
 	case errors.As(err, &duplicate):
 		writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
 	case isLeftOut(err):
-		t.reject(w, r, a, &refusal{why: shown(err).Because()})
+		t.reject(w, r, a, &refusal{why: shown(err).FiringReason()})
 	case err != nil:
 		answer := t.failure(id, err)
 		if answer.Code == blueprint.CodeNotFound { // deleted a moment ago
@@ -154,7 +154,7 @@ func notStarted(trigger *blueprint.Trigger, answer *blueprint.Error) *refusal {
 	switch answer.Code {
 	case blueprint.CodeBadRequest, blueprint.CodeForbidden, blueprint.CodeConflict:
 		if trigger.IsOpen() {
-			return &refusal{answer: blueprint.Errorf(answer.Code, "the run could not be started"), why: answer.Because()}
+			return &refusal{answer: blueprint.Errorf(answer.Code, "the run could not be started"), why: answer.FiringReason()}
 		}
 	}
 	return &refusal{answer: answer}
@@ -275,13 +275,13 @@ func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
 	return nil
 }
 
-var lostAccess = blueprint.Because(blueprint.ReasonLostAccess)
+var lostAccess = blueprint.NewReason(blueprint.ReasonLostAccess)
 
 // refuseDelivery records a delivery that anybody may have sent.
 func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, refused *refusal) {
 	why := refused.why
 	if why.Code == "" {
-		why = refused.answer.Because()
+		why = refused.answer.FiringReason()
 	}
 	if t.mayRecord(firing, why) {
 		t.recordRefused(ctx, firing, why)
@@ -313,7 +313,7 @@ func bodyID(body any, member string) (string, *blueprint.Error) {
 // otherAddress is the reason of what was posted to an address of another type
 // of trigger.
 func otherAddress(trigger *blueprint.Trigger) blueprint.Reason {
-	return blueprint.Because(blueprint.ReasonOtherAddress, "type", string(trigger.Type), "triggerId", trigger.ID)
+	return blueprint.NewReason(blueprint.ReasonOtherAddress, "type", string(trigger.Type), "triggerId", trigger.ID)
 }
 
 // inbound is a request to an endpoint, with its body once that was read: it can be
@@ -371,7 +371,7 @@ func (t *Service) deliver(c *inbound, binding *blueprint.Binding, generation int
 		return a, nil, refused, nil
 	}
 	if a.resumed {
-		a.firing.Because(a.firing.Why.With("letIn", true))
+		a.firing.SetReason(a.firing.Why.With("letIn", true))
 	}
 	waits := a.waits(c.endpoint)
 	switch {

@@ -219,8 +219,8 @@ func TestRefusedBodiesAreBounded(t *testing.T) {
 	}
 	for i := range m.rows {
 		kept += len(m.rows[i].Delivery.Body)
-		if d := m.rows[i].Delivery; d.Size != 1<<20+2 || d.Kept() != (d.Body != nil) {
-			t.Errorf("row %d: size %d, kept %v", i, d.Size, d.Kept())
+		if d := m.rows[i].Delivery; d.Size != 1<<20+2 || d.IsComplete() != (d.Body != nil) {
+			t.Errorf("row %d: size %d, kept %v", i, d.Size, d.IsComplete())
 		}
 	}
 	if len(m.rows) != 20 || kept < 15<<20 || kept > byteBurst {
@@ -635,7 +635,7 @@ func TestWhatIsKeptForTriggersIsBounded(t *testing.T) {
 	watch := clock.NewVirtual(begin)
 	s := newService(newMemory(), watch)
 	refuse := func(trigger string) bool {
-		return s.mayRecord(&blueprint.Firing{TriggerID: trigger, Source: "webhook"}, blueprint.Because(blueprint.ReasonOff))
+		return s.mayRecord(&blueprint.Firing{TriggerID: trigger, Source: "webhook"}, blueprint.NewReason(blueprint.ReasonInactive))
 	}
 	for range rowBurst + 1 {
 		refuse("attacked")

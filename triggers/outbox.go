@@ -343,7 +343,7 @@ func (d *relay) put(of *undelivered, firing *blueprint.Firing, err error) {
 		hint = "; redeliver runs it"
 	}
 	refused := shown(err)
-	d.settle(of, firing, blueprint.DecisionRefused, blueprint.Saying(refused.Because().Code, refused.Message+"; "+why+hint))
+	d.settle(of, firing, blueprint.DecisionRefused, blueprint.MessageReason(refused.FiringReason().Code, refused.Message+"; "+why+hint))
 }
 
 // uncrowd takes note that an event does not wait any more.

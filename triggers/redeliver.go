@@ -47,7 +47,7 @@ func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, 
 	run, err := t.begin(ctx, a)
 	if err := t.repeated(ctx, a, first, run, err); err != nil {
 		if isPassing(err) {
-			t.recordRefused(ctx, a.firing, again(first, shown(err).Because()))
+			t.recordRefused(ctx, a.firing, again(first, shown(err).FiringReason()))
 		}
 		return "", "", err
 	}
@@ -102,7 +102,7 @@ func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first 
 	}
 	if refused := t.permit(a); refused != nil {
 		a.forget(first)
-		t.recordRefused(ctx, a.firing, again(first, refused.Because()))
+		t.recordRefused(ctx, a.firing, again(first, refused.FiringReason()))
 		return nil, refused
 	}
 	refused := t.judgeAgain(a, first)
@@ -117,7 +117,7 @@ func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first 
 	a.forget(first)
 	switch {
 	case refused == nil:
-		a.firing.Because(again(first, a.firing.Why))
+		a.firing.SetReason(again(first, a.firing.Why))
 		return a, nil
 	case refused.answer == nil:
 		a.firing.Files = nil
@@ -125,7 +125,7 @@ func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first 
 		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "the trigger leaves firing " + first.ID + " out: " + refused.why.String(), Hint: anyInput}
 	}
 	a.firing.Files = nil
-	t.recordRefused(ctx, a.firing, again(first, refused.answer.Because()))
+	t.recordRefused(ctx, a.firing, again(first, refused.answer.FiringReason()))
 	if isPassing(refused.answer) {
 		return nil, refused.answer
 	}
@@ -155,7 +155,7 @@ var signatureFacts = []string{signature.FactHeader, signature.FactForm, signatur
 // forget leaves of what came only where it is: with the first firing.
 func (a *activation) forget(first *blueprint.Firing) {
 	d := &blueprint.Delivery{Size: a.firing.Delivery.Size, Facts: a.firing.Delivery.Facts}
-	d.Note(blueprint.RedeliveredFrom, first.ID)
+	d.AddFact(blueprint.FactRedeliveryOf, first.ID)
 	a.firing.Delivery = d
 }
 
@@ -178,9 +178,9 @@ func suits(trigger *blueprint.Trigger, first *blueprint.Firing) *blueprint.Error
 		return refuse("nothing is stored of what came with it")
 	case d.Facts[factReceived] == false:
 		return refuse("nothing was received of it: ask for it again")
-	case !d.Kept() && first.Decision == blueprint.DecisionDuplicate:
+	case !d.IsComplete() && first.Decision == blueprint.DecisionDuplicate:
 		return refuse("its body is kept with the first one alone: %s", first.Reason)
-	case !d.Kept():
+	case !d.IsComplete():
 		return refuse("its body of %d bytes was not kept", d.Size)
 	}
 	return nil
@@ -201,10 +201,10 @@ func (t *Service) repeated(ctx context.Context, a *activation, first *blueprint.
 		}
 		return blueprint.Errorf(blueprint.CodeConflict, "it has run already, as %s with firing %s", duplicate.ExecutionID, duplicate.FiringID)
 	case isLeftOut(err):
-		t.recordSkipped(ctx, a.firing, again(first, shown(err).Because()))
+		t.recordSkipped(ctx, a.firing, again(first, shown(err).FiringReason()))
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: shown(err).Message, Hint: "try again when a run of the trigger has ended"}
 	case !isPassing(err):
-		t.recordRefused(ctx, a.firing, again(first, shown(err).Because()))
+		t.recordRefused(ctx, a.firing, again(first, shown(err).FiringReason()))
 	}
 	return err
 }
@@ -249,13 +249,13 @@ func (t *Service) RedeliverSeveral(ctx context.Context, principal blueprint.Prin
 	if err != nil {
 		return nil, err
 	}
-	result := &blueprint.RedeliverResult{Matched: matched, Refused: []blueprint.RefusedAgain{}, Firings: []blueprint.RanAgain{}}
+	result := &blueprint.RedeliverResult{Matched: matched, Refused: []blueprint.RefusedRedelivery{}, Firings: []blueprint.RedeliveredFiring{}}
 	if matched > len(rows) {
 		result.Next = rows[len(rows)-1].ID
 	}
 	if request.DryRun {
 		for i := range rows {
-			result.Firings = append(result.Firings, blueprint.RanAgain{Of: rows[i].ID})
+			result.Firings = append(result.Firings, blueprint.RedeliveredFiring{Of: rows[i].ID})
 		}
 		return result, nil
 	}
@@ -284,7 +284,7 @@ type repetition struct {
 	principal blueprint.Principal
 	request   *blueprint.RedeliverRequest
 	binding   *blueprint.Binding
-	rows      []blueprint.ToRedeliver
+	rows      []blueprint.RedeliveryCandidate
 	result    *blueprint.RedeliverResult
 	batch     []begun
 	bytes     int64
@@ -351,7 +351,7 @@ func (r *repetition) flush(ctx context.Context) {
 		}
 		firing := one.activation.firing
 		r.result.Redelivered++
-		r.result.Firings = append(r.result.Firings, blueprint.RanAgain{FiringID: &firing.ID, Of: one.first.ID, ExecutionID: firing.ExecutionID})
+		r.result.Firings = append(r.result.Firings, blueprint.RedeliveredFiring{FiringID: &firing.ID, Of: one.first.ID, ExecutionID: firing.ExecutionID})
 	}
 	r.batch, r.bytes = nil, 0
 }
@@ -364,8 +364,8 @@ func (r *repetition) refused(row int, err error) {
 		r.stop(row, message)
 		return
 	}
-	if len(r.result.Refused) < blueprint.MaxRefusedAgain {
-		r.result.Refused = append(r.result.Refused, blueprint.RefusedAgain{FiringID: r.rows[row].ID, Reason: message})
+	if len(r.result.Refused) < blueprint.MaxRefusedRedeliveries {
+		r.result.Refused = append(r.result.Refused, blueprint.RefusedRedelivery{FiringID: r.rows[row].ID, Reason: message})
 	}
 }
 
@@ -384,6 +384,6 @@ func (r *repetition) stop(row int, why string) {
 	case r.request.After != "":
 		r.result.Next = r.request.After
 	default:
-		r.result.Next = blueprint.FirstPlace
+		r.result.Next = blueprint.FirstCursor
 	}
 }

@@ -93,7 +93,7 @@ func TestRedeliver(t *testing.T) {
 			if row.Decision != c.rowIs || row.Source != blueprint.SourceRedelivery || row.Key != row.ID && !(row.Key == first.Key && first.Decision == blueprint.DecisionRefused) || !strings.Contains(row.Reason, first.ID) || row.DueAt != first.DueAt {
 				t.Errorf("row %+v", row)
 			}
-			if d == nil || d.Facts[blueprint.RedeliveredFrom] != first.ID || d.Body != nil || d.Header != nil || d.Proof != nil {
+			if d == nil || d.Facts[blueprint.FactRedeliveryOf] != first.ID || d.Body != nil || d.Header != nil || d.Proof != nil {
 				t.Errorf("stored is %+v", d)
 			}
 			if c.input == "" {
@@ -107,7 +107,7 @@ func TestRedeliver(t *testing.T) {
 			if _, _, err := s.Redeliver(t.Context(), me, firing); err != nil {
 				t.Fatal(err)
 			}
-			if third := m.lastRow(t); third.Delivery.Facts[blueprint.RedeliveredFrom] != first.ID || third.ID == row.ID {
+			if third := m.lastRow(t); third.Delivery.Facts[blueprint.FactRedeliveryOf] != first.ID || third.ID == row.ID {
 				t.Errorf("row %+v", third)
 			}
 		})
@@ -188,14 +188,14 @@ func TestRedeliverKeepsFacts(t *testing.T) {
 	m := newMemory()
 	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
 	first := rowOf(id, blueprint.SourceWebhook, blueprint.DecisionRefused, "{}")
-	first.Delivery.Note("sender", "known")
-	first.Delivery.Note(signature.FactForm, "empty")
+	first.Delivery.AddFact("sender", "known")
+	first.Delivery.AddFact(signature.FactForm, "empty")
 	m.rows = append(m.rows, first)
 	if _, _, err := newService(m, clock.NewVirtual(begin)).Redeliver(t.Context(), me, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	facts := m.lastRow(t).Delivery.Facts
-	if _, stale := facts[signature.FactForm]; stale || facts["sender"] != "known" || facts[blueprint.RedeliveredFrom] != first.ID || len(first.Delivery.Facts) != 2 {
+	if _, stale := facts[signature.FactForm]; stale || facts["sender"] != "known" || facts[blueprint.FactRedeliveryOf] != first.ID || len(first.Delivery.Facts) != 2 {
 		t.Errorf("%v, of the first %v", facts, first.Delivery.Facts)
 	}
 }

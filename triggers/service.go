@@ -52,7 +52,7 @@ type Store interface {
 	// a request is about, at most its limit, and tells how many there are in all.
 	// It needs AccessManage: CodeNotFound, or CodeForbidden; CodeBadRequest when
 	// its After is no place.
-	FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.ToRedeliver, matched int, err error)
+	FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.RedeliveryCandidate, matched int, err error)
 	// Listeners lists the active triggers of an organization that listen to an
 	// event, oldest first.
 	Listeners(ctx context.Context, organizationID, event string) ([]string, error)

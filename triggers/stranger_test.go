@@ -41,10 +41,10 @@ func TestDuplicatesDoNotFillTheLedger(t *testing.T) {
 		if len(rows) != 1+rowBurst && c.bounded || len(rows) != 1+rowBurst+50 && !c.bounded || len(m.runs()) != 1 {
 			t.Errorf("%s: %d rows, %d runs", c.name, len(rows), len(m.runs()))
 		}
-		if d := rows[0].Delivery; !d.Kept() {
+		if d := rows[0].Delivery; !d.IsComplete() {
 			t.Errorf("%s: the first is not kept", c.name)
 		}
-		if d := rows[1].Delivery; rows[1].Decision != blueprint.DecisionDuplicate || d.Kept() || d.Body != nil || d.Size == 0 || rows[1].Files != nil {
+		if d := rows[1].Delivery; rows[1].Decision != blueprint.DecisionDuplicate || d.IsComplete() || d.Body != nil || d.Size == 0 || rows[1].Files != nil {
 			t.Errorf("%s: the second has %+v", c.name, rows[1])
 		}
 		_, _, err := s.Redeliver(t.Context(), me, rows[1].ID)

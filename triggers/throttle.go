@@ -115,7 +115,7 @@ func (t *Service) recordCount(triggerID string, b *bucket) {
 	t.throttle.mu.Unlock()
 	if count > 0 {
 		firing := t.newFiring(triggerID, from)
-		t.recordRefused(context.Background(), firing, blueprint.Because(blueprint.ReasonMany, "count", count).Holding(last))
+		t.recordRefused(context.Background(), firing, blueprint.NewReason(blueprint.ReasonMany, "count", count).WithInner(last))
 	}
 }
 

@@ -137,12 +137,12 @@ func (s *scheduler) standing(ctx context.Context, one *scheduled) *blueprint.Bin
 func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, binding *blueprint.Binding) (pending, bool) {
 	a := &activation{binding: binding, firing: s.newFiring(one.trigger.ID, blueprint.SourceSchedule), patience: soon, cursor: blueprint.TimeOf(now.at)}
 	a.firing.Key, a.firing.DueAt = instant(now.at), a.cursor
-	a.firing.Because(now.reason(a.firing.ReceivedAt.Time()))
+	a.firing.SetReason(now.reason(a.firing.ReceivedAt.Time()))
 	a.input = map[string]any{
 		"scheduledAt": instant(now.at), "firedAt": a.firing.ReceivedAt.String(), "missedCount": json.Number(strconv.Itoa(now.missed)),
 	}
 	if now.left != nil {
-		a.coalesced = s.leftRow(one, now.left, blueprint.DecisionCoalesced, now.left.because(blueprint.ReasonStandsIn).With("tick", instant(now.at)))
+		a.coalesced = s.leftRow(one, now.left, blueprint.DecisionCoalesced, now.left.because(blueprint.ReasonCoalesced).With("tick", instant(now.at)))
 	}
 	if !binding.CanManage {
 		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, lostAccess)
@@ -160,16 +160,16 @@ func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, bi
 // reason tells how the tick came to run.
 func (st *step) reason(now time.Time) blueprint.Reason {
 	if !st.late {
-		return blueprint.Because(blueprint.ReasonOnTime)
+		return blueprint.NewReason(blueprint.ReasonOnTime)
 	}
-	return blueprint.Because(blueprint.ReasonCaughtUp, "lateMs", now.Sub(st.at).Milliseconds())
+	return blueprint.NewReason(blueprint.ReasonCaughtUp, "lateMs", now.Sub(st.at).Milliseconds())
 }
 
 // leftRow is the row for ticks that get no run of their own.
 func (s *scheduler) leftRow(one *scheduled, left *lot, decision blueprint.Decision, why blueprint.Reason) *blueprint.Firing {
 	row := s.newFiring(one.trigger.ID, blueprint.SourceSchedule)
 	row.Key, row.DueAt, row.Decision = instant(left.last), blueprint.TimeOf(left.last), decision
-	row.Because(why)
+	row.SetReason(why)
 	return row
 }
 
@@ -180,14 +180,14 @@ func (s *scheduler) failed(ctx context.Context, one *scheduled, now *step, a *ac
 	switch {
 	case errors.As(err, &duplicate):
 		a.firing.Decision, a.firing.ExecutionID = blueprint.DecisionDuplicate, &duplicate.ExecutionID
-		a.firing.Because(blueprint.Because(blueprint.ReasonDuplicateTick, "executionId", duplicate.ExecutionID))
+		a.firing.SetReason(blueprint.NewReason(blueprint.ReasonDuplicateTick, "executionId", duplicate.ExecutionID))
 		s.settle(ctx, one, now, nil, *a.firing)
 	case errors.As(err, &full):
 		s.leaveOut(ctx, one, now, a, blueprint.DecisionSkipped, full.Reason())
 	case isPassing(err):
 		s.later(one, err)
 	default:
-		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, s.failure(one.trigger.ID, err).Because())
+		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, s.failure(one.trigger.ID, err).FiringReason())
 	}
 }
 
@@ -199,7 +199,7 @@ func (s *scheduler) leaveOut(ctx context.Context, one *scheduled, now *step, a *
 		s.settle(ctx, one, now, events, *a.firing)
 	} else {
 		a.coalesced.Decision = blueprint.DecisionSkipped
-		a.coalesced.Because(now.left.because(blueprint.ReasonStandInLost).With("tick", instant(now.at)).With("decision", string(decision)).Holding(why))
+		a.coalesced.SetReason(now.left.because(blueprint.ReasonCoalescedLost).With("tick", instant(now.at)).With("decision", string(decision)).WithInner(why))
 		s.settle(ctx, one, now, events, *a.coalesced, *a.firing)
 	}
 }

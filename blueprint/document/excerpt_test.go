@@ -65,7 +65,7 @@ func TestExcerpt(t *testing.T) {
 			}
 			continue
 		}
-		issue := blueprint.Issue{Path: c.path, Spot: blueprint.Spot{Name: c.key}}
+		issue := blueprint.Issue{Path: c.path, Spot: blueprint.Spot{OnKey: c.key}}
 		if c.spot {
 			value := d.Value
 			for _, part := range c.path {
@@ -114,7 +114,7 @@ func FuzzExcerpt(f *testing.F) {
 		}
 		var walk func(path []any, value any)
 		walk = func(path []any, value any) {
-			for _, spot := range []blueprint.Spot{{}, {Name: true}, {Line: 1, Column: 1, Length: 1}, {Line: line, Column: column, Length: min(length, 1000)}} {
+			for _, spot := range []blueprint.Spot{{}, {OnKey: true}, {Line: 1, Column: 1, Length: 1}, {Line: line, Column: column, Length: min(length, 1000)}} {
 				issue := blueprint.Issue{Path: path, Spot: spot}
 				at := d.SpanOf(issue)
 				if at.Start.Line < 1 || at.Start.Line > 1+strings.Count(string(data), "\n")+strings.Count(string(data), "\r") || at.Start.Column < 1 || at.Start.Column > len(data)+1 {

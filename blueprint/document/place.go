@@ -85,7 +85,7 @@ func (d *Document) spanOf(issue blueprint.Issue) Span {
 	switch {
 	case !whole: // of what has it not, the beginning is enough
 		return Span{Start: here.at}
-	case spot.Name && here.key != Position{}:
+	case spot.OnKey && here.key != Position{}:
 		return d.within(here.key, here.keyName)
 	case spot.Line > 0:
 		if text, ok := value.(string); ok {

@@ -199,7 +199,7 @@ func (l *loop) passing(ctx context.Context, err error) error {
 	if errors.As(err, &stopped) {
 		where, err = stopped.Path+": ", stopped.Err
 	}
-	message, _ := blueprint.Explain(err)
+	message, _ := blueprint.DescribeError(err)
 	l.tell(terminal.Red, where+"not stored: "+message)
 	return nil
 }

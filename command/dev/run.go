@@ -67,7 +67,7 @@ func (l *loop) start(ctx context.Context, path string) {
 	switch {
 	case ctx.Err() != nil: // a newer one is saved, or all is over
 	case err != nil:
-		message, _ := blueprint.Explain(err)
+		message, _ := blueprint.DescribeError(err)
 		l.Screen.Say(terminal.Red, "%s: not run: %s", path, message)
 	case outcome == nil:
 		l.Screen.Say("", "%s: has no nodes to run", path)

@@ -189,7 +189,7 @@ func (l *loop) test(ctx context.Context, files []string) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	if message, _ := blueprint.Explain(err); message != "" {
+	if message, _ := blueprint.DescribeError(err); message != "" {
 		l.Screen.Say(terminal.Red, "%s", message)
 	}
 }

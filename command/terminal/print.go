@@ -41,7 +41,7 @@ func escaped(text string) string {
 }
 
 // disturbsJSON leaves out the line breaks between the values.
-func disturbsJSON(r rune) bool { return r != '\n' && blueprint.Disturbs(r) }
+func disturbsJSON(r rune) bool { return r != '\n' && blueprint.IsUnprintable(r) }
 
 // Table prints rows, the first of which is the head, in aligned columns.
 func Table(out io.Writer, rows [][]string) error {

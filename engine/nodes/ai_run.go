@@ -88,7 +88,7 @@ func (p *prompting) ask(ctx context.Context) (*llm.Answer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	ctx, hops := outbound.Record(ctx)
+	ctx, hops := outbound.RecordHops(ctx)
 	begun := p.deps.Clock.Now()
 	answer, err := p.client.Ask(ctx, request)
 	if answer != nil {

@@ -119,7 +119,7 @@ func TestPromptChecks(t *testing.T) {
 			t.Errorf("%s: %s", config, got)
 		}
 	}
-	if !typeOf(t, "ai-prompt").Untouched([]any{"responseSchema", "properties"}) {
+	if !typeOf(t, "ai-prompt").Verbatim([]any{"responseSchema", "properties"}) {
 		t.Error("templates are resolved in a schema")
 	}
 }

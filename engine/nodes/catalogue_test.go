@@ -135,7 +135,7 @@ func TestTypes(t *testing.T) {
 					t.Errorf("starter: unknown key %q", key)
 				}
 			}
-			if kind.Title == "" || kind.Description == "" || kind.Run == nil || kind.Check == nil || kind.Untouched == nil {
+			if kind.Title == "" || kind.Description == "" || kind.Run == nil || kind.Check == nil || kind.Verbatim == nil {
 				t.Error("it is incomplete")
 			}
 			if kind.Type != blueprint.NormalType(kind.Type) {
@@ -157,7 +157,7 @@ func TestTypes(t *testing.T) {
 			if issues := kind.Check(kind.Example); issues != nil {
 				t.Errorf("the example is refused: %v", issues)
 			}
-			if _, issues := expressions.CompileConfig(kind.Example, kind.Untouched); issues != nil {
+			if _, issues := expressions.CompileConfig(kind.Example, kind.Verbatim); issues != nil {
 				t.Errorf("the example's templates are refused: %v", issues)
 			}
 		})
@@ -273,7 +273,7 @@ func TestUntouched(t *testing.T) {
 		{"human", []any{"prompt"}, false},
 		{"http-request", []any{"url"}, false},
 	} {
-		if got := typeOf(t, test.kind).Untouched(test.path); got != test.want {
+		if got := typeOf(t, test.kind).Verbatim(test.path); got != test.want {
 			t.Errorf("%s %v: %v", test.kind, test.path, got)
 		}
 	}

@@ -56,7 +56,7 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		Connections: d.connections,
 		AnsweredBy:  d.answeredBy,
 		Example:     mustDecode(d.example).(map[string]any),
-		Untouched:   shape.untouched,
+		Verbatim:    shape.untouched,
 		Expressions: shape.expressions(""),
 		References: func(config map[string]any) []blueprint.Reference {
 			return shape.references(config, nil)

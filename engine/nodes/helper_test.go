@@ -37,7 +37,7 @@ func object(t testing.TB, text string) map[string]any {
 func newTask(t testing.TB, kind *blueprint.NodeType, config, scope string) *blueprint.Task {
 	t.Helper()
 	names := expressions.MapScope(object(t, scope))
-	compiled, issues := expressions.CompileConfig(object(t, config), kind.Untouched)
+	compiled, issues := expressions.CompileConfig(object(t, config), kind.Verbatim)
 	if issues != nil {
 		t.Fatalf("%s: %v", config, issues)
 	}

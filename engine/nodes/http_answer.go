@@ -243,7 +243,7 @@ func exchange(ctx context.Context, d Dependencies, task *blueprint.Task, c *http
 	if x.ctx, x.conn, err = httpConnection(ctx, task, c.ConnectionID); err != nil {
 		return result, err
 	}
-	x.ctx, x.hops = outbound.Record(x.ctx)
+	x.ctx, x.hops = outbound.RecordHops(x.ctx)
 	output, err := x.allPages(first)
 	if err == nil {
 		result.Output = output

@@ -52,7 +52,7 @@ var ways = map[string]string{
 // leaks tells where a secret is still to be seen in the exchanges of a request, as
 // it is or escaped.
 func leaks(t interface{ Fatal(...any) }, config, word string) string {
-	kind := All(Dependencies{HTTP: outbound.New(outbound.Options{Instead: repeating{}})})
+	kind := All(Dependencies{HTTP: outbound.New(outbound.Options{Network: repeating{}})})
 	var run *blueprint.NodeType
 	for _, each := range kind {
 		if each.Type == "http-request" {

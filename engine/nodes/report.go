@@ -73,7 +73,7 @@ func (r *report) unknown(s *shape, object map[string]any, key string, path []any
 		}
 	}
 	r.warn("is not known to this type of node"+blueprint.DidYouMean(key, known), path...)
-	r.issues[len(r.issues)-1].Spot.Name = true
+	r.issues[len(r.issues)-1].Spot.OnKey = true
 }
 
 // empty warns of required texts that are "" and not wrong for another reason:

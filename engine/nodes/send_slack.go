@@ -99,7 +99,7 @@ func post(ctx context.Context, d Dependencies, task *blueprint.Task, c *slackCon
 		ctx, cancel = context.WithTimeout(ctx, httpTimeout)
 		defer cancel()
 	}
-	ctx, hops := outbound.Record(outbound.Authorize(ctx, open.Authorize))
+	ctx, hops := outbound.RecordHops(outbound.Authorize(ctx, open.Authorize))
 	request, err := c.request(ctx, d, open)
 	if err != nil {
 		return result, err

@@ -10,7 +10,7 @@ import (
 // when what the one before began has come to rest. The clock does not move while
 // somebody waits for a turn. It is for work that must go the same way each time,
 // whatever the number of processors. The call holds the clock until f returns.
-func (v *Virtual) Turn(f func()) {
+func (v *Virtual) WhenIdle(f func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.held > 0 && v.hurried == 0 {
@@ -45,7 +45,7 @@ func (v *Virtual) nextTurn() bool {
 // Settled waits until nobody holds the clock, at most for a while of real time.
 // When that was not enough, whoever asks for a turn has it at once until done is
 // called: the caller may be what somebody waits for who has a turn.
-func (v *Virtual) Settled(ctx context.Context, patience time.Duration) (done func()) {
+func (v *Virtual) WaitIdle(ctx context.Context, patience time.Duration) (done func()) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for waiting.Err() == nil {

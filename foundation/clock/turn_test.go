@@ -13,7 +13,7 @@ func TestTurns(t *testing.T) {
 	var mu sync.Mutex
 	var order []int
 	for i := range 20 {
-		v.Turn(func() {
+		v.WhenIdle(func() {
 			inner := v.Hold() // what it began ends later
 			go func() {
 				defer inner()
@@ -43,15 +43,15 @@ func TestTurns(t *testing.T) {
 // Who waits for one that has a turn, and asks for one, has it at once.
 func TestSettledHurries(t *testing.T) {
 	v := NewVirtual(time.UnixMilli(0))
-	v.Settled(t.Context(), time.Hour)()
+	v.WaitIdle(t.Context(), time.Hour)()
 	release := v.Hold()
-	done := v.Settled(t.Context(), time.Millisecond)
+	done := v.WaitIdle(t.Context(), time.Millisecond)
 	ran := make(chan struct{})
-	v.Turn(func() { close(ran) })
+	v.WhenIdle(func() { close(ran) })
 	<-ran
 	done()
 	late := make(chan struct{})
-	v.Turn(func() { close(late) })
+	v.WhenIdle(func() { close(late) })
 	select {
 	case <-late:
 		t.Error("hurried all the same")
@@ -62,7 +62,7 @@ func TestSettledHurries(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	hold := v.Hold()
-	v.Settled(gone, time.Hour)()
+	v.WaitIdle(gone, time.Hour)()
 	hold()
 }
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Possible tells whether this build can have bugs.
-const Possible = true
+// Enabled reports whether this build can have bugs.
+const Enabled = true
 
 // chosen is the bug of this process, "" for none.
 var chosen = Bug(os.Getenv(Variable))

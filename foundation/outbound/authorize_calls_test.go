@@ -38,7 +38,7 @@ func TestAuthorizersMaySend(t *testing.T) {
 		return response, string(data)
 	}
 	tokens := 0
-	ctx, hops := outbound.Record(context.Background())
+	ctx, hops := outbound.RecordHops(context.Background())
 	ctx = outbound.Authorize(ctx, func(ctx context.Context, r *http.Request) error {
 		for _, under := range []context.Context{ctx, r.Context()} {
 			tokens++

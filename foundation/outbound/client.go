@@ -36,7 +36,7 @@ type Options struct {
 	RootCAs *x509.CertPool
 	// Instead stands in for the network: nothing real is dialled, and so nothing
 	// is refused for where it leads, its port or its spelling. Nil means the network itself.
-	Instead Network
+	Network Network
 }
 
 // MaxHeaderBytes is how much the headers of an answer may take.
@@ -57,7 +57,7 @@ type Client struct {
 
 // New makes a client. It opens no connection and starts nothing.
 func New(options Options) *Client {
-	c := &Client{guard: newGuard(options.Allow), instead: options.Instead}
+	c := &Client{guard: newGuard(options.Allow), instead: options.Network}
 	c.dialer = &net.Dialer{
 		Timeout:        orDefault(options.DialTimeout, 10*time.Second),
 		KeepAlive:      30 * time.Second,
@@ -79,10 +79,10 @@ func New(options Options) *Client {
 		DisableKeepAlives: true,
 	}
 	var base http.RoundTripper = c.transport
-	if options.Instead != nil {
-		base = options.Instead
+	if options.Network != nil {
+		base = options.Network
 	}
-	c.http = &http.Client{Transport: &roundTripper{base, options.Instead == nil}, CheckRedirect: checkRedirect}
+	c.http = &http.Client{Transport: &roundTripper{base, options.Network == nil}, CheckRedirect: checkRedirect}
 	return c
 }
 

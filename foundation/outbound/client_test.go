@@ -342,7 +342,7 @@ func TestRecordedHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, hops := Record(context.Background())
+		_, hops := RecordHops(context.Background())
 		hops.begin(u)
 		if got := hops.List()[0].Host; got != want {
 			t.Errorf("%s: %q", address, got)

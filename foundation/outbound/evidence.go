@@ -92,7 +92,7 @@ func (e *Evidence) Exchange(m *secret.Masker) *blueprint.StepExchange {
 		return nil
 	}
 	x := e.last
-	r := secret.Remembering()
+	r := secret.NewRedactor()
 	out := blueprint.Exchange{Request: blueprint.ExchangeRequest{Method: x.method, URL: r.Text(x.url), Headers: headersOf(r, x.header)}}
 	out.Request.Body, out.Request.Cut = beginningOf(x.body).value(x.header)
 	out.Request.Body = r.Value(out.Request.Body)

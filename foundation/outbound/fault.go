@@ -109,7 +109,7 @@ func WithExpiry(ctx context.Context, expire func()) context.Context {
 
 // Broken returns the error with which a recorded exchange broke off: what a node
 // makes of it is what it made then. It has the effect on ctx that the fault had.
-func Broken(ctx context.Context, x *blueprint.Exchange) error {
+func ReplayFault(ctx context.Context, x *blueprint.Exchange) error {
 	f := x.Fault
 	if f == nil {
 		f = &blueprint.Fault{Kind: faultOther}

@@ -25,7 +25,7 @@ func (echoes) DialContext(context.Context, string, string) (net.Conn, error) {
 
 // TestInsteadRefusesNothing asks a stand-in for what no network may be asked for.
 func TestInsteadRefusesNothing(t *testing.T) {
-	boxed, real := outbound.New(outbound.Options{Instead: echoes{}}), outbound.New(outbound.Options{})
+	boxed, real := outbound.New(outbound.Options{Network: echoes{}}), outbound.New(outbound.Options{})
 	for _, host := range []string{"mail.example.com:25", "0177.0.0.1", "0x7f.1", "127.0.0.1:6379", "169.254.169.254", "2130706433:22"} {
 		ask := func(c *outbound.Client) (string, error) {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/", nil)

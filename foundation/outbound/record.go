@@ -26,7 +26,7 @@ type hopsKey struct{}
 
 // Record returns a context under which every request that a Client makes is
 // recorded.
-func Record(ctx context.Context) (context.Context, *Hops) {
+func RecordHops(ctx context.Context) (context.Context, *Hops) {
 	hops := &Hops{}
 	return context.WithValue(ctx, hopsKey{}, hops), hops
 }

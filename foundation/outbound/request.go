@@ -67,7 +67,7 @@ type bareKey struct{}
 
 // Bare returns the request that a Network was asked with as it was before it got
 // its credentials; the body is not to be read.
-func Bare(sent *http.Request) *http.Request {
+func WithoutCredentials(sent *http.Request) *http.Request {
 	if request, ok := sent.Context().Value(bareKey{}).(*http.Request); ok {
 		return request
 	}

@@ -67,7 +67,7 @@ func newTarget(t *testing.T) *target {
 
 func get(t *testing.T, client *Client, address string) (*Hops, error) {
 	t.Helper()
-	ctx, hops := Record(context.Background())
+	ctx, hops := RecordHops(context.Background())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return hops, err

@@ -55,15 +55,15 @@ func WithTape(ctx context.Context, now func() time.Time) (context.Context, *Tape
 	return context.WithValue(ctx, tapeKey{}, t), t
 }
 
-// Untaped returns a copy of ctx under which nothing is recorded or kept as
+// Unrecorded returns a copy of ctx under which nothing is recorded or kept as
 // evidence, for requests that fetch credentials.
-func Untaped(ctx context.Context) context.Context {
+func Unrecorded(ctx context.Context) context.Context {
 	return context.WithValue(WithoutEvidence(ctx), tapeKey{}, (*Tape)(nil))
 }
 
 // Note adds an exchange of another protocol than HTTP to the tape of a context,
 // if it has one. At and the caller are filled in.
-func Note(ctx context.Context, x blueprint.Exchange) {
+func NoteExchange(ctx context.Context, x blueprint.Exchange) {
 	tape, _ := ctx.Value(tapeKey{}).(*Tape)
 	if tape == nil {
 		return
@@ -125,7 +125,7 @@ func (t *Tape) begin(ctx context.Context) *taping {
 		t.full = true
 		return nil
 	}
-	x := &taping{hidden: secret.Remembering(), Exchange: blueprint.Exchange{At: blueprint.TimeOf(t.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt}}
+	x := &taping{hidden: secret.NewRedactor(), Exchange: blueprint.Exchange{At: blueprint.TimeOf(t.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt}}
 	t.list = append(t.list, x)
 	return x
 }

@@ -65,7 +65,7 @@ func TestAnswersOnATape(t *testing.T) {
 		{"packed otherwise", canned{of("Content-Encoding", "br"), []byte("abc")}, -1, true, `null`, true},
 		{"no text", canned{of(), []byte{0xff, 0xfe}}, -1, true, `{"$base64":"//4="}`, false},
 	} {
-		client := New(Options{Instead: test.from})
+		client := New(Options{Network: test.from})
 		ctx, tape := WithTape(context.Background(), time.Now)
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
 		if err != nil {
@@ -95,15 +95,15 @@ func TestAnswersOnATape(t *testing.T) {
 }
 
 func TestSomeRequestsAreNotTaped(t *testing.T) {
-	client := New(Options{Instead: canned{http.Header{}, nil}})
+	client := New(Options{Network: canned{http.Header{}, nil}})
 	ctx, tape := WithTape(context.Background(), time.Now)
-	request, _ := http.NewRequestWithContext(Untaped(ctx), http.MethodPost, "http://a.example/token", strings.NewReader("client_secret=x"))
+	request, _ := http.NewRequestWithContext(Unrecorded(ctx), http.MethodPost, "http://a.example/token", strings.NewReader("client_secret=x"))
 	response, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	Note(Untaped(ctx), blueprint.Exchange{})
+	NoteExchange(Unrecorded(ctx), blueprint.Exchange{})
 	if list, _ := tape.List(); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}

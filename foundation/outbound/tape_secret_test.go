@@ -36,7 +36,7 @@ func TestWhatARequestHidesIsNotInItsAnswer(t *testing.T) {
 		{"a short one", "", "X-My-Key", "on", "", "it is on", "it is on"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			client := New(Options{Instead: saying{text: test.said, kind: "text/plain"}})
+			client := New(Options{Network: saying{text: test.said, kind: "text/plain"}})
 			ctx, tape := WithTape(context.Background(), func() time.Time { return time.UnixMilli(5) })
 			request, err := http.NewRequestWithContext(ctx, "POST", "http://a.example/"+test.url, strings.NewReader(test.body))
 			if err != nil {
@@ -71,7 +71,7 @@ func TestNotesLoseTheirCredentials(t *testing.T) {
 		Response: &blueprint.ExchangeResponse{Status: 250, Headers: map[string]string{"x-said": "abcdefgh"}, Body: "hunter22"}, Error: "535 password: hunter22",
 	}
 	before, _ := blueprint.Encode(said)
-	Note(ctx, said)
+	NoteExchange(ctx, said)
 	list, _ := tape.List()
 	got, _ := blueprint.Encode(list[0])
 	for _, hidden := range []string{"hunter22", "abc"} {

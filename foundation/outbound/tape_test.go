@@ -38,7 +38,7 @@ func (e *echo) DialContext(context.Context, string, string) (net.Conn, error) {
 
 func TestATapeHoldsWhatWasSentAndCameBack(t *testing.T) {
 	network := &echo{}
-	client := New(Options{Instead: network})
+	client := New(Options{Network: network})
 	caller := Caller{ExecutionID: "exec_1", Address: "ask", NodeType: "http-request", Attempt: 2}
 	ctx, tape := WithTape(WithCaller(context.Background(), caller), func() time.Time { return time.UnixMilli(5) })
 	ctx = Authorize(ctx, func(_ context.Context, r *http.Request) error {
@@ -82,7 +82,7 @@ func TestATapeHoldsWhatWasSentAndCameBack(t *testing.T) {
 }
 
 func TestNothingIsDialledWithANetworkInstead(t *testing.T) {
-	client := New(Options{Instead: &echo{}})
+	client := New(Options{Network: &echo{}})
 	conn, err := client.DialContext(context.Background(), "tcp", "127.0.0.1:1")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestNothingIsDialledWithANetworkInstead(t *testing.T) {
 }
 
 func TestATapeIsBounded(t *testing.T) {
-	client := New(Options{Instead: &echo{}})
+	client := New(Options{Network: &echo{}})
 	ctx, tape := WithTape(context.Background(), time.Now)
 	request, _ := http.NewRequestWithContext(ctx, "POST", "http://a.example/", strings.NewReader(strings.Repeat("x", MaxTaped+10)))
 	response, err := client.Do(request)

@@ -35,7 +35,7 @@ func read(t *testing.T) *Cassette {
 }
 
 func ask(p *Player, node, method, url, body string) (string, error) {
-	client := outbound.New(outbound.Options{Instead: p})
+	client := outbound.New(outbound.Options{Network: p})
 	request, err := http.NewRequestWithContext(outbound.WithCaller(context.Background(), outbound.Caller{Address: node}), method, url, strings.NewReader(body))
 	if err != nil {
 		return "", err
@@ -117,7 +117,7 @@ node "z": call GET https://x.example/3: was recorded, and did not happen`
 func TestWhatCountsAsTheSame(t *testing.T) {
 	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	known := "11111111-0000-4000-8000-000000000001"
-	r := Rules{Passing: NewPassing(from, from.Add(time.Hour), nil, known)}
+	r := Rules{Volatile: NewVolatile(from, from.Add(time.Hour), nil, known)}
 	for _, test := range []struct {
 		recorded, got string
 		same          bool

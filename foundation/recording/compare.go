@@ -11,14 +11,14 @@ import (
 
 // Difference is one way in which a run is not like its
 type Difference struct {
-	Node     string // its address; "" = the run as a whole
-	What     string // such as "output" or "call POST https://... body"
-	Carried  bool   // it is in the headers or the body of a call
-	Path     []any  // within that
-	Expected any    // as it was recorded
-	Got      any
-	Missing  bool // it is not in the recording
-	Unused   bool // it is in the recording alone
+	Node      string // its address; "" = the run as a whole
+	What      string // such as "output" or "call POST https://... body"
+	InPayload bool   // it is in the headers or the body of a call
+	Path      []any  // within that
+	Expected  any    // as it was recorded
+	Got       any
+	Missing   bool // it is not in the recording
+	Unused    bool // it is in the recording alone
 }
 
 // Rules say what counts as the same besides what is equal: "***" in a recording
@@ -26,7 +26,7 @@ type Difference struct {
 // an id that it made up, for any other of its kind, alone or inside a text.
 type Rules struct {
 	// Passing tells what passes.
-	Passing Passing
+	Volatile Volatile
 }
 
 // Mask stands for a secret in a
@@ -37,7 +37,7 @@ func (r Rules) text(recorded, got string) bool {
 	if recorded == got || recorded == Mask {
 		return true
 	}
-	recorded, got = r.Passing.blank(recorded, got)
+	recorded, got = r.Volatile.blank(recorded, got)
 	recorded = strings.ReplaceAll(recorded, "%2A%2A%2A", Mask) // in an address
 	if recorded == got {
 		return true
@@ -113,11 +113,11 @@ func (c *comparison) value(path []any, recorded, got any) {
 			return
 		}
 	case json.Number:
-		if have, ok := got.(json.Number); ok && (Same(want, have) || whole(have) && c.rules.Passing.Number(want)) {
+		if have, ok := got.(json.Number); ok && (EqualScalars(want, have) || whole(have) && c.rules.Volatile.Number(want)) {
 			return
 		}
 	default:
-		if Same(recorded, got) {
+		if EqualScalars(recorded, got) {
 			return
 		}
 	}
@@ -138,7 +138,7 @@ func whole(n json.Number) bool {
 
 // Same reports whether two values that hold no others are equal; numbers are
 // compared by their values.
-func Same(a, b any) bool {
+func EqualScalars(a, b any) bool {
 	x, isNumber := a.(json.Number)
 	y, both := b.(json.Number)
 	if !isNumber || !both {

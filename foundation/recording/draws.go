@@ -12,7 +12,7 @@ var random = regexp.MustCompile(`\bMath\s*\.\s*random\b|\bcrypto\s*\.\s*(?:rando
 
 // Draws reports whether the source of the step at an address draws at random, so that
 // what it gives is another one each time.
-func (f *File) Draws(address string) bool {
+func (f *File) IsRandom(address string) bool {
 	id := address[strings.LastIndexByte(address, '/')+1:]
 	return sourceDraws(f.Blueprint.Map, id)
 }
@@ -43,7 +43,7 @@ func sourceDraws(value any, id string) bool {
 // it comes to.
 func (s *steady) draw(f *File) {
 	for i := range f.Run.Steps {
-		if at := &f.Run.Steps[i]; at.Status == blueprint.StepCompleted && f.Draws(at.NodeID) {
+		if at := &f.Run.Steps[i]; at.Status == blueprint.StepCompleted && f.IsRandom(at.NodeID) {
 			eachLeaf(at.Output, false, func(text string) {
 				if !s.said[text] {
 					s.drawn[text] = true

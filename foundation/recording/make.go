@@ -22,7 +22,7 @@ type Source struct {
 // Make makes the file of a run. What it is given is not changed.
 func Make(s Source) *File {
 	x := s.Recording.Execution
-	r := secret.Remembering() // what was typed into the blueprint may come back anywhere
+	r := secret.NewRedactor() // what was typed into the blueprint may come back anywhere
 	f := &File{Format: Format, ExportedAt: s.At, Server: s.Server, Blueprint: s.Blueprint}
 	f.Run = Run{
 		ExecutionStatus: x.ExecutionStatus, InputVariables: object(r, x.InputVariables), InputData: secret.Redact(x.InputData), Output: secret.Redact(x.Output),
@@ -91,7 +91,7 @@ func headersOf(headers map[string]any) map[string]any {
 	out := make(map[string]any, len(headers))
 	for name, value := range headers {
 		out[name] = value
-		if secret.TellingHeader(name) {
+		if secret.SensitiveHeader(name) {
 			out[name] = secret.Mask
 		}
 	}
@@ -175,7 +175,7 @@ func cassette(s Source) *Cassette {
 
 // StandIn returns what takes the place of a secret variable of a type where the
 // secret is not at hand.
-func StandIn(kind blueprint.VariableType) any {
+func Placeholder(kind blueprint.VariableType) any {
 	switch kind {
 	case blueprint.VariableNumber:
 		return json.Number("1")
@@ -187,10 +187,10 @@ func StandIn(kind blueprint.VariableType) any {
 	return "stand-in-for-a-secret"
 }
 
-// StandIns returns what takes the place of the secret variables that the run had: of
+// Placeholders returns what takes the place of the secret variables that the run had: of
 // those that it was given, that are required, or that had a default. The file has
 // none of them.
-func (f *File) StandIns() map[string]any {
+func (f *File) Placeholders() map[string]any {
 	out := map[string]any{}
 	for _, element := range f.Blueprint.Variables {
 		declared, _ := element.(map[string]any)
@@ -202,7 +202,7 @@ func (f *File) StandIns() map[string]any {
 		_, preset := declared["default"]
 		if given || preset || declared["required"] == true {
 			kind, _ := declared["type"].(string)
-			out[name] = StandIn(blueprint.VariableType(kind))
+			out[name] = Placeholder(blueprint.VariableType(kind))
 		}
 	}
 	return out

@@ -14,16 +14,16 @@ import (
 // the epoch, and ids that it made up. What it was given is no such thing, unless
 // the run itself had sent it before. The zero value knows of nothing but ids of
 // executions.
-type Passing struct {
+type Volatile struct {
 	// From and To are when the run was under way; without From nobody knows.
 	From, To time.Time
 
 	given, made map[string]bool
 }
 
-// NewPassing tells it of a run that was given these values, and exchanged these.
-func NewPassing(from, to time.Time, c *Cassette, given ...any) Passing {
-	p := Passing{From: from, To: to, given: map[string]bool{}, made: map[string]bool{}}
+// NewVolatile tells it of a run that was given these values, and exchanged these.
+func NewVolatile(from, to time.Time, c *Cassette, given ...any) Volatile {
+	p := Volatile{From: from, To: to, given: map[string]bool{}, made: map[string]bool{}}
 	for _, value := range given {
 		eachLeaf(value, true, func(text string) { p.hear(text, p.given, nil) })
 	}
@@ -51,7 +51,7 @@ func NewPassing(from, to time.Time, c *Cassette, given ...any) Passing {
 }
 
 // hear notes in one set what passes of a text and is not in the other.
-func (p *Passing) hear(text string, into, unless map[string]bool) {
+func (p *Volatile) hear(text string, into, unless map[string]bool) {
 	for _, at := range passingPlaces.FindAllStringIndex(text, -1) {
 		if found := text[at[0]:at[1]]; !unless[found] {
 			into[found] = true
@@ -82,7 +82,7 @@ func kind(text string) string {
 }
 
 // passes reports whether a place is another one each time.
-func (p *Passing) passes(text string) bool {
+func (p *Volatile) passes(text string) bool {
 	switch of := kind(text); of {
 	case "exec":
 		return true
@@ -108,12 +108,12 @@ func instantOf(kind, text string) time.Time {
 	return at
 }
 
-func (p *Passing) during(at time.Time) bool {
+func (p *Volatile) during(at time.Time) bool {
 	return !p.From.IsZero() && !at.Before(p.From) && (p.To.IsZero() || !at.After(p.To))
 }
 
 // In reports whether a text holds what passes.
-func (p *Passing) In(text string) bool {
+func (p *Volatile) Contains(text string) bool {
 	for _, at := range passingPlaces.FindAllStringIndex(text, -1) {
 		if p.passes(text[at[0]:at[1]]) {
 			return true
@@ -123,7 +123,7 @@ func (p *Passing) In(text string) bool {
 }
 
 // sent reports whether a text holds what passes and the run itself had sent.
-func (p *Passing) sent(text string) bool {
+func (p *Volatile) sent(text string) bool {
 	for _, at := range passingPlaces.FindAllStringIndex(text, -1) {
 		if found := text[at[0]:at[1]]; p.made[found] && p.passes(found) {
 			return true
@@ -133,7 +133,7 @@ func (p *Passing) sent(text string) bool {
 }
 
 // Number reports whether a number is an instant of the run.
-func (p *Passing) Number(number json.Number) bool {
+func (p *Volatile) Number(number json.Number) bool {
 	n, err := number.Int64()
 	if err != nil {
 		return false
@@ -147,7 +147,7 @@ func (p *Passing) Number(number json.Number) bool {
 
 // blank returns two texts, the recorded one and another, without what passes: in the
 // place of it, and of what stands there in the other, is its kind.
-func (p *Passing) blank(recorded, got string) (string, string) {
+func (p *Volatile) blank(recorded, got string) (string, string) {
 	was, is := passingPlaces.FindAllStringIndex(recorded, -1), passingPlaces.FindAllStringIndex(got, -1)
 	if len(was) == 0 || len(was) != len(is) {
 		return recorded, got

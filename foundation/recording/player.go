@@ -110,13 +110,13 @@ func (p *Player) Differences() []Difference {
 
 // Calls leaves of differences those that tell of a call which is another one, or
 // is missing, and not of what it carries.
-func Calls(found []Difference) []Difference {
-	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool { return d.Carried })
+func CallDifferences(found []Difference) []Difference {
+	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool { return d.InPayload })
 }
 
 // Pass uses up the exchange that would have answered a request which something
 // else answers, if there is one of the same method and URL.
-func (p *Player) Pass(address, method, url string) {
+func (p *Player) Skip(address, method, url string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := p.find(address, method, url); i >= 0 && p.matches(i, method, url) {
@@ -124,9 +124,9 @@ func (p *Player) Pass(address, method, url string) {
 	}
 }
 
-// PassNode uses up the exchanges of a node whose work something else does, and of
+// SkipNode uses up the exchanges of a node whose work something else does, and of
 // the nodes within it.
-func (p *Player) PassNode(address string) {
+func (p *Player) SkipNode(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.list {
@@ -139,7 +139,7 @@ func (p *Player) PassNode(address string) {
 
 // RoundTrip answers an HTTP request.
 func (p *Player) RoundTrip(request *http.Request) (*http.Response, error) {
-	sent, err := Asked(request)
+	sent, err := RequestOf(request)
 	if err != nil {
 		return nil, err
 	}
@@ -148,14 +148,14 @@ func (p *Player) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if x.Response == nil {
-		return nil, outbound.Broken(request.Context(), x)
+		return nil, outbound.ReplayFault(request.Context(), x)
 	}
-	answer := Answer(request, x.Response.Status, x.Response.Headers, x.Response.Body)
+	answer := NewResponse(request, x.Response.Status, x.Response.Headers, x.Response.Body)
 	if missing := x.Response.Size - answer.ContentLength; missing > 0 { // as long as it was
 		answer.Body, answer.ContentLength = io.NopCloser(io.MultiReader(answer.Body, io.LimitReader(zeros{}, missing))), x.Response.Size
 	}
 	if x.Fault != nil {
-		answer.Body = io.NopCloser(io.MultiReader(answer.Body, end(func() error { return outbound.Broken(request.Context(), x) })))
+		answer.Body = io.NopCloser(io.MultiReader(answer.Body, end(func() error { return outbound.ReplayFault(request.Context(), x) })))
 	}
 	return answer, nil
 }
@@ -176,7 +176,7 @@ type end func() error
 func (e end) Read([]byte) (int, error) { return 0, e() }
 
 // Asked returns an HTTP request as an exchange keeps it. It reads the body.
-func Asked(request *http.Request) (blueprint.ExchangeRequest, error) {
+func RequestOf(request *http.Request) (blueprint.ExchangeRequest, error) {
 	var body []byte
 	if request.Body != nil {
 		defer request.Body.Close()
@@ -206,7 +206,7 @@ func unkept(name string, headers map[string]string) bool {
 
 // Answer makes an HTTP answer. Without a content type, one of an object or an
 // array is JSON.
-func Answer(request *http.Request, status int, headers map[string]string, body any) *http.Response {
+func NewResponse(request *http.Request, status int, headers map[string]string, body any) *http.Response {
 	header := http.Header{}
 	for name, value := range headers {
 		if !unkept(name, headers) {
@@ -229,13 +229,13 @@ func (p *Player) DialContext(ctx context.Context, _, address string) (net.Conn, 
 	i := p.find(outbound.CallerOf(ctx).Address, Mail, "smtp://"+address)
 	var gone error
 	if i >= 0 && p.list[i].Request.Method == Mail && p.list[i].Response == nil {
-		p.used[i], gone = true, outbound.Broken(ctx, &p.list[i])
+		p.used[i], gone = true, outbound.ReplayFault(ctx, &p.list[i])
 	}
 	p.mu.Unlock()
 	if gone != nil {
 		return nil, gone
 	}
-	return Post(address, func(letter blueprint.ExchangeRequest) (int, string) {
+	return PipeMail(address, func(letter blueprint.ExchangeRequest) (int, string) {
 		x, err := p.take(ctx, letter)
 		if err != nil || x.Response == nil {
 			return 554, "no answer was recorded"
@@ -251,7 +251,7 @@ const Mail = "MAIL"
 // Post returns the end of a connection at whose other end a mail server answers,
 // which takes every message and asks decide what to say: 250 for yes. The
 // request is as an exchange keeps it, its body the message as it came.
-func Post(address string, decide func(letter blueprint.ExchangeRequest) (code int, text string)) net.Conn {
+func PipeMail(address string, decide func(letter blueprint.ExchangeRequest) (code int, text string)) net.Conn {
 	ours, theirs := net.Pipe()
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -33,7 +33,7 @@ func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []
 		if sent && r.text(recorded.Headers[name], value) {
 			continue
 		}
-		d := Difference{Node: node, What: what + " header " + name, Carried: true, Expected: recorded.Headers[name]}
+		d := Difference{Node: node, What: what + " header " + name, InPayload: true, Expected: recorded.Headers[name]}
 		if sent {
 			d.Got = value
 		}
@@ -44,7 +44,7 @@ func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []
 	}
 	body := r.Compare(node, what+" body", nameless(recorded.Body), nameless(got.Body))
 	for i := range body {
-		body[i].Carried = true
+		body[i].InPayload = true
 	}
 	return append(found, body...)
 }

@@ -17,7 +17,7 @@ import (
 // made up, an instant at which the run was under way, a secret, or what a source
 // drew at random; a number is not when it is such an instant, or was drawn. In their places stands {"$any": true}.
 type steady struct {
-	Passing
+	Volatile
 	said, drawn map[string]bool
 	ids         []string
 }
@@ -26,7 +26,7 @@ type steady struct {
 func someValue() any { return map[string]any{"$any": true} }
 
 func newSteady(f *File) *steady {
-	s := &steady{Passing: f.Passing(), said: map[string]bool{}, drawn: map[string]bool{}, ids: []string{f.Run.ID}}
+	s := &steady{Volatile: f.Volatile(), said: map[string]bool{}, drawn: map[string]bool{}, ids: []string{f.Run.ID}}
 	say := func(text string) { s.said[text] = true }
 	for _, value := range []any{f.Blueprint.Map, f.Run.InputVariables, f.Run.InputData} {
 		eachLeaf(value, true, say)
@@ -46,7 +46,7 @@ func newSteady(f *File) *steady {
 }
 
 // Passing tells what of the run is another one each time.
-func (f *File) Passing() Passing {
+func (f *File) Volatile() Volatile {
 	begin, end := f.Run.CreatedAt.Time(), f.Run.EndTime.Time()
 	if start := f.Run.StartTime; start != 0 && start.Time().Before(begin) {
 		begin = start.Time()
@@ -54,7 +54,7 @@ func (f *File) Passing() Passing {
 	if f.Run.EndTime == 0 {
 		end = f.ExportedAt.Time()
 	}
-	return NewPassing(begin.Add(-time.Second), end.Add(time.Second), f.Cassette, f.Blueprint.Map, f.Run.InputVariables, f.Run.InputData)
+	return NewVolatile(begin.Add(-time.Second), end.Add(time.Second), f.Cassette, f.Blueprint.Map, f.Run.InputVariables, f.Run.InputData)
 }
 
 // value returns what to expect in the place of an output.
@@ -101,7 +101,7 @@ func (s *steady) text(text string) bool {
 			return false
 		}
 	}
-	return !s.In(text)
+	return !s.Contains(text)
 }
 
 func (s *steady) number(number json.Number) bool {

@@ -12,7 +12,7 @@ import (
 )
 
 // Named is a file with its content.
-type Named struct {
+type NamedFile struct {
 	Name    string `json:"name"`
 	Content string `json:"content"`
 }
@@ -27,25 +27,25 @@ type Named struct {
 // gave; so is, when there is no cassette, every step that is not pure; what a run
 // that a blueprint node started exchanged is not in the cassette, for it is stubbed
 // whole. In the place of secret variables are stand-ins: a comment names them.
-func (f *File) TestFiles(kinds map[string]*blueprint.NodeType) ([]Named, error) {
+func (f *File) TestFiles(kinds map[string]*blueprint.NodeType) ([]NamedFile, error) {
 	name := slug(f.Blueprint.Title)
 	plan, err := document.Marshal(f.Blueprint.members(), false)
 	if err != nil {
 		return nil, err
 	}
-	files := []Named{{name + ".blueprint.yaml", string(plan)}}
+	files := []NamedFile{{name + ".blueprint.yaml", string(plan)}}
 	test := f.test(name, kinds)
 	text, err := document.Marshal([]document.Member{{Name: "blueprint", Value: files[0].Name}, {Name: "tests", Value: []any{test}}}, false)
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, Named{name + ".test.yaml", f.comment() + string(text)})
+	files = append(files, NamedFile{name + ".test.yaml", f.comment() + string(text)})
 	if f.Cassette != nil {
 		tape, err := f.Cassette.Bytes()
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, Named{name + ".cassette.json", string(tape)})
+		files = append(files, NamedFile{name + ".cassette.json", string(tape)})
 	}
 	return files, nil
 }
@@ -88,7 +88,7 @@ func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[strin
 		expected := map[string]any{"status": string(at.Status)}
 		if at.Status == blueprint.StepCompleted && !tooLong(at.Output) {
 			expected["output"] = steady.value(at.Output)
-			if f.Draws(at.NodeID) {
+			if f.IsRandom(at.NodeID) {
 				expected["output"] = someValue()
 			}
 		}
@@ -135,14 +135,14 @@ func (f *File) stub(at *blueprint.Step, kinds map[string]*blueprint.NodeType) ma
 func (f *File) givenVariables() map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, f.Run.InputVariables)
-	maps.Copy(out, f.StandIns())
+	maps.Copy(out, f.Placeholders())
 	return out
 }
 
 // comment says where the test comes from and what is not in it.
 func (f *File) comment() string {
 	lines := []string{fmt.Sprintf("The run %s of %s, version %s.", f.Run.ID, f.Blueprint.ID, f.Blueprint.Version)}
-	if names := slices.Sorted(maps.Keys(f.StandIns())); len(names) > 0 {
+	if names := slices.Sorted(maps.Keys(f.Placeholders())); len(names) > 0 {
 		lines = append(lines, "Secret variables are stood in for: "+strings.Join(names, ", ")+". What came from them may be anything.")
 	}
 	if f.Cassette == nil {

@@ -28,7 +28,7 @@ func (r *Redactor) redact(value any) (any, bool) {
 	case []any:
 		return r.list(v, r.redact)
 	case map[string]any:
-		return r.object(v, TellingMember)
+		return r.object(v, SensitiveName)
 	}
 	return value, false
 }
@@ -51,7 +51,7 @@ func (r *Redactor) object(object map[string]any, tells func(name string) bool) (
 		case isKey(name, element):
 			redacted, changed = r.hide(element.(string)), true
 		case isObject && strings.EqualFold(name, "headers"):
-			redacted, changed = r.object(within, func(name string) bool { return TellingHeader(name) || TellingMember(name) })
+			redacted, changed = r.object(within, func(name string) bool { return SensitiveHeader(name) || SensitiveName(name) })
 		default:
 			redacted, changed = r.redact(element)
 		}

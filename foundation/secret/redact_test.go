@@ -110,7 +110,7 @@ func TestMembersThatTell(t *testing.T) {
 
 // What was taken out of one text is masked in others.
 func TestWhatARedactorRemembers(t *testing.T) {
-	r := Remembering()
+	r := NewRedactor()
 	r.Header("Authorization", "Bearer abcdefgh")
 	r.Header("X-Token", "yes")
 	r.Header("Proxy-Authorization", "Basic YWRhOmh1bnRlcjIy")
@@ -131,7 +131,7 @@ func TestTellingHeaders(t *testing.T) {
 		"Authorization": true, "X-Api-Key": true, "X-Auth-Token": true, "X-My-Secret": true, "X-Password": true, "Set-Cookie": true, "X-Hub-Signature-256": true,
 		"Content-Type": false, "Idempotency-Key": false, "X-RateLimit-Remaining-Tokens": false, "Date": false, "Location": false,
 	} {
-		if TellingHeader(name) != want {
+		if SensitiveHeader(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}

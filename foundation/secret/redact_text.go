@@ -16,13 +16,13 @@ func (r *Redactor) Text(text string) string {
 	}
 	if strings.ContainsRune(text, '=') {
 		text = r.parameters(text)
-		text = r.replace(fields, text, func(name, _ string) bool { return TellingMember(name) })
+		text = r.replace(fields, text, func(name, _ string) bool { return SensitiveName(name) })
 	}
 	if strings.Contains(text, "://") {
 		text = r.replace(users, text, always)
 	}
 	if strings.ContainsRune(text, '<') {
-		text = r.replace(elements, text, func(name, value string) bool { return TellingMember(name) && written(value) })
+		text = r.replace(elements, text, func(name, value string) bool { return SensitiveName(name) && written(value) })
 	}
 	if strings.ContainsRune(text, ':') {
 		text = r.replace(members, text, tellingMember)
@@ -88,7 +88,7 @@ func written(value string) bool {
 }
 
 func tellingMember(name, value string) bool {
-	return (TellingMember(name) || tellingKey(name, value)) && !strings.Contains(value, "{{")
+	return (SensitiveName(name) || tellingKey(name, value)) && !strings.Contains(value, "{{")
 }
 
 // kinds are what code and texts say in the place of a credential.
@@ -107,7 +107,7 @@ func tellingWord(name, value string) bool {
 	if short := bare(name); short == "pin" || short == "otp" || short == "passcode" {
 		least = 4
 	}
-	return len(value) >= least && TellingMember(name) && written(value) && !access.MatchString(value) && strings.ContainsAny(value, "0123456789-!@#%^&*+=?/~") && !strings.Contains(value, "://")
+	return len(value) >= least && SensitiveName(name) && written(value) && !access.MatchString(value) && strings.ContainsAny(value, "0123456789-!@#%^&*+=?/~") && !strings.Contains(value, "://")
 }
 
 // access is a member of a variable in code.

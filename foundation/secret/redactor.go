@@ -15,8 +15,8 @@ type Redactor struct {
 // mostFound bounds what a Redactor remembers.
 const mostFound = 1000
 
-// Remembering returns a Redactor that remembers what it took out.
-func Remembering() *Redactor { return &Redactor{keeps: true} }
+// NewRedactor returns a Redactor that remembers what it took out.
+func NewRedactor() *Redactor { return &Redactor{keeps: true} }
 
 // hide returns what stands in the place of a text.
 func (r *Redactor) hide(text string) string {
@@ -28,7 +28,7 @@ func (r *Redactor) hide(text string) string {
 
 // Header returns the value of a header as it may be seen.
 func (r *Redactor) Header(name, value string) string {
-	if !TellingHeader(name) {
+	if !SensitiveHeader(name) {
 		return r.Text(value)
 	}
 	r.hide(value)

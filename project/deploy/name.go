@@ -34,8 +34,8 @@ func Name(dir, asked string) (name string, chosen bool, err error) {
 	}
 	chosen = name != ""
 	name = cmp.Or(name, filepath.Base(fileio.Absolute(dir)))
-	if utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == ':' || r == '/' || blueprint.Disturbs(r) }) {
-		return "", false, blueprint.Unusable("--name flows", "%q is no name for a folder on the server: it may have 100 characters, none of them : or /", name)
+	if utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == ':' || r == '/' || blueprint.IsUnprintable(r) }) {
+		return "", false, blueprint.InputErrorf("--name flows", "%q is no name for a folder on the server: it may have 100 characters, none of them : or /", name)
 	}
 	return name, chosen, nil
 }
@@ -47,13 +47,15 @@ func nameInFile(dir string) (string, error) {
 		return "", nil
 	}
 	called := filepath.Join(dir, nameFile)
-	bad := func(why string) error { return blueprint.Unusable("write into it: name: flows", "%s: %s", called, why) }
+	bad := func(why string) error {
+		return blueprint.InputErrorf("write into it: name: flows", "%s: %s", called, why)
+	}
 	if err != nil {
 		return "", bad(fileio.Cause(err).Error())
 	}
 	doc, err := document.Parse(called, data)
 	if err != nil {
-		return "", blueprint.Unusable("write into it: name: flows", "%s", blueprint.OneLine(err.Error()))
+		return "", blueprint.InputErrorf("write into it: name: flows", "%s", blueprint.OneLine(err.Error()))
 	}
 	object, _ := doc.Value.(map[string]any)
 	name, _ := object["name"].(string)

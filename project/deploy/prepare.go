@@ -38,7 +38,7 @@ func ReadFolder(dir, name string, errors io.Writer, empty bool) (of Files, err e
 	}
 	listing, unseen, err := project.Survey(dir)
 	if err != nil {
-		return of, blueprint.Unusable("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
+		return of, blueprint.InputErrorf("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
 	}
 	var bad int
 	for _, place := range unseen {
@@ -52,10 +52,10 @@ func ReadFolder(dir, name string, errors io.Writer, empty bool) (of Files, err e
 	wanted, wrong := project.ReadFolder(errors, dir, listing)
 	of.wanted = wanted
 	if bad += wrong; bad > 0 {
-		return of, blueprint.Unusable("mend the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
+		return of, blueprint.InputErrorf("mend the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
 	}
 	if len(wanted) == 0 && !empty {
-		return of, blueprint.Unusable("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)
+		return of, blueprint.InputErrorf("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)
 	}
 	return of, nil
 }
@@ -108,7 +108,7 @@ func allSeen(of Files, have []project.Deployed, name string) error {
 	for _, place := range of.unseen {
 		for _, d := range have {
 			if path := strings.TrimPrefix(d.Source, project.SourceOf(name, "")); strings.HasPrefix(path, place.Path+"/") {
-				return blueprint.Unusable("put the files there; nothing was changed", "%s is not looked into: %s, and the server has %s of it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
+				return blueprint.InputErrorf("put the files there; nothing was changed", "%s is not looked into: %s, and the server has %s of it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
 			}
 		}
 	}

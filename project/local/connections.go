@@ -160,10 +160,10 @@ func (g *Connections) Check(out io.Writer, f *project.Followed) error {
 	}
 	switch {
 	case count > 0:
-		return blueprint.Unusable(hint, "%s has not all connections that this run needs: %s", g.name, blueprint.Counted(count, "problem"))
+		return blueprint.InputErrorf(hint, "%s has not all connections that this run needs: %s", g.name, blueprint.Counted(count, "problem"))
 	case len(unset) > 0:
 		g.Point(out, unset)
-		return blueprint.Unusable("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
+		return blueprint.InputErrorf("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func nodeAt(m any, path []any) (id string) {
 
 // knownWords are what excerpts of connections show below members that are to have
 // one of them. Any other value may be a secret, also below a name that has a slip.
-var knownWords = blueprint.ConnectionWords()
+var knownWords = blueprint.ConnectionChoices()
 
 // namedMembers are the members of users and connections that excerpts show.
 var namedMembers = []string{"email", "name", "owner", "organization", "$connection"}

@@ -71,7 +71,7 @@ func (s *Store) ConnectionForUse(_ context.Context, _ blueprint.Authority, id st
 		return nil, unopened("the connection %q %s", c.Name, wrong)
 	}
 	opened := c.Connection
-	opened.ID, opened.Named = id, true // all of it is the reader's own
+	opened.ID, opened.NameVisible = id, true // all of it is the reader's own
 	return &opened, nil
 }
 

@@ -58,7 +58,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	way := outbound.New(outbound.Options{Allow: l.Allow, Instead: l.Instead})
+	way := outbound.New(outbound.Options{Allow: l.Allow, Network: l.Instead})
 	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, l.Version), Scripts: l.Scripts, Clock: l.Clock})
 	if l.Wrap != nil {
 		for name, kind := range catalogue {
@@ -79,7 +79,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	}
 	virtual, _ := l.Clock.(*clock.Virtual)
 	if virtual != nil && l.IDs.IsSeeded() {
-		options.Turn = virtual.Turn
+		options.Turn = virtual.WhenIdle
 	}
 	runner := engine.New(options)
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -78,7 +78,7 @@ func (c *testCase) result(ctx context.Context) *Result {
 	}
 	if player != nil {
 		if r.Differences = player.Differences(); !c.suite.Replay {
-			r.Differences = recording.Calls(r.Differences)
+			r.Differences = recording.CallDifferences(r.Differences)
 		}
 	}
 	r.cover(c.outcome)
@@ -142,7 +142,7 @@ func (c *testCase) rules() recording.Rules {
 	if c.definition.Map != nil {
 		given = append(given, c.definition.Map.Raw)
 	}
-	return recording.Rules{Passing: recording.NewPassing(from, to, c.cassette, given...)}
+	return recording.Rules{Volatile: recording.NewVolatile(from, to, c.cassette, given...)}
 }
 
 // WaysOf gives the handles at which each node of a map may go on, by its address
@@ -224,7 +224,7 @@ func UnknownConnections(t *Test, names map[string]bool) (issues []blueprint.Issu
 			issues = append(issues, blueprint.Issue{
 				Path:    []any{"tests", t.Index, "connections", name},
 				Message: "is no id, and no blueprint here refers to a connection of this name" + blueprint.DidYouMean(name, slices.Sorted(maps.Keys(names))),
-				Spot:    blueprint.Spot{Name: true},
+				Spot:    blueprint.Spot{OnKey: true},
 			})
 		}
 	}

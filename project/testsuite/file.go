@@ -75,7 +75,7 @@ type Outcome struct {
 	Nodes []string
 }
 
-// StandIns returns the variables of a local run, for which no file has the secrets:
+// Placeholders returns the variables of a local run, for which no file has the secrets:
 // a secret variable that is required and not given, and one of another type than
 // text that is given as "***", gets a value that fits its type.
 func StandIns(declared []blueprint.Variable, given map[string]any) map[string]any {
@@ -87,7 +87,7 @@ func StandIns(declared []blueprint.Variable, given map[string]any) map[string]an
 		missing := !is && v.Required && !v.HasDefault
 		hidden := value == secret.Mask && (v.Type == blueprint.VariableNumber || v.Type == blueprint.VariableBoolean)
 		if v.Secret && (missing || hidden) {
-			out[v.Name] = recording.StandIn(v.Type)
+			out[v.Name] = recording.Placeholder(v.Type)
 		}
 	}
 	return out

@@ -27,7 +27,7 @@ func testFiles(names []string) (files []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, blueprint.Unusable("check the path", "%s cannot be read: %s", name, fileio.Cause(err))
+			return nil, blueprint.InputErrorf("check the path", "%s cannot be read: %s", name, fileio.Cause(err))
 		}
 		if !info.IsDir() {
 			files = append(files, name)
@@ -35,7 +35,7 @@ func testFiles(names []string) (files []string, err error) {
 		}
 		listing, err := project.Scan(name)
 		if err != nil {
-			return nil, blueprint.Unusable("name a smaller folder", "%s: %s", name, fileio.Cause(err))
+			return nil, blueprint.InputErrorf("name a smaller folder", "%s: %s", name, fileio.Cause(err))
 		}
 		for path := range listing {
 			if project.KindOf(path) == project.KindTest {

@@ -78,7 +78,7 @@ func (m *matching) value(path []any, want, got any, partial bool) {
 		}
 		return
 	default:
-		if recording.Same(want, got) {
+		if recording.EqualScalars(want, got) {
 			return
 		}
 	}

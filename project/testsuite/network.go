@@ -30,12 +30,12 @@ func (s *Stage) roundTrip(request *http.Request) (*http.Response, error) {
 		if request.Body != nil {
 			defer request.Body.Close()
 		}
-		asked, err := recording.Asked(request) // the tape keeps what is read
+		asked, err := recording.RequestOf(request) // the tape keeps what is read
 		if err != nil {
 			return nil, err
 		}
 		if s.player != nil {
-			s.player.Pass(outbound.CallerOf(request.Context()).Address, asked.Method, asked.URL)
+			s.player.Skip(outbound.CallerOf(request.Context()).Address, asked.Method, asked.URL)
 		}
 		if err := pause(request.Context(), a.DelayMs); err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ func (s *Stage) roundTrip(request *http.Request) (*http.Response, error) {
 		if a.Error != "" {
 			return nil, errors.New(a.Error)
 		}
-		return recording.Answer(request, a.Status, a.Headers, a.Body), nil
+		return recording.NewResponse(request, a.Status, a.Headers, a.Body), nil
 	case s.player != nil:
 		return s.player.RoundTrip(request)
 	}
@@ -114,10 +114,10 @@ func (s *Stage) dial(ctx context.Context, network, address string) (net.Conn, er
 			return nil, err
 		}
 		if s.player != nil {
-			s.player.Pass(outbound.CallerOf(ctx).Address, recording.Mail, "smtp://"+address)
+			s.player.Skip(outbound.CallerOf(ctx).Address, recording.Mail, "smtp://"+address)
 		}
 		text, _ := a.Body.(string)
-		return recording.Post(address, func(blueprint.ExchangeRequest) (int, string) { return max(200, a.Status), text }), nil
+		return recording.PipeMail(address, func(blueprint.ExchangeRequest) (int, string) { return max(200, a.Status), text }), nil
 	case s.player != nil && s.player.Has(outbound.CallerOf(ctx).Address, recording.Mail, "smtp://"+address):
 		return s.player.DialContext(ctx, network, address)
 	}

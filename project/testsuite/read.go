@@ -55,7 +55,7 @@ func (r *reader) wrong(path []any, format string, args ...any) {
 func (r *reader) misnamed(path []any, format string, args ...any) {
 	before := len(r.issues)
 	if r.wrong(path, format, args...); len(r.issues) > before {
-		r.issues[before].Spot.Name = true
+		r.issues[before].Spot.OnKey = true
 	}
 }
 

@@ -101,7 +101,7 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 			return kind.Run(ctx, task)
 		}
 		if s.player != nil {
-			s.player.PassNode(task.Address)
+			s.player.SkipNode(task.Address)
 		}
 		if err := pause(ctx, a.DelayMs); err != nil {
 			return blueprint.Result{}, err

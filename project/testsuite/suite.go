@@ -41,7 +41,7 @@ type Suite struct {
 func (t *Suite) Once(ctx context.Context) error {
 	for _, name := range t.Names {
 		if project.KindOf(name) == project.KindBlueprint {
-			return blueprint.Unusable("blueprintd run "+blueprint.ShellWord(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
+			return blueprint.InputErrorf("blueprintd run "+blueprint.ShellWord(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
 		}
 	}
 	files, err := testFiles(t.Names)
@@ -51,7 +51,7 @@ func (t *Suite) Once(ctx context.Context) error {
 	files = onceEach(files)
 	cases, bad := t.load(files)
 	if len(cases) == 0 && bad == nil {
-		return blueprint.Unusable("blueprintd test DIR; a test file is named *.test.yaml", "there are no tests here%s", t.filter())
+		return blueprint.InputErrorf("blueprintd test DIR; a test file is named *.test.yaml", "there are no tests here%s", t.filter())
 	}
 	results := append(t.runAll(ctx, cases), bad...)
 	Order(results)

@@ -40,7 +40,7 @@ func (b *heardBuffer) take() string {
 
 func testsIn(folder string, out *heardBuffer) *Suite {
 	return &Suite{Names: []string{folder}, Jobs: 2, Only: regexp.MustCompile(""), Out: out, Errors: out, Scripts: script.New(script.Options{}), Complain: func(err error) {
-		message, hint := blueprint.Explain(err)
+		message, hint := blueprint.DescribeError(err)
 		fmt.Fprintf(out, "%s\nhint: %s\n", message, hint)
 	}}
 }

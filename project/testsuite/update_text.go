@@ -65,7 +65,7 @@ func (t *text) valueAt(path []any) int {
 
 // keyAt returns where the name of the member at a path stands, and its line.
 func (t *text) keyAt(path []any) (offset, line int) {
-	return t.offset(t.document.SpanOf(blueprint.Issue{Path: path, Spot: blueprint.Spot{Name: true}}).Start)
+	return t.offset(t.document.SpanOf(blueprint.Issue{Path: path, Spot: blueprint.Spot{OnKey: true}}).Start)
 }
 
 func (t *text) splice(from, to int, with string) { t.edits = append(t.edits, splice{from, to, with}) }

@@ -96,7 +96,7 @@ func (t *Suite) Watch(ctx context.Context) error {
 func (t *Suite) watchBy(ctx context.Context, c clock.Clock, begin func(*project.Watcher)) error {
 	seen, err := t.look()
 	if err != nil {
-		return blueprint.Unusable("check the path", "%s", err)
+		return blueprint.InputErrorf("check the path", "%s", err)
 	}
 	var watcher *project.Watcher
 	for {

@@ -76,8 +76,8 @@ func limitKey(principal blueprint.Principal) string {
 const mostAgent = 300
 
 // Visitor tells where a call comes from.
-func (c *Caller) Visitor() blueprint.Visitor {
-	return blueprint.Visitor{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.Request)}
+func (c *Caller) Visitor() blueprint.SignInClient {
+	return blueprint.SignInClient{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.Request)}
 }
 
 // AgentOf returns what the browser of a request says of itself, as lists show it.

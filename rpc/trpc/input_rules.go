@@ -14,7 +14,7 @@ type rules struct {
 	required bool
 	nullable bool
 	trim     bool
-	line     bool // is shown in a line, see blueprint.Disturbs
+	line     bool // is shown in a line, see blueprint.IsUnprintable
 	uuid     bool
 	min, max *float64
 	enum     []string
@@ -110,7 +110,7 @@ func (r rules) checkText(text string) (trimmed, fault string) {
 		return text, fmt.Sprintf("must have at least %s", counted(*r.min, "character"))
 	case r.max != nil && length > *r.max:
 		return text, fmt.Sprintf("must have at most %s", counted(*r.max, "character"))
-	case r.line && strings.ContainsFunc(text, blueprint.Disturbs):
+	case r.line && strings.ContainsFunc(text, blueprint.IsUnprintable):
 		return text, "must be one line, without control characters and others that are not seen"
 	case r.uuid && !blueprint.IsUUID(text):
 		return text, "must be a UUID"

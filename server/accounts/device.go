@@ -35,7 +35,7 @@ func accountOnDevice(email string) deviceAccount {
 	return deviceAccount(sum[:16])
 }
 
-// Device returns the token that a browser keeps, for blueprint.DeviceLife, once
+// Device returns the token that a browser keeps, for blueprint.DeviceLifetime, once
 // the account with an email has signed in there; before is the one that it kept
 // until then, or "". From then on no other device's wrong passwords make that
 // browser wait. It grants no access. "" = the service has no key to seal
@@ -51,7 +51,7 @@ func (s *Service) Device(email, before string) string {
 	account := accountOnDevice(email)
 	d.accounts = append(slices.DeleteFunc(d.accounts, func(other deviceAccount) bool { return other == account }), account)
 	d.accounts = d.accounts[max(0, len(d.accounts)-mostOnDevice):]
-	plain := binary.BigEndian.AppendUint64(nil, uint64(s.Clock.Now().Add(blueprint.DeviceLife).Unix()))
+	plain := binary.BigEndian.AppendUint64(nil, uint64(s.Clock.Now().Add(blueprint.DeviceLifetime).Unix()))
 	plain = append(plain, d.id[:]...)
 	for _, account := range d.accounts {
 		plain = append(plain, account[:]...)

@@ -60,7 +60,7 @@ func TestDevice(t *testing.T) {
 		t.Error("a service without a key knows devices")
 	}
 	for age, want := range []bool{true, false} {
-		if err := c.Advance(t.Context(), noon.Add(blueprint.DeviceLife-time.Second+time.Duration(age)*time.Second)); err != nil {
+		if err := c.Advance(t.Context(), noon.Add(blueprint.DeviceLifetime-time.Second+time.Duration(age)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		if (s.deviceOf(kept, "j@example.org") != "") != want {

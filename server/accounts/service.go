@@ -89,7 +89,7 @@ func errWrong() error {
 // A device where the account has signed in before has a count of its own and a
 // place of its own among those who wait for a hash: however often others are
 // wrong, at whichever address, the right password signs in there.
-func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error) {
+func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.SignInClient) (token string, session blueprint.Session, err error) {
 	account, address, network := "sign in "+blueprint.FoldEmail(email), from.Address, from.Network
 	if device := s.deviceOf(from.Device, email); device != "" {
 		account, address = "device "+device+" "+blueprint.FoldEmail(email), ""
@@ -139,7 +139,7 @@ func (s *Service) attempt(ctx context.Context, account, address, network, passwo
 // one, and ends all other sessions of theirs. What strangers tried makes nobody
 // wait who is signed in. CodeBadRequest names the field that is wrong; otherwise
 // as SignIn.
-func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.Visitor) error {
+func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.SignInClient) error {
 	var before string
 	right, err := s.attempt(ctx, "change "+principal.UserID, "", from.Network, current, func() (string, string, error) {
 		email, hash, err := s.Store.PasswordOf(ctx, principal.UserID)
@@ -153,7 +153,7 @@ func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Princi
 		return err
 	}
 	if !right { // CodeUnauthorized would say that the session has ended
-		return blueprint.WrongField("current", "is not your password")
+		return blueprint.FieldError("current", "is not your password")
 	}
 	hash, err := s.hasher.hash(ctx, from.Network, password, s.IDs.Bytes(saltSize))
 	if err != nil {
@@ -202,7 +202,7 @@ func KeyCommand(email, db, masterKeyFile string) string {
 const setupPath = "/setup?token="
 
 // NewLink makes a link with which a user sets a password, good once and for
-// blueprint.SetupLife, in the place of the one before; it gives what stands
+// blueprint.SetupLifetime, in the place of the one before; it gives what stands
 // behind the host. CodeNotFound for an unknown user.
 func (s *Service) NewLink(ctx context.Context, userID string) (path string, err error) {
 	token := s.IDs.Token(tokenLength)
@@ -222,18 +222,18 @@ func (s *Service) Link(ctx context.Context, token string) (blueprint.SetupLink, 
 // the email too, ends the sessions of before, and signs in. CodeBadRequest names
 // the field that is wrong, CodeConflict says that the email is another one's,
 // CodeNotFound is as of Link. A refusal leaves the link as it was.
-func (s *Service) Setup(ctx context.Context, token, email, name, password string, from blueprint.Visitor) (sessionToken string, session blueprint.Session, err error) {
+func (s *Service) Setup(ctx context.Context, token, email, name, password string, from blueprint.SignInClient) (sessionToken string, session blueprint.Session, err error) {
 	link, err := s.Store.SetupLink(ctx, token)
 	if err != nil {
 		return "", session, err
 	}
-	if link.Fresh {
+	if link.Initial {
 		if err := blueprint.CheckEmail(email); err != nil {
 			return "", session, err
 		}
 		link.Email = email
 	} else if blueprint.FoldEmail(email) != blueprint.FoldEmail(link.Email) {
-		return "", session, blueprint.WrongField("email", "cannot be changed here; it is %s", link.Email)
+		return "", session, blueprint.FieldError("email", "cannot be changed here; it is %s", link.Email)
 	}
 	if err := blueprint.CheckPassword(password, link.Email); err != nil {
 		return "", session, err

@@ -48,8 +48,8 @@ func TestWhoWaits(t *testing.T) {
 	if store.hashes["ada"], err = s.hasher.hash(ctx, "", "a password", []byte("0123456789abcdef")); err != nil {
 		t.Fatal(err)
 	}
-	here := blueprint.Visitor{Address: "198.51.100.1", Network: "198.51.100.0/24"}
-	known, elsewhere := here, blueprint.Visitor{Address: "203.0.113.1"}
+	here := blueprint.SignInClient{Address: "198.51.100.1", Network: "198.51.100.0/24"}
+	known, elsewhere := here, blueprint.SignInClient{Address: "203.0.113.1"}
 	known.Device = s.Device("ada", "")
 	for i := range addressFailures {
 		if _, _, err := s.SignIn(ctx, string(rune('A'+i)), "x", here); blueprint.CodeOf(err) != blueprint.CodeUnauthorized {
@@ -59,7 +59,7 @@ func TestWhoWaits(t *testing.T) {
 	asked := store.asked
 	for name, test := range map[string]struct {
 		email string
-		from  blueprint.Visitor
+		from  blueprint.SignInClient
 		want  blueprint.Code
 	}{
 		"there":                {"ada", here, blueprint.CodeTooManyRequests},

@@ -150,7 +150,7 @@ type redaction struct {
 }
 
 func newRedaction(caller *outbound.Caller) *redaction {
-	return &redaction{caller.Secrets, secret.Remembering()}
+	return &redaction{caller.Secrets, secret.NewRedactor()}
 }
 
 // exchange returns an exchange as it may be shown.

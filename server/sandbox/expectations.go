@@ -252,7 +252,7 @@ func askedOf(request *http.Request) (*asked, error) {
 			return nil, err
 		}
 	}
-	bare := outbound.Bare(request)
+	bare := outbound.WithoutCredentials(request)
 	address := *bare.URL
 	address.User = nil
 	a := &asked{

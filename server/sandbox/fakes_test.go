@@ -32,7 +32,7 @@ func newBox(t testing.TB) (*Sandbox, *outbound.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, outbound.New(outbound.Options{Instead: s, RootCAs: s.Authorities()})
+	return s, outbound.New(outbound.Options{Network: s, RootCAs: s.Authorities()})
 }
 
 func decode(t testing.TB, text string) any {

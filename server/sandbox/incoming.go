@@ -55,7 +55,7 @@ func (s *Sandbox) fault(a *asked, name string) *Fault {
 		f.Value = rule.body
 		return f
 	}
-	code := blueprint.CodeWith(rule.status)
+	code := blueprint.CodeForStatus(rule.status)
 	f.Failure = &blueprint.Error{Code: code, Message: messageOf(rule.body)}
 	if f.Failure.Message == "" {
 		f.Failure.Message = "the sandbox answers " + strconv.Itoa(rule.status) + " to " + name

@@ -282,7 +282,7 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 	if hasBody && slices.Contains(r.known.Subscriptions, m.procedure) && a.status < 300 {
 		r.wrong("is not for a subscription, which answers a stream; break it by a status from 400, delayMs or close", at("body")...)
 	}
-	if m.procedure != "" && a.status > 200 && blueprint.CodeWith(a.status) == "" {
+	if m.procedure != "" && a.status > 200 && blueprint.CodeForStatus(a.status) == "" {
 		r.wrong("must be one that procedures answer: 200 or one of "+answerable(), at("status")...)
 	}
 	if a.whole && (m.procedure == "" || a.status < 400 || a.cut) {

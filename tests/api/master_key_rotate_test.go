@@ -269,7 +269,7 @@ func TestRotateRefuses(t *testing.T) {
 	}
 	s := newService(t, onFile(path), atNoon)
 	_, err := rotating(t, path).Run(t.Context())
-	if message, hint := blueprint.Explain(err); !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
+	if message, hint := blueprint.DescribeError(err); !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
 		t.Errorf("beside a server: %q, %q", message, hint)
 	}
 	s.stop()

@@ -178,7 +178,7 @@ func TestEarnestAndPlay(t *testing.T) {
 			wired.Listener.Close()
 			t.Fatalf("%s: it starts", test.name)
 		}
-		if _, hint := blueprint.Explain(err); !strings.Contains(hint, test.hint) {
+		if _, hint := blueprint.DescribeError(err); !strings.Contains(hint, test.hint) {
 			t.Errorf("%s: %v, hint %q", test.name, err, hint)
 		}
 		newService(t, onFile(path), test.first).stop() // as if nothing had been

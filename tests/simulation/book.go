@@ -309,7 +309,7 @@ func catalogue(work *process) blueprint.Catalogue {
 		case kindAsk:
 			t.Answer, t.Expired = work.answer, work.expired
 		case kindEach:
-			t.Untouched = func([]any) bool { return true }
+			t.Verbatim = func([]any) bool { return true }
 			t.Body = func(config map[string]any) (map[string]any, []any) { return config, nil }
 		}
 		out[kind] = t

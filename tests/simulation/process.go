@@ -347,7 +347,7 @@ func (j journal) FiringWithDelivery(_ context.Context, _ blueprint.Principal, id
 }
 
 // FiringsToRedeliver finds none: nobody here runs several again at once.
-func (j journal) FiringsToRedeliver(context.Context, blueprint.Principal, *blueprint.RedeliverRequest) ([]blueprint.ToRedeliver, int, error) {
+func (j journal) FiringsToRedeliver(context.Context, blueprint.Principal, *blueprint.RedeliverRequest) ([]blueprint.RedeliveryCandidate, int, error) {
 	return nil, 0, nil
 }
 

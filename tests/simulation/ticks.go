@@ -127,7 +127,7 @@ func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.
 		switch {
 		case coalesced != (count > 1), missed != fmt.Sprint(count-1):
 			wrong("%d ticks pass, with %d rows, and the run is told of %s", count, len(rows), missed)
-		case coalesced && (rows[0].Decision != blueprint.DecisionCoalesced || rows[0].Why.Code != blueprint.ReasonStandsIn || rows[0].Why.Int("count") != count-1):
+		case coalesced && (rows[0].Decision != blueprint.DecisionCoalesced || rows[0].Why.Code != blueprint.ReasonCoalesced || rows[0].Why.Int("count") != count-1):
 			wrong("%d ticks pass, and the row says %s: %s", count, rows[0].Decision, rows[0].Reason)
 		case t.catchUp == "latest" && t.between(cursor, last.ReceivedAt) > 0 && !w.leavesOut: // the disk may take its time for what another schedule leaves out
 			wrong("a later tick was due at %s", last.ReceivedAt)

@@ -153,8 +153,8 @@ func (a *advice) ofSkipped() string {
 func (a *advice) ofRefused() string {
 	firing := &a.story.Firing
 	why, d := firing.Why, firing.Delivery
-	kept := firing.Source == blueprint.SourceSchedule && firing.DueAt != 0 || d != nil && d.Kept()
-	inactive, lost := why.Code == blueprint.ReasonOff || why.Code == blueprint.ReasonTripped, why.Code == blueprint.ReasonLostAccess
+	kept := firing.Source == blueprint.SourceSchedule && firing.DueAt != 0 || d != nil && d.IsComplete()
+	inactive, lost := why.Code == blueprint.ReasonInactive || why.Code == blueprint.ReasonTripped, why.Code == blueprint.ReasonLostAccess
 	const access = "give the trigger's creator access to the blueprint again, or have somebody who can manage it make the trigger anew"
 	if notReceived(firing) {
 		told, ask := "550", a.on()+"ask for it again"
@@ -204,9 +204,9 @@ func (a *advice) ofRefused() string {
 		return "set another config.preset; then " + a.again() + " judges this one anew"
 	case blueprint.ReasonBody:
 		return "mend that at the sender and have it sent again: as it is, it is refused each time (blueprintTriggers.fire runs any input)"
-	case blueprint.ReasonChain:
+	case blueprint.ReasonEventDepth:
 		return "find the blueprints that start each other and end the chain (config.blueprintId, or a condition); " + a.again() + " runs this one"
-	case blueprint.ReasonLed:
+	case blueprint.ReasonEventRuns:
 		return "find the blueprints that start each other and end the chain (config.blueprintId, or a condition)"
 	case blueprint.ReasonMany:
 		return "see the rows before it: they say why"

@@ -30,7 +30,7 @@ func asked(change func(q *Question)) *Question {
 func tickRow(hours int, decision blueprint.Decision, why blueprint.Reason) blueprint.LedgerRow {
 	at := blueprint.TimeOf(asOf.Add(-time.Duration(hours) * time.Hour))
 	row := blueprint.LedgerRow{Firing: blueprint.Firing{ID: "F", Source: blueprint.SourceSchedule, Key: at.String(), DueAt: at, ReceivedAt: at, Decision: decision}}
-	row.Because(why)
+	row.SetReason(why)
 	if decision == blueprint.DecisionStarted {
 		id := "exec_1_a"
 		row.ExecutionID, row.Run = &id, &blueprint.FiringRun{ExecutionID: id, Status: blueprint.StatusCompleted}
@@ -55,7 +55,7 @@ func TestWhyPresent(t *testing.T) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", (&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1, Oldest: "exec_2_b"}).Reason())}
 		}, []string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was left out: config.concurrency.limit is 1 and exec_2_b was still running.", `next: blueprintTriggers.redeliver {firingId: "F"} runs this one when exec_2_b has ended`}, "catchUp"},
 		{"others started", func(q *Question) {
-			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", blueprint.Saying(blueprint.ReasonMessage, "x")), tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", blueprint.MessageReason(blueprint.ReasonMessage, "x")), tickRow(1, "started", blueprint.NewReason(blueprint.ReasonOnTime))}
 		}, nil, "redeliver"},
 		{"one that is paused holds others back", func(q *Question) {
 			q.Story.Trigger.Config["concurrency"] = map[string]any{"limit": json.Number("1")}
@@ -73,7 +73,7 @@ func TestWhyPresent(t *testing.T) {
 		{"of a clock that is ahead", func(q *Question) {
 			q.Story.Cursor = blueprint.TimeOf(asOf.Add(-time.Hour))
 			q.Now = asOf.AddDate(-4, 0, 0)
-			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.Saying(blueprint.ReasonMessage, "no"))}
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.MessageReason(blueprint.ReasonMessage, "no"))}
 		}, []string{"seems to follow another clock", "it says 2022-03-02 10:00 CET", "newest entry about the trigger is from 2026-03-02 10:00 CET", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
 		{"of a clock that is behind", func(q *Question) { q.Now = asOf.AddDate(4, 0, 0) },
 			[]string{"seems to follow another clock", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
@@ -87,10 +87,10 @@ func TestWhyPresent(t *testing.T) {
 		{"unreadable", func(q *Question) { q.Story.Trigger.Config["cron"] = "* * *" }, []string{"cannot be read", "fix its config"}, "next tick is due"},
 		{"never", func(q *Question) { q.Story.Firings = 0 }, []string{"The ledger has no firing of it", "next: nothing yet: first due 2026-03-02 11:00 CET (10:00 UTC)"}, "Nothing fired"},
 		{"sums", func(q *Question) {
-			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(asOf)}, {Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "no"), Count: 1, Last: blueprint.TimeOf(asOf)}}
+			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(asOf)}, {Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "no"), Count: 1, Last: blueprint.TimeOf(asOf)}}
 		}, []string{"the ledger recorded 4 rows:", "  3 started (last 2026-03-02 10:00 CET (09:00 UTC))", "  1 refused: no (last"}, ""},
 		{"refused", func(q *Question) {
-			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.Saying(blueprint.ReasonMessage, "no"))}
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.MessageReason(blueprint.ReasonMessage, "no"))}
 		},
 			[]string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was refused, and nothing ran: no.", `once the cause is mended, blueprintTriggers.redeliver {firingId: "F"} runs this tick`}, ""},
 	} {
@@ -101,7 +101,7 @@ func TestWhyPresent(t *testing.T) {
 
 func TestWhyAt(t *testing.T) {
 	const tick = "2026-03-02 09:00" // in Zurich: an hour before asOf
-	lots := blueprint.Because(blueprint.ReasonStandsIn, "count", 5, "first", "2026-03-02T04:00:00.000Z", "last", "2026-03-02T08:00:00.000Z", "tick", "2026-03-02T09:00:00.000Z")
+	lots := blueprint.NewReason(blueprint.ReasonCoalesced, "count", 5, "first", "2026-03-02T04:00:00.000Z", "last", "2026-03-02T08:00:00.000Z", "tick", "2026-03-02T09:00:00.000Z")
 	for _, c := range []struct {
 		name, at string
 		change   func(q *Question)
@@ -109,23 +109,23 @@ func TestWhyAt(t *testing.T) {
 		never    string
 	}{
 		{"started", tick, func(q *Question) {
-			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.NewReason(blueprint.ReasonOnTime))}
 		},
 			[]string{"A tick is due at 2026-03-02 09:00 CET (08:00 UTC)", "The tick of 2026-03-02 09:00 CET (08:00 UTC) started exec_1_a, which completed."}, "no row"},
 		{"coalesced", "2026-03-02 07:00", func(q *Question) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"the one of 2026-03-02T09:00:00.000Z stands in"}, "no row"},
 		{"of another lot", "2026-03-02 04:00", func(q *Question) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"The ledger has no row for it"}, "stands in"},
 		{"skipped", tick, func(q *Question) {
-			q.Rows = []blueprint.LedgerRow{tickRow(1, "skipped", blueprint.Because(blueprint.ReasonMissed, "count", 1, "first", "2026-03-02T08:00:00.000Z", "last", "2026-03-02T08:00:00.000Z"))}
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "skipped", blueprint.NewReason(blueprint.ReasonMissed, "count", 1, "first", "2026-03-02T08:00:00.000Z", "last", "2026-03-02T08:00:00.000Z"))}
 		}, []string{`The tick of 2026-03-02T08:00:00.000Z was missed; catchUp is "none".`}, "no row"},
 		{"refused", tick, func(q *Question) {
-			q.Rows = []blueprint.LedgerRow{tickRow(1, "refused", blueprint.Saying(blueprint.ReasonMessage, "no nodes"))}
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "refused", blueprint.MessageReason(blueprint.ReasonMessage, "no nodes"))}
 		}, []string{"refused, and nothing ran: no nodes.", `redeliver {firingId: "F"} runs this tick`}, ""},
 		{"no row", tick, nil, []string{"The ledger has no row for it", "--keep-firings"}, "stands in"},
 		{"not due", "2026-03-02T08:30:10Z", nil, []string{"No tick is due at 2026-03-02 09:30 CET (08:30 UTC)", "The one before was due 2026-03-02 09:00 CET", "The one after is due 2026-03-02 10:00 CET"}, "no row"},
 		{"not due, in a lot", "2026-03-02T07:30:00Z", func(q *Question) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"No tick is due"}, "all the same"},
 		{"due by an older schedule", tick, func(q *Question) {
 			q.Story.Trigger.Config["cron"] = "30 12 * * *"
-			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.NewReason(blueprint.ReasonOnTime))}
 		}, []string{"No tick is due", "the schedule was different then", "started exec_1_a"}, ""},
 		{"undecided", "2026-03-02 11:00", func(q *Question) { q.Now = asOf.Add(2 * time.Hour) }, []string{"It is not decided yet", "a server is running"}, ""},
 		{"undecided and off", "2026-03-02 11:00", func(q *Question) { q.Now = asOf.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be"}, ""},
@@ -136,7 +136,7 @@ func TestWhyAt(t *testing.T) {
 		{"another type, nothing", "2026-03-02T08:00:00Z", func(q *Question) { q.Story.Trigger.Type = blueprint.TriggerWebhook }, []string{"Nothing arrived within 10 minutes", "getWebhookUrl"}, "tick"},
 		{"another type", "2026-03-02T08:00:00Z", func(q *Question) {
 			q.Story.Trigger.Type = blueprint.TriggerWebhook
-			row := tickRow(1, "refused", blueprint.Saying(blueprint.ReasonMessage, "not JSON"))
+			row := tickRow(1, "refused", blueprint.MessageReason(blueprint.ReasonMessage, "not JSON"))
 			row.Source, row.DueAt = blueprint.SourceWebhook, 0
 			q.Rows = []blueprint.LedgerRow{row}
 		}, []string{"the ledger recorded 1 row.", "A delivery with the id", "refused, and nothing ran: not JSON."}, "CET"},

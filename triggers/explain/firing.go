@@ -90,7 +90,7 @@ func deliveryWords(firing *blueprint.Firing) string {
 		return text + "; it is stored with firing " + first
 	case notReceived(firing):
 		return strings.TrimSuffix(text, ",")
-	case !d.Kept():
+	case !d.IsComplete():
 		return text + ", which was not kept"
 	}
 	return text
@@ -146,7 +146,7 @@ func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDeli
 	if d == nil {
 		return nil
 	}
-	out := &blueprint.ShownDelivery{From: d.From, Size: d.Size, Kept: d.Kept(), Headers: make(map[string]string, len(d.Header))}
+	out := &blueprint.ShownDelivery{From: d.From, Size: d.Size, Kept: d.IsComplete(), Headers: make(map[string]string, len(d.Header))}
 	for name, values := range d.Header {
 		text := v.Text(strings.Join(values, ", "))
 		if signature.IsProof(name) || signature.Confidential[name] || slices.ContainsFunc(sensitiveNames, func(part string) bool { return strings.Contains(name, part) }) {
@@ -154,7 +154,7 @@ func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDeli
 		}
 		out.Headers[name] = text
 	}
-	if d.Body == nil || !d.Kept() || !utf8.Valid(d.Body) {
+	if d.Body == nil || !d.IsComplete() || !utf8.Valid(d.Body) {
 		return out
 	}
 	// What is hidden is hidden before it is cut, so that no half of it is left.

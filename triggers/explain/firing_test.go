@@ -47,7 +47,7 @@ func refused(t testing.TB, config map[string]any, body string, headers ...string
 	if failure == nil {
 		t.Fatalf("%q is accepted", headers)
 	}
-	story.Firing.Because(failure.Because())
+	story.Firing.SetReason(failure.FiringReason())
 	return story
 }
 
@@ -149,7 +149,7 @@ func TestExplainHidesSecrets(t *testing.T) {
 		"X-Gitlab-Token: planted-token", "X-Note: my secret is "+explainedSecret, "X-Again: "+sent, "X-Fine: fine", "X-Event: a hidden value",
 	)
 	story.Firing.Delivery.Hidden = []string{"a hidden value"}
-	story.Firing.Delivery.Note("more", map[string]any{"a": []any{"it was " + explainedSecret}})
+	story.Firing.Delivery.AddFact("more", map[string]any{"a": []any{"it was " + explainedSecret}})
 	x := Firing(story, asOf)
 	text, _ := json.Marshal(x)
 	unseen(t, string(text), explainedSecret, "the previous one", sent, "planted", "hidden value", hex.EncodeToString(hmacOf(sha256.New, explainedSecret, body)))
@@ -177,20 +177,20 @@ func TestExplainWords(t *testing.T) {
 		{firing: blueprint.Firing{Source: "manual", Decision: "started"}, status: "not_found", summary: "A firing by hand started exec_1_a, whose record is no longer stored."},
 		{firing: blueprint.Firing{Source: "email", Key: "m", Decision: "duplicate"}, status: "completed",
 			summary: "A mail with the id m came again and started nothing: its key had started exec_1_a, which completed.", next: "nothing"},
-		{firing: blueprint.Firing{Source: "schedule", Decision: "coalesced", Why: blueprint.Because(blueprint.ReasonStandsIn, "count", 3, "first", "a", "last", "b", "tick", "c")},
+		{firing: blueprint.Firing{Source: "schedule", Decision: "coalesced", Why: blueprint.NewReason(blueprint.ReasonCoalesced, "count", 3, "first", "a", "last", "b", "tick", "c")},
 			summary: "3 ticks from a to b were missed; the one of c stands in.", next: "nothing"},
-		{firing: blueprint.Firing{Source: "schedule", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonMissed, "count", 1, "first", "a", "last", "a")}, summary: `The tick of a was missed; catchUp is "none".`, next: "catchUp"},
-		{firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.Saying(blueprint.ReasonMessage, "another channel")}, summary: "A message from Slack was left out: another channel.", next: "judges it anew"},
-		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff)}, summary: "A firing by hand was refused, and nothing ran: the trigger is not active.", next: "fire it again"},
-		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.Because(blueprint.ReasonLostAccess)}, summary: "A firing by hand was refused, and nothing ran: the trigger's creator can no longer manage the blueprint.", next: "access"},
-		{firing: blueprint.Firing{Source: "redelivery", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "no").With("again", "X"), Delivery: &blueprint.Delivery{Facts: map[string]any{"of": "X"}}},
+		{firing: blueprint.Firing{Source: "schedule", Decision: "skipped", Why: blueprint.NewReason(blueprint.ReasonMissed, "count", 1, "first", "a", "last", "a")}, summary: `The tick of a was missed; catchUp is "none".`, next: "catchUp"},
+		{firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.MessageReason(blueprint.ReasonMessage, "another channel")}, summary: "A message from Slack was left out: another channel.", next: "judges it anew"},
+		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive)}, summary: "A firing by hand was refused, and nothing ran: the trigger is not active.", next: "fire it again"},
+		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonLostAccess)}, summary: "A firing by hand was refused, and nothing ran: the trigger's creator can no longer manage the blueprint.", next: "access"},
+		{firing: blueprint.Firing{Source: "redelivery", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "no").With("again", "X"), Delivery: &blueprint.Delivery{Facts: map[string]any{"of": "X"}}},
 			summary: "A redelivery was refused, and nothing ran: firing X again: no.", next: "explain says more of firing X", in: "it is stored with firing X"},
-		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "x")}, paused: &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, next: "send it again",
+		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "x")}, paused: &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, next: "send it again",
 			summary: "A firing by hand was refused, and nothing ran: x.", in: "the server did, because 20 runs in a row failed"},
 	} {
 		story := &blueprint.FiringStory{Firing: c.firing, Trigger: trigger, Tripped: c.paused}
 		story.Firing.ID = "F"
-		story.Firing.Because(c.firing.Why)
+		story.Firing.SetReason(c.firing.Why)
 		if story.Firing.Key == "" {
 			story.Firing.Key = "F"
 		}
@@ -214,8 +214,8 @@ func FuzzLikelyCauses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, sent, body string) {
 		trigger := blueprint.Trigger{ID: "T", Type: blueprint.TriggerWebhook, Config: map[string]any{"secret": explainedSecret}}
 		d := &blueprint.Delivery{Body: []byte(body), Size: int64(len(body)), Proof: map[string][]string{strings.ToLower(name): {sent}}}
-		d.Note(signature.FactHeader, name)
-		d.Note(signature.FactExpected, "x")
+		d.AddFact(signature.FactHeader, name)
+		d.AddFact(signature.FactExpected, "x")
 		story := &blueprint.FiringStory{Firing: blueprint.Firing{TriggerID: "T", Source: "webhook", Decision: "refused", Delivery: d}, Trigger: trigger}
 		text, err := json.Marshal(Firing(story, asOf.Add(time.Second)).Details)
 		if err != nil || !strings.Contains(sent+body+name, explainedSecret) && strings.Contains(string(text), explainedSecret) {
@@ -244,44 +244,44 @@ func TestExplainNext(t *testing.T) {
 		summary, next  string
 		exactly, never string
 	}{
-		{name: "bad JSON", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonBody, "the body is not JSON"), Delivery: body}}, next: "mend that at the sender", never: "redeliver"},
-		{name: "too large", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonTooLarge, "the body is larger than 9 bytes"), Delivery: &blueprint.Delivery{Size: 20}}}, next: "have the sender send less", never: "redeliver"},
-		{name: "schema", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonSchemaUnusable, "the trigger's inputSchema cannot be used: x"), Delivery: body}}, exactly: "mend config.inputSchema; then " + on + again + " runs this one"},
-		{name: "input", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonInput, "inputData.n: must be a number"), Delivery: body}}, next: "have the caller send what config.inputSchema asks for"},
-		{name: "key", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Key: "k", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonKeyReused, "this Idempotency-Key was used before with another body"), Delivery: body}},
+		{name: "bad JSON", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonBody, "the body is not JSON"), Delivery: body}}, next: "mend that at the sender", never: "redeliver"},
+		{name: "too large", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonTooLarge, "the body is larger than 9 bytes"), Delivery: &blueprint.Delivery{Size: 20}}}, next: "have the sender send less", never: "redeliver"},
+		{name: "schema", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonSchemaUnusable, "the trigger's inputSchema cannot be used: x"), Delivery: body}}, exactly: "mend config.inputSchema; then " + on + again + " runs this one"},
+		{name: "input", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonInput, "inputData.n: must be a number"), Delivery: body}}, next: "have the caller send what config.inputSchema asks for"},
+		{name: "key", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Key: "k", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonKeyReused, "this Idempotency-Key was used before with another body"), Delivery: body}},
 			exactly: "have the caller use a new Idempotency-Key for each call; " + again + " runs this one all the same"},
-		{name: "no secret", active: true, story: blueprint.FiringStory{Trigger: blueprint.Trigger{Type: blueprint.TriggerSlack}, Firing: blueprint.Firing{Source: "slack", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonSecretUnusable, "the trigger has no signingSecret"), Delivery: body}}, exactly: "set config.signingSecret; then " + again + " judges this one anew"},
-		{name: "sender", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonAllowFrom, "address", "a@b"), Delivery: body}}, next: "nothing: config.allowFrom leaves this out"},
-		{name: "inactive", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: body}}, exactly: on + again + " runs this one"},
-		{name: "active since", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: body}}, exactly: "the trigger is active now: " + again + " runs this one"},
-		{name: "inactive, no body", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: &blueprint.Delivery{Size: 9}}}, exactly: on + "have the sender send it again"},
+		{name: "no secret", active: true, story: blueprint.FiringStory{Trigger: blueprint.Trigger{Type: blueprint.TriggerSlack}, Firing: blueprint.Firing{Source: "slack", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonSecretUnusable, "the trigger has no signingSecret"), Delivery: body}}, exactly: "set config.signingSecret; then " + again + " judges this one anew"},
+		{name: "sender", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "skipped", Why: blueprint.NewReason(blueprint.ReasonAllowFrom, "address", "a@b"), Delivery: body}}, next: "nothing: config.allowFrom leaves this out"},
+		{name: "inactive", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: body}}, exactly: on + again + " runs this one"},
+		{name: "active since", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: body}}, exactly: "the trigger is active now: " + again + " runs this one"},
+		{name: "inactive, no body", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{Size: 9}}}, exactly: on + "have the sender send it again"},
 		{name: "the breaker", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.",
 			exactly: `mend the cause (last: exec_1_a), switch it on with isActive: true, then blueprintTriggers.redeliver {triggerId: "T", executionStatus: "failed", from: TIME} runs what failed since TIME`},
 		{name: "the breaker of an open webhook", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: retried.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.", next: "(last: exec_1_a)"},
 		{name: "a delivery to one that tripped", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonTripped), Delivery: body}}, summary: "A delivery was refused", exactly: on + again + " runs this one"},
-		{name: "no mail", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: &blueprint.Delivery{Facts: map[string]any{"received": false}}}},
+		{name: "no mail", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{Facts: map[string]any{"received": false}}}},
 			exactly: "the sender was told 550 and its mail was not received; " + on + "ask for it again"},
-		{name: "no mail, on again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: &blueprint.Delivery{}}}, exactly: "the sender was told 550 and its mail was not received; ask for it again"},
-		{name: "a large mail", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMailTooLarge, "the message is too large"), Delivery: &blueprint.Delivery{Size: 9, Facts: map[string]any{"received": false}}}}, next: "told that it is too large and its mail was not received"},
-		{name: "ran again", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "x"), Delivery: body}, Redeliveries: []blueprint.Redelivery{{FiringID: "G", Decision: "refused"}, {FiringID: "H", Decision: "started", ExecutionID: &one, Status: "completed"}}},
+		{name: "no mail, on again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{}}}, exactly: "the sender was told 550 and its mail was not received; ask for it again"},
+		{name: "a large mail", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMailTooLarge, "the message is too large"), Delivery: &blueprint.Delivery{Size: 9, Facts: map[string]any{"received": false}}}}, next: "told that it is too large and its mail was not received"},
+		{name: "ran again", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "x"), Delivery: body}, Redeliveries: []blueprint.Redelivery{{FiringID: "G", Decision: "refused"}, {FiringID: "H", Decision: "started", ExecutionID: &one, Status: "completed"}}},
 			exactly: "done: firing H ran it again (completed)"},
 		{name: "failed again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("failed", "x"), Redeliveries: []blueprint.Redelivery{{FiringID: "H", Decision: "started", ExecutionID: &one, Status: "failed"}}}, next: "execution.retry"},
-		{name: "channel", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonChannel, "got", "C1", "wanted", "C2"), Delivery: body}}, next: "nothing: config.channel leaves this out"},
-		{name: "challenge", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonSlackCheck), Delivery: body}}, next: "nothing: that was Slack's check"},
-		{name: "own run", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "event", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonOwnRun), Delivery: body}}, next: "nothing:"},
+		{name: "channel", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.NewReason(blueprint.ReasonChannel, "got", "C1", "wanted", "C2"), Delivery: body}}, next: "nothing: config.channel leaves this out"},
+		{name: "challenge", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.NewReason(blueprint.ReasonSlackCheck), Delivery: body}}, next: "nothing: that was Slack's check"},
+		{name: "own run", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "event", Decision: "skipped", Why: blueprint.NewReason(blueprint.ReasonOwnRun), Delivery: body}}, next: "nothing:"},
 		{name: "limit", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "skipped", Why: (&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1, Oldest: "exec_7_q"}).Reason(), Delivery: body}}, exactly: again + " runs this one when exec_7_q has ended"},
 		{name: "displaced", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: &blueprint.FiringRun{ExecutionID: "exec_1_a", Status: "failed", Displaced: true}}, exactly: "nothing: a newer run took its place, as config.concurrency says"},
-		{name: "another door", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOtherAddress, "type", "slack", "triggerId", "T"), Delivery: body}}, exactly: "have the sender post to /webhooks/slack/T"},
+		{name: "another door", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonOtherAddress, "type", "slack", "triggerId", "T"), Delivery: body}}, exactly: "have the sender post to /webhooks/slack/T"},
 		{name: "it stands behind one that is paused", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("paused"), Trigger: blueprint.Trigger{Config: limit}},
 			summary: "A delivery started exec_1_a, which waits for its turn.", next: "answer exec_0_o (execution.resume) or cancel it"},
 		{name: "it stands behind one that runs", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("running"), Trigger: blueprint.Trigger{Config: limit}}, next: "wait until exec_0_o has ended"},
-		{name: "the brake", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonMany, "count", 7).Holding(blueprint.Saying(blueprint.ReasonMessage, "x"))}}, summary: "7 more deliveries started nothing", next: "see the rows before it"},
+		{name: "the brake", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonMany, "count", 7).WithInner(blueprint.MessageReason(blueprint.ReasonMessage, "x"))}}, summary: "7 more deliveries started nothing", next: "see the rows before it"},
 	} {
 		c.story.Firing.ID, c.story.Trigger.ID, c.story.Trigger.IsActive = "F", "T", c.active
 		if c.story.Firing.Key == "" {
 			c.story.Firing.Key = "F"
 		}
-		c.story.Firing.Because(c.story.Firing.Why)
+		c.story.Firing.SetReason(c.story.Firing.Why)
 		x := Firing(&c.story, asOf)
 		if !strings.HasPrefix(x.Summary, c.summary) || !strings.Contains(x.Next, c.next) || c.exactly != "" && x.Next != c.exactly || c.never != "" && strings.Contains(x.Next, c.never) {
 			t.Errorf("%s: %s\n\tnext: %s", c.name, x.Summary, x.Next)

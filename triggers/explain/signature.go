@@ -40,7 +40,7 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 		return []cause{{"its signature was refused, and the trigger has no secret any more to hold it against", mendForm}}
 	case name == "":
 		return append([]cause{missing(trigger, d)}, blanks(secret, keys.Secret)...)
-	case !d.Kept():
+	case !d.IsComplete():
 		return append(blanks(secret, keys.Secret), cause{"the body was not kept, so nothing more can be told", mendSender})
 	case len(d.Body) > maxDiagnosed:
 		return append(blanks(secret, keys.Secret), cause{"the body is too large to try what may have happened to it", mendEither})

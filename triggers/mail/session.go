@@ -38,7 +38,7 @@ func reply(code int, class, subject, detail int, message string) error {
 
 const tooLarge = "the message is too large"
 
-var reasonTooLarge = blueprint.Saying(blueprint.ReasonMailTooLarge, tooLarge)
+var reasonTooLarge = blueprint.MessageReason(blueprint.ReasonMailTooLarge, tooLarge)
 
 var (
 	errNoMailbox  = reply(550, 5, 1, 1, noMailbox)
@@ -110,7 +110,7 @@ func (s *session) Data(r io.Reader) error {
 		var permanent *smtp.SMTPError
 		if errors.As(err, &permanent) && !permanent.Temporary() {
 			rest, _ := io.Copy(io.Discard, r) // the library would discard it as well
-			why := blueprint.Saying(blueprint.ReasonMessage, permanent.Message)
+			why := blueprint.MessageReason(blueprint.ReasonMessage, permanent.Message)
 			if permanent == errTooLarge {
 				why = reasonTooLarge
 			}
@@ -121,7 +121,7 @@ func (s *session) Data(r io.Reader) error {
 	defer release()
 	mail, err := Parse(raw)
 	if err != nil {
-		s.recordRefusals(int64(len(raw)), blueprint.Saying(blueprint.ReasonMessage, messageOf(err)))
+		s.recordRefusals(int64(len(raw)), blueprint.MessageReason(blueprint.ReasonMessage, messageOf(err)))
 		return reply(554, 5, 6, 0, messageOf(err))
 	}
 	return s.deliver(&blueprint.ReceivedMail{Envelope: s.envelope, Raw: raw, Mail: mail, Check: s.check(raw, mail)})

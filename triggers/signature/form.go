@@ -28,11 +28,11 @@ func noteSignature(d *blueprint.Delivery, failed *Scheme, tried string) {
 			name, form = failed.Header, FormOf(values)
 		}
 	}
-	d.Note(FactHeader, name)
-	d.Note(FactForm, form)
-	d.Note(FactExpected, expected)
-	d.Note(FactBytes, len(d.Body))
-	d.Note(FactTried, tried)
+	d.AddFact(FactHeader, name)
+	d.AddFact(FactForm, form)
+	d.AddFact(FactExpected, expected)
+	d.AddFact(FactBytes, len(d.Body))
+	d.AddFact(FactTried, tried)
 }
 
 // marks begin signatures of the schemes that there are.

@@ -133,9 +133,9 @@ func Check(trigger *blueprint.Trigger, firing *blueprint.Firing, at, now time.Ti
 	schemes := SchemesOf(trigger)
 	switch {
 	case schemes == nil:
-		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's preset is unknown: set another").Named(blueprint.ReasonPresetUnknown)
+		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's preset is unknown: set another").WithReason(blueprint.ReasonPresetUnknown)
 	case value == nil && trigger.Type == blueprint.TriggerWebhook && trigger.Config["preset"] == nil:
-		firing.Because(blueprint.Because(blueprint.ReasonUnsigned))
+		firing.SetReason(blueprint.NewReason(blueprint.ReasonUnsigned))
 		return nil
 	}
 	secret, _ := value.(string)
@@ -144,23 +144,23 @@ func Check(trigger *blueprint.Trigger, firing *blueprint.Firing, at, now time.Ti
 		if value == nil {
 			refused.Message = "the trigger has no " + keys.Secret + ", so it refuses every delivery: set one"
 		}
-		return refused.Named(blueprint.ReasonSecretUnusable)
+		return refused.WithReason(blueprint.ReasonSecretUnusable)
 	}
 	failed, reason := Verify(schemes, secret, d, at)
 	if reason == "" {
-		firing.Because(blueprint.Because(blueprint.ReasonSigned))
+		firing.SetReason(blueprint.NewReason(blueprint.ReasonSigned))
 		return nil
 	}
 	tried := keys.Secret
 	if previous := Previous(trigger.Config, keys, now); previous != "" {
 		if _, reason := Verify(schemes, previous, d, at); reason == "" {
-			firing.Because(blueprint.Because(blueprint.ReasonSignedPrevious))
+			firing.SetReason(blueprint.NewReason(blueprint.ReasonSignedPrevious))
 			return nil
 		}
 		tried += " and " + keys.Previous
 	}
 	noteSignature(d, failed, tried)
-	return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason).Named(blueprint.ReasonSignature)
+	return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason).WithReason(blueprint.ReasonSignature)
 }
 
 // SchemesOf returns the schemes by which a sender may prove itself to a trigger:

@@ -84,7 +84,7 @@ func (s *Session) exchange(ctx context.Context, f func(ctx context.Context) erro
 func (s *Session) recorded(ctx context.Context, record *record, f func(ctx context.Context) error) (answer []byte, err error) {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	limited, hops := outbound.Record(context.WithValue(limited, recordKey{}, record))
+	limited, hops := outbound.RecordHops(context.WithValue(limited, recordKey{}, record))
 	err = f(limited)
 	if answer = record.result(); answer != nil || err == nil {
 		return answer, nil

@@ -244,7 +244,7 @@ func noteMail(ctx context.Context, server *Server, message *Message, err error) 
 	} else {
 		x.Response = &blueprint.ExchangeResponse{Status: accepted}
 	}
-	outbound.Note(ctx, x)
+	outbound.NoteExchange(ctx, x)
 }
 
 // keepMail keeps the envelope of a message, once there was a server to talk to,

@@ -43,9 +43,9 @@ func names(list ...string) map[string]bool {
 	return all
 }
 
-// TellingHeader reports whether the value of a header of this name may be a
+// SensitiveHeader reports whether the value of a header of this name may be a
 // credential. Counts of tokens, as in x-ratelimit-remaining-tokens, are none.
-func TellingHeader(name string) bool {
+func SensitiveHeader(name string) bool {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "ratelimit") {
 		return false
@@ -63,9 +63,9 @@ func TellingHeader(name string) bool {
 	return false
 }
 
-// TellingMember reports whether the member of an object, or the field of a form,
+// SensitiveName reports whether the member of an object, or the field of a form,
 // of this name may hold a credential.
-func TellingMember(name string) bool {
+func SensitiveName(name string) bool {
 	name = bare(name)
 	if telling[name] {
 		return true
@@ -78,13 +78,13 @@ func TellingMember(name string) bool {
 	return false
 }
 
-// tellingQuery is TellingMember for a parameter, by what stands before its name and
+// tellingQuery is SensitiveName for a parameter, by what stands before its name and
 // behind its value.
 func tellingQuery(name string, between bool) bool {
 	if inAddresses[bare(name)] {
 		return between
 	}
-	return inQueries[bare(name)] || TellingMember(name)
+	return inQueries[bare(name)] || SensitiveName(name)
 }
 
 // tellingKey reports whether a value under the name key is a credential, and not the
