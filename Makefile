@@ -20,7 +20,8 @@ test: ## the tests that need Go alone
 
 goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate
 	go test ./engine/nodes -run '^TestCatalogue$$' -update
-	go test ./rpc -run 'Procedures|NodeTypes' -update
+	go test ./rpc -run NodeTypes -update
+	go test ./tests/describe -run Procedures -update
 	go test ./command -run '^TestCorpus$$' -update
 	go test ./tests/api -run 'RouterType|OpenAPI|Schemas' -update
 

@@ -69,7 +69,7 @@ var layers = []struct {
 	{5, "server/certificate", "blueprint blueprint/* foundation/*"},
 	{5, "server/limits", "blueprint blueprint/* foundation/*"},
 	{5, "server/sandbox", "blueprint blueprint/* foundation/*"},
-	{5, "server", "blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project server/* docs"},
+	{5, "server", "clients blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project server/* docs"},
 
 	{6, "command/terminal", "blueprint"},
 	{6, "command/dev", "blueprint blueprint/* foundation/* engine project project/* server command/terminal"},
@@ -78,6 +78,7 @@ var layers = []struct {
 	{7, "", "command engine/script"},
 
 	// What other programs use, and what looks at this one from outside.
+	{0, "clients", ""},
 	{0, "clients/go", ""},
 	{0, "clients/go/program", ""},
 	{1, "clients/go/blueprintdtest", "clients/go clients/go/program"},
@@ -87,6 +88,7 @@ var layers = []struct {
 	{8, "tests/contributing", ""},
 	{8, "tests/bench", "tests/process clients/go/program"},
 	{8, "tests/crash", "tests/process clients/go/program foundation/mutant"},
+	{8, "tests/describe", "blueprint rpc rpc/trpc project server/sandbox"},
 	{8, "tests/faultfs", ""},
 	{8, "tests/faults", "tests/process clients/go/program tests/faultfs"},
 	{8, "tests/overload", "tests/process clients/go/program"},

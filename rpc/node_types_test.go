@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine/nodes"
 )
+
+var update = flag.Bool("update", false, "write the golden file")
 
 // TestNodeTypesOfTheDashboard compares the catalogue that the dashboard's own
 // tests use with the one the server answers.

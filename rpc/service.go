@@ -142,10 +142,6 @@ func (s *Service) table() []trpc.Procedure {
 		s.grants(), s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit(), s.mcpTools()} {
 		all = append(all, part...)
 	}
-	for i := range all {
-		words := procedureWords[all[i].Name]
-		all[i].Summary, all[i].Example = words.summary, words.example
-	}
 	return all
 }
 

@@ -2,11 +2,9 @@ package rpc
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,27 +14,6 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/rpc/trpc"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden file of testdata")
-
-// TestProcedures keeps the list of procedures, with what each takes and gives.
-func TestProcedures(t *testing.T) {
-	handler := trpc.NewHandler(Procedures(), trpc.Options{Authenticator: everybody("u")})
-	const path = "testdata/procedures.golden"
-	text := trpc.Describe(handler.Procedures())
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs; look at it and run go test -update ./rpc\n%s", path, text)
-	}
-}
 
 // A service that lacks something is not made.
 func TestNewDemandsWhatItNeeds(t *testing.T) {

@@ -50,7 +50,7 @@
 // of this package, kind_<name>.go: the struct of its config, whose tags make the
 // check and the JSON Schema, and what judges a delivery; see Kind. A type that is
 // called under a route of its own is mounted in server/routes.go and described in
-// server/openapi_routes.go.
+// tests/describe/routes.go.
 //
 // # Webhooks
 //

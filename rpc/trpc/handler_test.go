@@ -38,33 +38,6 @@ func checkGolden(t *testing.T, name, text string) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
-	type testNode struct {
-		Name     string   `json:"name" check:"required"`
-		Children []string `json:"children"`
-	}
-	type tree struct {
-		Left  *tree          `json:"left,omitempty"`
-		Value map[string]int `json:"value"`
-		At    blueprint.Time `json:"at"`
-		Note  *string        `json:"note"`
-		Inner struct{ Plain bool }
-		skip  int
-		blueprint.Label
-	}
-	s := &testServer{}
-	procedures := append(s.procedures(), Mutation("shape.all", blueprint.ScopeRead, func(context.Context, *Caller, struct {
-		testListInput
-		Node  testNode       `json:"node" check:"required"`
-		Ids   []string       `json:"ids" check:"max=3" each:"uuid"`
-		Maybe Optional[bool] `json:"maybe" check:"nullable"`
-		Out   int            `json:"-"`
-	}) (tree, error) {
-		return tree{skip: 1}, nil
-	}))
-	checkGolden(t, "describe.golden", Describe(NewHandler(procedures, Options{Authenticator: testKeys{}}).Procedures()))
-}
-
 func TestNewHandler(t *testing.T) {
 	s := &testServer{}
 	handler := NewHandler(s.procedures(), Options{Authenticator: testKeys{}})

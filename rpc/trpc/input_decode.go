@@ -61,7 +61,7 @@ func (c *compiler) compile(t reflect.Type, r rules, where string) valueDecoder {
 		})
 	case isText:
 		if r.enum == nil {
-			r.enum = wordsOf(t)
+			r.enum = Words(t)
 		}
 		return nullable(r, decodeText(r))
 	case isNumber:

@@ -2,6 +2,7 @@ package trpc
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -161,3 +162,25 @@ func counted(count float64, noun string) string {
 }
 
 func numberText(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
+
+// unions are the string types whose values are a closed list.
+var unions = map[reflect.Type][]string{
+	reflect.TypeFor[blueprint.Status]():      {"running", "completed", "failed", "paused", "not_found"},
+	reflect.TypeFor[blueprint.StepStatus]():  {"pending", "running", "completed", "failed", "skipped", "paused"},
+	reflect.TypeFor[blueprint.AwaitKind]():   {"human", "approval", "oauth", "unknown-outcome", "budget"},
+	reflect.TypeFor[blueprint.TriggerType](): blueprint.TriggerTypes(),
+	reflect.TypeFor[blueprint.Effect]():      {"pure", "idempotent", "once"},
+	reflect.TypeFor[blueprint.KeyScope]():    {"admin", "read", "run", "write"},
+}
+
+// Words returns the values of a string type with a closed list of them, or one with
+// a method Words() []string; nil for any other type.
+func Words(t reflect.Type) []string {
+	if t == nil || t.Kind() != reflect.String {
+		return nil
+	}
+	if worded, ok := reflect.Zero(t).Interface().(interface{ Words() []string }); ok {
+		return worded.Words()
+	}
+	return unions[t]
+}

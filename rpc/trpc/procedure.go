@@ -37,10 +37,6 @@ type Procedure struct {
 	// Scope is what a key needs to call it. Public procedures ask for no key.
 	Scope blueprint.KeyScope
 
-	// Summary and Example are for the description of the interface. Example is an
-	// input that works, as JSON, "" for procedures without input.
-	Summary, Example string
-
 	// call runs a query or a mutation, stream a subscription. Both decode
 	// the input first.
 	call   func(ctx context.Context, caller *Caller, in rawInput) (any, error)

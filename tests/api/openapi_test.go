@@ -15,7 +15,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
-	"blueprintd/server"
+	"blueprintd/tests/describe"
 )
 
 // goldenDocument compares a document that is kept in the repository with what
@@ -34,7 +34,7 @@ func goldenDocument(t *testing.T, name string, want []byte) {
 
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
-	want, err := server.OpenAPI()
+	want, err := describe.OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestOpenAPICovers(t *testing.T) {
 		operation := paths["/api/trpc/"+name].(object)
 		for _, called := range operation {
 			if at(called, "summary") == "" {
-				t.Errorf("%s has no words in rpc/openapi_words.go", name)
+				t.Errorf("%s has no words in tests/describe/words.go", name)
 			}
 		}
 	}
@@ -91,14 +91,14 @@ func TestOpenAPICovers(t *testing.T) {
 	}
 	for _, tag := range d["tags"].([]any) {
 		if at(tag, "description") == "" {
-			t.Errorf("%v has no description in rpc/openapi_words.go", tag)
+			t.Errorf("%v has no description in tests/describe/words.go", tag)
 		}
 	}
 }
 
 func openAPIValue(t *testing.T) object {
 	t.Helper()
-	text, err := server.OpenAPI()
+	text, err := describe.OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestOpenAPIExamples(t *testing.T) {
 	d := newDescribed(t)
 	w := &exampleWorld{person: s.root, team: s.root.id(t, "organization.create", object{"name": "Team"})}
 	for _, procedure := range s.RPC.Procedures() {
-		example, given := procedure.ExampleInput()
+		example, given := describe.Example(procedure.Name)
 		if !given && procedure.Input.NumField() > 0 {
 			t.Errorf("%s has no example", procedure.Name)
 		}
@@ -224,10 +224,10 @@ func (w *exampleWorld) real(t *testing.T, example any) any {
 		return nil
 	}
 	text, ids := encoded(t, example), map[string]string{}
-	for _, kind := range slices.Sorted(maps.Keys(rpc.ExampleIDs)) {
-		if strings.Contains(text, rpc.ExampleIDs[kind]) {
+	for _, kind := range slices.Sorted(maps.Keys(describe.ExampleIDs)) {
+		if strings.Contains(text, describe.ExampleIDs[kind]) {
 			ids[kind] = w.make(t, kind, ids)
-			text = strings.ReplaceAll(text, rpc.ExampleIDs[kind], ids[kind])
+			text = strings.ReplaceAll(text, describe.ExampleIDs[kind], ids[kind])
 		}
 	}
 	for _, name := range []string{"ada", "grace"} {
@@ -368,7 +368,7 @@ func TestOpenAPISandbox(t *testing.T) {
 	ask("GET", "/sandbox/expectations", "")
 	hook := (&exampleWorld{person: s.root}).make(t, "webhook", nil)
 	example := encoded(t, at(document["paths"].(object)["/sandbox/send"], "post.requestBody.content").(object)["application/json"].(object)["example"])
-	ask("POST", "/sandbox/send", strings.ReplaceAll(example, rpc.ExampleIDs["webhook"], hook))
+	ask("POST", "/sandbox/send", strings.ReplaceAll(example, describe.ExampleIDs["webhook"], hook))
 	ask("POST", "/sandbox/verify", "")
 	ask("DELETE", "/sandbox", "")
 }

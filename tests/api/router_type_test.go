@@ -7,6 +7,7 @@ import (
 
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
+	"blueprintd/tests/describe"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -20,7 +21,7 @@ func TestRouterType(t *testing.T) {
 		"../../web/src/api/router.gen.ts":            append(rpc.Procedures(), rpc.SessionProcedures()...),
 		"../../clients/typescript/src/router.gen.ts": rpc.Procedures(),
 	} {
-		want := trpc.TypeScript(procedures)
+		want := describe.TypeScript(procedures)
 		if *update {
 			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 				t.Fatal(err)

@@ -49,7 +49,7 @@ var additions = []addition{
 				"\t\ttrpc.Query(\"server.echo\", blueprint.ScopeRead, s.echo),\n",
 			},
 			{
-				"rpc/openapi_words.go", "\t\"node.types\": {\"List the types of nodes, with the schemas of their configs\", ``},\n",
+				"tests/describe/words.go", "\t\"node.types\": {\"List the types of nodes, with the schemas of their configs\", ``},\n",
 				"\n\t\"server.echo\": {\"Return what is given\", `{\"text\": \"hello\"}`},\n",
 			},
 			{

@@ -1,4 +1,4 @@
-package rpc
+package describe
 
 // words are what the description of the interface says of a procedure.
 type words struct {
@@ -25,8 +25,8 @@ var ExampleIDs = map[string]string{
 	"key":          "01JZ8W1E0Q5K7M9N2P4R6T8V0Y",
 }
 
-// RouterWords say what the procedures of a router are about.
-var RouterWords = map[string]string{
+// routerWords say what the procedures of a router are about.
+var routerWords = map[string]string{
 	"apiKey":            "API keys of the caller.",
 	"auditLog":          "Who changed what, and when.",
 	"blueprint":         "Blueprints: graphs of nodes, and their runs.",

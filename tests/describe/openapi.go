@@ -1,7 +1,8 @@
-package trpc
+package describe
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -9,10 +10,27 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
-// OpenAPI is a description of the interface in OpenAPI 3.1, as JSON.
-type OpenAPI struct {
+// version is that of the interface. It is raised when something that a client may
+// rely on changes; new procedures and fields do not.
+const version = "1.0.0"
+
+const description = `A server stores blueprints (graphs of nodes), runs them, and starts them by triggers.
+
+Procedures stand under ` + "`/api/trpc/{router}.{procedure}`" + `. A query is a GET whose parameter ` + "`input`" + ` is URL-encoded JSON, a mutation a POST with a JSON body;
+either way the parameters are in an object ` + "`json`" + `, and what is answered is at ` + "`result.data.json`" + `:
+
+    curl -H "Authorization: Bearer $KEY" --get "$HOST/api/trpc/blueprint.list" --data-urlencode 'input={"json":{"limit":5}}'
+    curl -H "Authorization: Bearer $KEY" "$HOST/api/trpc/blueprint.create" -H 'Content-Type: application/json' -d '{"json":{"title":"Hello"}}'
+
+Clients of tRPC 10 and 11 with the superjson transformer call the same procedures, batches and streams included, which are not described here.
+The other routes take and give JSON as it is. Unknown fields of an input are ignored; an answer may get new fields.`
+
+// document has the members of an OpenAPI document in the order in which they are written.
+type document struct {
 	Version    string   `json:"openapi"`
 	Info       object   `json:"info"`
 	Servers    []object `json:"servers"`
@@ -22,57 +40,64 @@ type OpenAPI struct {
 	Components object   `json:"components"`
 }
 
-// NewOpenAPI describes a table of procedures for people who call them by plain
-// HTTP; routers say what the procedures of a router are about. Whoever has other
-// routes adds their paths, tags and components. It depends on the table alone, so a
-// golden file of it shows every change.
-func NewOpenAPI(procedures []Procedure, routers map[string]string) *OpenAPI {
+// OpenAPI describes the procedures and the other routes in OpenAPI 3.1, as JSON.
+func OpenAPI() ([]byte, error) {
 	s := &schemas{components: object{}, names: map[reflect.Type]string{}}
-	d := &OpenAPI{
+	d := &document{
 		Version: "3.1.0", Servers: []object{{"url": "/", "description": "the server that this document is from"}},
-		Security: []object{{"key": []any{}}}, Paths: object{},
+		Security: []object{{"key": []any{}}}, Paths: plainPaths(),
+		Info: object{
+			"title": "blueprintd", "version": version, "summary": "Workflow automation in one executable",
+			"description": description, "license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		},
 	}
-	seen := map[string]bool{}
-	for _, p := range byName(procedures) {
+	for _, p := range byName(rpc.Procedures()) {
 		router, _, _ := strings.Cut(p.Name, ".")
-		if !seen[router] {
-			seen[router] = true
-			d.Tags = append(d.Tags, object{"name": router, "description": routers[router]})
+		if !slices.ContainsFunc(d.Tags, func(tag object) bool { return tag["name"] == router }) {
+			d.Tags = append(d.Tags, object{"name": router, "description": routerWords[router]})
 		}
-		d.Paths["/api/trpc/"+p.Name] = object{strings.ToLower(p.Kind.method()): s.operation(p, router)}
+		method := http.MethodGet
+		if p.Kind == trpc.KindMutation {
+			method = http.MethodPost
+		}
+		d.Paths["/api/trpc/"+p.Name] = object{strings.ToLower(method): s.operation(p, router)}
 	}
+	d.Tags = append(d.Tags, plainTags...)
 	s.components["Error"] = errorSchema()
+	maps.Copy(s.components, plainSchemas())
+	responses := errorResponses()
+	maps.Copy(responses, plainResponses())
 	d.Components = object{
 		"securitySchemes": object{"key": object{
 			"type": "http", "scheme": "bearer",
 			"description": "An API key: `Authorization: Bearer bpd_...`. The first start of a server shows one; `blueprintd key create` and `apiKey.create` make others. " +
 				"Each operation names the scope that the key needs: `read`, `run` and `write` (which include `read`), or `admin` (which includes all).",
 		}},
-		"schemas": s.components, "responses": errorResponses(),
+		"schemas": s.components, "responses": responses,
 	}
-	return d
+	return blueprint.EncodeIndented(d)
 }
 
 // operation describes the call of one procedure.
-func (s *schemas) operation(p Procedure, router string) object {
+func (s *schemas) operation(p trpc.Procedure, router string) object {
 	o := object{
-		"operationId": p.Name, "summary": p.Summary, "tags": []any{router},
+		"operationId": p.Name, "summary": procedureWords[p.Name].summary, "tags": []any{router},
 		"responses": s.responses(p),
 	}
 	if o["security"] = []any{object{"key": []any{string(p.Scope)}}}; p.Public {
 		o["security"] = []any{}
 	}
-	input := s.input(p.Input, rules{}, nil)
+	input := s.input(p.Input, "", "", nil)
 	if properties, _ := input["properties"].(object); len(properties) == 0 && p.Input.Kind() == reflect.Struct {
 		return o // it takes nothing
 	}
 	required := input["required"] != nil
 	content := object{"schema": objectOf(object{"json": input}, []any{"json"})}
-	if example, given := p.ExampleInput(); given {
+	if example, given := Example(p.Name); given {
 		content["example"] = object{"json": example}
 	}
 	media := object{"application/json": content}
-	if p.Kind == KindMutation {
+	if p.Kind == trpc.KindMutation {
 		o["requestBody"] = object{"required": required, "content": media}
 	} else {
 		o["parameters"] = []any{object{
@@ -84,11 +109,11 @@ func (s *schemas) operation(p Procedure, router string) object {
 }
 
 // responses describes what a procedure answers, and how it refuses.
-func (s *schemas) responses(p Procedure) object {
+func (s *schemas) responses(p trpc.Procedure) object {
 	done := object{"description": "done", "content": object{"application/json": object{
 		"schema": objectOf(object{"result": objectOf(object{"data": objectOf(object{"json": s.answer(p.Output)}, []any{"json"})}, []any{"data"})}, []any{"result"}),
 	}}}
-	if p.Kind == KindSubscription {
+	if p.Kind == trpc.KindSubscription {
 		done = object{
 			"description": "server-sent events: one with data {\"json\": value} for each value, from the first to the last one",
 			"content":     object{"text/event-stream": object{"schema": object{"type": "string"}}},
@@ -98,7 +123,7 @@ func (s *schemas) responses(p Procedure) object {
 	out := object{"200": done}
 	for status := range statuses() {
 		switch {
-		case status == "401" && p.Public, status == methodRefused, status == "415" && p.Kind != KindMutation:
+		case status == "401" && p.Public, status == methodRefused, status == "415" && p.Kind != trpc.KindMutation:
 		default:
 			out[status] = object{"$ref": "#/components/responses/Error" + status}
 		}
@@ -106,14 +131,15 @@ func (s *schemas) responses(p Procedure) object {
 	return out
 }
 
-// ExampleInput returns Example as a JSON value; false when the procedure has none.
-func (p *Procedure) ExampleInput() (input any, given bool) {
-	if p.Example == "" {
+// Example returns an input that a procedure takes; false when it takes none.
+func Example(procedure string) (input any, given bool) {
+	text := procedureWords[procedure].example
+	if text == "" {
 		return nil, false
 	}
-	value, err := blueprint.Decode([]byte(p.Example))
+	value, err := blueprint.Decode([]byte(text))
 	if err != nil {
-		panic("trpc: an example is no JSON: " + p.Example)
+		panic("an example is not JSON: " + text)
 	}
 	return value, true
 }

@@ -1,4 +1,4 @@
-package trpc
+package describe
 
 import (
 	"encoding/json"
@@ -6,29 +6,36 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"blueprintd/rpc/trpc"
 )
 
-// Describe lists procedures with the shapes of their inputs and outputs, one
-// to a line. A golden file of it shows every change of the interface in review.
-func Describe(procedures []Procedure) string {
+var numberType = reflect.TypeFor[json.Number]()
+
+// isOptional reports whether t is a trpc.Optional.
+func isOptional(t reflect.Type) bool {
+	return t.PkgPath() == reflect.TypeFor[trpc.Procedure]().PkgPath() && strings.HasPrefix(t.Name(), "Optional[")
+}
+
+// List describes procedures by the shapes of their inputs and outputs, one to a
+// line, sorted by name.
+func List(procedures []trpc.Procedure) string {
 	var text strings.Builder
-	for _, procedure := range procedures {
-		text.WriteString(procedure.String() + "\n")
+	for _, p := range byName(procedures) {
+		if p.Public {
+			text.WriteString("public ")
+		}
+		fmt.Fprintf(&text, "%s %s %s", p.Kind, p.Name, describeType(p.Input, true, nil))
+		if p.Kind != trpc.KindSubscription {
+			text.WriteString(" -> " + describeType(p.Output, false, nil))
+		}
+		text.WriteByte('\n')
 	}
 	return text.String()
 }
 
-// String describes a procedure in one line.
-func (p Procedure) String() string {
-	who := ""
-	if p.Public {
-		who = "public "
-	}
-	line := fmt.Sprintf("%s%s %s %s", who, p.Kind, p.Name, describeType(p.Input, true, nil))
-	if p.Kind != KindSubscription {
-		line += " -> " + describeType(p.Output, false, nil)
-	}
-	return line
+func byName(list []trpc.Procedure) []trpc.Procedure {
+	return slices.SortedFunc(slices.Values(list), func(a, b trpc.Procedure) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // describeType writes a type as the JSON that it reads or writes. open holds
@@ -37,7 +44,7 @@ func describeType(t reflect.Type, input bool, open []reflect.Type) string {
 	switch {
 	case t == numberType:
 		return "number"
-	case t.Implements(optionalType):
+	case isOptional(t):
 		return describeType(t.Field(0).Type, input, open)
 	case t.Implements(reflect.TypeFor[json.Marshaler]()):
 		return t.String()
@@ -71,7 +78,7 @@ func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 	eachField(t, func(declared reflect.StructField, name, options string) {
 		check, each := declared.Tag.Get("check"), declared.Tag.Get("each")
 		words := slices.DeleteFunc(strings.Split(check, ","), func(word string) bool { return word == "" || word == "required" })
-		if list := wordsOf(declared.Type); input && list != nil && enumOf(declared) == nil {
+		if list := trpc.Words(declared.Type); input && list != nil && enumOf(declared) == nil {
 			words = append(words, "enum="+strings.Join(list, "|"))
 		}
 		switch {

@@ -1,33 +1,35 @@
-package trpc
+package describe
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // TypeScript writes the type AppRouter of a table of procedures, as
 // @trpc/client wants it, so that a client in TypeScript knows each input and
 // output. A golden file of it is compiled into the dashboard.
-func TypeScript(procedures []Procedure) string {
-	routers := map[string][]Procedure{}
+func TypeScript(procedures []trpc.Procedure) string {
+	routers := map[string][]trpc.Procedure{}
 	for _, procedure := range procedures {
 		router, _, _ := strings.Cut(procedure.Name, ".")
 		routers[router] = append(routers[router], procedure)
 	}
 	var text strings.Builder
 	text.WriteString(typescriptHead)
-	for _, router := range sortedKeys(routers) {
+	for _, router := range slices.Sorted(maps.Keys(routers)) {
 		fmt.Fprintf(&text, "  %s: {\n", router)
 		list := routers[router]
-		slices.SortFunc(list, func(a, b Procedure) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(list, func(a, b trpc.Procedure) int { return strings.Compare(a.Name, b.Name) })
 		for _, p := range list {
 			_, name, _ := strings.Cut(p.Name, ".")
-			kind := map[Kind]string{KindQuery: "Query", KindMutation: "Mutation", KindSubscription: "Subscription"}[p.Kind]
+			kind := map[trpc.Kind]string{trpc.KindQuery: "Query", trpc.KindMutation: "Mutation", trpc.KindSubscription: "Subscription"}[p.Kind]
 			fmt.Fprintf(&text, "    %s: %s<%s, %s>\n", name, kind, inputTypeScript(p.Input), typescript{}.of(p.Output, nil))
 		}
 		text.WriteString("  }\n")
@@ -68,30 +70,6 @@ func inputTypeScript(t reflect.Type) string {
 	return w.of(t, nil) + " | void"
 }
 
-// unions are the closed lists of words that have a type of their own.
-var unions = map[reflect.Type][]string{
-	reflect.TypeFor[blueprint.Status]():      {"running", "completed", "failed", "paused", "not_found"},
-	reflect.TypeFor[blueprint.StepStatus]():  {"pending", "running", "completed", "failed", "skipped", "paused"},
-	reflect.TypeFor[blueprint.AwaitKind]():   {"human", "approval", "oauth", "unknown-outcome", "budget"},
-	reflect.TypeFor[blueprint.TriggerType](): blueprint.TriggerTypes(),
-	reflect.TypeFor[blueprint.Effect]():      {"pure", "idempotent", "once"},
-	reflect.TypeFor[blueprint.KeyScope]():    {"admin", "read", "run", "write"},
-}
-
-// Worded is a string type of an input or output that says which texts it may be.
-type Worded interface{ Words() []string }
-
-// wordsOf returns the texts that a type may be, nil for any.
-func wordsOf(t reflect.Type) []string {
-	if t == nil || t.Kind() != reflect.String {
-		return nil
-	}
-	if words, is := reflect.Zero(t).Interface().(Worded); is {
-		return words.Words()
-	}
-	return unions[t]
-}
-
 // always are the names of instants that are never null.
 var always = []string{"createdAt", "updatedAt", "created_at", "updated_at", "at", "receivedAt", "requestedAt", "timestamp", "start", "startedAt", "now"}
 
@@ -99,7 +77,7 @@ var always = []string{"createdAt", "updatedAt", "created_at", "updated_at", "at"
 type typescript struct{ input bool }
 
 func (w typescript) of(t reflect.Type, open []reflect.Type) string {
-	if words := wordsOf(t); words != nil {
+	if words := trpc.Words(t); words != nil {
 		return union(words)
 	}
 	switch {
@@ -109,7 +87,7 @@ func (w typescript) of(t reflect.Type, open []reflect.Type) string {
 		return "number"
 	case t == reflect.TypeFor[blueprint.Time]():
 		return "string | null"
-	case t.Implements(optionalType):
+	case isOptional(t):
 		return w.of(t.Field(0).Type, open)
 	}
 	switch t.Kind() {

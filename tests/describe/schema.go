@@ -1,4 +1,4 @@
-package trpc
+package describe
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // schemas writes Go types as JSON Schemas (2020-12). A struct of an answer
@@ -25,7 +26,7 @@ func (s *schemas) answer(t reflect.Type) object {
 	switch {
 	case t == nil:
 		return object{}
-	case t.Implements(optionalType):
+	case isOptional(t):
 		return s.answer(t.Field(0).Type)
 	case t.Kind() == reflect.Pointer:
 		return s.answer(t.Elem())
@@ -90,48 +91,45 @@ func (s *schemas) members(t reflect.Type) object {
 	return objectOf(properties, required)
 }
 
-// input returns the schema of what a procedure takes, with the rules of its tags.
-func (s *schemas) input(t reflect.Type, r rules, open []reflect.Type) object {
+// input returns the schema of what a procedure takes, with the rules of the tags
+// check and each.
+func (s *schemas) input(t reflect.Type, check, each string, open []reflect.Type) object {
 	var schema object
 	switch {
-	case t.Implements(optionalType):
-		return s.input(t.Field(0).Type, r, open)
+	case isOptional(t):
+		return s.input(t.Field(0).Type, check, each, open)
 	case t.Kind() == reflect.Pointer:
-		return s.input(t.Elem(), r, open)
+		return s.input(t.Elem(), check, each, open)
 	}
 	switch known := leaf(t); {
 	case known != nil:
 		schema = known
 	case t.Kind() == reflect.Slice:
-		schema = object{"type": "array", "items": s.input(t.Elem(), r.elements(), open)}
+		schema = object{"type": "array", "items": s.input(t.Elem(), each, "", open)}
 	case t.Kind() == reflect.Map:
-		schema = object{"type": "object", "additionalProperties": s.input(t.Elem(), r.elements(), open)}
+		schema = object{"type": "object", "additionalProperties": s.input(t.Elem(), each, "", open)}
 	case t.Kind() == reflect.Struct && !slices.Contains(open, t):
 		schema = s.fields(t, append(open, t))
 	default:
 		schema = object{}
 	}
-	return r.describe(schema)
+	return withRules(schema, check)
 }
 
 // fields describes the fields of a struct of an input.
 func (s *schemas) fields(t reflect.Type, open []reflect.Type) object {
 	properties, required := object{}, []any{}
 	eachField(t, func(declared reflect.StructField, name, _ string) {
-		r, _ := parseRules(declared.Tag.Get("check")) // which has been compiled, so it is right
-		if tag, has := declared.Tag.Lookup("each"); has {
-			each, _ := parseRules(tag)
-			r.each = &each
-		}
-		if properties[name] = s.input(declared.Type, r, open); r.required {
+		check := declared.Tag.Get("check")
+		if properties[name] = s.input(declared.Type, check, declared.Tag.Get("each"), open); slices.Contains(strings.Split(check, ","), "required") {
 			required = append(required, name)
 		}
 	})
 	return objectOf(properties, required)
 }
 
-// describe adds what rules ask to the schema of a value.
-func (r rules) describe(schema object) object {
+// withRules adds the rules of a tag to the schema of a value.
+func withRules(schema object, check string) object {
 	least, most := "minimum", "maximum"
 	switch schema["type"] {
 	case "string":
@@ -141,29 +139,28 @@ func (r rules) describe(schema object) object {
 	case "object":
 		least, most = "minProperties", "maxProperties"
 	}
-	if r.min != nil {
-		schema[least] = json.Number(numberText(*r.min))
-	}
-	if r.max != nil {
-		schema[most] = json.Number(numberText(*r.max))
-	}
-	if r.uuid {
-		schema["format"] = "uuid"
-	}
-	if r.enum != nil {
-		schema["enum"] = anys(r.enum)
-	}
-	if r.fallback != nil {
-		switch schema["type"] {
-		case "string":
-			schema["default"] = *r.fallback
-		case "boolean":
-			schema["default"] = *r.fallback == "true"
-		default:
-			schema["default"] = json.Number(*r.fallback)
+	for rule := range strings.SplitSeq(check, ",") {
+		switch name, value, _ := strings.Cut(rule, "="); name {
+		case "min":
+			schema[least] = json.Number(value)
+		case "max":
+			schema[most] = json.Number(value)
+		case "uuid":
+			schema["format"] = "uuid"
+		case "enum":
+			schema["enum"] = anys(strings.Split(value, "|"))
+		case "default":
+			switch schema["type"] {
+			case "string":
+				schema["default"] = value
+			case "boolean":
+				schema["default"] = value == "true"
+			default:
+				schema["default"] = json.Number(value)
+			}
 		}
 	}
-	if r.nullable {
+	if slices.Contains(strings.Split(check, ","), "nullable") {
 		return orNull(schema)
 	}
 	return schema
@@ -172,7 +169,7 @@ func (r rules) describe(schema object) object {
 // leaf returns the schema of a type without parts, nil for any other. Numbers keep
 // their digits, so no format narrows them.
 func leaf(t reflect.Type) object {
-	if words := wordsOf(t); words != nil {
+	if words := trpc.Words(t); words != nil {
 		return object{"type": "string", "enum": anys(words)}
 	}
 	switch {
