@@ -1,9 +1,6 @@
 package store
 
 import (
-	"database/sql"
-	"errors"
-
 	"blueprintd/blueprint"
 )
 
@@ -48,11 +45,8 @@ func accessTo(q *session, userID, id string, need blueprint.Access) (grant, erro
 	var g grant
 	const query = "SELECT b.version, " + accessLevel + " FROM blueprints b WHERE b.id = ?2 AND b.deleted_at IS NULL"
 	err := q.row(query, []any{userID, id}, &g.version, &g.access)
-	if errors.Is(err, sql.ErrNoRows) {
-		return g, notFound("blueprint", id)
-	}
 	if err != nil {
-		return g, err
+		return g, orNotFound(err, "blueprint", id)
 	}
 	return g, needs(g.access, need)
 }

@@ -60,11 +60,7 @@ func (s *Store) AuditLog(ctx context.Context, principal blueprint.Principal, org
 			return err
 		}
 		known.lines += more
-		err := q.each(scope.page, []any{of, limit, offset}, func(scan func(...any) error) error {
-			e, err := scanAudit(scan)
-			list = append(list, e)
-			return err
-		})
+		err := collect(q, &list, scope.page, []any{of, limit, offset}, scanAudit)
 		if err == nil && organizationID == "" {
 			err = hideAddresses(q, principal.UserID, list)
 		}
@@ -104,16 +100,12 @@ func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.
 		return nil, err
 	}
 	err = s.read(ctx, func(q *session) error {
-		return q.each(auditLines+" ORDER BY a.seq DESC LIMIT ?", []any{limit}, func(scan func(...any) error) error {
-			e, err := scanAudit(scan)
-			list = append(list, e)
-			return err
-		})
+		return collect(q, &list, auditLines+" ORDER BY a.seq DESC LIMIT ?", []any{limit}, scanAudit)
 	})
 	return list, err
 }
 
-func scanAudit(scan func(...any) error) (e blueprint.AuditEntry, err error) {
+func scanAudit(scan scanner) (e blueprint.AuditEntry, err error) {
 	var detail []byte
 	if err := scan(&e.ID, &e.At, &e.ActorID, &e.ActorName, &e.Action, &e.TargetType, &e.TargetID, &e.Via, &detail, &e.OrganizationID); err != nil {
 		return e, err

@@ -127,8 +127,5 @@ func authorFor(q *session, readerID, blueprintID, authorID string) (blueprint.Au
 	author := blueprint.Author{ID: authorID}
 	const query = "SELECT u.name, CASE WHEN " + mayManage + " THEN u.email ELSE '' END FROM users u, blueprints b WHERE b.id = ?2 AND u.id = ?3"
 	err := q.row(query, []any{readerID, blueprintID, authorID}, &author.Name, &author.Email)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return author, err
+	return author, optional(err)
 }

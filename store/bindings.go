@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"blueprintd/blueprint"
 )
@@ -26,15 +24,10 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 		var access blueprint.Access
 		var tripped storedTrip
 		if err == nil {
-			binding.Trigger, err = s.scanTrigger(func(into ...any) error {
-				return q.row(query, []any{binding.Principal.UserID, triggerID}, into...)
-			}, &tripped.failures, &tripped.run, &tripped.retries, &binding.RetryAt, &version, &binding.Member, &access)
-		}
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, notFound("trigger", triggerID)
+			binding.Trigger, err = s.scanTrigger(also(q.first(query, binding.Principal.UserID, triggerID), &tripped.failures, &tripped.run, &tripped.retries, &binding.RetryAt, &version, &binding.Member, &access))
 		}
 		if err != nil {
-			return nil, err
+			return nil, orNotFound(err, "trigger", triggerID)
 		}
 		binding.Tripped = tripped.trip()
 		binding.RetryAt = retryAt(&binding.Trigger, binding.RetryAt)
@@ -78,9 +71,9 @@ func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Sc
 		if since == 0 {
 			query, args = all, nil
 		}
-		return q.each(query, args, func(scan func(...any) error) error {
+		return q.each(query, args, func(scan scanner) error {
 			var deleted bool
-			one, unread, err := s.scanSchedule(scan, &deleted)
+			one, unread, err := s.scanSchedule(also(scan, &deleted))
 			if err != nil {
 				return err
 			}
@@ -105,9 +98,9 @@ func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page
 	err = s.read(ctx, func(q *session) error {
 		next = last
 		page = make([]blueprint.Schedule, 0, limit)
-		return q.each(query, []any{last, limit}, func(scan func(...any) error) error {
+		return q.each(query, []any{last, limit}, func(scan scanner) error {
 			var organization string
-			one, _, err := s.scanSchedule(scan, &next, &organization)
+			one, _, err := s.scanSchedule(also(scan, &next, &organization))
 			if err == nil {
 				one.OrganizationID = organization
 				page = append(page, one)
@@ -124,11 +117,11 @@ func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page
 // scanSchedule reads a schedule and its cursor, the column after those of a trigger.
 // If its config cannot be read it has none, and unread is the reason: the other
 // schedules have to fire all the same.
-func (s *Store) scanSchedule(scan func(...any) error, more ...any) (one blueprint.Schedule, unread, err error) {
+func (s *Store) scanSchedule(scan scanner) (one blueprint.Schedule, unread, err error) {
 	one.Trigger, unread = s.scanTrigger(func(into ...any) error {
-		err = scan(into...)
+		err = scan(append(into, &one.Cursor)...)
 		return err
-	}, append([]any{&one.Cursor}, more...)...)
+	})
 	if err != nil {
 		return blueprint.Schedule{}, nil, err
 	}

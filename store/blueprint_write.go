@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"slices"
 
@@ -113,14 +111,9 @@ func insertVersion(t *transaction, ref blueprint.VersionRef, version, title, con
 
 // blueprintFor reads a blueprint as the principal sees it, secrets included.
 func (s *Store) blueprintFor(t *transaction, principal blueprint.Principal, id string) (blueprintRow, error) {
-	row, err := s.scanBlueprint(func(into ...any) error {
-		query := "SELECT " + blueprintColumns + blueprintTables + " WHERE b.id = ?2 AND b.deleted_at IS NULL"
-		return t.row(query, []any{principal.UserID, id}, into...)
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return row, notFound("blueprint", id)
-	}
-	return row, err
+	const query = "SELECT " + blueprintColumns + blueprintTables + " WHERE b.id = ?2 AND b.deleted_at IS NULL"
+	row, err := s.scanBlueprint(t.first(query, principal.UserID, id))
+	return row, orNotFound(err, "blueprint", id)
 }
 
 // UpdateBlueprint changes a blueprint and its version, as nextVersion says; a
@@ -312,12 +305,7 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 		}
 		unfinished = nil
 		query := "SELECT id FROM executions WHERE blueprint_id = ? AND end_time IS NULL ORDER BY created_at, seq"
-		return t.each(query, []any{id}, func(scan func(...any) error) error {
-			var execution string
-			err := scan(&execution)
-			unfinished = append(unfinished, execution)
-			return err
-		})
+		return collect(t.session, &unfinished, query, []any{id}, column)
 	})
 	return unfinished, err
 }

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"blueprintd/blueprint"
@@ -40,7 +38,7 @@ func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principa
 			return err
 		}
 		query := "SELECT " + blueprintColumns + blueprintTables + where + " ORDER BY b.created_at DESC, b.id DESC LIMIT ?5 OFFSET ?6"
-		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
+		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) error {
 			row, err := s.scanBlueprint(scan)
 			if err == nil {
 				list = append(list, row.seen())
@@ -60,14 +58,9 @@ func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal,
 		blueprintTables + " JOIN organizations o ON o.id = b.organization_id WHERE b.id = ?2 AND b.deleted_at IS NULL"
 	err = s.read(ctx, func(q *session) error {
 		var organization blueprint.Label
-		row, err := s.scanBlueprint(func(into ...any) error {
-			return q.row(query, []any{principal.UserID, id}, into...)
-		}, &organization.Name, &organization.Slug, &details.IsFavorited)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("blueprint", id)
-		}
+		row, err := s.scanBlueprint(also(q.first(query, principal.UserID, id), &organization.Name, &organization.Slug, &details.IsFavorited))
 		if err != nil {
-			return err
+			return orNotFound(err, "blueprint", id)
 		}
 		if err := needs(row.Access, blueprint.AccessSee); err != nil {
 			return err
@@ -102,15 +95,15 @@ type blueprintRow struct {
 	ref            blueprint.VersionRef
 }
 
-func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row blueprintRow, err error) {
+func (s *Store) scanBlueprint(scan scanner) (row blueprintRow, err error) {
 	var ratingSum float64
 	var tags, budget, mapText, variables, sealed []byte
-	into := []any{
+	err = scan(
 		&row.ID, &row.Title, &row.Description, &row.Status, &row.Visibility, &row.Version, &tags, &row.CreatedBy,
 		&row.OrganizationID, &row.CreatedAt, &row.UpdatedAt, &ratingSum, &row.RatingCount, &row.UserRating, &row.Source, &row.SyncedVersion,
 		&row.contentVersion, &row.ref.Version, &row.ref.Author, &budget, &mapText, &variables, &sealed, &row.Access,
-	}
-	if err := scan(append(into, more...)...); err != nil {
+	)
+	if err != nil {
 		return row, err
 	}
 	row.ref.BlueprintID = row.ID

@@ -62,7 +62,7 @@ func (s *Store) failing(t *transaction) (map[string]bool, error) {
 		return w.failing, nil
 	}
 	found := map[string]bool{}
-	err := t.each("SELECT id FROM triggers WHERE failures > 0", nil, func(scan func(...any) error) error {
+	err := t.each("SELECT id FROM triggers WHERE failures > 0", nil, func(scan scanner) error {
 		var id string
 		err := scan(&id)
 		found[id] = true
@@ -106,9 +106,7 @@ func (s *storedTrip) trip() *blueprint.Trip {
 // trip pauses the trigger of a failed run, and records that in its ledger.
 func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) error {
 	id := c.Row.TriggerID
-	trigger, err := s.scanTrigger(func(into ...any) error {
-		return t.row("SELECT "+triggerColumns+" FROM triggers t WHERE t.id = ?", []any{id}, into...)
-	})
+	trigger, err := s.scanTrigger(t.first("SELECT "+triggerColumns+" FROM triggers t WHERE t.id = ?", id))
 	if severityOf(err) != ofJob {
 		return err
 	}
@@ -192,12 +190,9 @@ func (s *Store) PausedTriggers(ctx context.Context, limit int) (list []PausedTri
 		if err := q.row("SELECT count(*)"+chosen, nil, &total); err != nil || total == 0 || limit == 0 {
 			return err
 		}
-		return q.each("SELECT t.id, "+tripColumns+chosen+" ORDER BY t.id LIMIT ?", []any{limit}, func(scan func(...any) error) error {
-			var one PausedTrigger
-			err := scan(&one.ID, &one.Failures, &one.ExecutionID, &one.Retries)
-			list = append(list, one)
-			return err
-		})
+		return collect(q, &list, "SELECT t.id, "+tripColumns+chosen+" ORDER BY t.id LIMIT ?", []any{limit}, fields(func(one *PausedTrigger) []any {
+			return []any{&one.ID, &one.Failures, &one.ExecutionID, &one.Retries}
+		}))
 	})
 	return list, total, err
 }

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,12 +14,9 @@ const mostCategories = 1_000
 const categoryColumns = "c.id, c.name, c.slug, c.organization_id FROM categories c"
 
 func categoriesBy(q *session, where string, args ...any) (list []blueprint.Category, err error) {
-	err = q.each("SELECT "+categoryColumns+where+" ORDER BY c.name, c.id", args, func(scan func(...any) error) error {
-		var c blueprint.Category
-		err := scan(&c.ID, &c.Name, &c.Slug, &c.OrganizationID)
-		list = append(list, c)
-		return err
-	})
+	err = collect(q, &list, "SELECT "+categoryColumns+where+" ORDER BY c.name, c.id", args, fields(func(c *blueprint.Category) []any {
+		return []any{&c.ID, &c.Name, &c.Slug, &c.OrganizationID}
+	}))
 	return list, err
 }
 
@@ -29,12 +24,9 @@ func categoriesOf(q *session, id string) ([]blueprint.Label, error) {
 	const query = `SELECT c.id, c.name, c.slug FROM blueprint_categories x JOIN categories c ON c.id = x.category_id
 		WHERE x.blueprint_id = ? ORDER BY c.name, c.id`
 	list := []blueprint.Label{}
-	err := q.each(query, []any{id}, func(scan func(...any) error) error {
-		var label blueprint.Label
-		err := scan(&label.ID, &label.Name, &label.Slug)
-		list = append(list, label)
-		return err
-	})
+	err := collect(q, &list, query, []any{id}, fields(func(label *blueprint.Label) []any {
+		return []any{&label.ID, &label.Name, &label.Slug}
+	}))
 	return list, err
 }
 
@@ -94,11 +86,8 @@ func (s *Store) DeleteCategory(ctx context.Context, principal blueprint.Principa
 	return s.write(ctx, func(t *transaction) error {
 		var organizationID, name string
 		err := t.row("SELECT organization_id, name FROM categories WHERE id = ?", []any{id}, &organizationID, &name)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("category", id)
-		}
 		if err != nil {
-			return err
+			return orNotFound(err, "category", id)
 		}
 		member, err := isMember(t.session, principal, organizationID)
 		if err != nil {

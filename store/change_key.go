@@ -89,12 +89,9 @@ func (s *Store) reseal(ctx context.Context, t *transaction, c sealedColumn, next
 		" ORDER BY 1, 2 LIMIT ?3"
 	for at, more := (sealedRow{}), true; more; {
 		var rows []sealedRow
-		err := t.each(query, []any{at.first, at.second, resealedAtOnce}, func(scan func(...any) error) error {
-			var row sealedRow
-			err := scan(&row.first, &row.second, &row.parts[0], &row.parts[1], &row.parts[2])
-			rows = append(rows, row)
-			return err
-		})
+		err := collect(t.session, &rows, query, []any{at.first, at.second, resealedAtOnce}, fields(func(row *sealedRow) []any {
+			return []any{&row.first, &row.second, &row.parts[0], &row.parts[1], &row.parts[2]}
+		}))
 		if err != nil {
 			return err
 		}

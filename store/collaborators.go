@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"blueprintd/blueprint"
 )
@@ -21,12 +19,9 @@ func (s *Store) Collaborators(ctx context.Context, principal blueprint.Principal
 		if _, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessManage); err != nil {
 			return err
 		}
-		return q.each(query, []any{blueprintID}, func(scan func(...any) error) error {
-			var c blueprint.Collaborator
-			err := scan(&c.UserID, &c.Email, &c.Name, &c.Role)
-			list = append(list, c)
-			return err
-		})
+		return collect(q, &list, query, []any{blueprintID}, fields(func(c *blueprint.Collaborator) []any {
+			return []any{&c.UserID, &c.Email, &c.Name, &c.Role}
+		}))
 	})
 	return list, err
 }
@@ -113,10 +108,8 @@ func (s *Store) DropCollaborator(ctx context.Context, principal blueprint.Princi
 // collaboration returns the role of a collaborator, "" for none.
 func collaboration(q *session, blueprintID, userID string) (role blueprint.CollaboratorRole, err error) {
 	const query = "SELECT role FROM collaborators WHERE blueprint_id = ? AND user_id = ?"
-	if err = q.row(query, []any{blueprintID, userID}, &role); errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return role, err
+	err = q.row(query, []any{blueprintID, userID}, &role)
+	return role, optional(err)
 }
 
 // homeOfBlueprint returns the creator and the organization of a blueprint.

@@ -90,7 +90,7 @@ func (s *Store) Connections(ctx context.Context, principal blueprint.Principal, 
 			}
 			query, args = selected+"c.organization_id = ?1"+order, []any{organizationID}
 		}
-		return q.each(query, args, func(scan func(...any) error) error {
+		return q.each(query, args, func(scan scanner) error {
 			c, err := s.scanConnection(scan)
 			list = append(list, shown(c))
 			return err
@@ -214,13 +214,8 @@ func (s *Store) DeleteConnection(ctx context.Context, principal blueprint.Princi
 func (s *Store) ConnectionUser(ctx context.Context, userID string) (user blueprint.User, err error) {
 	defer wrap(&err, "user %s", userID)
 	err = s.read(ctx, func(q *session) error {
-		user, err = scanUser(func(into ...any) error {
-			return q.row("SELECT "+userColumns+" WHERE u.id = ?", []any{userID}, into...)
-		})
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("user", userID)
-		}
-		return err
+		user, err = scanUser(q.first("SELECT "+userColumns+" WHERE u.id = ?", userID))
+		return orNotFound(err, "user", userID)
 	})
 	return user, err
 }
@@ -351,13 +346,13 @@ func connectionPlace(id, kind, owner string) string {
 }
 
 // scanConnection reads a connection with its secrets.
-func (s *Store) scanConnection(scan func(...any) error, more ...any) (c blueprint.Connection, err error) {
+func (s *Store) scanConnection(scan scanner) (c blueprint.Connection, err error) {
 	var (
 		sealed     []byte
 		configured sql.NullString
 	)
-	into := []any{&c.ID, &c.Name, &c.Type, &sealed, &c.OrganizationID, &c.CreatedBy, &configured, &c.CreatedAt, &c.UpdatedAt}
-	if err := scan(append(into, more...)...); err != nil {
+	err = scan(&c.ID, &c.Name, &c.Type, &sealed, &c.OrganizationID, &c.CreatedBy, &configured, &c.CreatedAt, &c.UpdatedAt)
+	if err != nil {
 		return c, err
 	}
 	c.ConfiguredBy = configured.String
@@ -378,9 +373,7 @@ func (s *Store) scanConnection(scan func(...any) error, more ...any) (c blueprin
 func (s *Store) connectionFor(q *session, userID, id string, need int) (blueprint.Connection, error) {
 	var level int
 	const query = "SELECT " + connectionColumns + ", " + connectionLevel + " FROM connections c WHERE c.id = ?2"
-	c, err := s.scanConnection(func(into ...any) error {
-		return q.row(query, []any{userID, id}, into...)
-	}, &level)
+	c, err := s.scanConnection(also(q.first(query, userID, id), &level))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return c, notFound("connection", id)

@@ -275,7 +275,7 @@ func (d *diagnosis) integrity(q *session) {
 	}
 	var found []string
 	for _, check := range checks {
-		err := q.each(check, nil, func(scan func(...any) error) error {
+		err := q.each(check, nil, func(scan scanner) error {
 			var text string
 			if check != "PRAGMA foreign_key_check" {
 				err := scan(&text)

@@ -148,7 +148,7 @@ func countRows(ctx context.Context, conn *sql.Conn) (map[string]int64, error) {
 // contents reads everything with a checksum and returns the damaged runs. Damage that
 // SQLite finds is an error.
 func contents(q *session) (d DamagedRuns, err error) {
-	err = q.each("SELECT id, record, state FROM executions WHERE record IS NOT NULL ORDER BY seq", nil, func(scan func(...any) error) error {
+	err = q.each("SELECT id, record, state FROM executions WHERE record IS NOT NULL ORDER BY seq", nil, func(scan scanner) error {
 		var stored blueprint.StoredExecution
 		if err := scan(&stored.Row.ID, &stored.Record, &stored.State); err != nil {
 			return err
@@ -165,7 +165,7 @@ func contents(q *session) (d DamagedRuns, err error) {
 	last := int64(0)
 	const entries = `SELECT j.execution, j.position, j.entry, coalesce(e.id, 'number ' || j.execution)
 		FROM journal j LEFT JOIN executions e ON e.seq = j.execution ORDER BY j.execution, j.position`
-	err = q.each(entries, nil, func(scan func(...any) error) error {
+	err = q.each(entries, nil, func(scan scanner) error {
 		var execution, position int64
 		var entry []byte
 		var id string

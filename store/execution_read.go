@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"blueprintd/blueprint"
@@ -14,34 +13,29 @@ import (
 const executionColumns = `e.id, e.log_id, e.blueprint_id, e.blueprint_version, e.organization_id, e.user_id, coalesce(e.trigger_id, ''),
 	coalesce(e.firing_id, ''), coalesce(e.parent_execution_id, ''), e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0)`
 
-func scanExecution(scan func(...any) error, r *blueprint.ExecutionRow, more ...any) error {
-	into := []any{
+func executionFields(r *blueprint.ExecutionRow, more ...any) []any {
+	return append([]any{
 		&r.ID, &r.LogID, &r.BlueprintID, &r.BlueprintVersion, &r.OrganizationID, &r.UserID, &r.TriggerID,
 		&r.FiringID, &r.ParentExecutionID, &r.Status, &r.CreatedAt, &r.UpdatedAt, &r.StartTime, &r.EndTime,
-	}
-	return scan(append(into, more...)...)
+	}, more...)
 }
 
 // Load returns a stored run: the journal of one that has not ended, the record and
 // state of one that has. CodeNotFound if there is no such run. It takes no principal: it is for the engine.
 func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredExecution, err error) {
 	defer wrap(&err, "load execution %s", id)
-	stored = &blueprint.StoredExecution{}
-	err = s.read(ctx, func(q *session) error {
+	return readValue(ctx, s, func(q *session) (*blueprint.StoredExecution, error) {
+		stored := &blueprint.StoredExecution{}
 		var seq int64
-		err := scanExecution(func(into ...any) error {
-			return q.row("SELECT "+executionColumns+", e.seq, e.record, e.state FROM executions e WHERE e.id = ?", []any{id}, into...)
-		}, &stored.Row, &seq, &stored.Record, &stored.State)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("execution", id)
-		}
+		const query = "SELECT " + executionColumns + ", e.seq, e.record, e.state FROM executions e WHERE e.id = ?"
+		err := q.row(query, []any{id}, executionFields(&stored.Row, &seq, &stored.Record, &stored.State)...)
 		if err != nil {
-			return err
+			return nil, orNotFound(err, "execution", id)
 		}
 		if err := checkedRun(stored); err != nil {
-			return err
+			return nil, err
 		}
-		return q.each("SELECT position, entry FROM journal WHERE execution = ? ORDER BY position", []any{seq}, func(scan func(...any) error) error {
+		err = q.each("SELECT position, entry FROM journal WHERE execution = ? ORDER BY position", []any{seq}, func(scan scanner) error {
 			var position int64
 			var entry []byte
 			err := scan(&position, &entry)
@@ -55,11 +49,8 @@ func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredEx
 			stored.Entries = append(stored.Entries, entry)
 			return err
 		})
+		return stored, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return stored, nil
 }
 
 // Unfinished lists the runs that have not ended, oldest first. It asks for no
@@ -74,12 +65,9 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 		}
 	}
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, nil, func(scan func(...any) error) error {
-			var row blueprint.ExecutionRow
-			err := scanExecution(scan, &row, &row.BlueprintDeleted)
-			rows = append(rows, row)
-			return err
-		})
+		return collect(q, &rows, query, nil, fields(func(row *blueprint.ExecutionRow) []any {
+			return executionFields(row, &row.BlueprintDeleted)
+		}))
 	})
 	return rows, err
 }
@@ -92,23 +80,18 @@ func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id
 	defer wrap(&err, "execution %s for user %s", id, principal.UserID)
 	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + mayManage + `
 		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.id = ?2`
-	found := &blueprint.StoredExecution{}
-	err = s.read(ctx, func(q *session) error {
-		err := scanExecution(func(into ...any) error {
-			return q.row(query, []any{principal.UserID, id}, into...)
-		}, &found.Row, &found.Record, &canManage)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && !canManage && found.Row.UserID != principal.UserID {
-			return notFound("execution", id)
+	stored, err = readValue(ctx, s, func(q *session) (*blueprint.StoredExecution, error) {
+		found := &blueprint.StoredExecution{}
+		err := q.row(query, []any{principal.UserID, id}, executionFields(&found.Row, &found.Record, &canManage)...)
+		if err == nil && !canManage && found.Row.UserID != principal.UserID {
+			err = sql.ErrNoRows
 		}
 		if err != nil {
-			return err
+			return nil, orNotFound(err, "execution", id)
 		}
-		return checked(&found.Record, recordPlace(found.Row.ID))
+		return found, checked(&found.Record, recordPlace(found.Row.ID))
 	})
-	if err != nil {
-		return nil, false, err
-	}
-	return found, canManage, nil
+	return stored, canManage && err == nil, err
 }
 
 const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
@@ -155,12 +138,8 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 			list, err = listExecutions(q, pageWithRecords(mine), []any{principal.UserID, limit, offset})
 			return err
 		}
-		member, err := isMember(q, principal, *organizationID)
-		if err != nil {
+		if err := memberOf(q, principal, *organizationID); err != nil {
 			return err
-		}
-		if !member {
-			return forbidden("organizationId: you are not a member of this organization")
 		}
 		const where = `WHERE e.organization_id = ?1
 			AND (e.user_id = ?4 OR EXISTS (SELECT 1 FROM blueprints b WHERE b.id = e.blueprint_id AND b.deleted_at IS NULL))`
@@ -192,10 +171,10 @@ const mine = `WHERE e.seq IN (
 
 func listExecutions(q *session, query string, args []any) ([]*blueprint.StoredExecution, error) {
 	list := []*blueprint.StoredExecution{}
-	err := q.each(query, args, func(scan func(...any) error) error {
+	err := q.each(query, args, func(scan scanner) error {
 		stored := &blueprint.StoredExecution{}
 		list = append(list, stored)
-		err := scanExecution(scan, &stored.Row, &stored.Record)
+		err := scan(executionFields(&stored.Row, &stored.Record)...)
 		if err == nil && checked(&stored.Record, recordPlace(stored.Row.ID)) != nil {
 			return nil // one damaged run must not hide the others: it is listed without its record
 		}

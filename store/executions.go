@@ -201,11 +201,8 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 			SELECT seq, id, status, created_at, updated_at, trigger_id, parent_execution_id
 			FROM executions INDEXED BY executions_unfinished WHERE end_time IS NULL ORDER BY created_at LIMIT ?2)
 		WHERE trigger_id = ?1 AND parent_execution_id IS NULL ORDER BY seq LIMIT ?3`
-	err = q.each(query, []any{trigger.ID, mostUnfinished, blueprint.MaxUnfinished}, func(scan func(...any) error) error {
-		var run blueprint.UnfinishedRun
-		err := scan(&run.ExecutionID, &run.Status, &run.CreatedAt, &run.UpdatedAt)
-		list = append(list, run)
-		return err
-	})
+	err = collect(q, &list, query, []any{trigger.ID, mostUnfinished, blueprint.MaxUnfinished}, fields(func(run *blueprint.UnfinishedRun) []any {
+		return []any{&run.ExecutionID, &run.Status, &run.CreatedAt, &run.UpdatedAt}
+	}))
 	return list, err
 }

@@ -59,13 +59,10 @@ func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.T
 		FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ? AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
 	err = s.read(ctx, func(q *session) error {
 		var tripped storedTrip
-		story.Trigger, err = s.scanTrigger(func(into ...any) error { return q.row(query, []any{id}, into...) },
-			&story.CreatedAt, &story.Cursor, &story.Failures, &tripped.failures, &tripped.run, &tripped.retries, &story.BlueprintTitle, &story.BlueprintStatus, &story.Owner.UserID, &story.Firings, &story.Oldest)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("trigger", id)
-		}
+		story.Trigger, err = s.scanTrigger(also(q.first(query, id),
+			&story.CreatedAt, &story.Cursor, &story.Failures, &tripped.failures, &tripped.run, &tripped.retries, &story.BlueprintTitle, &story.BlueprintStatus, &story.Owner.UserID, &story.Firings, &story.Oldest))
 		if err != nil {
-			return err
+			return orNotFound(err, "trigger", id)
 		}
 		story.Tripped = tripped.trip()
 		var access blueprint.Access
@@ -86,9 +83,7 @@ func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.T
 // its trigger: CodeForbidden for the creator of its blueprint who has left the
 // organization. For any other user it is CodeNotFound.
 func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns string, more ...any) (firing blueprint.Firing, trigger blueprint.Trigger, err error) {
-	firing, err = s.scanFiring(func(into ...any) error {
-		return q.row("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", []any{id}, append(into, more...)...)
-	})
+	firing, err = s.scanFiring(also(q.first("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", id), more...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return firing, trigger, notFound("firing", id)
 	}

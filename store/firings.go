@@ -13,7 +13,7 @@ import (
 
 const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.reason_code, f.sealed_reason, f.execution_id, f.sealed_body_hash"
 
-func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err error) {
+func (s *Store) scanFiring(scan scanner) (f blueprint.Firing, err error) {
 	var code string
 	var sealed, bodyHash []byte
 	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &code, &sealed, &f.ExecutionID, &bodyHash)
@@ -148,7 +148,7 @@ func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *bl
 
 func (s *Store) startedFiring(q *session, triggerID, key string) (blueprint.Firing, error) {
 	const query = "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? AND f.key = ? AND f.decision = 'started'"
-	firing, err := s.scanFiring(func(into ...any) error { return q.row(query, []any{triggerID, key}, into...) })
+	firing, err := s.scanFiring(q.first(query, triggerID, key))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("started firing with key", key)
 	}
@@ -183,11 +183,7 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 			return err
 		}
 		query := "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC LIMIT ? OFFSET ?"
-		return q.each(query, []any{triggerID, limit, offset}, func(scan func(...any) error) error {
-			firing, err := s.scanFiring(scan)
-			list = append(list, firing)
-			return err
-		})
+		return collect(q, &list, query, []any{triggerID, limit, offset}, s.scanFiring)
 	})
 	return list, total, err
 }
@@ -405,10 +401,7 @@ func (s *Store) bodyOf(q *session, firingID string, first sql.NullString) ([]byt
 }
 
 func missing(err error, id string) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return notFound("file", id)
-	}
-	return err
+	return orNotFound(err, "file", id)
 }
 
 // fileHead is what the sender declares about a file.

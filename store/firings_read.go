@@ -59,11 +59,7 @@ func (s *Store) FindFirings(ctx context.Context, principal blueprint.Principal, 
 			return err
 		}
 		query := "SELECT " + firingColumns + along(&filter) + " ORDER BY f.seq DESC LIMIT ?10 OFFSET ?11"
-		return q.each(query, append(args, limit, offset), func(scan func(...any) error) error {
-			firing, err := s.scanFiring(scan)
-			list = append(list, firing)
-			return err
-		})
+		return collect(q, &list, query, append(args, limit, offset), s.scanFiring)
 	})
 	return list, total, err
 }
@@ -71,9 +67,9 @@ func (s *Store) FindFirings(ctx context.Context, principal blueprint.Principal, 
 // firingRun selects the status of the run that row f names, "" for none.
 const firingRun = `CASE WHEN f.execution_id IS NULL THEN '' ELSE coalesce((SELECT e.status FROM executions e WHERE e.id = f.execution_id), 'not_found') END`
 
-func (s *Store) scanLedgerRow(scan func(...any) error) (row blueprint.LedgerRow, err error) {
+func (s *Store) scanLedgerRow(scan scanner) (row blueprint.LedgerRow, err error) {
 	var status blueprint.Status
-	row.Firing, err = s.scanFiring(func(into ...any) error { return scan(append(into, &status)...) })
+	row.Firing, err = s.scanFiring(also(scan, &status))
 	if err == nil && row.ExecutionID != nil {
 		row.Run = &blueprint.FiringRun{ExecutionID: *row.ExecutionID, Status: status}
 	}
@@ -93,11 +89,7 @@ func (s *Store) Ledger(ctx context.Context, principal blueprint.Principal, trigg
 		if err != nil {
 			return err
 		}
-		return q.each("SELECT "+firingColumns+", "+firingRun+along(&filter)+" ORDER BY f.seq DESC LIMIT ?10", append(args, limit), func(scan func(...any) error) error {
-			row, err := s.scanLedgerRow(scan)
-			list = append(list, row)
-			return err
-		})
+		return collect(q, &list, "SELECT "+firingColumns+", "+firingRun+along(&filter)+" ORDER BY f.seq DESC LIMIT ?10", append(args, limit), s.scanLedgerRow)
 	})
 	return list, err
 }
@@ -122,11 +114,7 @@ func (s *Store) TickRows(ctx context.Context, principal blueprint.Principal, tri
 		}
 		query := "SELECT " + firingColumns + ", " + firingRun + ` FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = ?1 AND f.seq BETWEEN ?2 AND ?3
 			AND f.source IN ('schedule', 'redelivery') AND (f.due_at = ?4 OR f.due_at > ?4 AND f.decision IN ('coalesced', 'skipped')) ORDER BY f.seq LIMIT ?5`
-		return q.each(query, []any{triggerID, first, last, int64(due), mostTicks}, func(scan func(...any) error) error {
-			row, err := s.scanLedgerRow(scan)
-			list = append(list, row)
-			return err
-		})
+		return collect(q, &list, query, []any{triggerID, first, last, int64(due), mostTicks}, s.scanLedgerRow)
 	})
 	return list, err
 }
@@ -149,12 +137,9 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 		const whole = "(f.decision IN ('started', 'duplicate') OR f.source = 'redelivery')"
 		counted := "SELECT f.decision, f.source = 'redelivery' AND f.decision NOT IN ('started', 'duplicate') AS again, iif(" + whole + ", '', f.reason_code) AS code, count(*), max(f.received_at)" +
 			alongAll + " AND (" + whole + " OR f.sealed_reason IS NULL) GROUP BY f.decision, again, code"
-		err = q.each(counted, args, func(scan func(...any) error) error {
-			var c blueprint.ReasonCount
-			err := scan(&c.Decision, &c.Redelivery, &c.Why.Code, &c.Count, &c.Last)
-			list = append(list, c)
-			return err
-		})
+		err = collect(q, &list, counted, args, fields(func(c *blueprint.ReasonCount) []any {
+			return []any{&c.Decision, &c.Redelivery, &c.Why.Code, &c.Count, &c.Last}
+		}))
 		if err != nil {
 			return err
 		}
@@ -163,7 +148,7 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 			sentence string
 		}
 		sums := map[kind]*blueprint.ReasonCount{}
-		err = q.each("SELECT f.id, f.decision, f.reason_code, f.sealed_reason, f.received_at"+alongAll+" AND NOT "+whole+" AND f.sealed_reason IS NOT NULL", args, func(scan func(...any) error) error {
+		err = q.each("SELECT f.id, f.decision, f.reason_code, f.sealed_reason, f.received_at"+alongAll+" AND NOT "+whole+" AND f.sealed_reason IS NOT NULL", args, func(scan scanner) error {
 			var id, code string
 			var sealed []byte
 			c := blueprint.ReasonCount{Count: 1}
@@ -229,9 +214,9 @@ func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Prin
 		if err := q.row("SELECT count(*)"+chosen, args, &matched); err != nil || matched == 0 {
 			return err
 		}
-		return q.each("SELECT "+firingColumns+", "+failedAgain+chosen+" ORDER BY f.seq LIMIT ?12", append(args, request.Limit), func(scan func(...any) error) error {
+		return q.each("SELECT "+firingColumns+", "+failedAgain+chosen+" ORDER BY f.seq LIMIT ?12", append(args, request.Limit), func(scan scanner) error {
 			var one blueprint.RedeliveryCandidate
-			one.Firing, err = s.scanFiring(func(into ...any) error { return scan(append(into, &one.Failed)...) })
+			one.Firing, err = s.scanFiring(also(scan, &one.Failed))
 			list = append(list, one)
 			return err
 		})
@@ -257,7 +242,7 @@ func (s *Store) redeliveries(q *session, id string) ([]blueprint.Redelivery, err
 		CASE WHEN r.execution_id IS NULL THEN '' ELSE coalesce((SELECT e.status FROM executions e WHERE e.id = r.execution_id), 'not_found') END
 		FROM firings r WHERE r.redelivery_of = ? ORDER BY r.seq DESC LIMIT ?`
 	list := []blueprint.Redelivery{}
-	err := q.each(query, []any{id, blueprint.MaxRedeliveries}, func(scan func(...any) error) error {
+	err := q.each(query, []any{id, blueprint.MaxRedeliveries}, func(scan scanner) error {
 		var r blueprint.Redelivery
 		var code string
 		var sealed []byte

@@ -24,11 +24,8 @@ func (s *Store) Grant(ctx context.Context, principal blueprint.Principal, id, ve
 		}
 		var meaning string
 		err = t.row("SELECT meaning_version FROM blueprint_versions WHERE blueprint_id = ? AND version = ?", []any{id, version}, &meaning)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("version", version)
-		}
 		if err != nil {
-			return err
+			return orNotFound(err, "version", version)
 		}
 		return s.grantVersion(ctx, t, principal.UserID, id, meaning)
 	})
@@ -99,12 +96,9 @@ func (s *Store) ListGrants(ctx context.Context, principal blueprint.Principal) (
 		JOIN users u ON u.id = v.author WHERE g.user_id = ?1 AND b.deleted_at IS NULL ORDER BY g.granted_at DESC, g.blueprint_id, g.version`
 	list = []blueprint.Granted{}
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, []any{principal.UserID}, func(scan func(...any) error) error {
-			var g blueprint.Granted
-			err := scan(&g.BlueprintID, &g.Title, &g.Version, &g.Author.ID, &g.Author.Name, &g.GrantedAt)
-			list = append(list, g)
-			return err
-		})
+		return collect(q, &list, query, []any{principal.UserID}, fields(func(g *blueprint.Granted) []any {
+			return []any{&g.BlueprintID, &g.Title, &g.Version, &g.Author.ID, &g.Author.Name, &g.GrantedAt}
+		}))
 	})
 	return list, err
 }
@@ -140,7 +134,7 @@ func (s *Store) Authority(ctx context.Context, principal blueprint.Principal, id
 		const triggers = `SELECT t.id, t.type, t.created_by, coalesce(u.name, ''), coalesce(u.email, ''),
 			EXISTS (SELECT 1 FROM grants g WHERE g.user_id = t.created_by AND g.blueprint_id = ?1 AND g.version = ?2)
 			FROM triggers t LEFT JOIN users u ON u.id = t.created_by WHERE t.blueprint_id = ?1 AND t.deleted_at IS NULL ORDER BY t.seq`
-		return q.each(triggers, []any{id, ref.Version}, func(scan func(...any) error) error {
+		return q.each(triggers, []any{id, ref.Version}, func(scan scanner) error {
 			var one blueprint.TriggerAuthority
 			err := scan(&one.TriggerID, &one.Type, &one.Principal.ID, &one.Principal.Name, &one.Principal.Email, &one.Granted)
 			one.Mine = one.Principal.ID == ref.Author

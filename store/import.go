@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"blueprintd/blueprint"
@@ -83,10 +81,7 @@ func (s *Store) own(ctx context.Context, what phrase, name, query string, args .
 	defer wrap(&err, "look for %s", what)
 	err = s.read(ctx, func(q *session) error {
 		err := q.row(query, args, &id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound(what, name)
-		}
-		return err
+		return orNotFound(err, what, name)
 	})
 	return id, err
 }

@@ -16,10 +16,9 @@ const shortestKey = 8
 
 const keyColumns = "k.id, k.name, k.last4, k.scopes, k.created_at, coalesce(k.expires_at, 0), coalesce(k.last_used_at, 0), coalesce(k.revoked_at, 0)"
 
-func (s *Store) scanKey(scan func(...any) error, more ...any) (key blueprint.APIKey, err error) {
+func (s *Store) scanKey(scan scanner) (key blueprint.APIKey, err error) {
 	var scopes string
-	into := []any{&key.ID, &key.Name, &key.Last4, &scopes, &key.CreatedAt, &key.ExpiresAt, &key.LastUsedAt, &key.RevokedAt}
-	err = scan(append(into, more...)...)
+	err = scan(&key.ID, &key.Name, &key.Last4, &scopes, &key.CreatedAt, &key.ExpiresAt, &key.LastUsedAt, &key.RevokedAt)
 	key.Scopes, _, _ = blueprint.ParseScopes(scopes)
 	key.LastUsedAt = max(key.LastUsedAt, s.uses.last(key.ID))
 	return key, err
@@ -52,9 +51,7 @@ func (s *Store) CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey)
 	const insert = "INSERT INTO api_keys (id, user_id, name, hash, last4, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 	err = s.write(ctx, func(t *transaction) error {
 		var owner string
-		key, err = s.scanKey(func(into ...any) error {
-			return t.row("SELECT "+keyColumns+", k.user_id FROM api_keys k WHERE k.hash = ?", []any{hash[:]}, into...)
-		}, &owner)
+		key, err = s.scanKey(also(t.first("SELECT "+keyColumns+", k.user_id FROM api_keys k WHERE k.hash = ?", hash[:]), &owner))
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
@@ -91,11 +88,7 @@ func (s *Store) Keys(ctx context.Context, principal blueprint.Principal) (keys [
 	defer wrap(&err, "keys of user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
 		query := "SELECT " + keyColumns + " FROM api_keys k WHERE k.user_id = ? ORDER BY k.created_at, k.id"
-		return q.each(query, []any{principal.UserID}, func(scan func(...any) error) error {
-			key, err := s.scanKey(scan)
-			keys = append(keys, key)
-			return err
-		})
+		return collect(q, &keys, query, []any{principal.UserID}, s.scanKey)
 	})
 	return keys, err
 }
@@ -106,9 +99,9 @@ func (s *Store) AllKeys(ctx context.Context) (keys []blueprint.OwnedKey, err err
 	defer wrap(&err, "all keys")
 	const query = "SELECT " + keyColumns + ", u.id, u.email FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id"
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, nil, func(scan func(...any) error) (err error) {
+		return q.each(query, nil, func(scan scanner) (err error) {
 			var key blueprint.OwnedKey
-			key.APIKey, err = s.scanKey(scan, &key.UserID, &key.UserEmail)
+			key.APIKey, err = s.scanKey(also(scan, &key.UserID, &key.UserEmail))
 			keys = append(keys, key)
 			return err
 		})

@@ -25,10 +25,10 @@ func (s *Store) Tools(ctx context.Context, principal blueprint.Principal) (list 
 			OR ` + summarized[blueprint.ScopeAll] + " AND " + mayManage + ") ORDER BY t.seq LIMIT ?2"
 	list = []blueprint.Tool{}
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, []any{principal.UserID, mostTools}, func(scan func(...any) error) error {
+		return q.each(query, []any{principal.UserID, mostTools}, func(scan scanner) error {
 			var one blueprint.Tool
 			var title string
-			trigger, err := s.scanTrigger(scan, &title, &one.Name, &one.Enabled)
+			trigger, err := s.scanTrigger(also(scan, &title, &one.Name, &one.Enabled))
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func (s *Store) startable(q *session, principal blueprint.Principal, id string) 
 	var access blueprint.Access
 	const query = "SELECT " + triggerColumns + ", b.title, " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
 		WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
-	trigger, err = s.scanTrigger(func(into ...any) error { return q.row(query, []any{principal.UserID, id}, into...) }, &title, &access)
+	trigger, err = s.scanTrigger(also(q.first(query, principal.UserID, id), &title, &access))
 	if errors.Is(err, sql.ErrNoRows) {
 		return trigger, "", notFound("trigger", id)
 	}
@@ -154,10 +154,7 @@ func freeToolName(q *session, userID, name string) (free string, err error) {
 
 func toolOf(q *session, userID, triggerID string) (name string, enabled bool, err error) {
 	err = q.row("SELECT name, enabled FROM mcp_tools WHERE user_id = ? AND trigger_id = ?", []any{userID, triggerID}, &name, &enabled)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return name, enabled, err
+	return name, enabled, optional(err)
 }
 
 func addTool(t *transaction, userID, triggerID, wanted string) (name string, err error) {
@@ -187,11 +184,7 @@ func (s *Store) renameOwnTools(t *transaction, principal blueprint.Principal, bl
 	}
 	var own []blueprint.Trigger
 	const query = "SELECT " + triggerColumns + ` FROM triggers t WHERE t.blueprint_id = ? AND t.deleted_at IS NULL AND t.type = 'api' AND t.created_by = ? ORDER BY t.seq`
-	err := t.each(query, []any{blueprintID, principal.UserID}, func(scan func(...any) error) error {
-		trigger, err := s.scanTrigger(scan)
-		own = append(own, trigger)
-		return err
-	})
+	err := collect(t.session, &own, query, []any{blueprintID, principal.UserID}, s.scanTrigger)
 	for i := 0; err == nil && i < len(own); i++ {
 		err = renameOwnTool(t, principal, own[i].ID, toolName(&own[i], before, principal.UserID), toolName(&own[i], after, principal.UserID))
 	}
@@ -241,10 +234,10 @@ func (s *Store) Callables(ctx context.Context, principal blueprint.Principal, li
 		WHERE m.user_id = ?1 AND m.enabled = 1 AND t.is_active = 1 AND t.deleted_at IS NULL AND b.deleted_at IS NULL AND b.status = 'published'
 		AND ` + mayStart + " AND " + creatorManages + " ORDER BY t.seq LIMIT ?2"
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, []any{principal.UserID, limit}, func(scan func(...any) error) error {
+		return q.each(query, []any{principal.UserID, limit}, func(scan scanner) error {
 			var c Callable
 			var err error
-			c.Trigger, err = s.scanTrigger(scan, &c.Name, &c.Title, &c.Description, &c.CanManage)
+			c.Trigger, err = s.scanTrigger(also(scan, &c.Name, &c.Title, &c.Description, &c.CanManage))
 			list = append(list, c)
 			return err
 		})

@@ -25,12 +25,9 @@ func (s *Store) Members(ctx context.Context, principal blueprint.Principal, orga
 		if err := memberOf(q, principal, organizationID); err != nil {
 			return err
 		}
-		return q.each(query, []any{organizationID}, func(scan func(...any) error) error {
-			var m blueprint.Member
-			err := scan(&m.UserID, &m.Email, &m.Name, &m.Role)
-			list = append(list, m)
-			return err
-		})
+		return collect(q, &list, query, []any{organizationID}, fields(func(m *blueprint.Member) []any {
+			return []any{&m.UserID, &m.Email, &m.Name, &m.Role}
+		}))
 	})
 	return list, err
 }
@@ -140,10 +137,8 @@ func administers(q *session, principal blueprint.Principal, organizationID strin
 // roleIn returns the role of a user in an organization, "" for none.
 func roleIn(q *session, organizationID, userID string) (role blueprint.OrganizationRole, err error) {
 	const query = "SELECT role FROM memberships WHERE organization_id = ? AND user_id = ?"
-	if err = q.row(query, []any{organizationID, userID}, &role); errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return role, err
+	err = q.row(query, []any{organizationID, userID}, &role)
+	return role, optional(err)
 }
 
 // mayTouch returns CodeForbidden if a user with the role own may not assign or remove

@@ -75,15 +75,13 @@ func (s *Store) RenameOrganization(ctx context.Context, principal blueprint.Prin
 
 // organizationFor returns an organization as a member of it sees it.
 func organizationFor(t *transaction, principal blueprint.Principal, id string) (blueprint.Organization, error) {
-	return scanOrganization(func(into ...any) error {
-		return t.row("SELECT "+organizationColumns+" AND o.id = ?2", []any{principal.UserID, id}, into...)
-	})
+	return scanOrganization(t.first("SELECT "+organizationColumns+" AND o.id = ?2", principal.UserID, id))
 }
 
 const organizationColumns = `o.id, o.name, o.slug, m.role, o.personal
 	FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = ?1`
 
-func scanOrganization(scan func(...any) error) (o blueprint.Organization, err error) {
+func scanOrganization(scan scanner) (o blueprint.Organization, err error) {
 	err = scan(&o.ID, &o.Name, &o.Slug, &o.Role, &o.Personal)
 	return o, err
 }
@@ -94,11 +92,7 @@ func (s *Store) Organizations(ctx context.Context, principal blueprint.Principal
 	defer wrap(&err, "organizations of user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
 		query := "SELECT " + organizationColumns + " ORDER BY o.personal DESC, o.name, o.id"
-		return q.each(query, []any{principal.UserID}, func(scan func(...any) error) error {
-			o, err := scanOrganization(scan)
-			list = append(list, o)
-			return err
-		})
+		return collect(q, &list, query, []any{principal.UserID}, scanOrganization)
 	})
 	return list, err
 }

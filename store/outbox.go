@@ -50,7 +50,7 @@ func (l *subscriptions) any(t *transaction, events []blueprint.Event) bool {
 func (l *subscriptions) has(t *transaction, e *blueprint.Event) (bool, error) {
 	if l.events == nil || t.bump {
 		events := map[subscription]bool{}
-		err := t.each(subscriptionQuery, nil, func(scan func(...any) error) error {
+		err := t.each(subscriptionQuery, nil, func(scan scanner) error {
 			var one subscription
 			err := scan(&one.organizationID, &one.event)
 			events[one] = true
@@ -193,7 +193,7 @@ func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit in
 }
 
 func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []blueprint.OutboxEvent, err error) {
-	err = q.each(query, parameters, func(scan func(...any) error) error {
+	err = q.each(query, parameters, func(scan scanner) error {
 		var e blueprint.OutboxEvent
 		var sealed []byte
 		err := scan(&e.Seq, &e.Key, &e.Name, &e.OrganizationID, &e.BlueprintID, &e.ExecutionID, &e.Depth, &e.Root, &e.At, &sealed)
@@ -247,12 +247,7 @@ func (s *Store) Listeners(ctx context.Context, organizationID, event string) (_ 
 		if blueprint.IsCustomEvent(event) {
 			wide = event
 		}
-		err = q.each(query, []any{event, wide, organizationID}, func(scan func(...any) error) error {
-			var id string
-			err := scan(&id)
-			list = append(list, id)
-			return err
-		})
+		err = collect(q, &list, query, []any{event, wide, organizationID}, column)
 		return list, err
 	})
 }

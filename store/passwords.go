@@ -30,10 +30,7 @@ func (s *Store) PasswordOf(ctx context.Context, userID string) (email, hash stri
 	defer wrap(&err, "password of user %s", userID)
 	err = s.read(ctx, func(q *session) error {
 		err := q.row("SELECT email, coalesce(password, '') FROM users WHERE id = ?", []any{userID}, &email, &hash)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("user", userID)
-		}
-		return err
+		return orNotFound(err, "user", userID)
 	})
 	return email, hash, err
 }

@@ -255,7 +255,7 @@ func nthEnd(q *session, status blueprint.Status, n int64) (found end, err error)
 	const query = `SELECT end_time, seq FROM executions WHERE status = ? AND end_time IS NOT NULL
 		ORDER BY end_time DESC, seq DESC LIMIT 1 OFFSET ?`
 	found = never
-	err = q.each(query, []any{string(status), n}, func(scan func(...any) error) error { return scan(&found.at, &found.seq) })
+	err = q.each(query, []any{string(status), n}, func(scan scanner) error { return scan(&found.at, &found.seq) })
 	return found, err
 }
 

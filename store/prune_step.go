@@ -26,7 +26,7 @@ func (p *pruner) executionStep(ctx context.Context, status blueprint.Status, fro
 	rowsWanted := p.rows()
 	args := []any{string(status), int64(from.at), from.seq, int64(upTo.at), upTo.seq, rowsWanted}
 	err = p.read(ctx, func(q *session) error {
-		return q.each(endedRuns, args, func(scan func(...any) error) error {
+		return q.each(endedRuns, args, func(scan scanner) error {
 			var one end
 			var bytes int
 			if err := scan(&one.at, &one.seq, &bytes); err != nil || size > pruneBytes {
@@ -116,7 +116,7 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 	seen, young, full, most := 0, false, false, p.rows()
 	args := []any{from, int64(bounds.before), bounds.upTo, int64(bounds.dead), pruneRows, bounds.started}
 	err = p.read(ctx, func(q *session) error {
-		err := q.each(nextFirings, args, func(scan func(...any) error) error {
+		err := q.each(nextFirings, args, func(scan scanner) error {
 			if len(rows) == most {
 				return errFull
 			}
@@ -170,12 +170,7 @@ func (p *pruner) pruneAudit(ctx context.Context) error {
 		var rows []int64
 		wanted := p.rows()
 		err := p.read(ctx, func(q *session) error {
-			return q.each(query, []any{bound, wanted}, func(scan func(...any) error) error {
-				var seq int64
-				err := scan(&seq)
-				rows = append(rows, seq)
-				return err
-			})
+			return collect(q, &rows, query, []any{bound, wanted}, column)
 		})
 		if err != nil || len(rows) == 0 {
 			return err
@@ -226,7 +221,7 @@ func (p *pruner) hoursBetween(ctx context.Context, first, old, young int64) erro
 		var rows []runHour
 		limit := p.rows()
 		err := p.read(ctx, func(q *session) error {
-			return q.each(oldHours, []any{last.hour, last.scope, old, young, limit}, func(scan func(...any) error) error {
+			return q.each(oldHours, []any{last.hour, last.scope, old, young, limit}, func(scan scanner) error {
 				err := scan(&last.scope, &last.hour)
 				rows = append(rows, last)
 				return err

@@ -70,6 +70,20 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	return failed
 }
 
+// readValue is read for a function with a result. With an error it returns the zero
+// value.
+func readValue[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (value T, err error) {
+	err = s.read(ctx, func(q *session) error {
+		value, err = f(q)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value, nil
+}
+
 func (r *readers) acquire(ctx context.Context) (*session, error) {
 	select {
 	case session := <-r.idle:
@@ -246,8 +260,22 @@ func (s *session) row(query string, args []any, into ...any) error {
 	return statement.QueryRowContext(context.Background(), args...).Scan(into...)
 }
 
-// each calls f for every row of a query; scan reads the columns.
-func (s *session) each(query string, args []any, f func(scan func(into ...any) error) error) error {
+// scanner reads the columns of a row, like the Scan method of sql.Row.
+type scanner = func(into ...any) error
+
+// first returns a scanner of the first row of a query, which returns sql.ErrNoRows if
+// there is none.
+func (s *session) first(query string, args ...any) scanner {
+	return func(into ...any) error { return s.row(query, args, into...) }
+}
+
+// also returns a scanner that reads more columns, after those that its caller reads.
+func also(scan scanner, more ...any) scanner {
+	return func(into ...any) error { return scan(append(into, more...)...) }
+}
+
+// each calls f for every row of a query.
+func (s *session) each(query string, args []any, f func(scan scanner) error) error {
 	statement, err := s.prepare(query)
 	if err != nil {
 		return err
@@ -266,4 +294,44 @@ func (s *session) each(query string, args []any, f func(scan func(into ...any) e
 		}
 	}
 	return rows.Err()
+}
+
+// collect appends what read returns for each row of a query to list.
+func collect[T any](q *session, list *[]T, query string, args []any, read func(scanner) (T, error)) error {
+	return q.each(query, args, func(scan scanner) error {
+		one, err := read(scan)
+		*list = append(*list, one)
+		return err
+	})
+}
+
+// column reads a row of one column, for collect.
+func column[T any](scan scanner) (value T, err error) {
+	err = scan(&value)
+	return value, err
+}
+
+// fields returns a function for collect that reads the columns of a row into the fields
+// that of returns.
+func fields[T any](of func(*T) []any) func(scanner) (T, error) {
+	return func(scan scanner) (one T, err error) {
+		err = scan(of(&one)...)
+		return one, err
+	}
+}
+
+// orNotFound returns CodeNotFound if err says that there is no row, err otherwise.
+func orNotFound(err error, what phrase, id string) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return notFound(what, id)
+	}
+	return err
+}
+
+// optional returns nil if err says that there is no row, err otherwise.
+func optional(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
 }

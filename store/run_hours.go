@@ -107,16 +107,13 @@ func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, fil
 			}
 			key, query = filter.BlueprintID, endedIn(oneScope)
 		}
-		err := q.each(query, []any{key, filter.From, filter.To}, func(scan func(...any) error) error {
-			var one blueprint.RunHour
-			err := scan(&one.Hour, &one.Completed, &one.Failed, &one.Duration, &one.Slowest)
-			found.Hours = append(found.Hours, one)
-			return err
-		})
+		err := collect(q, &found.Hours, query, []any{key, filter.From, filter.To}, fields(func(one *blueprint.RunHour) []any {
+			return []any{&one.Hour, &one.Completed, &one.Failed, &one.Duration, &one.Slowest}
+		}))
 		if err != nil {
 			return err
 		}
-		return q.each(underWay, []any{user, filter.BlueprintID, filter.OrganizationID, mostUnderWay}, func(scan func(...any) error) error {
+		return q.each(underWay, []any{user, filter.BlueprintID, filter.OrganizationID, mostUnderWay}, func(scan scanner) error {
 			var status blueprint.Status
 			var count int
 			err := scan(&status, &count)

@@ -178,7 +178,7 @@ func (l *runSearch) everywhere() error {
 	const elsewhere = `SELECT b.id FROM collaborators c JOIN blueprints b ON b.id = c.blueprint_id WHERE c.user_id = ?1 AND b.deleted_at IS NULL
 			AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)`
 	for _, of := range []struct{ keys, query string }{{organizations, runsOfOrganization}, {elsewhere, runsOfBlueprint}} {
-		err := l.each(of.keys, []any{user}, func(scan func(...any) error) error {
+		err := l.each(of.keys, []any{user}, func(scan scanner) error {
 			source := &runSource{query: of.query}
 			l.sources = append(l.sources, source)
 			return scan(&source.key)
@@ -220,12 +220,9 @@ func (l *runSearch) next(n int) (chunk []blueprint.RunPosition, err error) {
 // read reads the next part of a source, from the position of the search.
 func (l *runSearch) read(source *runSource, n int) error {
 	source.ahead = source.ahead[:0]
-	err := l.each(source.query, []any{source.key, int64(l.begin), int64(l.at.At), l.at.Seq, n}, func(scan func(...any) error) error {
-		var place blueprint.RunPosition
-		err := scan(&place.At, &place.Seq)
-		source.ahead = append(source.ahead, place)
-		return err
-	})
+	err := collect(l.session, &source.ahead, source.query, []any{source.key, int64(l.begin), int64(l.at.At), l.at.Seq, n}, fields(func(place *blueprint.RunPosition) []any {
+		return []any{&place.At, &place.Seq}
+	}))
 	source.read = len(source.ahead) < n
 	return err
 }
@@ -270,7 +267,7 @@ func (l *runSearch) search() (source *runSource, some bool) {
 // blueprints of all of them, except deleted ones and those of the user's own runs. The
 // title is the current one where the user may see it, or else that of the version that
 // the run used.
-const pickRuns = "SELECT e.seq, " + executionColumns + `,
+const pickRuns = "SELECT " + executionColumns + `, e.seq,
 	CASE WHEN b.deleted_at IS NULL AND (?8 AND e.user_id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, coalesce(u.name, ''), coalesce(t.type, '')
 	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.id = e.blueprint_id
 	LEFT JOIN blueprint_versions v ON v.blueprint_id = e.blueprint_id AND v.version = e.blueprint_version
@@ -292,7 +289,7 @@ func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.Liste
 	}
 	f := l.filter
 	args := []any{l.principal.UserID, string(append(list, ']')), string(f.Status), f.BlueprintID, f.OrganizationID, f.TriggerID, f.Search, l.scoped, f.ParentExecutionID}
-	err = l.each(pickRuns, args, func(scan func(...any) error) error {
+	err = l.each(pickRuns, args, func(scan scanner) error {
 		one, place, err := scanListedRun(scan)
 		found, places = append(found, one), append(places, place)
 		return err
@@ -300,12 +297,11 @@ func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.Liste
 	return found, places, err
 }
 
-func scanListedRun(scan func(...any) error) (one blueprint.ListedRun, place blueprint.RunPosition, err error) {
+func scanListedRun(scan scanner) (one blueprint.ListedRun, place blueprint.RunPosition, err error) {
 	stored := &blueprint.StoredExecution{}
 	r := &stored.Row
 	var trigger blueprint.TriggerType
-	err = scanExecution(func(into ...any) error { return scan(append([]any{&place.Seq}, into...)...) }, r, &one.BlueprintTitle, &one.UserName, &trigger)
-	if err != nil {
+	if err := scan(executionFields(r, &place.Seq, &one.BlueprintTitle, &one.UserName, &trigger)...); err != nil {
 		return one, place, err
 	}
 	place.At = r.CreatedAt

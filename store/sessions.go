@@ -74,7 +74,7 @@ func (s *Store) Sessions(ctx context.Context, principal blueprint.Principal) (li
 	const query = "SELECT id, user_id, agent, created_at, last_used_at FROM sessions WHERE user_id = ? ORDER BY last_used_at DESC, id DESC"
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, []any{principal.UserID}, func(scan func(...any) error) error {
+		return q.each(query, []any{principal.UserID}, func(scan scanner) error {
 			var one blueprint.Session
 			if err := scan(&one.ID, &one.UserID, &one.Agent, &one.CreatedAt, &one.LastUsedAt); err != nil {
 				return err
@@ -148,7 +148,7 @@ func endSessions(t *transaction, ended *[]string, userID, but string) error {
 
 // deleteSessions runs a statement that deletes sessions, and collects their ids.
 func deleteSessions(t *transaction, ended *[]string, query string, args ...any) error {
-	return t.each(query, args, func(scan func(...any) error) error {
+	return t.each(query, args, func(scan scanner) error {
 		var id string
 		err := scan(&id)
 		*ended = append(*ended, id)

@@ -96,9 +96,7 @@ func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken bluepri
 	found := false
 	err = s.write(ctx, func(t *transaction) error {
 		taken, found = blueprint.SignIn{}, false
-		i, err := s.scanSignIn(func(into ...any) error {
-			return t.row("DELETE FROM sign_ins WHERE state_hash = ? RETURNING "+signInColumns, []any{stateHash}, into...)
-		})
+		i, err := s.scanSignIn(t.first("DELETE FROM sign_ins WHERE state_hash = ? RETURNING "+signInColumns, stateHash))
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return nil
@@ -130,7 +128,7 @@ func (s *Store) FindSignIn(ctx context.Context, stateHash []byte) (found bluepri
 	const query = "SELECT " + signInColumns + " FROM sign_ins WHERE state_hash = ? AND expires_at > ?"
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	err = s.read(ctx, func(q *session) error {
-		found, err = s.scanSignIn(func(into ...any) error { return q.row(query, []any{stateHash, now}, into...) })
+		found, err = s.scanSignIn(q.first(query, stateHash, now))
 		if errors.Is(err, sql.ErrNoRows) {
 			return errNoSignIn()
 		}
@@ -160,7 +158,7 @@ func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string)
 		if err := mayUse(q, userID, connectionID); err != nil {
 			return err
 		}
-		return q.each(query, []any{connectionID, userID, now}, func(scan func(...any) error) error {
+		return q.each(query, []any{connectionID, userID, now}, func(scan scanner) error {
 			i, _, err := scanBareSignIn(scan)
 			list = append(list, i)
 			return err
@@ -170,9 +168,9 @@ func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string)
 }
 
 // scanBareSignIn also returns the versions as they are stored.
-func scanBareSignIn(scan func(...any) error, more ...any) (i blueprint.SignIn, versions string, err error) {
-	into := []any{&i.StateHash, &i.Ticket, &i.ConnectionID, &i.UserID, &i.ExecutionID, &i.Address, &versions, &i.CreatedAt, &i.ExpiresAt}
-	if err := scan(append(into, more...)...); err != nil || versions == noVersions {
+func scanBareSignIn(scan scanner) (i blueprint.SignIn, versions string, err error) {
+	err = scan(&i.StateHash, &i.Ticket, &i.ConnectionID, &i.UserID, &i.ExecutionID, &i.Address, &versions, &i.CreatedAt, &i.ExpiresAt)
+	if err != nil || versions == noVersions {
 		return i, versions, err
 	}
 	if err := json.Unmarshal([]byte(versions), &i.Versions); err != nil {
@@ -194,9 +192,9 @@ func encodeVersions(versions []blueprint.VersionRef) (string, error) {
 
 // scanSignIn reads a sign-in with its secret, which opens only beside what it was
 // sealed with.
-func (s *Store) scanSignIn(scan func(...any) error) (i blueprint.SignIn, err error) {
+func (s *Store) scanSignIn(scan scanner) (i blueprint.SignIn, err error) {
 	var sealed []byte
-	i, versions, err := scanBareSignIn(scan, &sealed)
+	i, versions, err := scanBareSignIn(also(scan, &sealed))
 	if err == nil {
 		i.Secret, err = s.unsealed(sealed, placeOf(&i, versions))
 	}
@@ -253,9 +251,7 @@ func (s *Store) OpenTicket(ctx context.Context, i blueprint.SignIn) (ticket blue
 func (s *Store) openTicket(t *transaction, i *blueprint.SignIn) (found bool, err error) {
 	const place = " WHERE connection_id = ?1 AND user_id = ?2 AND execution_id = ?3 AND address = ?4 AND ticket = 1"
 	const last = "UPDATE sign_ins SET created_at = ?5, expires_at = max(expires_at, ?6)" + place + " AND expires_at > ?5 RETURNING " + signInColumns
-	present, err := s.scanSignIn(func(into ...any) error {
-		return t.row(last, []any{i.ConnectionID, i.UserID, i.ExecutionID, i.Address, i.CreatedAt, i.ExpiresAt}, into...)
-	})
+	present, err := s.scanSignIn(t.first(last, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, i.CreatedAt, i.ExpiresAt))
 	switch {
 	case err == nil:
 		*i = present

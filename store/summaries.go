@@ -71,7 +71,7 @@ func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal
 		if err := q.row("SELECT count(*) FROM blueprints b"+where, args, &total); err != nil {
 			return err
 		}
-		err := q.each(query, append(args, countedMap, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
+		err := q.each(query, append(args, countedMap, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) error {
 			one, err := scanSummary(scan)
 			one.IsOwner = one.CreatedBy == principal.UserID
 			list = append(list, one)
@@ -85,7 +85,7 @@ func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal
 	return list, total, err
 }
 
-func scanSummary(scan func(...any) error) (b blueprint.BlueprintSummary, err error) {
+func scanSummary(scan scanner) (b blueprint.BlueprintSummary, err error) {
 	var (
 		tags   []byte
 		rating float64
@@ -129,7 +129,7 @@ func (s *Store) complete(q *session, principal blueprint.Principal, list []bluep
 	}
 	const own = `SELECT x.blueprint_id, x.id, x.status, x.start_time, coalesce(x.end_time, 0) FROM executions x
 		WHERE x.user_id = ? ORDER BY x.created_at DESC, x.seq DESC LIMIT ?`
-	return q.each(own, []any{principal.UserID, ownLately}, func(scan func(...any) error) error {
+	return q.each(own, []any{principal.UserID, ownLately}, func(scan scanner) error {
 		var of string
 		var run blueprint.LastRun
 		err := scan(&of, &run.ExecutionID, &run.Status, &run.StartTime, &run.EndTime)
@@ -148,12 +148,9 @@ func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, lim
 		WHERE b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + ` GROUP BY tag.value ORDER BY 2 DESC, 1 LIMIT ?2`
 	list = []blueprint.TagCount{}
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, []any{principal.UserID, limit}, func(scan func(...any) error) error {
-			var one blueprint.TagCount
-			err := scan(&one.Tag, &one.Count)
-			list = append(list, one)
-			return err
-		})
+		return collect(q, &list, query, []any{principal.UserID, limit}, fields(func(one *blueprint.TagCount) []any {
+			return []any{&one.Tag, &one.Count}
+		}))
 	})
 	return list, err
 }

@@ -17,7 +17,7 @@ const listedTrigger = "SELECT " + triggerColumns + `, b.title, coalesce(u.name, 
 const listedTables = ` JOIN blueprints b ON b.id = t.blueprint_id LEFT JOIN users u ON u.id = t.created_by
 	LEFT JOIN firings f ON f.seq = (SELECT max(l.seq) FROM firings l WHERE l.trigger_id = t.id) `
 
-func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.ListedTrigger, access blueprint.Access, err error) {
+func (s *Store) scanListedTrigger(scan scanner) (one blueprint.ListedTrigger, access blueprint.Access, err error) {
 	var (
 		pausedAt blueprint.Time
 		last     blueprint.LastFiring
@@ -25,8 +25,8 @@ func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.Listed
 		sealed   []byte
 		tripped  storedTrip
 	)
-	trigger, err := s.scanTrigger(scan, &one.BlueprintTitle, &one.CreatorName, &one.CreatedAt, &tripped.failures, &tripped.run, &tripped.retries, &pausedAt,
-		&last.ID, &last.ReceivedAt, &last.Decision, &code, &sealed, &last.ExecutionID, &access)
+	trigger, err := s.scanTrigger(also(scan, &one.BlueprintTitle, &one.CreatorName, &one.CreatedAt, &tripped.failures, &tripped.run, &tripped.retries, &pausedAt,
+		&last.ID, &last.ReceivedAt, &last.Decision, &code, &sealed, &last.ExecutionID, &access))
 	if err != nil {
 		return one, access, err
 	}
@@ -73,7 +73,7 @@ func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Princip
 		if err := q.row("SELECT count(*)"+found, args, &total); err != nil {
 			return err
 		}
-		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
+		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) error {
 			one, _, err := s.scanListedTrigger(scan)
 			list = append(list, one)
 			return err
@@ -90,9 +90,9 @@ func (s *Store) labelled(q *session, within string, args []any, search string) (
 		return "[]", nil
 	}
 	var places []string
-	err := q.each("SELECT "+triggerColumns+", CAST(t.seq AS TEXT)"+within+" AND t.type = 'api'", args, func(scan func(...any) error) error {
+	err := q.each("SELECT "+triggerColumns+", CAST(t.seq AS TEXT)"+within+" AND t.type = 'api'", args, func(scan scanner) error {
 		var place string
-		trigger, err := s.scanTrigger(scan, &place)
+		trigger, err := s.scanTrigger(also(scan, &place))
 		if text, _ := trigger.Config["label"].(string); strings.Contains(fold(text), search) {
 			places = append(places, place)
 		}
@@ -108,7 +108,7 @@ func (s *Store) TriggerDetails(ctx context.Context, principal blueprint.Principa
 	const query = listedTrigger + " FROM triggers t" + listedTables + "WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL"
 	err = s.read(ctx, func(q *session) error {
 		var access blueprint.Access
-		one, access, err = s.scanListedTrigger(func(into ...any) error { return q.row(query, []any{principal.UserID, id}, into...) })
+		one, access, err = s.scanListedTrigger(q.first(query, principal.UserID, id))
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("trigger", id)
 		}

@@ -14,11 +14,11 @@ import (
 const triggerColumns = "t.id, t.blueprint_id, t.type, t.config, t.sealed_config, t.is_active, t.created_by, coalesce(t.address, '')"
 
 // scanTrigger reads a trigger with its secrets.
-func (s *Store) scanTrigger(scan func(...any) error, more ...any) (trigger blueprint.Trigger, err error) {
+func (s *Store) scanTrigger(scan scanner) (trigger blueprint.Trigger, err error) {
 	var plain, sealed []byte
 	var address string
-	into := []any{&trigger.ID, &trigger.BlueprintID, &trigger.Type, &plain, &sealed, &trigger.IsActive, &trigger.CreatedBy, &address}
-	if err := scan(append(into, more...)...); err != nil {
+	err = scan(&trigger.ID, &trigger.BlueprintID, &trigger.Type, &plain, &sealed, &trigger.IsActive, &trigger.CreatedBy, &address)
+	if err != nil {
 		return trigger, err
 	}
 	value, err := s.unseal(plain, sealed, configPlace(trigger.ID))
@@ -44,9 +44,9 @@ func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal,
 			return err
 		}
 		query := "SELECT " + triggerColumns + ", coalesce(t.edited, 'null') FROM triggers t WHERE t.blueprint_id = ? AND t.deleted_at IS NULL ORDER BY t.seq"
-		return q.each(query, []any{blueprintID}, func(scan func(...any) error) error {
+		return q.each(query, []any{blueprintID}, func(scan scanner) error {
 			var edited []byte
-			trigger, err := s.scanTrigger(scan, &edited)
+			trigger, err := s.scanTrigger(also(scan, &edited))
 			if err != nil {
 				return err
 			}
@@ -76,9 +76,7 @@ func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id str
 	var access blueprint.Access
 	const query = "SELECT " + triggerColumns + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
 		WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
-	trigger, err := s.scanTrigger(func(into ...any) error {
-		return q.row(query, []any{principal.UserID, id}, into...)
-	}, &access)
+	trigger, err := s.scanTrigger(also(q.first(query, principal.UserID, id), &access))
 	if errors.Is(err, sql.ErrNoRows) {
 		return trigger, notFound("trigger", id)
 	}

@@ -11,7 +11,7 @@ import (
 const userColumns = `u.id, u.email, u.name, u.created_at, o.id
 	FROM users u JOIN organizations o ON o.created_by = u.id AND o.personal = 1`
 
-func scanUser(scan func(...any) error) (user blueprint.User, err error) {
+func scanUser(scan scanner) (user blueprint.User, err error) {
 	err = scan(&user.ID, &user.Email, &user.Name, &user.CreatedAt, &user.WorkspaceID)
 	return user, err
 }
@@ -49,9 +49,7 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, name string) (user blueprint.User, err error) {
 	defer wrap(&err, "rename user %s", principal.UserID)
 	err = s.write(ctx, func(t *transaction) error {
-		user, err = scanUser(func(into ...any) error {
-			return t.row("SELECT "+userColumns+" WHERE u.id = ?", []any{principal.UserID}, into...)
-		})
+		user, err = scanUser(t.first("SELECT "+userColumns+" WHERE u.id = ?", principal.UserID))
 		if err != nil {
 			return err
 		}
@@ -73,9 +71,7 @@ func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, n
 func (s *Store) ServerOwner(ctx context.Context) (user blueprint.User, err error) {
 	defer wrap(&err, "owner of the server")
 	err = s.read(ctx, func(q *session) error {
-		user, err = scanUser(func(into ...any) error {
-			return q.row("SELECT "+userColumns+" ORDER BY u.seq LIMIT 1", nil, into...)
-		})
+		user, err = scanUser(q.first("SELECT " + userColumns + " ORDER BY u.seq LIMIT 1"))
 		if errors.Is(err, sql.ErrNoRows) {
 			return blueprint.Errorf(blueprint.CodeNotFound, "there are no users yet")
 		}
@@ -89,13 +85,8 @@ func (s *Store) ServerOwner(ctx context.Context) (user blueprint.User, err error
 func (s *Store) UserByEmail(ctx context.Context, email string) (user blueprint.User, err error) {
 	defer wrap(&err, "user by email")
 	err = s.read(ctx, func(q *session) error {
-		user, err = scanUser(func(into ...any) error {
-			return q.row("SELECT "+userColumns+" WHERE u.email_fold = ?", []any{fold(email)}, into...)
-		})
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("user", email)
-		}
-		return err
+		user, err = scanUser(q.first("SELECT "+userColumns+" WHERE u.email_fold = ?", fold(email)))
+		return orNotFound(err, "user", email)
 	})
 	return user, err
 }
@@ -104,13 +95,8 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (user blueprint.U
 func (s *Store) User(ctx context.Context, id string) (user blueprint.User, err error) {
 	defer wrap(&err, "user %s", id)
 	err = s.read(ctx, func(q *session) error {
-		user, err = scanUser(func(into ...any) error {
-			return q.row("SELECT "+userColumns+" WHERE u.id = ?", []any{id}, into...)
-		})
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("user", id)
-		}
-		return err
+		user, err = scanUser(q.first("SELECT "+userColumns+" WHERE u.id = ?", id))
+		return orNotFound(err, "user", id)
 	})
 	return user, err
 }
@@ -120,11 +106,7 @@ func (s *Store) User(ctx context.Context, id string) (user blueprint.User, err e
 func (s *Store) Users(ctx context.Context) (users []blueprint.User, err error) {
 	defer wrap(&err, "users")
 	err = s.read(ctx, func(q *session) error {
-		return q.each("SELECT "+userColumns+" ORDER BY u.seq", nil, func(scan func(...any) error) error {
-			user, err := scanUser(scan)
-			users = append(users, user)
-			return err
-		})
+		return collect(q, &users, "SELECT "+userColumns+" ORDER BY u.seq", nil, scanUser)
 	})
 	return users, err
 }
@@ -135,10 +117,7 @@ func (s *Store) Creator(ctx context.Context, id string) (principal blueprint.Pri
 	defer wrap(&err, "creator of blueprint %s", id)
 	err = s.read(ctx, func(q *session) error {
 		err := q.row("SELECT created_by FROM blueprints WHERE id = ? AND deleted_at IS NULL", []any{id}, &principal.UserID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("blueprint", id)
-		}
-		return err
+		return orNotFound(err, "blueprint", id)
 	})
 	return principal, err
 }

@@ -22,7 +22,7 @@ func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id 
 		if _, err := accessTo(q, principal.UserID, id, blueprint.AccessManage); err != nil {
 			return err
 		}
-		return q.each(query, []any{id}, func(scan func(...any) error) error {
+		return q.each(query, []any{id}, func(scan scanner) error {
 			var v blueprint.BlueprintVersion
 			var contentVersion string
 			var mapText, variables, sealed []byte
@@ -115,11 +115,8 @@ func (s *Store) readDefinition(q *session, id, version string) (*blueprint.Defin
 	var contentVersion string
 	var budget, mapText, plain, sealed []byte
 	err := q.row(query, []any{id, version}, &definition.OrganizationID, &definition.Title, &contentVersion, &definition.Ref.Version, &definition.Ref.Author, &budget, &mapText, &plain, &sealed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, notFound("blueprint", fmt.Sprintf("%s, version %s,", id, version))
-	}
 	if err != nil {
-		return nil, err
+		return nil, orNotFound(err, "blueprint", fmt.Sprintf("%s, version %s,", id, version))
 	}
 	if definition.Budget, err = decodeBudget(budget, id); err != nil {
 		return nil, err
