@@ -23,7 +23,7 @@ const (
 // link works only with the cookie that comes with it, so nobody can send a person
 // past it.
 func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthClient, signIn *blueprint.SignIn, ticket string) (*page, error) {
-	user, err := s.Store.ConnectionUser(r.Context(), signIn.UserID)
+	user, err := s.Store.User(r.Context(), signIn.UserID)
 	if err != nil {
 		return nil, err
 	}

@@ -201,7 +201,7 @@ func (m *memory) FindSignIn(_ context.Context, hash []byte) (blueprint.SignIn, e
 	return blueprint.SignIn{}, blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in")
 }
 
-func (m *memory) ConnectionUser(_ context.Context, userID string) (blueprint.User, error) {
+func (m *memory) User(_ context.Context, userID string) (blueprint.User, error) {
 	leave, err := m.enter("user")
 	defer leave()
 	return blueprint.User{ID: userID, Email: userID[len(userID)-1:] + "<b>@example.com", Name: "N"}, err

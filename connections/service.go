@@ -51,8 +51,8 @@ type Store interface {
 	// WaitingSignIns returns those of a connection and a user that can still be
 	// taken, without their secrets.
 	WaitingSignIns(ctx context.Context, connectionID, userID string) ([]blueprint.SignIn, error)
-	// ConnectionUser returns a user.
-	ConnectionUser(ctx context.Context, userID string) (blueprint.User, error)
+	// User returns a user.
+	User(ctx context.Context, userID string) (blueprint.User, error)
 }
 
 // Options sets a Service up; all but Probe, Instead and Logger must be given.

@@ -162,7 +162,7 @@ func TestLeaving(t *testing.T) {
 		wantCode(t, s.Grant(ctx, member, own.ID, ""), blueprint.CodeForbidden)
 		_, err = s.DeleteBlueprint(ctx, member, own.ID)
 		wantCode(t, err, blueprint.CodeForbidden)
-		must(s.AddCollaborator(ctx, people["owner"], own.ID, must(s.ConnectionUser(ctx, member.UserID))(t).Email, "editor"))(t)
+		must(s.AddCollaborator(ctx, people["owner"], own.ID, must(s.User(ctx, member.UserID))(t).Email, "editor"))(t)
 		if _, access, _ := s.Definition(ctx, member, own.ID); access != blueprint.AccessManage {
 			t.Errorf("level %d as collaborator on what they created, want %d", access, blueprint.AccessManage)
 		}

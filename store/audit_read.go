@@ -99,9 +99,7 @@ func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
-	err = s.read(ctx, func(q *session) error {
-		return collect(q, &list, auditLines+" ORDER BY a.seq DESC LIMIT ?", []any{limit}, scanAudit)
-	})
+	err = readRows(ctx, s, &list, auditLines+" ORDER BY a.seq DESC LIMIT ?", []any{limit}, scanAudit)
 	return list, err
 }
 

@@ -210,16 +210,6 @@ func (s *Store) DeleteConnection(ctx context.Context, principal blueprint.Princi
 	})
 }
 
-// ConnectionUser returns the user of a sign-in, CodeNotFound if there is none.
-func (s *Store) ConnectionUser(ctx context.Context, userID string) (user blueprint.User, err error) {
-	defer wrap(&err, "user %s", userID)
-	err = s.read(ctx, func(q *session) error {
-		user, err = scanUser(q.first("SELECT "+userColumns+" WHERE u.id = ?", userID))
-		return orNotFound(err, "user", userID)
-	})
-	return user, err
-}
-
 // The size limits of a token and of the secret of a sign-in, in bytes.
 const (
 	mostToken        = 256 << 10

@@ -64,11 +64,9 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 			return nil, err
 		}
 	}
-	err = s.read(ctx, func(q *session) error {
-		return collect(q, &rows, query, nil, fields(func(row *blueprint.ExecutionRow) []any {
-			return executionFields(row, &row.BlueprintDeleted)
-		}))
-	})
+	err = readRows(ctx, s, &rows, query, nil, fields(func(row *blueprint.ExecutionRow) []any {
+		return executionFields(row, &row.BlueprintDeleted)
+	}))
 	return rows, err
 }
 

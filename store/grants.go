@@ -95,11 +95,9 @@ func (s *Store) ListGrants(ctx context.Context, principal blueprint.Principal) (
 		FROM grants g JOIN blueprints b ON b.id = g.blueprint_id JOIN blueprint_versions v ON v.blueprint_id = g.blueprint_id AND v.version = g.version
 		JOIN users u ON u.id = v.author WHERE g.user_id = ?1 AND b.deleted_at IS NULL ORDER BY g.granted_at DESC, g.blueprint_id, g.version`
 	list = []blueprint.Granted{}
-	err = s.read(ctx, func(q *session) error {
-		return collect(q, &list, query, []any{principal.UserID}, fields(func(g *blueprint.Granted) []any {
-			return []any{&g.BlueprintID, &g.Title, &g.Version, &g.Author.ID, &g.Author.Name, &g.GrantedAt}
-		}))
-	})
+	err = readRows(ctx, s, &list, query, []any{principal.UserID}, fields(func(g *blueprint.Granted) []any {
+		return []any{&g.BlueprintID, &g.Title, &g.Version, &g.Author.ID, &g.Author.Name, &g.GrantedAt}
+	}))
 	return list, err
 }
 

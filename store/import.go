@@ -79,11 +79,8 @@ func (s *Store) OwnBlueprint(ctx context.Context, userID, organizationID, title 
 // own returns the id of the first row of a query; CodeNotFound for none.
 func (s *Store) own(ctx context.Context, what phrase, name, query string, args ...any) (id string, err error) {
 	defer wrap(&err, "look for %s", what)
-	err = s.read(ctx, func(q *session) error {
-		err := q.row(query, args, &id)
-		return orNotFound(err, what, name)
-	})
-	return id, err
+	err = s.readRow(ctx, query, args, &id)
+	return id, orNotFound(err, what, name)
 }
 
 // HasKey reports whether a user has a key that is not revoked. It is not a use of
@@ -91,8 +88,6 @@ func (s *Store) own(ctx context.Context, what phrase, name, query string, args .
 func (s *Store) HasKey(ctx context.Context, userID, token string) (has bool, err error) {
 	defer wrap(&err, "look for a key of user %s", userID)
 	hash := sha256.Sum256([]byte(token))
-	err = s.read(ctx, func(q *session) error {
-		return q.row("SELECT EXISTS (SELECT 1 FROM api_keys WHERE hash = ? AND user_id = ? AND revoked_at IS NULL)", []any{hash[:], userID}, &has)
-	})
+	err = s.readRow(ctx, "SELECT EXISTS (SELECT 1 FROM api_keys WHERE hash = ? AND user_id = ? AND revoked_at IS NULL)", []any{hash[:], userID}, &has)
 	return has, err
 }

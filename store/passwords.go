@@ -28,19 +28,14 @@ func (s *Store) Password(ctx context.Context, email string) (userID, hash string
 // have none. CodeNotFound for an unknown user.
 func (s *Store) PasswordOf(ctx context.Context, userID string) (email, hash string, err error) {
 	defer wrap(&err, "password of user %s", userID)
-	err = s.read(ctx, func(q *session) error {
-		err := q.row("SELECT email, coalesce(password, '') FROM users WHERE id = ?", []any{userID}, &email, &hash)
-		return orNotFound(err, "user", userID)
-	})
-	return email, hash, err
+	err = s.readRow(ctx, "SELECT email, coalesce(password, '') FROM users WHERE id = ?", []any{userID}, &email, &hash)
+	return email, hash, orNotFound(err, "user", userID)
 }
 
 // AnyPassword reports whether any user can sign in to the dashboard.
 func (s *Store) AnyPassword(ctx context.Context) (some bool, err error) {
 	defer wrap(&err, "any password")
-	err = s.read(ctx, func(q *session) error {
-		return q.row("SELECT EXISTS (SELECT 1 FROM users WHERE password IS NOT NULL)", nil, &some)
-	})
+	err = s.readRow(ctx, "SELECT EXISTS (SELECT 1 FROM users WHERE password IS NOT NULL)", nil, &some)
 	return some, err
 }
 

@@ -87,9 +87,7 @@ func (p *pruner) pruneFirings(ctx context.Context) error {
 	case keep.all():
 		return nil
 	case keep.Rows > 0:
-		err := p.read(ctx, func(q *session) error {
-			return q.row("SELECT coalesce(max(seq), 0) - ? FROM firings", []any{keep.Rows}, &bounds.upTo)
-		})
+		err := p.readRow(ctx, "SELECT coalesce(max(seq), 0) - ? FROM firings", []any{keep.Rows}, &bounds.upTo)
 		if err != nil {
 			return err
 		}
@@ -157,9 +155,7 @@ func (p *pruner) pruneAudit(ctx context.Context) error {
 		return nil
 	case keep.Rows > 0:
 		query = "SELECT seq FROM audit_log WHERE seq <= ?1 ORDER BY seq LIMIT ?2"
-		err := p.read(ctx, func(q *session) error {
-			return q.row("SELECT coalesce(max(seq), 0) - ? FROM audit_log", []any{keep.Rows}, &bound)
-		})
+		err := p.readRow(ctx, "SELECT coalesce(max(seq), 0) - ? FROM audit_log", []any{keep.Rows}, &bound)
 		if err != nil {
 			return err
 		}

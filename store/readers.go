@@ -70,6 +70,16 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	return failed
 }
 
+// readRow reads the first row of a query, or returns sql.ErrNoRows.
+func (s *Store) readRow(ctx context.Context, query string, args []any, into ...any) error {
+	return s.read(ctx, func(q *session) error { return q.row(query, args, into...) })
+}
+
+// readRows is collect in a read transaction of its own.
+func readRows[T any](ctx context.Context, s *Store, list *[]T, query string, args []any, read func(scanner) (T, error)) error {
+	return s.read(ctx, func(q *session) error { return collect(q, list, query, args, read) })
+}
+
 // readValue is read for a function with a result. With an error it returns the zero
 // value.
 func readValue[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (value T, err error) {

@@ -233,9 +233,7 @@ func (p *pruner) pruneSessions(ctx context.Context) error {
 	const links = "DELETE FROM setup_links WHERE user_id IN (SELECT user_id FROM setup_links WHERE expires_at <= ? LIMIT ?)"
 	now := blueprint.TimeOf(p.options.Clock.Now())
 	var some bool
-	err := p.read(ctx, func(q *session) error {
-		return q.row("SELECT EXISTS (SELECT 1 FROM sessions WHERE expires_at <= ?1) OR EXISTS (SELECT 1 FROM setup_links WHERE expires_at <= ?1)", []any{now}, &some)
-	})
+	err := p.readRow(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE expires_at <= ?1) OR EXISTS (SELECT 1 FROM setup_links WHERE expires_at <= ?1)", []any{now}, &some)
 	if !some || err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func create(t testing.TB, s *Store, by blueprint.Principal, title string) bluepr
 func lend(t testing.TB, s *Store, b blueprint.Blueprint, to blueprint.Principal, role blueprint.CollaboratorRole) {
 	t.Helper()
 	ctx := context.Background()
-	email := must(s.ConnectionUser(ctx, to.UserID))(t).Email
+	email := must(s.User(ctx, to.UserID))(t).Email
 	must(s.AddCollaborator(ctx, blueprint.Principal{UserID: b.CreatedBy}, b.ID, email, role))(t)
 }
 

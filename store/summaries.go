@@ -147,11 +147,9 @@ func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, lim
 	query := `SELECT tag.value, count(DISTINCT b.seq) FROM blueprints b CROSS JOIN json_each(b.tags) tag
 		WHERE b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + ` GROUP BY tag.value ORDER BY 2 DESC, 1 LIMIT ?2`
 	list = []blueprint.TagCount{}
-	err = s.read(ctx, func(q *session) error {
-		return collect(q, &list, query, []any{principal.UserID, limit}, fields(func(one *blueprint.TagCount) []any {
-			return []any{&one.Tag, &one.Count}
-		}))
-	})
+	err = readRows(ctx, s, &list, query, []any{principal.UserID, limit}, fields(func(one *blueprint.TagCount) []any {
+		return []any{&one.Tag, &one.Count}
+	}))
 	return list, err
 }
 
@@ -159,9 +157,7 @@ func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, lim
 // the plan counts them.
 func (s *Store) CountBlueprints(ctx context.Context, principal blueprint.Principal) (count int, err error) {
 	defer wrap(&err, "count blueprints of user %s", principal.UserID)
-	err = s.read(ctx, func(q *session) error {
-		return q.row("SELECT count(*) FROM blueprints WHERE created_by = ? AND deleted_at IS NULL", []any{principal.UserID}, &count)
-	})
+	err = s.readRow(ctx, "SELECT count(*) FROM blueprints WHERE created_by = ? AND deleted_at IS NULL", []any{principal.UserID}, &count)
 	return count, err
 }
 

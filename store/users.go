@@ -70,13 +70,10 @@ func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, n
 // CodeNotFound if there is none. It is for the start of a server.
 func (s *Store) ServerOwner(ctx context.Context) (user blueprint.User, err error) {
 	defer wrap(&err, "owner of the server")
-	err = s.read(ctx, func(q *session) error {
-		user, err = scanUser(q.first("SELECT " + userColumns + " ORDER BY u.seq LIMIT 1"))
-		if errors.Is(err, sql.ErrNoRows) {
-			return blueprint.Errorf(blueprint.CodeNotFound, "there are no users yet")
-		}
-		return err
-	})
+	user, err = s.userWhere(ctx, " ORDER BY u.seq LIMIT 1")
+	if errors.Is(err, sql.ErrNoRows) {
+		err = blueprint.Errorf(blueprint.CodeNotFound, "there are no users yet")
+	}
 	return user, err
 }
 
@@ -84,30 +81,29 @@ func (s *Store) ServerOwner(ctx context.Context) (user blueprint.User, err error
 // is none. It is for the command line, and for procedures that name a user to add.
 func (s *Store) UserByEmail(ctx context.Context, email string) (user blueprint.User, err error) {
 	defer wrap(&err, "user by email")
-	err = s.read(ctx, func(q *session) error {
-		user, err = scanUser(q.first("SELECT "+userColumns+" WHERE u.email_fold = ?", fold(email)))
-		return orNotFound(err, "user", email)
-	})
-	return user, err
+	user, err = s.userWhere(ctx, " WHERE u.email_fold = ?", fold(email))
+	return user, orNotFound(err, "user", email)
 }
 
 // User returns a user by id; CodeNotFound if there is none.
 func (s *Store) User(ctx context.Context, id string) (user blueprint.User, err error) {
 	defer wrap(&err, "user %s", id)
-	err = s.read(ctx, func(q *session) error {
-		user, err = scanUser(q.first("SELECT "+userColumns+" WHERE u.id = ?", id))
-		return orNotFound(err, "user", id)
+	user, err = s.userWhere(ctx, " WHERE u.id = ?", id)
+	return user, orNotFound(err, "user", id)
+}
+
+// userWhere returns the first user that a clause selects, or sql.ErrNoRows.
+func (s *Store) userWhere(ctx context.Context, clause string, args ...any) (blueprint.User, error) {
+	return readValue(ctx, s, func(q *session) (blueprint.User, error) {
+		return scanUser(q.first("SELECT "+userColumns+clause, args...))
 	})
-	return user, err
 }
 
 // Users lists all users in the order of their creation. It is for the command
 // line.
 func (s *Store) Users(ctx context.Context) (users []blueprint.User, err error) {
 	defer wrap(&err, "users")
-	err = s.read(ctx, func(q *session) error {
-		return collect(q, &users, "SELECT "+userColumns+" ORDER BY u.seq", nil, scanUser)
-	})
+	err = readRows(ctx, s, &users, "SELECT "+userColumns+" ORDER BY u.seq", nil, scanUser)
 	return users, err
 }
 
@@ -115,9 +111,6 @@ func (s *Store) Users(ctx context.Context) (users []blueprint.User, err error) {
 // is unknown or deleted. It is for the command line, which acts in their place.
 func (s *Store) Creator(ctx context.Context, id string) (principal blueprint.Principal, err error) {
 	defer wrap(&err, "creator of blueprint %s", id)
-	err = s.read(ctx, func(q *session) error {
-		err := q.row("SELECT created_by FROM blueprints WHERE id = ? AND deleted_at IS NULL", []any{id}, &principal.UserID)
-		return orNotFound(err, "blueprint", id)
-	})
-	return principal, err
+	err = s.readRow(ctx, "SELECT created_by FROM blueprints WHERE id = ? AND deleted_at IS NULL", []any{id}, &principal.UserID)
+	return principal, orNotFound(err, "blueprint", id)
 }

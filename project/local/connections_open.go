@@ -128,8 +128,8 @@ func (s *Store) WaitingSignIns(context.Context, string, string) ([]blueprint.Sig
 	return nil, nil
 }
 
-// ConnectionUser knows nobody.
-func (s *Store) ConnectionUser(context.Context, string) (blueprint.User, error) {
+// User knows nobody.
+func (s *Store) User(context.Context, string) (blueprint.User, error) {
 	return blueprint.User{}, errNoSignIn
 }
 
