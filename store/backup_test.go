@@ -130,6 +130,7 @@ func TestBackupPartial(t *testing.T) {
 // it began, and it has the state of one moment: of each writer a first part of
 // what it wrote, and of all of them one without holes.
 func TestBackupUnderLoad(t *testing.T) {
+	t.Parallel()
 	const writers, backups = 4, 3
 	s := open(t, testOptions(t))
 	stop := run(t, s)

@@ -192,6 +192,7 @@ func sealedValues(t *testing.T, options Options) (values [][]byte) {
 }
 
 func TestChangeKeyRefuses(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	options, look := sealedWorld(t)
 	next := sealer(t, 2)

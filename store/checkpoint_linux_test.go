@@ -29,10 +29,13 @@ func TestFailedCutEndsTheStore(t *testing.T) {
 		}
 		return nil
 	}
-	for name, cut := range map[string]func(s *Store){
-		"by hand":      func(s *Store) { _ = s.emptyLog() },
-		"by the limit": func(s *Store) { s.options.MaxDisk = 1 << 20; (&pruner{Store: s}).relieve(context.Background()) },
-		"by a write":   func(s *Store) { s.writer.unseen = fullLook; _ = write(s, 40) },
+	for name, test := range map[string]struct {
+		megabytes int // of the database
+		cut       func(s *Store)
+	}{
+		"by hand":      {10, func(s *Store) { _ = s.emptyLog() }},
+		"by the limit": {10, func(s *Store) { s.options.MaxDisk = 1 << 20; (&pruner{Store: s}).relieve(context.Background()) }},
+		"by a write":   {56, func(s *Store) { s.writer.unseen = fullLook; _ = write(s, 40) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &lines{}
@@ -42,7 +45,7 @@ func TestFailedCutEndsTheStore(t *testing.T) {
 			notes(t, s)
 			// A log of more than the database can grow by, in a file that can:
 			// only the copying into the database fails.
-			check(t, write(s, 56))
+			check(t, write(s, test.megabytes))
 			check(t, s.emptyLog())
 			check(t, write(s, 8))
 			var old syscall.Rlimit
@@ -50,7 +53,7 @@ func TestFailedCutEndsTheStore(t *testing.T) {
 			limit := old
 			limit.Cur = uint64(size(options.Path) + 1<<20)
 			check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
-			cut(s)
+			test.cut(s)
 			check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
 			var refused *blueprint.Error
 			if err := s.usable(); !errors.As(err, &refused) || refused.Code != blueprint.CodeUnavailable {

@@ -114,6 +114,7 @@ func TestToolBesideServer(t *testing.T) {
 // While a key is revoked, no call that begins after the revocation returned is
 // admitted.
 func TestRevocationUnderLoad(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	server := open(t, testOptions(t))
 	run(t, server)
@@ -235,6 +236,7 @@ func TestGate(t *testing.T) {
 
 // A database is a sandbox's, or one of a virtual clock, from its first server on.
 func TestADatabaseStaysWhatItIs(t *testing.T) {
+	t.Parallel()
 	const earnest, play, virtual = "is in earnest", "is a sandbox's", "of a virtual clock"
 	type kind struct{ sandbox, virtual bool }
 	for _, test := range []struct {

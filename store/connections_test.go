@@ -162,12 +162,16 @@ func TestUpdateConnection(t *testing.T) {
 }
 
 func TestConnectionLimit(t *testing.T) {
+	t.Parallel()
 	s := open(t, testOptions(t))
 	ctx := context.Background()
 	people, team := cast(t, s)
-	for range mostConnections {
-		connection(t, s, people["creator"], "")
-	}
+	check(t, s.Transact(ctx, func() error {
+		for range mostConnections {
+			connection(t, s, people["creator"], "")
+		}
+		return nil
+	}))
 	_, err := s.CreateConnection(ctx, people["creator"], blueprint.NewConnection{Name: "C", Type: "slack", Config: slackConfig()})
 	wantCode(t, err, blueprint.CodeBadRequest)
 	connection(t, s, people["creator"], team)
@@ -232,6 +236,7 @@ func TestConfiguredBy(t *testing.T) {
 // TestSealedForItsOwner moves what is sealed to other owners in the file, as
 // somebody who can write there and has no key may do: it does not open.
 func TestSealedForItsOwner(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, test := range map[string]struct{ team, change string }{
 		"to another user":         {"", "UPDATE connections SET created_by = ?1"},
@@ -249,6 +254,7 @@ func TestSealedForItsOwner(t *testing.T) {
 		"node of a sign-in":       {"team", "UPDATE sign_ins SET address = ?1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := open(t, testOptions(t))
 			people, team := cast(t, s)
 			ann, bob := people["creator"], people["owner"]

@@ -45,6 +45,7 @@ func limited(t *testing.T) (*Store, *pruner, *lines) {
 }
 
 func TestDiskLimit(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s, p, log := limited(t)
 	ann := user(t, s, "ann")
@@ -71,6 +72,7 @@ func TestDiskLimit(t *testing.T) {
 
 // When only unfinished runs are left new ones are refused, until there is room.
 func TestDiskLimitOfUnfinishedRuns(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s, p, log := limited(t)
 	ann := user(t, s, "ann")
@@ -110,6 +112,7 @@ func TestDiskLimitOfUnfinishedRuns(t *testing.T) {
 
 // A read that lasts does not make the log grow without bound.
 func TestLogBesideLongRead(t *testing.T) {
+	t.Parallel()
 	s := open(t, testOptions(t))
 	run(t, s)
 	reading, ended := make(chan struct{}), make(chan error, 1)
@@ -161,6 +164,7 @@ func copyFiles(t testing.TB, from, to string) {
 // Whenever the machine fails while history is pruned and the file shrinks, the
 // file is whole, nothing is gone that should stay, and the next start goes on.
 func TestCrashWhilePruning(t *testing.T) {
+	t.Parallel()
 	options := testOptions(t)
 	options.KeepExecutions = Keep{Rows: 50}
 	s := open(t, options)
@@ -204,6 +208,7 @@ func TestCrashWhilePruning(t *testing.T) {
 
 // A file that was made without room management works; the log says what to do.
 func TestFileThatCannotShrink(t *testing.T) {
+	t.Parallel()
 	options := testOptions(t)
 	first := open(t, options)
 	ann := user(t, first, "ann")
@@ -257,6 +262,7 @@ func countRuns(t *testing.T, s *Store, where string) string {
 // While a log that somebody holds is what takes the room, no history goes: new
 // runs are refused until it can be cut.
 func TestDiskLimitBesideReader(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s, p, log := limited(t)
 	ann := user(t, s, "ann")
@@ -302,6 +308,7 @@ func TestDiskLimitBesideReader(t *testing.T) {
 // When what is stored is above the limit, a held log makes no more of it go
 // than without.
 func TestDiskLimitBesideReaderAndHistory(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s, p, _ := limited(t)
 	ann := user(t, s, "ann")
@@ -323,6 +330,7 @@ func TestDiskLimitBesideReaderAndHistory(t *testing.T) {
 }
 
 func TestDiskLimitBesideBackup(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s, p, _ := limited(t)
 	ann := user(t, s, "ann")
@@ -348,6 +356,7 @@ func TestDiskLimitBesideBackup(t *testing.T) {
 
 // Free pages go back to the disk before any history goes.
 func TestDiskLimitOfFreePages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s, p, _ := limited(t)
 	ann := user(t, s, "ann")

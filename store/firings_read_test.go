@@ -77,7 +77,7 @@ func TestFindFirings(t *testing.T) {
 		ctx := context.Background()
 		who, trigger, all := ledger(t, s, 200)
 		pick := func() blueprint.Time { return all[rand.IntN(len(all))].ReceivedAt + blueprint.Time(rand.IntN(3)-1) }
-		for range 150 {
+		for range 60 {
 			var f blueprint.FiringFilter
 			if rand.IntN(2) == 0 {
 				f.Decisions = [][]blueprint.Decision{{"refused"}, {"started"}, {"duplicate", "skipped"}, {"coalesced"}, {"started", "refused"}}[rand.IntN(5)]
@@ -233,6 +233,7 @@ var findRows = flag.Int("find-rows", 2000, "how many rows the ledger of TestFind
 // TestFindFiringsCost tells what filters cost; with -v and -find-rows 1000000 for
 // a busy trigger.
 func TestFindFiringsCost(t *testing.T) {
+	t.Parallel()
 	s := open(t, testOptions(t))
 	ctx := context.Background()
 	who := user(t, s, "ann")

@@ -19,11 +19,11 @@ import (
 )
 
 var (
-	historyRuns       = flag.Int("history", 3000, "how many runs the long history has; the short one has a thousand")
-	historyBlueprints = flag.Int("history-blueprints", 300, "how many blueprints both have")
+	historyRuns       = flag.Int("history", 1500, "how many runs the long history has; the short one has a thousand")
+	historyBlueprints = flag.Int("history-blueprints", 100, "how many blueprints both have")
 	historyKept       = flag.Int64("history-kept", 300, "how many runs pruning leaves")
-	historyRounds     = flag.Int("history-rounds", 2, "how often each reading is repeated, twenty times each")
-	historyLoad       = flag.Duration("history-load", time.Second, "how long the load beside pruning is measured before it")
+	historyRounds     = flag.Int("history-rounds", 1, "how often each reading is repeated, twenty times each")
+	historyLoad       = flag.Duration("history-load", 200*time.Millisecond, "how long the load beside pruning is measured before it")
 )
 
 // history is a database with a number of runs, each with its firing, of ten
@@ -188,6 +188,7 @@ func (h *history) reopen() error {
 // prunes the long one beside a load. With the flags' defaults it only shows that
 // it works; make bench-history asks for a million runs.
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	short, long := newHistory(t, 1000), newHistory(t, *historyRuns)
 	readShort, readLong := short.readings(), long.readings()
 	names := []string{}

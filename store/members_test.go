@@ -125,6 +125,7 @@ func collaborate(ctx context.Context, s *Store, creator blueprint.Principal, tea
 
 // Nobody can have any number of anything.
 func TestAccountLimits(t *testing.T) {
+	t.Parallel()
 	s := open(t, testOptions(t))
 	ctx := context.Background()
 	ann := user(t, s, "ann")
@@ -135,9 +136,12 @@ func TestAccountLimits(t *testing.T) {
 		"organizations": {mostOrganizations, func(i int) error { _, err := s.CreateOrganization(ctx, ann, fmt.Sprint(i)); return err }},
 		"categories":    {mostCategories, func(i int) error { _, err := s.CreateCategory(ctx, ann, "", fmt.Sprint(i)); return err }},
 	} {
-		for i := range c.most {
-			check(t, c.one(i))
-		}
+		check(t, s.Transact(ctx, func() error {
+			for i := range c.most {
+				check(t, c.one(i))
+			}
+			return nil
+		}))
 		if err := c.one(c.most); blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "limit of "+name) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -274,6 +274,7 @@ func (x *specimen) try(folder string, seed uint64) (v verdict) {
 // Of the rest it holds as far as SQLite can tell: a bit that turns inside a text
 // is part of the text. How often that was so is in the log.
 func TestMutatedDatabases(t *testing.T) {
+	t.Parallel()
 	x := makeSpecimen(t)
 	folder := t.TempDir()
 	var mu sync.Mutex

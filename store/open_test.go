@@ -193,6 +193,7 @@ func TestCorruptFile(t *testing.T) {
 }
 
 func TestMasterKey(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	const refused = "encrypted with another master key"
 	t.Run("sealed", func(t *testing.T) {

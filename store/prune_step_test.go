@@ -13,6 +13,7 @@ import (
 // While others write no step is large, be it of runs or of the ledger, and many
 // such steps remove what a few large ones do.
 func TestPruneStepsAreSmallBesideOthers(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	newest := end{math.MaxInt64, math.MaxInt64}
 	for _, busy := range []bool{false, true} {

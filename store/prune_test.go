@@ -126,6 +126,7 @@ func sorted(words string) string {
 
 // A virtual clock does not pass the hour at which something is to go.
 func TestPruneFollowsTheClock(t *testing.T) {
+	t.Parallel()
 	options := testOptions(t)
 	options.KeepExecutions = Keep{Age: 90 * day}
 	s := open(t, options)
@@ -208,12 +209,13 @@ func bulk(t testing.TB, s *Store, b blueprint.Blueprint, by blueprint.Principal,
 
 // The file becomes small again, and the log stays so meanwhile.
 func TestFileShrinks(t *testing.T) {
+	t.Parallel()
 	options := testOptions(t)
 	options.KeepExecutions = Keep{Rows: 200}
 	s := open(t, options)
 	ann := user(t, s, "ann")
 	b := create(t, s, ann, "T")
-	bulk(t, s, b, ann, 20_000, time.Hour, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
+	bulk(t, s, b, ann, 10_000, time.Hour, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
 	check(t, s.emptyLog())
 	before := must(s.usage(context.Background()))(t)
 	run(t, s)
@@ -237,12 +239,13 @@ func TestFileShrinks(t *testing.T) {
 
 // All writes succeed while history is pruned beside them.
 func TestLoadBesidePruning(t *testing.T) {
+	t.Parallel()
 	options := testOptions(t)
 	options.KeepExecutions, options.Clock = Keep{Rows: 100}, clock.Real{}
 	s := open(t, options)
 	ann := user(t, s, "ann")
 	b := create(t, s, ann, "T")
-	bulk(t, s, b, ann, 5000, 30*day, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
+	bulk(t, s, b, ann, 2500, 30*day, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
 	run(t, s)
 	written := 0
 	old := fmt.Sprintf("SELECT iif(count(*) > 100, 'more', 'few') FROM executions WHERE end_time < %d", int64(blueprint.TimeOf(start)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"blueprintd/blueprint"
 	"blueprintd/store/dbfile"
@@ -97,20 +98,7 @@ func (s *Store) create(ctx context.Context) error {
 // compareSchema refuses a database whose schema is not exactly the current one: it was
 // damaged, tampered with, or created by a build that was never released.
 func compareSchema(ctx context.Context, found *sql.Conn, schema string) error {
-	pool, err := sql.Open("sqlite", "file::memory:")
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, schema); err != nil {
-		return fmt.Errorf("schema: %w", err)
-	}
-	want, err := objects(ctx, conn)
+	want, err := wantedObjects(ctx, schema)
 	if err != nil {
 		return err
 	}
@@ -125,6 +113,33 @@ func compareSchema(ctx context.Context, found *sql.Conn, schema string) error {
 		}
 	}
 	return nil
+}
+
+// wanted holds the results of wantedObjects by their schema.
+var wanted sync.Map
+
+// wantedObjects returns the objects that the text of a schema creates.
+func wantedObjects(ctx context.Context, schema string) (list []string, err error) {
+	if known, ok := wanted.Load(schema); ok {
+		return known.([]string), nil
+	}
+	pool, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, schema); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	if list, err = objects(ctx, conn); err == nil {
+		wanted.Store(schema, list)
+	}
+	return list, err
 }
 
 // objects lists the objects of a schema, regardless of comments and blanks.

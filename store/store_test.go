@@ -65,7 +65,21 @@ func open(t testing.TB, options Options) *Store {
 			t.Error(err)
 		}
 	})
+	// No test loses power. TestWriterSyncs checks what Open sets.
+	_, err = s.writer.session.exec("PRAGMA synchronous = OFF")
+	check(t, err)
 	return s
+}
+
+func TestWriterSyncs(t *testing.T) {
+	s := must(Open(t.Context(), testOptions(t)))(t)
+	const full = 2
+	var level int
+	check(t, s.writer.session.row("PRAGMA synchronous", nil, &level))
+	check(t, s.Close())
+	if level != full {
+		t.Errorf("synchronous = %d, want %d", level, full)
+	}
 }
 
 // run lets a store group its commits until stop is called, or the test ends.
@@ -184,6 +198,7 @@ func everywhere(t *testing.T, f func(t *testing.T, s *Store)) {
 		ephemeral, running bool
 	}{{"file", false, false}, {"file running", false, true}, {"ephemeral", true, false}, {"ephemeral running", true, true}} {
 		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
 			options := testOptions(t)
 			options.Ephemeral = kind.ephemeral
 			s := open(t, options)

@@ -18,6 +18,7 @@ import (
 // TestFilesTakenAway removes and replaces files under a running store: it must
 // notice, end, and save what was committed.
 func TestFilesTakenAway(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, test := range []struct {
 		name, suffix string
@@ -31,6 +32,7 @@ func TestFilesTakenAway(t *testing.T) {
 		{"index", "-shm", false, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			options := testOptions(t)
 			var log lockedLog
 			options.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -167,6 +169,7 @@ func worst(found []Finding) Health {
 // What is rescued goes into the place of the lost database by one mv, as the log
 // says: nothing of the old one is left that would be mixed into it.
 func TestRescuedTakesThePlace(t *testing.T) {
+	t.Parallel()
 	options := testOptions(t)
 	path := options.Path
 	said, runs := takenAway(t, options, func() error { return os.Remove(path) })
@@ -194,6 +197,7 @@ func TestRescuedTakesThePlace(t *testing.T) {
 // A database that another one was put in the place of: that one is opened as it
 // is, and the rescued one is named.
 func TestRescuedBesideAnother(t *testing.T) {
+	t.Parallel()
 	options := testOptions(t)
 	path := options.Path
 	other := options
@@ -227,6 +231,7 @@ func TestRescuedBesideAnother(t *testing.T) {
 // A number of the start that was used before, by a database that was since
 // restored, is no reason to lose anything.
 func TestRescuedTwice(t *testing.T) {
+	t.Parallel()
 	options := testOptions(t)
 	first := options.Path + ".rescued-1"
 	check(t, os.WriteFile(first, []byte("an earlier one"), 0o600))

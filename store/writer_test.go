@@ -349,6 +349,7 @@ func TestFullQueue(t *testing.T) {
 
 // Many writers and readers at once meet no lock, in a file and in memory.
 func TestConcurrency(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
 		ann := user(t, s, "ann")
