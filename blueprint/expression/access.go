@@ -6,151 +6,112 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-func (c *compiler) member(n *ast.MemberNode, at int) (operation, error) {
+func (c *compiler) member(n *ast.MemberNode, at int) operation {
 	if n.Method {
-		return nil, failf("values have no methods")
+		panic(failf("values have no methods"))
 	}
 	if name, ok := n.Property.(*ast.StringNode); ok {
 		return c.key(n.Node, name.Value, at)
 	}
-	base, err := c.compile(n.Node)
-	if err != nil {
-		return nil, err
+	base, property := c.compile(n.Node), c.compile(n.Property)
+	return func(e *evaluation) any {
+		value, key := base(e), property(e)
+		e.at = at
+		return e.fetch(value, key)
 	}
-	property, err := c.compile(n.Property)
-	if err != nil {
-		return nil, err
-	}
-	return func(e *evaluation) (any, error) {
-		value, err := base(e)
-		if err != nil {
-			return nil, err
-		}
-		key, err := property(e)
-		if err != nil {
-			return nil, err
-		}
-		result, err := e.fetch(value, key)
-		return result, located(at, err)
-	}, nil
 }
 
 // fetch returns what a value holds at a key or position; nil for what is missing.
-func (e *evaluation) fetch(value, key any) (any, error) {
+func (e *evaluation) fetch(value, key any) any {
 	if value == nil || key == nil {
-		return nil, nil
+		return nil
 	}
 	switch v := value.(type) {
 	case map[string]any:
 		name, ok := keyOf(key)
 		if !ok {
-			return nil, failf("a key of an object is a string, not %s", kindOf(key))
+			panic(failf("a key of an object is a string, not %s", kindOf(key)))
 		}
-		return v[name], nil
+		return v[name]
 	case []any:
-		position, err := e.position(key, len(v))
-		if err != nil || position < 0 || position >= len(v) {
-			return nil, err
+		position := e.position(key, len(v))
+		if position < 0 || position >= len(v) {
+			return nil
 		}
-		return v[position], nil
+		return v[position]
 	case string:
-		length, err := e.characters(v)
-		if err != nil {
-			return nil, err
-		}
-		position, err := e.position(key, length)
-		if err != nil || position < 0 || position >= length {
-			return nil, err
+		length := e.characters(v)
+		position := e.position(key, length)
+		if position < 0 || position >= length {
+			return nil
 		}
 		start := byteOffset(v, position)
 		_, size := utf8.DecodeRuneInString(v[start:])
-		return v[start : start+size], nil
+		return v[start : start+size]
 	default:
-		return nil, failf("%s has no keys", kindOf(value))
+		panic(failf("%s has no keys", kindOf(value)))
 	}
 }
 
 // position reads a whole number; a negative one counts from the end.
-func (e *evaluation) position(key any, length int) (int, error) {
-	n, ok, err := e.number(key)
+func (e *evaluation) position(key any, length int) int {
+	n, ok := e.number(key)
 	switch {
-	case err != nil:
-		return 0, err
 	case !ok || !n.whole:
-		return 0, failf("a position is a whole number, not %s", kindOf(key))
+		panic(failf("a position is a whole number, not %s", kindOf(key)))
 	case n.integer < 0:
-		return int(max(n.integer+int64(length), -1)), nil
+		return int(max(n.integer+int64(length), -1))
 	default:
-		return int(min(n.integer, int64(length))), nil
+		return int(min(n.integer, int64(length)))
 	}
 }
 
 // characters counts the characters of a text.
-func (e *evaluation) characters(text string) (int, error) {
+func (e *evaluation) characters(text string) int {
 	// The caller usually walks through the text once more.
-	if err := e.scan(4 * len(text)); err != nil {
-		return 0, err
-	}
-	return utf8.RuneCountInString(text), nil
+	e.scan(4 * len(text))
+	return utf8.RuneCountInString(text)
 }
 
 // slice compiles value[from:to].
-func (c *compiler) slice(n *ast.SliceNode, at int) (operation, error) {
-	base, err := c.compile(n.Node)
-	if err != nil {
-		return nil, err
-	}
+func (c *compiler) slice(n *ast.SliceNode, at int) operation {
+	base := c.compile(n.Node)
 	var ends [2]operation
 	for i, node := range []ast.Node{n.From, n.To} {
 		if node == nil {
 			continue
 		}
-		if ends[i], err = c.compile(node); err != nil {
-			return nil, err
-		}
+		ends[i] = c.compile(node)
 	}
-	return func(e *evaluation) (any, error) {
-		value, err := base(e)
-		if err != nil {
-			return nil, err
-		}
-		result, err := e.slice(value, ends)
-		return result, located(at, err)
-	}, nil
+	return func(e *evaluation) any {
+		return e.slice(base(e), ends, at)
+	}
 }
 
-func (e *evaluation) slice(value any, ends [2]operation) (any, error) {
+func (e *evaluation) slice(value any, ends [2]operation, at int) any {
+	e.at = at
 	length := 0
 	switch v := value.(type) {
 	case []any:
 		length = len(v)
 	case string:
-		var err error
-		if length, err = e.characters(v); err != nil {
-			return nil, err
-		}
+		length = e.characters(v)
 	default:
-		return nil, failf("%s has no parts to cut out", kindOf(value))
+		panic(failf("%s has no parts to cut out", kindOf(value)))
 	}
 	bounds := [2]int{0, length}
 	for i, end := range ends {
 		if end == nil {
 			continue
 		}
-		key, err := end(e)
-		if err != nil {
-			return nil, err
-		}
-		position, err := e.position(key, length)
-		if err != nil {
-			return nil, err
-		}
-		bounds[i] = max(position, 0)
+		key := end(e)
+		e.at = at
+		bounds[i] = max(e.position(key, length), 0)
 	}
 	from, to := min(bounds[0], bounds[1]), bounds[1]
 	if text, ok := value.(string); ok {
 		start := byteOffset(text, from)
-		return text[start : start+byteOffset(text[start:], to-from)], nil
+		return text[start : start+byteOffset(text[start:], to-from)]
 	}
-	return value.([]any)[from:to:to], nil
+	return value.([]any)[from:to:to]
 }

@@ -73,7 +73,7 @@ func agree(t *testing.T, source string, scope MapScope) {
 		return
 	}
 	e := &evaluation{budget: newBudget()}
-	if same, err := e.equal(got, want); err != nil || !same {
+	if !e.equal(got, want) {
 		t.Errorf("%s: here %s, in expr %s", source, encode(t, got), encode(t, want))
 	}
 }

@@ -26,86 +26,69 @@ type budget struct{ steps, bytes, text int64 }
 func newBudget() *budget { return &budget{steps: maxSteps, bytes: maxBytes, text: maxText} }
 
 // work pays for n steps before they are taken.
-func (b *budget) work(n int) error {
-	if b.steps -= int64(n); n < 0 || b.steps < 0 {
-		b.steps = 0
-		return &failure{at: unknownPlace, code: CodeBudgetExceeded, message: fmt.Sprintf(
-			"too much work for one evaluation (over %d steps); use fewer items, or a code node", maxSteps)}
-	}
-	return nil
+func (b *budget) work(n int) {
+	spend(&b.steps, n, "too much work for one evaluation (over %d steps); use fewer items, or a code node", maxSteps)
 }
 
 // scan pays for one pass over n bytes.
-func (b *budget) scan(n int) error { return b.work(1 + n/16) }
+func (b *budget) scan(n int) { b.work(1 + n/16) }
 
 // memory pays for n bytes before they are allocated.
-func (b *budget) memory(n int) error {
-	if b.bytes -= int64(n); n < 0 || b.bytes < 0 {
-		b.bytes = 0
-		return &failure{at: unknownPlace, code: CodeBudgetExceeded, message: fmt.Sprintf(
-			"too much memory for one evaluation (over %d MiB)", maxBytes>>20)}
-	}
-	return nil
+func (b *budget) memory(n int) {
+	spend(&b.bytes, n, "too much memory for one evaluation (over %d MiB)", maxBytes>>20)
 }
 
 // output pays for n bytes of text that leave the evaluation.
-func (b *budget) output(n int) error {
-	if b.text -= int64(n); n < 0 || b.text < 0 {
-		b.text = 0
-		return &failure{at: unknownPlace, code: CodeBudgetExceeded, message: fmt.Sprintf(
-			"the result is longer than %d MiB", maxText>>20)}
+func (b *budget) output(n int) { spend(&b.text, n, "the result is longer than %d MiB", maxText>>20) }
+
+func spend(left *int64, n int, format string, limit int) {
+	if *left -= int64(n); n < 0 || *left < 0 {
+		*left = 0
+		panic(exceeded(format, limit))
 	}
-	return nil
 }
 
-// measure pays by spend for a value's length as JSON. Expressions can build
-// values that contain one part many times over: small in memory, endless when
-// written. So whatever was built passes here before it is written or returned.
-func measure(value any, spend func(int) error) error { return measureAt(value, 1, spend) }
+func exceeded(format string, limit int) *failure {
+	return &failure{at: unknownPlace, code: CodeBudgetExceeded, message: fmt.Sprintf(format, limit)}
+}
+
+// measure pays by spend for the length of a value as JSON before it is written or
+// returned. An expression can build a value that contains one part many times:
+// small in memory, enormous as text.
+func measure(value any, spend func(int)) { measureAt(value, 1, spend) }
 
 // measureAt is measure for a value inside level-1 others.
-func measureAt(value any, level int, spend func(int) error) error {
-	if level > blueprint.MaxDepth {
-		switch value.(type) {
-		case []any, map[string]any:
-			return &failure{at: unknownPlace, code: CodeBudgetExceeded, message: fmt.Sprintf(
-				"the value is nested deeper than %d levels", blueprint.MaxDepth)}
-		}
-	}
+func measureAt(value any, level int, spend func(int)) {
 	switch v := value.(type) {
 	case nil, bool:
-		return spend(5)
+		spend(5)
 	case string:
-		return spend(jsonLength(v))
+		spend(jsonLength(v))
 	case json.Number:
-		return spend(len(v))
+		spend(len(v))
 	case int, int64, float64:
-		return spend(24)
+		spend(24)
 	case []any:
-		if err := spend(2 + len(v)); err != nil {
-			return err
-		}
+		checkDepth(level)
+		spend(2 + len(v))
 		for _, item := range v {
-			if err := measureAt(item, level+1, spend); err != nil {
-				return err
-			}
+			measureAt(item, level+1, spend)
 		}
-		return nil
 	case map[string]any:
-		if err := spend(2 + 2*len(v)); err != nil {
-			return err
-		}
+		checkDepth(level)
+		spend(2 + 2*len(v))
 		for key, item := range v {
-			if err := spend(jsonLength(key)); err != nil {
-				return err
-			}
-			if err := measureAt(item, level+1, spend); err != nil {
-				return err
-			}
+			spend(jsonLength(key))
+			measureAt(item, level+1, spend)
 		}
-		return nil
 	default:
-		return failf("a Go %T is no JSON value", value)
+		panic(failf("a Go %T is no JSON value", value))
+	}
+}
+
+func checkDepth(level int) {
+	if level > blueprint.MaxDepth {
+		panic(exceeded("the value is nested deeper than %d levels", blueprint.MaxDepth))
 	}
 }
 

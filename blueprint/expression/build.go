@@ -10,79 +10,54 @@ const (
 )
 
 // object pays for an object of n keys and makes it.
-func (e *evaluation) object(n int) (map[string]any, error) {
+func (e *evaluation) object(n int) map[string]any {
 	e.built = true
-	if err := e.memory(objectSize + entrySize*max(0, n-8)); err != nil {
-		return nil, err
-	}
-	return make(map[string]any, n), e.work(2 + 2*n)
+	e.memory(objectSize + entrySize*max(0, n-8))
+	e.work(2 + 2*n)
+	return make(map[string]any, n)
 }
 
 // array compiles [a, b, c].
-func (c *compiler) array(n *ast.ArrayNode) (operation, error) {
-	parts, err := c.all(n.Nodes...)
-	if err != nil {
-		return nil, err
-	}
-	return func(e *evaluation) (any, error) {
-		result, err := e.list(len(parts))
-		if err != nil {
-			return nil, err
-		}
+func (c *compiler) array(n *ast.ArrayNode) operation {
+	parts := c.all(n.Nodes...)
+	return func(e *evaluation) any {
+		result := e.list(len(parts))
 		for i, part := range parts {
-			value, err := part(e)
-			if err != nil {
-				return nil, err
-			}
-			if result[i], err = e.keep(value); err != nil {
-				return nil, err
-			}
+			value := part(e)
+			result[i] = e.keep(value)
 		}
-		return result, nil
-	}, nil
+		return result
+	}
 }
 
 // object compiles {a: b, (c): d}. Of a repeated key the first wins, as in expr,
 // which fills objects from the end.
-func (c *compiler) object(n *ast.MapNode) (operation, error) {
+func (c *compiler) object(n *ast.MapNode) operation {
 	var keys, values []operation
 	for _, node := range n.Pairs {
 		pair, ok := node.(*ast.PairNode)
 		if !ok {
-			return nil, failf("this is not supported here")
+			panic(failf("this is not supported here"))
 		}
-		both, err := c.all(pair.Key, pair.Value)
-		if err != nil {
-			return nil, err
-		}
+		both := c.all(pair.Key, pair.Value)
 		keys, values = append(keys, both[0]), append(values, both[1])
 	}
 	at := n.Location().From
-	return func(e *evaluation) (any, error) {
-		result, err := e.object(len(keys))
-		if err != nil {
-			return nil, err
-		}
+	return func(e *evaluation) any {
+		result := e.object(len(keys))
 		for i := range keys {
-			key, err := keys[i](e)
-			if err != nil {
-				return nil, err
-			}
+			key := keys[i](e)
 			name, ok := keyOf(key)
 			if !ok {
-				return nil, located(at, failf("a key of an object is a string, not %s", kindOf(key)))
+				e.at = at
+				panic(failf("a key of an object is a string, not %s", kindOf(key)))
 			}
-			value, err := values[i](e)
-			if err != nil {
-				return nil, err
-			}
+			value := values[i](e)
 			if _, repeated := result[name]; repeated {
 				continue
 			}
-			if result[name], err = e.keep(value); err != nil {
-				return nil, err
-			}
+			result[name] = e.keep(value)
 		}
-		return result, nil
-	}, nil
+		return result
+	}
 }

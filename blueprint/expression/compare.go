@@ -9,37 +9,36 @@ import (
 )
 
 // equal compares two values, numbers by value and everything else by content.
-func (e *evaluation) equal(a, b any) (bool, error) {
-	if err := e.work(1); err != nil {
-		return false, err
-	}
+func (e *evaluation) equal(a, b any) bool {
+	e.work(1)
 	switch x := a.(type) {
 	case nil:
-		return b == nil, nil
+		return b == nil
 	case bool:
 		y, ok := b.(bool)
-		return ok && x == y, nil
+		return ok && x == y
 	case string:
 		y, ok := b.(string)
 		if !ok || len(x) != len(y) {
-			return false, nil
+			return false
 		}
-		return x == y, e.work(len(x) / 64)
+		e.work(len(x) / 64)
+		return x == y
 	case []any:
 		y, ok := b.([]any)
 		if !ok || len(x) != len(y) {
-			return false, nil
+			return false
 		}
 		for i := range x {
-			if same, err := e.equal(x[i], y[i]); err != nil || !same {
-				return false, err
+			if !e.equal(x[i], y[i]) {
+				return false
 			}
 		}
-		return true, nil
+		return true
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		if !ok || len(x) != len(y) {
-			return false, nil
+			return false
 		}
 		return e.equalObjects(x, y)
 	default:
@@ -49,76 +48,61 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 
 // equalObjects compares by key. Go visits keys in a random order, so nothing is
 // left out once a difference is found: the same question always costs the same.
-func (e *evaluation) equalObjects(x, y map[string]any) (bool, error) {
+func (e *evaluation) equalObjects(x, y map[string]any) bool {
 	same := true
 	for key := range x {
 		if _, ok := y[key]; !ok {
 			same = false
 		}
-		if err := e.work(4 + len(key)/16); err != nil {
-			return false, err
-		}
+		e.work(4 + len(key)/16)
 	}
 	if !same {
-		return false, nil
+		return false
 	}
 	for key, left := range x {
-		equal, err := e.equal(left, y[key])
-		if err != nil {
-			return false, err
-		}
+		equal := e.equal(left, y[key])
 		same = same && equal
 	}
-	return same, nil
+	return same
 }
 
 // equalNumbers compares by value; numbers beyond computing are equal when their
 // texts are.
-func (e *evaluation) equalNumbers(a, b any) (bool, error) {
+func (e *evaluation) equalNumbers(a, b any) bool {
 	if x, ok := a.(json.Number); ok && a == b {
-		return true, e.work(len(x) / 64)
+		e.work(len(x) / 64)
+		return true
 	}
-	x, okLeft, err := e.number(a)
-	if err == nil && okLeft {
-		var y number
-		var okRight bool
-		if y, okRight, err = e.number(b); err == nil && okRight {
-			return compareNumbers(x, y) == 0, nil
-		}
+	x, okLeft, failed := e.parse(a)
+	if !okLeft || failed != nil {
+		return false
 	}
-	if f, ok := err.(*failure); ok && f.code != CodeBudgetExceeded {
-		return false, nil
-	}
-	return false, err
+	y, okRight, failed := e.parse(b)
+	return okRight && failed == nil && compareNumbers(x, y) == 0
 }
 
 // compare orders two numbers or two strings.
-func (e *evaluation) compare(operator string, a, b any) (int, error) {
+func (e *evaluation) compare(operator string, a, b any) int {
 	if x, ok := a.(string); ok {
 		if y, ok := b.(string); ok {
-			return strings.Compare(x, y), e.work(1 + min(len(x), len(y))/64)
+			e.work(1 + min(len(x), len(y))/64)
+			return strings.Compare(x, y)
 		}
 	}
-	x, okLeft, err := e.number(a)
-	if err != nil {
-		return 0, err
-	}
-	y, okRight, err := e.number(b)
-	if err != nil {
-		return 0, err
-	}
+	x, okLeft := e.number(a)
+	y, okRight := e.number(b)
 	if !okLeft || !okRight {
-		return 0, failf("%s cannot compare %s and %s", operator, kindOf(a), kindOf(b))
+		panic(failf("%s cannot compare %s and %s", operator, kindOf(a), kindOf(b)))
 	}
-	return compareNumbers(x, y), nil
+	return compareNumbers(x, y)
 }
 
 // sorted returns the items in the order of their keys, which are all numbers or
 // all strings. Equal keys keep their order in both directions.
-func (e *evaluation) sorted(name string, items, keys []any, direction any) ([]any, error) {
+func (e *evaluation) sorted(name string, items, keys []any, direction any) []any {
 	descending := direction == "desc"
 	if !descending && direction != "asc" {
-		return nil, failf(`%s orders by "asc" or "desc"`, name)
+		panic(failf(`%s orders by "asc" or "desc"`, name))
 	}
 	type entry struct {
 		position int
@@ -129,19 +113,14 @@ func (e *evaluation) sorted(name string, items, keys []any, direction any) ([]an
 	// item once or twice, short runs at each item up to a dozen times.
 	size := 0
 	entries := make([]entry, 0)
-	if err := e.memory(len(keys) * 80); err != nil {
-		return nil, err
-	}
+	e.memory(len(keys) * 80)
 	entries = slices.Grow(entries, len(keys))
 	texts := 0
 	for i, key := range keys {
-		n, ok, err := e.number(key)
-		if err != nil {
-			return nil, err
-		}
+		n, ok := e.number(key)
 		text, isText := key.(string)
 		if !ok && !isText {
-			return nil, failf("%s orders numbers or strings, not %s", name, kindOf(key))
+			panic(failf("%s orders numbers or strings, not %s", name, kindOf(key)))
 		}
 		if isText {
 			texts++
@@ -150,11 +129,9 @@ func (e *evaluation) sorted(name string, items, keys []any, direction any) ([]an
 		entries = append(entries, entry{i, text, n})
 	}
 	if texts != 0 && texts != len(keys) {
-		return nil, failf("%s cannot order numbers and strings together", name)
+		panic(failf("%s cannot order numbers and strings together", name))
 	}
-	if err := e.work(size * (12 + 2*bits.Len(uint(len(keys)))) / 4); err != nil {
-		return nil, err
-	}
+	e.work(size * (12 + 2*bits.Len(uint(len(keys)))) / 4)
 	slices.SortFunc(entries, func(a, b entry) int {
 		order := 0
 		if texts > 0 {
@@ -167,12 +144,9 @@ func (e *evaluation) sorted(name string, items, keys []any, direction any) ([]an
 		}
 		return cmp.Or(order, cmp.Compare(a.position, b.position))
 	})
-	result, err := e.list(len(entries))
-	if err != nil {
-		return nil, err
-	}
+	result := e.list(len(entries))
 	for i, entry := range entries {
 		result[i] = items[entry.position]
 	}
-	return result, nil
+	return result
 }

@@ -21,6 +21,7 @@ type compiler struct {
 	visible []local
 	slots   int // of let variables
 	depth   int // predicates around the node
+	at      int // of the node, in characters from the start
 }
 
 type local struct {
@@ -31,38 +32,32 @@ type local struct {
 // compile compiles a node. The parser lets two parents share a node (a < b < c,
 // a ?: b), so a small source can stand for an exponentially large tree: nodes
 // count each time they are met.
-func (c *compiler) compile(node ast.Node) (operation, error) {
+func (c *compiler) compile(node ast.Node) operation {
 	if node == nil {
-		return nil, failf("the expression is incomplete")
+		panic(failf("the expression is incomplete"))
 	}
-	at := node.Location().From
+	around, at := c.at, node.Location().From
+	c.at = at // stays there when dispatch panics
 	if c.count++; c.count > maxOperations {
-		return nil, located(at, failf("more than %d operations; use a code node", maxOperations))
+		panic(failf("more than %d operations; use a code node", maxOperations))
 	}
-	compiled, err := c.dispatch(node, at)
-	return compiled, located(at, err)
+	compiled := c.dispatch(node, at)
+	c.at = around
+	return compiled
 }
 
-// located gives a failure its place unless it has one.
-func located(at int, err error) error {
-	if f, ok := err.(*failure); ok && f.at == unknownPlace {
-		f.at = at
-	}
-	return err
-}
-
-func (c *compiler) dispatch(node ast.Node, at int) (operation, error) {
+func (c *compiler) dispatch(node ast.Node, at int) operation {
 	switch n := node.(type) {
 	case *ast.NilNode:
-		return constant(nil), nil
+		return constant(nil)
 	case *ast.BoolNode:
-		return constant(n.Value), nil
+		return constant(n.Value)
 	case *ast.IntegerNode:
-		return constant(int64(n.Value)), nil
+		return constant(int64(n.Value))
 	case *ast.FloatNode:
-		return constant(n.Value), nil
+		return constant(n.Value)
 	case *ast.StringNode:
-		return constant(n.Value), nil
+		return constant(n.Value)
 	case *ast.IdentifierNode:
 		return c.identifier(n)
 	case *ast.PointerNode:
@@ -97,31 +92,31 @@ func (c *compiler) dispatch(node ast.Node, at int) (operation, error) {
 	case *ast.CallNode:
 		callee, ok := n.Callee.(*ast.IdentifierNode)
 		if !ok {
-			return nil, failf("values have no methods; write filter(list, ...) or list | filter(...)")
+			panic(failf("values have no methods; write filter(list, ...) or list | filter(...)"))
 		}
 		return c.call(callee.Value, n.Arguments, at)
 	default:
-		return nil, failf("this is not supported here")
+		panic(failf("this is not supported here"))
 	}
 }
 
 func constant(value any) operation {
-	return func(*evaluation) (any, error) { return value, nil }
+	return func(*evaluation) any { return value }
 }
 
-func (c *compiler) identifier(n *ast.IdentifierNode) (operation, error) {
+func (c *compiler) identifier(n *ast.IdentifierNode) operation {
 	if slot, ok := c.localSlot(n.Value); ok {
-		return func(e *evaluation) (any, error) { return e.locals[slot], nil }, nil
+		return func(e *evaluation) any { return e.locals[slot] }
 	}
 	switch n.Value {
 	case "null":
-		return constant(nil), nil
+		return constant(nil)
 	case "$env":
-		return nil, failf("$env does not exist here; write the name itself")
+		panic(failf("$env does not exist here; write the name itself"))
 	}
 	c.whole[n.Value] = true
 	c.use(n.Value, "", n.Location().From)
-	return c.topLevel(n.Value), nil
+	return c.topLevel(n.Value)
 }
 
 func (c *compiler) localSlot(name string) (slot int, ok bool) {
@@ -140,139 +135,103 @@ func (c *compiler) topLevel(name string) operation {
 		position = new(int)
 		c.names[name] = position
 	}
-	return func(e *evaluation) (any, error) { return e.names[*position], nil }
+	return func(e *evaluation) any { return e.names[*position] }
 }
 
-func (c *compiler) pointer(n *ast.PointerNode) (operation, error) {
+func (c *compiler) pointer(n *ast.PointerNode) operation {
 	if c.depth == 0 {
-		return nil, failf("# stands for the item only inside a predicate")
+		panic(failf("# stands for the item only inside a predicate"))
 	}
 	level := c.depth - 1
 	switch n.Name {
 	case "":
-		return func(e *evaluation) (any, error) { return e.frames[level].item, nil }, nil
+		return func(e *evaluation) any { return e.frames[level].item }
 	case "index":
-		return func(e *evaluation) (any, error) { return int64(e.frames[level].index), nil }, nil
+		return func(e *evaluation) any { return int64(e.frames[level].index) }
 	default:
-		return nil, failf("#%s does not exist; there are # and #index", n.Name)
+		panic(failf("#%s does not exist; there are # and #index", n.Name))
 	}
 }
 
-func (c *compiler) conditional(n *ast.ConditionalNode, at int) (operation, error) {
-	parts, err := c.all(n.Cond, n.Exp1, n.Exp2)
-	if err != nil {
-		return nil, err
-	}
-	return func(e *evaluation) (any, error) {
-		yes, err := e.boolean(parts[0], at, "the condition")
-		switch {
-		case err != nil:
-			return nil, err
-		case yes:
+func (c *compiler) conditional(n *ast.ConditionalNode, at int) operation {
+	parts := c.all(n.Cond, n.Exp1, n.Exp2)
+	return func(e *evaluation) any {
+		if e.boolean(parts[0], at, "the condition") {
 			return parts[1](e)
-		default:
-			return parts[2](e)
 		}
-	}, nil
+		return parts[2](e)
+	}
 }
 
 // boolean runs an operation that must give true or false.
-func (e *evaluation) boolean(run operation, at int, what string) (bool, error) {
-	value, err := run(e)
-	if err != nil {
-		return false, err
-	}
+func (e *evaluation) boolean(run operation, at int, what string) bool {
+	value := run(e)
 	answer, ok := value.(bool)
 	if !ok {
-		return false, located(at, failf("%s must be true or false, not %s", what, kindOf(value)))
+		e.at = at
+		panic(failf("%s must be true or false, not %s", what, kindOf(value)))
 	}
-	return answer, nil
+	return answer
 }
 
-func (c *compiler) let(n *ast.VariableDeclaratorNode) (operation, error) {
-	value, err := c.compile(n.Value)
-	if err != nil {
-		return nil, err
-	}
+func (c *compiler) let(n *ast.VariableDeclaratorNode) operation {
+	value := c.compile(n.Value)
 	for _, known := range c.visible {
 		if known.name == n.Name {
-			return nil, failf("%s is declared twice", n.Name)
+			panic(failf("%s is declared twice", n.Name))
 		}
 	}
 	slot := c.slots
 	c.slots++
 	c.visible = append(c.visible, local{n.Name, slot})
-	body, err := c.compile(n.Expr)
+	body := c.compile(n.Expr)
 	c.visible = c.visible[:len(c.visible)-1]
-	if err != nil {
-		return nil, err
-	}
-	return func(e *evaluation) (any, error) {
-		result, err := value(e)
-		if err != nil {
-			return nil, err
-		}
-		e.locals[slot] = result
+	return func(e *evaluation) any {
+		e.locals[slot] = value(e)
 		return body(e)
-	}, nil
+	}
 }
 
-func (c *compiler) sequence(n *ast.SequenceNode) (operation, error) {
-	parts, err := c.all(n.Nodes...)
-	if err != nil {
-		return nil, err
-	}
-	return func(e *evaluation) (last any, err error) {
+func (c *compiler) sequence(n *ast.SequenceNode) operation {
+	parts := c.all(n.Nodes...)
+	return func(e *evaluation) (last any) {
 		for _, part := range parts {
-			if last, err = part(e); err != nil {
-				return nil, err
-			}
+			last = part(e)
 		}
-		return last, nil
-	}, nil
+		return last
+	}
 }
 
 // all compiles several nodes.
-func (c *compiler) all(nodes ...ast.Node) ([]operation, error) {
+func (c *compiler) all(nodes ...ast.Node) []operation {
 	parts := make([]operation, len(nodes))
 	for i, node := range nodes {
-		part, err := c.compile(node)
-		if err != nil {
-			return nil, err
-		}
-		parts[i] = part
+		parts[i] = c.compile(node)
 	}
-	return parts, nil
+	return parts
 }
 
 // call compiles the call of a function from the table.
-func (c *compiler) call(name string, nodes []ast.Node, at int) (operation, error) {
+func (c *compiler) call(name string, nodes []ast.Node, at int) operation {
 	f, ok := functions[name]
 	if !ok {
 		if clock[name] {
-			return nil, failf("%s() does not exist here; the name now holds the time", name)
+			panic(failf("%s() does not exist here; the name now holds the time", name))
 		}
-		return nil, failf("no such function %q%s %s", blueprint.Shorten(name, hintLength), blueprint.DidYouMean(blueprint.Shorten(name, hintLength), functionNames), known(name, functionNames))
+		panic(failf("no such function %q%s %s", blueprint.Shorten(name, hintLength), blueprint.DidYouMean(blueprint.Shorten(name, hintLength), functionNames), known(name, functionNames)))
 	}
 	if len(nodes) < f.least || len(nodes) > f.most {
-		return nil, failf("%s takes %s, not %d", name, f.arity(), len(nodes))
+		panic(failf("%s takes %s, not %d", name, f.arity(), len(nodes)))
 	}
-	parts, err := c.all(nodes...)
-	if err != nil {
-		return nil, err
-	}
-	return func(e *evaluation) (any, error) {
+	parts := c.all(nodes...)
+	return func(e *evaluation) any {
 		arguments := make([]any, len(parts))
 		for i, part := range parts {
-			value, err := part(e)
-			if err != nil {
-				return nil, err
-			}
-			arguments[i] = value
+			arguments[i] = part(e)
 		}
-		result, err := f.run(&invocation{evaluation: e, name: name, arguments: arguments})
-		return result, located(at, err)
-	}, nil
+		e.at = at
+		return f.run(&invocation{evaluation: e, name: name, arguments: arguments})
+	}
 }
 
 // clock lists the functions of expr that read the clock or make Go values of

@@ -174,11 +174,7 @@ type resolver struct {
 func (r *resolver) resolve(s *shape) (any, error) {
 	switch {
 	case s.template != nil:
-		value, err := s.template.resolve(r.scope, r.budget)
-		if err == nil && r.weigh && s.template.alone() {
-			err = s.template.failed(measure(value, r.budget.output))
-		}
-		return value, err
+		return s.template.resolve(r.scope, r.budget, r.weigh)
 	case s.object != nil:
 		object := maps.Clone(s.object)
 		for i, key := range s.keys {

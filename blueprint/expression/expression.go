@@ -35,13 +35,11 @@ func CompileExpression(source string) (*Expression, error) {
 	if err != nil {
 		return nil, parseError(source, err)
 	}
-	c := &compiler{names: map[string]*int{}, whole: map[string]bool{}}
-	root, err := c.compile(tree.Node)
-	if f := (*failure)(nil); errors.As(err, &f) {
-		f.code = CodeBadExpression
-		return nil, f.in(source)
-	} else if err != nil {
-		return nil, err
+	c := &compiler{names: map[string]*int{}, whole: map[string]bool{}, at: unknownPlace}
+	var root operation
+	if failed := recoverFailure(&c.at, func() { root = c.compile(tree.Node) }); failed != nil {
+		failed.code = CodeBadExpression
+		return nil, failed.in(source)
 	}
 	set := map[string]bool{}
 	for name := range c.names {
@@ -104,6 +102,7 @@ type evaluation struct {
 	parts  []any // values of the parts, nil where the scope has none
 	locals []any // values of let
 	frames [maxPredicates]frame
+	at     int  // of the operation that runs, in characters from the start
 	built  bool // made an array or object, so that the result needs weighing
 	// The last pattern that was no literal: usually it is the same for all items.
 	lastPattern string
@@ -117,21 +116,18 @@ type frame struct {
 }
 
 // operation computes one node of the syntax tree. Operations hold no state.
-type operation func(*evaluation) (any, error)
+type operation func(*evaluation) any
 
-func (x *Expression) run(scope Scope, b *budget) (any, error) {
-	value, err := x.compute(scope, b)
-	if f := (*failure)(nil); errors.As(err, &f) {
-		return nil, f.in(x.source)
+func (x *Expression) run(scope Scope, b *budget) (value any, err error) {
+	e := &evaluation{budget: b, at: unknownPlace, names: make([]any, len(x.names)), locals: make([]any, x.locals)}
+	if failed := recoverFailure(&e.at, func() { value = x.compute(e, scope) }); failed != nil {
+		return nil, failed.in(x.source)
 	}
-	return value, err
+	return value, nil
 }
 
-func (x *Expression) compute(scope Scope, b *budget) (any, error) {
-	e := &evaluation{budget: b, names: make([]any, len(x.names)), locals: make([]any, x.locals)}
-	if err := b.work(maxOperations); err != nil {
-		return nil, err
-	}
+func (x *Expression) compute(e *evaluation, scope Scope) any {
+	e.work(maxOperations)
 	e.lookParts(x.parts, scope)
 	for i, name := range x.names {
 		if _, has := partsOf(scope, name); has && !x.whole[i] {
@@ -139,17 +135,14 @@ func (x *Expression) compute(scope Scope, b *budget) (any, error) {
 		}
 		value, ok := scope.Lookup(name)
 		if !ok {
-			return nil, unknownName(name, name, scope)
+			panic(unknownName(name, name, scope))
 		}
 		e.names[i] = value
 	}
-	value, err := x.root(e)
-	if err != nil {
-		return nil, err
-	}
-	value = plain(value)
+	value := plain(x.root(e))
+	e.at = unknownPlace
 	if e.built {
-		err = measure(value, b.output)
+		measure(value, e.output)
 	}
-	return value, err
+	return value
 }

@@ -8,7 +8,7 @@ import (
 // function is one entry of the table of functions.
 type function struct {
 	least, most int // arguments
-	run         func(*invocation) (any, error)
+	run         func(*invocation) any
 }
 
 // invocation is one call: it hands out the arguments by kind.
@@ -23,10 +23,10 @@ type invocation struct {
 var functions = map[string]function{
 	"len":      {1, 1, length},
 	"type":     {1, 1, typeName},
-	"string":   {1, 1, func(i *invocation) (any, error) { return i.textOf(i.arguments[0]) }},
+	"string":   {1, 1, func(i *invocation) any { return i.textOf(i.arguments[0]) }},
 	"int":      {1, 1, toInt},
 	"float":    {1, 1, toFloat},
-	"toJSON":   {1, 1, func(i *invocation) (any, error) { return i.jsonOf(i.arguments[0]) }},
+	"toJSON":   {1, 1, func(i *invocation) any { return i.jsonOf(i.arguments[0]) }},
 	"fromJSON": {1, 1, fromJSON},
 
 	"abs":     {1, 1, abs},
@@ -82,69 +82,63 @@ var functions = map[string]function{
 var functionNames = slices.Collect(maps.Keys(functions))
 
 // text returns an argument that must be a string.
-func (i *invocation) text(position int) (string, error) {
+func (i *invocation) text(position int) string {
 	text, ok := i.arguments[position].(string)
 	if !ok {
-		return "", failf("%s takes a string, not %s", i.name, kindOf(i.arguments[position]))
+		panic(failf("%s takes a string, not %s", i.name, kindOf(i.arguments[position])))
 	}
-	return text, nil
+	return text
 }
 
 // texts returns the first n arguments, all strings, and pays for one look at them.
-func (i *invocation) texts(n int) ([]string, error) {
+func (i *invocation) texts(n int) []string {
 	result, size := make([]string, n), 0
 	for position := range result {
-		text, err := i.text(position)
-		if err != nil {
-			return nil, err
-		}
+		text := i.text(position)
 		result[position] = text
 		size += len(text)
 	}
-	return result, i.scan(size)
+	i.scan(size)
+	return result
 }
 
 // items returns an argument that must be an array.
-func (i *invocation) items(position int) ([]any, error) {
+func (i *invocation) items(position int) []any {
 	items, ok := i.arguments[position].([]any)
 	if !ok {
-		return nil, failf("%s takes an array, not %s", i.name, kindOf(i.arguments[position]))
+		panic(failf("%s takes an array, not %s", i.name, kindOf(i.arguments[position])))
 	}
-	return items, nil
+	return items
 }
 
 // objectArgument returns the first argument, which must be an object, with its
 // keys sorted.
-func (i *invocation) objectArgument() (map[string]any, []string, error) {
+func (i *invocation) objectArgument() (map[string]any, []string) {
 	object, ok := i.arguments[0].(map[string]any)
 	if !ok {
-		return nil, nil, failf("%s takes an object, not %s", i.name, kindOf(i.arguments[0]))
+		panic(failf("%s takes an object, not %s", i.name, kindOf(i.arguments[0])))
 	}
 	size := 0
 	for key := range object {
 		size += 24 + len(key)/64
 	}
-	if err := i.work(size); err != nil {
-		return nil, nil, err
-	}
-	if err := i.memory(16 * len(object)); err != nil {
-		return nil, nil, err
-	}
+	i.work(size)
+	i.memory(16 * len(object))
 	names := make([]string, 0, len(object))
 	for key := range object {
 		names = append(names, key)
 	}
 	slices.Sort(names)
-	return object, names, nil
+	return object, names
 }
 
 // whole returns an argument that must be a whole number.
-func (i *invocation) whole(position int) (int64, error) {
-	n, ok, err := i.number(i.arguments[position])
-	if err == nil && (!ok || !n.whole) {
-		err = failf("%s takes a whole number within 64 bits, not %s", i.name, kindOf(i.arguments[position]))
+func (i *invocation) whole(position int) int64 {
+	n, ok := i.number(i.arguments[position])
+	if !ok || !n.whole {
+		panic(failf("%s takes a whole number within 64 bits, not %s", i.name, kindOf(i.arguments[position])))
 	}
-	return n.integer, err
+	return n.integer
 }
 
 // has reports whether an optional argument was given.

@@ -8,178 +8,153 @@ import (
 )
 
 // typeName is type(x), by the names of expr.
-func typeName(i *invocation) (any, error) {
+func typeName(i *invocation) any {
 	switch i.arguments[0].(type) {
 	case nil:
-		return "nil", nil
+		return "nil"
 	case bool:
-		return "bool", nil
+		return "bool"
 	case string:
-		return "string", nil
+		return "string"
 	case []any:
-		return "array", nil
+		return "array"
 	case map[string]any:
-		return "map", nil
+		return "map"
 	}
-	n, ok, err := i.number(i.arguments[0])
+	n, ok := i.number(i.arguments[0])
 	switch {
-	case err != nil || !ok:
-		return "unknown", err
+	case !ok:
+		return "unknown"
 	case n.whole || n.big != "":
-		return "int", nil
+		return "int"
 	default:
-		return "float", nil
+		return "float"
 	}
 }
 
 // numberArgument returns the first argument as a number, read from text if need be.
-func (i *invocation) numberArgument() (number, error) {
+func (i *invocation) numberArgument() number {
 	value := i.arguments[0]
 	if text, ok := value.(string); ok {
 		text = strings.TrimPrefix(text, "+")
 		if len(text) > maxNumberLength || text == "" || strings.Trim(text, "0123456789+-.eE") != "" {
-			return number{}, failf("%s: the text is no number", i.name)
+			panic(failf("%s: the text is no number", i.name))
 		}
 		value = json.Number(text)
 	}
-	n, ok, err := i.number(value)
-	if err == nil && !ok {
-		err = failf("%s takes a number or its text, not %s", i.name, kindOf(value))
+	n, ok := i.number(value)
+	if !ok {
+		panic(failf("%s takes a number or its text, not %s", i.name, kindOf(value)))
 	}
-	return n, err
+	return n
 }
 
 // toInt cuts off the fraction.
-func toInt(i *invocation) (any, error) {
-	n, err := i.numberArgument()
+func toInt(i *invocation) any {
+	n := i.numberArgument()
 	switch {
-	case err != nil:
-		return nil, err
 	case n.whole:
-		return n.integer, nil
+		return n.integer
 	case n.big != "" || math.Abs(n.float) >= math.MaxInt64:
-		return nil, failf("int: the number is beyond 64 bits")
+		panic(failf("int: the number is beyond 64 bits"))
 	}
 	if _, ok := i.arguments[0].(string); ok {
-		return nil, failf("int: the text is no whole number")
+		panic(failf("int: the text is no whole number"))
 	}
-	return int64(n.float), nil
+	return int64(n.float)
 }
 
-func toFloat(i *invocation) (any, error) {
-	n, err := i.numberArgument()
-	if err != nil {
-		return nil, err
-	}
+func toFloat(i *invocation) any {
+	n := i.numberArgument()
 	if n.whole {
-		return n.integer, nil
+		return n.integer
 	}
 	return computed(n.float)
 }
 
-func abs(i *invocation) (any, error) {
-	n, ok, err := i.number(i.arguments[0])
-	switch {
-	case err != nil:
-		return nil, err
-	case !ok:
-		return nil, failf("abs takes a number, not %s", kindOf(i.arguments[0]))
+func abs(i *invocation) any {
+	n, ok := i.number(i.arguments[0])
+	if !ok {
+		panic(failf("abs takes a number, not %s", kindOf(i.arguments[0])))
 	}
 	if (n.whole && n.integer < 0) || (!n.whole && n.float < 0) {
 		return i.arithmetic("-", int64(0), i.arguments[0])
 	}
-	return i.arguments[0], nil
+	return i.arguments[0]
 }
 
 // rounding is ceil, floor and round, halves away from zero.
-func rounding(i *invocation) (any, error) {
-	n, ok, err := i.number(i.arguments[0])
+func rounding(i *invocation) any {
+	n, ok := i.number(i.arguments[0])
 	switch {
-	case err != nil:
-		return nil, err
 	case !ok:
-		return nil, failf("%s takes a number, not %s", i.name, kindOf(i.arguments[0]))
+		panic(failf("%s takes a number, not %s", i.name, kindOf(i.arguments[0])))
 	case n.whole || n.big != "":
-		return i.arguments[0], nil
+		return i.arguments[0]
 	}
 	round := map[string]func(float64) float64{"ceil": math.Ceil, "floor": math.Floor, "round": math.Round}[i.name]
 	return computed(round(n.float))
 }
 
-// numbers returns all arguments, and what is in those that are arrays at any
-// depth, to visit.
-func (i *invocation) numbers(visit func(value any, n number) error) error {
-	var walk func(value any) error
-	walk = func(value any) error {
-		if err := i.work(1); err != nil {
-			return err
-		}
-		if items, ok := value.([]any); ok {
-			for _, item := range items {
-				if err := walk(item); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		n, ok, err := i.number(value)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return failf("%s takes numbers, not %s", i.name, kindOf(value))
-		}
-		return visit(value, n)
-	}
+// numbers calls visit for every argument, and for the items of arrays at any depth.
+func (i *invocation) numbers(visit func(value any, n number)) {
 	for _, argument := range i.arguments {
-		if err := walk(argument); err != nil {
-			return err
-		}
+		i.numbersIn(argument, visit)
 	}
-	return nil
+}
+
+func (i *invocation) numbersIn(value any, visit func(value any, n number)) {
+	i.work(1)
+	if items, ok := value.([]any); ok {
+		for _, item := range items {
+			i.numbersIn(item, visit)
+		}
+		return
+	}
+	n, ok := i.number(value)
+	if !ok {
+		panic(failf("%s takes numbers, not %s", i.name, kindOf(value)))
+	}
+	visit(value, n)
 }
 
 // extreme is max and min; null without numbers.
-func extreme(i *invocation) (any, error) {
+func extreme(i *invocation) any {
 	var best any
 	var bestNumber number
 	sign := 1
 	if i.name == "min" {
 		sign = -1
 	}
-	err := i.numbers(func(value any, n number) error {
+	i.numbers(func(value any, n number) {
 		if best == nil || sign*compareNumbers(n, bestNumber) > 0 {
 			best, bestNumber = value, n
 		}
-		return nil
 	})
-	return best, err
+	return best
 }
 
-func mean(i *invocation) (any, error) {
+func mean(i *invocation) any {
 	total, count := 0.0, 0
-	err := i.numbers(func(_ any, n number) error {
+	i.numbers(func(_ any, n number) {
 		total += n.float
 		count++
-		return nil
 	})
-	if err != nil || count == 0 {
-		return int64(0), err
+	if count == 0 {
+		return int64(0)
 	}
 	return computed(total / float64(count))
 }
 
-func median(i *invocation) (any, error) {
+func median(i *invocation) any {
 	var floats []float64
-	err := i.numbers(func(_ any, n number) error {
+	i.numbers(func(_ any, n number) {
 		floats = append(floats, n.float)
-		if err := i.memory(32); err != nil {
-			return err
-		}
-		return i.work(8) // its share of the sort
+		i.memory(32)
+		i.work(8) // its share of the sort
 	})
-	if err != nil || len(floats) == 0 {
-		return int64(0), err
+	if len(floats) == 0 {
+		return int64(0)
 	}
 	slices.Sort(floats)
 	middle := len(floats) / 2
@@ -190,39 +165,33 @@ func median(i *invocation) (any, error) {
 }
 
 // bitwise makes the functions over the 64 bits of two whole numbers.
-func bitwise(apply func(x, y int64) int64) func(*invocation) (any, error) {
-	return func(i *invocation) (any, error) {
-		x, err := i.whole(0)
-		if err != nil {
-			return nil, err
-		}
-		y, err := i.whole(1)
-		if err != nil {
-			return nil, err
-		}
+func bitwise(apply func(x, y int64) int64) func(*invocation) any {
+	return func(i *invocation) any {
+		x := i.whole(0)
+		y := i.whole(1)
 		if strings.HasPrefix(i.name, "bits") && y < 0 || i.name == "bitushr" && y < 0 {
-			return nil, failf("%s cannot shift by a negative number", i.name)
+			panic(failf("%s cannot shift by a negative number", i.name))
 		}
-		return apply(x, y), nil
+		return apply(x, y)
 	}
 }
 
-func bitNot(i *invocation) (any, error) {
-	x, err := i.whole(0)
-	return ^x, err
+func bitNot(i *invocation) any {
+	x := i.whole(0)
+	return ^x
 }
 
 // length is len: characters, items or keys.
-func length(i *invocation) (any, error) {
+func length(i *invocation) any {
 	switch v := i.arguments[0].(type) {
 	case string:
-		n, err := i.characters(v)
-		return int64(n), err
+		n := i.characters(v)
+		return int64(n)
 	case []any:
-		return int64(len(v)), nil
+		return int64(len(v))
 	case map[string]any:
-		return int64(len(v)), nil
+		return int64(len(v))
 	default:
-		return nil, failf("len takes a string, an array or an object, not %s", kindOf(v))
+		panic(failf("len takes a string, an array or an object, not %s", kindOf(v)))
 	}
 }

@@ -32,7 +32,7 @@ func FuzzTemplate(f *testing.F) {
 			t.Fatalf("constant: %v", template.constant())
 		}
 		b := &budget{steps: 100_000, bytes: 1 << 20, text: 1 << 20}
-		value, err := template.resolve(scope, b)
+		value, err := template.resolve(scope, b, false)
 		if err != nil {
 			checkError(t, err)
 			return

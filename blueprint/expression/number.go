@@ -24,36 +24,46 @@ const (
 	maxNumberLength = 100     // characters of a number that is no whole number
 )
 
-// number takes a value apart; ok is false when it is none. Decimal parsing has
-// slow corners (numbers near the ends of the float range), which are paid for.
-func (b *budget) number(value any) (n number, ok bool, err error) {
+// number converts a value; ok is false when it is not a number. A number that is
+// too long or too large to compute with is a failure.
+func (b *budget) number(value any) (n number, ok bool) {
+	n, ok, failed := b.parse(value)
+	if failed != nil {
+		panic(failed)
+	}
+	return n, ok
+}
+
+// parse is number, but returns the failure.
+func (b *budget) parse(value any) (n number, ok bool, failed *failure) {
 	switch v := value.(type) {
 	case int64:
-		return number{whole: true, integer: v, float: float64(v)}, true, nil
+		return wholeNumber(v), true, nil
 	case float64:
 		return floatNumber(v), true, nil
 	case int:
-		return number{whole: true, integer: int64(v), float: float64(v)}, true, nil
+		return wholeNumber(int64(v)), true, nil
 	case json.Number:
-		n, err = b.parseNumber(string(v))
-		return n, true, err
-	default:
-		return number{}, false, nil
+		n, failed = b.parseNumber(string(v))
+		return n, true, failed
 	}
+	return number{}, false, nil
 }
 
-func (b *budget) parseNumber(text string) (number, error) {
+func wholeNumber(i int64) number { return number{whole: true, integer: i, float: float64(i)} }
+
+// parseNumber pays for parsing first: decimals near the ends of the float range are
+// slow to round.
+func (b *budget) parseNumber(text string) (number, *failure) {
 	if i, ok := shortInteger(text); ok {
-		return number{whole: true, integer: i, float: float64(i)}, nil
+		return wholeNumber(i), nil
 	}
-	if err := b.work(parseCost(text) + len(text)/16); err != nil {
-		return number{}, err
-	}
+	b.work(parseCost(text) + len(text)/16)
 	digits := strings.TrimPrefix(text, "-")
 	if digits != "" && strings.Trim(digits, "0123456789") == "" {
 		if len(digits) < 20 {
 			if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-				return number{whole: true, integer: i, float: float64(i)}, nil
+				return wholeNumber(i), nil
 			}
 		}
 		f, _ := strconv.ParseFloat(text[:min(len(text), 400)], 64) // 400 digits are infinite already
@@ -125,14 +135,14 @@ func formatFloat(f float64) string {
 }
 
 // computed is the value of a computed float.
-func computed(f float64) (any, error) {
+func computed(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, failf("the result is no finite number")
+		panic(failf("the result is no finite number"))
 	}
 	if n := floatNumber(f); n.whole {
-		return n.integer, nil
+		return n.integer
 	}
-	return f, nil
+	return f
 }
 
 // compareNumbers orders two numbers by value, exactly.
@@ -180,20 +190,14 @@ func compareMixed(i int64, f float64) int {
 }
 
 // arithmetic computes one of + - * / % ** ^ over two numbers.
-func (b *budget) arithmetic(operator string, left, right any) (any, error) {
-	x, okLeft, err := b.number(left)
-	if err != nil {
-		return nil, err
-	}
-	y, okRight, err := b.number(right)
-	if err != nil {
-		return nil, err
-	}
+func (b *budget) arithmetic(operator string, left, right any) any {
+	x, okLeft := b.number(left)
+	y, okRight := b.number(right)
 	switch {
 	case !okLeft || !okRight:
-		return nil, failf("%s cannot take %s and %s", operator, kindOf(left), kindOf(right))
+		panic(failf("%s cannot take %s and %s", operator, kindOf(left), kindOf(right)))
 	case x.big != "" || y.big != "":
-		return nil, failf("whole numbers beyond 64 bits can be passed on and compared, not computed with")
+		panic(failf("whole numbers beyond 64 bits can be passed on and compared, not computed with"))
 	}
 	switch operator {
 	case "+", "-", "*":
@@ -202,22 +206,22 @@ func (b *budget) arithmetic(operator string, left, right any) (any, error) {
 		}
 	case "/", "%":
 		if y.float == 0 {
-			return nil, failf("division by zero")
+			panic(failf("division by zero"))
 		}
 		if x.whole && y.whole && y.integer == -1 {
 			if operator == "%" {
-				return int64(0), nil
+				return int64(0)
 			}
 			return wholeArithmetic("*", x.integer, -1)
 		}
 		if x.whole && y.whole && (operator == "%" || x.integer%y.integer == 0) {
 			if operator == "%" {
-				return x.integer % y.integer, nil
+				return x.integer % y.integer
 			}
-			return x.integer / y.integer, nil
+			return x.integer / y.integer
 		}
 		if operator == "%" {
-			return nil, failf("%% takes whole numbers")
+			panic(failf("%% takes whole numbers"))
 		}
 	}
 	switch operator {
@@ -235,7 +239,7 @@ func (b *budget) arithmetic(operator string, left, right any) (any, error) {
 }
 
 // wholeArithmetic computes + - * over 64 bits and refuses to wrap round.
-func wholeArithmetic(operator string, x, y int64) (any, error) {
+func wholeArithmetic(operator string, x, y int64) any {
 	result, fits := int64(0), false
 	switch operator {
 	case "+":
@@ -250,9 +254,9 @@ func wholeArithmetic(operator string, x, y int64) (any, error) {
 		fits = high == 0 && (low <= math.MaxInt64 || low == 1<<63 && (x < 0) != (y < 0))
 	}
 	if !fits {
-		return nil, failf("the result is a whole number beyond 64 bits")
+		panic(failf("the result is a whole number beyond 64 bits"))
 	}
-	return result, nil
+	return result
 }
 
 func magnitude(i int64) uint64 {

@@ -6,91 +6,73 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-func (c *compiler) unary(n *ast.UnaryNode, at int) (operation, error) {
-	operand, err := c.compile(n.Node)
-	if err != nil {
-		return nil, err
-	}
+func (c *compiler) unary(n *ast.UnaryNode, at int) operation {
+	operand := c.compile(n.Node)
 	switch n.Operator {
 	case "!", "not":
-		return func(e *evaluation) (any, error) {
-			answer, err := e.boolean(operand, at, "what follows "+n.Operator)
-			return !answer, err
-		}, nil
+		return func(e *evaluation) any {
+			answer := e.boolean(operand, at, "what follows "+n.Operator)
+			return !answer
+		}
 	case "-", "+":
-		return func(e *evaluation) (any, error) {
-			value, err := operand(e)
-			if err != nil {
-				return nil, err
-			}
-			if _, ok, err := e.number(value); err != nil || !ok {
-				if err == nil {
-					err = failf("%s takes a number, not %s", n.Operator, kindOf(value))
-				}
-				return nil, located(at, err)
+		return func(e *evaluation) any {
+			value := operand(e)
+			e.at = at
+			if _, ok := e.number(value); !ok {
+				panic(failf("%s takes a number, not %s", n.Operator, kindOf(value)))
 			}
 			if n.Operator == "+" {
-				return value, nil
+				return value
 			}
-			value, err = e.arithmetic("-", int64(0), value)
-			return value, located(at, err)
-		}, nil
+			value = e.arithmetic("-", int64(0), value)
+			return value
+		}
 	default:
-		return nil, failf("the operator %s is not supported here", n.Operator)
+		panic(failf("the operator %s is not supported here", n.Operator))
 	}
 }
 
-func (c *compiler) binary(n *ast.BinaryNode, at int) (operation, error) {
-	parts, err := c.all(n.Left, n.Right)
-	if err != nil {
-		return nil, err
-	}
+func (c *compiler) binary(n *ast.BinaryNode, at int) operation {
+	parts := c.all(n.Left, n.Right)
 	left, right := parts[0], parts[1]
 	switch n.Operator {
 	case "&&", "and", "||", "or":
 		decisive := n.Operator == "||" || n.Operator == "or"
-		return func(e *evaluation) (any, error) {
-			answer, err := e.boolean(left, at, "the left side of "+n.Operator)
-			if err != nil || answer == decisive {
-				return answer, err
+		return func(e *evaluation) any {
+			answer := e.boolean(left, at, "the left side of "+n.Operator)
+			if answer == decisive {
+				return answer
 			}
 			return e.boolean(right, at, "the right side of "+n.Operator)
-		}, nil
+		}
 	case "??":
-		return func(e *evaluation) (any, error) {
-			value, err := left(e)
-			if err != nil || value != nil {
-				return value, err
+		return func(e *evaluation) any {
+			value := left(e)
+			if value != nil {
+				return value
 			}
 			return right(e)
-		}, nil
+		}
 	case "matches":
 		return c.matches(n, left, right, at)
 	}
 	apply, ok := operators[n.Operator]
 	if !ok {
-		return nil, failf("the operator %s is not supported here", n.Operator)
+		panic(failf("the operator %s is not supported here", n.Operator))
 	}
-	return func(e *evaluation) (any, error) {
-		a, err := left(e)
-		if err != nil {
-			return nil, err
-		}
-		b, err := right(e)
-		if err != nil {
-			return nil, err
-		}
-		result, err := apply(e, n.Operator, a, b)
-		return result, located(at, err)
-	}, nil
+	return func(e *evaluation) any {
+		a, b := left(e), right(e)
+		e.at = at
+		return apply(e, n.Operator, a, b)
+	}
 }
 
 // operators are the binary operators that always need both sides.
-var operators = map[string]func(e *evaluation, operator string, a, b any) (any, error){
-	"==": func(e *evaluation, _ string, a, b any) (any, error) { return e.equal(a, b) },
-	"!=": func(e *evaluation, _ string, a, b any) (any, error) {
-		same, err := e.equal(a, b)
-		return !same, err
+var operators = map[string]func(e *evaluation, operator string, a, b any) any{
+	"==": func(e *evaluation, _ string, a, b any) any { return e.equal(a, b) },
+	"!=": func(e *evaluation, _ string, a, b any) any {
+		same := e.equal(a, b)
+		return !same
 	},
 	"<":          order(func(order int) bool { return order < 0 }),
 	"<=":         order(func(order int) bool { return order <= 0 }),
@@ -110,125 +92,107 @@ var operators = map[string]func(e *evaluation, operator string, a, b any) (any, 
 	"^":          (*evaluation).compute,
 }
 
-func (e *evaluation) compute(operator string, a, b any) (any, error) {
+func (e *evaluation) compute(operator string, a, b any) any {
 	return e.arithmetic(operator, a, b)
 }
 
 // plus adds numbers and joins strings.
-func plus(e *evaluation, operator string, a, b any) (any, error) {
+func plus(e *evaluation, operator string, a, b any) any {
 	x, okLeft := a.(string)
 	y, okRight := b.(string)
 	switch {
 	case okLeft && okRight:
-		if err := e.memory(len(x) + len(y)); err != nil {
-			return nil, err
-		}
-		return x + y, e.scan(len(x) + len(y))
+		e.memory(len(x) + len(y))
+		e.scan(len(x) + len(y))
+		return x + y
 	case okLeft || okRight:
-		return nil, failf("+ cannot join %s and %s; string(...) makes text of a value", kindOf(a), kindOf(b))
+		panic(failf("+ cannot join %s and %s; string(...) makes text of a value", kindOf(a), kindOf(b)))
 	default:
 		return e.arithmetic(operator, a, b)
 	}
 }
 
 // order makes a comparison of two numbers or two strings.
-func order(holds func(int) bool) func(*evaluation, string, any, any) (any, error) {
-	return func(e *evaluation, operator string, a, b any) (any, error) {
-		result, err := e.compare(operator, a, b)
-		if err != nil {
-			return nil, err
-		}
-		return holds(result), nil
+func order(holds func(int) bool) func(*evaluation, string, any, any) any {
+	return func(e *evaluation, operator string, a, b any) any {
+		result := e.compare(operator, a, b)
+		return holds(result)
 	}
 }
 
 // search makes a test on two strings, false when one of them is null.
-func search(test func(text, part string) bool) func(*evaluation, string, any, any) (any, error) {
-	return func(e *evaluation, operator string, a, b any) (any, error) {
+func search(test func(text, part string) bool) func(*evaluation, string, any, any) any {
+	return func(e *evaluation, operator string, a, b any) any {
 		if a == nil || b == nil {
-			return false, nil
+			return false
 		}
 		text, okText := a.(string)
 		part, okPart := b.(string)
 		if !okText || !okPart {
-			return nil, failf("%s takes strings, not %s and %s", operator, kindOf(a), kindOf(b))
+			panic(failf("%s takes strings, not %s and %s", operator, kindOf(a), kindOf(b)))
 		}
-		if err := e.scan(len(text) + len(part)); err != nil {
-			return nil, err
-		}
-		return test(text, part), nil
+		e.scan(len(text) + len(part))
+		return test(text, part)
 	}
 }
 
 // contained is "in": an item of an array or a key of an object.
-func contained(e *evaluation, _ string, a, b any) (any, error) {
+func contained(e *evaluation, _ string, a, b any) any {
 	switch v := b.(type) {
 	case nil:
-		return false, nil
+		return false
 	case []any:
 		for _, item := range v {
-			if same, err := e.equal(a, item); err != nil || same {
-				return same, err
+			if e.equal(a, item) {
+				return true
 			}
 		}
-		return false, nil
+		return false
 	case map[string]any:
 		key, ok := keyOf(a)
 		if !ok {
-			return false, nil
+			return false
 		}
 		_, ok = v[key]
-		return ok, nil
+		return ok
 	default:
-		return nil, failf(`"in" looks into arrays and objects, not %s; use contains for text`, kindOf(b))
+		panic(failf(`"in" looks into arrays and objects, not %s; use contains for text`, kindOf(b)))
 	}
 }
 
 // span is a..b: all whole numbers between, both ends included.
-func span(e *evaluation, _ string, a, b any) (any, error) {
-	x, okFrom, err := e.number(a)
-	if err != nil {
-		return nil, err
-	}
-	y, okTo, err := e.number(b)
-	if err != nil {
-		return nil, err
-	}
+func span(e *evaluation, _ string, a, b any) any {
+	x, okFrom := e.number(a)
+	y, okTo := e.number(b)
 	if !okFrom || !okTo || !x.whole || !y.whole {
-		return nil, failf(".. takes two whole numbers, not %s and %s", kindOf(a), kindOf(b))
+		panic(failf(".. takes two whole numbers, not %s and %s", kindOf(a), kindOf(b)))
 	}
 	if y.integer < x.integer {
 		return e.list(0)
 	}
 	// The distance as unsigned cannot overflow; past the budget its size does not matter.
 	distance := min(uint64(y.integer)-uint64(x.integer), maxBytes)
-	result, err := e.list(int(distance) + 1)
-	if err != nil {
-		return nil, err
-	}
+	result := e.list(int(distance) + 1)
 	for i := range result {
-		if result[i], err = e.keep(x.integer + int64(i)); err != nil {
-			return nil, err
-		}
+		result[i] = e.keep(x.integer + int64(i))
 	}
-	return result, nil
+	return result
 }
 
 // list pays for an array of n items and makes it.
-func (e *evaluation) list(n int) ([]any, error) {
+func (e *evaluation) list(n int) []any {
 	e.built = true
-	if err := e.memory(32 + 16*n); err != nil {
-		return nil, err
-	}
-	return make([]any, n), e.work(1 + n/4)
+	e.memory(32 + 16*n)
+	e.work(1 + n/4)
+	return make([]any, n)
 }
 
 // keep turns a value into the form it has inside arrays and objects.
-func (e *evaluation) keep(value any) (any, error) {
+func (e *evaluation) keep(value any) any {
 	switch value.(type) {
 	case int, int64, float64, string:
-		return plain(value), e.memory(40) // a header and a short text
-	default:
-		return value, nil
+		e.memory(40) // a header and a short text
+		return plain(value)
 	}
+	return value
 }

@@ -24,52 +24,48 @@ func (e *evaluation) lookParts(parts []member, scope Scope) {
 }
 
 // key compiles the access to a key that the source spells out.
-func (c *compiler) key(node ast.Node, key string, at int) (operation, error) {
+func (c *compiler) key(node ast.Node, key string, at int) operation {
 	if ofNode(node) {
 		c.behind = key
 	}
-	base, slot, err := c.holder(node, key)
+	base, slot := c.holder(node, key)
 	c.behind = ""
-	if err != nil {
-		return nil, err
-	}
-	return func(e *evaluation) (any, error) {
+	return func(e *evaluation) any {
 		if slot >= 0 {
 			if _, none := e.parts[slot].(absent); !none {
-				return e.parts[slot], nil
+				return e.parts[slot]
 			}
 		}
-		value, err := base(e)
-		if err != nil {
-			return nil, err
-		}
+		value := base(e)
 		switch v := value.(type) {
 		case nil:
-			return nil, nil
+			return nil
 		case map[string]any:
-			return v[key], nil
+			return v[key]
 		default:
-			return nil, located(at, failf("%s has no key %q", kindOf(value), blueprint.Shorten(key, hintLength)))
+			e.at = at
+			panic(failf("%s has no key %q", kindOf(value), blueprint.Shorten(key, hintLength)))
 		}
-	}, nil
+	}
 }
 
 // holder compiles what a key is asked of. With a top-level name the key gets a
 // slot among the parts; without, slot is -1.
-func (c *compiler) holder(node ast.Node, key string) (base operation, slot int, err error) {
+func (c *compiler) holder(node ast.Node, key string) (base operation, slot int) {
 	name, ok := node.(*ast.IdentifierNode)
 	if ok {
 		_, local := c.localSlot(name.Value)
 		ok = !local && name.Value != "null" && name.Value != "$env"
 	}
 	if !ok {
-		base, err = c.compile(node)
-		return base, -1, err
+		base = c.compile(node)
+		return base, -1
 	}
 	if c.count++; c.count > maxOperations {
-		return nil, -1, located(node.Location().From, failf("more than %d operations; use a code node", maxOperations))
+		c.at = node.Location().From
+		panic(failf("more than %d operations; use a code node", maxOperations))
 	}
 	c.parts = append(c.parts, member{name.Value, key})
 	c.use(name.Value, key, node.Location().From)
-	return c.topLevel(name.Value), len(c.parts) - 1, nil
+	return c.topLevel(name.Value), len(c.parts) - 1
 }

@@ -148,7 +148,7 @@ func (p *path) enter(scope Scope) (value any, rest []segment, ok bool) {
 }
 
 // broken tells why the path leads nowhere, and the names known there.
-func (p *path) broken(scope Scope) error {
+func (p *path) broken(scope Scope) *failure {
 	value, rest, ok := p.enter(scope)
 	here := p.name
 	if parts, has := partsOf(scope, p.name); has && len(rest) < len(p.segments) {
@@ -212,7 +212,7 @@ func (s segment) missing(value any, name string) string {
 }
 
 // unknownName is the failure of a top-level name.
-func unknownName(path, name string, scope Scope) error {
+func unknownName(path, name string, scope Scope) *failure {
 	return &failure{
 		at: unknownPlace, code: CodeUnknownName, path: blueprint.Shorten(path, displayLength),
 		message: fmt.Sprintf("no such name %q %s", blueprint.Shorten(name, hintLength), known(name, scope.Names())),

@@ -20,23 +20,23 @@ type pattern struct {
 }
 
 // compilePattern compiles a pattern whose repetitions stay small.
-func compilePattern(source string) (*pattern, error) {
+func compilePattern(source string) *pattern {
 	if len(source) > maxPattern {
-		return nil, failf("a pattern has at most %d bytes", maxPattern)
+		panic(failf("a pattern has at most %d bytes", maxPattern))
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return nil, failf("the pattern is malformed")
+		panic(failf("the pattern is malformed"))
 	}
 	size := programSize(tree)
 	if size > maxProgram {
-		return nil, failf("the pattern repeats too much")
+		panic(failf("the pattern repeats too much"))
 	}
 	compiled, err := regexp.Compile(source)
 	if err != nil {
-		return nil, failf("the pattern is malformed")
+		panic(failf("the pattern is malformed"))
 	}
-	return &pattern{compiled, size}, nil
+	return &pattern{compiled, size}
 }
 
 // programSize is about how many instructions a pattern compiles to.
@@ -55,64 +55,42 @@ func programSize(tree *syntax.Regexp) int {
 }
 
 // matches compiles "text matches pattern", literal patterns once and for all.
-func (c *compiler) matches(n *ast.BinaryNode, left, right operation, at int) (operation, error) {
+func (c *compiler) matches(n *ast.BinaryNode, left, right operation, at int) operation {
 	var fixed *pattern
 	if literal, ok := n.Right.(*ast.StringNode); ok {
-		var err error
-		if fixed, err = compilePattern(literal.Value); err != nil {
-			return nil, err
-		}
+		fixed = compilePattern(literal.Value)
 	}
-	return func(e *evaluation) (any, error) {
-		a, err := left(e)
-		if err != nil {
-			return nil, err
-		}
-		b, err := right(e)
-		if err != nil {
-			return nil, err
-		}
-		result, err := e.matches(a, b, fixed)
-		return result, located(at, err)
-	}, nil
+	return func(e *evaluation) any {
+		a, b := left(e), right(e)
+		e.at = at
+		return e.matches(a, b, fixed)
+	}
 }
 
-func (e *evaluation) matches(a, b any, fixed *pattern) (bool, error) {
+func (e *evaluation) matches(a, b any, fixed *pattern) bool {
 	if a == nil || b == nil {
-		return false, nil
+		return false
 	}
 	text, okText := a.(string)
 	source, okPattern := b.(string)
 	if !okText || !okPattern {
-		return false, failf("matches takes strings, not %s and %s", kindOf(a), kindOf(b))
+		panic(failf("matches takes strings, not %s and %s", kindOf(a), kindOf(b)))
 	}
 	if fixed == nil {
-		var err error
-		if fixed, err = e.pattern(source); err != nil {
-			return false, err
-		}
+		fixed = e.pattern(source)
 	}
-	if err := e.work(1 + (1+len(text)/8)*fixed.size); err != nil {
-		return false, err
-	}
-	return fixed.expression.MatchString(text), nil
+	e.work(1 + (1+len(text)/8)*fixed.size)
+	return fixed.expression.MatchString(text)
 }
 
 // pattern compiles a pattern that comes from data.
-func (e *evaluation) pattern(source string) (*pattern, error) {
+func (e *evaluation) pattern(source string) *pattern {
 	if e.last != nil && e.lastPattern == source {
-		return e.last, nil
+		return e.last
 	}
-	if err := e.work(20_000); err != nil {
-		return nil, err
-	}
-	if err := e.memory(100 << 10); err != nil {
-		return nil, err
-	}
-	compiled, err := compilePattern(source)
-	if err != nil {
-		return nil, err
-	}
+	e.work(20_000)
+	e.memory(100 << 10)
+	compiled := compilePattern(source)
 	e.last, e.lastPattern = compiled, source
-	return compiled, nil
+	return compiled
 }

@@ -16,7 +16,7 @@ type loop struct {
 }
 
 // predicates are the functions that run a body for each item.
-var predicates = map[string]func(e *evaluation, l *loop, items []any) (any, error){
+var predicates = map[string]func(e *evaluation, l *loop, items []any) any{
 	"all":           every(true, false),
 	"none":          every(false, false),
 	"any":           every(false, true),
@@ -34,222 +34,159 @@ var predicates = map[string]func(e *evaluation, l *loop, items []any) (any, erro
 	"reduce":        nil, // refused when compiling: what it builds up has no bound but memory
 }
 
-func (c *compiler) predicate(n *ast.BuiltinNode, at int) (operation, error) {
+func (c *compiler) predicate(n *ast.BuiltinNode, at int) operation {
 	run := predicates[n.Name]
 	if run == nil {
-		return nil, failf("%s does not exist here; use sum, count or map, or a code node", n.Name)
+		panic(failf("%s does not exist here; use sum, count or map, or a code node", n.Name))
 	}
-	list, err := c.compile(n.Arguments[0])
-	if err != nil {
-		return nil, err
-	}
+	list := c.compile(n.Arguments[0])
 	l := &loop{name: n.Name, list: list, level: c.depth, at: at}
 	if c.depth++; c.depth > maxPredicates {
-		return nil, failf("%s stands inside %d other predicates; one is the most", n.Name, c.depth-1)
+		panic(failf("%s stands inside %d other predicates; one is the most", n.Name, c.depth-1))
 	}
 	before := c.count
 	if len(n.Arguments) > 1 {
-		l.body, err = c.compile(n.Arguments[1])
+		l.body = c.compile(n.Arguments[1])
 	} else { // count(list) and sum(list)
-		l.body = func(e *evaluation) (any, error) { return e.frames[l.level].item, nil }
+		l.body = func(e *evaluation) any { return e.frames[l.level].item }
 	}
 	l.cost = 1 + c.count - before
 	c.depth--
-	if err != nil {
-		return nil, err
-	}
 	if len(n.Arguments) > 2 {
-		if l.order, err = c.compile(n.Arguments[2]); err != nil {
-			return nil, err
-		}
+		l.order = c.compile(n.Arguments[2])
 	}
-	return func(e *evaluation) (any, error) {
-		value, err := l.list(e)
-		if err != nil {
-			return nil, err
-		}
+	return func(e *evaluation) any {
+		value := l.list(e)
+		e.at = at
 		items, ok := value.([]any)
 		if !ok {
-			return nil, located(at, failf("%s goes through an array, not %s", l.name, kindOf(value)))
+			panic(failf("%s goes through an array, not %s", l.name, kindOf(value)))
 		}
-		result, err := run(e, l, items)
-		return result, located(at, err)
-	}, nil
+		return run(e, l, items)
+	}
 }
 
 // turn runs the body for one item.
-func (l *loop) turn(e *evaluation, items []any, index int) (any, error) {
-	if err := e.work(l.cost); err != nil {
-		return nil, err
-	}
+func (l *loop) turn(e *evaluation, items []any, index int) any {
+	e.work(l.cost)
 	e.frames[l.level] = frame{items[index], index}
-	return l.body(e)
+	value := l.body(e)
+	e.at = l.at
+	return value
 }
 
 // test runs the body for one item, as a condition.
-func (l *loop) test(e *evaluation, items []any, index int) (bool, error) {
-	value, err := l.turn(e, items, index)
-	if err != nil {
-		return false, err
-	}
+func (l *loop) test(e *evaluation, items []any, index int) bool {
+	value := l.turn(e, items, index)
 	answer, ok := value.(bool)
 	if !ok {
-		return false, failf("the condition of %s must be true or false, not %s", l.name, kindOf(value))
+		panic(failf("the condition of %s must be true or false, not %s", l.name, kindOf(value)))
 	}
-	return answer, nil
+	return answer
 }
 
 // every makes all, none and any: as soon as an item's condition is not what all
 // should have, the result is known.
-func every(expected, found bool) func(*evaluation, *loop, []any) (any, error) {
-	return func(e *evaluation, l *loop, items []any) (any, error) {
+func every(expected, found bool) func(*evaluation, *loop, []any) any {
+	return func(e *evaluation, l *loop, items []any) any {
 		for i := range items {
-			answer, err := l.test(e, items, i)
-			if err != nil {
-				return nil, err
-			}
-			if answer != expected {
-				return found, nil
+			if l.test(e, items, i) != expected {
+				return found
 			}
 		}
-		return !found, nil
+		return !found
 	}
 }
 
 // matching counts the items that meet the condition.
-func (l *loop) matching(e *evaluation, items []any) (n int64, err error) {
+func (l *loop) matching(e *evaluation, items []any) (n int64) {
 	for i := range items {
-		answer, err := l.test(e, items, i)
-		if err != nil {
-			return 0, err
-		}
-		if answer {
+		if l.test(e, items, i) {
 			n++
 		}
 	}
-	return n, nil
+	return n
 }
 
-func one(e *evaluation, l *loop, items []any) (any, error) {
-	n, err := l.matching(e, items)
-	return n == 1, err
+func one(e *evaluation, l *loop, items []any) any {
+	return l.matching(e, items) == 1
 }
 
-func count(e *evaluation, l *loop, items []any) (any, error) {
-	n, err := l.matching(e, items)
-	return n, err
+func count(e *evaluation, l *loop, items []any) any {
+	return l.matching(e, items)
 }
 
-func filter(e *evaluation, l *loop, items []any) (any, error) {
+func filter(e *evaluation, l *loop, items []any) any {
 	e.built = true
 	kept := []any{}
 	for i := range items {
-		answer, err := l.test(e, items, i)
-		if err != nil {
-			return nil, err
-		}
-		if answer {
-			if err := e.memory(48); err != nil { // appending copies
-				return nil, err
-			}
+		if l.test(e, items, i) {
+			e.memory(48)
 			kept = append(kept, items[i])
 		}
 	}
-	return kept, nil
+	return kept
 }
 
-func mapItems(e *evaluation, l *loop, items []any) (any, error) {
-	result, err := e.list(len(items))
-	if err != nil {
-		return nil, err
-	}
+func mapItems(e *evaluation, l *loop, items []any) any {
+	result := e.list(len(items))
 	for i := range items {
-		value, err := l.turn(e, items, i)
-		if err != nil {
-			return nil, err
-		}
-		if result[i], err = e.keep(value); err != nil {
-			return nil, err
-		}
+		result[i] = e.keep(l.turn(e, items, i))
 	}
-	return result, nil
+	return result
 }
 
-func sum(e *evaluation, l *loop, items []any) (any, error) {
+func sum(e *evaluation, l *loop, items []any) any {
 	var total any = int64(0)
-	if err := e.work(2 * len(items)); err != nil { // adding is dearer than most
-		return nil, err
-	}
+	e.work(2 * len(items))
 	for i := range items {
-		value, err := l.turn(e, items, i)
-		if err != nil {
-			return nil, err
-		}
-		if total, err = e.arithmetic("+", total, value); err != nil {
-			return nil, err
-		}
+		total = e.arithmetic("+", total, l.turn(e, items, i))
 	}
-	return total, nil
+	return total
 }
 
 // find makes the four functions that look for one item.
-func find(backwards, position bool) func(*evaluation, *loop, []any) (any, error) {
-	return func(e *evaluation, l *loop, items []any) (any, error) {
+func find(backwards, position bool) func(*evaluation, *loop, []any) any {
+	return func(e *evaluation, l *loop, items []any) any {
 		for turn := range items {
 			i := turn
 			if backwards {
 				i = len(items) - 1 - turn
 			}
-			answer, err := l.test(e, items, i)
-			switch {
-			case err != nil:
-				return nil, err
-			case answer && position:
-				return int64(i), nil
-			case answer:
-				return items[i], nil
+			if !l.test(e, items, i) {
+				continue
 			}
+			if position {
+				return int64(i)
+			}
+			return items[i]
 		}
-		return nil, nil
+		return nil
 	}
 }
 
-func groupBy(e *evaluation, l *loop, items []any) (any, error) {
+func groupBy(e *evaluation, l *loop, items []any) any {
 	e.built = true
 	groups := map[string]any{}
 	for i := range items {
-		value, err := l.turn(e, items, i)
-		if err != nil {
-			return nil, err
-		}
-		key, err := e.textOf(value)
-		if err != nil {
-			return nil, err
-		}
+		key := e.textOf(l.turn(e, items, i))
 		group, known := groups[key].([]any)
 		cost := 48 // appending copies
 		if !known {
 			cost += objectSize + len(key)
 		}
-		if err := e.memory(cost); err != nil {
-			return nil, err
-		}
+		e.memory(cost)
 		groups[key] = append(group, items[i])
 	}
-	return groups, e.work(len(groups))
+	e.work(len(groups))
+	return groups
 }
 
-func sortBy(e *evaluation, l *loop, items []any) (any, error) {
+func sortBy(e *evaluation, l *loop, items []any) any {
 	var direction any = "asc"
 	if l.order != nil {
-		var err error
-		if direction, err = l.order(e); err != nil {
-			return nil, err
-		}
+		direction = l.order(e)
 	}
-	keys, err := mapItems(e, l, items)
-	if err != nil {
-		return nil, err
-	}
+	keys := mapItems(e, l, items)
 	return e.sorted(l.name, items, keys.([]any), direction)
 }

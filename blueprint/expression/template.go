@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -90,37 +89,46 @@ func (p *part) references(at []any, w *walker) []blueprint.Reference {
 // Resolve puts the values in: one placeholder alone gives its value, everything
 // else a string of at most 16 MiB. Errors are *Error: CodeUnknownName,
 // CodeBudgetExceeded, and those of Expression.Eval.
-func (t *Template) Resolve(scope Scope) (any, error) { return t.resolve(scope, newBudget()) }
+func (t *Template) Resolve(scope Scope) (any, error) { return t.resolve(scope, newBudget(), false) }
 
-func (t *Template) resolve(scope Scope, b *budget) (any, error) {
+// resolve is Resolve within a budget. With weigh set, the value of a placeholder
+// alone counts as output too.
+func (t *Template) resolve(scope Scope, b *budget, weigh bool) (value any, err error) {
 	if t.constant() {
 		return t.source, nil
 	}
-	if t.alone() {
-		value, err := t.parts[0].value(scope, b)
-		return value, t.failed(err)
+	at := unknownPlace
+	failed := recoverFailure(&at, func() {
+		if !t.alone() {
+			value, err = t.join(scope, b)
+		} else if value, err = t.parts[0].value(scope, b); err == nil && weigh {
+			measure(value, b.output)
+		}
+	})
+	if failed != nil {
+		e := failed.in(t.source)
+		e.template = true
+		return nil, e
 	}
+	return value, err
+}
+
+func (t *Template) join(scope Scope, b *budget) (any, error) {
 	pieces, length := make([]string, len(t.parts)), 0
 	for i := range t.parts {
 		piece := t.parts[i].text
 		if t.parts[i].dynamic() {
 			value, err := t.parts[i].value(scope, b)
-			if err == nil {
-				piece, err = b.textOf(value)
-			}
 			if err != nil {
-				return nil, t.failed(err)
+				return nil, err
 			}
+			piece = b.textOf(value)
 		}
-		if err := b.output(len(piece)); err != nil {
-			return nil, t.failed(err)
-		}
+		b.output(len(piece))
 		pieces[i] = piece
 		length += len(piece)
 	}
-	if err := b.memory(length); err != nil {
-		return nil, t.failed(err)
-	}
+	b.memory(length)
 	return strings.Join(pieces, ""), nil
 }
 
@@ -134,19 +142,8 @@ func (p *part) value(scope Scope, b *budget) (any, error) {
 	case p.hasFallback && (!ok || value == nil):
 		return p.fallback, nil
 	case !ok:
-		return nil, p.path.broken(scope)
+		panic(p.path.broken(scope))
 	default:
 		return plain(value), nil
 	}
-}
-
-// failed turns a failure into an Error of this template; an Error of an
-// expression inside it stays as it is.
-func (t *Template) failed(err error) error {
-	if f := (*failure)(nil); errors.As(err, &f) {
-		e := f.in(t.source)
-		e.template = true
-		return e
-	}
-	return err
 }

@@ -11,18 +11,37 @@ import (
 // unknownPlace is the place of a failure that belongs to no operation yet.
 const unknownPlace = -1
 
-// failure is what goes wrong inside an evaluation, before it is known in which
-// source: at counts characters from its start.
+// failure is an error before its source is known. Compiling and evaluating panic
+// with it; recoverFailure turns it into a value again.
 type failure struct {
-	at            int
+	at            int // characters from the start of the source
 	path          string
 	code, message string
 }
 
-func (f *failure) Error() string { return f.message }
-
-func failf(format string, args ...any) error {
+// failf returns a failure with CodeExpressionFailed.
+func failf(format string, args ...any) *failure {
 	return &failure{at: unknownPlace, code: CodeExpressionFailed, message: fmt.Sprintf(format, args...)}
+}
+
+// recoverFailure calls f and returns the failure with which it panicked, nil when
+// it did not. A failure without a place gets that of at.
+func recoverFailure(at *int, f func()) (failed *failure) {
+	defer func() {
+		reason := recover()
+		if reason == nil {
+			return
+		}
+		var ok bool
+		if failed, ok = reason.(*failure); !ok {
+			panic(reason)
+		}
+		if failed.at == unknownPlace {
+			failed.at = *at
+		}
+	}()
+	f()
+	return nil
 }
 
 // in turns a failure of an evaluation into the Error of a source.
@@ -56,45 +75,40 @@ func kindOf(value any) string {
 
 // textOf writes a value as it stands inside other text. Scalars cost nothing
 // here; the JSON of objects and arrays is paid for before it is made.
-func (b *budget) textOf(value any) (string, error) {
+func (b *budget) textOf(value any) string {
 	switch v := value.(type) {
 	case nil:
-		return "null", nil
+		return "null"
 	case string:
-		return v, nil
+		return v
 	case bool:
-		return strconv.FormatBool(v), nil
+		return strconv.FormatBool(v)
 	case json.Number:
-		return v.String(), nil
+		return v.String()
 	case int:
-		return strconv.Itoa(v), nil
+		return strconv.Itoa(v)
 	case int64:
-		return strconv.FormatInt(v, 10), nil
+		return strconv.FormatInt(v, 10)
 	case float64:
-		return formatFloat(v), nil
+		return formatFloat(v)
 	default:
 		return b.jsonOf(value)
 	}
 }
 
 // jsonOf writes a value as compact JSON.
-func (b *budget) jsonOf(value any) (string, error) {
+func (b *budget) jsonOf(value any) string {
 	// The encoder's buffer grows by doubling, is copied twice at the end, and each
 	// object's keys are sorted in a list of their own.
-	err := measure(plain(value), func(n int) error {
-		if err := b.memory(8 * n); err != nil {
-			return err
-		}
-		return b.work(1 + n/4)
+	measure(plain(value), func(n int) {
+		b.memory(8 * n)
+		b.work(1 + n/4)
 	})
-	if err != nil {
-		return "", err
-	}
 	data, err := blueprint.Encode(plain(value))
 	if err != nil {
-		return "", failf("the value cannot be written as JSON")
+		panic(failf("the value cannot be written as JSON"))
 	}
-	return string(data), nil
+	return string(data)
 }
 
 // plain turns a computed number into the form that numbers have in JSON
