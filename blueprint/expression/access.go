@@ -21,7 +21,7 @@ func (c *compiler) member(n *ast.MemberNode, at int) operation {
 	}
 }
 
-// fetch returns what a value holds at a key or position; nil for what is missing.
+// fetch returns value[key], nil when there is none.
 func (e *evaluation) fetch(value, key any) any {
 	if value == nil || key == nil {
 		return nil
@@ -53,7 +53,7 @@ func (e *evaluation) fetch(value, key any) any {
 	}
 }
 
-// position reads a whole number; a negative one counts from the end.
+// position reads an index; a negative one counts from the end.
 func (e *evaluation) position(key any, length int) int {
 	n, ok := e.number(key)
 	switch {
@@ -66,10 +66,8 @@ func (e *evaluation) position(key any, length int) int {
 	}
 }
 
-// characters counts the characters of a text.
 func (e *evaluation) characters(text string) int {
-	// The caller usually walks through the text once more.
-	e.scan(4 * len(text))
+	e.scan(4 * len(text)) // callers usually scan it once more
 	return utf8.RuneCountInString(text)
 }
 

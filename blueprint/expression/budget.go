@@ -19,8 +19,8 @@ const (
 	maxText         = 16 << 20 // bytes of resolved text, or of a result as JSON
 )
 
-// budget is what is left to spend in one call of Eval or Resolve. It is used
-// by one goroutine.
+// budget is what one call of Eval or Resolve may still spend. It belongs to one
+// goroutine.
 type budget struct{ steps, bytes, text int64 }
 
 func newBudget() *budget { return &budget{steps: maxSteps, bytes: maxBytes, text: maxText} }

@@ -9,7 +9,7 @@ const (
 	entrySize  = 100 // of each further one, what growing throws away included
 )
 
-// object pays for an object of n keys and makes it.
+// object allocates an object of n keys.
 func (e *evaluation) object(n int) map[string]any {
 	e.built = true
 	e.memory(objectSize + entrySize*max(0, n-8))

@@ -46,8 +46,8 @@ func (e *evaluation) equal(a, b any) bool {
 	}
 }
 
-// equalObjects compares by key. Go visits keys in a random order, so nothing is
-// left out once a difference is found: the same question always costs the same.
+// equalObjects compares every member even after the first difference: map order is
+// random, and equal evaluations must cost equal steps.
 func (e *evaluation) equalObjects(x, y map[string]any) bool {
 	same := true
 	for key := range x {
@@ -109,8 +109,8 @@ func (e *evaluation) sorted(name string, items, keys []any, direction any) []any
 		text     string
 		number   number
 	}
-	// Comparing texts costs their length. Each level of the sort looks at every
-	// item once or twice, short runs at each item up to a dozen times.
+	// Each level of the sort compares every item once or twice, short runs up to a
+	// dozen times, and a comparison of texts costs their length.
 	size := 0
 	entries := make([]entry, 0)
 	e.memory(len(keys) * 80)

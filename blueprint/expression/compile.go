@@ -8,16 +8,16 @@ import (
 	"blueprintd/blueprint"
 )
 
-// compiler turns a syntax tree into operations. What it does not know it
-// refuses, so a new kind of node in the parser opens nothing.
+// compiler turns a syntax tree into operations. It rejects unknown kinds of nodes,
+// so an update of the parser adds no features by itself.
 type compiler struct {
 	count   int             // operations so far
 	names   map[string]*int // top-level names and where evaluations will hold them
-	whole   map[string]bool // those of them that stand for themselves somewhere
+	whole   map[string]bool // names used other than by a constant key
 	parts   []member
 	uses    []use
 	used    map[used]bool
-	behind  string // the key behind nodes.<id>, which is compiled next
+	behind  string // the key after nodes.<id>, compiled next
 	visible []local
 	slots   int // of let variables
 	depth   int // predicates around the node
@@ -128,7 +128,6 @@ func (c *compiler) localSlot(name string) (slot int, ok bool) {
 	return 0, false
 }
 
-// topLevel returns the value of a top-level name.
 func (c *compiler) topLevel(name string) operation {
 	position, ok := c.names[name]
 	if !ok {
@@ -163,7 +162,7 @@ func (c *compiler) conditional(n *ast.ConditionalNode, at int) operation {
 	}
 }
 
-// boolean runs an operation that must give true or false.
+// boolean evaluates a condition; what names it in the error.
 func (e *evaluation) boolean(run operation, at int, what string) bool {
 	value := run(e)
 	answer, ok := value.(bool)
@@ -202,7 +201,6 @@ func (c *compiler) sequence(n *ast.SequenceNode) operation {
 	}
 }
 
-// all compiles several nodes.
 func (c *compiler) all(nodes ...ast.Node) []operation {
 	parts := make([]operation, len(nodes))
 	for i, node := range nodes {
@@ -211,7 +209,6 @@ func (c *compiler) all(nodes ...ast.Node) []operation {
 	return parts
 }
 
-// call compiles the call of a function from the table.
 func (c *compiler) call(name string, nodes []ast.Node, at int) operation {
 	f, ok := functions[name]
 	if !ok {
@@ -234,11 +231,10 @@ func (c *compiler) call(name string, nodes []ast.Node, at int) operation {
 	}
 }
 
-// clock lists the functions of expr that read the clock or make Go values of
-// time.
+// clock lists the functions of expr that read the clock or return time values.
 var clock = map[string]bool{"now": true, "date": true, "duration": true, "timezone": true}
 
-// arity says how many arguments a function takes.
+// arity returns the accepted number of arguments for a message.
 func (f function) arity() string {
 	switch {
 	case f.most == f.least && f.least == 1:

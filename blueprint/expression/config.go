@@ -21,8 +21,8 @@ type Config struct {
 	err   error // of the first malformed string
 }
 
-// shape says what to replace in a copy of a value. Values without a shape hold
-// no placeholder and are shared with the config.
+// shape lists what to replace in a copy of a value. A value without placeholders
+// has no shape and is shared with the config.
 type shape struct {
 	template *Template
 	object   map[string]any
@@ -32,11 +32,11 @@ type shape struct {
 	parts    []*shape
 }
 
-// CompileConfig compiles every string of a config, at any depth, that skip does
-// not tell to keep: where skip(path) is true the value stays as it is, with all
-// below it. skip may be nil and must not keep the path. Keys of objects are no
-// templates. Every malformed string is an issue with its path inside the
-// config; such a Config resolves to the first one's error.
+// CompileConfig compiles every string of a config, at any depth. Where skip(path)
+// is true the value and everything below it stay as they are; skip may be nil and
+// must not retain the path. Object keys are not templates. Every malformed string
+// is an issue with its path inside the config; Resolve returns the first one's
+// error.
 func CompileConfig(config map[string]any, skip func(path []any) bool) (*Config, []blueprint.Issue) {
 	c := &configCompiler{skip: skip, names: map[string]bool{}}
 	result := &Config{root: config, shape: c.object(config)}
@@ -47,13 +47,12 @@ func CompileConfig(config map[string]any, skip func(path []any) bool) (*Config, 
 // Names lists the top-level names that the config refers to, sorted.
 func (c *Config) Names() []string { return slices.Clone(c.names) }
 
-// References lists where the config refers to what, in the order of its keys.
+// References lists what the config refers to, in the order of its keys.
 func (c *Config) References() []blueprint.Reference { return slices.Clone(c.refs) }
 
-// Resolve returns the config with all placeholders replaced. What holds none is
-// shared with the config and what comes from the scope with the scope, so the
-// result must not be changed below its first level. Errors are as for
-// Template.Resolve; the budget is for the whole config.
+// Resolve returns the config with all placeholders replaced. It shares values with
+// the config and the scope, so the result must not be changed below its first
+// level. Errors are those of Template.Resolve; one budget covers the whole config.
 func (c *Config) Resolve(scope Scope) (map[string]any, error) {
 	if c.err != nil {
 		return nil, c.err
@@ -64,7 +63,7 @@ func (c *Config) Resolve(scope Scope) (map[string]any, error) {
 		}
 		return maps.Clone(c.root), nil
 	}
-	// One value put in twice is small in memory but not when it is stored.
+	// A value that is inserted twice is small in memory but not when it is stored.
 	r := &resolver{scope: scope, budget: newBudget(), weigh: c.alone > 1}
 	value, err := r.resolve(c.shape)
 	if err != nil {

@@ -9,29 +9,30 @@ import (
 
 // The codes of Error.
 const (
-	CodeUnknownName      = "unknown_name"      // a path or a name leads nowhere
+	CodeUnknownName      = "unknown_name"      // no such path or name
 	CodeBadTemplate      = "bad_template"      // the text after a {{ is malformed
 	CodeBadExpression    = "bad_expression"    // malformed, or uses what is not allowed
 	CodeExpressionFailed = "expression_failed" // the values do not fit the operations
 	CodeBudgetExceeded   = "budget_exceeded"   // too much work, memory or text
 )
 
-// Error tells what is wrong with a template or an expression, or with the
-// values it met. It shows source text, names and keys but never a value: that
-// may be a secret.
+// Error is a mistake in a template or an expression, or in the values it was
+// evaluated with. It shows source text, names and keys but never a value, which
+// may be secret.
 type Error struct {
 	Source  string // the template or expression
 	Path    string // the offending path or name, for CodeUnknownName
-	Message string // what is wrong, without the place
+	Message string // without the place
 	Code    string
 	Line    int // where in Source, from 1, in characters; 0 = unknown
 	Column  int
 
 	template             bool // Source is a template
-	openLine, openColumn int  // of the {{ that it is about
+	openLine, openColumn int  // of the enclosing {{
 }
 
-// Error returns one line: the path, or the place in the source, and the message.
+// Error returns the path, or an excerpt and the place in the source, and the
+// message.
 func (e *Error) Error() string {
 	if e.Path != "" {
 		return e.Path + ": " + e.Message
@@ -85,8 +86,8 @@ func excerpt(source string, line, column int) string {
 	return before + strconv.Quote(source[from:to]) + after
 }
 
-// byteOffset returns where the character at a position starts; past the end it
-// is the length.
+// byteOffset returns the offset of the character at a position, len(text) past the
+// end.
 func byteOffset(text string, position int) int {
 	for offset := range text {
 		if position <= 0 {
@@ -97,7 +98,7 @@ func byteOffset(text string, position int) int {
 	return len(text)
 }
 
-// place returns line and column, from 1, of a byte offset.
+// place returns the line and column of a byte offset, both from 1.
 func place(source string, offset int) (line, column int) {
 	before := source[:min(max(offset, 0), len(source))]
 	start := strings.LastIndexByte(before, '\n') + 1

@@ -15,17 +15,17 @@ import (
 // Expression is a compiled expression.
 type Expression struct {
 	source string
-	names  []string // sorted; the operations know them by position
-	whole  []bool   // of names: used other than by a key that is spelled out
-	parts  []member // keys that are spelled out, of top-level names
+	names  []string // sorted; operations refer to positions
+	whole  []bool   // per name: used other than by a constant key
+	parts  []member // constant keys of top-level names
 	uses   []use
 	locals int
 	root   operation
 	kind   string // see Kind
 }
 
-// CompileExpression compiles an expression. One that is malformed, too large or
-// uses what the package does not allow is a CodeBadExpression Error.
+// CompileExpression compiles an expression. Errors are *Error with
+// CodeBadExpression: malformed, too large or not supported.
 func CompileExpression(source string) (*Expression, error) {
 	if len(source) > maxSource {
 		return nil, &Error{Source: source, Code: CodeBadExpression, Message: fmt.Sprintf(
@@ -54,7 +54,7 @@ func CompileExpression(source string) (*Expression, error) {
 	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root, kind: kindOfNode(tree.Node)}, nil
 }
 
-// equalsHint says how values are compared, for a "=" that the parser stopped at.
+// equalsHint explains comparison where the parser stopped at a "=".
 func equalsHint(source string, line, column int) string {
 	for ; line > 1; line-- {
 		_, source, _ = strings.Cut(source, "\n")
@@ -69,7 +69,6 @@ func equalsHint(source string, line, column int) string {
 	return `; values are compared with "=="`
 }
 
-// parseError turns the parser's error into an Error.
 func parseError(source string, err error) error {
 	e := &Error{Source: source, Code: CodeBadExpression, Message: blueprint.Shorten(err.Error(), displayLength)}
 	if at := (*file.Error)(nil); errors.As(err, &at) {
@@ -90,7 +89,7 @@ func parseError(source string, err error) error {
 // Names lists the top-level names that the expression refers to, sorted.
 func (x *Expression) Names() []string { return slices.Clone(x.names) }
 
-// Eval computes the expression. The result is a plain JSON value that may share
+// Eval evaluates the expression. The result is a plain JSON value that may share
 // structure with the scope's values. Errors are *Error: CodeUnknownName,
 // CodeExpressionFailed, CodeBudgetExceeded.
 func (x *Expression) Eval(scope Scope) (any, error) { return x.run(scope, newBudget()) }
@@ -103,8 +102,8 @@ type evaluation struct {
 	locals []any // values of let
 	frames [maxPredicates]frame
 	at     int  // of the operation that runs, in characters from the start
-	built  bool // made an array or object, so that the result needs weighing
-	// The last pattern that was no literal: usually it is the same for all items.
+	built  bool // created an array or object, so that the result must be measured
+	// The last dynamic pattern; usually all items use the same.
 	lastPattern string
 	last        *pattern
 }

@@ -3,6 +3,7 @@ package expression
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -199,13 +200,13 @@ func TestEvalFails(t *testing.T) {
 		{`-(-9223372036854775807 - 1)`, CodeExpressionFailed, "beyond 64 bits"},
 		{`inputData.big + 1`, CodeExpressionFailed, "beyond 64 bits"},
 		{`inputData.huge + 1`, CodeExpressionFailed, "beyond what can be computed"},
-		{`1e308 * 10`, CodeExpressionFailed, "no finite number"},
-		{`(-8) ** 0.5`, CodeExpressionFailed, "no finite number"},
+		{`1e308 * 10`, CodeExpressionFailed, "not a finite number"},
+		{`(-8) ** 0.5`, CodeExpressionFailed, "not a finite number"},
 		{`0.0 / 0`, CodeExpressionFailed, "division by zero"},
-		{`float("NaN")`, CodeExpressionFailed, "the text is no number"},
-		{`float("Inf")`, CodeExpressionFailed, "the text is no number"},
-		{`int("4.5")`, CodeExpressionFailed, "no whole number"},
-		{`int("secret value")`, CodeExpressionFailed, "the text is no number"},
+		{`float("NaN")`, CodeExpressionFailed, "the text is not a number"},
+		{`float("Inf")`, CodeExpressionFailed, "the text is not a number"},
+		{`int("4.5")`, CodeExpressionFailed, "not a whole number"},
+		{`int("secret value")`, CodeExpressionFailed, "the text is not a number"},
 		{`int(1e30)`, CodeExpressionFailed, "beyond 64 bits"},
 		{`sort([1, "a"])`, CodeExpressionFailed, "numbers and strings together"},
 		{`sort([true])`, CodeExpressionFailed, "sort orders numbers or strings, not a boolean"},
@@ -214,9 +215,9 @@ func TestEvalFails(t *testing.T) {
 		{`1 contains "a"`, CodeExpressionFailed, "contains takes strings"},
 		{`"a" matches inputData.user.tags`, CodeExpressionFailed, "matches takes strings"},
 		{`"a" matches ("(" + "")`, CodeExpressionFailed, "the pattern is malformed"},
-		{`fromBase64("/w==")`, CodeExpressionFailed, "no text"},
-		{`fromBase64("!")`, CodeExpressionFailed, "no base64"},
-		{`fromJSON("{")`, CodeExpressionFailed, "no JSON value"},
+		{`fromBase64("/w==")`, CodeExpressionFailed, "not UTF-8"},
+		{`fromBase64("!")`, CodeExpressionFailed, "not base64"},
+		{`fromJSON("{")`, CodeExpressionFailed, "not a JSON value"},
 		{`fromPairs([[1]])`, CodeExpressionFailed, "a key and a value"},
 		{`{([1]): 2}`, CodeExpressionFailed, "a key of an object is a string"},
 		{`len(limit)`, CodeExpressionFailed, "len takes"},
@@ -361,3 +362,15 @@ func TestErrorsShowNoValues(t *testing.T) {
 		}
 	}
 }
+
+// MapScope is a Scope that holds its values in a map.
+type MapScope map[string]any
+
+// Lookup returns the value of a name.
+func (s MapScope) Lookup(name string) (any, bool) {
+	value, ok := s[name]
+	return value, ok
+}
+
+// Names lists the names, sorted.
+func (s MapScope) Names() []string { return slices.Sorted(maps.Keys(s)) }

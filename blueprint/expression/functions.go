@@ -11,15 +11,15 @@ type function struct {
 	run         func(*invocation) any
 }
 
-// invocation is one call: it hands out the arguments by kind.
+// invocation is one call; its methods return the arguments by kind.
 type invocation struct {
 	*evaluation
 	name      string
 	arguments []any
 }
 
-// functions are all that an expression can call besides predicates. Each pays
-// for its work and its result before doing it.
+// functions are all functions besides predicates. Each pays for its work and its
+// result beforehand.
 var functions = map[string]function{
 	"len":      {1, 1, length},
 	"type":     {1, 1, typeName},
@@ -78,7 +78,7 @@ var functions = map[string]function{
 	"fromPairs": {1, 1, fromPairs},
 }
 
-// functionNames are the names that an unknown function may have meant.
+// functionNames are suggested for unknown functions.
 var functionNames = slices.Collect(maps.Keys(functions))
 
 // text returns an argument that must be a string.
@@ -90,7 +90,8 @@ func (i *invocation) text(position int) string {
 	return text
 }
 
-// texts returns the first n arguments, all strings, and pays for one look at them.
+// texts returns the first n arguments, which must be strings, and pays for one scan
+// of them.
 func (i *invocation) texts(n int) []string {
 	result, size := make([]string, n), 0
 	for position := range result {
@@ -141,5 +142,5 @@ func (i *invocation) whole(position int) int64 {
 	return n.integer
 }
 
-// has reports whether an optional argument was given.
+// has reports whether an optional argument is present.
 func (i *invocation) has(position int) bool { return position < len(i.arguments) }

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 )
 
-// first and last give the item at an end, null for an empty array.
+// first and last return the item at an end, null for an empty array.
 func first(i *invocation) any { return i.end(0) }
 func last(i *invocation) any  { return i.end(-1) }
 
@@ -19,7 +19,7 @@ func (i *invocation) end(position int64) any {
 	}
 }
 
-// get is value[key], and null where there can be none.
+// get is value[key], null also for values that have no keys.
 func get(i *invocation) (value any) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -50,8 +50,8 @@ func reverse(i *invocation) any {
 	return result
 }
 
-// uniq keeps the first of equal items. Equal items have equal hashes; the rest
-// is found by comparing, so a bad hash costs steps, not correctness.
+// uniq keeps the first of equal items. Items of equal hash are compared, so a
+// collision costs steps, not correctness.
 func uniq(i *invocation) any {
 	items := i.items(0)
 	i.built = true
@@ -78,7 +78,7 @@ func uniq(i *invocation) any {
 
 var hashSeed = maphash.MakeSeed()
 
-// hash gives equal values the same number.
+// hash returns the same number for equal values.
 func (e *evaluation) hash(value any) uint64 {
 	e.work(2)
 	switch v := value.(type) {
@@ -103,7 +103,7 @@ func (e *evaluation) hash(value any) uint64 {
 		total := uint64(5)
 		for key, item := range v {
 			h := e.hash(item)
-			total += maphash.String(hashSeed, key) * (2*h + 1) // in any order the same
+			total += maphash.String(hashSeed, key) * (2*h + 1) // independent of map order
 			e.work(4 + len(key)/64)
 		}
 		return total
@@ -127,7 +127,6 @@ func concat(i *invocation) any {
 	return result
 }
 
-// flatten puts the items of nested arrays, at any depth, into one array.
 func flatten(i *invocation) any {
 	i.built = true
 	return i.flatten([]any{}, i.items(0))
@@ -172,7 +171,7 @@ func toPairs(i *invocation) any {
 	})
 }
 
-// entries makes an array with one item for each key, in their order.
+// entries returns an array with one item for each key, in sorted order.
 func (i *invocation) entries(item func(object map[string]any, key string) any) any {
 	object, names := i.objectArgument()
 	result := i.list(len(names))
@@ -183,7 +182,7 @@ func (i *invocation) entries(item func(object map[string]any, key string) any) a
 	return result
 }
 
-// fromPairs makes an object of [key, value] pairs; of a repeated key the last wins.
+// fromPairs builds an object of [key, value] pairs; the last of a repeated key wins.
 func fromPairs(i *invocation) any {
 	items := i.items(0)
 	i.memory(len(items) * entrySize)

@@ -32,13 +32,13 @@ func typeName(i *invocation) any {
 	}
 }
 
-// numberArgument returns the first argument as a number, read from text if need be.
+// numberArgument returns the first argument, a number or its text.
 func (i *invocation) numberArgument() number {
 	value := i.arguments[0]
 	if text, ok := value.(string); ok {
 		text = strings.TrimPrefix(text, "+")
 		if len(text) > maxNumberLength || text == "" || strings.Trim(text, "0123456789+-.eE") != "" {
-			panic(failf("%s: the text is no number", i.name))
+			panic(failf("%s: the text is not a number", i.name))
 		}
 		value = json.Number(text)
 	}
@@ -49,7 +49,6 @@ func (i *invocation) numberArgument() number {
 	return n
 }
 
-// toInt cuts off the fraction.
 func toInt(i *invocation) any {
 	n := i.numberArgument()
 	switch {
@@ -59,7 +58,7 @@ func toInt(i *invocation) any {
 		panic(failf("int: the number is beyond 64 bits"))
 	}
 	if _, ok := i.arguments[0].(string); ok {
-		panic(failf("int: the text is no whole number"))
+		panic(failf("int: the text is not a whole number"))
 	}
 	return int64(n.float)
 }
@@ -164,7 +163,7 @@ func median(i *invocation) any {
 	return computed((floats[middle-1] + floats[middle]) / 2)
 }
 
-// bitwise makes the functions over the 64 bits of two whole numbers.
+// bitwise returns a function of two whole numbers.
 func bitwise(apply func(x, y int64) int64) func(*invocation) any {
 	return func(i *invocation) any {
 		x := i.whole(0)

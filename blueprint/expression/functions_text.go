@@ -8,19 +8,19 @@ import (
 	"blueprintd/blueprint"
 )
 
-// trim takes blanks, or the characters of a second text, off both ends.
+// trim removes white space, or the characters of a second text, from both ends.
 func trim(i *invocation) any {
 	texts := i.texts(len(i.arguments))
 	if len(texts) == 1 {
 		return strings.TrimSpace(texts[0])
 	}
-	// Each character may be looked for in all of the second text.
+	// Each character may be searched for in all of the second text.
 	i.work(len(texts[0]) * (1 + len(texts[1])/16))
 	return strings.Trim(texts[0], texts[1])
 }
 
-// trimEnd is trimPrefix and trimSuffix; without a second argument they take off
-// one blank.
+// trimEnd is trimPrefix and trimSuffix; the default of the second argument is one
+// space.
 func trimEnd(i *invocation) any {
 	texts := i.texts(len(i.arguments))
 	texts = append(texts, " ")
@@ -41,7 +41,7 @@ func changeCase(i *invocation) any {
 	return strings.ToLower(text)
 }
 
-// split is split and splitAfter, with at most so many parts.
+// split is split and splitAfter; the third argument limits the parts.
 func split(i *invocation) any {
 	texts := i.texts(2)
 	limit := int64(-1)
@@ -66,7 +66,7 @@ func split(i *invocation) any {
 	return result
 }
 
-// replace replaces every part, or the first so many.
+// replace replaces all occurrences, or as many as the fourth argument says.
 func replace(i *invocation) any {
 	texts := i.texts(3)
 	limit := int64(-1)
@@ -89,7 +89,7 @@ func repeat(i *invocation) any {
 	if count < 0 {
 		panic(failf("repeat takes a count from 0"))
 	}
-	count = min(count, maxBytes+1) // more is over the budget anyway
+	count = min(count, maxBytes+1) // more exceeds the budget anyway
 	if text == "" {
 		return ""
 	}
@@ -98,7 +98,7 @@ func repeat(i *invocation) any {
 	return strings.Repeat(text, int(count))
 }
 
-// join joins scalars, with a text between.
+// join joins scalars with an optional separator.
 func join(i *invocation) any {
 	items := i.items(0)
 	glue := ""
@@ -121,7 +121,7 @@ func join(i *invocation) any {
 	return strings.Join(parts, glue)
 }
 
-// indexOf is indexOf and lastIndexOf, in characters; -1 when there is none.
+// indexOf is indexOf and lastIndexOf, in characters; -1 when not found.
 func indexOf(i *invocation) any {
 	texts := i.texts(2)
 	at := 0
@@ -151,30 +151,30 @@ func toBase64(i *invocation) any {
 	return base64.StdEncoding.EncodeToString([]byte(texts[0]))
 }
 
-// fromBase64 decodes text; bytes that are no text cannot be a value.
+// fromBase64 decodes base64; the result must be UTF-8.
 func fromBase64(i *invocation) any {
 	texts := i.texts(1)
 	i.memory(2 * len(texts[0]))
 	i.work(len(texts[0]) / 8)
 	data, err := base64.StdEncoding.DecodeString(texts[0])
 	if err != nil {
-		panic(failf("fromBase64: the text is no base64"))
+		panic(failf("fromBase64: the text is not base64"))
 	}
 	if !utf8.Valid(data) {
-		panic(failf("fromBase64: the decoded bytes are no text"))
+		panic(failf("fromBase64: the decoded bytes are not UTF-8"))
 	}
 	return string(data)
 }
 
-// fromJSON reads one JSON value. Two bytes of JSON can become an object, so it
-// is dear in memory.
+// fromJSON decodes one JSON value. It pays much memory, because two bytes of JSON
+// can become an object.
 func fromJSON(i *invocation) any {
 	texts := i.texts(1)
 	i.memory(48 * len(texts[0]))
 	i.work(len(texts[0]))
 	value, err := blueprint.Decode([]byte(texts[0]))
 	if err != nil {
-		panic(failf("fromJSON: the text is no JSON value"))
+		panic(failf("fromJSON: the text is not a JSON value"))
 	}
 	return value
 }

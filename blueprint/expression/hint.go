@@ -15,10 +15,10 @@ import (
 const (
 	hintNames  = 8    // how many known names an error lists
 	hintLength = 64   // how much of a name it shows
-	hintSearch = 1000 // from this many names on none are listed
+	hintSearch = 1000 // with more names, none are listed
 )
 
-// known lists the names nearest to a wrong one, for the end of a message.
+// known lists the names nearest to a wrong one for the end of an error message.
 func known(wrong string, names []string) string {
 	switch {
 	case len(names) == 0:
@@ -58,7 +58,7 @@ func knownKeys(wrong string, object map[string]any) string {
 	return known(wrong, slices.Collect(maps.Keys(object)))
 }
 
-// displayKey shows a key as it is when it can stand in a path, else quoted.
+// displayKey quotes a key unless it can appear in a path.
 func displayKey(key string) string {
 	if isName(key) {
 		return key

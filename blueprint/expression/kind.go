@@ -2,18 +2,17 @@ package expression
 
 import "github.com/expr-lang/expr/ast"
 
-// resultKinds are the functions that always give the same kind of value.
+// resultKinds are the functions that always return the same kind of value.
 var resultKinds = map[string]any{
 	"len": int64(0), "count": int64(0), "sum": int64(0), "indexOf": int64(0), "abs": int64(0), "round": int64(0), "floor": int64(0), "ceil": int64(0), "int": int64(0), "float": int64(0),
 	"lower": "", "upper": "", "trim": "", "string": "", "join": "", "replace": "", "toJSON": "",
 	"filter": []any{}, "map": []any{}, "keys": []any{}, "values": []any{}, "split": []any{}, "sort": []any{},
 }
 
-// Kind returns the kind of the result where it is the same whatever the scope
-// holds, such as "a number"; "" where it depends, or may be a boolean.
+// Kind returns the kind of the result, such as "a number"; "" when it depends on
+// the scope or may be a boolean.
 func (x *Expression) Kind() string { return x.kind }
 
-// kindOfNode is Kind for a node of the syntax tree.
 func kindOfNode(node ast.Node) string {
 	switch n := node.(type) {
 	case *ast.NilNode:

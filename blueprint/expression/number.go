@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// number is a number taken apart. Whole numbers within 64 bits are exact,
-// whatever way they were written; longer ones keep their digits in big and an
-// approximation in float.
+// number is a parsed number. Whole numbers within 64 bits are exact, however they
+// were written; longer ones keep their digits in big and an approximation in float.
 type number struct {
 	whole   bool
 	integer int64
@@ -20,8 +19,8 @@ type number struct {
 }
 
 const (
-	exactFloat      = 1 << 53 // up to here every whole number is a float64
-	maxNumberLength = 100     // characters of a number that is no whole number
+	exactFloat      = 1 << 53 // largest range in which every whole number is a float64
+	maxNumberLength = 100     // characters of a number with a fraction or exponent
 )
 
 // number converts a value; ok is false when it is not a number. A number that is
@@ -79,7 +78,7 @@ func (b *budget) parseNumber(text string) (number, *failure) {
 	return floatNumber(f), nil
 }
 
-// shortInteger reads what most numbers are, quicker than strconv.
+// shortInteger parses the most common numbers faster than strconv.
 func shortInteger(text string) (value int64, ok bool) {
 	digits := strings.TrimPrefix(text, "-")
 	if len(digits) == 0 || len(digits) > 18 {
@@ -98,8 +97,8 @@ func shortInteger(text string) (value int64, ok bool) {
 	return value, true
 }
 
-// parseCost is the steps to parse a decimal number. Rounding is quick but for
-// long texts and at the ends of the range.
+// parseCost estimates the steps to parse a decimal number: rounding is slow only
+// for long texts and at the ends of the float range.
 func parseCost(text string) int {
 	mantissa, exponent, found := strings.Cut(strings.ToLower(text[:min(len(text), maxNumberLength)]), "e")
 	switch {
@@ -114,7 +113,7 @@ func parseCost(text string) int {
 	}
 }
 
-// floatNumber makes whole floats whole numbers, so that 4.0 counts like 4.
+// floatNumber treats 4.0 as 4.
 func floatNumber(f float64) number {
 	if f == math.Trunc(f) && math.Abs(f) <= exactFloat {
 		return number{whole: true, integer: int64(f), float: f}
@@ -122,7 +121,7 @@ func floatNumber(f float64) number {
 	return number{float: f}
 }
 
-// formatFloat writes a float with the fewest digits that give it back.
+// formatFloat returns the shortest text that parses to f.
 func formatFloat(f float64) string {
 	if f == 0 {
 		return "0" // never "-0"
@@ -134,10 +133,10 @@ func formatFloat(f float64) string {
 	return strconv.FormatFloat(f, format, -1, 64)
 }
 
-// computed is the value of a computed float.
+// computed returns a float result, as a whole number where it is one.
 func computed(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		panic(failf("the result is no finite number"))
+		panic(failf("the result is not a finite number"))
 	}
 	if n := floatNumber(f); n.whole {
 		return n.integer
@@ -156,7 +155,7 @@ func compareNumbers(a, b number) int {
 		return compareMixed(a.integer, b.float)
 	case b.whole && a.big == "":
 		return -compareMixed(b.integer, a.float)
-	default: // of a big number and another one the floats tell
+	default: // one of them is big: the floats differ
 		return cmp.Compare(a.float, b.float)
 	}
 }
@@ -238,7 +237,7 @@ func (b *budget) arithmetic(operator string, left, right any) any {
 	}
 }
 
-// wholeArithmetic computes + - * over 64 bits and refuses to wrap round.
+// wholeArithmetic computes + - * over 64 bits; overflow is a failure.
 func wholeArithmetic(operator string, x, y int64) any {
 	result, fits := int64(0), false
 	switch operator {

@@ -67,7 +67,7 @@ func (c *compiler) binary(n *ast.BinaryNode, at int) operation {
 	}
 }
 
-// operators are the binary operators that always need both sides.
+// operators are the binary operators that evaluate both sides.
 var operators = map[string]func(e *evaluation, operator string, a, b any) any{
 	"==": func(e *evaluation, _ string, a, b any) any { return e.equal(a, b) },
 	"!=": func(e *evaluation, _ string, a, b any) any {
@@ -96,7 +96,7 @@ func (e *evaluation) compute(operator string, a, b any) any {
 	return e.arithmetic(operator, a, b)
 }
 
-// plus adds numbers and joins strings.
+// plus adds numbers and concatenates strings.
 func plus(e *evaluation, operator string, a, b any) any {
 	x, okLeft := a.(string)
 	y, okRight := b.(string)
@@ -112,7 +112,7 @@ func plus(e *evaluation, operator string, a, b any) any {
 	}
 }
 
-// order makes a comparison of two numbers or two strings.
+// order returns a comparison of two numbers or two strings.
 func order(holds func(int) bool) func(*evaluation, string, any, any) any {
 	return func(e *evaluation, operator string, a, b any) any {
 		result := e.compare(operator, a, b)
@@ -120,7 +120,7 @@ func order(holds func(int) bool) func(*evaluation, string, any, any) any {
 	}
 }
 
-// search makes a test on two strings, false when one of them is null.
+// search returns a test of two strings that is false when either is null.
 func search(test func(text, part string) bool) func(*evaluation, string, any, any) any {
 	return func(e *evaluation, operator string, a, b any) any {
 		if a == nil || b == nil {
@@ -170,7 +170,7 @@ func span(e *evaluation, _ string, a, b any) any {
 	if y.integer < x.integer {
 		return e.list(0)
 	}
-	// The distance as unsigned cannot overflow; past the budget its size does not matter.
+	// An unsigned distance cannot overflow; beyond the budget its size is irrelevant.
 	distance := min(uint64(y.integer)-uint64(x.integer), maxBytes)
 	result := e.list(int(distance) + 1)
 	for i := range result {
@@ -179,7 +179,7 @@ func span(e *evaluation, _ string, a, b any) any {
 	return result
 }
 
-// list pays for an array of n items and makes it.
+// list allocates an array of n items.
 func (e *evaluation) list(n int) []any {
 	e.built = true
 	e.memory(32 + 16*n)
@@ -187,7 +187,7 @@ func (e *evaluation) list(n int) []any {
 	return make([]any, n)
 }
 
-// keep turns a value into the form it has inside arrays and objects.
+// keep returns a value in the form it has inside arrays and objects.
 func (e *evaluation) keep(value any) any {
 	switch value.(type) {
 	case int, int64, float64, string:

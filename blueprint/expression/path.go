@@ -25,7 +25,7 @@ type segment struct {
 	indexed bool
 }
 
-// displayLength is how much of a path an error shows.
+// displayLength is how many bytes of a path an error shows.
 const displayLength = 256
 
 // isName reports whether a text can be a name, or a key after a point.
@@ -33,8 +33,8 @@ func isName(text string) bool {
 	return text != "" && nameLength(text) == len(text)
 }
 
-// nameLength is the length of the letters, digits and "_" that text starts with,
-// with "-" between them.
+// nameLength returns the length of the name at the start of text: letters, digits
+// and "_", and "-" between them.
 func nameLength(text string) (length int) {
 	for i, r := range text {
 		switch {
@@ -47,8 +47,8 @@ func nameLength(text string) (length int) {
 	return length
 }
 
-// parsePath reads the path that text starts with and gives its length. On
-// error, length tells where it is.
+// parsePath parses the path at the start of text and returns its length; on error,
+// length is the offset of the mistake.
 func parsePath(text string) (p *path, length int, err error) {
 	at := nameLength(text)
 	if at == 0 {
@@ -103,7 +103,7 @@ func parseBracket(text string) (part segment, size int, err error) {
 	return part, len(digits) + 2, nil
 }
 
-// closingQuote returns the length of the quoted text that text starts with, or -1.
+// closingQuote returns the length of the quoted string at the start of text, or -1.
 func closingQuote(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -116,7 +116,7 @@ func closingQuote(text string) int {
 	return -1
 }
 
-// found shows what stands at the start of text, for messages.
+// found describes the start of text for messages.
 func found(text string) string {
 	if text == "" {
 		return "the end"
@@ -125,7 +125,7 @@ func found(text string) string {
 	return strconv.QuoteRune(r)
 }
 
-// lookup follows the path through a scope; ok is false when it leads nowhere.
+// lookup returns the value at the path.
 func (p *path) lookup(scope Scope) (value any, ok bool) {
 	value, rest, ok := p.enter(scope)
 	for i := 0; ok && i < len(rest); i++ {
@@ -134,8 +134,8 @@ func (p *path) lookup(scope Scope) (value any, ok bool) {
 	return value, ok
 }
 
-// enter returns the value that the path begins with and what is left of the path
-// behind it. Of an object that costs much to make whole it is the member.
+// enter returns the value of the first segments of the path and the remaining
+// segments. For a name with parts (see partial) that is one part, else the name.
 func (p *path) enter(scope Scope) (value any, rest []segment, ok bool) {
 	if len(p.segments) > 0 && !p.segments[0].indexed {
 		if parts, has := partsOf(scope, p.name); has {
@@ -147,7 +147,7 @@ func (p *path) enter(scope Scope) (value any, rest []segment, ok bool) {
 	return value, p.segments, ok
 }
 
-// broken tells why the path leads nowhere, and the names known there.
+// broken explains why the path does not exist and lists the names known there.
 func (p *path) broken(scope Scope) *failure {
 	value, rest, ok := p.enter(scope)
 	here := p.name
@@ -175,7 +175,6 @@ func (p *path) broken(scope Scope) *failure {
 	return failf("a value changed while it was read")
 }
 
-// of returns what a value holds at the segment.
 func (s segment) of(value any) (next any, ok bool) {
 	if s.indexed {
 		if array, isArray := value.([]any); isArray && s.index < len(array) {
@@ -188,7 +187,7 @@ func (s segment) of(value any) (next any, ok bool) {
 	return next, ok
 }
 
-// missing says why a value, reached by a name, holds nothing at the segment.
+// missing explains why a value, reached by a name, has no such segment.
 func (s segment) missing(value any, name string) string {
 	name = strconv.Quote(blueprint.Shorten(name, hintLength))
 	key := strconv.Quote(blueprint.Shorten(s.key, hintLength))
@@ -211,7 +210,6 @@ func (s segment) missing(value any, name string) string {
 	}
 }
 
-// unknownName is the failure of a top-level name.
 func unknownName(path, name string, scope Scope) *failure {
 	return &failure{
 		at: unknownPlace, code: CodeUnknownName, path: blueprint.Shorten(path, displayLength),

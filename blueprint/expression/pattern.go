@@ -12,14 +12,13 @@ const (
 	maxProgram = 2000 // instructions it may compile to
 )
 
-// pattern is a compiled regular expression (RE2: never exponential, but each
-// character may cost as many steps as the pattern is long).
+// pattern is a compiled regular expression. RE2 takes at most size steps per
+// character.
 type pattern struct {
 	expression *regexp.Regexp
 	size       int
 }
 
-// compilePattern compiles a pattern whose repetitions stay small.
 func compilePattern(source string) *pattern {
 	if len(source) > maxPattern {
 		panic(failf("a pattern has at most %d bytes", maxPattern))
@@ -39,7 +38,7 @@ func compilePattern(source string) *pattern {
 	return &pattern{compiled, size}
 }
 
-// programSize is about how many instructions a pattern compiles to.
+// programSize estimates how many instructions a pattern compiles to.
 func programSize(tree *syntax.Regexp) int {
 	size := 1 + len(tree.Rune)
 	if tree.Op == syntax.OpCharClass {
@@ -54,7 +53,7 @@ func programSize(tree *syntax.Regexp) int {
 	return min(size, maxProgram+1)
 }
 
-// matches compiles "text matches pattern", literal patterns once and for all.
+// matches compiles "text matches pattern"; a literal pattern is compiled here.
 func (c *compiler) matches(n *ast.BinaryNode, left, right operation, at int) operation {
 	var fixed *pattern
 	if literal, ok := n.Right.(*ast.StringNode); ok {
@@ -83,7 +82,7 @@ func (e *evaluation) matches(a, b any, fixed *pattern) bool {
 	return fixed.expression.MatchString(text)
 }
 
-// pattern compiles a pattern that comes from data.
+// pattern compiles a dynamic pattern.
 func (e *evaluation) pattern(source string) *pattern {
 	if e.last != nil && e.lastPattern == source {
 		return e.last

@@ -4,7 +4,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// loop is the call of a predicate function: body runs for each item of list.
+// loop is the call of a predicate: body runs for each item of list.
 type loop struct {
 	name  string
 	list  operation
@@ -31,7 +31,7 @@ var predicates = map[string]func(e *evaluation, l *loop, items []any) any{
 	"findLastIndex": find(true, true),
 	"groupBy":       groupBy,
 	"sortBy":        sortBy,
-	"reduce":        nil, // refused when compiling: what it builds up has no bound but memory
+	"reduce":        nil, // rejected when compiling: its accumulator is bounded only by memory
 }
 
 func (c *compiler) predicate(n *ast.BuiltinNode, at int) operation {
@@ -85,8 +85,8 @@ func (l *loop) test(e *evaluation, items []any, index int) bool {
 	return answer
 }
 
-// every makes all, none and any: as soon as an item's condition is not what all
-// should have, the result is known.
+// every returns all, none or any: the first item whose condition is not as expected
+// decides.
 func every(expected, found bool) func(*evaluation, *loop, []any) any {
 	return func(e *evaluation, l *loop, items []any) any {
 		for i := range items {
@@ -98,7 +98,6 @@ func every(expected, found bool) func(*evaluation, *loop, []any) any {
 	}
 }
 
-// matching counts the items that meet the condition.
 func (l *loop) matching(e *evaluation, items []any) (n int64) {
 	for i := range items {
 		if l.test(e, items, i) {
@@ -145,7 +144,7 @@ func sum(e *evaluation, l *loop, items []any) any {
 	return total
 }
 
-// find makes the four functions that look for one item.
+// find returns one of the four functions that search for an item.
 func find(backwards, position bool) func(*evaluation, *loop, []any) any {
 	return func(e *evaluation, l *loop, items []any) any {
 		for turn := range items {

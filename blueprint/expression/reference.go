@@ -8,8 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// use is where an expression first uses a top-level name, or a key of the name
-// nodes that it spells out.
+// use is the first use of a top-level name, or of a constant key of nodes.
 type use struct {
 	used
 	at int // in characters from the start
@@ -17,10 +16,10 @@ type use struct {
 
 type used struct {
 	member
-	behind string // the key of a name of blueprint.ScopeKeys, or behind nodes.<id>
+	behind string // the key of a name in blueprint.ScopeKeys, or after nodes.<id>
 }
 
-// use notes a name.
+// use records the first use of a name.
 func (c *compiler) use(name, key string, at int) {
 	of := used{member: member{name: name}}
 	switch {
@@ -38,13 +37,13 @@ func (c *compiler) use(name, key string, at int) {
 	}
 }
 
-// reference is what the use refers to. What is not there behind a name is nil to
-// an expression.
+// reference returns the Reference of a use. A missing member evaluates to nil, so
+// only a bare name is required.
 func (u use) reference(path []any, spot blueprint.Spot) blueprint.Reference {
 	return blueprint.Reference{Path: path, Name: u.name, NodeID: u.key, Key: u.behind, Optional: u.key != "" || u.behind != "", Spot: spot}
 }
 
-// ofNode reports whether what stands before a key is nodes.<id>.
+// ofNode reports whether node is nodes.<id>.
 func ofNode(node ast.Node) bool {
 	member, ok := node.(*ast.MemberNode)
 	if !ok {
@@ -55,8 +54,7 @@ func ofNode(node ast.Node) bool {
 }
 
 // References lists what the expression refers to, each once with its first place
-// in the source. A node that is not there is nil to an expression, so those are
-// optional; other names are not.
+// in the source. Members are optional, because a missing one evaluates to nil.
 func (x *Expression) References() []blueprint.Reference {
 	refs := make([]blueprint.Reference, len(x.uses))
 	w := walker{source: x.source}
@@ -66,15 +64,15 @@ func (x *Expression) References() []blueprint.Reference {
 	return refs
 }
 
-// walker finds the places of offsets. Asked for one after the other it reads the
-// source once.
+// walker converts offsets to places. For ascending offsets it reads the source
+// once.
 type walker struct {
 	source          string
 	at              int
 	line, character int // before at, both from 0
 }
 
-// spot returns the place of an offset, and of a text that stands there.
+// spot returns the place of a text at an offset.
 func (w *walker) spot(offset int, text string) blueprint.Spot {
 	if offset < w.at {
 		w.at, w.line, w.character = 0, 0, 0
@@ -89,8 +87,8 @@ func (w *walker) spot(offset int, text string) blueprint.Spot {
 	return blueprint.Spot{Line: w.line + 1, Column: w.character + 1, Length: utf8.RuneCountInString(text)}
 }
 
-// Spot returns the place in the source, the zero Spot when it is unknown. That of
-// a placeholder which was never closed is where it begins.
+// Spot returns the place in the source, the zero Spot when it is unknown. For an
+// unclosed placeholder it is where that begins.
 func (e *Error) Spot() blueprint.Spot {
 	if e.Column == 0 {
 		return blueprint.Spot{}
@@ -101,8 +99,8 @@ func (e *Error) Spot() blueprint.Spot {
 	return blueprint.Spot{Line: e.Line, Column: e.Column}
 }
 
-// SpotOf is Spot for an error of compileTemplate or CompileExpression whose
-// source begins behind so many characters of the text that it was taken from.
+// SpotOf is Spot for an error of CompileExpression whose source starts at the
+// character offset before of a longer text.
 func SpotOf(err error, before int) blueprint.Spot {
 	refused, ok := err.(*Error) //nolint:errorlint // they give it as it is
 	if !ok {

@@ -14,7 +14,7 @@ type Template struct {
 	names  []string
 }
 
-// part is a piece of plain text, or else a path or an expression.
+// part is plain text, a path or an expression.
 type part struct {
 	text        string
 	path        *path
@@ -22,12 +22,11 @@ type part struct {
 	fallback    any
 	expression  *Expression
 	source      string // of a placeholder with a path
-	at          int    // where in the template that begins, or the expression
+	at          int    // offset of the placeholder or expression in the template
 }
 
-// compileTemplate compiles a string. A malformed placeholder is a
-// CodeBadTemplate Error, a malformed expression in one a CodeBadExpression
-// Error; both tell the place.
+// compileTemplate compiles a string. Errors are *Error with the place:
+// CodeBadTemplate, or CodeBadExpression for the expression in a placeholder.
 func compileTemplate(source string) (*Template, error) {
 	if !strings.Contains(source, open) {
 		return &Template{source: source}, nil
@@ -50,7 +49,7 @@ func compileTemplate(source string) (*Template, error) {
 	return &Template{source: source, parts: parts, names: sortedNames(set)}, nil
 }
 
-// constant reports whether the template holds no placeholder.
+// constant reports whether the template has no placeholder.
 func (t *Template) constant() bool { return len(t.parts) == 0 }
 
 // Names lists the top-level names that the template refers to, sorted.
@@ -61,21 +60,21 @@ func (t *Template) alone() bool { return len(t.parts) == 1 && t.parts[0].dynamic
 
 func (p *part) dynamic() bool { return p.path != nil || p.expression != nil }
 
-// references tells what a placeholder refers to that stands at a place of a
-// config, in the template that w walks through.
-func (p *part) references(at []any, w *walker) []blueprint.Reference {
+// references returns what the placeholder refers to; path is that of the template
+// in its config, and w walks through it.
+func (p *part) references(path []any, w *walker) []blueprint.Reference {
 	if p.expression != nil {
 		refs := make([]blueprint.Reference, len(p.expression.uses))
 		for i, u := range p.expression.uses {
 			inside := p.at + byteOffset(p.expression.source, u.at)
-			refs[i] = u.reference(at, w.spot(inside, u.name))
+			refs[i] = u.reference(path, w.spot(inside, u.name))
 		}
 		return refs
 	}
 	if p.path == nil {
 		return nil
 	}
-	ref := blueprint.Reference{Path: at, Name: p.path.name, Optional: p.hasFallback, Spot: w.spot(p.at, p.source)}
+	ref := blueprint.Reference{Path: path, Name: p.path.name, Optional: p.hasFallback, Spot: w.spot(p.at, p.source)}
 	rest := p.path.segments
 	if p.path.name == "nodes" && len(rest) > 0 {
 		ref.NodeID, rest = rest[0].key, rest[1:]
@@ -86,9 +85,9 @@ func (p *part) references(at []any, w *walker) []blueprint.Reference {
 	return []blueprint.Reference{ref}
 }
 
-// Resolve puts the values in: one placeholder alone gives its value, everything
-// else a string of at most 16 MiB. Errors are *Error: CodeUnknownName,
-// CodeBudgetExceeded, and those of Expression.Eval.
+// Resolve replaces the placeholders. A template of one placeholder alone resolves
+// to its value, any other to a string of at most 16 MiB. Errors are *Error:
+// CodeUnknownName, CodeBudgetExceeded, and those of Expression.Eval.
 func (t *Template) Resolve(scope Scope) (any, error) { return t.resolve(scope, newBudget(), false) }
 
 // resolve is Resolve within a budget. With weigh set, the value of a placeholder
@@ -132,7 +131,7 @@ func (t *Template) join(scope Scope, b *budget) (any, error) {
 	return strings.Join(pieces, ""), nil
 }
 
-// value returns what a placeholder stands for.
+// value evaluates a placeholder. A path that does not exist is a failure.
 func (p *part) value(scope Scope, b *budget) (any, error) {
 	if p.expression != nil {
 		return p.expression.run(scope, b)

@@ -79,7 +79,6 @@ func (p *templateParser) placeholder() error {
 	return nil
 }
 
-// literal reads one JSON value; the decoder tells where it ends.
 func (p *templateParser) literal() (any, error) {
 	decoder := json.NewDecoder(strings.NewReader(p.rest()))
 	var raw json.RawMessage
@@ -94,7 +93,7 @@ func (p *templateParser) literal() (any, error) {
 	return value, nil
 }
 
-// expression reads up to the }} that ends a {{= and compiles what is before.
+// expression compiles what is between {{= and }}.
 func (p *templateParser) expression(start int) error {
 	length := expressionLength(p.rest())
 	if length < 0 {
@@ -104,7 +103,7 @@ func (p *templateParser) expression(start int) error {
 	source := p.rest()[:length]
 	compiled, err := CompileExpression(source)
 	if e := (*Error)(nil); errors.As(err, &e) {
-		// The place counts from the expression's start; make it the template's.
+		// Convert the place in the expression to one in the template.
 		inside := 0
 		if e.Column > 0 {
 			for line := 1; line < e.Line; line++ {
@@ -120,9 +119,8 @@ func (p *templateParser) expression(start int) error {
 	return nil
 }
 
-// expressionLength returns how much of text stands before the }} that ends an
-// expression, or -1. Braces may be nested in the expression, and stand in its
-// strings and comments.
+// expressionLength returns the offset of the }} that ends an expression, or -1.
+// Braces may be nested in the expression and occur in its strings and comments.
 func expressionLength(text string) int {
 	braces := 0
 	for i := 0; i < len(text); i++ {
@@ -169,7 +167,7 @@ func (p *templateParser) skipSpace() {
 	p.at = len(p.source) - len(strings.TrimLeftFunc(p.rest(), unicode.IsSpace))
 }
 
-// bad is a CodeBadTemplate error at the current place.
+// bad returns a CodeBadTemplate error at the current place.
 func (p *templateParser) bad(format string, args ...any) error {
 	line, column := place(p.source, p.at)
 	openLine, openColumn := place(p.source, p.open)

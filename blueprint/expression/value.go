@@ -73,8 +73,8 @@ func kindOf(value any) string {
 	}
 }
 
-// textOf writes a value as it stands inside other text. Scalars cost nothing
-// here; the JSON of objects and arrays is paid for before it is made.
+// textOf returns a value as text inside other text. Only objects and arrays cost
+// anything.
 func (b *budget) textOf(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -96,10 +96,8 @@ func (b *budget) textOf(value any) string {
 	}
 }
 
-// jsonOf writes a value as compact JSON.
 func (b *budget) jsonOf(value any) string {
-	// The encoder's buffer grows by doubling, is copied twice at the end, and each
-	// object's keys are sorted in a list of their own.
+	// The encoder's buffer doubles, is copied twice, and keys are sorted in a list.
 	measure(plain(value), func(n int) {
 		b.memory(8 * n)
 		b.work(1 + n/4)
@@ -111,8 +109,8 @@ func (b *budget) jsonOf(value any) string {
 	return string(data)
 }
 
-// plain turns a computed number into the form that numbers have in JSON
-// values. Only numbers on their way between two operations have another.
+// plain converts a computed number to json.Number. Only intermediate results have
+// Go types.
 func plain(value any) any {
 	switch v := value.(type) {
 	case int:
@@ -126,8 +124,7 @@ func plain(value any) any {
 	}
 }
 
-// keyOf returns the object key that a value stands for: itself for a string, the
-// digits of a number.
+// keyOf returns a string, or the digits of a number, as an object key.
 func keyOf(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
