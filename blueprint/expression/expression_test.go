@@ -3,7 +3,6 @@ package expression
 import (
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -362,15 +361,3 @@ func TestErrorsShowNoValues(t *testing.T) {
 		}
 	}
 }
-
-// MapScope is a Scope that holds its values in a map.
-type MapScope map[string]any
-
-// Lookup returns the value of a name.
-func (s MapScope) Lookup(name string) (any, bool) {
-	value, ok := s[name]
-	return value, ok
-}
-
-// Names lists the names, sorted.
-func (s MapScope) Names() []string { return slices.Sorted(maps.Keys(s)) }

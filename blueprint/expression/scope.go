@@ -37,6 +37,18 @@ func partsOf(scope Scope, name string) (partial, bool) {
 	return p, ok && p.HasParts(name)
 }
 
+// MapScope is a Scope that holds its values in a map.
+type MapScope map[string]any
+
+// Lookup returns the value of a name.
+func (s MapScope) Lookup(name string) (any, bool) {
+	value, ok := s[name]
+	return value, ok
+}
+
+// Names lists the names, sorted.
+func (s MapScope) Names() []string { return slices.Sorted(maps.Keys(s)) }
+
 func sortedNames(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 // member is a constant key of a top-level name.
