@@ -82,13 +82,10 @@ type stage struct {
 	folder  string
 	port    string
 	env     []string
-	webhook string // the address of the sample blueprint, once a server runs
 	printed string // by the last block of commands
 	server  *exec.Cmd
+	log     process.Output // of the server
 }
-
-// docsKey is the API key of the servers of pages.
-const docsKey = "bpd_key_of_the_documentation"
 
 func tryPage(t *testing.T, page string, all []block) {
 	s := &stage{t: t, page: page, folder: t.TempDir()}
@@ -105,7 +102,7 @@ func tryPage(t *testing.T, page string, all []block) {
 	if err := os.Symlink(process.File(t, "testdata"), filepath.Join(s.folder, "testdata")); err != nil {
 		t.Fatal(err)
 	}
-	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+s.folder, "BLUEPRINTD_ADDR=127.0.0.1:"+s.port, "BLUEPRINTD_API_KEY="+docsKey, "KEY="+docsKey)
+	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+s.folder, "BLUEPRINTD_ADDR=127.0.0.1:"+s.port)
 	t.Cleanup(s.stop)
 	for i, b := range all {
 		behindCommands := i > 0 && all[i-1].lang == "sh" && all[i-1].kind != "shown" && all[i-1].kind != "server"
@@ -123,8 +120,14 @@ func (s *stage) try(b block, behindCommands bool) {
 	s.t.Helper()
 	at := fmt.Sprintf("%s:%d", s.page, b.line)
 	text := strings.ReplaceAll(b.text, "127.0.0.1:8787", "127.0.0.1:"+s.port)
-	if s.webhook != "" {
-		text = sample.ReplaceAllLiteralString(text, s.webhook)
+	env := s.env
+	if b.lang == "sh" && s.server != nil {
+		if sample.MatchString(text) {
+			text = sample.ReplaceAllLiteralString(text, s.printedBy(at, sampleWebhook))
+		}
+		if strings.Contains(text, "$KEY") {
+			env = append(env, "KEY="+s.printedBy(at, firstKey))
+		}
 	}
 	switch {
 	case b.kind == "shown":
@@ -132,7 +135,7 @@ func (s *stage) try(b block, behindCommands bool) {
 		s.serve(at, text)
 	case b.lang == "sh" && (b.kind == "" || b.kind == "fails"):
 		command := exec.CommandContext(s.t.Context(), "bash", "-euo", "pipefail", "-c", text)
-		command.Dir, command.Env = s.folder, s.env
+		command.Dir, command.Env = s.folder, env
 		out, err := command.CombinedOutput()
 		if s.printed = string(out); (err != nil) != (b.kind == "fails") {
 			s.t.Errorf("%s: %v, want failure: %t\n%s", at, err, b.kind == "fails", out)
@@ -187,10 +190,9 @@ func matches(pattern, text string) bool {
 // page that starts another one has stopped the first.
 func (s *stage) serve(at, text string) {
 	s.stop()
-	var out process.Output
 	s.server = exec.Command("bash", "-euo", "pipefail", "-c", text)
 	s.server.Dir, s.server.Env = s.folder, s.env
-	s.server.Stdout, s.server.Stderr = &out, &out
+	s.server.Stdout, s.server.Stderr = &s.log, &s.log
 	s.server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.server.Start(); err != nil {
 		s.t.Fatalf("%s: %v", at, err)
@@ -203,12 +205,30 @@ func (s *stage) serve(at, text string) {
 			}
 		}
 		if !process.Pause(s.t.Context(), 20*time.Millisecond) || time.Now().After(deadline) {
-			s.t.Fatalf("%s: the server is not ready\n%s", at, out.String())
+			s.t.Fatalf("%s: the server is not ready\n%s", at, s.log.String())
 		}
 	}
-	if printed := regexp.MustCompile(`http://127\.0\.0\.1:\d+/webhooks/blueprint/[0-9a-f-]{36}`).FindString(out.String()); printed != "" {
-		s.webhook = printed
+}
+
+// What a server prints at its first start.
+var (
+	sampleWebhook = regexp.MustCompile(`http://127\.0\.0\.1:\d+/webhooks/blueprint/[0-9a-f-]{36}`)
+	firstKey      = regexp.MustCompile(`bpd_[A-Za-z0-9]+`)
+)
+
+// printedBy waits until the server has printed what a pattern describes.
+func (s *stage) printedBy(at string, pattern *regexp.Regexp) string {
+	s.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if printed := pattern.FindString(s.log.String()); printed != "" {
+			return printed
+		}
+		if !process.Pause(s.t.Context(), 10*time.Millisecond) {
+			break
+		}
 	}
+	s.t.Fatalf("%s: want %s in what the server printed\n%s", at, pattern, s.log.String())
+	return ""
 }
 
 func (s *stage) stop() {
