@@ -38,7 +38,7 @@ lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 race: ## all tests in random order under the race detector
 	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./...
 
-bench: ## measure the server beside the limits of this machine; BENCH="-write tests/bench/README.md" keeps the figures
+bench: ## measure the server beside the limits of this machine; BENCH="-write docs/benchmarks.md" keeps the figures
 	go run ./tests/bench $(BENCH)
 
 bench-peers: ## the same webhook on Node-RED from npm, side by side (needs Node and npm)

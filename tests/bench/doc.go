@@ -2,7 +2,7 @@
 // do at best.
 //
 //	go run ./tests/bench                              the tables of README.md
-//	go run ./tests/bench -write tests/bench/README.md         and puts them there
+//	go run ./tests/bench -write docs/benchmarks.md         and puts them there
 //	go run ./tests/bench -rows b,c -connections 32    some of it
 //	go run ./tests/bench -profile c -connections 32   a CPU profile of the server
 //	go run ./tests/bench -peers                       side by side with Node-RED
