@@ -56,14 +56,14 @@ func blocks(page string) []block {
 	return found
 }
 
-// TestDocs runs what the pages of the documentation show.
+// TestDocs runs what the pages of the documentation and the README show.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(process.File(t, "docs/*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages in docs: %v", err)
 	}
-	for _, path := range pages {
+	for _, path := range append(pages, process.File(t, "README.md")) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".md"), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(path)
@@ -120,6 +120,7 @@ func (s *stage) try(b block, behindCommands bool) {
 	s.t.Helper()
 	at := fmt.Sprintf("%s:%d", s.page, b.line)
 	text := strings.ReplaceAll(b.text, "127.0.0.1:8787", "127.0.0.1:"+s.port)
+	text = strings.ReplaceAll(text, "go run . ", "blueprintd ") // the README's, in a checkout
 	env := s.env
 	if b.lang == "sh" && s.server != nil {
 		if sample.MatchString(text) {
