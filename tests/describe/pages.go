@@ -1,0 +1,351 @@
+package describe
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// A schema is a JSON Schema, or another object of an OpenAPI document.
+type schema = map[string]any
+
+// APIPage returns the page of the documentation about the interface, made from its
+// OpenAPI document.
+func APIPage(document []byte) ([]byte, error) {
+	var d struct {
+		Tags []struct {
+			Name, Description string
+		}
+		Paths      map[string]map[string]any
+		Components struct {
+			Schemas map[string]schema
+		}
+	}
+	if err := json.Unmarshal(document, &d); err != nil {
+		return nil, err
+	}
+	var page bytes.Buffer
+	page.WriteString(apiIntroduction)
+	for _, tag := range d.Tags {
+		fmt.Fprintf(&page, "\n## %s\n\n%s\n", tag.Name, tag.Description)
+		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+			for _, method := range []string{"get", "post", "put", "delete"} {
+				operation, _ := d.Paths[path][method].(schema)
+				if tags, _ := operation["tags"].([]any); len(tags) > 0 && tags[0] == tag.Name {
+					writeOperation(&page, path, method, operation)
+				}
+			}
+		}
+	}
+	page.WriteString("\n## Types\n\nWhat answers are made of. `?` marks fields that may be absent.\n")
+	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
+		fmt.Fprintf(&page, "\n### Type %s\n\n```ts shown\n%s\n```\n", name, typeText(d.Components.Schemas[name], ""))
+	}
+	return page.Bytes(), nil
+}
+
+const apiIntroduction = `# API
+
+Every procedure and address of the server, with what it takes and answers. This page is generated; a server returns the same as OpenAPI 3.1 at ` + "`/openapi.json`" + `.
+
+## Calling procedures
+
+A query is a GET of ` + "`/api/trpc/{router}.{procedure}`" + ` with the parameter ` + "`input`" + `, URL-encoded JSON. A mutation is a POST with a JSON body. The parameters are in an object ` + "`json`" + `, and the answer is at ` + "`result.data.json`" + `:
+
+` + "```sh server" + `
+blueprintd serve
+` + "```" + `
+
+` + "```sh" + `
+curl -s -H "Authorization: Bearer $KEY" --get http://127.0.0.1:8787/api/trpc/blueprint.list --data-urlencode 'input={"json":{"limit":5}}'
+curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"json":{"title":"Hello"}}' http://127.0.0.1:8787/api/trpc/blueprint.create
+` + "```" + `
+
+Clients of tRPC 10 and 11 with the superjson transformer call the same procedures, batches, streams and subscriptions included. Each procedure names the scope that the API key needs. Errors have the code of tRPC in ` + "`error.json.data.code`" + ` and, for invalid input, the fields in ` + "`error.json.data.issues`" + `; see [Decisions](decisions.md#identifiers-and-errors).
+`
+
+// writeOperation writes a procedure or a route: what it is called, what it does, what
+// it takes and what it answers.
+func writeOperation(page *bytes.Buffer, path, method string, operation schema) {
+	procedure, isProcedure := strings.CutPrefix(path, "/api/trpc/")
+	heading, kind := strings.ToUpper(method)+" "+path, ""
+	if isProcedure {
+		heading, kind = procedure, map[string]string{"get": "Query", "post": "Mutation"}[method]
+	}
+	fmt.Fprintf(page, "\n### %s\n\n%s.", heading, strings.TrimSuffix(operation["summary"].(string), "."))
+	if text, _ := operation["description"].(string); text != "" {
+		fmt.Fprintf(page, " %s.", strings.TrimSuffix(text, "."))
+	}
+	var notes []string
+	if kind != "" {
+		notes = append(notes, kind)
+	}
+	if scope := scopeOf(operation); scope != "" {
+		notes = append(notes, "scope `"+scope+"`")
+	}
+	if len(notes) > 0 {
+		fmt.Fprintf(page, "\n\n%s.", strings.Join(notes, ", "))
+	}
+	page.WriteByte('\n')
+	input, example := inputOf(operation)
+	if isProcedure {
+		input, example = wrapped(input, "json"), wrappedValue(example)
+	}
+	if text := typeText(input, ""); text != "" && text != "unknown" && text != "{}" {
+		fmt.Fprintf(page, "\nInput:\n\n```ts shown\n%s\n```\n", text)
+	}
+	if example != nil && asText(example) != "{}" {
+		fmt.Fprintf(page, "\nExample:\n\n```json\n%s\n```\n", asText(example))
+	}
+	answer := answerOf(operation)
+	if isProcedure {
+		answer = wrapped(answer, "result", "data", "json")
+	}
+	if text := typeText(answer, ""); text != "" && text != "unknown" {
+		fmt.Fprintf(page, "\nAnswer:\n\n```ts shown\n%s\n```\n", text)
+	}
+}
+
+func scopeOf(operation schema) string {
+	security, _ := operation["security"].([]any)
+	if len(security) == 0 {
+		return ""
+	}
+	first, _ := security[0].(schema)
+	scopes, _ := first["key"].([]any)
+	if len(scopes) == 0 {
+		return ""
+	}
+	return fmt.Sprint(scopes[0])
+}
+
+// inputOf returns the schema and the example of what an operation takes.
+func inputOf(operation schema) (schema, any) {
+	if body, ok := operation["requestBody"].(schema); ok {
+		return content(body)
+	}
+	parameters, _ := operation["parameters"].([]any)
+	for _, p := range parameters {
+		if parameter, _ := p.(schema); parameter["name"] == "input" {
+			return content(parameter)
+		}
+	}
+	return nil, nil
+}
+
+// answerOf returns the schema of the answer that an operation gives when it succeeds.
+func answerOf(operation schema) schema {
+	responses, _ := operation["responses"].(schema)
+	for _, status := range []string{"202", "201", "200"} {
+		if response, ok := responses[status].(schema); ok {
+			if found, _ := content(response); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func content(of schema) (schema, any) {
+	kinds, _ := of["content"].(schema)
+	media, _ := kinds["application/json"].(schema)
+	found, _ := media["schema"].(schema)
+	return found, media["example"]
+}
+
+// wrapped returns the schema of a property of a property.
+func wrapped(s schema, names ...string) schema {
+	for _, name := range names {
+		properties, _ := s["properties"].(schema)
+		s, _ = properties[name].(schema)
+	}
+	return s
+}
+
+func wrappedValue(example any) any {
+	if object, ok := example.(map[string]any); ok {
+		return object["json"]
+	}
+	return example
+}
+
+// typeText writes a JSON Schema as a type of TypeScript.
+func typeText(s schema, indent string) string {
+	if s == nil {
+		return ""
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		return ref[strings.LastIndex(ref, "/")+1:]
+	}
+	if values, ok := s["enum"].([]any); ok {
+		return joined(values, func(v any) string { return asText(v) })
+	}
+	if value, ok := s["const"]; ok {
+		return asText(value)
+	}
+	for _, key := range []string{"oneOf", "anyOf"} {
+		if choices, ok := s[key].([]any); ok {
+			return joined(choices, func(v any) string { return typeText(v.(schema), indent) })
+		}
+	}
+	switch kind := s["type"].(type) {
+	case []any:
+		return joined(kind, func(v any) string {
+			one := maps.Clone(s)
+			one["type"] = v
+			return typeText(one, indent)
+		})
+	case string:
+		return typeTextOf(kind, s, indent)
+	}
+	if _, ok := s["properties"]; ok {
+		return typeTextOf("object", s, indent)
+	}
+	return "unknown"
+}
+
+func typeTextOf(kind string, s schema, indent string) string {
+	switch kind {
+	case "integer":
+		return "number"
+	case "array":
+		items, _ := s["items"].(schema)
+		of := cmp.Or(typeText(items, indent), "unknown")
+		if strings.Contains(of, " | ") {
+			return "(" + of + ")[]"
+		}
+		return of + "[]"
+	case "object":
+		properties, _ := s["properties"].(schema)
+		if len(properties) == 0 {
+			if values, ok := s["additionalProperties"].(schema); ok {
+				return "Record<string, " + typeText(values, indent) + ">"
+			}
+			return "object"
+		}
+		required, _ := s["required"].([]any)
+		var b strings.Builder
+		b.WriteString("{\n")
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			mark := "?"
+			if slices.Contains(required, any(name)) {
+				mark = ""
+			}
+			fmt.Fprintf(&b, "%s  %s%s: %s\n", indent, name, mark, typeText(properties[name].(schema), indent+"  "))
+		}
+		return b.String() + indent + "}"
+	}
+	return kind
+}
+
+func joined(all []any, one func(any) string) string {
+	var texts []string
+	for _, v := range all {
+		texts = append(texts, one(v))
+	}
+	return strings.Join(texts, " | ")
+}
+
+func asText(v any) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// categories are the groups of node types in the order in which the page has them.
+var categories = []struct{ name, title string }{
+	{"flow", "Flow"}, {"data", "Data"}, {"people", "People"}, {"services", "Services"}, {"events", "Events"},
+}
+
+// NodesPage returns the page of the documentation about node types. The examples are
+// in a folder: TYPE.blueprint.yaml, and TYPE.test.yaml, which tests it.
+func NodesPage(types []*blueprint.NodeType, folder string) ([]byte, error) {
+	var page bytes.Buffer
+	page.WriteString("# Nodes\n\nEvery node type with its config, its output and an example. This page is generated from the catalogue; `node.types` returns the same to programs.\n\nKeys in bold are required. `effect` says what happens when the process dies while a node works; see [Concepts](concepts.md#runs). Strings are [templates](expressions.md); keys of kind expression hold an expression.\n")
+	for _, category := range categories {
+		fmt.Fprintf(&page, "\n## %s\n", category.title)
+		for _, kind := range slices.SortedFunc(slices.Values(types), func(a, b *blueprint.NodeType) int { return cmp.Compare(a.Order, b.Order) }) {
+			if kind.Category != category.name {
+				continue
+			}
+			if err := writeNodeType(&page, kind, folder); err != nil {
+				return nil, fmt.Errorf("each node type needs an example and its test: %w", err)
+			}
+		}
+	}
+	page.WriteString("\n## Run the examples\n\nSave the files above and run the tests, which stub other services:\n\n```sh\nblueprintd test\n```\n")
+	return page.Bytes(), nil
+}
+
+func writeNodeType(page *bytes.Buffer, kind *blueprint.NodeType, folder string) error {
+	fmt.Fprintf(page, "\n### %s\n\n%s\n\n", kind.Type, kind.Description)
+	handles := append([]string{"main"}, kind.Handles...)
+	if len(kind.Handles) > 0 && kind.PassesInput || kind.Type == "approval-gate" {
+		handles = kind.Handles
+	}
+	fmt.Fprintf(page, "Effect `%s`; handles `%s`", kind.Effect, strings.Join(handles, "`, `"))
+	if kind.PassesInput {
+		page.WriteString("; passes its input on")
+	}
+	page.WriteString(".\n\n")
+	properties, _ := kind.Schema["properties"].(map[string]any)
+	required, _ := kind.Schema["required"].([]any)
+	if len(properties) > 0 {
+		page.WriteString("| key | kind | meaning |\n|---|---|---|\n")
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			property, _ := properties[name].(map[string]any)
+			key := "`" + name + "`"
+			if slices.Contains(required, any(name)) {
+				key = "**" + key + "**"
+			}
+			fmt.Fprintf(page, "| %s | %s | %s |\n", key, kindOf(property), cmp.Or(cellOf(property["description"]), cellOf(property["title"])))
+		}
+	}
+	if kind.Output != nil {
+		fmt.Fprintf(page, "\nOutput:\n\n```ts shown\n%s\n```\n", typeText(kind.Output, ""))
+	}
+	for _, name := range []string{kind.Type + ".blueprint.yaml", kind.Type + ".test.yaml"} {
+		example, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(page, "\n```yaml %s\n%s```\n", name, example)
+	}
+	return nil
+}
+
+// kindOf names what a key of a config holds.
+func kindOf(property map[string]any) string {
+	kind := strings.ReplaceAll(strings.ReplaceAll(typeText(property, ""), " | ", ", "), "\n", " ")
+	switch {
+	case strings.HasPrefix(kind, "{") && strings.HasSuffix(kind, "[]"):
+		kind = "list of objects"
+	case strings.HasPrefix(kind, "{"):
+		kind = "object"
+	case kind == "unknown":
+		kind = "any value"
+	case strings.HasSuffix(kind, "[]"):
+		kind = "list of " + strings.TrimSuffix(kind, "[]")
+	}
+	if fallback, ok := property["default"]; ok {
+		kind += ", default `" + asText(fallback) + "`"
+	}
+	return kind
+}
+
+func cellOf(v any) string {
+	s, _ := v.(string)
+	return strings.ReplaceAll(s, "|", "\\|")
+}
