@@ -21,9 +21,9 @@ test: ## the tests that need Go alone
 goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate
 	go test ./engine/nodes -run '^TestCatalogue$$' -update
 	go test ./rpc -run NodeTypes -update
-	go test ./tests/describe -run Procedures -update
 	go test ./command -run '^TestCorpus$$' -update
 	go test ./tests/api -run 'RouterType|OpenAPI|Schemas' -update
+	go test ./tests/describe -run 'Procedures|Pages' -update
 
 check: lint web-lint web-test race bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
 

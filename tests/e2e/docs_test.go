@@ -132,6 +132,9 @@ func (s *stage) try(b block, behindCommands bool) {
 	}
 	switch {
 	case b.kind == "shown":
+		if b.lang == "sh" {
+			s.checkFlags(at, text)
+		}
 	case b.lang == "sh" && b.kind == "server":
 		s.serve(at, text)
 	case b.lang == "sh" && (b.kind == "" || b.kind == "fails"):
@@ -156,6 +159,30 @@ func (s *stage) try(b block, behindCommands bool) {
 	default:
 		if err := wellFormed(b.lang, text); err != nil {
 			s.t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// shownCommand is a call of the program in commands that are not run.
+var shownCommand = regexp.MustCompile(`(?m)^(?:[A-Z_]+=\S+ )?blueprintd ((?:[a-z-]+ ?)+)([^#\n]*)`)
+
+// checkFlags holds commands that are not run against the help of the program.
+func (s *stage) checkFlags(at, text string) {
+	s.t.Helper()
+	for _, call := range shownCommand.FindAllStringSubmatch(strings.ReplaceAll(text, "\\\n", ""), -1) {
+		words := strings.Fields(call[1])
+		help := process.Run(s.t, append(words[:min(2, len(words))], "--help")...)
+		if help.Code != 0 {
+			help = process.Run(s.t, words[0], "--help")
+		}
+		if help.Code != 0 {
+			s.t.Errorf("%s: no command %q", at, call[1])
+			continue
+		}
+		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(call[2], -1) {
+			if !strings.Contains(help.Out, flag+" ") && !strings.Contains(help.Out, flag+",") {
+				s.t.Errorf("%s: %s has no flag %s", at, call[1], flag)
+			}
 		}
 	}
 }
