@@ -12,9 +12,8 @@ type auditStore interface {
 	AuditLog(ctx context.Context, p blueprint.Principal, organizationID string, limit, offset int) ([]blueprint.AuditEntry, int, error)
 }
 
-// actionStore writes lines of the audit log.
 type actionStore interface {
-	// NoteAction writes a line of what the database did not note itself, and does not wait for the disk.
+	// NoteAction writes an audit entry without waiting for the disk.
 	NoteAction(ctx context.Context, entry *blueprint.AuditEntry)
 }
 
@@ -33,19 +32,18 @@ type auditPage struct {
 	Total   int                    `json:"total"`
 }
 
-// auditList returns what the caller did, or to the admins of an organization what
-// anybody did there.
+// auditList returns the actions of the caller, or for the admins of an organization all
+// actions in it.
 func (s *Service) auditList(ctx context.Context, caller *trpc.Caller, in auditList) (auditPage, error) {
 	entries, total, err := s.Store.AuditLog(ctx, caller.Principal, in.OrganizationID, in.Limit, in.Offset)
-	if entries == nil {
-		entries = []blueprint.AuditEntry{}
-	}
+	entries, err = listed(entries, err)
 	return auditPage{entries, total}, err
 }
 
-// audited returns a table whose mutations each leave one line in the audit log
-// when they have succeeded, or failed after they noted what they had done: in the transaction of the change where the database
-// does it, or else right behind it, which no answer waits for.
+// audited returns table with mutations that write one audit entry each when they have
+// succeeded, or have failed after Note. The entry is part of the transaction of the change
+// if the database writes it; else it is written right after, and the answer does not wait
+// for it.
 func audited(store actionStore, table []trpc.Procedure) []trpc.Procedure {
 	for i := range table {
 		if p := &table[i]; p.Kind == trpc.KindMutation {
@@ -60,10 +58,10 @@ func noting(store actionStore, name string) func(context.Context, *trpc.Caller, 
 		actor := &blueprint.Actor{UserID: caller.UserID, Via: caller.Via, Action: name}
 		out, err := call(blueprint.WithActor(ctx, actor))
 		note := caller.Noted
-		if err != nil && !note.Told || actor.Audited() || note.Nothing {
+		if err != nil && !note.Always || actor.Audited() || note.Nothing {
 			return out, err
 		}
-		// Who signed in with the call is known only now.
+		// A sign-in sets the user during the call.
 		store.NoteAction(ctx, &blueprint.AuditEntry{
 			ActorID: caller.UserID, OrganizationID: note.Organization, Action: name, TargetType: note.Kind, TargetID: note.ID, Via: caller.Via, Detail: note.Detail,
 		})

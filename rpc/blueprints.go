@@ -7,8 +7,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// blueprintStore is what these procedures ask of the database. Access is
-// judged there: unknown ids are CodeNotFound, others' CodeForbidden.
+// blueprintStore checks access: CodeNotFound for unknown ids, CodeForbidden for those that
+// the principal may not use.
 type blueprintStore interface {
 	ListBlueprints(ctx context.Context, p blueprint.Principal, filter blueprint.BlueprintFilter) ([]blueprint.Blueprint, int, error)
 	GetBlueprint(ctx context.Context, p blueprint.Principal, id string) (blueprint.BlueprintDetails, error)
@@ -100,9 +100,8 @@ func (s *Service) blueprintCreate(ctx context.Context, caller *trpc.Caller, in b
 	return s.Store.CreateBlueprint(ctx, caller.Principal, created)
 }
 
-// mapInput is a blueprint_map. One that breaks the shape or the rules of a
-// graph is refused; what only keeps a node from running is for
-// blueprint.validate to tell.
+// mapInput is a blueprint_map of the right shape that is a valid graph. Nodes that cannot
+// run are issues of blueprint.validate.
 type mapInput map[string]any
 
 func (m mapInput) Faults() []blueprint.Issue {
@@ -113,7 +112,6 @@ func (m mapInput) Faults() []blueprint.Issue {
 	return issues
 }
 
-// variablesInput is a list of environment_variables.
 type variablesInput []any
 
 func (v variablesInput) Faults() []blueprint.Issue {
@@ -135,7 +133,6 @@ type blueprintUpdate struct {
 	Source      *string         `json:"source" check:"max=1000"`
 }
 
-// budgetInput is a budget of runs; nil when none is given.
 type budgetInput map[string]any
 
 func (b budgetInput) Faults() []blueprint.Issue {
@@ -143,7 +140,6 @@ func (b budgetInput) Faults() []blueprint.Issue {
 	return issues
 }
 
-// budget returns what faults has looked at.
 func (b budgetInput) budget() *blueprint.Budget {
 	if b == nil {
 		return nil
@@ -162,8 +158,7 @@ func (s *Service) blueprintUpdate(ctx context.Context, caller *trpc.Caller, in b
 }
 
 func (s *Service) blueprintDelete(ctx context.Context, caller *trpc.Caller, in blueprintID) (succeeded, error) {
-	err := blueprint.Deletion{Store: s.Store, CancelRuns: s.Runner.CancelAll, TriggersChanged: s.Triggers.Changed}.Delete(ctx, caller.Principal, in.ID)
-	return succeeded{err == nil}, err
+	return success(blueprint.Deletion{Store: s.Store, CancelRuns: s.Runner.CancelAll, TriggersChanged: s.Triggers.Changed}.Delete(ctx, caller.Principal, in.ID))
 }
 
 type blueprintValidate struct {
@@ -188,9 +183,8 @@ func (s *Service) blueprintValidate(_ context.Context, caller *trpc.Caller, in b
 	return out, nil
 }
 
-// listingStore is what the lists and pictures of the dashboard ask of the
-// database. What is not the caller's to see is not in them; an organization that
-// the caller is not a member of, known or not, is CodeForbidden.
+// listingStore returns what the principal may see. An organization that they are not a
+// member of, whether it exists or not, is CodeForbidden.
 type listingStore interface {
 	ListSummaries(ctx context.Context, p blueprint.Principal, filter blueprint.SummaryFilter) ([]blueprint.BlueprintSummary, int, error)
 	ListTags(ctx context.Context, p blueprint.Principal, limit int) ([]blueprint.TagCount, error)
@@ -201,7 +195,6 @@ type listingStore interface {
 	TriggerDetails(ctx context.Context, p blueprint.Principal, id string) (blueprint.ListedTrigger, error)
 }
 
-// listings are the procedures that show many things at once.
 func (s *Service) listings() []trpc.Procedure {
 	return []trpc.Procedure{
 		trpc.Query("node.types", blueprint.ScopeRead, s.nodeTypes),
@@ -242,14 +235,12 @@ func (s *Service) blueprintSummaries(ctx context.Context, caller *trpc.Caller, i
 	return summaryPage{found, paginationOf(in.Page, in.Limit, total)}, err
 }
 
-// mostTags is how many tags are listed.
-const mostTags = 200
+const maxTags = 200
 
 func (s *Service) blueprintTags(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.TagCount, error) {
-	return s.Store.ListTags(ctx, caller.Principal, mostTags)
+	return s.Store.ListTags(ctx, caller.Principal, maxTags)
 }
 
-// opinionStore is what these procedures ask of the database.
 type opinionStore interface {
 	Rate(ctx context.Context, p blueprint.Principal, id string, rating float64) (blueprint.Ratings, error)
 	Favorite(ctx context.Context, p blueprint.Principal, id string, favorite bool) (blueprint.Ratings, error)

@@ -7,9 +7,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// connectionStore is what these procedures ask of the database. A connection
-// that the principal may not use is CodeForbidden, as is one that they may use
-// but not change. None that it gives holds a secret.
+// connectionStore returns CodeForbidden for a connection that the principal may not use,
+// or not change. Returned connections hold no secrets.
 type connectionStore interface {
 	CreateConnection(ctx context.Context, p blueprint.Principal, given blueprint.NewConnection) (blueprint.Connection, error)
 	Connections(ctx context.Context, p blueprint.Principal, organizationID string) ([]blueprint.Connection, error)
@@ -19,13 +18,13 @@ type connectionStore interface {
 	DeleteConnection(ctx context.Context, p blueprint.Principal, id string) error
 }
 
-// ConnectionTester makes the cheapest real call through a connection and says
-// in plain words, without secrets, what came of it. An error is a fault of the
-// service or CodeNotFound, not a call that failed.
+// ConnectionTester tests connections.
 type ConnectionTester interface {
+	// Test makes the cheapest real call through a connection. The message describes the
+	// outcome without secrets. A failed call is no error.
 	Test(ctx context.Context, userID, id string) (ok bool, message string, err error)
-	// SignIn returns the address where a user signs in for a connection;
-	// CodeBadRequest when nobody has to.
+	// SignIn returns the URL where a user signs in for a connection; CodeBadRequest if the
+	// connection needs no sign-in.
 	SignIn(ctx context.Context, userID, id string) (url string, err error)
 }
 
@@ -45,11 +44,7 @@ type connectionList struct {
 }
 
 func (s *Service) connectionList(ctx context.Context, caller *trpc.Caller, in connectionList) ([]blueprint.Connection, error) {
-	found, err := s.Store.Connections(ctx, caller.Principal, in.OrganizationID)
-	if found == nil {
-		found = []blueprint.Connection{}
-	}
-	return found, err
+	return listed(s.Store.Connections(ctx, caller.Principal, in.OrganizationID))
 }
 
 type connectionID struct {
@@ -60,10 +55,9 @@ func (s *Service) connectionGet(ctx context.Context, caller *trpc.Caller, in con
 	return s.Store.Connection(ctx, caller.Principal, in.ID)
 }
 
-// connectionWord is a connection type by its name.
 type connectionWord string
 
-// Words are the names of all types.
+// Words returns the names of the connection types.
 func (connectionWord) Words() []string {
 	words := make([]string, len(blueprint.ConnectionTypes))
 	for i, kind := range blueprint.ConnectionTypes {
@@ -96,10 +90,7 @@ func (s *Service) connectionUpdate(ctx context.Context, caller *trpc.Caller, in 
 }
 
 func (s *Service) connectionDelete(ctx context.Context, caller *trpc.Caller, in connectionID) (succeeded, error) {
-	if err := s.Store.DeleteConnection(ctx, caller.Principal, in.ID); err != nil {
-		return succeeded{}, err
-	}
-	return succeeded{true}, nil
+	return success(s.Store.DeleteConnection(ctx, caller.Principal, in.ID))
 }
 
 type connectionTested struct {
@@ -127,14 +118,14 @@ type signInAddress struct {
 	URL string `json:"url"` // to visit in a browser, by the caller alone
 }
 
-// connectionSignIn returns the address where the caller signs in for a connection,
-// without a run that waits for it.
+// connectionSignIn returns the URL where the caller signs in for a connection without a
+// waiting run.
 func (s *Service) connectionSignIn(ctx context.Context, caller *trpc.Caller, in connectionID) (signInAddress, error) {
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
 		return signInAddress{}, err
 	}
 	if s.Connections == nil {
-		return signInAddress{}, blueprint.Errorf(blueprint.CodeUnavailable, "this server cannot sign people in")
+		return signInAddress{}, blueprint.Errorf(blueprint.CodeUnavailable, "this server offers no sign-ins")
 	}
 	url, err := s.Connections.SignIn(ctx, caller.UserID, in.ID)
 	if err != nil {

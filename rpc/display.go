@@ -6,12 +6,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Everything that these procedures show of a blueprint or a run passes here: its
-// map, its record, its error in a list, its recorded traffic. The data of a run whose principal could
-// only start the blueprint belongs to that person. Who manages the blueprint sees
-// id, status, times, counts and codes of it.
-
-// display shows stored blueprints and runs.
+// display filters stored blueprints and runs for a user: maps, records, errors in lists
+// and recorded traffic. The data of a run belongs to its principal if they could only
+// start the blueprint; its managers see ids, status, times, counts and codes.
 type display struct {
 	store     displayStore
 	runs      Recordings
@@ -25,7 +22,7 @@ type displayStore interface {
 	MissingGrantFor(ctx context.Context, p blueprint.Principal, stored *blueprint.MissingGrant) (*blueprint.MissingGrant, error)
 }
 
-// Recordings returns runs with what they exchanged, as far as the disk knows it.
+// Recordings returns stored runs with their recorded traffic.
 type Recordings interface {
 	Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error)
 }
@@ -46,15 +43,15 @@ func (s *Service) listed(ctx context.Context, principal blueprint.Principal, fil
 	return found, total, err
 }
 
-// hideUnknown removes the keys of configs that no node knows for readers who may not
-// manage the blueprint. Who may manage it gets them, so that a save keeps them.
+// hideUnknown removes config keys that the node types do not define, for users who cannot
+// manage the blueprint. Managers receive them, so that a save keeps them.
 func (s *display) hideUnknown(b *blueprint.Blueprint) {
 	if b.Access < blueprint.AccessManage {
 		b.BlueprintMap = s.catalogue.StripUnknownConfig(b.BlueprintMap)
 	}
 }
 
-// known returns a map as hideUnknown shows it; nil for none.
+// known returns a map without the keys that hideUnknown removes; nil for nil.
 func (s *display) known(m *blueprint.Map) *blueprint.Map {
 	if m == nil {
 		return nil
@@ -63,8 +60,7 @@ func (s *display) known(m *blueprint.Map) *blueprint.Map {
 	return shown
 }
 
-// hiddenData stands for the text of an error in a run whose data is another
-// user's.
+// hiddenData replaces the error texts of a run whose data is another user's.
 const hiddenData = "only the caller of this run can see its data"
 
 var errHiddenData = blueprint.Errorf(blueprint.CodeForbidden, hiddenData)
@@ -89,7 +85,7 @@ func (s *Service) view(ctx context.Context, principal blueprint.Principal, store
 	return x, s.showNames(ctx, principal, x)
 }
 
-// summarize returns why a listed run failed and what it waits for, as a user may see it.
+// summarize sets the error of a listed run and what it waits for, as a user may see them.
 func (s *Service) summarize(ctx context.Context, principal blueprint.Principal, run *blueprint.ListedRun) {
 	problem, awaiting, privateTo := s.Runner.Summary(ctx, run.Stored)
 	run.Error, run.Awaiting = problem, awaiting
@@ -120,8 +116,8 @@ func hides(privateTo string, principal blueprint.Principal) bool {
 	return privateTo != "" && privateTo != principal.UserID
 }
 
-// withoutData returns what of a run is not its caller's data. It copies what may
-// be shown, so that what is added to a record is hidden at first.
+// withoutData returns a run without its caller's data. It copies the fields that may be
+// shown, so that a new field is hidden by default.
 func withoutData(x *blueprint.Execution) *blueprint.Execution {
 	out := &blueprint.Execution{
 		LogID: x.LogID, BlueprintID: x.BlueprintID, BlueprintVersion: x.BlueprintVersion, OrganizationID: x.OrganizationID, UserID: x.UserID, PrivateTo: x.PrivateTo,
@@ -144,7 +140,7 @@ func withoutData(x *blueprint.Execution) *blueprint.Execution {
 	for _, asked := range x.AwaitingInputs {
 		shown := &blueprint.AwaitingInput{NodeID: asked.NodeID, Kind: asked.Kind, Options: asked.Options, RequestedAt: asked.RequestedAt, ExpiresAt: asked.ExpiresAt}
 		switch asked.Kind {
-		case blueprint.AwaitApproval, blueprint.AwaitUnknownOutcome, blueprint.AwaitBudget: // for who manages the blueprint to answer
+		case blueprint.AwaitApproval, blueprint.AwaitUnknownOutcome, blueprint.AwaitBudget: // which managers answer
 			shown.Prompt = asked.Prompt
 		}
 		out.AwaitingInputs = append(out.AwaitingInputs, shown)
@@ -163,9 +159,8 @@ func withoutData(x *blueprint.Execution) *blueprint.Execution {
 	return out
 }
 
-// hideSignIn removes the address of a sign-in for all readers but the run's
-// principal, because who visits it signs in for that user, and the prompt, which
-// names the connection.
+// hideSignIn removes the URL and the prompt of a sign-in for everyone but the run's
+// principal: visiting the URL signs in for that user, and the prompt names the connection.
 func hideSignIn(x *blueprint.Execution, userID string) {
 	if x.UserID == userID {
 		return

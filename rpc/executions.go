@@ -8,8 +8,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// executionStore is what these procedures ask of the database. A run that is
-// not the caller's to see, like one that does not exist, is CodeNotFound.
+// executionStore returns CodeNotFound for runs that do not exist or that the principal may
+// not see.
 type executionStore interface {
 	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
 	ExecutionLogs(ctx context.Context, p blueprint.Principal, blueprintID string, limit, offset int) ([]*blueprint.StoredExecution, error)
@@ -98,8 +98,8 @@ func (s *Service) recentExecutions(ctx context.Context, caller *trpc.Caller, in 
 	return s.logPage(ctx, caller.Principal, stored, err)
 }
 
-// maxPage bounds what the inputs and outputs of all runs of one page take, in
-// bytes of JSON; getExecutionStatus gives a single run in full.
+// maxPage bounds the inputs and outputs of all runs of a page, in bytes of JSON;
+// getExecutionStatus returns a single run in full.
 const maxPage = 16 << 20
 
 func (s *Service) logPage(ctx context.Context, principal blueprint.Principal, stored []*blueprint.StoredExecution, err error) (logPage, error) {
@@ -111,7 +111,7 @@ func (s *Service) logPage(ctx context.Context, principal blueprint.Principal, st
 	for _, each := range stored {
 		view, err := s.view(ctx, principal, each, max(room, 0))
 		if blueprint.CodeOf(err) == blueprint.CodeInternal && ctx.Err() == nil {
-			view, err = unreadable(&each.Row), nil // one damaged run must not hide all the others
+			view, err = unreadable(&each.Row), nil // a damaged run must not hide the others
 		}
 		if err != nil {
 			return logPage{}, err
@@ -122,7 +122,7 @@ func (s *Service) logPage(ctx context.Context, principal blueprint.Principal, st
 	return page, nil
 }
 
-// unreadable is the record of a run of which only the row can be read.
+// unreadable returns a record made from the row alone.
 func unreadable(row *blueprint.ExecutionRow) *blueprint.Execution {
 	x := &blueprint.Execution{
 		LogID: row.LogID, BlueprintID: row.BlueprintID, BlueprintVersion: row.BlueprintVersion, OrganizationID: row.OrganizationID, UserID: row.UserID,
@@ -155,9 +155,9 @@ func (s *Service) executionResume(ctx context.Context, caller *trpc.Caller, in e
 	return s.status(ctx, caller, in.ID)
 }
 
-// mayAct refuses a caller who has left the organization of a run or its blueprint.
-// A run that they started without being part of either stays theirs, whoever may
-// start the blueprint now. Of a deleted blueprint the runner decides.
+// mayAct refuses a caller who has left the organization or the blueprint of a run. Runs
+// that they started without belonging to either stay theirs. For a deleted blueprint the
+// runner decides.
 func (s *Service) mayAct(ctx context.Context, caller *trpc.Caller, stored *blueprint.StoredExecution) error {
 	_, _, err := s.Store.Definition(ctx, caller.Principal, stored.Row.BlueprintID)
 	switch blueprint.CodeOf(err) {
@@ -196,8 +196,8 @@ type executionRetry struct {
 	FromNodeID string `json:"fromNodeId"`
 }
 
-// executionRetry starts the run anew as the caller, who must still be allowed
-// to start the blueprint.
+// executionRetry starts a new run as the caller, who must still be allowed to start the
+// blueprint.
 func (s *Service) executionRetry(ctx context.Context, caller *trpc.Caller, in executionRetry) (started, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {
@@ -214,8 +214,8 @@ func (s *Service) executionRetry(ctx context.Context, caller *trpc.Caller, in ex
 	return started{err == nil, id}, err
 }
 
-// executionSubscribe sends the status record now, after each change, and last
-// of all when the run has ended.
+// executionSubscribe sends the status record at once, after each change, and when the run
+// has ended.
 func (s *Service) executionSubscribe(ctx context.Context, caller *trpc.Caller, in executionID, emit func(*blueprint.ExecutionStatus) error) error {
 	changes, stop := s.Runner.Watch(in.ID)
 	defer stop()
@@ -262,7 +262,7 @@ type executed struct {
 	Result      runResult `json:"result"`
 }
 
-// runResult is what a run gave. Output and Outputs are there once it ended.
+// runResult is the outcome of a run. Output and Outputs are set once it has ended.
 type runResult struct {
 	Status        blueprint.Status         `json:"status"`
 	Output        any                      `json:"output"`
@@ -335,8 +335,8 @@ func (n nodesInput) Faults() []blueprint.Issue {
 	return issues
 }
 
-// executeWithLogging runs the nodes that the caller sends. They are mostly the
-// stored ones; others run only for who could have stored them.
+// executeWithLogging runs the nodes that the caller sends. Nodes that differ from the
+// stored ones need the right to store them.
 func (s *Service) executeWithLogging(ctx context.Context, caller *trpc.Caller, in executeWithLogging) (started, error) {
 	given := map[string]any{"nodes": []any(in.Nodes)}
 	if in.Edges != nil {
@@ -363,9 +363,9 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *trpc.Caller, i
 	}
 	differs := !same(m, definition.Map)
 	if differs && access < blueprint.AccessManage {
-		// They were shown the map without the keys that no node knows.
+		// The caller received the map without the keys that hideUnknown removes.
 		if differs = !same(m, s.known(definition.Map)); differs {
-			return started{}, blueprint.Errorf(blueprint.CodeForbidden, "the nodes differ from the stored ones; only who can manage the blueprint may run others")
+			return started{}, blueprint.Errorf(blueprint.CodeForbidden, "the nodes differ from the stored ones; running others needs the right to manage the blueprint")
 		}
 	}
 	if differs {
@@ -420,10 +420,9 @@ type executionMetadata struct {
 	FiringID          string `json:"firingId,omitempty"`
 	ParentExecutionID string `json:"parentExecutionId,omitempty"`
 	RetryOf           string `json:"retryOf,omitempty"`
-	Sandbox           bool   `json:"sandbox,omitempty"` // fakes answered what it sent
+	Sandbox           bool   `json:"sandbox,omitempty"` // fakes answered its requests
 }
 
-// logRecord returns the log record of a run.
 func (s *Service) logRecord(x *blueprint.Execution) logRecord {
 	out := logRecord{
 		ID: x.LogID, BlueprintID: x.BlueprintID, OrganizationID: x.OrganizationID, UserID: x.UserID, Status: x.Status,

@@ -12,19 +12,19 @@ import (
 type exportStore interface {
 	displayStore
 	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
-	// VersionContent returns what a blueprint had in one version, with its true secrets, to who can manage it.
+	// VersionContent returns a version with its secrets; the principal must manage the blueprint.
 	VersionContent(ctx context.Context, p blueprint.Principal, id, version string) (*blueprint.BlueprintVersion, error)
 }
 
-// Exporter makes files of stored runs.
+// Exporter exports stored runs as files.
 type Exporter struct {
 	display
 	contents exportStore
 	info     func() ServerInfo
 }
 
-// NewExporter returns what makes files of the runs in store; info describes the
-// server that they name as their origin.
+// NewExporter returns an exporter of the runs in store; info describes the server, which
+// is the origin that the files name.
 func NewExporter(store exportStore, runs Recordings, catalogue blueprint.Catalogue, info func() ServerInfo) *Exporter {
 	return &Exporter{display: display{store, runs, catalogue}, contents: store, info: info}
 }
@@ -34,8 +34,7 @@ type exchanges struct {
 	Exchanges []blueprint.Exchange `json:"exchanges"`
 }
 
-// executionExchanges returns what a recorded run exchanged with other services, to
-// who may see the run.
+// executionExchanges returns the recorded traffic of a run.
 func (s *Service) executionExchanges(ctx context.Context, caller *trpc.Caller, in executionID) (exchanges, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {
@@ -74,15 +73,15 @@ func (s *Exporter) ExportTest(ctx context.Context, principal blueprint.Principal
 	return f.TestFiles(s.catalogue)
 }
 
-// Export returns a run as a file for who can manage its blueprint, for the file
-// holds all of that: CodeForbidden for others who may see the run, CodeNotFound.
+// Export returns a run as a file. The file holds the whole blueprint, so the principal
+// must manage it: CodeForbidden otherwise.
 func (s *Exporter) Export(ctx context.Context, principal blueprint.Principal, id string) (*recording.File, error) {
 	stored, canManage, err := s.contents.Execution(ctx, principal, id)
 	if err != nil {
 		return nil, err
 	}
 	if !canManage {
-		return nil, blueprint.Errorf(blueprint.CodeForbidden, "an export holds the whole blueprint; only who can manage it may export its runs")
+		return nil, blueprint.Errorf(blueprint.CodeForbidden, "an export holds the whole blueprint; exporting its runs needs the right to manage it")
 	}
 	record, err := s.recording(ctx, principal, stored)
 	if err != nil {
@@ -110,8 +109,8 @@ func (s *Exporter) Export(ctx context.Context, principal blueprint.Principal, id
 	}), nil
 }
 
-// usedConnections returns the connections of a run that the principal may use. Of
-// one that is gone, or another's, no more is told than its type.
+// usedConnections returns the connections of a run that the principal may use. Of others
+// the file has the type alone.
 func (s *Exporter) usedConnections(ctx context.Context, principal blueprint.Principal, record *blueprint.Recording) map[string]recording.Connection {
 	known := map[string]recording.Connection{}
 	for _, used := range record.Connections {

@@ -10,8 +10,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// ledgerStore is what these procedures ask of the ledger. A firing that is not
-// the caller's to see is CodeNotFound.
+// ledgerStore returns CodeNotFound for firings that the principal may not see.
 type ledgerStore interface {
 	FindFirings(ctx context.Context, p blueprint.Principal, triggerID string, filter blueprint.FiringFilter, limit, offset int) ([]blueprint.Firing, int, error)
 	FiringStory(ctx context.Context, p blueprint.Principal, id string) (*blueprint.FiringStory, error)
@@ -46,9 +45,7 @@ func (s *Service) triggerHistory(ctx context.Context, caller *trpc.Caller, in tr
 		return firingPage{}, trpc.InvalidInput(r.issues...)
 	}
 	found, total, err := s.Store.FindFirings(ctx, caller.Principal, in.ID, r.filter, in.Limit, in.Offset)
-	if found == nil {
-		found = []blueprint.Firing{}
-	}
+	found, err = listed(found, err)
 	return firingPage{found, total}, err
 }
 
@@ -72,7 +69,7 @@ func (r *filterReading) refuse(message string, path ...any) {
 	r.issues = append(r.issues, trpc.IssueAt(message, path...))
 }
 
-// oneOrSeveral reads a word of a list of known ones, or a list of them.
+// oneOrSeveral parses a known word, or a list of known words.
 func oneOrSeveral[T ~string](r *filterReading, field string, given trpc.Optional[any], known []T) []T {
 	if !given.Set {
 		return nil
@@ -107,7 +104,6 @@ func oneOrSeveral[T ~string](r *filterReading, field string, given trpc.Optional
 	return out
 }
 
-// span reads from and to.
 func (r *filterReading) span(from, to trpc.Optional[any]) {
 	r.filter.From, r.filter.To = r.instant("from", from), r.instant("to", to)
 	if r.filter.From != 0 && r.filter.To != 0 && r.filter.To <= r.filter.From {
@@ -115,8 +111,8 @@ func (r *filterReading) span(from, to trpc.Optional[any]) {
 	}
 }
 
-// instant reads an RFC 3339 time; what is between two milliseconds counts as the
-// later one, so that a bound means the same as in what is stored.
+// instant parses an RFC 3339 time and rounds it up to a millisecond, the precision of
+// stored times.
 func (r *filterReading) instant(field string, given trpc.Optional[any]) blueprint.Time {
 	if !given.Set {
 		return 0
@@ -134,8 +130,7 @@ func (r *filterReading) instant(field string, given trpc.Optional[any]) blueprin
 	return max(cut, 1)
 }
 
-// triggerRedeliver names one firing, or what several of a trigger have in
-// common.
+// triggerRedeliver names one firing, or selects several of a trigger.
 type triggerRedeliver struct {
 	FiringID        *string            `json:"firingId" check:"min=1"`
 	TriggerID       *string            `json:"triggerId" check:"uuid"`
@@ -143,13 +138,13 @@ type triggerRedeliver struct {
 	ExecutionStatus string             `json:"executionStatus" check:"enum=failed"`
 	From            trpc.Optional[any] `json:"from"`
 	To              trpc.Optional[any] `json:"to"`
-	After           string             `json:"after"` // next of the answer before
+	After           string             `json:"after"` // next of the previous answer
 	Limit           int                `json:"limit" check:"min=1,max=1000,default=100"`
 	DryRun          bool               `json:"dryRun"`
 	Again           bool               `json:"again"`
 }
 
-// redelivered is the answer: the first two about one firing, the others about
+// redelivered is the answer: ExecutionID and FiringID for one firing, the other fields for
 // several.
 type redelivered struct {
 	Success     bool                           `json:"success"`
@@ -159,7 +154,7 @@ type redelivered struct {
 	Redelivered *int                           `json:"redelivered,omitempty"`
 	Refused     *[]blueprint.RefusedRedelivery `json:"refused,omitempty"`
 	Firings     *[]blueprint.RedeliveredFiring `json:"firings,omitempty"`
-	Next        **string                       `json:"next,omitempty"` // after, to go on; null when all is done
+	Next        **string                       `json:"next,omitempty"` // the value of after for the next call; null when all are done
 	Stopped     string                         `json:"stopped,omitempty"`
 }
 
@@ -233,8 +228,8 @@ func (s *Service) triggerExplain(ctx context.Context, caller *trpc.Caller, in fi
 	return s.Explain(story), nil
 }
 
-// lookUp completes what became of a run, as it is now. One that the caller may
-// not see, or that cannot be read, stays as it is.
+// lookUp sets the present status of a run. A run that the caller may not see, or that
+// cannot be read, stays as it is.
 func (s *Service) lookUp(ctx context.Context, principal blueprint.Principal, run *blueprint.FiringRun) error {
 	stored, _, err := s.Store.Execution(ctx, principal, run.ExecutionID)
 	if err == nil {

@@ -7,7 +7,6 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// grantStore is what these procedures ask of the database.
 type grantStore interface {
 	Grant(ctx context.Context, p blueprint.Principal, id, version string) error
 	RevokeGrants(ctx context.Context, p blueprint.Principal, id string) error
@@ -30,16 +29,13 @@ type blueprintGrant struct {
 	Version string `json:"version" guards:"version"` // "" = the current one
 }
 
-// blueprintGrant lets a version by another author use what is the caller's own.
+// blueprintGrant lets a version by another author use the caller's own resources.
 func (s *Service) blueprintGrant(ctx context.Context, caller *trpc.Caller, in blueprintGrant) (succeeded, error) {
-	err := s.Store.Grant(ctx, caller.Principal, in.ID, in.Version)
-	return succeeded{err == nil}, err
+	return success(s.Store.Grant(ctx, caller.Principal, in.ID, in.Version))
 }
 
-// blueprintRevokeGrant takes back all grants of the caller for a blueprint.
 func (s *Service) blueprintRevokeGrant(ctx context.Context, caller *trpc.Caller, in blueprintID) (succeeded, error) {
-	err := s.Store.RevokeGrants(ctx, caller.Principal, in.ID)
-	return succeeded{err == nil}, err
+	return success(s.Store.RevokeGrants(ctx, caller.Principal, in.ID))
 }
 
 func (s *Service) blueprintListGrants(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.Granted, error) {
@@ -50,8 +46,8 @@ func (s *Service) blueprintAuthority(ctx context.Context, caller *trpc.Caller, i
 	return s.Store.Authority(ctx, caller.Principal, in.ID)
 }
 
-// showNames puts the names of connections into the messages of a run, for users who
-// may use them. What is stored has their ids.
+// showNames replaces the ids of connections in the messages of a run by their names, where
+// the user may use them.
 func (s *display) showNames(ctx context.Context, principal blueprint.Principal, x *blueprint.Execution) error {
 	if err := s.showGrants(ctx, principal, x); err != nil {
 		return err
@@ -76,7 +72,7 @@ func (s *display) showNames(ctx context.Context, principal blueprint.Principal, 
 	return nil
 }
 
-// naming returns what names the connections in a message that the user may use.
+// naming returns a function that names the connections in a message that the user may use.
 func (s *display) naming(ctx context.Context, principal blueprint.Principal) func(message string) string {
 	known := map[string]string{}
 	return func(message string) string {
@@ -93,9 +89,9 @@ func (s *display) naming(ctx context.Context, principal blueprint.Principal) fun
 	}
 }
 
-// showGrants completes what steps lacked a grant for with what the user may know
-// of it: the name of the resource, the author's e-mail address. What is stored has
-// neither, because others see the run as well.
+// showGrants completes missing grants of steps with what the user may know of them: the
+// name of the resource and the author's e-mail address, which are not stored because other
+// users see the run too.
 func (s *display) showGrants(ctx context.Context, principal blueprint.Principal, x *blueprint.Execution) error {
 	for i := range x.Steps {
 		if at := x.Steps[i].Error; at != nil && at.Grant != nil {

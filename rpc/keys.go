@@ -8,8 +8,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// keyStore is what these procedures ask of the database. A key that is not the
-// caller's own is CodeNotFound.
+// keyStore returns CodeNotFound for keys of other users.
 type keyStore interface {
 	Keys(ctx context.Context, p blueprint.Principal) ([]blueprint.APIKey, error)
 	CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey) (blueprint.APIKey, error)
@@ -25,11 +24,7 @@ func (s *Service) apiKeys() []trpc.Procedure {
 }
 
 func (s *Service) keyList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.APIKey, error) {
-	found, err := s.Store.Keys(ctx, caller.Principal)
-	if found == nil {
-		found = []blueprint.APIKey{}
-	}
-	return found, err
+	return listed(s.Store.Keys(ctx, caller.Principal))
 }
 
 type keyCreate struct {
@@ -39,7 +34,7 @@ type keyCreate struct {
 	ExpiresAt *string `json:"expiresAt" check:"nullable" guards:"expir|valid|until|ttl|lifetime"`
 }
 
-// newKey is the only answer that ever holds a key.
+// newKey is the only answer that holds a key.
 type newKey struct {
 	blueprint.APIKey
 	Key string `json:"key"`
@@ -57,7 +52,7 @@ func (s *Service) keyCreate(ctx context.Context, caller *trpc.Caller, in keyCrea
 		}
 		given.ExpiresAt = max(blueprint.TimeOf(at), 1)
 	}
-	if err := outgrows(caller.Admission, given); err != nil {
+	if err := checkGrowth(caller.Admission, given); err != nil {
 		return newKey{}, err
 	}
 	record, err := s.Store.CreateLimitedKey(ctx, given)
@@ -67,9 +62,9 @@ func (s *Service) keyCreate(ctx context.Context, caller *trpc.Caller, in keyCrea
 	return newKey{record, given.Key}, nil
 }
 
-// outgrows is CodeForbidden when a key would allow more, or last longer, than
-// what its maker came with.
-func outgrows(maker blueprint.Admission, given blueprint.NewAPIKey) error {
+// checkGrowth returns CodeForbidden if a key would have more scopes, or expire later, than
+// the one that creates it.
+func checkGrowth(maker blueprint.Admission, given blueprint.NewAPIKey) error {
 	for _, scope := range given.Scopes {
 		if err := trpc.InScope(maker, scope); err != nil {
 			return err
@@ -86,8 +81,5 @@ type keyRevoke struct {
 }
 
 func (s *Service) keyRevoke(ctx context.Context, caller *trpc.Caller, in keyRevoke) (succeeded, error) {
-	if err := s.Store.RevokeKey(ctx, caller.Principal, in.ID); err != nil {
-		return succeeded{}, err
-	}
-	return succeeded{true}, nil
+	return success(s.Store.RevokeKey(ctx, caller.Principal, in.ID))
 }

@@ -7,9 +7,9 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// organizationStore is what these procedures ask of the database. Who may do
-// what is decided there, in the transaction of the change: an organization that
-// the principal is not a member of, known or not, is CodeForbidden.
+// organizationStore checks access in the transaction of the change. It returns
+// CodeForbidden for an organization that the principal is not a member of, whether it
+// exists or not.
 type organizationStore interface {
 	Organizations(ctx context.Context, p blueprint.Principal) ([]blueprint.Organization, error)
 	CreateOrganization(ctx context.Context, p blueprint.Principal, name string) (blueprint.Organization, error)
@@ -34,14 +34,6 @@ func (s *Service) organizations() []trpc.Procedure {
 
 func (s *Service) organizationList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.Organization, error) {
 	return listed(s.Store.Organizations(ctx, caller.Principal))
-}
-
-// listed makes an empty list of none.
-func listed[T any](found []T, err error) ([]T, error) {
-	if found == nil {
-		found = []T{}
-	}
-	return found, err
 }
 
 type organizationCreate struct {
@@ -85,17 +77,13 @@ type organizationRemoveMember struct {
 }
 
 func (s *Service) organizationRemoveMember(ctx context.Context, caller *trpc.Caller, in organizationRemoveMember) (succeeded, error) {
-	if err := s.Store.DropMember(ctx, caller.Principal, in.OrganizationID, in.UserID); err != nil {
-		return succeeded{}, err
-	}
-	return succeeded{true}, nil
+	return success(s.Store.DropMember(ctx, caller.Principal, in.OrganizationID, in.UserID))
 }
 
 type userUpdate struct {
 	Name string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
-// userNamed is who somebody is.
 type userNamed struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
@@ -107,7 +95,6 @@ func (s *Service) userUpdate(ctx context.Context, caller *trpc.Caller, in userUp
 	return userNamed{user.ID, user.Email, user.Name}, err
 }
 
-// collaboratorStore is what these procedures ask of the database.
 type collaboratorStore interface {
 	Collaborators(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Collaborator, error)
 	AddCollaborator(ctx context.Context, p blueprint.Principal, blueprintID, email string, role blueprint.CollaboratorRole) (blueprint.Collaborator, error)
@@ -142,14 +129,10 @@ type collaboratorRemove struct {
 }
 
 func (s *Service) collaboratorRemove(ctx context.Context, caller *trpc.Caller, in collaboratorRemove) (succeeded, error) {
-	if err := s.Store.DropCollaborator(ctx, caller.Principal, in.BlueprintID, in.UserID); err != nil {
-		return succeeded{}, err
-	}
-	return succeeded{true}, nil
+	return success(s.Store.DropCollaborator(ctx, caller.Principal, in.BlueprintID, in.UserID))
 }
 
-// categoryStore is what these procedures ask of the database. An organization
-// "" is the principal's personal workspace.
+// categoryStore takes "" for the organization of the principal's personal workspace.
 type categoryStore interface {
 	Categories(ctx context.Context, p blueprint.Principal, organizationID string) ([]blueprint.Category, error)
 	CreateCategory(ctx context.Context, p blueprint.Principal, organizationID, name string) (blueprint.Category, error)
@@ -188,10 +171,7 @@ type categoryID struct {
 }
 
 func (s *Service) categoryDelete(ctx context.Context, caller *trpc.Caller, in categoryID) (succeeded, error) {
-	if err := s.Store.DeleteCategory(ctx, caller.Principal, in.ID); err != nil {
-		return succeeded{}, err
-	}
-	return succeeded{true}, nil
+	return success(s.Store.DeleteCategory(ctx, caller.Principal, in.ID))
 }
 
 type blueprintSetCategories struct {

@@ -25,8 +25,8 @@ type runList struct {
 type runPage struct {
 	Runs []blueprint.ListedRun `json:"runs"`
 	Next *string               `json:"next"`
-	// SearchedUntil is how far back this page was looked for when it is not full
-	// though there may be more, from Next on.
+	// SearchedUntil is how far back the search went for a page that is not full although
+	// there may be more.
 	SearchedUntil blueprint.Time `json:"searchedUntil"`
 }
 
@@ -39,7 +39,7 @@ func (s *Service) runList(ctx context.Context, caller *trpc.Caller, in runList) 
 	if in.Cursor != "" {
 		var ok bool
 		if filter.After, ok = blueprint.ParseRunPosition(in.Cursor); !ok {
-			issues = append(issues, trpc.IssueAt("is none that this procedure gave", "cursor"))
+			issues = append(issues, trpc.IssueAt("must be the next of an earlier answer", "cursor"))
 		}
 	}
 	if len(issues) > 0 {
@@ -60,7 +60,7 @@ func (s *Service) runList(ctx context.Context, caller *trpc.Caller, in runList) 
 	return page, nil
 }
 
-// spanOf reads two instants; absent ones are zero.
+// spanOf parses two instants; absent ones are zero.
 func spanOf(from, to *string) (after, before blueprint.Time, issues []blueprint.Issue) {
 	var r filterReading
 	given := func(text *string) (value trpc.Optional[any]) {
@@ -79,17 +79,17 @@ type statistics struct {
 	From           *string `json:"from"`
 	To             *string `json:"to"`
 	Bucket         string  `json:"bucket" check:"enum=hour|day,default=hour"`
-	Timezone       string  `json:"timezone" check:"max=100"` // whose days are meant; UTC when not given
+	Timezone       string  `json:"timezone" check:"max=100"` // of the days; default UTC
 }
 
 type picture struct {
-	Buckets []bucket `json:"buckets"` // every one of the time, in order
+	Buckets []bucket `json:"buckets"` // in order, without gaps
 	Totals  sums     `json:"totals"`
 	Running int      `json:"running"` // now
 	Paused  int      `json:"paused"`  // now
 }
 
-// bucket is what ended in an hour or a day.
+// bucket counts the runs that ended in an hour or a day.
 type bucket struct {
 	Start blueprint.Time `json:"start"`
 	sums
@@ -111,14 +111,13 @@ func sumsOf(s blueprint.RunSums) sums {
 	return out
 }
 
-// mostBuckets is how many hours or days one picture has at most.
-const mostBuckets = 1000
+const maxBuckets = 1000
 
 func (s *Service) runStatistics(ctx context.Context, caller *trpc.Caller, in statistics) (picture, error) {
 	from, to, issues := spanOf(in.From, in.To)
 	zone, err := time.LoadLocation(in.Timezone)
 	if err != nil || in.Timezone == "Local" {
-		issues = append(issues, trpc.IssueAt("is no IANA time zone such as Europe/Berlin", "timezone"))
+		issues = append(issues, trpc.IssueAt("must be an IANA time zone such as Europe/Berlin", "timezone"))
 	}
 	if len(issues) > 0 {
 		return picture{}, trpc.InvalidInput(issues...)
@@ -127,8 +126,8 @@ func (s *Service) runStatistics(ctx context.Context, caller *trpc.Caller, in sta
 	switch {
 	case len(starts) == 0:
 		return picture{}, trpc.InvalidInput(trpc.IssueAt("must not be in the future", "from"))
-	case len(starts) > mostBuckets:
-		return picture{}, trpc.InvalidInput(trpc.IssueAt(fmt.Sprintf("must be later: at most %d buckets are given at once", mostBuckets), "from"))
+	case len(starts) > maxBuckets:
+		return picture{}, trpc.InvalidInput(trpc.IssueAt(fmt.Sprintf("must be later: at most %d buckets are returned at once", maxBuckets), "from"))
 	}
 	found, err := s.Store.RunHours(ctx, caller.Principal, blueprint.HoursFilter{
 		BlueprintID: in.BlueprintID, OrganizationID: in.OrganizationID, From: hourOf(starts[0]), To: hourOf(end),
@@ -155,9 +154,8 @@ func (s *Service) runStatistics(ctx context.Context, caller *trpc.Caller, in sta
 	return out, nil
 }
 
-// bucketsOf returns when the hours or days begin that a time touches, and when the
-// last one ends. What is not given is the last 24 hours. It stops a little past
-// the most that are given.
+// bucketsOf returns the starts of the hours or days that a span touches, and the end of
+// the last one. The default span is the last 24 hours. It returns at most maxBuckets+1.
 func bucketsOf(from, to blueprint.Time, days bool, zone *time.Location, now time.Time) (starts []time.Time, end time.Time) {
 	last := to.Time().Add(-time.Millisecond)
 	if to == 0 {
@@ -172,7 +170,7 @@ func bucketsOf(from, to blueprint.Time, days bool, zone *time.Location, now time
 		year, month, day := first.In(zone).Date()
 		at = time.Date(year, month, day, 0, 0, 0, 0, zone)
 	}
-	for !at.After(last) && len(starts) <= mostBuckets {
+	for !at.After(last) && len(starts) <= maxBuckets {
 		starts = append(starts, at)
 		if at = at.Add(time.Hour); days {
 			year, month, day := starts[len(starts)-1].In(zone).Date()
@@ -184,6 +182,5 @@ func bucketsOf(from, to blueprint.Time, days bool, zone *time.Location, now time
 
 func hourStart(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 
-// hourOf returns the first hour, counted since 1970, that begins at a time or after
-// it: runs are counted by whole hours.
+// hourOf returns the first hour since 1970 that begins at t or later.
 func hourOf(t time.Time) int64 { return (t.Unix() + 3599) / 3600 }

@@ -3,20 +3,21 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
 )
 
-// ServerInfo is what everybody with a key may know of the server.
+// ServerInfo describes the server to any caller with a key.
 type ServerInfo struct {
 	Version    string         `json:"version"`
 	StartedAt  blueprint.Time `json:"startedAt"`
 	Now        blueprint.Time `json:"now"`
 	APIHost    string         `json:"apiHost"`
 	Ephemeral  bool           `json:"ephemeral"`
-	Sandbox    bool           `json:"sandbox"` // nothing real is reached
+	Sandbox    bool           `json:"sandbox"`
 	Clock      string         `json:"clock" words:"real|virtual"`
 	MailDomain *string        `json:"mailDomain"` // nil = no mail is received
 	Limits     ServerLimits   `json:"limits"`
@@ -24,10 +25,10 @@ type ServerInfo struct {
 	NodeTypes  int            `json:"nodeTypes"`
 }
 
-// ServerLimits are what the server was started with; 0 = no limit.
+// ServerLimits are the limits of the server; 0 = none.
 type ServerLimits struct {
 	MaxBlueprints  int     `json:"maxBlueprints"`
-	Blueprints     int     `json:"blueprints"` // that the caller has
+	Blueprints     int     `json:"blueprints"` // of the caller
 	RateLimit      float64 `json:"rateLimit"`  // calls a second
 	RateBurst      int     `json:"rateBurst"`
 	MaxBody        int64   `json:"maxBody"` // bytes
@@ -50,7 +51,7 @@ func (s *Service) serverInfo(ctx context.Context, caller *trpc.Caller, _ struct{
 	return info, nil
 }
 
-// nodeType is one entry of the catalogue as forms and palettes need it.
+// nodeType is an entry of the catalogue.
 type nodeType struct {
 	Type         string           `json:"type"`
 	Title        string           `json:"title"`
@@ -69,11 +70,9 @@ type nodeType struct {
 
 // nodeTypes lists the catalogue in the order of the palette.
 func (s *Service) nodeTypes(context.Context, *trpc.Caller, struct{}) ([]nodeType, error) {
-	kinds := make([]*blueprint.NodeType, 0, len(s.Catalogue))
-	for _, kind := range s.Catalogue {
-		kinds = append(kinds, kind)
-	}
-	slices.SortFunc(kinds, func(a, b *blueprint.NodeType) int { return cmp.Or(a.Order-b.Order, cmp.Compare(a.Type, b.Type)) })
+	kinds := slices.SortedFunc(maps.Values(s.Catalogue), func(a, b *blueprint.NodeType) int {
+		return cmp.Or(a.Order-b.Order, cmp.Compare(a.Type, b.Type))
+	})
 	out := make([]nodeType, 0, len(kinds))
 	for _, kind := range kinds {
 		out = append(out, nodeType{
@@ -84,7 +83,6 @@ func (s *Service) nodeTypes(context.Context, *trpc.Caller, struct{}) ([]nodeType
 	return out, nil
 }
 
-// connectionType is a type of connection with the schema of its config.
 type connectionType struct {
 	Type         connectionWord `json:"type"`
 	Title        string         `json:"title"`

@@ -32,14 +32,13 @@ type Options struct {
 	Frozen error
 }
 
-// Service answers the procedures.
+// Service implements the procedures.
 type Service struct {
 	Options
 	*Exporter
 }
 
-// New returns a service. It panics when an option is missing that is required,
-// which is a mistake of the program.
+// New returns a service. It panics if a required option is missing.
 func New(o Options) *Service {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Runner": o.Runner == nil, "Triggers": o.Triggers == nil, "Catalogue": o.Catalogue == nil, "CheckConfig": o.CheckConfig == nil,
@@ -52,8 +51,7 @@ func New(o Options) *Service {
 	return &Service{Options: o, Exporter: NewExporter(o.Store, o.Runner, o.Catalogue, o.Info)}
 }
 
-// Store is the sum of what the procedures ask of the database. Each part
-// stands beside the procedures that use it.
+// Store is the database. Each part is declared beside the procedures that use it.
 type Store interface {
 	blueprintStore
 	executionStore
@@ -72,27 +70,26 @@ type Store interface {
 	toolStore
 }
 
-// Runner runs executions. Execute gives the record of a run that ended or
-// paused in time, nil for one that goes on. Execute, Start and Retry give the id
-// of a run whenever it is durable, also with an error, as when ctx has ended
-// meanwhile, and "" when there is none.
+// Runner runs executions. Execute returns the record of a run that ended or paused in
+// time, nil for one that is still running. Execute, Start and Retry return the id of a run
+// once it is durable, even with an error, as when ctx has ended; "" if there is none.
 type Runner interface {
 	Execute(ctx context.Context, request *blueprint.StartRequest) (id string, outcome *blueprint.Execution, err error)
 	Start(ctx context.Context, request *blueprint.StartRequest) (id string, err error)
 	View(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error)
 	// ViewWithin is View for a record whose inputs and outputs take at most room bytes of JSON.
 	ViewWithin(ctx context.Context, stored *blueprint.StoredExecution, room int) (*blueprint.Execution, error)
-	// Summary returns the errorSummary of a run that has ended, and what a paused one
-	// waits for first; nil where there is none or it cannot be read. privateTo is as
-	// of blueprint.Execution, where there is a problem.
+	// Summary returns the errorSummary of a run that has ended, and what a paused run
+	// waits for first; nil for none, or if it cannot be read. With a problem, privateTo is
+	// that of blueprint.Execution.
 	Summary(ctx context.Context, stored *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string)
 	Recordings
 	Watch(id string) (changes <-chan struct{}, stop func())
 	Control
 }
 
-// Control changes runs that exist. What Resume and Cancel give an error for has
-// not changed the run.
+// Control changes existing runs. An error of Resume or Cancel means that the run is
+// unchanged.
 type Control interface {
 	Resume(ctx context.Context, answer ResumeAnswer) error
 	Cancel(ctx context.Context, id, reason string) error
@@ -100,21 +97,20 @@ type Control interface {
 	Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (id string, err error)
 }
 
-// ResumeAnswer is somebody's answer to a paused run.
+// ResumeAnswer answers a paused run.
 type ResumeAnswer struct {
 	ExecutionID string
-	NodeID      string // "" = the first that waits
+	NodeID      string // "" = the first waiting node
 	Input       any
 	UserID      string
 	CanManage   bool
 }
 
-// Triggers starts runs by trigger and knows what a trigger's config must be.
+// Triggers fires triggers and checks their configs.
 type Triggers interface {
 	Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any, record bool) (executionID, firingID string, err error)
-	// Settle returns the config that change makes of the one before, nil for a new
-	// trigger, or what is wrong with it; Warnings, what in it has no effect. Paths
-	// start at the config.
+	// Settle applies change to the config before, which is nil for a new trigger.
+	// Warnings returns what has no effect. Paths of issues start at the config.
 	Settle(kind blueprint.TriggerType, before, change map[string]any) (map[string]any, []blueprint.Issue)
 	Warnings(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue
 	Preview(cron, timezone string, count int) ([]string, error)
@@ -124,11 +120,11 @@ type Triggers interface {
 	Changed()
 }
 
-// Procedures describes everything that a Service answers: names, kinds, types and
-// words. To call them takes a Service.
+// Procedures describes the procedures of a Service by names, kinds and types. They cannot
+// be called.
 func Procedures() []trpc.Procedure { return (*Service)(nil).table() }
 
-// Procedures is the table of everything that can be called.
+// Procedures returns the procedures.
 func (s *Service) Procedures() []trpc.Procedure {
 	if s.Frozen != nil {
 		return frozen(s.table(), s.Frozen)
@@ -145,7 +141,7 @@ func (s *Service) table() []trpc.Procedure {
 	return all
 }
 
-// frozen puts a refusal in the place of all that changes something.
+// frozen returns procedures with mutations that fail with refusal.
 func frozen(procedures []trpc.Procedure, refusal error) []trpc.Procedure {
 	for i := range procedures {
 		if procedures[i].Kind == trpc.KindMutation {
@@ -157,9 +153,19 @@ func frozen(procedures []trpc.Procedure, refusal error) []trpc.Procedure {
 	return procedures
 }
 
-// succeeded is the answer of what has nothing else to say.
+// succeeded is the answer of a procedure without other output.
 type succeeded struct {
 	Success bool `json:"success"`
+}
+
+func success(err error) (succeeded, error) { return succeeded{err == nil}, err }
+
+// listed replaces a nil list with an empty one, which is not null in JSON.
+func listed[T any](found []T, err error) ([]T, error) {
+	if found == nil {
+		found = []T{}
+	}
+	return found, err
 }
 
 // started is the answer of what began a run.
@@ -168,7 +174,7 @@ type started struct {
 	ExecutionID string `json:"executionId"`
 }
 
-// under puts the issues of a value below the field that holds it.
+// under prefixes the paths of issues with field.
 func under(issues []blueprint.Issue, field ...any) []blueprint.Issue {
 	out := make([]blueprint.Issue, len(issues))
 	for i, issue := range issues {
@@ -178,6 +184,6 @@ func under(issues []blueprint.Issue, field ...any) []blueprint.Issue {
 	return out
 }
 
-// waitForRun is how long an answer waits for a change of a run before it looks
-// again without one; signals are not lost, so it only bounds a mistake.
+// waitForRun bounds the wait for a change of a run, as a precaution: signals are not
+// lost.
 const waitForRun = 30 * time.Second

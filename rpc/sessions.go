@@ -3,14 +3,14 @@ package rpc
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
 )
 
-// sessionStore is what these procedures ask of the database. A session that is
-// not the caller's own is CodeNotFound.
+// sessionStore returns CodeNotFound for sessions of other users.
 type sessionStore interface {
 	actionStore
 	Organizations(ctx context.Context, p blueprint.Principal) ([]blueprint.Organization, error)
@@ -18,12 +18,13 @@ type sessionStore interface {
 	Sessions(ctx context.Context, p blueprint.Principal) ([]blueprint.Session, error)
 	EndSession(ctx context.Context, p blueprint.Principal, id string) error
 	EndSessions(ctx context.Context, p blueprint.Principal) error
-	// EndSessionOf ends the session of a token, if it is one.
+	// EndSessionOf ends the session of a token, if there is one.
 	EndSessionOf(ctx context.Context, token string) error
 }
 
-// Accounts lets people sign in: SignIn and Setup give the token that the browser
-// keeps, Device what it is known by afterwards, "" for nothing. Their refusals are fit for who is not signed in.
+// Accounts signs users in. SignIn and Setup return the session token for the browser,
+// Device the token of a known device, "" for none. Errors are fit for callers who are not
+// signed in.
 type Accounts interface {
 	SignIn(ctx context.Context, email, password string, from blueprint.SignInClient) (token string, session blueprint.Session, err error)
 	Device(email, before string) string
@@ -32,26 +33,23 @@ type Accounts interface {
 	ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.SignInClient) error
 }
 
-// Sessions signs people in and out of the dashboard.
+// Sessions implements the procedures of the dashboard's sessions.
 type Sessions struct {
 	store    sessionStore
 	accounts Accounts
 	cookie   SessionCookie
 }
 
-// NewSessions returns what signs people in and out with the given cookies.
+// NewSessions returns Sessions with the given cookies.
 func NewSessions(store sessionStore, accounts Accounts, cookie SessionCookie) *Sessions {
 	return &Sessions{store: store, accounts: accounts, cookie: cookie}
 }
 
-// Procedures is the table of what only the dashboard can call. It stands beside
-// Service.Procedures under the dashboard's own root.
-func (s *Sessions) Procedures() []trpc.Procedure {
-	return audited(s.store, s.table())
-}
+// Procedures returns the procedures that only the dashboard can call, beside those of
+// Service.
+func (s *Sessions) Procedures() []trpc.Procedure { return audited(s.store, s.table()) }
 
-// SessionProcedures describes the procedures of Sessions, which need a value of it
-// to be called.
+// SessionProcedures describes the procedures of Sessions. They cannot be called.
 func SessionProcedures() []trpc.Procedure { return (*Sessions)(nil).table() }
 
 func (s *Sessions) table() []trpc.Procedure {
@@ -67,7 +65,6 @@ func (s *Sessions) table() []trpc.Procedure {
 	}
 }
 
-// session is who is signed in.
 type session struct {
 	User struct {
 		ID    string `json:"id"`
@@ -78,8 +75,8 @@ type session struct {
 	ExpiresAt     blueprint.Time           `json:"expiresAt"`
 }
 
-// setupLink is whose password a link sets. Fresh tells that it is the first
-// user's, who may choose name and email.
+// setupLink is the account whose password a link sets. Fresh is set for the server's
+// owner, who may choose name and email.
 type setupLink struct {
 	Email string `json:"email"`
 	Name  string `json:"name"`
@@ -153,7 +150,7 @@ func (s *Sessions) sessionSetup(ctx context.Context, caller *trpc.Caller, in ses
 	return s.begun(ctx, caller, token, made)
 }
 
-// takesCookie refuses a call whose answer could not set a cookie any more.
+// takesCookie refuses a call whose answer cannot set a cookie.
 func takesCookie(caller *trpc.Caller) error {
 	if caller.Streams() {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "this call sets a cookie and cannot be part of a streamed batch")
@@ -161,8 +158,8 @@ func takesCookie(caller *trpc.Caller) error {
 	return nil
 }
 
-// begun answers who has signed in. The session that the browser had before ends:
-// nobody could sign out of it any more.
+// begun answers a sign-in. It ends the previous session of the browser, of which the
+// cookie is replaced.
 func (s *Sessions) begun(ctx context.Context, caller *trpc.Caller, token string, made blueprint.Session) (session, error) {
 	out, err := s.sessionOf(ctx, made)
 	if before := s.cookie.Token(caller.Request); err == nil && before != "" {
@@ -188,16 +185,13 @@ func (s *Sessions) sessionOf(ctx context.Context, of blueprint.Session) (out ses
 	return out, err
 }
 
-// mine lists the caller's sessions, and the one of the call, which may have
-// ended meanwhile.
+// mine returns the caller's sessions and that of the call; CodeUnauthorized if it has
+// ended.
 func (s *Sessions) mine(ctx context.Context, caller *trpc.Caller) (all []blueprint.Session, own blueprint.Session, err error) {
 	all, err = s.store.Sessions(ctx, caller.Principal)
-	for _, one := range all {
-		if one.ID == caller.SessionID {
-			return all, one, err
-		}
-	}
-	if err == nil {
+	if i := slices.IndexFunc(all, func(one blueprint.Session) bool { return one.ID == caller.SessionID }); i >= 0 {
+		own = all[i]
+	} else if err == nil {
 		err = blueprint.Errorf(blueprint.CodeUnauthorized, "the session has ended; sign in again")
 	}
 	return all, own, err
@@ -238,7 +232,7 @@ func (s *Sessions) sessionDelete(ctx context.Context, caller *trpc.Caller, in se
 	if in.Everywhere {
 		err = s.store.EndSessions(ctx, caller.Principal)
 	} else if err = s.store.EndSession(ctx, caller.Principal, caller.SessionID); blueprint.CodeOf(err) == blueprint.CodeNotFound {
-		err = nil // it ended meanwhile
+		err = nil // it has ended already
 	}
 	if err != nil {
 		return succeeded{}, err
@@ -248,30 +242,25 @@ func (s *Sessions) sessionDelete(ctx context.Context, caller *trpc.Caller, in se
 }
 
 func (s *Sessions) sessionChangePassword(ctx context.Context, caller *trpc.Caller, in passwordChange) (succeeded, error) {
-	if err := s.accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.Visitor()); err != nil {
-		return succeeded{}, err
-	}
-	return succeeded{true}, nil
+	return success(s.accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.Visitor()))
 }
 
-// hostOnly begins the names of cookies that browsers take from this very host
-// alone, over https.
+// hostOnly is the prefix of cookies that browsers accept from this host alone, over https.
 const hostOnly = "__Host-"
 
-// SessionCookie is how the dashboard's cookies are set and read: that of the
-// session, and one by which a browser is known after somebody has signed in
-// there. Name tells them from those of other servers on the same host, whatever
-// their ports; Secure tells whether browsers reach this server by https in a
-// request. The second cookie goes to what is below Root alone.
+// SessionCookie sets and reads the dashboard's cookies: one for the session, and one for
+// the device, which is known after a sign-in.
 type SessionCookie struct {
-	Name   string
-	Root   string
-	Secure func(*http.Request) bool
+	Name   string                   // distinguishes servers on different ports of a host
+	Root   string                   // the path of the device cookie
+	Secure func(*http.Request) bool // reports whether the browser uses https
 }
 
-// Token returns what the browser keeps of its session, "" when it keeps none.
-func (c SessionCookie) Token(r *http.Request) string {
-	found, err := r.Cookie(c.name(r))
+// Token returns the session token of a request, "" for none.
+func (c SessionCookie) Token(r *http.Request) string { return cookieOf(r, c.name(r)) }
+
+func cookieOf(r *http.Request, name string) string {
+	found, err := r.Cookie(name)
 	if err != nil {
 		return ""
 	}
@@ -285,17 +274,13 @@ func (c SessionCookie) name(r *http.Request) string {
 	return c.Name
 }
 
-// set lets the browser of a call keep a token for as long as a session can
-// last; clear lets it forget.
 func (c SessionCookie) set(caller *trpc.Caller, token string) {
 	c.write(caller, token, int(blueprint.SessionLifetime/time.Second))
 }
 
 func (c SessionCookie) clear(caller *trpc.Caller) { c.write(caller, "", -1) }
 
-// Keep has the browser of a request that no procedure answers keep what it does
-// once somebody has signed in: the token of the session, and by what the browser is
-// known, "" for nothing.
+// Keep sets the cookies of a sign-in outside the procedures. device is "" for none.
 func (c SessionCookie) Keep(w http.ResponseWriter, r *http.Request, token, device string) {
 	http.SetCookie(w, c.of(r, token, int(blueprint.SessionLifetime/time.Second)))
 	if device != "" {
@@ -314,16 +299,10 @@ func (c SessionCookie) of(r *http.Request, token string, seconds int) *http.Cook
 	}
 }
 
-// Device returns the device token of a request, "" if there is none.
-func (c SessionCookie) Device(r *http.Request) string {
-	found, err := r.Cookie(c.device())
-	if err != nil {
-		return ""
-	}
-	return found.Value
-}
+// Device returns the device token of a request, "" for none.
+func (c SessionCookie) Device(r *http.Request) string { return cookieOf(r, c.device()) }
 
-// keep lets the browser of a call keep by what it is known, besides its session.
+// keep sets the device cookie.
 func (c SessionCookie) keep(caller *trpc.Caller, device string) {
 	caller.Header.Add("Set-Cookie", c.ofDevice(caller.Request, device).String())
 }

@@ -7,8 +7,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// triggerStore is what these procedures ask of the database. Everything but
-// ListTriggers needs a principal who can manage the blueprint.
+// triggerStore requires a principal who can manage the blueprint.
 type triggerStore interface {
 	ListTriggers(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Trigger, error)
 	GetTrigger(ctx context.Context, p blueprint.Principal, id string) (blueprint.Trigger, error)
@@ -40,11 +39,7 @@ type ofBlueprint struct {
 }
 
 func (s *Service) triggerList(ctx context.Context, caller *trpc.Caller, in ofBlueprint) ([]blueprint.Trigger, error) {
-	found, err := s.Store.ListTriggers(ctx, caller.Principal, in.BlueprintID)
-	if found == nil {
-		found = []blueprint.Trigger{}
-	}
-	return found, err
+	return listed(s.Store.ListTriggers(ctx, caller.Principal, in.BlueprintID))
 }
 
 type triggerCreate struct {
@@ -68,7 +63,7 @@ func (s *Service) triggerCreate(ctx context.Context, caller *trpc.Caller, in tri
 	return trigger, err
 }
 
-// warn completes the answer about a trigger that was created or updated.
+// warn adds the warnings about a created or updated trigger.
 func (s *Service) warn(trigger *blueprint.Trigger) {
 	for _, issue := range under(s.Triggers.Warnings(trigger.Type, trigger.Config), "config") {
 		trigger.Warnings = append(trigger.Warnings, blueprint.PathText(issue.Path)+": "+issue.Message)
@@ -166,11 +161,7 @@ type triggerPreview struct {
 }
 
 func (s *Service) triggerPreview(_ context.Context, _ *trpc.Caller, in triggerPreview) ([]string, error) {
-	ticks, err := s.Triggers.Preview(in.Cron, in.Timezone, in.Count)
-	if ticks == nil {
-		ticks = []string{}
-	}
-	return ticks, err
+	return listed(s.Triggers.Preview(in.Cron, in.Timezone, in.Count))
 }
 
 type triggerListAll struct {
@@ -205,8 +196,7 @@ func (s *Service) triggerDetails(ctx context.Context, caller *trpc.Caller, in tr
 	return trigger, err
 }
 
-// complete adds what the database does not know: the address, and when a
-// schedule is due next.
+// complete sets the URL of a trigger and the next tick of a schedule.
 func (s *Service) complete(t *blueprint.ListedTrigger) {
 	if path := blueprint.KindOf(t.Type).PathTo(t.ID); path != "" && t.CanManage {
 		url := s.APIHost() + path
@@ -223,18 +213,18 @@ func (s *Service) complete(t *blueprint.ListedTrigger) {
 
 type triggerRotateSecret struct {
 	ID              string  `json:"triggerId" check:"required,uuid"`
-	Secret          *string `json:"secret" check:"min=1"` // absent = one is made up
+	Secret          *string `json:"secret" check:"min=1"` // absent = a random one
 	KeepPreviousFor string  `json:"keepPreviousFor" check:"default=24h" guards:"keep|previous|grace"`
 }
 
 type rotatedSecret struct {
 	Secret string `json:"secret"`
-	// PreviousSecretUntil is until when the one before is good as well.
+	// PreviousSecretUntil is until when the previous secret is accepted too.
 	PreviousSecretUntil blueprint.Time `json:"previousSecretUntil"`
 }
 
-// triggerRotateSecret gives a trigger another secret, and its senders time to
-// take notice.
+// triggerRotateSecret replaces the secret of a trigger. The previous one is accepted for a
+// while.
 func (s *Service) triggerRotateSecret(ctx context.Context, caller *trpc.Caller, in triggerRotateSecret) (out rotatedSecret, err error) {
 	if in.Secret != nil {
 		out.Secret = *in.Secret
@@ -251,7 +241,6 @@ func (s *Service) triggerRotateSecret(ctx context.Context, caller *trpc.Caller, 
 	return out, nil
 }
 
-// toolStore is what these procedures ask of the database.
 type toolStore interface {
 	Tools(ctx context.Context, p blueprint.Principal) ([]blueprint.Tool, error)
 	EnableTool(ctx context.Context, p blueprint.Principal, triggerID string) error
@@ -271,11 +260,9 @@ func (s *Service) mcpToolList(ctx context.Context, caller *trpc.Caller, _ struct
 }
 
 func (s *Service) mcpToolEnable(ctx context.Context, caller *trpc.Caller, in triggerID) (succeeded, error) {
-	err := s.Store.EnableTool(ctx, caller.Principal, in.ID)
-	return succeeded{err == nil}, err
+	return success(s.Store.EnableTool(ctx, caller.Principal, in.ID))
 }
 
 func (s *Service) mcpToolDisable(ctx context.Context, caller *trpc.Caller, in triggerID) (succeeded, error) {
-	err := s.Store.DisableTool(ctx, caller.Principal, in.ID)
-	return succeeded{err == nil}, err
+	return success(s.Store.DisableTool(ctx, caller.Principal, in.ID))
 }

@@ -17,7 +17,7 @@ import (
 // mcpRoute answers /mcp. A browser says in Origin which page it acts for; that
 // of a stranger is refused, also when its name has been made to lead here.
 func (s *Server) mcpRoute() http.Handler {
-	handler := mcp.NewHandler(mcpDesk{s.Store, s.Triggers, Runner{s.Engine, s.Options.SyncTimeout}}, s.Options.Version, s.Options.MaxBody, s.Options.Logger)
+	handler := mcp.NewHandler(mcpTools{s.Store, s.Triggers, Runner{s.Engine, s.Options.SyncTimeout}}, s.Options.Version, s.Options.MaxBody, s.Options.Logger)
 	guarded := s.RPC.Authenticated(blueprint.ScopeRun, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		return handler.Serve(w, r, caller.Principal)
 	})
@@ -37,15 +37,15 @@ func (s *Server) allowsOrigin(origin string) bool {
 	return err == nil && strings.EqualFold(origin, own.Scheme+"://"+own.Host) || slices.Contains(s.Options.Origins, "*") || slices.Contains(s.Options.Origins, origin)
 }
 
-// mcpDesk offers api triggers as tools.
-type mcpDesk struct {
+// mcpTools offers api triggers as tools.
+type mcpTools struct {
 	store    *store.Store
 	triggers *triggers.Service
 	runner   Runner
 }
 
 // Published returns the tools of a user.
-func (d mcpDesk) Published(ctx context.Context, principal blueprint.Principal, most int) ([]mcp.Published, error) {
+func (d mcpTools) Published(ctx context.Context, principal blueprint.Principal, most int) ([]mcp.Published, error) {
 	callables, err := d.store.Callables(ctx, principal, most)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (d mcpDesk) Published(ctx context.Context, principal blueprint.Principal, m
 // Call starts a run and waits for it: a firing of the trigger for who can manage
 // its blueprint. Anybody else runs the blueprint under their own authority, as
 // with blueprint.execute.
-func (d mcpDesk) Call(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
+func (d mcpTools) Call(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
 	call := d.fire
 	if !tool.Fires {
 		call = d.execute
@@ -79,7 +79,7 @@ func (d mcpDesk) Call(ctx context.Context, principal blueprint.Principal, tool *
 	return outcome, nil
 }
 
-func (d mcpDesk) fire(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
+func (d mcpTools) fire(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
 	called, err := d.triggers.Call(ctx, principal, tool.ID, arguments, request)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (d mcpDesk) fire(ctx context.Context, principal blueprint.Principal, tool *
 	return outcomeOf(called.ExecutionID, called.Ending), nil
 }
 
-func (d mcpDesk) execute(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, _ *http.Request) (*mcp.Outcome, error) {
+func (d mcpTools) execute(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, _ *http.Request) (*mcp.Outcome, error) {
 	if err := triggers.CheckInput(tool.InputSchema, arguments); err != nil {
 		return nil, err
 	}

@@ -1,20 +1,19 @@
 // Package mcp offers blueprints as tools over the Model Context Protocol
 // (streamable HTTP).
 //
-// Handler is stateless: each request stands for itself, as the caller whose key
-// came with it, and there are no sessions that could be taken over. It offers
-// tools/list and tools/call, one JSON-RPC message in each POST, answered as
-// JSON. A tool is an active api trigger of a published blueprint: the caller's own,
-// or another user's that the caller enabled with mcpTool.enable. Its name is the
-// trigger's label, or else the blueprint's title, in lower case with hyphens; that
-// of another user's ends in _by_ and the first 8 characters of the owner's id. A
-// second one of a name gets -2. Nobody but the caller changes the name of a tool:
-// it is stored when the trigger is created or enabled.
+// Handler is stateless and without sessions: each request has the authority of its own
+// key. It offers tools/list and tools/call, one JSON-RPC message in each POST, answered as
+// JSON. A tool is an active api trigger of a published blueprint: the caller's own, or
+// another user's that the caller enabled with mcpTool.enable. Its name is the trigger's
+// label, or else the blueprint's title, in lower case with hyphens; the name of another
+// user's tool ends in _by_ and the first 8 characters of the owner's id. A second tool of
+// the same name gets -2. The name is stored when the trigger is created or enabled, so that
+// only the caller can change it.
 //
-// A call starts a run as the trigger's own address does, and waits for it. A caller
-// who cannot manage the blueprint runs it under their own authority instead. The
-// result has the run's output as structured content ({"output": value} when it
-// is no object) and as text. What went wrong, the arguments too, is a result
-// with isError, so that a model can read it and mend its call. A run that
-// paused or takes longer is no error: the text tells its id and status.
+// A call starts a run as the trigger's own endpoint does, and waits for it. A caller who
+// cannot manage the blueprint runs it under their own authority instead. The result has the
+// run's output as structured content, as {"output": value} unless it is an object, and as
+// text. Failures and bad arguments are results with isError, so that a model can read them
+// and fix its call. A run that is paused or takes longer is a result with its id and
+// status.
 package mcp

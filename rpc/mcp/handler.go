@@ -14,18 +14,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Desk is what stands behind the tools that a Handler offers. It is safe for
-// concurrent use.
-type Desk interface {
-	// Published lists what a caller may call, oldest first, at most so many.
+// Tools are the tools that a Handler offers. It is safe for concurrent use.
+type Tools interface {
+	// Published returns up to most tools that a caller may call, oldest first.
 	Published(ctx context.Context, principal blueprint.Principal, most int) ([]Published, error)
-	// Call starts a run and waits for it, for as long as one may wait for an
-	// answer. A *blueprint.Error says why no run was started; the paths of its
-	// issues begin with "inputData". The context is that of request.
+	// Call starts a run and waits for it up to the server's time limit. A *blueprint.Error
+	// says why no run was started; the paths of its issues begin with "inputData". The
+	// context is that of request.
 	Call(ctx context.Context, principal blueprint.Principal, tool *Published, arguments any, request *http.Request) (*Outcome, error)
 }
 
-// Outcome is what became of a run.
+// Outcome is the state of a run at the end of a call.
 type Outcome struct {
 	ExecutionID string
 	Status      blueprint.Status
@@ -36,42 +35,41 @@ type Outcome struct {
 // Handler serves /mcp. It is safe for concurrent use and starts nothing that
 // outlives its request.
 type Handler struct {
-	desk    Desk
+	tools   Tools
 	logger  *slog.Logger
 	maxBody int64
 	http    http.Handler
 }
 
-// NewHandler makes a handler that tells clients version and takes bodies of at
-// most maxBody bytes. Nil logs nothing.
-func NewHandler(desk Desk, version string, maxBody int64, logger *slog.Logger) *Handler {
+// NewHandler returns a handler for request bodies of at most maxBody bytes. version is
+// that of the server, for clients. A nil logger discards.
+func NewHandler(tools Tools, version string, maxBody int64, logger *slog.Logger) *Handler {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{desk: desk, logger: logger, maxBody: maxBody}
+	h := &Handler{tools: tools, logger: logger, maxBody: maxBody}
 	server := sdk.NewServer(&sdk.Implementation{Name: "blueprintd", Version: version}, &sdk.ServerOptions{
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-		Instructions: "Each tool runs a blueprint and answers its output. When a run waits for a person or takes long, the answer tells its execution id instead.",
+		Instructions: "Each tool runs a blueprint and returns its output. If the run waits for a person or takes long, the result has its execution id instead.",
 	})
 	server.AddReceivingMiddleware(h.middleware)
 	h.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody,
-		DisableLocalhostProtection: true, // who stands before this handler looks at Origin
+		DisableLocalhostProtection: true, // the server checks Origin
 	})
 	return h
 }
 
 type callerKey struct{}
 
-// caller is who sent a request, and the request.
 type caller struct {
 	principal blueprint.Principal
 	request   *http.Request
 }
 
-// Serve answers a request of somebody whose key has been checked. An error that
-// it returns is still to be answered: CodePayloadTooLarge, CodeTimeout,
-// CodeClientClosed or CodeBadRequest, all for the body.
+// Serve answers a request of an authenticated principal. The caller must answer a returned
+// error, which is about the body: CodePayloadTooLarge, CodeTimeout, CodeClientClosed or
+// CodeBadRequest.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
@@ -88,8 +86,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal bluepr
 	return nil
 }
 
-// readBody reads one message, which must be a JSON object: several in one
-// request would get past the limit of requests.
+// readBody reads a message, which must be a JSON object: a batch would bypass the rate
+// limit.
 func (h *Handler) readBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, h.maxBody+1))
 	switch {
@@ -110,9 +108,8 @@ func (h *Handler) readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// middleware answers what is asked about tools and leaves the opening of a
-// conversation to the SDK. Nothing else is offered, and nothing that would keep
-// a request open.
+// middleware answers the methods about tools and passes those that begin a session to the
+// SDK. It refuses all others, such as those that keep a request open.
 func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		who, _ := ctx.Value(callerKey{}).(caller)
@@ -130,7 +127,7 @@ func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// internal logs what must not be shown.
+// internal logs err and returns an internal error without details.
 func (h *Handler) internal(what string, err error) error {
 	h.logger.Error(what+" failed", "error", err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}

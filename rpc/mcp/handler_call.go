@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxNamed is how many tools the refusal of an unknown one names.
+// maxNamed is the maximal number of tools in the error about an unknown one.
 const maxNamed = 50
 
 // call answers tools/call.
@@ -33,10 +33,10 @@ func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, e
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the arguments must be an object"}
 		}
 	}
-	outcome, err := h.desk.Call(who.request.Context(), who.principal, &offers[index].Published, arguments, who.request)
+	outcome, err := h.tools.Call(who.request.Context(), who.principal, &offers[index].Published, arguments, who.request)
 	var refused *blueprint.Error
 	switch {
-	case errors.As(err, &refused) && refused.Code == blueprint.CodeNotFound: // deleted a moment ago
+	case errors.As(err, &refused) && refused.Code == blueprint.CodeNotFound: // deleted meanwhile
 		return nil, unknownTool(params.Name, slices.Delete(offers, index, index+1))
 	case errors.As(err, &refused) && refused.Code != blueprint.CodeInternal:
 		return refusedResult(refused), nil
@@ -65,9 +65,9 @@ func unknownTool(name string, offers []offer) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q; %s", shown(name), there)}
 }
 
-// refusedResult says why no run was started, in words that a model can act on.
+// refusedResult returns the error that prevented a run as a result.
 func refusedResult(refused *blueprint.Error) *sdk.CallToolResult {
-	told := map[string]any{"code": refused.Code, "message": refused.Message}
+	content := map[string]any{"code": refused.Code, "message": refused.Message}
 	if len(refused.Issues) > 0 {
 		issues := slices.Clone(refused.Issues)
 		for i, issue := range issues {
@@ -75,18 +75,18 @@ func refusedResult(refused *blueprint.Error) *sdk.CallToolResult {
 				issues[i].Path = append([]any{"arguments"}, issue.Path[1:]...)
 			}
 		}
-		told = map[string]any{"code": refused.Code, "message": blueprint.InvalidInput(issues).Message, "issues": issues}
+		content = map[string]any{"code": refused.Code, "message": blueprint.InvalidInput(issues).Message, "issues": issues}
 	}
-	result := &sdk.CallToolResult{IsError: true, Content: text(told["message"].(string))}
-	if data, err := blueprint.Encode(map[string]any{"error": told}); err == nil {
+	result := &sdk.CallToolResult{IsError: true, Content: text(content["message"].(string))}
+	if data, err := blueprint.Encode(map[string]any{"error": content}); err == nil {
 		result.StructuredContent = json.RawMessage(data)
 	}
 	return result
 }
 
-// outcomeResult tells what became of a run.
+// outcomeResult returns the result of a call.
 func outcomeResult(o *Outcome) (*sdk.CallToolResult, error) {
-	told := map[string]any{"executionId": o.ExecutionID, "status": o.Status}
+	content := map[string]any{"executionId": o.ExecutionID, "status": o.Status}
 	result := &sdk.CallToolResult{}
 	switch o.Status {
 	case blueprint.StatusCompleted:
@@ -94,7 +94,7 @@ func outcomeResult(o *Outcome) (*sdk.CallToolResult, error) {
 	case blueprint.StatusFailed:
 		message := "the run failed"
 		if f := o.Failure; f != nil {
-			told["error"] = f
+			content["error"] = f
 			if f.NodeID != "" {
 				message += " at node " + f.NodeID
 			}
@@ -102,17 +102,17 @@ func outcomeResult(o *Outcome) (*sdk.CallToolResult, error) {
 		}
 		result.IsError, result.Content = true, text(message+" (execution "+o.ExecutionID+")")
 	case blueprint.StatusPaused:
-		result.Content = text("execution " + o.ExecutionID + " is paused: it waits for somebody's answer")
+		result.Content = text("execution " + o.ExecutionID + " is paused: it waits for an answer")
 	default:
-		result.Content = text("execution " + o.ExecutionID + " is " + string(o.Status) + ": it goes on by itself and has no output yet")
+		result.Content = text("execution " + o.ExecutionID + " is " + string(o.Status) + " and has no output yet")
 	}
-	data, err := blueprint.Encode(told)
+	data, err := blueprint.Encode(content)
 	result.StructuredContent = json.RawMessage(data)
 	return result, err
 }
 
-// outputResult returns the output of a run. Older clients take nothing but an
-// object as structured content, so that any other value stands in one.
+// outputResult returns the output of a run. Older clients accept only an object as
+// structured content, so any other value is wrapped in one.
 func outputResult(output any) (*sdk.CallToolResult, error) {
 	structured := output
 	if _, ok := output.(map[string]any); !ok {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,13 +11,11 @@ import (
 )
 
 const (
-	// maxPublished is how many tools one caller is offered.
-	maxPublished = 10_000
-	// pageSize is how many stand in one page of the list.
-	pageSize = 500
+	maxPublished = 10_000 // tools of a caller
+	pageSize     = 500    // tools of a page of the list
 )
 
-// Published is something that a caller may call: an api trigger.
+// Published is an api trigger that a caller may call.
 type Published struct {
 	ID          string
 	BlueprintID string
@@ -28,7 +27,6 @@ type Published struct {
 	InputSchema any // JSON Schema of the input; nil takes anything
 }
 
-// offer is a tool as callers see it.
 type offer struct {
 	Published
 	schema map[string]any
@@ -36,7 +34,7 @@ type offer struct {
 
 // offers returns the tools of a caller.
 func (h *Handler) offers(who caller) ([]offer, error) {
-	published, err := h.desk.Published(who.request.Context(), who.principal, maxPublished)
+	published, err := h.tools.Published(who.request.Context(), who.principal, maxPublished)
 	if err != nil {
 		return nil, h.internal("listing tools", err)
 	}
@@ -67,7 +65,7 @@ func (h *Handler) list(who caller, params *sdk.ListToolsParams) (sdk.Result, err
 	from = min(from, len(offers))
 	end := min(from+pageSize, len(offers))
 	for _, o := range offers[from:end] {
-		result.Tools = append(result.Tools, &sdk.Tool{Name: o.Name, Title: firstOf(o.Label, o.Title), Description: o.Description, InputSchema: o.schema})
+		result.Tools = append(result.Tools, &sdk.Tool{Name: o.Name, Title: cmp.Or(o.Label, o.Title), Description: o.Description, InputSchema: o.schema})
 	}
 	if end < len(offers) {
 		result.NextCursor = strconv.Itoa(end)
@@ -75,8 +73,8 @@ func (h *Handler) list(who caller, params *sdk.ListToolsParams) (sdk.Result, err
 	return result, nil
 }
 
-// objectSchema returns a schema in the form that the protocol asks for: arguments
-// are an object. False when no object can fit it: it is no tool then.
+// objectSchema returns a schema of type object, as the protocol requires; false if no
+// object fits it, so that the trigger is not a tool.
 func objectSchema(schema any) (map[string]any, bool) {
 	switch source := schema.(type) {
 	case nil:
@@ -93,13 +91,4 @@ func objectSchema(schema any) (map[string]any, bool) {
 		return out, true
 	}
 	return nil, false
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

@@ -17,16 +17,15 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// desk is a Desk in memory: the triggers of each user, and what becomes of a
-// call.
-type desk struct {
+// fakeTools are the tools of each user, and the outcome of a call.
+type fakeTools struct {
 	published map[string][]Published
 	outcome   *Outcome
 	err       error
 	got       []string // user, trigger and input of each call
 }
 
-func (d *desk) Published(_ context.Context, principal blueprint.Principal, most int) ([]Published, error) {
+func (d *fakeTools) Published(_ context.Context, principal blueprint.Principal, most int) ([]Published, error) {
 	if principal.UserID == "lost" {
 		return nil, errors.New("the disk is gone")
 	}
@@ -34,14 +33,14 @@ func (d *desk) Published(_ context.Context, principal blueprint.Principal, most 
 	return list[:min(len(list), most)], nil
 }
 
-func (d *desk) Call(_ context.Context, principal blueprint.Principal, tool *Published, arguments any, r *http.Request) (*Outcome, error) {
+func (d *fakeTools) Call(_ context.Context, principal blueprint.Principal, tool *Published, arguments any, r *http.Request) (*Outcome, error) {
 	input, _ := blueprint.Encode(arguments)
 	d.got = append(d.got, fmt.Sprintf("%s %s %s %s", principal.UserID, tool.ID, input, r.Header.Get("X-Test")))
 	return d.outcome, d.err
 }
 
 // serve answers for the user whom the header X-User names.
-func serve(t *testing.T, d *desk) string {
+func serve(t *testing.T, d *fakeTools) string {
 	t.Helper()
 	h := NewHandler(d, "1", 10_000, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +97,7 @@ func jsonValue(t *testing.T, text string) any {
 }
 
 func TestListOfTools(t *testing.T) {
-	d := &desk{published: map[string][]Published{
+	d := &fakeTools{published: map[string][]Published{
 		"ann": {
 			{ID: "1", Name: "say-hello", Label: "Say  HELLO!", Title: "T", Description: "greets", InputSchema: jsonValue(t, `{"type":"object","properties":{"n":{"maximum":1.50}}}`)},
 			{ID: "3", Name: "say-hello-3", Title: "say-hello", InputSchema: jsonValue(t, `{"type":["null","object"],"required":["a"]}`)},
@@ -152,7 +151,7 @@ func TestListOfTools(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	d := &desk{published: map[string][]Published{"ann": {{ID: "1", Name: "do-it", Title: "Do it"}}, "ben": {{ID: "2", Name: "other", Title: "Other"}}}}
+	d := &fakeTools{published: map[string][]Published{"ann": {{ID: "1", Name: "do-it", Title: "Do it"}}, "ben": {{ID: "2", Name: "other", Title: "Other"}}}}
 	url := serve(t, d)
 	run := func(status blueprint.Status, output string) *Outcome {
 		return &Outcome{ExecutionID: "exec_1", Status: status, Output: jsonValue(t, output)}
@@ -170,8 +169,8 @@ func TestCalls(t *testing.T) {
 		{"a list", fine, run("completed", `[1]`), nil, `{"result":{"content":[{"text":"[1]","type":"text"}],"structuredContent":{"output":[1]}}}`},
 		{"null", fine, run("completed", `null`), nil, `{"result":{"content":[{"text":"null","type":"text"}],"structuredContent":{"output":null}}}`},
 		{"failed", fine, failed, nil, `{"result":{"content":[{"text":"the run failed at node n: it broke (execution exec_1)","type":"text"}],"isError":true,"structuredContent":{"error":{"code":"x","message":"it broke","nodeId":"n"},"executionId":"exec_1","status":"failed"}}}`},
-		{"paused", fine, run("paused", `null`), nil, `{"result":{"content":[{"text":"execution exec_1 is paused: it waits for somebody's answer","type":"text"}],"structuredContent":{"executionId":"exec_1","status":"paused"}}}`},
-		{"running", fine, run("running", `null`), nil, `{"result":{"content":[{"text":"execution exec_1 is running: it goes on by itself and has no output yet","type":"text"}],"structuredContent":{"executionId":"exec_1","status":"running"}}}`},
+		{"paused", fine, run("paused", `null`), nil, `{"result":{"content":[{"text":"execution exec_1 is paused: it waits for an answer","type":"text"}],"structuredContent":{"executionId":"exec_1","status":"paused"}}}`},
+		{"running", fine, run("running", `null`), nil, `{"result":{"content":[{"text":"execution exec_1 is running and has no output yet","type":"text"}],"structuredContent":{"executionId":"exec_1","status":"running"}}}`},
 		{"bad arguments", fine, nil, blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"inputData", "a"}, Message: "must be a string"}}),
 			`{"result":{"content":[{"text":"arguments.a: must be a string","type":"text"}],"isError":true,"structuredContent":{"error":{"code":"BAD_REQUEST","issues":[{"message":"must be a string","path":["arguments","a"]}],"message":"arguments.a: must be a string"}}}}`},
 		{"full", fine, nil, blueprint.Errorf(blueprint.CodeUnavailable, "the queue is full"), `{"result":{"content":[{"text":"the queue is full","type":"text"}],"isError":true,"structuredContent":{"error":{"code":"SERVICE_UNAVAILABLE","message":"the queue is full"}}}}`},
@@ -203,7 +202,7 @@ func TestCalls(t *testing.T) {
 
 // Our own client gets back what a run gave.
 func TestOurselves(t *testing.T) {
-	d := &desk{published: map[string][]Published{"": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted, Output: jsonValue(t, `{"n":1.10}`)}}
+	d := &fakeTools{published: map[string][]Published{"": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted, Output: jsonValue(t, `{"n":1.10}`)}}
 	session, err := client.New(outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), "1").Open(t.Context(), &blueprint.OpenConnection{Type: blueprint.ConnectionMCPServer, Config: map[string]any{"url": serve(t, d)}})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +215,7 @@ func TestOurselves(t *testing.T) {
 }
 
 func TestRefusedRequests(t *testing.T) {
-	url := serve(t, &desk{})
+	url := serve(t, &fakeTools{})
 	for _, test := range []struct {
 		name, method, body string
 		status             int
@@ -248,7 +247,7 @@ func TestRefusedRequests(t *testing.T) {
 }
 
 func FuzzHandler(f *testing.F) {
-	d := &desk{published: map[string][]Published{"": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted}}
+	d := &fakeTools{published: map[string][]Published{"": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted}}
 	h := NewHandler(d, "1", 10_000, nil)
 	f.Add(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"do-it","arguments":{}}}`, "2025-11-25")
 	f.Add(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, "2026-07-28")

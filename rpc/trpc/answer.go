@@ -22,7 +22,7 @@ type errorShape struct {
 type errorData struct {
 	Code       blueprint.Code    `json:"code"`
 	HTTPStatus int               `json:"httpStatus"`
-	Path       *string           `json:"path,omitempty"` // absent only when no call was told apart
+	Path       *string           `json:"path,omitempty"` // absent if the request was refused as a whole
 	Issues     []blueprint.Issue `json:"issues,omitempty"`
 }
 
@@ -32,7 +32,7 @@ func encodeError(failure *blueprint.Error, path *string) []byte {
 	encoded, err := blueprint.Encode(errorShape{failure.Message, failure.Code.Number(), errorData{
 		Code: failure.Code, HTTPStatus: failure.Code.HTTPStatus(), Path: path, Issues: failure.Issues,
 	}})
-	if err != nil { // an issue whose path holds what JSON cannot say
+	if err != nil { // the path of an issue cannot be encoded
 		bare := blueprint.Errorf(failure.Code, "%s", failure.Message)
 		return encodeError(bare, path)
 	}
@@ -44,7 +44,7 @@ func errorEnvelope(failure *blueprint.Error, path *string) []byte {
 	return wrap(`{"error":{"json":`, encodeError(failure, path), `}}`)
 }
 
-// envelope is the outcome of a call as it goes out, alone or in a batch.
+// envelope returns the outcome of a call as it is sent, alone or in a batch.
 func (c *call) envelope() []byte {
 	if c.failure != nil {
 		return errorEnvelope(c.failure, &c.path)
@@ -72,8 +72,8 @@ func (h *Handler) serveSingle(w http.ResponseWriter, r *request) {
 	writeJSON(w, c.status(), c.envelope())
 }
 
-// serveBatch answers the calls in their order. When they do not agree on a
-// status, it is 207.
+// serveBatch answers the calls in their order. The status is 207 if those of the calls
+// differ.
 func (h *Handler) serveBatch(w http.ResponseWriter, r *request) {
 	h.runAll(r, func(*call) {})
 	body := []byte{'['}
@@ -96,7 +96,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *request) {
 func (h *Handler) refuse(w http.ResponseWriter, r *request, err error) {
 	var failure *blueprint.Error
 	if r.fault != nil {
-		failure = r.fault.Failure // in the words that were asked for
+		failure = r.fault.Failure // with the message of the rule
 	} else {
 		failure = h.failure(r, "", err)
 	}
@@ -110,7 +110,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *request, err error) {
 	writeJSON(w, failure.Code.HTTPStatus(), errorEnvelope(failure, nil))
 }
 
-// finish passes on the headers that a procedure set.
+// finish adds the headers that a procedure set.
 func (c *call) finish(header http.Header) {
 	if c.caller == nil {
 		return
@@ -120,13 +120,12 @@ func (c *call) finish(header http.Header) {
 	}
 }
 
-// setRetryAfter tells in whole seconds when the last of the failed calls may
-// be repeated.
+// setRetryAfter sets Retry-After to the longest wait of the failed calls, in seconds.
 func setRetryAfter(header http.Header, calls []*call) {
 	seconds := int64(0)
 	for _, c := range calls {
 		if c.fault != nil && c.fault.Header.Get("Retry-After") != "" {
-			return // as it was told
+			return // already set by the fault
 		}
 		if c.failure != nil && (c.failure.Code == blueprint.CodeTooManyRequests || c.failure.Code == blueprint.CodeUnavailable) {
 			seconds = max(seconds, retrySeconds(c.failure.RetryAfter))
@@ -142,7 +141,7 @@ func retrySeconds(wait time.Duration) int64 {
 	return max(1, int64((wait+time.Second-1)/time.Second))
 }
 
-// writeJSON sends a whole answer. A caller that has gone is not an error.
+// writeJSON sends a whole answer. Write errors are ignored: the client has disconnected.
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -150,7 +149,7 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// panicError is a panic that was caught, with the stack for the log.
+// panicError is a recovered panic with its stack.
 type panicError struct {
 	value any
 	stack []byte
@@ -158,8 +157,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// protect runs f and returns a panic in it as an error. It is the one place
-// of this package that recovers.
+// protect runs f and returns a panic in it as an error.
 func protect(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -169,46 +167,46 @@ func protect(f func() error) (err error) {
 	return f()
 }
 
-// abort ends the connection when an answer has begun, since half of one must
-// not look whole, and when a handler asks for that itself.
+// abort closes the connection if the answer has begun, so that half of one does not look
+// complete, or if the handler panicked with http.ErrAbortHandler.
 func (t *answerTracker) abort(err error) {
 	if t.started || aborts(err) {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// aborts reports whether a handler asked for the end of its connection.
+// aborts reports whether a handler panicked with http.ErrAbortHandler.
 func aborts(err error) bool {
 	var crashed *panicError
 	return errors.As(err, &crashed) && crashed.value == http.ErrAbortHandler
 }
 
-// answerTracker knows whether an answer has begun.
+// answerTracker notes whether an answer has begun.
 type answerTracker struct {
 	http.ResponseWriter
 	started bool
 }
 
-// WriteHeader begins the answer.
+// WriteHeader implements http.ResponseWriter.
 func (t *answerTracker) WriteHeader(status int) {
 	t.started = true
 	t.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer and adds to it.
+// Write implements http.ResponseWriter.
 func (t *answerTracker) Write(data []byte) (int, error) {
 	t.started = true
 	return t.ResponseWriter.Write(data)
 }
 
-// Flush sends what was written so far.
+// Flush implements http.Flusher.
 func (t *answerTracker) Flush() { _ = t.FlushError() }
 
-// FlushError does the same and reports whether the client is still there.
+// FlushError implements the interface of http.ResponseController.
 func (t *answerTracker) FlushError() error {
 	t.started = true
 	return http.NewResponseController(t.ResponseWriter).Flush()
 }
 
-// Unwrap lets http.ResponseController reach the writer behind.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (t *answerTracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }

@@ -11,9 +11,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Authenticator returns what a token gives access to. An unknown, revoked or
-// expired token is a *blueprint.Error with CodeUnauthorized. It is called for
-// every request, so that a revoked key fails at the next one.
+// Authenticator returns the access of a token, or CodeUnauthorized if it is unknown,
+// revoked or expired. It is called for every request, so that a revoked key fails at the
+// next one.
 type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (blueprint.Admission, error)
 }
@@ -30,8 +30,8 @@ func bearer(value string) string {
 	return strings.TrimSpace(token)
 }
 
-// token finds the token of a request. A subscription may carry it among the
-// connection parameters; elsewhere a key has no business in an address.
+// token returns the token of a request. Only a subscription may carry it in the URL,
+// among the connection parameters.
 func (h *Handler) token(r *request) string {
 	token := h.options.Token(r.Request)
 	if token == "" && h.bearer && r.isSubscription() {
@@ -63,8 +63,8 @@ func InScope(access blueprint.Admission, scope blueprint.KeyScope) *blueprint.Er
 	return blueprint.Errorf(blueprint.CodeForbidden, "this API key lacks the scope %q; it has %s", scope, access.Scopes)
 }
 
-// limitKey names whose bucket a call empties: the key's, or the user's who
-// came without one.
+// limitKey returns the bucket of a principal: that of its key, or of the user if the call
+// has no key.
 func limitKey(principal blueprint.Principal) string {
 	if principal.KeyID != "" {
 		return "key " + principal.KeyID
@@ -72,15 +72,16 @@ func limitKey(principal blueprint.Principal) string {
 	return "user " + principal.UserID
 }
 
-// mostAgent is how many characters of what a browser says of itself are kept.
-const mostAgent = 300
+// maxAgent is the maximal length of a stored User-Agent, in characters.
+const maxAgent = 300
 
-// Visitor tells where a call comes from.
+// Visitor returns the origin of a call.
 func (c *Caller) Visitor() blueprint.SignInClient {
 	return blueprint.SignInClient{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.Request)}
 }
 
-// AgentOf returns what the browser of a request says of itself, as lists show it.
+// AgentOf returns the User-Agent of a request, without invisible characters and cut to
+// 300 characters.
 func AgentOf(r *http.Request) string {
 	agent := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -88,12 +89,12 @@ func AgentOf(r *http.Request) string {
 		}
 		return r
 	}, strings.ToValidUTF8(r.UserAgent(), "")))
-	return string(agent[:min(len(agent), mostAgent)])
+	return string(agent[:min(len(agent), maxAgent)])
 }
 
-// origin is where a request comes from. The address is such that one person has
-// one: of IPv6 the network, for that is what people are given. The network is
-// what a provider or a company has many of.
+// origin is where a request comes from. The address identifies one subscriber: for IPv6
+// it is the /64, which is what one is assigned. The network is the surrounding /48, or
+// /24 for IPv4.
 type origin struct{ address, network string }
 
 func originOf(address netip.Addr) origin {
@@ -108,26 +109,25 @@ func within(address netip.Addr, bits int) string {
 	return netip.PrefixFrom(address, bits).Masked().String()
 }
 
-// Proxies are the networks of those who are believed when they say for whom they
-// speak. Each of them adds the address of its client to X-Forwarded-For, or sets
-// it to that alone; what stands there before the first who is no proxy counts
-// for nothing.
+// Proxies are the networks of trusted proxies. Each appends the address of its client to
+// X-Forwarded-For, or replaces the header with it. Entries before the last untrusted one
+// are ignored.
 type Proxies []netip.Prefix
 
 func (p Proxies) trust(address netip.Addr) bool {
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(address.WithZone("")) })
 }
 
-// client returns the address that a request comes from, with or without proxies
-// between; silent tells that the last of them does not say.
+// client returns the address of the client, behind any trusted proxies. silent reports
+// that a trusted proxy did not name its client.
 func (p Proxies) client(r *http.Request, peer netip.Addr) (address netip.Addr, silent bool) {
 	if !p.trust(peer) {
 		return peer, false
 	}
 	address = peer
-	told := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(told) - 1; i >= 0 && p.trust(address); i-- {
-		next, ok := parseAddress(told[i])
+	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(forwarded) - 1; i >= 0 && p.trust(address); i-- {
+		next, ok := parseAddress(forwarded[i])
 		if !ok {
 			return address, true
 		}
@@ -136,7 +136,7 @@ func (p Proxies) client(r *http.Request, peer netip.Addr) (address netip.Addr, s
 	return address, false
 }
 
-// parseAddress reads an address, also one with a port.
+// parseAddress parses an address with or without a port.
 func parseAddress(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	if with, err := netip.ParseAddrPort(text); err == nil {
@@ -149,8 +149,8 @@ func parseAddress(text string) (netip.Addr, bool) {
 	return address.Unmap(), err == nil
 }
 
-// originOf tells where a request comes from, and the log once that a proxy does
-// not.
+// originOf returns the origin of a request. It logs once that a proxy does not name its
+// clients.
 func (h *Handler) originOf(r *http.Request) origin {
 	peer, ok := parseAddress(r.RemoteAddr)
 	if !ok {
@@ -159,7 +159,7 @@ func (h *Handler) originOf(r *http.Request) origin {
 	address, silent := h.options.Proxies.client(r, peer)
 	if silent {
 		h.silent.Do(func() {
-			h.options.Logger.Warn("a proxy does not say for whom it speaks: all who come through it count as one who signs in", "proxy", address, "hint", "have it add the address of its client to X-Forwarded-For")
+			h.options.Logger.Warn("proxy sends no X-Forwarded-For: its clients share one sign-in limit", "proxy", address, "hint", "have it add the address of its client to X-Forwarded-For")
 		})
 	}
 	return originOf(address)

@@ -23,10 +23,10 @@ type call struct {
 	// The outcome: an encoded payload, or a failure fit for the caller.
 	payload []byte
 	failure *blueprint.Error
-	fault   *Fault // nil unless the server is told to misbehave
+	fault   *Fault // injected by Options.Fault; nil = none
 }
 
-// check refuses a call for what the request line alone tells.
+// check validates a call by the request line alone.
 func (r *request) check(c *call) *blueprint.Error {
 	switch {
 	case c.procedure == nil:
@@ -40,9 +40,8 @@ func (r *request) check(c *call) *blueprint.Error {
 	return nil
 }
 
-// prepare does all that comes before the procedures: it checks the calls,
-// authenticates, takes from the rate limit, checks the scope of each call, and
-// reads the inputs. What it refuses has its failure set.
+// prepare checks the calls, authenticates, takes from the rate limit, checks the scope of
+// each call and reads the inputs. It sets the failure of the calls that it refuses.
 func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 	cost, open := 0, 0
 	r.from = h.originOf(r.Request)
@@ -88,8 +87,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 	setRetryAfter(w.Header(), r.calls)
 }
 
-// deny fails the calls that needed a key. Beyond the rate limit nothing of a
-// request runs.
+// deny fails the calls that need a key, or all of them if the rate limit is exceeded.
 func (h *Handler) deny(r *request, err error) {
 	failure := h.failure(r, r.calls[0].path, err)
 	for _, c := range r.calls {
@@ -102,7 +100,7 @@ func (h *Handler) deny(r *request, err error) {
 	}
 }
 
-// run makes one call that prepare let through.
+// run makes a call unless prepare refused it.
 func (h *Handler) run(r *request, c *call) {
 	c.wait(r.Context())
 	if c.failure != nil || c.answered() {
@@ -122,8 +120,8 @@ func (h *Handler) run(r *request, c *call) {
 	}
 }
 
-// runAll makes the calls of a batch at the same time and tells of each as it
-// ends. It returns when all have ended.
+// runAll makes the calls of a batch concurrently and passes each to ended as it ends. It
+// returns when all have ended.
 func (h *Handler) runAll(r *request, ended func(*call)) {
 	done := make(chan *call, len(r.calls))
 	var running sync.WaitGroup
@@ -139,8 +137,7 @@ func (h *Handler) runAll(r *request, ended func(*call)) {
 	running.Wait()
 }
 
-// failure turns any error into what the caller may read. It is the one place
-// where errors of calls are logged.
+// failure returns err as the caller may read it. Errors of calls are logged here alone.
 func (h *Handler) failure(r *request, path string, err error) *blueprint.Error {
 	var known *blueprint.Error
 	var crashed *panicError
@@ -150,7 +147,7 @@ func (h *Handler) failure(r *request, path string, err error) *blueprint.Error {
 		h.options.Logger.Error("call panicked", append(attributes, "stack", string(crashed.stack))...)
 		return blueprint.Errorf(blueprint.CodeInternal, "internal error")
 	case internal && r.Context().Err() != nil:
-		// Whatever it was, the cause is that the caller left.
+		// The cause is that the caller disconnected.
 		h.options.Logger.Debug("call abandoned", attributes...)
 		return blueprint.Errorf(blueprint.CodeClientClosed, "the client went away")
 	case internal:
@@ -176,24 +173,19 @@ func (h *Handler) failure(r *request, path string, err error) *blueprint.Error {
 	return &shown
 }
 
-// Fault is what a call is answered in the place of what its procedure would do,
-// which then is not called. It is for a server that others test their clients
-// against.
+// Fault is an injected answer to a call, given instead of calling the procedure. It is for
+// servers against which clients are tested.
 type Fault struct {
-	Failure *blueprint.Error // the error that is answered; nil when there is none
-	Status  int              // of the answer; 0 = none: the call is only late, and made then
-	Value   any              // what is answered with a good status
-	Header  http.Header      // added to the answer of the request
-	Cut     bool             // the connection breaks: half way through the answer, or before it without a Status
-	Whole   bool             // with Failure: none of the calls of the request is made, as beyond the rate limit
-	// Wait lets the time pass until the answer; it may be nil.
-	Wait func(ctx context.Context)
+	Failure *blueprint.Error          // the error to answer; nil = none
+	Status  int                       // of the answer; 0 = delay only: the call is made afterwards
+	Value   any                       // the payload of an answer without Failure
+	Header  http.Header               // added to the answer of the request
+	Cut     bool                      // closes the connection: halfway through the answer, or before it without a Status
+	Whole   bool                      // with Failure: refuses all calls of the request, as the rate limit does
+	Wait    func(ctx context.Context) // returns when the answer is due; may be nil
 }
 
-// Misbehaviour returns the fault of a call of a procedure; nil for none.
-type Misbehaviour func(procedure string) *Fault
-
-// faults asks for the faults of the calls that may be made.
+// faults looks up the faults of the calls that are not refused.
 func (h *Handler) faults(header http.Header, r *request) {
 	if h.options.Fault == nil {
 		return
@@ -215,7 +207,7 @@ func (h *Handler) faults(header http.Header, r *request) {
 	}
 }
 
-// refuseWhole has a fault fail all calls of a request that could be made.
+// refuseWhole fails all calls of a request that are not refused already.
 func (r *request) refuseWhole(fault *Fault) {
 	r.refused, r.fault = fault.Failure, fault
 	for _, c := range r.calls {
@@ -225,14 +217,14 @@ func (r *request) refuseWhole(fault *Fault) {
 	}
 }
 
-// wait lets the time of a fault pass.
+// wait waits out the delay of a fault.
 func (c *call) wait(ctx context.Context) {
 	if c.fault != nil && c.fault.Wait != nil {
 		c.fault.Wait(ctx)
 	}
 }
 
-// answered takes the answer of a fault, and reports whether it has one.
+// answered sets the answer of a fault, and reports whether it has one.
 func (c *call) answered() bool {
 	if c.fault == nil || c.fault.Status == 0 || c.failure != nil {
 		return false
@@ -245,8 +237,8 @@ func (c *call) answered() bool {
 	return true
 }
 
-// cut breaks the connection of a request one of whose calls has that fault, and
-// tells nothing otherwise. With a status, half of the answer to that call is sent.
+// cut closes the connection if a call has such a fault, after half of its answer if there
+// is a status.
 func (h *Handler) cut(w http.ResponseWriter, r *request) {
 	for _, c := range r.calls {
 		if c.fault == nil || !c.fault.Cut {

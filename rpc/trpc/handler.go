@@ -1,8 +1,10 @@
 package trpc
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,24 +18,24 @@ import (
 
 // Options are what a Handler is built from. Only Authenticator is required.
 type Options struct {
-	Root          string                     // where the procedures are; "/api/trpc" when empty
-	Authenticator Authenticator              // who a token belongs to
-	Token         func(*http.Request) string // where a request carries its token; when nil bearerToken, and connection parameters
-	NoToken       string                     // what who has no token is told; "" speaks of API keys
-	Admit         func(*http.Request) error  // refuses a request before anything of it is read; nil refuses none
-	Via           string                     // Caller.Via; "api" when empty
-	Limiter       *Limiter                   // of each key or user; nil limits nothing
-	Proxies       Proxies                    // who is believed about where a request comes from; none when empty
-	PublicLimiter *Limiter                   // of each address or known device, for public procedures; nil limits nothing
-	Device        func(*http.Request) string // names the known device of a request, "" for none; nil knows none
-	MaxBody       int64                      // bytes; 5 MiB when zero
-	MaxBatch      int                        // calls of one batch; 100 when zero
-	Origins       []string                   // browser origins that may call, "*" for all; none turns CORS off
-	Ping          time.Duration              // real time between signs of life in a subscription; 15 seconds when zero
-	Draining      <-chan struct{}            // when it closes, subscriptions end and tell their clients to come back
-	Logger        *slog.Logger               // nil logs nothing
-	Fault         Misbehaviour               // of calls that may be made; nil is none
-	CountWith     *Handler                   // whose Stats tell of this one too, and which has all its procedures; nil is none
+	Root          string // where the procedures are; "/api/trpc" when empty
+	Authenticator Authenticator
+	Token         func(*http.Request) string    // returns the token of a request; nil = bearerToken, or connection parameters
+	NoToken       string                        // the message for requests without a token; "" = one about API keys
+	Admit         func(*http.Request) error     // refuses a request before its body is read; nil refuses none
+	Via           string                        // Caller.Via; "api" when empty
+	Limiter       *Limiter                      // of each key or user; nil limits nothing
+	Proxies       Proxies                       // trusted to name the client of a request
+	PublicLimiter *Limiter                      // of each address or known device, for public procedures; nil limits nothing
+	Device        func(*http.Request) string    // returns the known device of a request, "" for none; nil knows none
+	MaxBody       int64                         // bytes; 5 MiB when zero
+	MaxBatch      int                           // calls of one batch; 100 when zero
+	Origins       []string                      // browser origins that may call, "*" for all; none turns CORS off
+	Ping          time.Duration                 // real time between the pings of a subscription; 15 seconds when zero
+	Draining      <-chan struct{}               // when it closes, subscriptions end and clients reconnect
+	Logger        *slog.Logger                  // nil logs nothing
+	Fault         func(procedure string) *Fault // the fault of a call; nil injects none
+	CountWith     *Handler                      // counts the calls of this handler too; it has all its procedures
 }
 
 // Handler answers the procedures of one table under one root. It starts no
@@ -42,41 +44,28 @@ type Handler struct {
 	procedures map[string]*Procedure
 	options    Options
 	bearer     bool          // connection parameters may hold a token too
-	requests   atomic.Uint64 // counts requests, to name them
+	requests   atomic.Uint64 // number of requests, for their ids
 	counts     counts
-	silent     sync.Once // tells of a proxy that does not say for whom it speaks
+	silent     sync.Once // logs a proxy that does not name its clients
 }
 
-// NewHandler makes a handler. It panics when two procedures share a name or
-// the options lack an authenticator.
+// NewHandler returns a handler. It panics if two procedures share a name or the options
+// lack an authenticator.
 func NewHandler(procedures []Procedure, options Options) *Handler {
 	if options.Authenticator == nil {
 		panic("trpc: Options.Authenticator is missing")
 	}
-	if options.Root == "" {
-		options.Root = "/api/trpc"
+	options.Root, options.Via = cmp.Or(options.Root, "/api/trpc"), cmp.Or(options.Via, "api")
+	options.NoToken = cmp.Or(options.NoToken, "API key missing: send the header Authorization: Bearer KEY")
+	options.MaxBody, options.MaxBatch = cmp.Or(options.MaxBody, 5<<20), cmp.Or(options.MaxBatch, 100)
+	options.Ping = cmp.Or(options.Ping, 15*time.Second)
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
+	if options.Admit == nil {
+		options.Admit = func(*http.Request) error { return nil }
 	}
 	bearer := options.Token == nil
 	if bearer {
 		options.Token = bearerToken
-	}
-	if options.NoToken == "" {
-		options.NoToken = "API key missing: send the header Authorization: Bearer KEY"
-	}
-	if options.Via == "" {
-		options.Via = "api"
-	}
-	if options.MaxBody == 0 {
-		options.MaxBody = 5 << 20
-	}
-	if options.MaxBatch == 0 {
-		options.MaxBatch = 100
-	}
-	if options.Ping == 0 {
-		options.Ping = 15 * time.Second
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options, bearer: bearer}
 	for _, procedure := range procedures {
@@ -91,31 +80,26 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 	return h
 }
 
-// Procedures lists the table by name.
+// Procedures returns the procedures, sorted by name.
 func (h *Handler) Procedures() []Procedure {
 	list := make([]Procedure, 0, len(h.procedures))
 	for _, procedure := range h.procedures {
 		list = append(list, *procedure)
 	}
-	return byName(list)
-}
-
-// byName sorts procedures by name.
-func byName(list []Procedure) []Procedure {
 	return slices.SortedFunc(slices.Values(list), func(a, b Procedure) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Names lists the names of the procedures in order.
-func (h *Handler) Names() []string { return sortedKeys(h.procedures) }
+// Names returns the sorted names of the procedures.
+func (h *Handler) Names() []string { return slices.Sorted(maps.Keys(h.procedures)) }
 
-// Serves reports whether a request belongs to this handler. It has to be asked
-// before any http.ServeMux, which would redirect paths that tRPC answers.
+// Serves reports whether a request belongs to this handler. Check it before any
+// http.ServeMux, which would redirect paths that tRPC answers.
 func (h *Handler) Serves(r *http.Request) bool {
 	path := r.URL.EscapedPath()
 	return path == h.options.Root || strings.HasPrefix(path, h.options.Root+"/")
 }
 
-// ServeHTTP answers one request, be it a call, a batch, or a subscription.
+// ServeHTTP answers a call, a batch or a subscription.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tracked := &answerTracker{ResponseWriter: w}
 	id := h.requestID()
@@ -131,14 +115,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeJSON(tracked, unwanted.Code.HTTPStatus(), errorEnvelope(unwanted, nil))
 }
 
-// refusal tells why nothing of a request is to be read.
-func (h *Handler) refusal(r *http.Request) error {
-	if h.options.Admit == nil {
-		return nil
-	}
-	return h.options.Admit(r)
-}
-
 func (h *Handler) requestID() string {
 	return "r" + strconv.FormatUint(h.requests.Add(1), 10)
 }
@@ -147,7 +123,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
 	if h.allowOrigin(w, r) {
 		return
 	}
-	if err := h.refusal(r); err != nil {
+	if err := h.options.Admit(r); err != nil {
 		h.refuse(w, &request{Request: r, id: id}, err)
 		return
 	}
@@ -178,18 +154,17 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
 	}
 }
 
-// PlainFunc answers a route outside the RPC root for an authenticated caller.
-// An error that it returns is answered as plain JSON, so it must not have
-// begun an answer by then.
+// PlainFunc answers a route outside the RPC root for an authenticated caller. A returned
+// error is answered as plain JSON; the function must not have begun an answer then.
 type PlainFunc func(w http.ResponseWriter, r *http.Request, caller *Caller) error
 
-// Authenticated guards a plain route with the same keys and the same rate
-// limit as the procedures, one call for each request. The key needs a scope.
+// Authenticated returns a handler that checks key, scope and rate limit of a plain route
+// as those of procedures. A request costs one call.
 func (h *Handler) Authenticated(scope blueprint.KeyScope, next PlainFunc) http.Handler {
 	return h.guard(scope, next, 1)
 }
 
-// AuthenticatedUnlimited guards a plain route with the keys alone.
+// AuthenticatedUnlimited is Authenticated without a rate limit.
 func (h *Handler) AuthenticatedUnlimited(scope blueprint.KeyScope, next PlainFunc) http.Handler {
 	return h.guard(scope, next, 0)
 }
@@ -202,7 +177,7 @@ func (h *Handler) guard(scope blueprint.KeyScope, next PlainFunc, cost int) http
 		}
 		id := h.requestID()
 		err := protect(func() error {
-			if err := h.refusal(r); err != nil {
+			if err := h.options.Admit(r); err != nil {
 				discardBody(r, 2*h.options.MaxBody)
 				return err
 			}
@@ -226,8 +201,8 @@ func (h *Handler) guard(scope blueprint.KeyScope, next PlainFunc, cost int) http
 	})
 }
 
-// WritePlainError answers a request with an error in the plain JSON form,
-// {"error":{"code","message"}}, and logs what must not be shown.
+// WritePlainError answers a request with err as plain JSON, {"error":{"code","message"}}.
+// Internal errors are logged and not shown.
 func (h *Handler) WritePlainError(w http.ResponseWriter, r *http.Request, err error) {
 	writePlainError(w, h.failure(&request{Request: r, id: h.requestID()}, r.URL.Path, err))
 }
@@ -245,8 +220,8 @@ func writePlainError(w http.ResponseWriter, failure *blueprint.Error) {
 	writeJSON(w, failure.Code.HTTPStatus(), body)
 }
 
-// allowOrigin lets the browsers of the allowed origins in. It answers the
-// question that a browser asks before a call, and reports whether it did.
+// allowOrigin sets the CORS headers for allowed origins. It answers a preflight request
+// and reports whether it did.
 func (h *Handler) allowOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if len(h.options.Origins) == 0 {
 		return false
@@ -267,7 +242,7 @@ func (h *Handler) allowOrigin(w http.ResponseWriter, r *http.Request) (answered 
 		return false
 	}
 	header.Set("Access-Control-Allow-Methods", "GET, POST")
-	// Any header may come: what counts is the key, which a page must know.
+	// Any header is allowed: a page must know the key.
 	if wanted := r.Header.Get("Access-Control-Request-Headers"); wanted != "" {
 		header.Set("Access-Control-Allow-Headers", wanted)
 	}

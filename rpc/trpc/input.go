@@ -3,19 +3,20 @@ package trpc
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"blueprintd/blueprint"
 )
 
-// maxIssues bounds the answer to an input that is wrong in very many places.
+// maxIssues bounds the issues of an answer.
 const maxIssues = 1000
 
-// Optional is a field of an input that tells absent from given. With the rule
-// nullable, null is given and leaves Value empty.
+// Optional is a field of an input that distinguishes absent from present. With the rule
+// nullable, null is present and leaves Value zero.
 type Optional[T any] struct {
 	Value T
 	Set   bool
@@ -23,7 +24,7 @@ type Optional[T any] struct {
 
 func (Optional[T]) isOptional() {}
 
-// optional is how the decoder knows an Optional of any type.
+// optional is implemented by an Optional of any type.
 type optional interface{ isOptional() }
 
 // inputPlan is the compiled decoder of one input type.
@@ -32,15 +33,15 @@ type inputPlan struct {
 	isStruct    bool
 }
 
-// compileInput prepares the decoder of an input type. A type or tag that
-// cannot work panics, naming the procedure; so it never gets past a start.
+// compileInput returns the decoder of an input type. It panics for a type or tag that is
+// not allowed.
 func compileInput(procedure string, input reflect.Type) inputPlan {
 	compiler := compiler{procedure: procedure}
 	return inputPlan{compiler.compile(input, rules{}, input.String()), input.Kind() == reflect.Struct}
 }
 
-// decode fills target, of the plan's type. No input at all is an empty object
-// to a struct, so that the answer names the fields that are missing.
+// decode fills target, which is of the plan's type. A missing input counts as an empty
+// object for a struct, so that the answer names the missing fields.
 func (p inputPlan) decode(raw rawInput, target reflect.Value) error {
 	value := raw.value
 	if !raw.present {
@@ -57,64 +58,48 @@ func (p inputPlan) decode(raw rawInput, target reflect.Value) error {
 	return nil
 }
 
-// InvalidInput is the answer to an input with these faults.
+// InvalidInput returns the CodeBadRequest error with these issues.
 func InvalidInput(issues ...blueprint.Issue) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: issuesText(issues), Issues: issues}
 }
 
-// IssueAt is one fault of an input, for checks that span fields. path leads
-// to it through keys (string) and positions (int).
+// IssueAt returns an issue at a path of keys (string) and positions (int).
 func IssueAt(message string, path ...any) blueprint.Issue {
 	return blueprint.Issue{Path: path, Message: message}
 }
 
-// issuesText says what is wrong in one line: title: required; tags[1]: ...
+// issuesText formats issues in one line: title: required; tags[1]: ...
 func issuesText(issues []blueprint.Issue) string {
-	var text strings.Builder
+	texts := make([]string, len(issues))
 	for i, issue := range issues {
-		if i > 0 {
-			text.WriteString("; ")
-		}
-		text.WriteString(pathText(issue.Path))
-		text.WriteString(": ")
-		text.WriteString(issue.Message)
+		texts[i] = pathText(issue.Path) + ": " + issue.Message
 	}
-	return text.String()
+	return strings.Join(texts, "; ")
 }
 
-// pathText writes a path as people do: blueprint_map.nodes[0].type, with keys
-// that are no plain names as ["key"]. The input as a whole is called input.
+// pathText formats a path as in blueprint_map.nodes[0].type; keys that are not plain names
+// become ["key"]. The empty path is "input".
 func pathText(path []any) string {
 	if len(path) == 0 {
 		return "input"
 	}
 	var text strings.Builder
 	for i, element := range path {
-		switch element := element.(type) {
-		case string:
-			switch {
-			case !isPlainName(element):
-				fmt.Fprintf(&text, "[%s]", strconv.Quote(element))
-			case i > 0:
-				text.WriteString("." + element)
-			default:
-				text.WriteString(element)
-			}
-		default:
+		switch key, isKey := element.(string); {
+		case !isKey:
 			fmt.Fprintf(&text, "[%v]", element)
+		case !plainName.MatchString(key):
+			fmt.Fprintf(&text, "[%q]", key)
+		case i > 0:
+			text.WriteString("." + key)
+		default:
+			text.WriteString(key)
 		}
 	}
 	return text.String()
 }
 
-func isPlainName(key string) bool {
-	for _, r := range key {
-		if r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
-			return false
-		}
-	}
-	return key != ""
-}
+var plainName = regexp.MustCompile(`^[0-9A-Za-z_]+$`)
 
 // decoding is the state of filling one input.
 type decoding struct {
@@ -128,7 +113,7 @@ type step struct {
 	element any
 }
 
-// fault notes what is wrong at a place.
+// fault adds an issue.
 func (d *decoding) fault(at *step, message string) {
 	if len(d.issues) >= maxIssues {
 		return
@@ -141,8 +126,8 @@ func (d *decoding) fault(at *step, message string) {
 	d.issues = append(d.issues, blueprint.Issue{Path: path, Message: message})
 }
 
-// plain returns a value as JSON, with the marks of superjson gone: an undefined
-// element is null, as JavaScript itself writes it.
+// plain returns a value as JSON without the marks of superjson. An undefined element
+// becomes null, as in JavaScript.
 func (d *decoding) plain(at *step, value any) any {
 	if !d.marked {
 		return value
@@ -160,20 +145,11 @@ func (d *decoding) plain(at *step, value any) any {
 			value[i] = d.plain(&step{at, i}, element)
 		}
 	case map[string]any:
-		for _, key := range sortedKeys(value) {
+		for _, key := range slices.Sorted(maps.Keys(value)) {
 			value[key] = d.plain(&step{at, key}, value[key])
 		}
 	}
 	return value
-}
-
-func sortedKeys[V any](object map[string]V) []string {
-	keys := make([]string, 0, len(object))
-	for key := range object {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // field is one field of an input struct, ready to be decoded.
@@ -181,17 +157,14 @@ type field struct {
 	name     string
 	index    []int
 	rules    rules
-	isAny    bool // it takes any value
-	fallback any  // the JSON value of an absent field; nil for none
-	// guards are parts of names by which callers may mean this field; nil for a field
-	// that may be left out without harm. See guard.
-	guards []string
-	value  valueDecoder
+	isAny    bool     // accepts any value
+	fallback any      // the JSON value of an absent field; nil = none
+	guards   []string // see guard; nil = none
+	value    valueDecoder
 }
 
-// decode takes the field's value out of its object. A field marked undefined
-// has left the object already. Null for an optional field counts as absent,
-// unless the field is nullable.
+// decode decodes the field's value in object. Null for an optional field counts as
+// absent, unless the field is nullable.
 func (f *field) decode(d *decoding, above *step, object map[string]any, target reflect.Value) {
 	value, present := object[f.name]
 	at := &step{above, f.name}
@@ -235,18 +208,19 @@ func (c *compiler) fields(t reflect.Type, index []int, where string) []field {
 	return fields
 }
 
-// longestSlip is how many bytes a key may have that is taken for a misspelt name.
-const longestSlip = 100
+// maxMisspelled is the maximal length of a key that is taken for a misspelled name, in
+// bytes.
+const maxMisspelled = 100
 
-// guard refuses unknown keys by which a caller means a field that narrows rights:
-// ignored like all others, they would grant more than was asked for.
+// guard refuses unknown keys that are probably meant as a field that narrows rights: if
+// they were ignored like other keys, the call would grant more than intended.
 func guard(d *decoding, above *step, fields []field, object map[string]any) {
 	names := make([]string, len(fields))
 	for i := range fields {
 		names[i] = fields[i].name
 	}
-	for _, key := range sortedKeys(object) {
-		if len(key) > longestSlip || slices.Contains(names, key) || object[key] == nil {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if len(key) > maxMisspelled || slices.Contains(names, key) || object[key] == nil {
 			continue
 		}
 		folded, nearest := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key)), blueprint.Nearest(key, names)
@@ -261,7 +235,6 @@ func guard(d *decoding, above *step, fields []field, object map[string]any) {
 	}
 }
 
-// field compiles one field: its rules, its decoder, its default.
 func (c *compiler) field(declared reflect.StructField, name string, index []int) field {
 	r := c.fieldRules(declared, name)
 	compiled := field{name: name, index: index, rules: r, isAny: declared.Type.Kind() == reflect.Interface, value: c.compile(declared.Type, r, name)}
@@ -276,7 +249,7 @@ func (c *compiler) field(declared reflect.StructField, name string, index []int)
 	}
 	base := declared.Type
 	if base.Kind() == reflect.Pointer || base.Implements(optionalType) {
-		c.fail(name, "a field that tells absent from given has no default")
+		c.fail(name, "a pointer or Optional has no default")
 	}
 	switch {
 	case base.Kind() == reflect.Bool && (*r.fallback == "true" || *r.fallback == "false"):
@@ -294,7 +267,7 @@ func (c *compiler) field(declared reflect.StructField, name string, index []int)
 	return compiled
 }
 
-// fieldRules reads the two tags of a field.
+// fieldRules parses the tags check and each of a field.
 func (c *compiler) fieldRules(declared reflect.StructField, name string) rules {
 	r, err := parseRules(declared.Tag.Get("check"))
 	if err != nil {

@@ -3,6 +3,7 @@ package trpc
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -12,14 +13,14 @@ import (
 	"blueprintd/blueprint"
 )
 
-// valueDecoder checks one JSON value and stores it. Faults go to the
-// decoding; what a faulty value leaves in target is never looked at.
+// valueDecoder checks a JSON value and stores it in target. It adds faults to d; target is
+// undefined then.
 type valueDecoder func(d *decoding, at *step, value any, target reflect.Value)
 
 // compiler turns an input type into decoders.
 type compiler struct {
 	procedure string
-	open      []reflect.Type // the structs being compiled, to notice recursion
+	open      []reflect.Type // the structs being compiled, to detect recursion
 }
 
 func (c *compiler) fail(where string, format string, args ...any) {
@@ -31,8 +32,8 @@ var (
 	optionalType = reflect.TypeFor[optional]()
 )
 
-// compile makes the decoder of one type under its rules. where names the
-// field in the panic about a type or rule that cannot work.
+// compile returns the decoder of a type with its rules. where names the field in a panic
+// about a type or rule that is not allowed.
 func (c *compiler) compile(t reflect.Type, r rules, where string) valueDecoder {
 	kind := t.Kind()
 	isText := kind == reflect.String && t != numberType
@@ -81,12 +82,11 @@ func (c *compiler) compile(t reflect.Type, r rules, where string) valueDecoder {
 	return nil
 }
 
-// checked is an input type that knows more rules than tags can say. The paths
-// of its faults start at the value.
+// checked is an input type with rules beyond those of tags. The paths of its issues start
+// at the value.
 type checked interface{ Faults() []blueprint.Issue }
 
-// selfChecked lets a checked type look at its value, so that its faults are
-// told together with those of the fields beside it.
+// selfChecked adds the faults of a checked type to those of other fields.
 func selfChecked(t reflect.Type, decode valueDecoder) valueDecoder {
 	if !t.Implements(reflect.TypeFor[checked]()) {
 		return decode
@@ -106,7 +106,7 @@ func selfChecked(t reflect.Type, decode valueDecoder) valueDecoder {
 	}
 }
 
-// nullable lets null leave the target empty, when the rules say so.
+// nullable returns a decoder that accepts null if the rules do.
 func nullable(r rules, decode valueDecoder) valueDecoder {
 	if !r.nullable {
 		return decode
@@ -149,7 +149,7 @@ func decodeAny(d *decoding, at *step, value any, target reflect.Value) {
 	}
 }
 
-// decodeNumber decodes integers, floats, and json.Number, which keeps its
+// decodeNumber returns the decoder of integers, floats and json.Number, which keeps its
 // digits.
 func decodeNumber(t reflect.Type, r rules) valueDecoder {
 	return func(d *decoding, at *step, value any, target reflect.Value) {
@@ -181,7 +181,7 @@ func decodeNumber(t reflect.Type, r rules) valueDecoder {
 	}
 }
 
-// list decodes a slice. A list given empty is empty, not nil.
+// list returns the decoder of a slice. An empty list becomes an empty slice, not nil.
 func (c *compiler) list(t reflect.Type, r rules, where string) valueDecoder {
 	element := c.compile(t.Elem(), r.elements(), where+"[]")
 	free := t == reflect.TypeFor[[]any]()
@@ -211,8 +211,8 @@ func (c *compiler) list(t reflect.Type, r rules, where string) valueDecoder {
 	}
 }
 
-// object decodes a map. Its keys are visited in order, so that the same input
-// gives the same issues.
+// object returns the decoder of a map. It decodes the keys in order, so that the same
+// input has the same issues.
 func (c *compiler) object(t reflect.Type, r rules, where string) valueDecoder {
 	element := c.compile(t.Elem(), r.elements(), where+"{}")
 	free := t == reflect.TypeFor[map[string]any]()
@@ -231,7 +231,7 @@ func (c *compiler) object(t reflect.Type, r rules, where string) valueDecoder {
 			return
 		}
 		target.Set(reflect.MakeMapWithSize(t, len(object)))
-		for _, key := range sortedKeys(object) {
+		for _, key := range slices.Sorted(maps.Keys(object)) {
 			stored := reflect.New(t.Elem()).Elem()
 			element(d, &step{at, key}, object[key], stored)
 			target.SetMapIndex(reflect.ValueOf(key).Convert(t.Key()), stored)
@@ -239,7 +239,7 @@ func (c *compiler) object(t reflect.Type, r rules, where string) valueDecoder {
 	}
 }
 
-// structure decodes a struct, field by field in the order of its source.
+// structure returns the decoder of a struct, whose fields are decoded in source order.
 func (c *compiler) structure(t reflect.Type, where string) valueDecoder {
 	if slices.Contains(c.open, t) {
 		c.fail(where, "%s holds itself", t)
@@ -257,19 +257,17 @@ func (c *compiler) structure(t reflect.Type, where string) valueDecoder {
 		for i := range fields {
 			fields[i].decode(d, at, object, target)
 		}
-		if guarded && len(object) <= maxIssues { // nobody means so many
+		if guarded && len(object) <= maxIssues { // bounds the work
 			guard(d, at, fields, object)
 		}
 	}
 }
 
-// maxSafeInteger is the largest integer that every JavaScript client can
-// count to.
+// maxSafeInteger is JavaScript's Number.MAX_SAFE_INTEGER.
 const maxSafeInteger = 1<<53 - 1
 
-// parseInteger reads a JSON number as an integer, exactly: 1e2 and 100.0 are
-// 100. whole is false for a fraction. What an int64 cannot hold comes back as
-// its nearest end, which is beyond maxSafeInteger.
+// parseInteger parses a JSON number as an exact integer: 1e2 and 100.0 are 100. whole is
+// false for a fraction. A number beyond int64 is returned as the nearest int64.
 func parseInteger(number string) (value int64, whole bool) {
 	if value, err := strconv.ParseInt(number, 10, 64); err == nil {
 		return value, true

@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// rules is what a check or each tag asks of a value.
+// rules are the parsed rules of a check or each tag.
 type rules struct {
 	required bool
 	nullable bool
@@ -23,7 +23,6 @@ type rules struct {
 	each     *rules  // for the elements of a list or object
 }
 
-// elements is the rules for the elements of a list or object.
 func (r rules) elements() rules {
 	if r.each == nil {
 		return rules{}
@@ -31,7 +30,7 @@ func (r rules) elements() rules {
 	return *r.each
 }
 
-// parseRules reads a tag: rules separated by commas.
+// parseRules parses a tag of comma-separated rules.
 func parseRules(tag string) (rules, error) {
 	var r rules
 	for word := range strings.SplitSeq(tag, ",") {
@@ -46,7 +45,6 @@ func parseRules(tag string) (rules, error) {
 	return r, nil
 }
 
-// add reads one rule.
 func (r *rules) add(name, value string, hasValue bool) error {
 	switch name {
 	case "":
@@ -84,7 +82,7 @@ func (r *rules) add(name, value string, hasValue bool) error {
 	return nil
 }
 
-// only refuses rules that mean nothing for a kind of value.
+// only returns an error for rules that do not apply to a kind of value.
 func (r rules) only(kind string, bounds, text, list bool) error {
 	switch {
 	case !bounds && (r.min != nil || r.max != nil):
@@ -97,8 +95,7 @@ func (r rules) only(kind string, bounds, text, list bool) error {
 	return nil
 }
 
-// checkText applies the rules for strings, in the order in which a person
-// would mend them: one fault at a time.
+// checkText applies the rules for strings and returns the first fault.
 func (r rules) checkText(text string) (trimmed, fault string) {
 	if r.trim {
 		text = strings.TrimSpace(text)
@@ -133,7 +130,6 @@ func (r rules) lists(text string) bool {
 	return false
 }
 
-// checkNumber applies the bounds to a number, checkCount to a count.
 func (r rules) checkNumber(value float64) string {
 	switch {
 	case r.min != nil && value < *r.min:

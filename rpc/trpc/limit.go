@@ -12,7 +12,7 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// sweepFrom is how many buckets may stand before idle ones are looked for.
+// sweepFrom is the number of buckets from which idle ones are removed.
 const sweepFrom = 1024
 
 // Limiter is a token bucket for each key. It is safe for concurrent use, and
@@ -24,12 +24,11 @@ type Limiter struct {
 
 	mutex   sync.Mutex
 	buckets map[string]*rate.Limiter
-	sweepAt int // how many buckets start the next sweep
+	sweepAt int // number of buckets that starts the next sweep
 }
 
-// NewLimiter makes a limiter that lets each key make perSecond calls a
-// second, and burst at once after a rest. When either is zero or less, nothing
-// is limited.
+// NewLimiter returns a limiter of perSecond calls a second for each key, with bursts of
+// burst calls. If either is zero or less, it limits nothing.
 func NewLimiter(clock clock.Clock, perSecond float64, burst int) *Limiter {
 	return &Limiter{
 		clock: clock, perSecond: rate.Limit(perSecond), burst: burst,
@@ -37,8 +36,8 @@ func NewLimiter(clock clock.Clock, perSecond float64, burst int) *Limiter {
 	}
 }
 
-// Take takes cost calls from a key's bucket, all or none. An empty bucket is a
-// CodeTooManyRequests error whose RetryAfter tells when there will be enough.
+// Take takes cost calls from the bucket of key, all or none. If the bucket has too few,
+// the error is CodeTooManyRequests with RetryAfter.
 func (l *Limiter) Take(key string, cost int) error {
 	if l.perSecond <= 0 || l.burst <= 0 {
 		return nil
@@ -64,8 +63,8 @@ func (l *Limiter) Take(key string, cost int) error {
 	return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: message, RetryAfter: max(wait, time.Millisecond)}
 }
 
-// sweep forgets the buckets that have filled up again: a new one is the same.
-// The next sweep waits until as many again have come.
+// sweep removes the buckets that have filled up again, which equal new ones. The
+// threshold of the next sweep doubles what is left.
 func (l *Limiter) sweep(now time.Time) {
 	if len(l.buckets) < l.sweepAt {
 		return
@@ -78,9 +77,9 @@ func (l *Limiter) sweep(now time.Time) {
 	l.sweepAt = max(sweepFrom, 2*len(l.buckets))
 }
 
-// takeOpen takes calls of public procedures from the limit of the address that
-// a request comes from, or of its device if that is known: others at the address
-// then cannot use up its calls.
+// takeOpen takes calls of public procedures from the limit of the request's device if it
+// is known, else of its address, so that others at the address cannot use up the calls of
+// a known device.
 func (h *Handler) takeOpen(r *request, cost int) error {
 	if cost == 0 || h.options.PublicLimiter == nil {
 		return nil

@@ -8,10 +8,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Kind is what a procedure does to the world, and so how it is called.
+// Kind says whether a procedure changes something, and so how it is called.
 type Kind string
 
-// The kinds, by the names that appear in messages.
 const (
 	KindQuery        Kind = "query"        // GET; changes nothing
 	KindMutation     Kind = "mutation"     // POST
@@ -43,38 +42,34 @@ type Procedure struct {
 	stream func(ctx context.Context, caller *Caller, in rawInput, emit func(value any) error) error
 }
 
-// Caller is who calls, carried to every procedure. Each call of a batch has
-// its own.
+// Caller is the authenticated caller of a procedure. Each call of a batch has its own.
 type Caller struct {
 	blueprint.Admission
 	RequestID string // names the request in the log
 	Via       string // "api" or "dashboard", for the audit log
 
-	// Header takes headers for the answer, such as Set-Cookie. Streams and
-	// subscriptions have sent theirs already and ignore it.
+	// Header holds headers to add to the answer, such as Set-Cookie. Streams and
+	// subscriptions ignore it.
 	Header http.Header
 
-	// Request is for procedures that deal in cookies and addresses.
 	Request *http.Request
 	from    origin
-	// Noted is what Note and NoteNothing said.
-	Noted Note
+	Noted   Note // set by Note and NoteNothing
 }
 
 // Streams reports whether the call is part of a streamed batch, which ignores Header.
 func (c *Caller) Streams() bool { return asksForLines(c.Request.Header) }
 
-// Query makes a procedure that changes nothing.
+// Query returns a procedure that changes nothing.
 func Query[In, Out any](name string, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
 	return procedureOf(name, KindQuery, scope, run)
 }
 
-// Mutation makes a procedure that changes something.
+// Mutation returns a procedure that changes something.
 func Mutation[In, Out any](name string, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
 	return procedureOf(name, KindMutation, scope, run)
 }
 
-// procedureOf erases the types of a query or a mutation.
 func procedureOf[In, Out any](name string, kind Kind, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
 	decode := inputDecoder[In](name)
 	return Procedure{
@@ -89,8 +84,8 @@ func procedureOf[In, Out any](name string, kind Kind, scope blueprint.KeyScope, 
 	}
 }
 
-// Subscription makes a procedure that sends values until it returns. emit
-// fails once the subscriber is gone; it is safe for concurrent use.
+// Subscription returns a procedure that sends values until it returns. emit fails once
+// the subscriber has disconnected; it is safe for concurrent use.
 func Subscription[In, Out any](name string, scope blueprint.KeyScope, run func(ctx context.Context, caller *Caller, in In, emit func(value Out) error) error) Procedure {
 	decode := inputDecoder[In](name)
 	return Procedure{
@@ -105,8 +100,8 @@ func Subscription[In, Out any](name string, scope blueprint.KeyScope, run func(c
 	}
 }
 
-// Around puts a function around the calls of a query or a mutation, which decides
-// whether the call is made. The input is decoded in the call.
+// Around wraps the calls of a query or a mutation in run, which decides whether to make
+// the call. The input is decoded within call.
 func (p *Procedure) Around(run func(ctx context.Context, caller *Caller, call func(context.Context) (any, error)) (any, error)) {
 	inner := p.call
 	p.call = func(ctx context.Context, caller *Caller, in rawInput) (any, error) {
@@ -114,15 +109,14 @@ func (p *Procedure) Around(run func(ctx context.Context, caller *Caller, call fu
 	}
 }
 
-// Public opens a procedure to callers without a key. Its Caller has no
-// principal, and no rate limit holds for it.
+// Public returns a copy of a procedure that needs no key. Its Caller has no principal.
 func Public(procedure Procedure) Procedure {
 	procedure.Public = true
 	return procedure
 }
 
-// inputDecoder compiles the decoder of one input type, once, at start. It
-// panics when the type cannot be an input.
+// inputDecoder compiles the decoder of an input type. It panics if the type cannot be an
+// input.
 func inputDecoder[In any](name string) func(rawInput) (In, error) {
 	plan := compileInput(name, reflect.TypeFor[In]())
 	return func(raw rawInput) (In, error) {
@@ -132,22 +126,22 @@ func inputDecoder[In any](name string) func(rawInput) (In, error) {
 	}
 }
 
-// Note is what a call that changed something tells the audit log, unless the
-// database has written the line together with the change.
+// Note is the audit entry of a call, unless the database has written it together with the
+// change.
 type Note struct {
 	Kind, ID     string // of what was changed
-	Organization string // "" = it is found by the target
+	Organization string // "" = that of the target
 	Detail       map[string]any
-	Told         bool // there is something to tell, whatever the call answers
-	Nothing      bool // it turned out to change nothing
+	Always       bool // the entry is written even if the call fails afterwards
+	Nothing      bool // nothing was changed: there is no entry
 }
 
-// Note says what a call has done, for its line in the audit log, as soon as it is
-// done: the line is written also when the call fails afterwards, as it does when
-// the caller has hung up. detail holds no secret.
+// Note sets the audit entry of a call as soon as the change is made: the entry is written
+// even if the call fails afterwards, as when the caller disconnects. detail must not hold
+// a secret.
 func (c *Caller) Note(kind, id string, detail map[string]any) {
-	c.Noted = Note{Kind: kind, ID: id, Detail: detail, Told: true}
+	c.Noted = Note{Kind: kind, ID: id, Detail: detail, Always: true}
 }
 
-// NoteNothing says that a call has changed nothing: it has no line.
+// NoteNothing suppresses the audit entry of a call that has changed nothing.
 func (c *Caller) NoteNothing() { c.Noted.Nothing = true }

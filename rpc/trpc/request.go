@@ -2,10 +2,10 @@ package trpc
 
 import (
 	"bytes"
-	"errors"
 	"io"
-	"net"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +17,8 @@ import (
 // jsonLines is the content type by which a client asks for a streamed batch.
 const jsonLines = "application/jsonl"
 
-// request is one HTTP request, taken apart into calls. Nothing of its body
-// has been read and nobody has been authenticated.
+// request is an HTTP request split into calls. Its body is not read and its caller not
+// authenticated yet.
 type request struct {
 	*http.Request
 	id         string
@@ -26,14 +26,13 @@ type request struct {
 	batch      bool              // answered as a list, or as lines
 	stream     bool              // a batch answered as lines
 	bodiless   bool              // a form or a stream of bytes, which no procedure here reads
-	connection map[string]string // connection parameters, where a browser's EventSource puts its key
+	connection map[string]string // connection parameters, where EventSource sends the key
 	from       origin
 	refused    *blueprint.Error // set when the rate limit, or a fault, refused the request as a whole
-	fault      *Fault           // that did; nil = none
+	fault      *Fault           // the fault that refused it; nil = none
 }
 
-// parseRequest takes a request apart. An error refuses the request as a
-// whole, before its calls are told apart.
+// parseRequest splits a request into calls. An error refuses the request as a whole.
 func (h *Handler) parseRequest(r *http.Request, id string) (*request, error) {
 	path, err := procedurePath(r, h.options.Root)
 	if err != nil {
@@ -60,7 +59,7 @@ func (h *Handler) parseRequest(r *http.Request, id string) (*request, error) {
 	return parsed, nil
 }
 
-// splitCalls finds the procedures of a path, which must be of one kind.
+// splitCalls sets the calls of a path, whose procedures must be of one kind.
 func (h *Handler) splitCalls(parsed *request, path string) error {
 	paths := []string{path}
 	if parsed.batch {
@@ -83,15 +82,15 @@ func (h *Handler) splitCalls(parsed *request, path string) error {
 	return nil
 }
 
-// isSubscription reports whether the answer is a stream of events. A form never
-// is: it is answered as a mutation would be.
+// isSubscription reports whether the answer is a stream of events. A form is answered as a
+// mutation.
 func (r *request) isSubscription() bool {
 	procedure := r.calls[0].procedure
 	return !r.batch && !r.bodiless && procedure != nil && procedure.Kind == KindSubscription
 }
 
-// checkContentType accepts JSON, and on GET whatever is there. Forms and byte
-// streams pass as well, as tRPC has it, but hold nothing for a procedure here.
+// checkContentType accepts JSON, and any type on GET. Like tRPC it accepts forms and byte
+// streams too, but no procedure reads them.
 func checkContentType(r *http.Request) (bodiless bool, err error) {
 	if err := CheckEncoding(r); err != nil {
 		return false, err
@@ -115,8 +114,8 @@ func checkContentType(r *http.Request) (bodiless bool, err error) {
 	return false, blueprint.Errorf(blueprint.CodeUnsupportedMedia, `Unsupported content-type "%s`, strings.ToValidUTF8(contentType, "\uFFFD"))
 }
 
-// CheckEncoding returns CodeUnsupportedMedia for a request whose body has a coding
-// such as gzip.
+// CheckEncoding returns CodeUnsupportedMedia for a request with a Content-Encoding such as
+// gzip.
 func CheckEncoding(r *http.Request) error {
 	for _, value := range r.Header.Values("Content-Encoding") {
 		if value != "" && !strings.EqualFold(value, "identity") {
@@ -126,22 +125,18 @@ func CheckEncoding(r *http.Request) error {
 	return nil
 }
 
-// asksForLines looks for the wish for a streamed batch, in tRPC's own header
-// or else among the accepted types.
+// asksForLines reports whether the client wants a streamed batch, by tRPC's own header if
+// it is set, else by Accept.
 func asksForLines(header http.Header) bool {
 	if own := header.Values("Trpc-Accept"); len(own) > 0 {
 		return strings.Join(own, ", ") == jsonLines
 	}
-	for _, accepted := range strings.Split(strings.Join(header.Values("Accept"), ","), ",") {
-		if strings.TrimSpace(accepted) == jsonLines {
-			return true
-		}
-	}
-	return false
+	accepted := strings.Split(strings.Join(header.Values("Accept"), ","), ",")
+	return slices.ContainsFunc(accepted, func(one string) bool { return strings.TrimSpace(one) == jsonLines })
 }
 
-// connectionParameters reads the parameters that stand for headers where a
-// client cannot set any: an object of strings, or null.
+// connectionParameters parses the parameters that replace headers for clients that cannot
+// set any: an object of strings, or null.
 func connectionParameters(rawQuery string) (map[string]string, error) {
 	text, present := parameter(rawQuery, "connectionParams")
 	if !present {
@@ -166,9 +161,8 @@ func connectionParameters(rawQuery string) (map[string]string, error) {
 	return parameters, nil
 }
 
-// parameter finds a query parameter by its exact name; the first one wins.
-// net/url is too strict here: browsers' own URL parsing, which every tRPC
-// client counts on, keeps a raw semicolon and a broken escape as they are.
+// parameter returns the first query parameter of a name. url.ParseQuery is too strict:
+// browsers, and so tRPC, keep a raw semicolon and a broken escape as they are.
 func parameter(rawQuery, name string) (value string, present bool) {
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		key, value, _ := strings.Cut(pair, "=")
@@ -179,79 +173,34 @@ func parameter(rawQuery, name string) (value string, present bool) {
 	return "", false
 }
 
-// unescapeQuery reads a plus as a space and keeps what is no valid escape.
+var escapes = regexp.MustCompile(`(%[0-9A-Fa-f]{2})+`)
+
+// unescapeQuery decodes a query component; an invalid escape stays as it is.
 func unescapeQuery(text string) string {
-	if !strings.ContainsAny(text, "%+") {
-		return text
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
 	}
-	var plain strings.Builder
-	plain.Grow(len(text))
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '+':
-			plain.WriteByte(' ')
-		case c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2]):
-			plain.WriteByte(hexValue(text[i+1])<<4 | hexValue(text[i+2]))
-			i += 2
-		default:
-			plain.WriteByte(c)
-		}
-	}
-	return plain.String()
+	return escapes.ReplaceAllStringFunc(strings.ReplaceAll(text, "+", " "), func(valid string) string {
+		plain, _ := url.PathUnescape(valid)
+		return plain
+	})
 }
 
-// procedurePath takes the procedure names out of the request's path. Slashes
-// are trimmed as tRPC's own server does it: one before, up to two behind.
+// procedurePath returns the procedure names of the request's path. Like tRPC's own
+// server it trims one leading and up to two trailing slashes.
 func procedurePath(r *http.Request, root string) (string, error) {
 	escaped := strings.TrimPrefix(r.URL.EscapedPath(), root)
 	escaped = strings.TrimPrefix(escaped, "/")
 	escaped = strings.TrimSuffix(strings.TrimSuffix(escaped, "/"), "/")
-	path, ok := unescapePath(escaped)
-	if !ok {
+	path, err := url.PathUnescape(escaped)
+	if err != nil || !utf8.ValidString(path) {
 		return "", blueprint.Errorf(blueprint.CodeBadRequest, `Invalid URL-encoding in path "%s"`, strings.ToValidUTF8(escaped, "\uFFFD"))
 	}
 	return path, nil
 }
 
-// unescapePath decodes strictly: a broken escape or text that is not UTF-8
-// fails.
-func unescapePath(text string) (string, bool) {
-	if !strings.Contains(text, "%") {
-		return text, utf8.ValidString(text)
-	}
-	var plain strings.Builder
-	plain.Grow(len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] != '%' {
-			plain.WriteByte(text[i])
-			continue
-		}
-		if i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]) {
-			return "", false
-		}
-		plain.WriteByte(hexValue(text[i+1])<<4 | hexValue(text[i+2]))
-		i += 2
-	}
-	return plain.String(), utf8.ValidString(plain.String())
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
-
-func hexValue(c byte) byte {
-	switch {
-	case c <= '9':
-		return c - '0'
-	case c <= 'F':
-		return c - 'A' + 10
-	}
-	return c - 'a' + 10
-}
-
-// readInputs reads the input of every call that is still to be made. What is
-// wrong with the text fails all of them, what is wrong with one envelope
-// fails its call.
+// readInputs reads the inputs of the calls that are not refused. A bad body fails all of
+// them, a bad envelope its call.
 func (h *Handler) readInputs(r *request) {
 	envelopes, err := h.readEnvelopes(r)
 	for _, c := range r.calls {
@@ -275,7 +224,7 @@ func (h *Handler) readInputs(r *request) {
 // readEnvelopes returns the envelope of each call by its position, as text.
 func (h *Handler) readEnvelopes(r *request) (map[string]any, error) {
 	if r.bodiless {
-		// A form is an object, if one without any key that counts.
+		// A form counts as an empty object.
 		return map[string]any{"0": map[string]any{"json": map[string]any{}}}, nil
 	}
 	text, err := h.inputText(r)
@@ -299,8 +248,8 @@ func (h *Handler) readEnvelopes(r *request) (map[string]any, error) {
 	return object, nil
 }
 
-// inputText returns the JSON of the whole request: of a GET the parameter
-// input, else the body. Empty is no input.
+// inputText returns the JSON of the whole request: the parameter input of a GET, else the
+// body; empty for none.
 func (h *Handler) inputText(r *request) ([]byte, error) {
 	if r.Method == http.MethodGet {
 		text, _ := parameter(r.URL.RawQuery, "input")
@@ -318,28 +267,22 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	}
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
-		// The length is only claimed, so memory beyond this comes with the bytes.
+		// The length is only claimed: more memory is allocated as the bytes arrive.
 		body.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
-	var timeout net.Error
-	var refused *blueprint.Error
 	switch {
-	case errors.As(err, &refused): // by who stands before this handler
-		return nil, refused
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return nil, &blueprint.Error{Code: blueprint.CodeTimeout, Message: "the body took too long to arrive", Err: err}
 	case err != nil:
-		return nil, &blueprint.Error{Code: blueprint.CodeClientClosed, Message: "the body ended early", Err: err}
+		return nil, blueprint.BodyError(err)
 	case int64(body.Len()) > limit:
 		return nil, tooLarge
 	}
 	return body.Bytes(), nil
 }
 
-// discardBody reads on past what nobody wants, within bounds. A client that
-// is still sending when the connection closes never sees the answer; one that
-// waits for leave to send needs none.
+// discardBody reads up to limit bytes of an unused body: a client that is still sending
+// when the connection closes would never see the answer. A client that waits for 100
+// Continue has not sent any.
 func discardBody(r *http.Request, limit int64) {
 	if r.Body != nil && r.Header.Get("Expect") == "" {
 		_, _ = io.CopyN(io.Discard, r.Body, limit)

@@ -7,23 +7,21 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// Stats tell what a handler has answered since it was made.
+// Stats counts the calls that a handler has answered.
 type Stats struct {
 	Calls []CallCount
-	// Durations are how long calls worked, in real time; subscriptions, which
-	// last as long as somebody listens, are left out.
+	// Durations excludes subscriptions. It is measured in real time.
 	Durations metrics.Distribution
 }
 
-// CallCount is how many calls of a procedure ended with a code. The procedure
-// of a call that names none of ours is "unknown"; the code of one that
-// succeeded is "OK".
+// CallCount is how many calls of a procedure ended with a code: "OK" for success.
+// Calls of procedures that do not exist are counted under "unknown".
 type CallCount struct {
 	Procedure, Code string
 	Count           int64
 }
 
-// Stats returns the numbers of now.
+// Stats returns a snapshot of the counters.
 func (h *Handler) Stats() Stats {
 	stats := Stats{Durations: h.counts.durations.Distribution()}
 	h.counts.calls.Each(func(procedure, code string, count int64) {
@@ -37,7 +35,6 @@ const (
 	success = "OK"
 )
 
-// counts are what a handler counts as it goes.
 type counts struct {
 	calls     *metrics.Counters
 	durations *metrics.Histogram

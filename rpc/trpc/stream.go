@@ -15,11 +15,11 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// writePatience is how long, in real time, one piece of a stream may take to
-// leave before its client counts as gone.
+// writePatience is the real time that the client may take to accept one piece of a stream
+// before it counts as disconnected.
 const writePatience = 30 * time.Second
 
-// pieces writes an answer piece by piece, each sent at once.
+// pieces writes an answer piece by piece and flushes each.
 type pieces struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
@@ -29,8 +29,8 @@ func newPieces(w http.ResponseWriter) *pieces {
 	return &pieces{writer: w, control: http.NewResponseController(w)}
 }
 
-// send writes one piece and sends it off. The deadline is on real time, as
-// all of a connection is; a writer that has none does without.
+// send writes and flushes one piece. The deadline is in real time; writers without
+// deadlines do without.
 func (p *pieces) send(piece []byte) error {
 	_ = p.control.SetWriteDeadline(clock.Real{}.Now().Add(writePatience))
 	if _, err := p.writer.Write(piece); err != nil {
@@ -76,22 +76,21 @@ func (c *call) line() []byte {
 	return wrap(before+`{"result":{"data":`, c.payload, "}}]]]}\n")
 }
 
-// silence is how many missed pings make a client connect anew.
-const silence = 4
+// missedPings is the number of missed pings after which a client reconnects.
+const missedPings = 4
 
-// errDraining ends the subscriptions of a server that is shutting down. Its
-// number is one at which clients come back by themselves.
+// errDraining ends the subscriptions of a server that is shutting down. Clients reconnect
+// on its code by themselves.
 var errDraining = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is shutting down", RetryAfter: time.Second}
 
-// events writes server-sent events, from the procedure and from the pinger.
+// events writes server-sent events. It is safe for concurrent use.
 type events struct {
 	mutex  sync.Mutex
 	out    *pieces
-	lastID string             // the id that the client knows of
-	cancel context.CancelFunc // ends the subscription when its client is gone
+	lastID string             // the Last-Event-ID of the client
+	cancel context.CancelFunc // ends the subscription when the client has disconnected
 }
 
-// write sends one event. Fields that do not apply are left out.
 func (e *events) write(event, data, id string) error {
 	var text strings.Builder
 	if event != "" {
@@ -107,8 +106,8 @@ func (e *events) write(event, data, id string) error {
 	return err
 }
 
-// value sends what a procedure emits. A client that came with an id gets it
-// back after each value, as values here have none of their own.
+// value sends an emitted value. Values have no ids, so a client that sent one gets it back
+// after each value.
 func (e *events) value(value any) error {
 	payload, err := blueprint.Encode(value)
 	if err != nil {
@@ -124,8 +123,8 @@ func (e *events) value(value any) error {
 	return e.write("restore-id", "", "id: "+e.lastID+"\n")
 }
 
-// serveEvents answers a subscription. Whatever happens, the status is 200 and
-// the last event tells how it ended.
+// serveEvents answers a subscription. The status is always 200; the last event says how
+// the subscription ended.
 func (h *Handler) serveEvents(w http.ResponseWriter, r *request) {
 	c := r.calls[0]
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -156,16 +155,16 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *request) {
 // subscribe runs a subscription to its end, with pings meanwhile.
 func (h *Handler) subscribe(ctx context.Context, cancel context.CancelCauseFunc, r *request, c *call, out *events) *blueprint.Error {
 	ended := make(chan struct{})
-	var company sync.WaitGroup
+	var pinging sync.WaitGroup
 	token := h.token(r)
-	admitted := func() error { // a key that is revoked meanwhile opens nothing any more
+	admitted := func() error { // fails once the key is revoked
 		if c.procedure.Public {
 			return nil
 		}
 		_, err := h.options.Authenticator.Authenticate(ctx, token)
 		return err
 	}
-	company.Go(func() { h.accompany(out, cancel, admitted, ended) })
+	pinging.Go(func() { h.ping(out, cancel, admitted, ended) })
 	err := protect(func() error {
 		return c.procedure.stream(ctx, c.caller, withLastEventID(c.input, out.lastID), func(value any) error {
 			if err := admitted(); err != nil {
@@ -175,7 +174,7 @@ func (h *Handler) subscribe(ctx context.Context, cancel context.CancelCauseFunc,
 		})
 	})
 	close(ended)
-	company.Wait()
+	pinging.Wait()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errDraining):
 		return errDraining
@@ -187,9 +186,9 @@ func (h *Handler) subscribe(ctx context.Context, cancel context.CancelCauseFunc,
 	return h.failure(r, c.path, err)
 }
 
-// accompany sends pings, on real time, and ends the subscription when the
-// server drains, or when who subscribed is no longer admitted.
-func (h *Handler) accompany(out *events, cancel context.CancelCauseFunc, admitted func() error, ended <-chan struct{}) {
+// ping sends pings in real time, and ends the subscription when the server drains or the
+// key of the subscriber is revoked.
+func (h *Handler) ping(out *events, cancel context.CancelCauseFunc, admitted func() error, ended <-chan struct{}) {
 	ticker := time.NewTicker(h.options.Ping)
 	defer ticker.Stop()
 	for {
@@ -211,12 +210,12 @@ func (h *Handler) accompany(out *events, cancel context.CancelCauseFunc, admitte
 	}
 }
 
-// clientOptions tells the client after how much silence to connect anew.
+// clientOptions returns the event that tells the client when to reconnect.
 func (h *Handler) clientOptions() string {
-	return `{"reconnectAfterInactivityMs":` + strconv.FormatInt(silence*h.options.Ping.Milliseconds(), 10) + `}`
+	return `{"reconnectAfterInactivityMs":` + strconv.FormatInt(missedPings*h.options.Ping.Milliseconds(), 10) + `}`
 }
 
-// lastEventID is the last event that the client saw before it connected anew.
+// lastEventID returns the last event that the client received before it reconnected.
 func lastEventID(r *request) string {
 	id := r.Header.Get("Last-Event-Id")
 	if id == "" {

@@ -2,6 +2,7 @@ package trpc
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,24 +11,20 @@ import (
 	"blueprintd/blueprint"
 )
 
-// rawInput is the input of one call as it came off the wire: a plain JSON
-// value that may hold the marks below.
+// rawInput is the undecoded input of a call: a JSON value that may contain undefinedElement
+// and foreign values.
 type rawInput struct {
 	value   any
-	present bool // false: JavaScript's undefined, no input at all
-	marked  bool // value holds a mark
+	present bool // false: no input, JavaScript's undefined
+	marked  bool // value contains undefinedElement or foreign
 }
 
-// superjson writes what JSON cannot say as plain JSON beside annotations,
-// which lead to a value and name its kind. Reading leaves two marks behind:
-
-// undefinedElement stands in an array for an element that is undefined. An
-// undefined field is simply taken out of its object.
+// undefinedElement is an element of an array that is undefined. An undefined field is
+// removed from its object instead.
 type undefinedElement struct{}
 
-// foreign is the plain image of a value of a JavaScript type that JSON lacks.
-// It is no string, number, list or object to a typed field, and the plain
-// value where any JSON is welcome.
+// foreign is a value of a JavaScript type that JSON lacks, in its plain form. A typed field
+// refuses it; a field of any JSON takes the plain value.
 type foreign struct {
 	kind  string
 	value any
@@ -37,8 +34,8 @@ type foreign struct {
 // typed-array pair.
 var foreignKinds = []string{"Date", "bigint", "Error", "regexp", "set", "map", "number", "URL"}
 
-// readEnvelope takes {"json": ..., "meta": ...} apart and applies the
-// annotations. Anything but null that has no key json is no input.
+// readEnvelope decodes {"json": ..., "meta": ...} and applies the annotations. A value
+// other than null without the key json is no input.
 func readEnvelope(envelope any) (rawInput, error) {
 	if envelope == nil {
 		return rawInput{}, blueprint.Errorf(blueprint.CodeBadRequest, `input: must be an object with the key "json", not null`)
@@ -75,15 +72,15 @@ func escapedPaths(version any) bool {
 	return err != nil || value >= 1
 }
 
-// annotationReading applies one tree of annotations to one value.
+// annotationReading applies a tree of annotations to a value.
 type annotationReading struct {
 	root    any
 	escaped bool
 	marked  bool
 }
 
-// apply reads a tree of annotations: an object from paths to trees, or
-// [kind] or [kind, object]. Paths that lead nowhere are ignored.
+// apply applies a tree of annotations: an object from paths to trees, or [kind] or
+// [kind, object]. Paths to nothing are ignored.
 func (r *annotationReading) apply(tree any, at place) error {
 	switch tree := tree.(type) {
 	case map[string]any:
@@ -105,7 +102,7 @@ func (r *annotationReading) apply(tree any, at place) error {
 }
 
 func (r *annotationReading) applyChildren(tree map[string]any, at place) error {
-	for _, key := range sortedKeys(tree) { // so that the same input always meets the same fault first
+	for _, key := range slices.Sorted(maps.Keys(tree)) { // so that the same input has the same error
 		below, reached, err := r.follow(at, key)
 		if err != nil {
 			return err
@@ -122,7 +119,7 @@ func (r *annotationReading) applyChildren(tree map[string]any, at place) error {
 // bigIntegerForm is how JavaScript writes a bigint.
 var bigIntegerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,999})$`)
 
-// mark gives the value at a place the kind that an annotation names.
+// mark sets the kind of the value at a place.
 func (r *annotationReading) mark(kind any, at place) error {
 	name, err := annotationKind(kind)
 	if err != nil {
@@ -151,8 +148,8 @@ func (r *annotationReading) mark(kind any, at place) error {
 	return nil
 }
 
-// annotationKind names the kind of an annotation, which is a string, or a
-// pair for typed arrays.
+// annotationKind returns the kind of an annotation, which is a string, or a pair for typed
+// arrays.
 func annotationKind(kind any) (string, error) {
 	switch kind := kind.(type) {
 	case string:
@@ -171,8 +168,8 @@ func badAnnotation(what string) error {
 	return blueprint.Errorf(blueprint.CodeBadRequest, "input: meta holds %s; send plain JSON, or superjson's own kinds", what)
 }
 
-// place is somewhere a value may stand: the root, a key of an object, or an
-// element of a list. None of the three set is nowhere.
+// place is the location of a value: the root, a key of an object, or an element of a list.
+// The zero place does not exist.
 type place struct {
 	root   *any
 	object map[string]any
@@ -205,7 +202,6 @@ func (p place) set(value any) {
 	}
 }
 
-// remove makes the value at a place undefined.
 func (p place) remove() {
 	if p.object != nil {
 		delete(p.object, p.key)
@@ -214,8 +210,8 @@ func (p place) remove() {
 	p.set(undefinedElement{})
 }
 
-// step goes one key or position down from a place. inside reports whether an
-// object or a list stands there, even if it lacks what was asked for.
+// step returns the place of a key or position below p. inside reports whether p is an
+// object or a list, even if it lacks the segment.
 func (p place) step(segment string) (below place, inside bool) {
 	value, _ := p.get()
 	for {
@@ -238,12 +234,12 @@ func (p place) step(segment string) (below place, inside bool) {
 	return place{}, false
 }
 
-// joinedSegments is how many pieces of an unescaped path are tried as one key.
+// joinedSegments is the maximal number of segments of an unescaped path that are tried as
+// one key.
 const joinedSegments = 8
 
-// follow goes down from a place along a path, and reports whether it came as
-// far as the object or list that would hold its end. It reads no further than
-// the value reaches, so a path costs no more than the value is deep.
+// follow returns the place at a path below at, and reports whether the object or list
+// that would hold it exists. The work is bounded by the depth of the value.
 func (r *annotationReading) follow(at place, path string) (place, bool, error) {
 	for {
 		segment, rest, more, err := r.cut(path)
@@ -266,9 +262,9 @@ func (r *annotationReading) follow(at place, path string) (place, bool, error) {
 	}
 }
 
-// cut takes the first key off a path. superjson 2 writes \. and \\ for a dot
-// and a backslash within a key and nothing else with a backslash; before, a
-// backslash stood for itself unless a dot followed.
+// cut returns the first key of a path and the rest. superjson 2 escapes only the dot and
+// the backslash within a key, as \. and \\; in version 1 a backslash is literal unless a dot
+// follows.
 func (r *annotationReading) cut(path string) (segment, rest string, more bool, err error) {
 	var plain strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -289,8 +285,7 @@ func (r *annotationReading) cut(path string) (segment, rest string, more bool, e
 	return segment, "", false, checkSegment(segment)
 }
 
-// checkSegment refuses the names that JavaScript objects are built from, as
-// every superjson does.
+// checkSegment refuses the keys that superjson refuses against prototype pollution.
 func checkSegment(segment string) error {
 	switch segment {
 	case "__proto__", "prototype", "constructor":
@@ -299,8 +294,7 @@ func checkSegment(segment string) error {
 	return nil
 }
 
-// stepJoined goes down by a key that holds dots itself, which superjson 1
-// wrote without escapes.
+// stepJoined is step for a key that contains dots, which superjson 1 does not escape.
 func (p place) stepJoined(path string) (below place, rest string, more, found bool) {
 	end := strings.IndexByte(path, '.')
 	for range joinedSegments {

@@ -217,7 +217,7 @@ func TestTrustedProxies(t *testing.T) {
 	if !limited() || b.call(t, "session.getSetup", object{"token": "x"}, "X-Forwarded-For", "198.51.100.1:4711").status != http.StatusNotFound {
 		t.Error("those behind the proxy count as one")
 	}
-	if told := strings.Count(s.logs.String(), "does not say for whom it speaks"); told != 1 {
+	if told := strings.Count(s.logs.String(), "proxy sends no X-Forwarded-For"); told != 1 {
 		t.Errorf("the log tells of the proxy %d times", told)
 	}
 }
