@@ -14,7 +14,8 @@ import (
 // Whoever has a connection gets an answer, however many knock while the doors
 // close; the others find them shut.
 func TestLeaveResetsNobody(t *testing.T) {
-	for range 10 {
+	t.Parallel()
+	for range 5 {
 		s := newStand(t)
 		s.serve()
 		address := s.doors.Addr().String()

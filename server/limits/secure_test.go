@@ -89,6 +89,7 @@ func TestPlainHTTPIsToldToSpeakTLS(t *testing.T) {
 }
 
 func TestOneSecureConnectionMoreIsTurnedAwayByTLS(t *testing.T) {
+	t.Parallel()
 	s, trust := secureStand(t, 1, time.Minute)
 	conn, in := s.dialSecure(trust)
 	s.send(conn)
@@ -163,6 +164,7 @@ func TestLeaveEndsSecureConnectionsAtRest(t *testing.T) {
 
 // HTTP/2 connections are ended by a word of goodbye, whether they rest or work.
 func TestLeaveLetsHTTP2SayGoodbye(t *testing.T) {
+	t.Parallel()
 	s, trust := secureStand(t, 0, time.Minute)
 	entered, finish := make(chan struct{}), make(chan struct{})
 	plainHandler := s.server.Handler

@@ -11,33 +11,32 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// What is kept of calls: the latest so many, of at most so many bytes together.
 const (
-	MaxCalls     = 5_000
-	MaxCallBytes = 32 << 20
-	// callWeight stands for all of a call but its bodies, in bytes.
-	callWeight = 1 << 10
+	MaxCalls     = 5_000    // stored calls; older ones are dropped
+	MaxCallBytes = 32 << 20 // of all stored calls
+	callWeight   = 1 << 10  // of a call without its bodies, in bytes
 )
 
-// calls is the list of what went out, oldest first.
+// calls is the list of outbound calls, oldest first.
 type calls struct {
-	now     func() time.Time
-	mu      sync.Mutex
-	list    []*call
-	weight  int
-	dropped int
+	now       func() time.Time
+	maxWeight int // bytes
+	mu        sync.Mutex
+	list      []*call
+	weight    int
+	dropped   int
 }
 
-// call is one entry; in guards it.
+// call is an entry, guarded by in.mu.
 type call struct {
 	in        *calls
 	exchange  blueprint.Exchange
 	weight    int
-	gone      bool       // dropped, or cleared
-	redaction *redaction // nil once it has its answer
+	gone      bool       // dropped or cleared
+	redaction *redaction // nil once it is answered
 }
 
-// begin adds a call that has no answer yet.
+// begin adds a call without an answer.
 func (c *calls) begin(caller *outbound.Caller, request blueprint.ExchangeRequest, size int) *call {
 	entry := &call{in: c, weight: callWeight + min(size, outbound.MaxTaped), redaction: newRedaction(caller)}
 	entry.exchange = entry.redaction.exchange(blueprint.Exchange{
@@ -51,9 +50,9 @@ func (c *calls) begin(caller *outbound.Caller, request blueprint.ExchangeRequest
 	return entry
 }
 
-// trim drops the oldest. c.mu is held.
+// trim drops the oldest calls. The caller holds c.mu.
 func (c *calls) trim() {
-	for len(c.list) > MaxCalls || c.weight > MaxCallBytes {
+	for len(c.list) > MaxCalls || c.weight > c.maxWeight {
 		c.weight -= c.list[0].weight
 		c.list[0].gone = true
 		c.list[0] = nil
@@ -68,6 +67,11 @@ func (c *call) answered(r *reply, cut bool) {
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	c.exchange.Response, c.redaction = response, nil
+	c.grow(size)
+}
+
+// grow adds to the weight of a call. The caller holds c.in.mu.
+func (c *call) grow(size int) {
 	if !c.gone {
 		c.weight += size
 		c.in.weight += size
@@ -75,7 +79,7 @@ func (c *call) answered(r *reply, cut bool) {
 	}
 }
 
-// failed notes why no answer came.
+// failed records why there is no answer.
 func (c *call) failed(why string) {
 	why = c.redaction.exchange(blueprint.Exchange{Error: why}).Error
 	c.in.mu.Lock()
@@ -83,17 +87,13 @@ func (c *call) failed(why string) {
 	c.exchange.Error, c.redaction = why, nil
 }
 
-// mail notes what turned out to be sent over a connection.
+// mail sets the request of a call once the mail is known.
 func (c *call) mail(request blueprint.ExchangeRequest, size int) {
 	request = c.redaction.exchange(blueprint.Exchange{Request: request}).Request
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	c.exchange.Request = request
-	if size = min(size, outbound.MaxTaped); !c.gone {
-		c.weight += size
-		c.in.weight += size
-		c.in.trim()
-	}
+	c.grow(min(size, outbound.MaxTaped))
 }
 
 func (c *calls) clear() {
@@ -105,19 +105,17 @@ func (c *calls) clear() {
 	c.list, c.weight, c.dropped = nil, 0, 0
 }
 
-// Filter chooses calls; empty fields choose all. Host may hold *.
+// Filter selects calls; empty fields match all. Host may contain *.
 type Filter struct {
 	ExecutionID, NodeType, Host string
-	Limit                       int // the latest so many; 0 = all
-	// May tells of which runs calls are given; nil = of all, and of none.
-	May func(executionID string) bool
+	Limit                       int                           // of the latest calls; 0 = all
+	May                         func(executionID string) bool // reports whether the calls of a run are included; nil includes all
 }
 
-// Calls returns what went out, oldest first, and how many older ones are not kept
-// any more.
+// Calls returns the outbound calls, oldest first, and the number of dropped ones.
 func (s *Sandbox) Calls(f Filter) (list []blueprint.Exchange, dropped int) {
 	list, dropped = s.calls.find(f)
-	if f.May != nil { // it may take its time, and others wait for none of it
+	if f.May != nil { // it may be slow: without the lock
 		list = slices.DeleteFunc(list, func(x blueprint.Exchange) bool { return !f.May(x.ExecutionID) })
 	}
 	if f.Limit > 0 && len(list) > f.Limit {
@@ -141,11 +139,11 @@ func (c *calls) find(f Filter) (list []blueprint.Exchange, dropped int) {
 	return list, c.dropped
 }
 
-// redaction hides what may not be shown of a call: the secrets of the run, what looks
-// like a credential, and what was hidden for that in the request wherever it comes
-// again in the answer. It is not safe for concurrent use.
+// redaction masks a call: the secrets of the run, values that look like credentials, and
+// such values of the request wherever the answer repeats them. It is not safe for
+// concurrent use.
 type redaction struct {
-	secrets interface{ Load() *secret.Masker } // nil = nothing is known of any
+	secrets interface{ Load() *secret.Masker } // nil = none
 	looks   *secret.Redactor
 }
 
@@ -153,7 +151,7 @@ func newRedaction(caller *outbound.Caller) *redaction {
 	return &redaction{caller.Secrets, secret.NewRedactor()}
 }
 
-// exchange returns an exchange as it may be shown.
+// exchange returns a masked exchange.
 func (v *redaction) exchange(x blueprint.Exchange) blueprint.Exchange {
 	x.Request.URL, x.Request.Headers, x.Request.Body = v.looks.Text(x.Request.URL), v.headers(x.Request.Headers), v.looks.Value(x.Request.Body)
 	x.Error = v.looks.Text(x.Error)
@@ -177,7 +175,7 @@ func (v *redaction) headers(given map[string]string) map[string]string {
 	return shown
 }
 
-// redacted returns what was asked as it may be shown.
+// redacted returns the masked request.
 func (a *asked) redacted() blueprint.ExchangeRequest {
 	return newRedaction(&a.caller).exchange(blueprint.Exchange{Request: a.whole()}).Request
 }

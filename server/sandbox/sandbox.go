@@ -14,16 +14,15 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// Options say what a Sandbox is made of. All but Known are needed.
+// Options configure a Sandbox. All but Known are required.
 type Options struct {
 	Clock clock.Clock
 	IDs   *ids.Source
-	// Parse reads a mail, to show its subject, text and attachments.
-	Parse func(raw []byte) (*blueprint.Mail, error)
+	Parse func(raw []byte) (*blueprint.Mail, error) // parses a mail that was sent
 	Known Known
 }
 
-// Sandbox answers all that goes out; it is an outbound.Network. It is safe for
+// Sandbox is an outbound.Network that answers every request itself. It is safe for
 // concurrent use.
 type Sandbox struct {
 	Options
@@ -37,26 +36,25 @@ type Sandbox struct {
 	streams map[string]*ids.Source
 }
 
-// New makes a sandbox without rules. It fails only when no certificate can be
-// made.
+// New returns a sandbox without rules. It fails only if no certificate can be made.
 func New(options Options) (*Sandbox, error) {
 	authority, err := newAuthority()
 	if err != nil {
 		return nil, err
 	}
 	s := &Sandbox{Options: options, authority: authority, streams: map[string]*ids.Source{}}
-	s.calls.now = options.Clock.Now
+	s.calls.now, s.calls.maxWeight = options.Clock.Now, MaxCallBytes
 	return s, nil
 }
 
-// Authorities are what the certificates of the fakes are from, for
-// outbound.Options.RootCAs.
+// Authorities returns the pool for outbound.Options.RootCAs that verifies the certificates
+// of the fakes.
 func (s *Sandbox) Authorities() *x509.CertPool { return s.authority.pool }
 
-// maxStreams bounds what is remembered of who drew ids.
+// maxStreams bounds Sandbox.streams.
 const maxStreams = 10_000
 
-// stream returns the source of the ids for a purpose of whoever asks.
+// stream returns the source of ids of a caller for a purpose.
 func (s *Sandbox) stream(purpose string, caller *outbound.Caller) *ids.Source {
 	key := purpose + "\x00" + caller.ExecutionID + "\x00" + caller.Address
 	s.mu.Lock()
@@ -70,13 +68,13 @@ func (s *Sandbox) stream(purpose string, caller *outbound.Caller) *ids.Source {
 	return s.streams[key]
 }
 
-// Clear forgets the calls and the rules. Expectations stay.
+// Clear removes the calls and the rules, but not the expectations.
 func (s *Sandbox) Clear() {
 	s.calls.clear()
 	s.rules.set(nil)
 }
 
-// RoundTrip answers one request.
+// RoundTrip implements http.RoundTripper.
 func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	a, err := askedOf(request)
@@ -113,14 +111,14 @@ func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// sentOff tells whoever traces the request that it has left.
+// sentOff calls GotConn of the request's trace.
 func sentOff(ctx context.Context) {
 	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{})
 	}
 }
 
-// unanswered is the error of a rule by which nothing is sent.
+// unanswered returns the error of a rule that prevents the request.
 func (s *Sandbox) unanswered(ctx context.Context, rule *answer, a *asked, note *call) error {
 	switch {
 	case rule == nil:
@@ -135,7 +133,7 @@ func (s *Sandbox) unanswered(ctx context.Context, rule *answer, a *asked, note *
 	return nil
 }
 
-// wait lets the delay of an answer pass.
+// wait waits for the delay of an answer.
 func (a *answer) wait(ctx context.Context) error {
 	if a == nil || a.delay == 0 {
 		return nil
