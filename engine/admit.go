@@ -10,43 +10,39 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// Urgency says how long a new run may work before it must be on the disk.
+// Urgency says how long a new run may work before it must be durable.
 type Urgency time.Duration
 
-// How soon a run must be durable at the latest. Whatever has a side effect,
-// waits, or ends makes it durable earlier.
+// Urgencies of a run. Side effects, waits and the end of the run make it durable
+// earlier.
 const (
-	// AtOnce stores the run before its first node starts: for a firing whose
-	// key may come twice.
+	// AtOnce stores the run before its first node starts: for a firing whose key may
+	// repeat.
 	AtOnce Urgency = 0
-	// Soon is for callers that wait for Handle.Accepted: a run of pure nodes
-	// that ends within it costs one commit.
+	// Soon is for callers that wait for Handle.Accepted: a run of pure nodes that ends
+	// within it costs one commit.
 	Soon = Urgency(5 * time.Millisecond)
-	// AtEnd is for callers that wait for Handle.Wait, who may as well work on the
-	// run themselves as long as its nodes are quick: after this time even a
-	// run that nobody was told of can be seen.
+	// AtEnd is for callers that wait for Handle.Wait; they may work on quick nodes
+	// themselves. After this time the run is stored and visible in any case.
 	AtEnd = Urgency(time.Second)
 )
 
-// Start begins a run and returns soon; the handle tells what becomes of it. With
-// AtEnd the caller may have worked on quick nodes, and committed them.
-// Errors: CodeBadRequest when the blueprint has no nodes or the variables do
-// not fit, CodeUnavailable when the engine is stopping or its queue is full,
-// CodeTooManyRequests when the trigger or the user has its share of the queue or
-// too many wait in the concurrency group, *blueprint.ConcurrencyLimitError.
+// Start begins a run and returns its handle; with AtEnd the caller may have executed
+// and committed quick nodes. Errors: CodeBadRequest when the blueprint has no nodes or
+// the variables do not fit, CodeUnavailable when the engine is stopping or its queue is
+// full, CodeTooManyRequests when the trigger or the user has its share of the queue or
+// its concurrency group has too many blocked runs, *blueprint.ConcurrencyLimitError.
 func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
-	return e.start(noWait, request, urgency)
+	return e.start(endedContext, request, urgency)
 }
 
-// StartOrWait is Start for callers that can wait for room: while the inputs of
-// the runs at work leave none for a large one, it waits until ctx ends or
-// Options.InputWait has passed.
+// StartOrWait is Start for callers that can wait for memory for a large input, until
+// ctx ends or Options.InputWait has passed.
 func (e *Engine) StartOrWait(ctx context.Context, request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
 	return e.start(ctx, request, urgency)
 }
 
-// noWait has ended.
-var noWait = func() context.Context {
+var endedContext = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
@@ -67,12 +63,12 @@ func (e *Engine) start(wait context.Context, request *blueprint.StartRequest, ur
 	if request.AdHoc {
 		b.Map, b.MapAuthor = request.Definition.Map.Raw, request.Principal.UserID
 	}
-	return e.launch(wait, e.newID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events, request.Generation}, urgency)
+	return e.launch(wait, e.newExecutionID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events, request.Generation}, urgency)
 }
 
-// newID makes the id of a run that nobody waits for: of one that a firing starts
-// by that.
-func (e *Engine) newID(firing *blueprint.Firing) string {
+// newExecutionID returns the id of a run without a parent, derived from the firing if
+// any.
+func (e *Engine) newExecutionID(firing *blueprint.Firing) string {
 	now, cause := e.Clock.Now(), ""
 	if firing != nil {
 		cause = firing.ID
@@ -80,32 +76,32 @@ func (e *Engine) newID(firing *blueprint.Firing) string {
 	return e.IDs.At(now, "execution", cause).ExecutionID(now)
 }
 
-// inTurn has a run driven when its turn comes; until then it does not hold the
-// clock. The unit is that of drive.
-func (e *Engine) inTurn(r *run) {
+// driveScheduled drives a run when Options.Schedule calls it; until then the run does
+// not hold the clock. It takes over a reference.
+func (e *Engine) driveScheduled(r *run) {
 	r.mu.Lock()
-	unhold := r.unhold
-	r.unhold, r.driven = func() {}, true
+	unhold := r.releaseClock
+	r.releaseClock, r.driven = func() {}, true
 	r.mu.Unlock()
-	e.Turn(func() {
+	e.Schedule(func() {
 		r.mu.Lock()
-		r.unhold = e.Clock.Hold()
+		r.releaseClock = e.Clock.Hold()
 		r.mu.Unlock()
 		e.drive(r)
 	})
 	unhold()
 }
 
-// program returns the compiled form of a definition; an ad hoc one is not kept.
+// program returns the compiled form of a definition; ad hoc ones are not cached.
 func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program, error) {
 	if adHoc {
 		return compile(e.Catalogue, definition)
 	}
-	return e.programs.of(definition)
+	return e.programs.get(definition)
 }
 
-// launch makes the run of a beginning and sets it to work now or when its turn
-// comes. Until wait ends, it waits for room for a large input.
+// launch creates a run and starts or queues it. Until wait ends, it waits for memory
+// for a large input.
 func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
 	r := e.newRun(id)
 	if err := r.setUp(p, b); err != nil {
@@ -121,19 +117,18 @@ func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l
 		handle.accept(nil)
 	}
 	r.atOnce = urgency == AtOnce
-	as, err := e.enlist(r)
+	as, err := e.admitWhenDecided(r)
 	if err != nil {
 		e.releaseInput(r)
-		r.unhold()
+		r.releaseClock()
 		r.cancel(err)
 		return nil, err
 	}
-	e.setToWork(r, as, urgency)
+	e.startWork(r, as, urgency)
 	return handle, nil
 }
 
-// start makes the row and the first entry of a run that is set up, and the handle of
-// its caller.
+// start fills in the row and the first entry of a new run and returns its handle.
 func (r *run) start(l ledger) *Handle {
 	e, definition := r.engine, r.program.definition
 	now := e.Clock.Now()
@@ -151,73 +146,70 @@ func (r *run) start(l ledger) *Handle {
 	r.pending = []*entry{{Kind: entryBegin, At: at, Begin: r.begin}}
 	handle := newHandle(r.id)
 	handle.FiringID = r.row.FiringID
-	r.handle, r.units, r.unhold = handle, 1, e.Clock.Hold()
+	r.handle, r.refs, r.releaseClock = handle, 1, e.Clock.Hold()
 	return handle
 }
 
-// setToWork begins with a new run, as it was admitted. One that has to wait for its
-// turn is stored meanwhile: its caller may not wait for so long. One that is blocked
-// by its concurrency group is put down.
-func (e *Engine) setToWork(r *run, as admission, urgency Urgency) {
+// startWork starts a run as it was admitted. One that waits for a slot is stored
+// meanwhile, since its caller waits for Accepted; a blocked one is parked.
+func (e *Engine) startWork(r *run, as admission, urgency Urgency) {
 	switch {
-	case as == queues:
+	case as == waitsForSlot:
 		go r.flush()
 	case as == blocked:
-		go e.leave(r)
-	case e.Turn != nil:
+		go e.unref(r)
+	case e.Schedule != nil:
 		if r.flush() != nil {
-			go e.leave(r)
+			go e.unref(r)
 		} else {
-			e.inTurn(r)
+			e.driveScheduled(r)
 		}
 	case urgency == AtOnce:
 		go e.drive(r)
 	default:
 		r.mu.Lock()
-		r.soon(urgency)
+		r.flushWithin(urgency)
 		r.mu.Unlock()
 		if urgency == AtEnd {
-			e.driveHere(r)
+			e.driveInline(r)
 		} else {
 			go e.drive(r)
 		}
 	}
 }
 
-// turn says whether a run may work. Of all runs in memory at most
-// Options.MaxRunning have their turn, from when they get it until they are
-// dropped from memory.
-type turn uint8
+// slotState says whether a run may work. Runs in memory hold at most Options.MaxRunning
+// slots, each until its run is evicted.
+type slotState uint8
 
 const (
-	noTurn turn = iota
-	queued      // it waits for one
-	hasTurn
+	noSlot slotState = iota
+	queued           // waiting for a slot
+	hasSlot
 )
 
-// admission is what becomes of a new run at first.
+// admission is how a new run begins.
 type admission uint8
 
 const (
-	begins  admission = iota // it has its turn
-	queues                   // it waits for its turn
-	blocked                  // its concurrency group has to let it begin
+	runsNow admission = iota // it has a slot
+	waitsForSlot
+	blocked // by its concurrency group
 )
 
-// admit takes in a new run, with one unit for its work, and tells how it
-// begins.
+// admit adds a new run with one reference.
 func (e *Engine) admit(r *run) (admission, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	child := r.begin.Parent != "" // it belongs to a run that was taken in
+	child := r.begin.Parent != "" // admitted together with its parent
 	switch {
 	case e.stopping.Load():
 		return 0, errShuttingDown
-	case e.runs[r.id] != nil: // refused by the disk just now, and not put down yet
-		return 0, unavailable("the run is being put down")
+	case e.runs[r.id] != nil: // its commit failed just now, and it is not evicted yet
+		return 0, unavailable("the run is being evicted")
 	case child:
 	case r.reserved > 0:
-		if e.held-e.reserved > e.Limits.Held { // by what had not to reserve anything
+		if e.held-e.reserved > e.Limits.Held {
 			return 0, errNoRoom()
 		}
 	case e.held > 0 && e.held+r.memory > e.room(r.memory):
@@ -230,39 +222,38 @@ func (e *Engine) admit(r *run) (admission, error) {
 	if err != nil {
 		return 0, err
 	}
-	r.counted = true
+	r.memoryCounted = true
 	e.held += r.memory
 	e.reserved += int(r.reserved)
 	e.runs[r.id] = r
-	if e.takeSlot(r, atOnce); !atOnce {
+	if e.joinGroup(r, atOnce); !atOnce {
 		return blocked, nil
 	}
-	if e.takeTurn(r) {
-		return begins, nil
+	if e.takeSlot(r) {
+		return runsNow, nil
 	}
-	return queues, nil
+	return waitsForSlot, nil
 }
 
-// mayQueue tells why a run can neither have its turn now nor wait for it; nil
-// when it can. e.mu is held.
+// mayQueue returns why a run can neither have a slot now nor wait for one. The caller
+// holds e.mu.
 func (e *Engine) mayQueue(r *run) error {
-	f := e.queue.of(r.flowName())
-	defer e.queue.place(f)
-	if e.queue.hasTurnFor(f) {
+	f := e.queue.flow(r.flowName())
+	defer e.queue.update(f)
+	if e.queue.hasSlotFor(f) {
 		return nil
 	}
 	switch may, any := e.queue.hasPlaceFor(f); {
 	case !any:
-		return unavailable("too many runs are waiting for their turn")
+		return unavailable("the queue is full")
 	case !may:
-		return tooMany("so many runs of this trigger, user or organization wait for their turn that the places left are for others")
+		return tooMany("too many runs of this trigger, user or organization are queued; retry later")
 	}
 	return nil
 }
 
-// room is how much memory all inputs together may take for one more to be taken
-// in. A quarter more is kept for small ones, so that large ones never keep them
-// out.
+// room is how much memory all inputs together may take, with an input of this size.
+// Small ones may use a quarter more, so that large ones never block them.
 func (e *Engine) room(memory int) int {
 	if e.isLarge(memory) {
 		return e.Limits.Held
@@ -270,15 +261,12 @@ func (e *Engine) room(memory int) int {
 	return e.Limits.Held + e.Limits.Held/4
 }
 
-// isLarge reports whether an input that takes so much memory may have to wait
-// for room.
 func (e *Engine) isLarge(memory int) bool { return memory > min(e.Limits.Held/1024, 64<<10) }
 
-// admitInput takes room for the input of a new run, if it is large. It waits until
-// ctx ends, at most Options.InputWait, in the order of coming. What is larger
-// than all room is let in alone and counts as all of it, so that small ones are
-// still taken. The runs that others start belong to those that
-// were let in, and reserve nothing.
+// admitInput acquires memory for a large input, first come, first served. It waits
+// until ctx ends, at most Options.InputWait. An input larger than the limit is admitted
+// alone and counts as the whole limit, so that small ones still fit. Child runs acquire
+// nothing.
 func (e *Engine) admitInput(ctx context.Context, r *run) error {
 	if !e.isLarge(r.memory) || r.begin.Parent != "" {
 		return nil
@@ -299,7 +287,6 @@ func (e *Engine) admitInput(ctx context.Context, r *run) error {
 	return nil
 }
 
-// releaseInput gives back what admitInput took.
 func (e *Engine) releaseInput(r *run) {
 	if r.reserved > 0 {
 		e.inputs.Release(r.reserved)
@@ -307,45 +294,47 @@ func (e *Engine) releaseInput(r *run) {
 	}
 }
 
-func errNoRoom() error { return unavailable("the runs at work hold too much input") }
+func errNoRoom() error {
+	return unavailable("the inputs of the running executions take too much memory")
+}
 
-// work hands a unit of a run to a goroutine that works on it, once the run has
-// its turn. The queue may grow beyond MaxQueued: the run was accepted long ago.
-func (e *Engine) work(r *run) {
+// enqueue takes over a reference and drives the run once it has a slot. The queue may
+// grow beyond MaxQueued, since the run was accepted before.
+func (e *Engine) enqueue(r *run) {
 	e.mu.Lock()
-	waits := r.turn == queued
-	now := !waits && e.takeTurn(r)
+	waits := r.slotState == queued
+	now := !waits && e.takeSlot(r)
 	e.mu.Unlock()
 	switch {
-	case now && e.Turn != nil:
-		e.inTurn(r)
+	case now && e.Schedule != nil:
+		e.driveScheduled(r)
 	case now:
 		go e.drive(r)
-	case waits: // the unit that the queue holds will do
-		e.leave(r)
+	case waits: // the queue holds a reference already
+		e.unref(r)
 	}
 }
 
-// takeTurn gives a run its turn when its flow may have one more, else puts it
-// into the queue. e.mu is held.
-func (e *Engine) takeTurn(r *run) bool {
-	if r.turn == hasTurn {
+// takeSlot gives a run a slot when its flow may have another one, else queues it. The
+// caller holds e.mu.
+func (e *Engine) takeSlot(r *run) bool {
+	if r.slotState == hasSlot {
 		return true
 	}
-	r.flow = e.queue.of(r.flowName())
-	if e.queue.hasTurnFor(r.flow) || e.stopping.Load() {
-		r.turn = hasTurn
-		e.queue.turn(r.flow, 1)
+	r.flow = e.queue.flow(r.flowName())
+	if e.queue.hasSlotFor(r.flow) || e.stopping.Load() {
+		r.slotState = hasSlot
+		e.queue.addTaken(r.flow, 1)
 		return true
 	}
-	r.turn = queued
-	r.spot.of = r
-	e.queue.wait(r.flow, &r.spot)
+	r.slotState = queued
+	r.element.value = r
+	e.queue.push(r.flow, &r.element)
 	return false
 }
 
-// flowName returns the organization and the flow to which the work of a run
-// belongs. One that another started belongs to where that belongs.
+// flowName returns the organization and the flow of a run; a child run is in the flow
+// of its first ancestor.
 func (r *run) flowName() (group, flow string) {
 	switch b := r.begin; {
 	case b.Flow != "":
@@ -358,48 +347,45 @@ func (r *run) flowName() (group, flow string) {
 	return r.row.OrganizationID, flow
 }
 
-// passTurn takes the turn of a run that is dropped from memory back, and gives
-// turns to those in the queue who may have one now. e.mu is held.
-func (e *Engine) passTurn(r *run) {
-	if r.turn != hasTurn {
+// releaseSlot frees the slot of a run that leaves memory and starts queued runs. The
+// caller holds e.mu.
+func (e *Engine) releaseSlot(r *run) {
+	if r.slotState != hasSlot {
 		return
 	}
-	r.turn = noTurn
-	e.queue.turn(r.flow, -1)
+	r.slotState = noSlot
+	e.queue.addTaken(r.flow, -1)
 	r.flow = nil
-	for next := e.queue.next(); next != nil; next = e.queue.next() {
-		next.turn = hasTurn
+	for next := e.queue.pop(); next != nil; next = e.queue.pop() {
+		next.slotState = hasSlot
 		go e.drive(next)
 	}
 }
 
-// unqueue takes a run that has nothing to do any more out of the queue, with
-// the unit that the queue holds. r.mu is held.
+// unqueue removes a run that has nothing left to do from the queue and drops the
+// queue's reference. The caller holds r.mu.
 func (e *Engine) unqueue(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r.turn == queued {
+	if r.slotState == queued {
 		e.leaveQueue(r)
-		r.units--
+		r.refs--
 	}
 }
 
-// leaveQueue takes a run out of the queue. e.mu is held.
+// leaveQueue removes a run from the queue. The caller holds e.mu.
 func (e *Engine) leaveQueue(r *run) {
-	r.turn = noTurn
-	e.queue.leave(r.flow, &r.spot)
+	r.slotState = noSlot
+	e.queue.remove(r.flow, &r.element)
 	r.flow = nil
 }
 
-// errShuttingDown refuses work while the engine stops.
 var errShuttingDown = unavailable("the server is shutting down")
 
-// unavailable refuses work for a reason that passes.
 func unavailable(message string) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, RetryAfter: 2 * time.Second}
 }
 
-// tooMany refuses work because there is so much of the same already.
 func tooMany(message string) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: message, RetryAfter: 2 * time.Second}
 }
@@ -407,16 +393,15 @@ func tooMany(message string) *blueprint.Error {
 // maxBlocked is how many runs of one concurrency group may be blocked.
 const maxBlocked = 1000
 
-// notYetError defers the decision on a run until its channel closes.
-type notYetError struct{ until <-chan struct{} }
+// undecidedError defers the admission of a run until its channel closes.
+type undecidedError struct{ until <-chan struct{} }
 
-func (*notYetError) Error() string { return "not known yet" }
+func (*undecidedError) Error() string { return "not known yet" }
 
-// enlist admits a new run once it is known whether its concurrency group has room.
-func (e *Engine) enlist(r *run) (admission, error) {
+func (e *Engine) admitWhenDecided(r *run) (admission, error) {
 	for {
 		as, err := e.admit(r)
-		var later *notYetError
+		var later *undecidedError
 		if !errors.As(err, &later) {
 			return as, err
 		}
@@ -428,12 +413,12 @@ func (e *Engine) enlist(r *run) (admission, error) {
 	}
 }
 
-// checkConcurrency reports whether a new run may begin at once or is blocked; the
-// error refuses it. e.mu is held.
+// checkConcurrency reports whether a new run may begin at once or is blocked; the error
+// refuses it. The caller holds e.mu.
 func (e *Engine) checkConcurrency(r *run) (atOnce bool, err error) {
 	key := r.concurrencyKey()
-	if key != "" && e.concurrency.filling { // its number must be higher than all existing ones
-		return false, &notYetError{e.concurrency.open}
+	if key != "" && e.concurrency.recovering { // its number must be higher than all existing ones
+		return false, &undecidedError{e.concurrency.recovered}
 	}
 	g := e.concurrency.byKey[key]
 	if g == nil {
@@ -446,37 +431,36 @@ func (e *Engine) checkConcurrency(r *run) (atOnce bool, err error) {
 	switch {
 	case !g.full():
 		return true, nil
-	case g.onLimit == blueprint.LimitSkip && g.alive+g.leaving >= g.limit:
-		return false, &blueprint.ConcurrencyLimitError{Limit: g.limit, Running: g.slots.length, Oldest: g.slots.first.of.id}
-	case g.onLimit == blueprint.LimitSkip && g.slots.length >= g.limit:
-		return false, e.unsettled(g)
-	case g.blocked.length+g.leavingBlocked >= maxBlocked:
+	case g.onLimit == blueprint.LimitSkip && g.durable+g.cancelling >= g.limit:
+		return false, &blueprint.ConcurrencyLimitError{Limit: g.limit, Running: g.members.length, Oldest: g.members.first.value.id}
+	case g.onLimit == blueprint.LimitSkip && g.members.length >= g.limit:
+		return false, e.awaitCommits(g)
+	case g.blocked.length+g.cancelledBlocked >= maxBlocked:
 		return false, tooMany(fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", maxBlocked, g.limit)).WithReason(blueprint.ReasonQueueFull)
 	}
 	return false, nil
 }
 
-// unsettled defers the decision until the runs being committed are durable or
-// refused: the key of one may have started a run before, and then it takes no slot.
-// Their commits are brought forward. e.mu is held.
-func (e *Engine) unsettled(g *concurrencyGroup) error {
-	for at := g.slots.first; at != nil; at = at.after {
-		s := at.of
-		if r := e.runs[s.id]; r != nil && !s.alive && !s.leaving && !s.hurried {
-			s.hurried = true
+// awaitCommits defers admission until the runs being committed are durable or refused:
+// a run whose key had started one before takes no slot. It flushes them. The caller
+// holds e.mu.
+func (e *Engine) awaitCommits(g *concurrencyGroup) error {
+	for at := g.members.first; at != nil; at = at.next {
+		s := at.value
+		if r := e.runs[s.id]; r != nil && !s.durable && !s.cancelling && !s.flushed {
+			s.flushed = true
 			go r.flush()
 		}
 	}
-	if g.settle == nil {
-		g.settle = make(chan struct{})
+	if g.changed == nil {
+		g.changed = make(chan struct{})
 	}
-	return &notYetError{g.settle}
+	return &undecidedError{g.changed}
 }
 
-// notifySettled wakes those that unsettled told to wait. e.mu is held.
-func (g *concurrencyGroup) notifySettled() {
-	if g.settle != nil {
-		close(g.settle)
-		g.settle = nil
+func (g *concurrencyGroup) notifyChanged() {
+	if g.changed != nil {
+		close(g.changed)
+		g.changed = nil
 	}
 }

@@ -199,7 +199,7 @@ func TestManyRunsShareFewTurns(t *testing.T) {
 func TestForkIsBounded(t *testing.T) {
 	test(t, func(w *world) {
 		lines := "root pass\n"
-		var gates []*gate
+		var gates []*chanMutex
 		for i := range 200 {
 			lines += fmt.Sprintf("n%d act\nroot -> n%d\n", i, i)
 			gates = append(gates, w.hold(fmt.Sprintf("n%d", i)))
@@ -227,7 +227,7 @@ func TestForkIsBounded(t *testing.T) {
 
 // inTurns has runs take turns by the clock.
 func inTurns(o *engine.Options) {
-	o.Turn = func(f func()) { o.Clock.(*clock.Virtual).WhenIdle(f) }
+	o.Schedule = func(f func()) { o.Clock.(*clock.Virtual).WhenIdle(f) }
 }
 
 // Where runs take turns they work one after the other, in the order in which they

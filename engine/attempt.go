@@ -20,56 +20,56 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// attempt is one attempt of one node, with all that it needs so that it holds
-// no lock while it works.
+// attempt is one attempt of one node, with copies of what it needs to work without
+// locks.
 type attempt struct {
-	run      *run
-	at       *nodeRun
-	node     *compiled
-	address  string
-	number   int // from 1
-	scope    *scope
-	inputs   []blueprint.NodeOutput
-	config   map[string]any // once resolved
-	weight   int            // of the output, once there is one
-	state    any            // of the pause before
-	call     int64          // to a language model that is under way, by its number; 0 = none
-	granted  bool           // that call may have been sent
-	estimate int64          // about how many tokens that call takes; 0 = none is under way
-	raises   int64          // of budgets, before the last call was asked for
+	run          *run
+	at           *nodeRun
+	node         *compiled
+	address      string
+	number       int // from 1
+	scope        *scope
+	inputs       []blueprint.NodeOutput
+	config       map[string]any
+	outputSize   int
+	state        any   // of the previous pause
+	call         int64 // number of the language model call in progress; 0 = none
+	granted      bool  // that call may have been sent
+	estimate     int64 // tokens of that call
+	budgetRaises int64 // before the last call was reserved
 
-	// What it used, guarded by run.mu.
-	uses   []use
-	tokens int64
-	models int64
-	tape   *outbound.Tape // nil unless the run is recorded
+	// Usage, guarded by run.mu.
+	uses       []usedConnection
+	tokens     int64
+	modelCalls int64
+	tape       *outbound.Tape // nil unless the run is recorded
 
 	evidence    *outbound.Evidence      // nil unless it may reach other services
-	sent        *blueprint.StepExchange // of a failure, once it is gathered
-	credentials []string                // of the connections that it opened
-	masked      bool                    // one of them came back in an answer
+	exchange    *blueprint.StepExchange // of a failure, once collected
+	credentials []string                // of opened connections
+	masked      bool                    // a credential came back in a result
 }
 
-// startNode begins an attempt of a node. r.mu is held.
+// startNode begins an attempt of a node. The caller holds r.mu.
 func (r *run) startNode(n *nodeRun) *attempt {
 	now := r.engine.Clock.Now()
 	number := max(1, n.next)
 	address := n.address()
 	r.record(&entry{Kind: entryStart, Node: address, At: blueprint.TimeOf(now), Attempt: number})
-	a := &attempt{run: r, at: n, node: n.node(), address: address, number: number, scope: r.scopeOf(n, now), state: n.carried}
+	a := &attempt{run: r, at: n, node: n.node(), address: address, number: number, scope: r.scopeOf(n, now), state: n.pauseState}
 	for _, from := range n.inputs() {
-		a.inputs = append(a.inputs, blueprint.NodeOutput{NodeID: from.node().ID, Output: r.handed(from).output})
+		a.inputs = append(a.inputs, blueprint.NodeOutput{NodeID: from.node().ID, Output: r.withOutput(from).output})
 	}
 	return a
 }
 
-// perform does the work of the node. The time-out runs on real time.
+// perform runs the node. Its timeout is in real time.
 func (a *attempt) perform() (result blueprint.Result, err error) {
 	if a.node.problem != nil {
 		return result, a.node.problem
 	}
 	limits := &a.run.engine.Limits
-	if a.scope.weight > limits.Value {
+	if a.scope.inputSize > limits.Value {
 		return result, &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("the input is larger than %d KiB", limits.Value>>10), Permanent: true}
 	}
 	if err := a.mayUse(a.run.ctx, a.node.config.Names()); err != nil {
@@ -110,29 +110,27 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 			}
 			output = []any{result.Run.Variables, result.Run.InputData}
 		}
-		if a.weight, err = weigh(output, limits.Value); err != nil {
+		if a.outputSize, err = jsonSize(output, limits.Value); err != nil {
 			return result, &blueprint.Failure{Code: "bad_output", Message: "the output " + err.Error(), Permanent: true}
 		}
 	}
 	return result, err
 }
 
-// guarded calls what a node type does. This is one of the two places that recover from a
-// panic: a node that crashes fails, and nothing else does.
-func (r *run) guarded(n *nodeRun, call func() (blueprint.Result, error)) (result blueprint.Result, err error) {
+// recoverPanics calls code of a node type; a panic fails the node.
+func (r *run) recoverPanics(n *nodeRun, call func() (blueprint.Result, error)) (result blueprint.Result, err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			r.engine.Logger.Error("a node crashed", "execution", r.id, "node", n.address(), "type", n.node().Type, "panic", r.masker.Load().Text(fmt.Sprint(crash)), "stack", string(debug.Stack()))
+			r.engine.Logger.Error("node panicked", "execution", r.id, "node", n.address(), "type", n.node().Type, "panic", r.masker.Load().Text(fmt.Sprint(crash)), "stack", string(debug.Stack()))
 			err = &blueprint.Failure{Code: "internal", Message: "the node crashed; the server's log has the details"}
 		}
 	}()
 	return call()
 }
 
-// withoutCredentials replaces the credentials of the connections that the attempt
-// opened in what it returns: a service that echoes them would hand them on to later
-// nodes, and these to whatever they call. It is the only place where masking
-// changes data.
+// withoutCredentials replaces credentials of the attempt's connections in its result: a
+// service that echoes them would pass them on to later nodes. It is the only place
+// where redaction changes data.
 func (a *attempt) withoutCredentials(result blueprint.Result, err error) (blueprint.Result, error) {
 	a.run.mu.Lock()
 	credentials := secret.NewCredentials(a.credentials)
@@ -158,11 +156,11 @@ func (a *attempt) task() *blueprint.Task {
 		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, OrganizationID: r.program.definition.OrganizationID, Address: a.address, Attempt: a.number,
 		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: a.at.frame.body.graph.Sequential(),
 		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.address), Evaluate: a.evaluate, Log: a.log, Scope: func() blueprint.NodeScope { return a.collect(r.ctx) }, Authority: r.authority(),
-		Seed: a.seed(), Connect: a.connect, Budget: a.reserve, Spend: a.spend, Emit: a.emitter(), State: a.state,
+		Seed: a.seed(), Connect: a.connect, Budget: a.reserveCall, Spend: a.spend, Emit: a.emitter(), State: a.state,
 	}
 }
 
-// seed returns what the chance of code follows from; 0 for chance itself.
+// seed returns the seed of random numbers in code; 0 = not seeded.
 func (a *attempt) seed() uint64 {
 	if !a.run.engine.IDs.IsSeeded() {
 		return 0
@@ -187,53 +185,53 @@ func (a *attempt) evaluate(source string) (any, error) {
 	return value, nil
 }
 
-// maxLogs bounds the log of a run; what comes after is dropped, and said so.
+// maxLogs bounds the log lines of a run; later ones are dropped, with a note.
 const maxLogs = 10_000
 
-// maxLogData bounds the data of one line, in bytes of JSON.
+// maxLogData bounds the data of a line, in bytes of JSON.
 const maxLogData = 1 << 20
 
 func (a *attempt) log(level, message string, data any) {
-	if _, err := weigh(data, maxLogData); err != nil {
+	if _, err := jsonSize(data, maxLogData); err != nil {
 		message, data = message+" (its data "+err.Error()+")", nil
 	}
 	a.run.mu.Lock()
 	defer a.run.mu.Unlock()
-	a.note(level, message, data)
+	a.logLocked(level, message, data)
 }
 
-// note is log for who holds r.mu, with data that was weighed.
-func (a *attempt) note(level, message string, data any) {
+// logLocked is log with data of bounded size. The caller holds r.mu.
+func (a *attempt) logLocked(level, message string, data any) {
 	r := a.run
 	switch {
-	case r.ended || r.gone || len(r.logs) > maxLogs:
+	case r.ended || r.evicted || len(r.logs) > maxLogs:
 		return
 	case len(r.logs) == maxLogs:
 		level, message, data = "warn", "the log of this run is full at "+strconv.Itoa(maxLogs)+" lines; the rest is dropped", nil
 	}
-	now := blueprint.TimeOf(r.engine.Clock.Now())
+	now := r.engine.now()
 	node := a.address
 	r.record(&entry{Kind: entryLog, At: now, Log: &blueprint.LogEntry{Timestamp: now, Level: level, NodeID: &node, Message: message, Data: data}})
 }
 
-// settle records what came of the attempt. r.mu is held.
+// settle records the result of the attempt. The caller holds r.mu.
 func (a *attempt) settle(result blueprint.Result, err error) {
 	r := a.run
 	now := r.engine.Clock.Now()
 	e := &entry{
-		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.usage(result.Tokens), Models: a.models,
-		Servers: serversOf(result.MCPServers), Uses: a.uses, Masked: a.masked, weight: a.weight,
+		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.tokensUsed(result.Tokens), Models: a.modelCalls,
+		Servers: usedServers(result.MCPServers), Uses: a.uses, Masked: a.masked, size: a.outputSize,
 	}
-	a.exchanges(e)
+	a.addExchanges(e)
 	if a.masked {
-		a.note("warn", "the answer repeated a credential of the connection; it was replaced by "+secret.Mask, nil)
+		a.logLocked("warn", "the answer repeated a credential of the connection; it was replaced by "+secret.Mask, nil)
 	}
 	var pause *blueprint.Pause
 	if errors.As(err, &pause) && r.canceled == nil {
 		result, err = blueprint.Result{Await: &pause.Await}, nil
 	}
-	if limit := r.engine.Limits.Outputs; err == nil && r.total+a.weight > limit {
-		a.gather()
+	if limit := r.engine.Limits.Outputs; err == nil && r.outputSize+a.outputSize > limit {
+		a.collectEvidence()
 		err = &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, those of the run are larger than %d KiB together", limit>>10), Permanent: true}
 	}
 	switch {
@@ -243,40 +241,39 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 		e.Kind, e.Due = entryWait, blueprint.TimeOf(result.Wait.Until.Add(time.Millisecond-1)) // never early
 		r.record(e)
 	case result.Await != nil:
-		e.Kind, e.Await = entryAwait, a.question(result.Await, now)
+		e.Kind, e.Await = entryAwait, a.newAwait(result.Await, now)
 		if pause != nil {
 			e.Await.State = pause.State
 		}
 		r.record(e)
-		again := a.at.signedIn && e.Await.Kind == blueprint.AwaitOAuth || a.raises != r.engine.raises.Load() && e.Await.Kind == blueprint.AwaitBudget
+		again := a.at.signedIn && e.Await.Kind == blueprint.AwaitOAuth || a.budgetRaises != r.engine.budgetRaises.Load() && e.Await.Kind == blueprint.AwaitBudget
 		if again && a.at.phase == awaiting {
 			r.record(&entry{Kind: entryAgain, Node: a.address, At: e.At, Attempt: a.number})
 		}
 		a.at.signedIn = false
-	case result.Run != nil && r.begin.Root == "" && r.led >= r.engine.Limits.Family:
+	case result.Run != nil && r.begin.Root == "" && r.runsStarted >= r.engine.Limits.Family:
 		a.fail(e, r.tooMany(), now)
 	case result.Run != nil:
-		e.Kind, e.Call, e.Child = entryCall, result.Run, a.seeded(now).ExecutionID(now)
+		e.Kind, e.Call, e.Child = entryCall, result.Run, a.idSource(now).ExecutionID(now)
 		r.record(e)
-		a.note("info", "started the run "+e.Child+" and waits for it", nil)
+		a.logLocked("info", "started the run "+e.Child+" and waits for it", nil)
 	case result.Each != nil:
 		e.Kind, e.Output, e.Most = entryLoop, result.Each.Items, result.Each.Concurrency
 		r.record(e)
 	default:
 		r.complete(e, result)
 	}
-	r.armNode(a.at)
+	r.ensureTimerFor(a.at)
 	if a.node.effect != blueprint.EffectPure {
-		r.soon(Soon) // so that a crash leaves little in doubt
+		r.flushWithin(Soon) // a crash should leave few outcomes unknown
 	}
 }
 
-// seeded returns what the attempt draws its chance from.
-func (a *attempt) seeded(now time.Time) *ids.Source {
+func (a *attempt) idSource(now time.Time) *ids.Source {
 	return a.run.engine.IDs.At(now, "attempt", a.run.id, a.address, strconv.Itoa(a.number))
 }
 
-// complete records the end of a node that did its work. r.mu is held.
+// complete records the end of a node that succeeded. The caller holds r.mu.
 func (r *run) complete(e *entry, result blueprint.Result) {
 	e.Kind, e.Handle, e.Variables, e.Respond = entryEnd, result.Handle, result.Variables != nil, result.Respond
 	e.Pass = result.PassInput || result.Wait != nil
@@ -286,17 +283,13 @@ func (r *run) complete(e *entry, result blueprint.Result) {
 	if result.Stop != nil {
 		e.Stop, e.Item = true, result.Stop.Item
 		if result.Stop.Failed {
-			message := result.Stop.Message
-			if message == "" {
-				message = "the run was stopped"
-			}
-			e.Error = &blueprint.StepError{Message: message, Code: cmp.Or(result.Stop.Code, "stopped")}
+			e.Error = &blueprint.StepError{Message: cmp.Or(result.Stop.Message, "the run was stopped"), Code: cmp.Or(result.Stop.Code, "stopped")}
 		}
 	}
 	r.record(e)
 }
 
-func (a *attempt) question(q *blueprint.Await, now time.Time) *await {
+func (a *attempt) newAwait(q *blueprint.Await, now time.Time) *await {
 	out := &await{Config: a.config}
 	out.NodeID, out.Kind, out.Prompt, out.Schema, out.Options, out.URL = a.address, q.Kind, q.Prompt, q.Schema, q.Options, q.URL
 	out.RequestedAt = blueprint.TimeOf(now)
@@ -310,7 +303,7 @@ func deniedFailure(name string) *blueprint.Failure {
 	return &blueprint.Failure{Code: "secret_denied", Message: fmt.Sprintf("variable %q is secret, and whoever started this run may not use it", name), Permanent: true}
 }
 
-// failureOf makes a failure of whatever a node gave back.
+// failureOf converts an error of a node to a failure.
 func failureOf(err error) *blueprint.Failure {
 	var failure *blueprint.Failure
 	var bad *expression.Error
@@ -333,25 +326,23 @@ func failureOf(err error) *blueprint.Failure {
 	}
 }
 
-// stepError is what a step shows of a failure.
 func stepError(f *blueprint.Failure) *blueprint.StepError {
 	return &blueprint.StepError{Message: f.Message, Code: f.Code, Hint: f.Hint, Grant: f.Grant}
 }
 
-// cancelledStep is the error of a node that a cancelled run cut off.
 func cancelledStep() *blueprint.StepError {
 	return &blueprint.StepError{Message: "cancelled", Code: "cancelled"}
 }
 
-// fail records a failed attempt: the delay before the next one, or the end of
-// the node. r.mu is held.
+// fail records a failed attempt: the delay before the next one, or the end of the node.
+// The caller holds r.mu.
 func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 	r := a.run
 	e.Error, e.Clean = stepError(f), f.NotSent
 	if errors.Is(context.Cause(r.ctx), errCancelled) {
 		e.Error = cancelledStep()
 	} else {
-		e.Error.Exchange = a.proof()
+		e.Error.Exchange = a.failureExchange()
 	}
 	if !mayRepeat(a.at, a.number, f) {
 		e.Kind = entryEnd
@@ -361,10 +352,10 @@ func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 	delay := r.delay(a.at, a.number, f)
 	e.Kind, e.Due = entryRetry, blueprint.TimeOf(now.Add(delay))
 	r.record(e)
-	a.note("warn", fmt.Sprintf("attempt %d failed: %s; the next in %s", a.number, f.Message, delay.Round(time.Millisecond)), nil)
+	a.logLocked("warn", fmt.Sprintf("attempt %d failed: %s; the next in %s", a.number, f.Message, delay.Round(time.Millisecond)), nil)
 }
 
-// mayRepeat reports whether a failed node is tried once more.
+// mayRepeat reports whether a failed node is retried.
 func mayRepeat(n *nodeRun, attempt int, f *blueprint.Failure) bool {
 	retry := n.node().Retry
 	switch {
@@ -377,14 +368,12 @@ func mayRepeat(n *nodeRun, attempt int, f *blueprint.Failure) bool {
 	}
 }
 
-// The longest delays before another attempt: our own, and one that the other
-// side asked for.
+// Longest delays before the next attempt: by backoff, and by Retry-After.
 const (
 	maxDelay      = 5 * time.Minute
 	maxRetryAfter = time.Hour
 )
 
-// delay returns how long to wait before the next attempt.
 func (r *fold) delay(n *nodeRun, attempt int, f *blueprint.Failure) time.Duration {
 	retry := n.node().Retry
 	factor := min(math.Pow(retry.Backoff, float64(attempt-1)), math.MaxInt32)
@@ -392,9 +381,8 @@ func (r *fold) delay(n *nodeRun, attempt int, f *blueprint.Failure) time.Duratio
 	return max(time.Duration(delay), min(f.RetryAfter, maxRetryAfter))
 }
 
-// jitter returns a factor from 0.8 to 1.2, so that what failed together does not
-// come back together. It follows from the attempt, which keeps runs with seeded
-// ids the same from one time to the next.
+// jitter returns a factor from 0.8 to 1.2 that spreads retries. It is derived from the
+// attempt, so that runs with seeded ids are repeatable.
 func (r *fold) jitter(n *nodeRun, attempt int) float64 {
 	hash := fnv.New32a()
 	fmt.Fprintf(hash, "%s %d", r.idempotencyKey(n.address()), attempt)

@@ -11,65 +11,63 @@ import (
 	"blueprintd/blueprint"
 )
 
-// bound is the budget of a run, which holds for all that the run starts as well.
+// bound is the budget of a run, shared with its descendants.
 type bound struct {
 	Run    string           `json:"run"`
 	Budget blueprint.Budget `json:"budget"`
 }
 
-// spending is what a family of runs has used of its budgets. The outermost run
-// that has one keeps it for all runs below, in entries of its own journal, so
-// that a call counts once however many budgets hold for it, and a restart
-// forgets none.
-type spending struct {
-	used    map[string]*used // by the run that has the budget
+// budgetUsage is what a family of runs has used of its budgets. The outermost run with
+// a budget stores it for all runs below, in entries of its own journal: a call counts
+// once however many budgets apply, and survives restarts.
+type budgetUsage struct {
+	used    map[string]*budgetCounters // by the run with the budget
 	open    map[int64]openCall
 	number  int64         // of the last call
 	largest int64         // tokens of the largest call
-	free    chan struct{} // closed when a call ends; nil while no call waits
+	free    chan struct{} // closed when a call ends; nil = nothing waits
 }
 
-// used is what counts against one budget, and what was allowed besides.
-type used struct {
+// budgetCounters is the use of one budget, and what was added to it.
+type budgetCounters struct {
 	tokens, calls         int64
 	moreTokens, moreCalls int64
 }
 
-// openCall is a call under way: whose budgets it counts against, and about how
-// many tokens it takes.
+// openCall is a call in progress: the budgets it counts against and its estimated
+// tokens.
 type openCall struct {
 	runs     []string
 	estimate int64
 }
 
-func (s *spending) of(run string) *used {
+func (s *budgetUsage) forRun(run string) *budgetCounters {
 	u := s.used[run]
 	if u == nil {
-		u = &used{}
+		u = &budgetCounters{}
 		if s.used == nil {
-			s.used = map[string]*used{}
+			s.used = map[string]*budgetCounters{}
 		}
 		s.used[run] = u
 	}
 	return u
 }
 
-// ask counts a call that is about to be made.
-func (s *spending) ask(number int64, runs []string, estimate int64) {
+// addCall counts a call that is about to be made.
+func (s *budgetUsage) addCall(number int64, runs []string, estimate int64) {
 	s.number = max(s.number, number)
 	if s.open == nil {
 		s.open = map[int64]openCall{}
 	}
 	s.open[number] = openCall{runs, estimate}
 	for _, run := range runs {
-		s.of(run).calls++
+		s.forRun(run).calls++
 	}
 }
 
-// end counts the tokens of a call that is over.
-func (s *spending) end(number, tokens int64) {
+func (s *budgetUsage) endCall(number, tokens int64) {
 	for _, run := range s.open[number].runs {
-		s.of(run).tokens += tokens
+		s.forRun(run).tokens += tokens
 	}
 	delete(s.open, number)
 	s.largest = max(s.largest, tokens)
@@ -79,10 +77,9 @@ func (s *spending) end(number, tokens int64) {
 	}
 }
 
-// raise allows more.
-func (s *spending) raise(runs []string, by *blueprint.Budget) {
+func (s *budgetUsage) raise(runs []string, by *blueprint.Budget) {
 	for _, run := range runs {
-		u := s.of(run)
+		u := s.forRun(run)
 		if by.Tokens != nil {
 			u.moreTokens += *by.Tokens
 		}
@@ -92,9 +89,9 @@ func (s *spending) raise(runs []string, by *blueprint.Budget) {
 	}
 }
 
-// breach says which limit of a budget is spent; "" while another call is allowed.
-func (s *spending) breach(b *bound, asking string) string {
-	u, of := s.of(b.Run), "the run"
+// exceeded says which limit of a budget is exhausted; "" when another call is allowed.
+func (s *budgetUsage) exceeded(b *bound, asking string) string {
+	u, of := s.forRun(b.Run), "the run"
 	if b.Run != asking {
 		of = "run " + b.Run + " and its sub-runs"
 	}
@@ -107,20 +104,20 @@ func (s *spending) breach(b *bound, asking string) string {
 	return ""
 }
 
-// spent returns the bounds that allow no other call.
-func (s *spending) spent(bounds []bound) (all []*bound) {
+// exhausted returns the bounds that allow no other call.
+func (s *budgetUsage) exhausted(bounds []bound) (all []*bound) {
 	for i := range bounds {
-		if s.breach(&bounds[i], "") != "" {
+		if s.exceeded(&bounds[i], "") != "" {
 			all = append(all, &bounds[i])
 		}
 	}
 	return all
 }
 
-// crowded reports whether a call is under way that counts against the same
-// tokens. What a call takes is known only after it, so such calls are made one
-// at a time: no more than the last one can exceed the budget.
-func (s *spending) crowded(bounds []bound) bool {
+// hasOpenCall reports whether a call in progress counts against the same tokens. The
+// tokens of a call are known only after it, so such calls are made one at a time: only
+// the last one can exceed the budget.
+func (s *budgetUsage) hasOpenCall(bounds []bound) bool {
 	for _, b := range bounds {
 		if b.Budget.Tokens == nil {
 			continue
@@ -134,23 +131,21 @@ func (s *spending) crowded(bounds []bound) bool {
 	return false
 }
 
-// freed returns a channel that closes when a call ends.
-func (s *spending) freed() <-chan struct{} {
+func (s *budgetUsage) callEnded() <-chan struct{} {
 	if s.free == nil {
 		s.free = make(chan struct{})
 	}
 	return s.free
 }
 
-// asked identifies a call that an attempt in this process makes: by the run that
-// keeps the family's spending and the number there.
-type asked struct {
+// callKey identifies a call: the run that stores its family's usage, and the number
+// there.
+type callKey struct {
 	keeper string
 	number int64
 }
 
-// bind sets the budgets that hold for the run: those of the runs above it, and its
-// own.
+// bind sets the budgets of the run: those of its ancestors and its own.
 func (r *fold) bind() {
 	r.bounds = slices.Clip(r.begin.Bounds)
 	own := r.program.definition.Budget
@@ -162,8 +157,8 @@ func (r *fold) bind() {
 	}
 }
 
-// limit returns what all budgets that hold for the run allow together, for a
-// retry of a run below: that begins a family of its own.
+// limit returns what all budgets of the run allow together, for a retry of a child run:
+// that starts a family of its own.
 func (r *fold) limit() (all *blueprint.Budget) {
 	for i := range r.bounds {
 		all = all.Stricter(&r.bounds[i].Budget)
@@ -171,9 +166,9 @@ func (r *fold) limit() (all *blueprint.Budget) {
 	return all
 }
 
-// reserve asks for one more call to a language model, which is on the disk as
-// made when it returns nil. estimate is about how many tokens the call takes.
-func (a *attempt) reserve(ctx context.Context, estimate int64) error {
+// reserveCall requests one more language model call, which is durable when it returns
+// nil. estimate is its approximate number of tokens.
+func (a *attempt) reserveCall(ctx context.Context, estimate int64) error {
 	r := a.run
 	if _, err := a.endCall(0); err != nil {
 		return err
@@ -183,11 +178,11 @@ func (a *attempt) reserve(ctx context.Context, estimate int64) error {
 		var refusal error
 		var wait <-chan struct{}
 		if len(r.bounds) > 0 {
-			err := r.engine.within(ctx, r.bounds[0].Run, func(k *run) {
-				if refusal = a.refused(k); refusal == nil && k.spending.crowded(r.bounds) {
-					wait = k.spending.freed()
+			err := r.engine.withMember(ctx, r.bounds[0].Run, true, func(k *run) {
+				if refusal = a.budgetRefusal(k); refusal == nil && k.usage.hasOpenCall(r.bounds) {
+					wait = k.usage.callEnded()
 				} else if refusal == nil {
-					a.ask(k, estimate)
+					a.recordCall(k, estimate)
 				}
 			})
 			if err != nil {
@@ -199,7 +194,7 @@ func (a *attempt) reserve(ctx context.Context, estimate int64) error {
 			return refusal
 		case wait == nil:
 			r.mu.Lock()
-			a.models++
+			a.modelCalls++
 			r.mu.Unlock()
 			a.estimate, a.granted = estimate, true
 			return nil
@@ -212,35 +207,35 @@ func (a *attempt) reserve(ctx context.Context, estimate int64) error {
 	}
 }
 
-// ask records the call with the run that keeps the spending. k.mu is held.
-func (a *attempt) ask(k *run, estimate int64) {
-	a.call = k.spending.number + 1
+// recordCall records a call in k, the run that stores the usage. The caller holds k.mu.
+func (a *attempt) recordCall(k *run, estimate int64) {
+	a.call = k.usage.number + 1
 	e := k.engine
 	e.mu.Lock()
-	e.asking[asked{k.id, a.call}] = struct{}{}
+	e.openCalls[callKey{k.id, a.call}] = struct{}{}
 	e.mu.Unlock()
-	out := &entry{Kind: entryAsk, At: blueprint.TimeOf(e.Clock.Now()), Number: a.call, Tokens: estimate, Child: a.run.id, Asker: a.address}
+	out := &entry{Kind: entryAsk, At: e.now(), Number: a.call, Tokens: estimate, Child: a.run.id, Asker: a.address}
 	for i := range a.run.bounds {
 		out.Runs = append(out.Runs, a.run.bounds[i].Run)
 	}
 	k.record(out)
 }
 
-// refused returns why no call may be made, nil when one may: a pause only when
-// every budget that is spent pauses. k.mu is held.
-func (a *attempt) refused(k *run) error {
-	a.raises = k.engine.raises.Load()
-	all := k.spending.spent(a.run.bounds)
+// budgetRefusal returns why no call may be made, nil when one may: a pause only when
+// every exhausted budget pauses. The caller holds k.mu.
+func (a *attempt) budgetRefusal(k *run) error {
+	a.budgetRaises = k.engine.budgetRaises.Load()
+	all := k.usage.exhausted(a.run.bounds)
 	if len(all) == 0 {
 		return nil
 	}
 	told := all[0]
 	for _, b := range all {
 		if b.Budget.OnBreach != blueprint.BreachPauses {
-			return &blueprint.Failure{Code: "budget_exceeded", Message: k.spending.breach(b, a.run.id), Permanent: true, NotSent: true}
+			return &blueprint.Failure{Code: "budget_exceeded", Message: k.usage.exceeded(b, a.run.id), Permanent: true, NotSent: true}
 		}
 	}
-	return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitBudget, Prompt: k.spending.breach(told, a.run.id) + ". Answer with the tokens or calls to add."}}
+	return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitBudget, Prompt: k.usage.exceeded(told, a.run.id) + ". Answer with the tokens or calls to add."}}
 }
 
 // spend counts the tokens of the call that was made.
@@ -249,107 +244,99 @@ func (a *attempt) spend(tokens int64) {
 	a.tokens += tokens
 	a.run.mu.Unlock()
 	a.estimate, a.granted = 0, false
-	_, _ = a.endCall(tokens) // only when the engine is cut off: the next start counts the call
+	_, _ = a.endCall(tokens) // an error only when the engine is cancelled: the next start counts the call
 }
 
-// unknown stands for the tokens of a call that was sent and has no answer.
-const unknown = -1
+// unknownTokens stands for the tokens of a call without a response.
+const unknownTokens = -1
 
-// unanswered settles a call that the node made and did not count: what one took
-// that was cut off is unknown, one that was refused took nothing, and neither did one
-// that the node gave up before it was granted.
-func (a *attempt) unanswered(err error) {
+// settleOpenCall settles a call that the node did not count: the tokens of an
+// interrupted one are unknown; one that was refused, or not granted, used none.
+func (a *attempt) settleOpenCall(err error) {
 	tokens, took := int64(0), int64(0)
 	if a.granted && (a.run.ctx.Err() != nil || err != nil && failureOf(err).Code == "timeout") {
-		tokens, took = unknown, a.estimate
+		tokens, took = unknownTokens, a.estimate
 	}
 	if a.call != 0 {
-		took, _ = a.endCall(tokens) // an error only when the engine is cut off: the next start counts the call
+		took, _ = a.endCall(tokens) // see spend
 	}
 	a.run.mu.Lock()
 	a.tokens += took
 	a.run.mu.Unlock()
 }
 
-// endCall settles the call that is under way, if there is one, and returns the
-// tokens that it counts. Members of the family that wait for them go on. No lock is
-// held.
+// endCall settles the call in progress, if any, and returns the tokens it counts;
+// waiting members of the family continue. The caller holds no lock.
 func (a *attempt) endCall(tokens int64) (counted int64, err error) {
 	if a.call == 0 {
 		return 0, nil
 	}
-	e, key := a.run.engine, asked{a.run.bounds[0].Run, a.call}
-	err = e.within(e.ctx, key.keeper, func(k *run) {
+	e, key := a.run.engine, callKey{a.run.bounds[0].Run, a.call}
+	err = e.withMember(e.ctx, key.keeper, false, func(k *run) {
 		counted = k.endCall(key.number, tokens)
-		k.soon(Soon)
-	}, later)
+		k.flushWithin(Soon)
+	})
 	var over *blueprint.Failure
 	if err != nil && !errors.As(err, &over) {
 		return 0, err
 	}
-	if over != nil { // the run that keeps the spending has ended
+	if over != nil { // the run that stores the usage has ended
 		counted = tokens
-		if tokens == unknown {
+		if tokens == unknownTokens {
 			counted = a.estimate
 		}
 	}
 	a.call = 0
 	e.mu.Lock()
-	delete(e.asking, key)
+	delete(e.openCalls, key)
 	e.mu.Unlock()
 	return counted, nil
 }
 
-// usage is what the node is recorded to have used: a node that reserves no calls
-// tells its tokens itself. r.mu is held.
-func (a *attempt) usage(told int64) int64 {
-	if a.models > 0 {
+// tokensUsed returns the tokens to record; a node that reserves no calls reports them
+// itself. The caller holds r.mu.
+func (a *attempt) tokensUsed(told int64) int64 {
+	if a.modelCalls > 0 {
 		return a.tokens
 	}
 	return told
 }
 
-// endCall records the end of a call and returns its tokens. Unknown tokens count as estimated, or as the
-// largest call of the family when that took more. r.mu is held.
+// endCall records the end of a call and returns its tokens. Unknown tokens count as
+// estimated, or as the family's largest call if that is more. The caller holds r.mu.
 func (r *run) endCall(number, tokens int64) int64 {
-	if tokens == unknown {
-		tokens = max(r.spending.open[number].estimate, r.spending.largest)
+	if tokens == unknownTokens {
+		tokens = max(r.usage.open[number].estimate, r.usage.largest)
 	}
-	r.record(&entry{Kind: entrySpent, At: blueprint.TimeOf(r.engine.Clock.Now()), Number: number, Tokens: tokens})
+	r.record(&entry{Kind: entrySpent, At: r.engine.now(), Number: number, Tokens: tokens})
 	return tokens
 }
 
-// cutOff ends the calls that an earlier process had under way. r.mu is held.
-func (r *run) cutOff() {
+// endInterruptedCalls ends calls of an earlier process. The caller holds r.mu.
+func (r *run) endInterruptedCalls() {
 	e := r.engine
-	for _, number := range slices.Sorted(maps.Keys(r.spending.open)) {
+	for _, number := range slices.Sorted(maps.Keys(r.usage.open)) {
 		e.mu.Lock()
-		_, here := e.asking[asked{r.id, number}]
+		_, here := e.openCalls[callKey{r.id, number}]
 		e.mu.Unlock()
 		if !here {
-			r.endCall(number, unknown)
+			r.endCall(number, unknownTokens)
 		}
 	}
 }
 
-// durability says when what a run is told of another has to be on the disk.
-type durability bool
-
-const later durability = true // soon enough by itself
-
-// within calls f with another run of the family, or the run itself, locked; what
-// f records is on the disk when it returns, unless that may come later. It works
-// for nodes at work while the engine stops, and waits for the disk. The caller
-// holds a unit of a run and no lock. A run that is over, or was never, is a
-// *blueprint.Failure.
-func (e *Engine) within(ctx context.Context, id string, f func(r *run), when ...durability) error {
+// withMember calls f with a run of the family, locked; what f records is durable when
+// it returns if commit is set. It works for nodes that run while the engine stops, and
+// waits for the journal. The caller holds a reference of a run and no lock. A run that
+// has ended or never existed is a *blueprint.Failure.
+func (e *Engine) withMember(ctx context.Context, id string, commit bool, f func(r *run)) error {
 	for delay := firstCommitDelay; ; delay = min(2*delay, lastCommitDelay) {
 		r, err := e.member(ctx, id)
 		switch code := blueprint.CodeOf(err); {
 		case err == nil:
 			r.shared = true
 			f(r)
-			if len(when) == 0 && len(r.pending) > 0 {
+			if commit && len(r.pending) > 0 {
 				r.mu.Unlock()
 				err = r.flush()
 				r.mu.Lock()
@@ -371,10 +358,9 @@ func (e *Engine) within(ctx context.Context, id string, f func(r *run), when ...
 	}
 }
 
-// allow takes an answer that raises the budgets that are spent, and lets every
-// run of the family go on that waited for that. It takes over the caller's lock
-// and unit of r.
-func (e *Engine) allow(ctx context.Context, r *run, n *nodeRun, input any) error {
+// raiseBudget applies an answer that raises exhausted budgets and continues every run
+// of the family that waited for it. It takes over the caller's lock and reference of r.
+func (e *Engine) raiseBudget(ctx context.Context, r *run, n *nodeRun, input any) error {
 	more, issues := blueprint.ParseRaise(input)
 	if len(issues) > 0 {
 		for k := range issues {
@@ -387,60 +373,56 @@ func (e *Engine) allow(ctx context.Context, r *run, n *nodeRun, input any) error
 	if len(r.bounds) > 0 {
 		n.raising = true // another answer has nothing to add
 		r.mu.Unlock()
-		err = e.raise(ctx, r.bounds, more)
+		err = e.addToBudgets(ctx, r.bounds, more)
 		r.mu.Lock()
 		n.raising = false
 	}
-	if err == nil || errors.Is(err, errOrderWaits) {
-		r.askAgain()
+	if err == nil || errors.Is(err, errNotDurableYet) {
+		r.restartBudgetPauses()
 	}
 	if err != nil {
 		e.release(r)
 	} else {
 		r.mu.Unlock()
-		err = e.carryOut(r)
+		err = e.commitCommand(r)
 	}
-	if len(r.bounds) > 0 && (err == nil || errors.Is(err, errOrderWaits)) {
-		unhold := e.Clock.Hold()
-		go func() {
-			defer unhold()
-			e.goOn(r.bounds[0].Run)
-		}()
+	if len(r.bounds) > 0 && (err == nil || errors.Is(err, errNotDurableYet)) {
+		e.goHeld(func() { e.resumeFamily(r.bounds[0].Run) })
 	}
 	return err
 }
 
-// raise adds to the budgets among bounds that are spent; to the outermost when
-// none is (any more).
-func (e *Engine) raise(ctx context.Context, bounds []bound, more *blueprint.Budget) error {
+// addToBudgets raises the exhausted budgets among bounds; the outermost when none is
+// (any more).
+func (e *Engine) addToBudgets(ctx context.Context, bounds []bound, more *blueprint.Budget) error {
 	k, err := e.acquire(ctx, bounds[0].Run)
 	if err != nil {
 		return err
 	}
-	spent := k.spending.spent(bounds)
+	spent := k.usage.exhausted(bounds)
 	if len(spent) == 0 {
 		spent = []*bound{&bounds[0]}
 	}
-	out := &entry{Kind: entryRaise, At: blueprint.TimeOf(e.Clock.Now()), Raise: more}
+	out := &entry{Kind: entryRaise, At: e.now(), Raise: more}
 	for _, b := range spent {
 		out.Runs = append(out.Runs, b.Run)
 	}
 	k.record(out)
-	e.raises.Add(1)
+	e.budgetRaises.Add(1)
 	k.mu.Unlock()
-	return e.carryOut(k)
+	return e.commitCommand(k)
 }
 
-// askAgain lets the nodes ask again that wait for more of a budget. r.mu is held.
-func (r *run) askAgain() {
-	at := blueprint.TimeOf(r.engine.Clock.Now())
-	for _, n := range r.wanting() {
+// restartBudgetPauses restarts nodes that wait for more budget. The caller holds r.mu.
+func (r *run) restartBudgetPauses() {
+	at := r.engine.now()
+	for _, n := range r.budgetPauses() {
 		r.record(&entry{Kind: entryAgain, Node: n.address(), At: at, Attempt: n.attempt})
 	}
 }
 
-// wanting returns the nodes that wait for more of a budget. The run's mu is held.
-func (r *fold) wanting() (all []*nodeRun) {
+// budgetPauses returns the nodes that wait for more budget.
+func (r *fold) budgetPauses() (all []*nodeRun) {
 	if r.count[awaiting] > 0 {
 		r.each(func(n *nodeRun) {
 			if n.phase == awaiting && n.await.Kind == blueprint.AwaitBudget && !n.raising {
@@ -451,33 +433,29 @@ func (r *fold) wanting() (all []*nodeRun) {
 	return all
 }
 
-// goOn lets a run, and those below it, ask again for calls that their budgets
-// allow by now.
-func (e *Engine) goOn(id string) {
-	r, err := e.acquire(e.ctx, id)
-	if err != nil {
-		if blueprint.CodeOf(err) == blueprint.CodeUnavailable && !errors.Is(err, errShuttingDown) {
-			e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.goOn(id) })
-		}
+// resumeFamily restarts nodes of a run and its descendants that wait for more budget.
+func (e *Engine) resumeFamily(id string) {
+	r := e.acquireOrRetry(id, func() { e.resumeFamily(id) })
+	if r == nil {
 		return
 	}
 	calls := r.calls()
-	e.reconsider(r)
+	e.resumeWithinBudget(r)
 	for _, c := range calls {
-		e.goOn(c.child)
+		e.resumeFamily(c.child)
 	}
 }
 
-// reconsider lets the nodes of a run ask again that wait for more of a budget,
-// when there is more. It takes over the caller's lock and unit.
-func (e *Engine) reconsider(r *run) {
-	if len(r.bounds) > 0 && len(r.wanting()) > 0 {
+// resumeWithinBudget restarts nodes that wait for more budget if there is any. It takes
+// over the caller's lock and reference.
+func (e *Engine) resumeWithinBudget(r *run) {
+	if len(r.bounds) > 0 && len(r.budgetPauses()) > 0 {
 		spent := true
 		r.mu.Unlock()
-		err := e.within(e.ctx, r.bounds[0].Run, func(k *run) { spent = len(k.spending.spent(r.bounds)) > 0 }, later)
+		err := e.withMember(e.ctx, r.bounds[0].Run, false, func(k *run) { spent = len(k.usage.exhausted(r.bounds)) > 0 })
 		r.mu.Lock()
 		if err == nil && !spent {
-			r.askAgain()
+			r.restartBudgetPauses()
 		}
 	}
 	e.release(r)

@@ -10,61 +10,58 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// displaced is the reason for cancelling a run in favour of a newer one.
-const displaced = blueprint.Displaced
-
-// concurrency holds the unfinished runs of triggers, by concurrency group. A run
-// beyond the limit of its group is blocked: it waits on the disk, not in memory,
-// until enough others have ended. The engine's mu guards it all.
+// concurrency holds the unfinished runs of triggers by concurrency group. A run beyond
+// the limit of its group is blocked: stored but not in memory until enough others have
+// ended. The engine's mu guards everything.
 type concurrency struct {
-	byKey   map[string]*concurrencyGroup
-	slots   map[string]*slot    // by run
-	number  int64               // of the latest slot
-	blocked int                 // blocked runs in all groups
-	short   []*concurrencyGroup // groups whose next run is blocked until there is memory for its input
-	filling bool                // recovery has not seen every run yet: new ones wait
-	open    chan struct{}       // closed when recovery is done; made by holdNewRuns
+	byKey          map[string]*concurrencyGroup
+	members        map[string]*member  // by run
+	number         int64               // of the latest slot
+	blocked        int                 // in all groups
+	awaitingMemory []*concurrencyGroup // groups whose next run waits for memory for its input
+	recovering     bool                // recovery has not loaded every run yet: new ones wait
+	recovered      chan struct{}       // closed when recovery is done; made by pauseAdmission
 }
 
 func newConcurrency() concurrency {
-	return concurrency{byKey: map[string]*concurrencyGroup{}, slots: map[string]*slot{}}
+	return concurrency{byKey: map[string]*concurrencyGroup{}, members: map[string]*member{}}
 }
 
-// concurrencyGroup is the unfinished runs of one trigger, by age. Its newest run
-// carries the limit; a retry is as old as the run that it retries.
+// concurrencyGroup is the unfinished runs of one trigger by age. Its newest run carries
+// the limit; a retry is as old as the run that it retries.
 type concurrencyGroup struct {
-	key            string
-	limit          int // 0 = none
-	onLimit        blueprint.OnLimit
-	newest         *slot // of the run whose limit applies; it may have ended
-	slots          line[*slot]
-	blocked        line[*slot]
-	alive          int // slots with that flag set, as the two below
-	leaving        int
-	leavingBlocked int
-	isShort        bool          // it is in concurrency.short
-	settle         chan struct{} // closed when one more run is known to be durable or refused; nil while nothing waits for that
+	key              string
+	limit            int // 0 = none
+	onLimit          blueprint.OnLimit
+	newest           *member // the run whose limit applies; it may have ended
+	members          list[*member]
+	blocked          list[*member]
+	durable          int // members with that flag set, as the two below
+	cancelling       int
+	cancelledBlocked int
+	awaitsMemory     bool          // it is in concurrency.awaitingMemory
+	changed          chan struct{} // closed when another run becomes durable or is refused; nil = nothing waits
 }
 
-// slot is the place of one run in its concurrency group.
-type slot struct {
-	group          *concurrencyGroup
-	id             string
-	created        blueprint.Time
-	number         int64 // later runs have higher numbers; 0 = unknown
-	memory         int   // size of its input
-	placed         bool  // it may begin, or has begun
-	holds          bool  // its memory counts in engine.held, although the run is not loaded yet
-	alive          bool  // durable, and not being cancelled
-	leaving        bool  // being cancelled: it does not begin any more
-	leavingBlocked bool  // being cancelled while it was blocked
-	hurried        bool  // its first commit was brought forward
-	all            spot[*slot]
-	inBlocked      spot[*slot]
+// member is one run in its concurrency group.
+type member struct {
+	group            *concurrencyGroup
+	id               string
+	created          blueprint.Time
+	number           int64 // increases with age; 0 = unknown
+	memory           int   // size of its input
+	admitted         bool  // it may begin, or has begun
+	holdsMemory      bool  // its memory counts in engine.held, although the run is not loaded yet
+	durable          bool  // and not being cancelled
+	cancelling       bool  // it begins no more
+	cancelledBlocked bool  // being cancelled while it was blocked
+	flushed          bool  // awaitCommits has flushed it
+	element          element[*member]
+	blockedElement   element[*member]
 }
 
-// concurrencyKey returns the key of the run's concurrency group, or "" for a run
-// started by another run or without a trigger.
+// concurrencyKey returns the key of the run's concurrency group; "" for child runs and
+// runs without a trigger.
 func (r *fold) concurrencyKey() string {
 	switch b := r.begin; {
 	case b.Parent != "":
@@ -77,13 +74,14 @@ func (r *fold) concurrencyKey() string {
 	return ""
 }
 
-// full reports whether a new run would be blocked.
 func (g *concurrencyGroup) full() bool {
 	return g.limit > 0 && (g.blocked.length > 0 || g.working() >= g.limit)
 }
 
 // working returns how many runs have begun or may begin.
-func (g *concurrencyGroup) working() int { return g.slots.length - g.blocked.length - g.leavingBlocked }
+func (g *concurrencyGroup) working() int {
+	return g.members.length - g.blocked.length - g.cancelledBlocked
+}
 
 // adopt applies the limit that a run carries.
 func (g *concurrencyGroup) adopt(b *begin) {
@@ -94,7 +92,6 @@ func (g *concurrencyGroup) adopt(b *begin) {
 	}
 }
 
-// set changes the limit; nil removes it.
 func (g *concurrencyGroup) set(to *blueprint.ConcurrencyGroup) {
 	g.limit, g.onLimit = 0, ""
 	if to != nil {
@@ -102,208 +99,197 @@ func (g *concurrencyGroup) set(to *blueprint.ConcurrencyGroup) {
 	}
 }
 
-// takeSlot adds a new run to its group. e.mu is held.
-func (e *Engine) takeSlot(r *run, atOnce bool) {
+// joinGroup adds a new run to its group. The caller holds e.mu.
+func (e *Engine) joinGroup(r *run, atOnce bool) {
 	key := r.concurrencyKey()
 	if key == "" {
 		return
 	}
 	e.concurrency.number++
-	s := &slot{id: r.id, created: r.row.CreatedAt, number: e.concurrency.number, memory: r.memory}
+	s := &member{id: r.id, created: r.row.CreatedAt, number: e.concurrency.number, memory: r.memory}
 	if r.begin.Concurrency != nil {
 		r.begin.Concurrency.Number = s.number
 	}
-	e.addSlot(key, s, atOnce)
+	e.addMember(key, s, atOnce)
 	if g := s.group; r.begin.RetryOf == "" || g.newest == nil {
 		g.adopt(r.begin)
 		g.newest = s
 	}
 }
 
-// addSlot inserts a slot into a group behind all older ones. e.mu is held.
-func (e *Engine) addSlot(key string, s *slot, placed bool) {
+// addMember inserts a member behind all older ones. The caller holds e.mu.
+func (e *Engine) addMember(key string, s *member, placed bool) {
 	g := e.concurrency.byKey[key]
 	if g == nil {
 		g = &concurrencyGroup{key: key}
 		e.concurrency.byKey[key] = g
 	}
-	e.concurrency.slots[s.id] = s
-	s.group, s.placed, s.all.of, s.inBlocked.of = g, placed, s, s
-	g.slots.joinAfter(&s.all, lastBefore(&g.slots, s))
+	e.concurrency.members[s.id] = s
+	s.group, s.admitted, s.element.value, s.blockedElement.value = g, placed, s, s
+	g.members.insertAfter(&s.element, lastBefore(&g.members, s))
 	if placed {
 		return
 	}
-	g.blocked.joinAfter(&s.inBlocked, lastBefore(&g.blocked, s))
+	g.blocked.insertAfter(&s.blockedElement, lastBefore(&g.blocked, s))
 	e.concurrency.blocked++
 }
 
-// older reports whether s came before than. It compares creation times only where
-// a number is missing, for the clock may have been set back in between.
-func (s *slot) older(than *slot) bool {
+// older reports whether s is older than than. Creation times count only where a number
+// is missing, since the clock may have been set back.
+func (s *member) older(than *member) bool {
 	if s.number != 0 && than.number != 0 {
 		return s.number < than.number
 	}
 	return s.created < than.created
 }
 
-// lastBefore returns the last spot in l whose slot is not younger than s.
-func lastBefore(l *line[*slot], s *slot) *spot[*slot] {
+// lastBefore returns the last element of l that is not younger than s.
+func lastBefore(l *list[*member], s *member) *element[*member] {
 	at := l.last
-	for at != nil && s.older(at.of) {
-		at = at.before
+	for at != nil && s.older(at.value) {
+		at = at.prev
 	}
 	return at
 }
 
-// live marks a run as durable.
-func (s *slot) live() {
-	if !s.alive && !s.leaving {
-		s.alive = true
-		s.group.alive++
-		s.group.notifySettled()
+func (s *member) markDurable() {
+	if !s.durable && !s.cancelling {
+		s.durable = true
+		s.group.durable++
+		s.group.notifyChanged()
 	}
 }
 
-// markLeaving keeps a run that is about to be cancelled from beginning. e.mu is
-// held.
-func (e *Engine) markLeaving(s *slot) {
+// markCancelling keeps a run that is about to be cancelled from beginning. The caller
+// holds e.mu.
+func (e *Engine) markCancelling(s *member) {
 	g := s.group
-	if s.leaving {
+	if s.cancelling {
 		return
 	}
-	if s.alive {
-		s.alive = false
-		g.alive--
+	if s.durable {
+		s.durable = false
+		g.durable--
 	}
-	s.leaving = true
-	g.leaving++
-	if s.inBlocked.line != nil {
-		s.inBlocked.leave()
+	s.cancelling = true
+	g.cancelling++
+	if s.blockedElement.list != nil {
+		s.blockedElement.remove()
 		e.concurrency.blocked--
-		s.leavingBlocked = true
-		g.leavingBlocked++
+		s.cancelledBlocked = true
+		g.cancelledBlocked++
 	}
-	g.notifySettled()
+	g.notifyChanged()
 }
 
-// withdrawBlocked marks the blocked ones among executions as leaving.
 func (e *Engine) withdrawBlocked(executions []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range executions {
-		if s := e.concurrency.slots[id]; s != nil && !s.placed {
-			e.markLeaving(s)
+		if s := e.concurrency.members[id]; s != nil && !s.admitted {
+			e.markCancelling(s)
 		}
 	}
 }
 
-// releaseSlot removes a run that has ended, or was refused, from its group and
-// admits the next blocked ones. e.mu is held.
-func (e *Engine) releaseSlot(id string) {
-	s := e.concurrency.slots[id]
+// leaveGroup removes a run that has ended or was refused and admits the next blocked
+// ones. The caller holds e.mu.
+func (e *Engine) leaveGroup(id string) {
+	s := e.concurrency.members[id]
 	if s == nil {
 		return
 	}
 	g := s.group
-	e.removeSlot(s)
+	e.removeMember(s)
 	e.dropEmptyGroup(g)
 	e.admitBlocked(g)
 }
 
-// dropEmptyGroup deletes a group without runs. e.mu is held.
 func (e *Engine) dropEmptyGroup(g *concurrencyGroup) {
-	if g.slots.length == 0 {
+	if g.members.length == 0 {
 		delete(e.concurrency.byKey, g.key)
 	}
 }
 
-// removeSlot removes a slot from its group. e.mu is held.
-func (e *Engine) removeSlot(s *slot) {
-	delete(e.concurrency.slots, s.id)
-	s.all.leave()
-	if s.inBlocked.line != nil {
-		s.inBlocked.leave()
+// removeMember removes s from its group. The caller holds e.mu.
+func (e *Engine) removeMember(s *member) {
+	delete(e.concurrency.members, s.id)
+	s.element.remove()
+	if s.blockedElement.list != nil {
+		s.blockedElement.remove()
 		e.concurrency.blocked--
 	}
-	if s.alive {
-		s.group.alive--
+	if s.durable {
+		s.group.durable--
 	}
-	if s.leaving {
-		s.group.leaving--
+	if s.cancelling {
+		s.group.cancelling--
 	}
-	if s.leavingBlocked {
-		s.group.leavingBlocked--
+	if s.cancelledBlocked {
+		s.group.cancelledBlocked--
 	}
-	s.group.notifySettled()
-	if s.holds {
-		s.holds = false
+	s.group.notifyChanged()
+	if s.holdsMemory {
+		s.holdsMemory = false
 		e.free(s.memory)
 	}
 }
 
-// settled marks a new run as durable. Before that it must not displace others,
-// since its key may have started a run already. r.mu is held.
-func (e *Engine) settled(r *run) {
+// markDurable marks a new run as durable. Only then may it displace others, since its
+// key may have started a run before. The caller holds r.mu.
+func (e *Engine) markDurable(r *run) {
 	if r.concurrencyKey() == "" {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if s := e.concurrency.slots[r.id]; s != nil {
-		s.live()
+	if s := e.concurrency.members[r.id]; s != nil {
+		s.markDurable()
 		e.cancelOldest(s.group)
 	}
 }
 
-// cancelOldest cancels the oldest runs of a group beyond its limit, if its rule is
-// LimitCancel. e.mu is held.
+// cancelOldest cancels the oldest runs of a LimitCancel group beyond its limit. The
+// caller holds e.mu.
 func (e *Engine) cancelOldest(g *concurrencyGroup) {
-	if g.onLimit != blueprint.LimitCancel || g.limit == 0 || e.concurrency.filling {
+	if g.onLimit != blueprint.LimitCancel || g.limit == 0 || e.concurrency.recovering {
 		return
 	}
-	for at := g.slots.first; at != nil && g.alive > g.limit; at = at.after {
-		s := at.of
-		if !s.alive {
+	for at := g.members.first; at != nil && g.durable > g.limit; at = at.next {
+		s := at.value
+		if !s.durable {
 			continue
 		}
-		e.markLeaving(s)
-		unhold := e.Clock.Hold()
-		go func() {
-			defer unhold()
-			e.abandon(s.id, displaced)
-		}()
+		e.markCancelling(s)
+		e.goHeld(func() { e.cancelInBackground(s.id, blueprint.Displaced) })
 	}
 }
 
-// admitBlocked lets blocked runs begin, as far as the limit and the memory for
-// their inputs allow. e.mu is held.
+// admitBlocked starts blocked runs as far as the limit and the memory for their inputs
+// allow. The caller holds e.mu.
 func (e *Engine) admitBlocked(g *concurrencyGroup) {
-	for first := g.blocked.first; first != nil && !e.concurrency.filling; first = g.blocked.first {
-		s := first.of
+	for first := g.blocked.first; first != nil && !e.concurrency.recovering; first = g.blocked.first {
+		s := first.value
 		switch {
 		case g.limit > 0 && g.working() >= g.limit:
 			return
 		case e.held > 0 && e.held+s.memory > e.room(s.memory):
-			if !g.isShort {
-				g.isShort = true
-				e.concurrency.short = append(e.concurrency.short, g)
+			if !g.awaitsMemory {
+				g.awaitsMemory = true
+				e.concurrency.awaitingMemory = append(e.concurrency.awaitingMemory, g)
 			}
 			return
 		}
-		first.leave()
+		first.remove()
 		e.concurrency.blocked--
-		s.placed, s.holds = true, true
+		s.admitted, s.holdsMemory = true, true
 		e.held += s.memory
-		unhold := e.Clock.Hold()
-		go func() {
-			defer unhold()
-			e.proceed(s.id)
-		}()
+		e.goHeld(func() { e.startAdmitted(s.id) })
 	}
 }
 
-// proceed starts a run that was blocked.
-func (e *Engine) proceed(id string) {
+// startAdmitted starts a run that was blocked.
+func (e *Engine) startAdmitted(id string) {
 	r, err := e.acquire(e.ctx, id)
 	switch {
 	case err == nil:
@@ -311,102 +297,100 @@ func (e *Engine) proceed(id string) {
 		e.release(r)
 	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
-		e.Logger.Warn("a run waits for the disk", "execution", id, "error", err)
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.proceed(id) })
+		e.Logger.Warn("run load failed, retrying", "execution", id, "error", err)
+		e.retryLater(func() { e.startAdmitted(id) })
 	default: // it must not block the others
 		e.mu.Lock()
-		sits := e.concurrency.slots[id] != nil
-		e.releaseSlot(id)
+		isMember := e.concurrency.members[id] != nil
+		e.leaveGroup(id)
 		e.mu.Unlock()
-		if sits { // otherwise the journal has refused it meanwhile, which was reported
-			e.Logger.Error("a run could not be begun", "execution", id, "error", err, "hint", "it is taken up at the next start")
+		if isMember { // otherwise its commit has failed, which was logged
+			e.Logger.Error("blocked run failed to start", "execution", id, "error", err, "hint", "restart the server to recover it")
 		}
 	}
 }
 
-// holdInput moves the memory of an admitted run's input from its slot to the run.
-// r.mu is held.
+// holdInput moves the memory of an admitted run's input from its member to the run. The
+// caller holds r.mu.
 func (e *Engine) holdInput(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := e.concurrency.slots[r.id]
+	s := e.concurrency.members[r.id]
 	switch {
-	case s == nil || !s.holds:
-	case r.counted: // it has been in memory since it was accepted
-		s.holds = false
+	case s == nil || !s.holdsMemory:
+	case r.memoryCounted: // in memory since it was accepted
+		s.holdsMemory = false
 		e.free(s.memory)
 	default:
-		s.holds, r.counted = false, true
+		s.holdsMemory, r.memoryCounted = false, true
 		e.held += r.memory - s.memory
 	}
 }
 
-// holdTape counts what a run has exchanged with other services like its input. An
-// accepted run is never refused for it. r.mu is held.
-func (e *Engine) holdTape(r *run, size int) {
+// addTapeMemory counts recorded exchanges like the input. Accepted runs are never
+// refused for them. The caller holds r.mu.
+func (e *Engine) addTapeMemory(r *run, size int) {
 	if size == 0 {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r.memory += size; r.counted {
+	if r.memory += size; r.memoryCounted {
 		e.held += size
 	}
 }
 
-// unload stops counting the input of a run. e.mu is held.
-func (e *Engine) unload(r *run) {
-	if r.counted {
-		r.counted = false
+// releaseMemory releases the memory of a run's input. The caller holds e.mu.
+func (e *Engine) releaseMemory(r *run) {
+	if r.memoryCounted {
+		r.memoryCounted = false
 		e.reserved -= int(r.reserved)
 		e.releaseInput(r)
 		e.free(r.memory)
 	}
 }
 
-// free returns memory of inputs and admits the runs that were blocked for want of
-// it, longest first. e.mu is held.
+// free returns memory of inputs and admits the runs that wait for it, longest first.
+// The caller holds e.mu.
 func (e *Engine) free(memory int) {
 	e.held -= memory
-	waiting := e.concurrency.short
-	e.concurrency.short = nil
+	waiting := e.concurrency.awaitingMemory
+	e.concurrency.awaitingMemory = nil
 	for i, g := range waiting {
-		g.isShort = false
-		if e.admitBlocked(g); g.isShort { // still too little
-			e.concurrency.short = append(waiting[i:i+1:i+1], waiting[i+1:]...)
+		g.awaitsMemory = false
+		if e.admitBlocked(g); g.awaitsMemory { // still too little
+			e.concurrency.awaitingMemory = append(waiting[i:i+1:i+1], waiting[i+1:]...)
 			return
 		}
 	}
 }
 
-// mayBegin reports whether a run is neither blocked nor being cancelled. r.mu is
-// held.
+// mayBegin reports whether a run is neither blocked nor being cancelled. The caller
+// holds r.mu.
 func (e *Engine) mayBegin(r *run) bool {
 	if r.concurrencyKey() == "" {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := e.concurrency.slots[r.id]
-	return s == nil || s.placed && !s.leaving
+	s := e.concurrency.members[r.id]
+	return s == nil || s.admitted && !s.cancelling
 }
 
-// holdNewRuns admits no run until admitNewRuns: before recovery has seen all runs
-// of an earlier process, it is not known which of them had begun and keep their
-// slots.
-func (e *Engine) holdNewRuns() {
+// pauseAdmission admits no run until resumeAdmission: which runs had begun and keep
+// their place is known once recovery has loaded all of them.
+func (e *Engine) pauseAdmission() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.concurrency.filling, e.concurrency.open = true, make(chan struct{})
+	e.concurrency.recovering, e.concurrency.recovered = true, make(chan struct{})
 }
 
-// admitNewRuns lets as many runs begin as the current limits allow.
-func (e *Engine) admitNewRuns(ctx context.Context) {
+func (e *Engine) resumeAdmission(ctx context.Context) {
 	e.Relimit(ctx)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.concurrency.filling = false
-	close(e.concurrency.open)
+	e.concurrency.recovering = false
+	close(e.concurrency.recovered)
 	for _, key := range slices.Sorted(maps.Keys(e.concurrency.byKey)) {
 		g := e.concurrency.byKey[key]
 		e.cancelOldest(g)
@@ -414,14 +398,14 @@ func (e *Engine) admitNewRuns(ctx context.Context) {
 	}
 }
 
-// restoreSlot adds a run of an earlier process to its group. One that had begun, or
-// was accepted without a limit, goes on even beyond the limit; any other is blocked.
-// r.mu is held.
-func (e *Engine) restoreSlot(r *run) {
+// rejoinGroup adds a recovered run to its group. One that had begun, or was accepted
+// without a limit, continues even beyond the limit; any other is blocked. The caller
+// holds r.mu.
+func (e *Engine) rejoinGroup(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if kept := e.concurrency.slots[r.id]; kept != nil {
-		e.removeSlot(kept)
+	if kept := e.concurrency.members[r.id]; kept != nil {
+		e.removeMember(kept)
 		defer e.admitBlocked(kept.group)
 		defer e.dropEmptyGroup(kept.group)
 	}
@@ -429,13 +413,13 @@ func (e *Engine) restoreSlot(r *run) {
 	if key == "" {
 		return
 	}
-	s := &slot{id: r.id, created: r.row.CreatedAt, memory: r.memory}
+	s := &member{id: r.id, created: r.row.CreatedAt, memory: r.memory}
 	if r.begin.Concurrency != nil {
 		s.number = r.begin.Concurrency.Number
 		e.concurrency.number = max(e.concurrency.number, s.number)
 	}
-	e.addSlot(key, s, r.begun || r.begin.Concurrency == nil || mutant.Is(mutant.LimitForgotten))
-	s.live()
+	e.addMember(key, s, r.begun || r.begin.Concurrency == nil || mutant.Is(mutant.LimitForgotten))
+	s.markDurable()
 	if g := s.group; g.newest == nil || r.begin.RetryOf == "" && !s.older(g.newest) {
 		g.adopt(r.begin)
 		g.newest = s
@@ -444,21 +428,21 @@ func (e *Engine) restoreSlot(r *run) {
 	e.admitBlocked(s.group)
 }
 
-// reserve adds a slot for a run that cannot be read now.
-func (e *Engine) reserve(row *blueprint.ExecutionRow) {
+// reserveSlot adds a member for a run that cannot be loaded now.
+func (e *Engine) reserveSlot(row *blueprint.ExecutionRow) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if row.TriggerID != "" && e.concurrency.slots[row.ID] == nil {
-		s := &slot{id: row.ID, created: row.CreatedAt}
-		e.addSlot(row.TriggerID, s, true)
-		s.live()
+	if row.TriggerID != "" && e.concurrency.members[row.ID] == nil {
+		s := &member{id: row.ID, created: row.CreatedAt}
+		e.addMember(row.TriggerID, s, true)
+		s.markDurable()
 	}
 }
 
-// Relimit reads the limits of groups with blocked runs again and admits those that
-// may begin by them: a limit may have been raised or removed, or its trigger
-// deleted, without a new run that carries it. A lower limit cancels nothing before
-// a newer run arrives. A limit that cannot be read stays as it was.
+// Relimit reads the limits of groups with blocked runs again and admits those that may
+// begin: a limit may have been raised or removed, or its trigger deleted, without a new
+// run. A lower limit cancels nothing before a newer run arrives. A limit that cannot be
+// read stays as it was.
 func (e *Engine) Relimit(ctx context.Context) {
 	if e.Concurrency == nil {
 		return
@@ -469,7 +453,7 @@ func (e *Engine) Relimit(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			e.Logger.Warn("cannot read the concurrency limit of a trigger; the last known one applies", "trigger", key, "error", err)
+			e.Logger.Warn("concurrency limit read failed, keeping the last known one", "trigger", key, "error", err)
 			continue
 		}
 		e.mu.Lock()
@@ -481,7 +465,6 @@ func (e *Engine) Relimit(ctx context.Context) {
 	}
 }
 
-// blockedGroups lists the keys of the groups with blocked runs.
 func (e *Engine) blockedGroups() (keys []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -87,7 +87,7 @@ func TestConcurrencyOfOneThatCannotBeRead(t *testing.T) {
 		first := w.fire(w.define(`a ask`), 1, blueprint.LimitCancel)
 		w.journal.failLoad(first.ID, blueprint.CodeInternal)
 		w.expect(w.settle(w.fire(w.define(`b ask`), 1, blueprint.LimitCancel).ID), `paused: b=paused`)
-		if !strings.Contains(w.logged(), "could not be cancelled") {
+		if !strings.Contains(w.logged(), "run cancellation failed") {
 			t.Errorf("logged %q", w.logged())
 		}
 	})

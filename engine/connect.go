@@ -12,22 +12,21 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// use is a connection that a node opened, as the record keeps it.
-type use struct {
+// usedConnection is a connection that a node opened.
+type usedConnection struct {
 	Connection string                   `json:"id"`
 	Type       blueprint.ConnectionType `json:"k"`
 	Auth       string                   `json:"auth,omitempty"`
 	SignIn     bool                     `json:"signIn,omitempty"`
 }
 
-// connect opens a connection for the node. Its secrets are hidden in all that
-// is shown of the run from now on.
+// connect opens a connection. Its secrets are redacted wherever the run is shown.
 func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnection, error) {
 	r := a.run
 	if r.engine.Connections == nil {
 		return nil, unconnected("connections are not available to a file that runs by itself: import it, and run it on a server")
 	}
-	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, Versions: r.authority().Versions, ExecutionID: r.id, Address: a.address, OnSecret: a.learn})
+	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, Versions: r.authority().Versions, ExecutionID: r.id, Address: a.address, OnSecret: a.hideSecret})
 	switch code := blueprint.CodeOf(err); {
 	case err == nil:
 	case code == blueprint.CodeNotFound, code == blueprint.CodeForbidden, code == blueprint.CodeBadRequest:
@@ -37,25 +36,25 @@ func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnec
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.learn(open.Secrets)
+	r.hideSecrets(open.Secrets)
 	a.credentials = append(a.credentials, open.Secrets...)
-	a.uses = append(a.uses, use{open.ID, open.Type, open.Auth, open.SignIn})
+	a.uses = append(a.uses, usedConnection{open.ID, open.Type, open.Auth, open.SignIn})
 	return open, nil
 }
 
-// learn hides a secret that came into the run while a node was at work.
-func (a *attempt) learn(value string) {
+// hideSecret redacts a secret that enters the run while a node is running.
+func (a *attempt) hideSecret(value string) {
 	a.run.mu.Lock()
 	defer a.run.mu.Unlock()
-	a.run.learn([]string{value})
+	a.run.hideSecrets([]string{value})
 	a.credentials = append(a.credentials, value)
 }
 
-// learn notes values that nobody may see. r.mu is held.
-func (r *run) learn(secrets []string) {
+// hideSecrets redacts values wherever the run is shown. The caller holds r.mu.
+func (r *run) hideSecrets(secrets []string) {
 	fresh := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" || slices.Contains(r.hidden, s) })
-	if len(fresh) > 0 && !r.gone && !r.ended {
-		r.record(&entry{Kind: entryHide, At: blueprint.TimeOf(r.engine.Clock.Now()), Secrets: fresh})
+	if len(fresh) > 0 && !r.evicted && !r.ended {
+		r.record(&entry{Kind: entryHide, At: r.engine.now(), Secrets: fresh})
 	}
 }
 
@@ -63,7 +62,7 @@ func unconnected(message string) *blueprint.Failure {
 	return &blueprint.Failure{Code: "connection_unavailable", Message: message, Permanent: true, NotSent: true}
 }
 
-// hide masks values besides those of secret variables. The run's mu is held.
+// hide adds secrets to those of secret variables.
 func (r *fold) hide(values []string) {
 	r.hidden = append(r.hidden, values...)
 	slices.Sort(r.hidden)
@@ -75,23 +74,22 @@ func (r *fold) hide(values []string) {
 	r.masker.Store(secret.NewMasker(all))
 }
 
-// server is an MCP server that a node asked, as the record keeps it.
-type server struct {
+// usedServer is an MCP server that a node used.
+type usedServer struct {
 	Name string `json:"n"`
-	At   string `json:"at"` // a digest of its address, which may hold a secret
+	At   string `json:"at"` // digest of its address, which may hold a secret
 }
 
-func serversOf(list []blueprint.MCPServer) []server {
-	var out []server
+func usedServers(list []blueprint.MCPServer) []usedServer {
+	var out []usedServer
 	for _, one := range list {
 		sum := sha256.Sum256([]byte(one.Address))
-		out = append(out, server{one.Name, hex.EncodeToString(sum[:8])})
+		out = append(out, usedServer{one.Name, hex.EncodeToString(sum[:8])})
 	}
 	return out
 }
 
-// note keeps which services a node used.
-func (n *nodeRun) note(uses []use, servers []server) {
+func (n *nodeRun) addUses(uses []usedConnection, servers []usedServer) {
 	for _, u := range uses {
 		if !slices.Contains(n.uses, u) {
 			n.uses = append(n.uses, u)
@@ -104,9 +102,9 @@ func (n *nodeRun) note(uses []use, servers []server) {
 	}
 }
 
-// SignedIn lets a node that waits for a sign-in, or is about to, look again
-// whether there was one. It returns once that is durable. A run that does not wait for it (any
-// more) is left alone.
+// SignedIn lets a node that waits for a sign-in, or is about to, check for it again. It
+// returns once that is durable. A run that does not wait for it (any more) is left
+// alone.
 func (e *Engine) SignedIn(ctx context.Context, executionID, address string) error {
 	r, err := e.acquire(ctx, executionID)
 	if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
@@ -118,8 +116,8 @@ func (e *Engine) SignedIn(ctx context.Context, executionID, address string) erro
 	if n := r.find(address); n != nil && n.phase == working {
 		n.signedIn = true // it is about to ask, and need not
 	} else if n != nil && n.phase == awaiting && n.await.Kind == blueprint.AwaitOAuth {
-		r.record(&entry{Kind: entryAgain, Node: address, At: blueprint.TimeOf(e.Clock.Now()), Attempt: n.attempt})
-		r.armNode(n)
+		r.record(&entry{Kind: entryAgain, Node: address, At: e.now(), Attempt: n.attempt})
+		r.ensureTimerFor(n)
 		r.mu.Unlock()
 		err = r.flush()
 		e.changed(r.id)
@@ -133,14 +131,14 @@ func (e *Engine) SignedIn(ctx context.Context, executionID, address string) erro
 	return nil
 }
 
-// emitter returns what raises events for the node; nil when nobody listens.
+// emitter returns the function that publishes events of the node; nil without triggers.
 func (a *attempt) emitter() func(ctx context.Context, event string, data any) (int, error) {
 	r := a.run
 	if r.engine.Emit == nil {
 		return nil
 	}
 	return func(ctx context.Context, event string, data any) (int, error) {
-		if r.begin.privateTo() != "" { // a user who may only start the blueprint starts nothing else with it
+		if r.begin.privateTo() != "" { // the principal may start this blueprint only, nothing else
 			return 0, nil
 		}
 		r.mu.Lock()
@@ -149,33 +147,32 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 		definition := r.program.definition
 		started, err := r.engine.Emit(ctx, blueprint.Event{
 			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
-			Key: r.idempotencyKey(a.address), Data: data, Hidden: hidden, Depth: r.chain(), Root: r.cause(), At: blueprint.TimeOf(r.engine.Clock.Now()),
+			Key: r.idempotencyKey(a.address), Data: data, Hidden: hidden, Depth: r.eventDepth(), Root: r.rootEvent(), At: r.engine.now(),
 		})
 		if err != nil && r.engine.stopping.Load() && blueprint.CodeOf(err) == blueprint.CodeUnavailable {
-			return started, errStopping // the node is cut off, and runs again at the next start
+			return started, errStopping // the node runs again at the next start
 		}
 		if err != nil && !errors.Is(err, context.Canceled) && blueprint.CodeOf(err) == blueprint.CodeInternal {
-			r.engine.Logger.Error("an event could not be raised", "execution", r.id, "node", a.address, "error", err)
+			r.engine.Logger.Error("event publication failed", "execution", r.id, "node", a.address, "error", err)
 		}
 		return started, err
 	}
 }
 
-// authority returns under whose rights the run uses resources. It is final once the
+// authority returns whose rights limit the run's use of resources. It is final once the
 // run is set up, and must not be changed.
 func (r *fold) authority() blueprint.Authority {
 	if r.begin.Map == nil && len(r.begin.Lineage) == 0 {
 		return blueprint.Authority{PrincipalID: r.begin.UserID, Versions: r.program.versions}
 	}
 	own := r.program.definition.Ref
-	if r.begin.Map != nil { // not the stored one
+	if r.begin.Map != nil { // an ad hoc map
 		own = blueprint.VersionRef{BlueprintID: own.BlueprintID, Author: r.begin.MapAuthor}
 	}
 	lineage := r.begin.Lineage
 	return blueprint.Authority{PrincipalID: r.begin.UserID, Versions: append(lineage[:len(lineage):len(lineage)], own)}
 }
 
-// authorize asks whether a run may use a resource now.
 func (e *Engine) authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error {
 	if e.Authority == nil {
 		return nil
@@ -184,7 +181,7 @@ func (e *Engine) authorize(ctx context.Context, authority blueprint.Authority, r
 }
 
 // mayUse checks that the run may use those of the named variables that are secret.
-// What its caller passed is the caller's own.
+// Values that its caller passed are the caller's own.
 func (a *attempt) mayUse(ctx context.Context, names []string) error {
 	r := a.run
 	for _, name := range names {
@@ -198,14 +195,14 @@ func (a *attempt) mayUse(ctx context.Context, names []string) error {
 		if blueprint.CodeOf(err) == blueprint.CodeNotFound {
 			return deniedFailure(name)
 		}
-		return err // who may use one may use them all
+		return err // whoever may use one secret variable may use all
 	}
 	return nil
 }
 
 // withoutSecrets returns the variables that a caller passed without the secret ones,
-// for a run of another user. One that has no default is a CodeBadRequest error: a
-// secret that a run may not use must not seem to be empty.
+// for a run of another user. One without a default is a CodeBadRequest error: an
+// unavailable secret must not look empty.
 func (p *program) withoutSecrets(given map[string]any) (map[string]any, error) {
 	out := maps.Clone(given)
 	var issues []blueprint.Issue
@@ -215,7 +212,7 @@ func (p *program) withoutSecrets(given map[string]any) (map[string]any, error) {
 		}
 		delete(out, variable.Name)
 		if !variable.HasDefault {
-			issues = append(issues, blueprint.Issue{Path: []any{variable.Name}, Message: "is a secret of the user who started the run, and has no default; start the blueprint with a value of your own"})
+			issues = append(issues, blueprint.Issue{Path: []any{variable.Name}, Message: "is a secret of the user who started the run and has no default; start the blueprint with a value of your own"})
 		}
 	}
 	if len(issues) > 0 {
@@ -224,7 +221,7 @@ func (p *program) withoutSecrets(given map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-// collect returns what code may see of the run: all but the secret variables that
+// collect returns what code may see of the run: everything except secret variables that
 // it may not use.
 func (a *attempt) collect(ctx context.Context) blueprint.NodeScope {
 	err := a.mayUse(ctx, a.run.program.secrets)

@@ -4,56 +4,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"blueprintd/blueprint"
 )
 
-// errCancelled is the cause with which a cancelled run's work is cut off.
+// errCancelled is the cause with which a cancelled run is interrupted.
 var errCancelled = errors.New("the run was cancelled")
 
-// Answer is somebody's answer to a paused run.
+// Answer is a user's answer to a paused run.
 type Answer struct {
 	ExecutionID string
-	NodeID      string // "" = the first in map order that waits for input
+	NodeID      string // "" = the first in map order that waits for input // "" = the first in map order that awaits input
 	Input       any
 	UserID      string
 	CanManage   bool // of the run's blueprint
 }
 
-// Resume gives an answer to a run and returns once it is durable; the run goes
-// on by itself. Errors: CodeBadRequest when the answer does not fit (the run
-// stays paused) or the node does not exist, CodeForbidden when the caller may
-// not answer this kind of question, CodeConflict when nothing is asked (any
-// more), CodeUnavailable when the disk does not take it for some seconds: the run
-// goes on once it does.
+// Resume answers a run and returns once the answer is durable; the run continues in the
+// background. Errors: CodeBadRequest when the answer does not fit (the run stays
+// paused) or the node does not exist, CodeForbidden when the user may not answer this
+// kind of question, CodeConflict when nothing is asked (any more), CodeUnavailable when
+// the journal does not store it within seconds: the run continues once it does.
 func (e *Engine) Resume(ctx context.Context, a Answer) error {
 	r, err := e.acquire(ctx, a.ExecutionID)
 	if err != nil {
 		return err
 	}
-	n, err := r.asked(a.NodeID)
+	n, err := r.awaitingNode(a.NodeID)
 	if err == nil {
 		err = r.mayAnswer(n.await.Kind, a)
 	}
 	if err == nil && n.await.Kind == blueprint.AwaitBudget {
-		return e.allow(ctx, r, n, a.Input)
+		return e.raiseBudget(ctx, r, n, a.Input)
 	}
 	if err == nil {
 		err = r.answer(n, a.Input)
-		r.armNode(n)
+		r.ensureTimerFor(n)
 	}
 	if err == nil {
 		r.mu.Unlock()
-		return e.carryOut(r)
+		return e.commitCommand(r)
 	}
 	e.release(r)
 	return err
 }
 
-// asked finds the node that an answer is for. The run's mu is held.
-func (r *fold) asked(nodeID string) (first *nodeRun, err error) {
+// awaitingNode returns the node that an answer is for.
+func (r *fold) awaitingNode(nodeID string) (first *nodeRun, err error) {
 	if nodeID == "" {
 		r.each(func(n *nodeRun) {
 			if n.phase == awaiting && !n.raising && first == nil {
@@ -89,13 +89,13 @@ func (r *fold) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
 	return nil
 }
 
-// answer applies an answer to a node. r.mu is held.
+// answer applies an answer to a node. The caller holds r.mu.
 func (r *run) answer(n *nodeRun, input any) error {
-	e := &entry{At: blueprint.TimeOf(r.engine.Clock.Now()), Node: n.address()}
+	e := &entry{At: r.engine.now(), Node: n.address()}
 	switch n.await.Kind {
 	case blueprint.AwaitUnknownOutcome:
-		return r.decide(n, e, input)
-	case blueprint.AwaitOAuth: // the node looks itself whether somebody has signed in
+		return r.resolveUnknown(n, e, input)
+	case blueprint.AwaitOAuth: // the node checks the sign-in itself
 		e.Kind, e.Attempt = entryAgain, n.attempt
 		r.record(e)
 		return nil
@@ -104,9 +104,9 @@ func (r *run) answer(n *nodeRun, input any) error {
 	if kind == nil || kind.Answer == nil {
 		return blueprint.Errorf(blueprint.CodeConflict, "node %q takes no answer", n.address())
 	}
-	result, err := r.guarded(n, func() (blueprint.Result, error) { return kind.Answer(r.answerTask(n), input) })
+	result, err := r.recoverPanics(n, func() (blueprint.Result, error) { return kind.Answer(r.answerTask(n), input) })
 	switch {
-	case err != nil && refusesAnswer(err):
+	case err != nil && isBadAnswer(err):
 		return err
 	case err != nil:
 		e.Kind, e.Error = entryEnd, stepError(failureOf(err))
@@ -117,15 +117,15 @@ func (r *run) answer(n *nodeRun, input any) error {
 	return nil
 }
 
-// refusesAnswer reports whether a node type found an answer wrong, as opposed to
-// a node that failed by a good one.
-func refusesAnswer(err error) bool {
+// isBadAnswer reports whether a node type rejected an answer, as opposed to a node that
+// failed with a valid one.
+func isBadAnswer(err error) bool {
 	var wrong *blueprint.Error
 	return errors.As(err, &wrong) && wrong.Code == blueprint.CodeBadRequest
 }
 
-// decide settles a node of which nobody knows whether it took effect. r.mu is held.
-func (r *run) decide(n *nodeRun, e *entry, input any) error {
+// resolveUnknown settles a node whose outcome is unknown. The caller holds r.mu.
+func (r *run) resolveUnknown(n *nodeRun, e *entry, input any) error {
 	decision, _ := input.(map[string]any)
 	switch decision["action"] {
 	case "retry":
@@ -136,23 +136,20 @@ func (r *run) decide(n *nodeRun, e *entry, input any) error {
 		e.Kind, e.Stop = entryEnd, true
 		e.Error = &blueprint.StepError{Message: "aborted: whether the node took effect is unknown", Code: "aborted"}
 	default:
-		return &blueprint.Error{
-			Code: blueprint.CodeBadRequest, Message: `input.action: must be "retry", "mark-done" or "abort"`,
-			Issues: []blueprint.Issue{{Path: []any{"input", "action"}, Message: `must be "retry", "mark-done" or "abort"`}},
-		}
+		return blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"input", "action"}, Message: `must be "retry", "mark-done" or "abort"`}})
 	}
 	r.record(e)
 	return nil
 }
 
-// cancelWait is how long Cancel waits for nodes under way to notice.
+// cancelWait is how long Cancel waits for running nodes to return.
 const cancelWait = 5 * time.Second
 
-// Cancel ends a run as failed and returns once that is durable; when a node
-// does not let go within seconds, or ctx ends, it returns earlier, and the run
-// ends when the node does. A finished run is CodeConflict. With an error nothing
-// has changed, but for CodeUnavailable after seconds in which the disk took
-// nothing: then it ends once the disk does.
+// Cancel ends a run as failed and returns once that is durable. When a node does not
+// return within seconds, or ctx ends, Cancel returns earlier, and the run ends with the
+// node. A finished run is CodeConflict. With an error nothing has changed, except with
+// CodeUnavailable after seconds without a commit: then the run ends once the journal
+// stores it.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	r, err := e.acquire(ctx, id)
 	if err != nil {
@@ -162,13 +159,13 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 		e.release(r)
 		return blueprint.Errorf(blueprint.CodeConflict, "the execution is being cancelled already")
 	}
-	r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: reason})
+	r.record(&entry{Kind: entryCancel, At: e.now(), Reason: reason})
 	r.cancel(errCancelled)
 	e.unqueue(r)
 	left := make(chan struct{})
-	r.left = left
+	r.evictedCh = left
 	r.mu.Unlock()
-	if err := e.carryOut(r); err != nil {
+	if err := e.commitCommand(r); err != nil {
 		return err
 	}
 	patience := time.NewTimer(cancelWait)
@@ -181,21 +178,21 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	return nil
 }
 
-// Retry starts a new run of a finished one, on its version and with what its
-// caller passed, under the authority of principal. Secret variables that another
-// user passed are not used: their defaults are. Nodes that are not
-// downstream of fromNodeID, or, when that is "", of a node that did not
-// complete, keep their results. The new run is one of the same trigger, whose
-// limit counts. Errors: CodeConflict when the run has not ended or that limit
-// leaves no room, CodeTooManyRequests and CodeUnavailable as with Start,
-// CodeForbidden for a run of other nodes than the stored ones by who cannot
-// manage the blueprint, CodeBadRequest when there is nothing to retry, no such
-// node, or no default for such a variable.
+// Retry starts a new run of a finished one, on its version, with its input, under the
+// authority of principal. Secret variables that another user passed are replaced by
+// their defaults. Nodes that are not downstream of fromNodeID or, when that is "", of a
+// node that did not complete keep their results. The new run belongs to the same
+// trigger and its concurrency group.
+//
+// Errors: CodeConflict when the run has not ended or the group is full,
+// CodeTooManyRequests and CodeUnavailable as with Start, CodeForbidden when the run had
+// an ad hoc map and the principal cannot manage the blueprint, CodeBadRequest when
+// there is nothing to retry, no such node, or no default for such a variable.
 func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (*Handle, error) {
 	if !stored.Row.Status.Terminal() {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "the execution has not ended")
 	}
-	// What readers are given has its secrets masked; the new run needs the true values.
+	// The caller's copy is redacted; the new run needs the true values.
 	stored, err := e.Journal.Load(ctx, stored.Row.ID)
 	if err != nil {
 		return nil, err
@@ -205,7 +202,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 		return nil, err
 	}
 	if old.Begin.Map != nil && !canManage {
-		return nil, blueprint.Errorf(blueprint.CodeForbidden, "the run had other nodes than the stored ones; only who can manage the blueprint may run it again")
+		return nil, blueprint.Errorf(blueprint.CodeForbidden, "the run had other nodes than the stored ones; only a manager of the blueprint may retry it")
 	}
 	definition, err := e.Journal.DefinitionVersion(ctx, stored.Row.BlueprintID, stored.Row.BlueprintVersion)
 	if err != nil {
@@ -218,7 +215,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	b := old.Begin
 	b.DataOf = old.Begin.privateTo()
 	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
-	b.Parent, b.Address, b.Root, b.Flow, b.Depth = "", "", "", "", 0 // nobody waits for it
+	b.Parent, b.Address, b.Root, b.Flow, b.Depth = "", "", "", "", 0 // it has no parent
 	b.Bounds = nil
 	if principal.UserID != old.Begin.UserID {
 		if b.Given, err = p.withoutSecrets(old.Begin.Given); err != nil {
@@ -229,7 +226,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 		return nil, err
 	}
 	b.Taped = old.reusedExchanges(b.Reuse)
-	handle, err := e.launch(noWait, e.newID(nil), p, &b, ledger{}, AtOnce)
+	handle, err := e.launch(endedContext, e.newExecutionID(nil), p, &b, ledger{}, AtOnce)
 	var full *blueprint.ConcurrencyLimitError
 	if errors.As(err, &full) {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "%s", full.Error())
@@ -237,45 +234,42 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	return handle, err
 }
 
-// cancelParallel is how many runs CancelAll waits for at once.
 const cancelParallel = 16
 
-// CancelAll cancels the given runs, as when their blueprint is deleted. Runs
-// that have ended meanwhile are left alone, and no blocked one begins in place of
-// another.
+// CancelAll cancels runs, for example when their blueprint is deleted. Runs that have
+// ended are skipped, and no blocked one begins in place of another.
 func (e *Engine) CancelAll(ctx context.Context, executions []string, reason string) error {
 	e.withdrawBlocked(executions)
 	failed := make([]error, len(executions))
-	var group sync.WaitGroup
-	free := make(chan struct{}, cancelParallel)
+	var group errgroup.Group
+	group.SetLimit(cancelParallel)
 	for i, id := range executions {
-		free <- struct{}{}
-		group.Go(func() {
-			defer func() { <-free }()
+		group.Go(func() error {
 			if err := e.Cancel(ctx, id, reason); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
 				failed[i] = fmt.Errorf("cancel %s: %w", id, err)
 			}
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // the errors are in failed
 	return errors.Join(failed...)
 }
 
-// orderPatience is how long, in real time, who orders something of a run waits for
-// a disk that takes nothing.
-const orderPatience = 3 * time.Second
+// commandTimeout is how long, in real time, a command waits for a journal that does not
+// respond.
+const commandTimeout = 3 * time.Second
 
-// errOrderWaits tells whoever ordered something of a run that the disk does not take
-// it. The run has it already, and its commit is tried until the disk does.
-var errOrderWaits = &blueprint.Error{
-	Code: blueprint.CodeUnavailable, Message: "the disk does not take it now; it takes effect once the disk does, unless the server ends before",
-	RetryAfter: orderPatience, Hint: "look at the run before you order it again",
+// errNotDurableYet reports that a command has been applied but not stored. Its commit
+// is retried.
+var errNotDurableYet = &blueprint.Error{
+	Code: blueprint.CodeUnavailable, Message: "the database does not respond; the command takes effect once it does, unless the server stops first",
+	RetryAfter: commandTimeout, Hint: "check the run before you repeat the command",
 }
 
-// carryOut makes an order to a run durable, and gives back the unit of the run that
-// acquire took. It waits no longer than orderPatience, but also for who has hung up:
-// what was done is told of in the audit log.
-func (e *Engine) carryOut(r *run) error {
+// commitCommand makes a command durable and drops the reference that acquire took. It
+// waits at most commandTimeout, regardless of the caller's context: the result is
+// recorded in the audit log.
+func (e *Engine) commitCommand(r *run) error {
 	done := make(chan error, 1)
 	go func() {
 		err := r.flush()
@@ -284,12 +278,12 @@ func (e *Engine) carryOut(r *run) error {
 		e.release(r)
 		done <- err
 	}()
-	patience := time.NewTimer(orderPatience)
+	patience := time.NewTimer(commandTimeout)
 	defer patience.Stop()
 	select {
 	case err := <-done:
 		return err
 	case <-patience.C:
-		return errOrderWaits
+		return errNotDurableYet
 	}
 }

@@ -1,58 +1,46 @@
 // Package engine runs executions.
 //
-// A run is the fold of its journal. Everything that happens to it is an entry:
-// it began, a node started, ended, waits, asks for input. The engine applies
-// an entry to the run in memory and, when something is to be promised or done
-// outside, makes all entries so far durable first (flush). After a crash the
-// same entries, read back and applied in the same order, give the same run;
-// there is no second code path for recovery, for a resumed run or for one that
-// waited.
+// A run is the fold of its journal: every event (the run begins, a node starts,
+// ends, waits, asks for input) is an entry, applied in memory and flushed to the
+// database. After a crash the same entries, applied in the same order, restore the
+// same run; recovery, resumption and wake-ups share this code path.
 //
 // What is durable when:
 //
-//   - before a run is acknowledged (Handle.Accepted): its begin;
-//   - before a node with a side effect starts: all that led to it, and its start;
-//   - before a run is parked (it waits, is paused, has ended): everything;
+//   - before a run is acknowledged (Handle.Accepted): its begin entry;
+//   - before a node with a side effect starts: everything that led to it, and its start;
+//   - before a run is parked (waiting, paused, ended): everything;
 //   - a few milliseconds after a node with a side effect ended: its end;
-//   - within a second: whatever else happened.
+//   - within a second: everything else.
 //
-// Nodes without side effects cost no commit of their own: a short run of them
-// is one row, written once, when it ends.
+// Nodes without side effects cost no commit of their own: a short run of them is one
+// row, written when it ends. After a crash, a node whose end is durable is done. An
+// interrupted node starts again with the same idempotency key, unless its effect is
+// "once": then the run asks what happened.
 //
-// After a crash a node whose end is on the disk is done. One that was under way
-// begins again with the same idempotency key, unless its effect is "once": then
-// somebody is asked what happened.
+// A parked run holds no goroutine and is evicted from memory; a timer or an answer
+// loads it again. A chain of nodes runs on one goroutine; only a fork starts more.
 //
-// A parked run holds no goroutine and is dropped from memory; a timer or an
-// answer loads it again. While it works, a chain of nodes stays on one
-// goroutine; only a fork starts more.
+// A for-each node walks a graph of its own for each item (frame). Its items are one
+// entry; everything else follows from the entries of the inner nodes. A node that
+// starts another run records the id of that run, then starts it and waits; the child's
+// end wakes the parent, and after a crash each side checks on the other. Secrets that
+// enter a run with a connection or a child run are entries too.
 //
-// A for-each node walks over a graph of its own for each item (frame). Its items
-// are one entry; which of them begin, and what becomes of the node, follows from
-// the entries of their nodes. A node that starts another run writes down the id
-// of that run first, then starts it, and waits without holding it: the end of
-// the other run is what wakes this one, and after a crash both sides look for
-// each other. Secrets that come into a run with a connection or another run are
-// entries too, so that they are masked in all that is shown of it.
+// Redaction happens where a run is shown and where its record is written. Data passed
+// to nodes, other runs, respond nodes and events is unaltered, except for credentials
+// of a connection that a service echoes (withoutCredentials). All stored data is
+// encrypted.
 //
-// Masking happens where a run is shown and where its record is written. What nodes,
-// other runs, respond nodes and events are given is unaltered, but for the
-// credentials of a connection that a service repeats (withoutCredentials). All
-// that is stored is encrypted.
+// The commit that completes, fails or pauses a run also stores the event for it. A
+// child run publishes none. The number of events that led to a run is passed on to its
+// children, which bounds chains of events.
 //
-// That a run has completed, failed or paused is an event for others, which the
-// commit brings that makes it true: one for each pause that is committed as such.
-// A run that another one waits for raises none, neither for its end nor for its
-// pauses. How many events led to a run is told to those that it starts, so that a
-// chain of events through them ends too.
+// At most Options.MaxRunning runs work at once; fairQueue divides the slots between
+// organizations and their triggers. A concurrency group may also limit how many runs
+// of a trigger are unfinished, parked ones included (concurrency): a blocked run is
+// stored, not in memory, and keeps its place across restarts.
 //
-// Of all runs only so many have their turn to work; who gets one is decided
-// between organizations, and within each between triggers, so that one that has
-// very many runs keeps nobody waiting (fairQueue). Besides, a trigger may limit how
-// many of its runs are unfinished at once, parked ones included (concurrency): a run
-// that is blocked until others have ended is on the disk and not in memory, and keeps
-// its place across restarts.
-//
-// A run's failure is data: it ends as failed, with an error in its record. An
-// error from this package is the service's own.
+// The failure of a run is data in its record. An error returned by this package is
+// the service's own.
 package engine

@@ -13,62 +13,60 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// maxParallel is how many nodes of one run work at once.
+// maxParallel bounds the nodes of one run that work at once.
 const maxParallel = 64
 
-// drive works on a run until nothing of it can go on, and gives back the unit
-// of the run with which it was entered. Only a fork starts more goroutines.
+// drive works on a run until nothing can continue, and takes over a reference. Only a
+// fork starts more goroutines.
 func (e *Engine) drive(r *run) {
-	if r.storeFirst() && r.flush() != nil {
-		e.leave(r)
+	if r.mustStoreFirst() && r.flush() != nil {
+		e.unref(r)
 		return
 	}
-	e.driveOn(r, e.begin(r))
+	e.driveAttempts(r, e.startReady(r))
 }
 
-// driveHere is drive for a caller who waits for the run: it does not start a
-// goroutine for what takes less time than that. From the first node on that may
-// take longer, or that the disk must know of before or behind it, a fork, or once
-// the run is durable, another goroutine drives it: its caller may have the answer
-// already, and all commits but the first are tried for ever.
-func (e *Engine) driveHere(r *run) {
-	defer crash()
+// driveInline is drive on the goroutine of the caller, which waits for the run. It
+// continues on another goroutine at the first fork, at a node that is not quick or has
+// a side effect, and once the run is durable: then the caller may have its answer, and
+// all later commits are retried indefinitely.
+func (e *Engine) driveInline(r *run) {
+	defer crashOnPanic()
 	for watch := metrics.Begin(); ; {
-		attempts := e.begin(r)
-		if r.isDurable() || len(attempts) > 1 || len(attempts) == 1 && (!attempts[0].node.quick || r.storeBefore(attempts[0]) || watch.Elapsed() > moment) {
-			go e.driveOn(r, attempts)
+		attempts := e.startReady(r)
+		if r.isDurable() || len(attempts) > 1 || len(attempts) == 1 && (!attempts[0].node.quick || r.mustStoreBefore(attempts[0]) || watch.Elapsed() > maxInline) {
+			go e.driveAttempts(r, attempts)
 			return
 		}
 		if len(attempts) == 0 {
-			e.leaveHere(r)
+			e.unrefInline(r)
 			return
 		}
 		e.changed(r.id)
-		goesOn, promise := e.perform(r, attempts[0])
+		goesOn, promise := e.performAttempt(r, attempts[0])
 		if promise != nil {
 			go func() {
 				if promise() {
-					e.driveOn(r, e.begin(r))
+					e.driveAttempts(r, e.startReady(r))
 				} else {
-					e.leave(r)
+					e.unref(r)
 				}
 			}()
 			return
 		}
 		if !goesOn {
-			e.leaveHere(r)
+			e.unrefInline(r)
 			return
 		}
 	}
 }
 
-// moment is how long a caller may be kept from waiting.
-const moment = 2 * time.Millisecond
+// maxInline is how long driveInline may keep its caller.
+const maxInline = 2 * time.Millisecond
 
-// crash ends the process after a panic, as a panic in a goroutine of the engine
-// does: whoever called may be one of net/http's, which go on after one, with a run
-// or a database whose locks nobody gives back.
-func crash() {
+// crashOnPanic ends the process after a panic. A caller such as net/http would recover
+// from it and leave locks of runs and the database held.
+func crashOnPanic() {
 	if reason := recover(); reason != nil {
 		stack := debug.Stack()
 		go panic(fmt.Sprintf("%v\n\n%s", reason, stack))
@@ -82,60 +80,60 @@ func (r *run) isDurable() bool {
 	return r.durable
 }
 
-// begin starts the nodes of a run that may start now.
-func (e *Engine) begin(r *run) []*attempt {
+// startReady starts the nodes that may start now, with a reference for each but the
+// first.
+func (e *Engine) startReady(r *run) []*attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	attempts := r.take()
+	attempts := r.startNodes()
 	r.driven = r.driven && len(attempts) > 0
-	r.units += max(0, len(attempts)-1)
+	r.refs += max(0, len(attempts)-1)
 	return attempts
 }
 
-// driveOn is drive once some nodes have been started.
-func (e *Engine) driveOn(r *run, attempts []*attempt) {
-	for ; len(attempts) > 0; attempts = e.begin(r) {
+// driveAttempts is drive once nodes have started.
+func (e *Engine) driveAttempts(r *run, attempts []*attempt) {
+	for ; len(attempts) > 0; attempts = e.startReady(r) {
 		e.changed(r.id)
 		for _, a := range attempts[1:] {
 			go func() {
-				if e.try(r, a) {
+				if e.runAttempt(r, a) {
 					e.drive(r)
 				} else {
-					e.leave(r)
+					e.unref(r)
 				}
 			}()
 		}
-		if !e.try(r, attempts[0]) {
+		if !e.runAttempt(r, attempts[0]) {
 			break
 		}
 	}
-	e.leave(r)
+	e.unref(r)
 }
 
-// storeFirst reports whether the run must be on the disk before its first node
-// starts, and is not. A run that waited for its turn may have it before the
-// disk is done.
-func (r *run) storeFirst() bool {
+// mustStoreFirst reports whether the run must be durable before its first node starts,
+// and is not yet.
+func (r *run) mustStoreFirst() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.atOnce && !r.durable
 }
 
-// take starts the nodes that may start now. r.mu is held.
-func (r *run) take() []*attempt {
-	if r.broken != nil || r.engine.stopping.Load() {
+// startNodes starts the nodes that may start now. The caller holds r.mu.
+func (r *run) startNodes() []*attempt {
+	if r.commitErr != nil || r.engine.stopping.Load() {
 		return nil
 	}
 	most := maxParallel
-	if r.engine.Turn != nil {
+	if r.engine.Schedule != nil {
 		most = 1
 	}
 	var attempts []*attempt
-	for len(r.again) > 0 && r.count[working] < most {
-		attempts = append(attempts, r.startNode(r.again[0]))
+	for len(r.restarts) > 0 && r.count[working] < most {
+		attempts = append(attempts, r.startNode(r.restarts[0]))
 	}
 	for r.count[working] < most {
-		n := r.first()
+		n := r.nextReady()
 		if n == nil {
 			break
 		}
@@ -144,45 +142,45 @@ func (r *run) take() []*attempt {
 	return attempts
 }
 
-// try makes one attempt of a node and records what came of it. It returns false
-// when the run cannot go on in this process.
-func (e *Engine) try(r *run, a *attempt) bool {
-	// What led here, and that it is about to happen, must be on the disk first.
-	if r.storeBefore(a) && r.flush() != nil {
+// runAttempt performs one attempt of a node. It returns false when the run cannot
+// continue in this process.
+func (e *Engine) runAttempt(r *run, a *attempt) bool {
+
+	if r.mustStoreBefore(a) && r.flush() != nil {
 		return false
 	}
-	goesOn, promise := e.perform(r, a)
+	goesOn, promise := e.performAttempt(r, a)
 	if promise != nil {
 		return promise()
 	}
 	return goesOn
 }
 
-// storeBefore reports whether all that happened must be on the disk before an
-// attempt of a node.
-func (r *run) storeBefore(a *attempt) bool {
-	return (a.node.effect != blueprint.EffectPure || r.unsure(a)) && !mutant.Is(mutant.JournalAfterAct)
+// mustStoreBefore reports whether all entries, the attempt's start included, must be
+// durable before the attempt.
+func (r *run) mustStoreBefore(a *attempt) bool {
+	return (a.node.effect != blueprint.EffectPure || r.mayBeOutdated(a)) && !mutant.Is(mutant.JournalAfterAct)
 }
 
-// perform makes one attempt of a node, about which the disk knows what it has to,
-// and records what came of it. It reports whether the run can go on in this process;
-// with a promise that is for the promise to say, which the disk must know of first.
-func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) {
-	result, err := r.guarded(a.at, a.perform)
+// performAttempt performs one attempt and records its result. It reports whether the
+// run can continue in this process; a non-nil promise decides that instead and must be
+// called.
+func (e *Engine) performAttempt(r *run, a *attempt) (goesOn bool, promise func() bool) {
+	result, err := r.recoverPanics(a.at, a.perform)
 	if err != nil && (errors.Is(err, errStopping) || errors.Is(context.Cause(r.ctx), errStopping)) {
-		return false, nil // cut off, not failed: the next start decides what that means
+		return false, nil // interrupted, not failed: see resolveInterrupted
 	}
 	if err != nil {
-		a.gather()
+		a.collectEvidence()
 	}
-	a.unanswered(err)
+	a.settleOpenCall(err)
 	r.mu.Lock()
-	if r.find(a.address) != a.at { // its for-each node has begun the item anew
+	if r.find(a.address) != a.at { // its for-each node has restarted the item
 		r.mu.Unlock()
 		return true, nil
 	}
 	a.settle(result, err)
-	respond, handle, more := r.respond, r.handle, !r.root.plan.Done()
+	respond, handle, more := r.response, r.handle, !r.root.plan.Done()
 	call := r.callOf(a.at)
 	r.mu.Unlock()
 	e.changed(r.id)
@@ -191,8 +189,7 @@ func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) 
 		return true, nil
 	}
 	return true, func() bool {
-		// A run that is started must be known before it exists; and a run that goes on
-		// behind its answer is what the answer promises.
+		// A child must be recorded before it starts, and a run before its response.
 		if r.flush() != nil {
 			return false
 		}
@@ -206,9 +203,10 @@ func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) 
 	}
 }
 
-// unsure reports whether a node may reach the outside, whatever its blueprint calls
-// it, while what the run was made of may be out of date: the disk says.
-func (r *run) unsure(a *attempt) bool {
+// mayBeOutdated reports whether an attempt may have an external effect, whatever the
+// blueprint declares, while the definition it was compiled from may be out of date: the
+// first commit checks that.
+func (r *run) mayBeOutdated(a *attempt) bool {
 	if a.node.kind == nil || cmp.Or(a.node.kind.Effect, blueprint.EffectIdempotent) == blueprint.EffectPure {
 		return false
 	}

@@ -17,37 +17,35 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Journal is the disk under the engine. Commit makes all of its argument
-// durable in one transaction or none of it, and is safe for concurrent use.
-// Errors with CodeUnavailable may pass; others will not.
+// Journal stores runs. Commit stores its argument in one transaction and is safe for
+// concurrent use. Errors with CodeUnavailable are temporary, all others permanent.
 type Journal interface {
+	Records
 	Commit(ctx context.Context, commit *blueprint.JournalCommit) error
-	Load(ctx context.Context, id string) (*blueprint.StoredExecution, error)
 	Unfinished(ctx context.Context) ([]blueprint.ExecutionRow, error)
-	DefinitionVersion(ctx context.Context, blueprintID, version string) (*blueprint.Definition, error)
 }
 
-// Connections opens a connection for a node. Errors: CodeNotFound when there is
-// none that the principal may use, *blueprint.Pause when somebody must sign in
-// first, *blueprint.Failure.
+// Connections opens connections for nodes. Errors: CodeNotFound when the principal may
+// use none of that id, *blueprint.Pause when a user must sign in first,
+// *blueprint.Failure.
 type Connections interface {
 	Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error)
 }
 
-// Blueprints gives a blueprint that a user may run, and tells whether the user
-// may use its secret variables. Errors: CodeNotFound, CodeForbidden.
+// Blueprints returns a blueprint that a user may run, and reports whether the user may
+// use its secret variables. Errors: CodeNotFound, CodeForbidden.
 type Blueprints interface {
 	Runnable(ctx context.Context, userID, blueprintID string) (definition *blueprint.Definition, canManage bool, err error)
 }
 
-// Authority decides whether a run may use a resource. Errors: CodeNotFound when its
+// Authority decides whether a run may use a resource. Errors: CodeNotFound when the
 // principal may not, *blueprint.MissingGrant when the author of a version may not.
 type Authority interface {
 	Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error
 }
 
-// Options are what an Engine needs. All but Authority, Connections, Blueprints, Emit, Concurrency, MaxRunning,
-// MaxQueued, Drain, Lost, Turn and Limits are required.
+// Options configure an Engine. Catalogue, Journal, Clock, IDs, Sealer and Logger are
+// required.
 type Options struct {
 	Catalogue blueprint.Catalogue
 	Journal   Journal
@@ -55,39 +53,34 @@ type Options struct {
 	IDs       *ids.Source
 	Sealer    *secret.Sealer
 	Logger    *slog.Logger
-	// Authority decides what runs may use; nil = all that their principal may.
-	Authority Authority
-	// Connections opens connections for nodes; nil = there are none.
+	// Authority decides what runs may use; nil = whatever their principal may.
+	Authority   Authority
 	Connections Connections
-	// Blueprints finds the blueprints that nodes run; nil = none.
-	Blueprints Blueprints
-	// Emit raises an event; nil = nobody listens.
+	Blueprints  Blueprints
+	// Emit publishes an event and returns how many runs it started; nil = no triggers.
 	Emit func(ctx context.Context, event blueprint.Event) (started int, err error)
 	// Concurrency returns the current limit of a concurrency group, nil for none. When
-	// it fails, the limit of the group's newest run applies; nil = that one always does.
+	// it fails, or is nil, the limit of the group's newest run applies.
 	Concurrency func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error)
-	// MaxRunning is how many runs work at once; 0 = 1000. More wait their turn.
-	// The runs of one trigger, or of one user without any, leave turns for
-	// others: a ninth when they are alone and there are many, none of fewer
-	// than nine; those of one organization a seventeenth.
+	// MaxRunning is how many runs work at once; 0 = 1000. See fairQueue for how they
+	// are shared.
 	MaxRunning int
-	// MaxQueued is how many may wait for their turn; 0 = 10,000. One more is
-	// refused with CodeUnavailable. It is shared as turns are; beyond a share it
-	// is CodeTooManyRequests.
+	// MaxQueued is how many runs may wait for a slot; 0 = 10,000. Beyond it runs are
+	// refused with CodeUnavailable, beyond the share of a trigger or organization with
+	// CodeTooManyRequests.
 	MaxQueued int
-	// Drain is how long nodes may go on once the engine stops; 0 = 10 s. It is
-	// real time.
+	// Drain is how long nodes may continue once the engine stops, in real time; 0 = 10
+	// s.
 	Drain time.Duration
-	// Lost closes when the journal has failed for good; nil = it never does.
+	// Lost closes when the journal has failed permanently.
 	Lost <-chan struct{}
-	// Turn calls f when it is its turn, which keeps the order of all that runs
-	// the same each time: one run after the other, one node of a run after the
-	// other. Nil = nobody waits.
-	Turn func(f func())
-	// Limits bound a single run; what is 0 has its default.
+	// Schedule calls f when its turn has come, so that runs and their nodes work one
+	// after the other in a repeatable order. Nil = concurrently.
+	Schedule func(f func())
+	// Limits bound a single run; zero fields have defaults.
 	Limits Limits
-	// InputWait is how long StartOrWait waits for room for a large input; 0 = not
-	// at all. It is real time.
+	// InputWait is how long StartOrWait waits for memory for a large input, in real
+	// time; 0 = not at all.
 	InputWait time.Duration
 }
 
@@ -97,61 +90,60 @@ type Engine struct {
 	*Reader
 	counts counts
 
-	inputs *semaphore.Weighted // of Limits.Held: room for large inputs of new runs
+	inputs *semaphore.Weighted // of Limits.Held, for large inputs of new runs
 
-	ctx context.Context // of everything that runs
-	cut context.CancelCauseFunc
+	ctx       context.Context // of all work
+	cancelAll context.CancelCauseFunc
 
-	stopping atomic.Bool   // set under mu
-	raises   atomic.Int64  // how many budgets were raised
-	quiet    chan struct{} // closed when the last run is parked after stopping
+	stopping     atomic.Bool // set under mu
+	budgetRaises atomic.Int64
+	drained      chan struct{} // closed when the last run is parked after stopping
 
-	// mu guards all below it. A run's own locks may be held when it is taken,
-	// never the other way round.
+	// mu guards all below. It is acquired after the locks of a run.
 	mu          sync.Mutex
 	runs        map[string]*run    // in memory
-	parked      map[string]*parked // those with a timer or a caller
-	held        int                // memory that the input data of the new ones takes
-	reserved    int                // what of that was taken from inputs
-	queue       fairQueue          // who has a turn, and who waits for one, each with a unit
-	concurrency concurrency        // unfinished runs of triggers
-	asking      map[asked]struct{} // calls to language models under way that count against budgets
-	hibernating int                // runs that are parked in memory
+	parked      map[string]*parked // those with a timer or a handle
+	held        int                // memory of the inputs of new runs
+	reserved    int                // the part of held that was acquired from inputs
+	queue       fairQueue          // run slots; each waiting run holds a reference
+	concurrency concurrency
+	openCalls   map[callKey]struct{} // language model calls in progress that count against budgets
+	hibernating int                  // runs parked in memory
 	watchers    map[string]map[chan struct{}]struct{}
-	waiting     int // of the parked ones: those that wait for an instant
+	timedParked int // parked runs that wait for an instant
 }
 
-// parked is what stays in memory of a parked run. Its handle is there only as
-// long as somebody has it.
+// parked is what stays in memory of a parked run. The handle lives as long as its
+// caller refers to it.
 type parked struct {
 	timer   *clock.Timer
 	timerAt blueprint.Time
 	handle  weak.Pointer[Handle]
-	paused  bool // it waits for an answer
+	paused  bool
 }
 
-// New makes an engine. Nothing runs before Run.
+// New returns an engine. Nothing runs before Run.
 func New(options Options) *Engine {
 	options.MaxRunning = cmp.Or(options.MaxRunning, 1000)
 	options.MaxQueued = cmp.Or(options.MaxQueued, 10_000)
 	options.Limits = options.Limits.orDefaults()
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
-		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), Reader: newReader(options.Catalogue, options.Journal, options.Sealer, options.Limits), counts: newCounts(), quiet: make(chan struct{}),
-		queue: fairQueue{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, concurrency: newConcurrency(),
-		runs: map[string]*run{}, parked: map[string]*parked{}, asking: map[asked]struct{}{}, watchers: map[string]map[chan struct{}]struct{}{},
+		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), counts: newCounts(), drained: make(chan struct{}),
+		Reader: newReader(options.Catalogue, options.Journal, options.Sealer, options.Limits),
+		queue:  fairQueue{slots: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, concurrency: newConcurrency(),
+		runs: map[string]*run{}, parked: map[string]*parked{}, openCalls: map[callKey]struct{}{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
-	e.ctx, e.cut = context.WithCancelCause(context.Background())
+	e.ctx, e.cancelAll = context.WithCancelCause(context.Background())
 	return e
 }
 
-// Run keeps the engine going until ctx ends, and returns when all runs have
-// been parked on the disk. It first takes up every run that an earlier
-// process left unfinished, then calls ready. From the end of ctx on nothing
-// new starts: nodes under way may finish within Options.Drain; one that does
-// not is treated at the next start as after a crash. When ctx ends because the
-// journal has failed (its cause is CodeUnavailable), or Options.Lost closes
-// meanwhile, nobody waits for them, for what they did could not be written down.
+// Run recovers every run that an earlier process left unfinished, calls ready, and
+// serves until ctx ends. Then nothing new starts: running nodes may finish within
+// Options.Drain; the next start treats the others as after a crash. It does not wait
+// for them when the journal has failed (the cause of ctx is CodeUnavailable, or
+// Options.Lost closes), since their results could not be stored. Run returns when all
+// runs are parked.
 func (e *Engine) Run(ctx context.Context, ready func()) error {
 	if err := e.recoverAll(ctx); err != nil {
 		return err
@@ -166,56 +158,71 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 	defer deadline.Stop()
 	e.stop()
 	select {
-	case <-e.quiet:
+	case <-e.drained:
 	case <-deadline.C:
 	case <-e.Lost:
 	}
-	e.cut(errStopping)
-	<-e.quiet
-	e.forget() // what was parked just as the engine was stopping
+	e.cancelAll(errStopping)
+	<-e.drained
+	e.dropParked() // what was parked just as the engine was stopping
 	return nil
 }
 
-// stop keeps anything new from starting. Runs that wait for their turn are put
-// down, and go on at the next start.
+func (e *Engine) now() blueprint.Time { return blueprint.TimeOf(e.Clock.Now()) }
+
+// retryLater calls f after retryInterval.
+func (e *Engine) retryLater(f func()) { e.Clock.At(e.Clock.Now().Add(retryInterval), f) }
+
+// goHeld calls f in a goroutine and holds the clock until it returns.
+func (e *Engine) goHeld(f func()) {
+	release := e.Clock.Hold()
+	go func() {
+		defer release()
+		f()
+	}()
+}
+
+// stop starts nothing new. Queued runs are parked and continue at the next start.
 func (e *Engine) stop() {
 	e.mu.Lock()
 	e.stopping.Store(true)
-	if e.concurrency.filling {
-		close(e.concurrency.open) // those who wait for that are refused
+	if e.concurrency.recovering {
+		close(e.concurrency.recovered) // waiting callers are refused
 	}
 	for first := e.queue.order.first(); first != nil; first = e.queue.order.first() {
-		r := first.of.order.first().of.runs.first.of
+		r := first.value.order.first().value.waiting.first.value
 		e.leaveQueue(r)
-		go e.leave(r) // the disk may keep it waiting
+		go e.unref(r) // it may wait for the disk
 	}
 	for _, r := range e.runs {
-		go e.rouse(r)
+		go e.wakeHibernating(r)
 	}
 	if len(e.runs) == 0 {
-		close(e.quiet)
+		close(e.drained)
 	}
 	e.mu.Unlock()
-	e.forget()
+	e.dropParked()
 }
 
-// forget lets go of the parked runs, which wait for the next start. Callers
-// that wait for one are told how it stands.
-func (e *Engine) forget() {
+// dropParked drops the parked runs from memory and settles their handles.
+func (e *Engine) dropParked() {
 	e.mu.Lock()
 	resting := e.parked
 	e.parked = map[string]*parked{}
-	e.waiting = 0
+	e.timedParked = 0
 	e.mu.Unlock()
 	for id, p := range resting {
 		p.timer.Stop()
 		if handle := p.handle.Value(); handle != nil {
-			handle.tell(e.parkedRecord(id))
+			if view, err := e.parkedRecord(id); err != nil {
+				handle.refuse(err)
+			} else {
+				handle.settle(&parkedRun{view: view})
+			}
 		}
 	}
 }
 
-// parkedRecord returns the record of a parked run.
 func (e *Engine) parkedRecord(id string) (*blueprint.Execution, error) {
 	stored, err := e.Journal.Load(e.ctx, id)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// outbound returns the context of a node that may reach other services: it tells
-// whose they are, and notes them when the run is recorded.
+// outbound returns the context of a node that may reach other services: it identifies
+// the caller and records the exchanges if the run is recorded.
 func (a *attempt) outbound(ctx context.Context) context.Context {
 	r := a.run
 	ctx = outbound.WithCaller(ctx, outbound.Caller{
@@ -24,30 +24,30 @@ func (a *attempt) outbound(ctx context.Context) context.Context {
 	return ctx
 }
 
-// maxEvidence bounds what the failed steps of one run keep of their exchanges, in
-// bytes of JSON. Those of later steps are left out.
+// maxEvidence bounds the exchanges that failed steps of a run keep, in bytes of JSON.
+// Later ones are left out.
 const maxEvidence = 4 << 20
 
-// gather takes up the last exchange of a failed attempt: masking takes too long
-// to be done under r.mu.
-func (a *attempt) gather() { a.sent = a.evidence.Exchange(a.run.masker.Load()) }
+// collectEvidence collects the last exchange of a failed attempt, redacted, which takes
+// too long for r.mu.
+func (a *attempt) collectEvidence() { a.exchange = a.evidence.Exchange(a.run.masker.Load()) }
 
-// proof returns the last exchange of a failed attempt, nil when it sent nothing
-// or the run has no room for it. r.mu is held.
-func (a *attempt) proof() *blueprint.StepExchange {
-	r, x := a.run, a.sent
-	if x == nil || r.evidence+stepHeft(x) <= maxEvidence {
+// failureExchange returns the last exchange of a failed attempt, nil when nothing was
+// sent or the run has no room for it. The caller holds r.mu.
+func (a *attempt) failureExchange() *blueprint.StepExchange {
+	r, x := a.run, a.exchange
+	if x == nil || r.evidenceSize+stepExchangeSize(x) <= maxEvidence {
 		return x
 	}
 	if !r.evidenceFull {
 		r.evidenceFull = true
-		a.note("warn", fmt.Sprintf("the failed steps of this run have kept %d MiB of requests and answers; those of later ones are left out", maxEvidence>>20), nil)
+		a.logLocked("warn", fmt.Sprintf("failed steps of this run keep %d MiB of requests and responses; those of later steps are left out", maxEvidence>>20), nil)
 	}
 	return nil
 }
 
-// stepHeft returns about how many bytes of JSON the exchange of a step takes.
-func stepHeft(x *blueprint.StepExchange) int {
+// stepExchangeSize returns the approximate size of x in bytes of JSON.
+func stepExchangeSize(x *blueprint.StepExchange) int {
 	if x == nil {
 		return 0
 	}
@@ -55,12 +55,12 @@ func stepHeft(x *blueprint.StepExchange) int {
 	if x.Response != nil {
 		whole.Response = &blueprint.ExchangeResponse{Headers: x.Response.Headers, Body: x.Response.Body}
 	}
-	return heft(&whole)
+	return exchangeSize(&whole)
 }
 
-// exchanges puts what was noted of the attempt into its entry, as far as there
-// is room. r.mu is held.
-func (a *attempt) exchanges(e *entry) {
+// addExchanges adds the exchanges of the attempt to its entry as far as there is room.
+// The caller holds r.mu.
+func (a *attempt) addExchanges(e *entry) {
 	if a.tape == nil {
 		return
 	}
@@ -69,48 +69,46 @@ func (a *attempt) exchanges(e *entry) {
 		return
 	}
 	list, full := a.tape.List()
-	room := r.engine.Limits.Tape - r.taped
+	room := r.engine.Limits.Tape - r.tapeSize
 	for i := range list {
-		if room -= heft(&list[i]); room < 0 {
+		if room -= exchangeSize(&list[i]); room < 0 {
 			list, full = list[:i], true
 			break
 		}
 	}
 	e.Exchanges, e.Dropped = list, full
 	if full {
-		a.note("warn", fmt.Sprintf("the recording of this run is full at %d KiB or %d calls of a node; the rest is dropped", r.engine.Limits.Tape>>10, outbound.MaxTapedCalls), nil)
+		a.logLocked("warn", fmt.Sprintf("the recording of this run is full (%d KiB, or %d calls of a node); the rest is dropped", r.engine.Limits.Tape>>10, outbound.MaxTapedCalls), nil)
 	}
 }
 
-// keep takes over the exchanges of an entry. The run's mu is held.
-func (r *fold) keep(e *entry) {
+func (r *fold) keepExchanges(e *entry) {
 	for i := range e.Exchanges {
-		r.taped += heft(&e.Exchanges[i])
+		r.tapeSize += exchangeSize(&e.Exchanges[i])
 	}
 	r.exchanges = append(r.exchanges, e.Exchanges...)
 	r.tapeFull = r.tapeFull || e.Dropped
 }
 
-// heft returns about how many bytes of JSON an exchange takes.
-func heft(x *blueprint.Exchange) int {
+// exchangeSize returns the approximate size of x in bytes of JSON.
+func exchangeSize(x *blueprint.Exchange) int {
 	size := 300 + len(x.Request.URL) + len(x.Error)
-	for name, value := range x.Request.Headers {
-		size += 6 + len(name) + len(value)
-	}
-	body, _ := weigh(x.Request.Body, tooHeavy)
-	size += body
-	if x.Response != nil {
-		for name, value := range x.Response.Headers {
+	add := func(headers map[string]string, body any) {
+		for name, value := range headers {
 			size += 6 + len(name) + len(value)
 		}
-		body, _ = weigh(x.Response.Body, tooHeavy)
-		size += body
+		bodySize, _ := jsonSize(body, maxSize)
+		size += bodySize
+	}
+	add(x.Request.Headers, x.Request.Body)
+	if x.Response != nil {
+		add(x.Response.Headers, x.Response.Body)
 	}
 	return size
 }
 
 // recording returns the run without its exchanges.
-func (s *stored) recording(row *blueprint.ExecutionRow) *blueprint.Recording {
+func (s *runRecord) recording(row *blueprint.ExecutionRow) *blueprint.Recording {
 	out := &blueprint.Recording{Execution: s.render(row), Recorded: s.Begin.Record, Trigger: s.Begin.Trigger, Map: s.Begin.Map}
 	for i := range s.Steps {
 		for _, used := range s.Steps[i].Uses {
@@ -128,8 +126,8 @@ func (s *stored) recording(row *blueprint.ExecutionRow) *blueprint.Recording {
 	return out
 }
 
-// reusedExchanges are those of steps that a retry keeps.
-func (s *stored) reusedExchanges(kept []step) (list []blueprint.Exchange) {
+// reusedExchanges returns the exchanges of steps that a retry keeps.
+func (s *runRecord) reusedExchanges(kept []step) (list []blueprint.Exchange) {
 	nodes := make(map[string]bool, len(kept))
 	for i := range kept {
 		nodes[kept[i].Node] = true
@@ -142,7 +140,6 @@ func (s *stored) reusedExchanges(kept []step) (list []blueprint.Exchange) {
 	return list
 }
 
-// maskedExchanges takes the secrets out of exchanges.
 func maskedExchanges(m *secret.Masker, list []blueprint.Exchange) []blueprint.Exchange {
 	list = slices.Clone(list)
 	for i := range list {

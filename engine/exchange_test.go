@@ -226,7 +226,7 @@ func TestEvidenceOfManySteps(t *testing.T) {
 			}
 		}
 		for _, line := range x.Logs {
-			if strings.Contains(line.Message, "have kept 4 MiB") {
+			if strings.Contains(line.Message, "keep 4 MiB") {
 				told++
 			}
 		}

@@ -254,7 +254,7 @@ func TestStoppingFailure(t *testing.T) {
 func TestFirstFailureInMapOrder(t *testing.T) {
 	for _, first := range []string{"a", "b"} {
 		test(t, func(w *world) {
-			gates := map[string]*gate{"a": w.hold("a"), "b": w.hold("b")}
+			gates := map[string]*chanMutex{"a": w.hold("a"), "b": w.hold("b")}
 			h := w.start(w.define(`
 				a fail {"message": "a"}
 				b fail {"message": "b"}

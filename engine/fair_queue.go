@@ -1,172 +1,156 @@
 package engine
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
-// fairQueue shares the turns and the places in the queue among those who ask for
-// them, so that nobody who asks for very many keeps the others waiting.
+// fairQueue shares run slots and queue places so that no caller starves the others.
 //
-// What one asks for is a flow: the runs of one trigger, or those that one user
-// starts without a trigger. Flows belong to groups, the organizations. Turns
-// go to the group that is furthest from its bound, within it to the flow that
-// has fewest, and in rotation where that is equal; within a flow to who came
-// first. As all the runs of equal flows take about as long, that is in turn.
+// A flow is the runs of one trigger, or those that one user starts without a trigger.
+// Flows belong to groups, the organizations. A slot goes to the group furthest below
+// its bound, within it to the flow with the fewest slots, then round-robin; within a
+// flow it is first in, first out.
 //
-// The bounds move with what is free, after "Dynamic queue length thresholds for
-// shared-memory packet switches" (Choudhury and Hahne, 1998): a flow may have
-// at most eight times as many turns as stay free, a group sixteen times. So of
-// many turns one that is alone leaves a ninth, a group a seventeenth, and whoever
-// else comes finds a turn at once; the more there are, the less each has. Of a
-// few turns one that is alone has all, for nobody who allows four runs at once
-// wants to see three. The same is true of the places in the queue. The engine's
-// mu guards it all.
+// The bounds follow "Dynamic queue length thresholds for shared-memory packet
+// switches" (Choudhury and Hahne, 1998): a flow may hold at most eight times as many
+// slots as are free, a group sixteen times. A lone flow so leaves a ninth of many
+// slots free, a lone group a seventeenth; of fewer than nine slots it may have all.
+// The same holds for queue places. The engine's mu guards everything.
 type fairQueue struct {
-	turns, taken   int // turns there are, and those of them that somebody has
+	slots, taken   int
 	places, queued int // places in the queue
 	groups         map[string]*group
-	order          ranks[*group] // those of whom somebody waits, by how many turns must be free
+	order          rankedLists[*group] // groups with waiting runs, by need
 }
 
-// group is the flows of one organization that have turns or wait for them.
+// group is the flows of one organization that hold slots or wait for them.
 type group struct {
 	name          string
 	taken, queued int
 	flows         map[string]*flow
-	order         ranks[*flow] // those of whom somebody waits
-	spot          spot[*group]
+	order         rankedLists[*flow] // flows with waiting runs, by need
+	element       element[*group]
 }
 
-// flow is the runs of one trigger or user that have turns or wait for them.
+// flow is the runs of one trigger or user that hold slots or wait for them.
 type flow struct {
-	group *group
-	name  string
-	taken int
-	runs  line[*run] // that wait
-	spot  spot[*flow]
+	group   *group
+	name    string
+	taken   int
+	waiting list[*run]
+	element element[*flow]
 }
 
-// How many turns, or places, a flow and a group may have for each one that stays
-// free.
+// Slots, or queue places, that a flow and a group may hold for each free one.
 const (
 	flowShare  = 8
 	groupShare = 2 * flowShare
 )
 
-// of returns the flow of a name in a group, which it makes when there is none.
-func (f *fairQueue) of(group_, name string) *flow {
-	g := f.groups[group_]
+// flow returns the named flow of a group, creating both as needed.
+func (q *fairQueue) flow(groupName, name string) *flow {
+	g := q.groups[groupName]
 	if g == nil {
-		g = &group{name: group_, flows: map[string]*flow{}}
-		g.spot.of = g
-		f.groups[group_] = g
+		g = &group{name: groupName, flows: map[string]*flow{}}
+		g.element.value = g
+		q.groups[groupName] = g
 	}
-	one := g.flows[name]
-	if one == nil {
-		one = &flow{group: g, name: name}
-		one.spot.of = one
-		g.flows[name] = one
+	f := g.flows[name]
+	if f == nil {
+		f = &flow{group: g, name: name}
+		f.element.value = f
+		g.flows[name] = f
 	}
-	return one
+	return f
 }
 
-// need is how many turns must be free for a flow to have one more.
-func (one *flow) need() int { return one.taken/flowShare + 1 }
+// need returns how many slots must be free for the flow to get another one.
+func (f *flow) need() int { return f.taken/flowShare + 1 }
 
-// need is how many must be free for a group, of which somebody waits.
-func (g *group) need() int { return max(g.taken/groupShare+1, g.order.first().of.need()) }
+// need is flow.need for a group with waiting runs.
+func (g *group) need() int { return max(g.taken/groupShare+1, g.order.first().value.need()) }
 
-// free is how many turns nobody has.
-func (f *fairQueue) free() int { return f.turns - f.taken }
+func (q *fairQueue) free() int { return q.slots - q.taken }
 
-// hasTurnFor reports whether a flow may have a turn now. While one of it waits, it
-// may not.
-func (f *fairQueue) hasTurnFor(one *flow) bool {
-	return max(one.need(), one.group.taken/groupShare+1) <= f.free()
+// hasSlotFor reports whether a flow may have a slot now. It is false while runs of
+// the flow are waiting.
+func (q *fairQueue) hasSlotFor(f *flow) bool {
+	return max(f.need(), f.group.taken/groupShare+1) <= q.free()
 }
 
-// hasPlaceFor reports whether one more run of a flow may wait, and whether there
-// is any place.
-func (f *fairQueue) hasPlaceFor(one *flow) (may, any bool) {
-	free := f.places - f.queued
-	return max(one.runs.length/flowShare, one.group.queued/groupShare)+1 <= free, free > 0
+// hasPlaceFor reports whether another run of a flow may wait, and whether any place
+// is free.
+func (q *fairQueue) hasPlaceFor(f *flow) (may, any bool) {
+	free := q.places - q.queued
+	return max(f.waiting.length/flowShare, f.group.queued/groupShare)+1 <= free, free > 0
 }
 
-// turn counts turns of a flow: one more, or one less.
-func (f *fairQueue) turn(one *flow, change int) {
-	one.taken += change
-	one.group.taken += change
+// addTaken changes the number of slots that a flow holds.
+func (q *fairQueue) addTaken(f *flow, change int) {
 	f.taken += change
-	f.place(one)
+	f.group.taken += change
+	q.taken += change
+	q.update(f)
 }
 
-// wait puts a run at the end of its flow.
-func (f *fairQueue) wait(one *flow, s *spot[*run]) {
-	one.runs.join(s)
-	one.group.queued++
-	f.queued++
-	f.place(one)
+func (q *fairQueue) push(f *flow, s *element[*run]) {
+	f.waiting.pushBack(s)
+	f.group.queued++
+	q.queued++
+	q.update(f)
 }
 
-// leave takes a run out that waits.
-func (f *fairQueue) leave(one *flow, s *spot[*run]) {
-	s.leave()
-	one.group.queued--
-	f.queued--
-	f.place(one)
+func (q *fairQueue) remove(f *flow, s *element[*run]) {
+	s.remove()
+	f.group.queued--
+	q.queued--
+	q.update(f)
 }
 
-// place puts a flow and its group to where they now stand, and lets go of one
-// that has nothing and wants nothing. Who stands right stays, or whoever
-// asks often would never be the first.
-func (f *fairQueue) place(one *flow) {
-	g := one.group
-	waits := one.runs.length > 0
-	if one.spot.line != nil && !(waits && one.spot.rank == one.need()) {
-		g.order.leave(&one.spot)
+// update moves a flow and its group to their ranks and drops an idle one. An element
+// that has its rank already keeps its position, so that frequent updates do not move
+// it back.
+func (q *fairQueue) update(f *flow) {
+	g := f.group
+	need := 0
+	if f.waiting.length > 0 {
+		need = f.need()
 	}
-	if waits && one.spot.line == nil {
-		g.order.join(&one.spot, one.need())
+	g.order.move(&f.element, need)
+	need = 0
+	if g.queued > 0 {
+		need = g.need()
 	}
-	waits = g.queued > 0
-	if g.spot.line != nil && !(waits && g.spot.rank == g.need()) {
-		f.order.leave(&g.spot)
-	}
-	if waits && g.spot.line == nil {
-		f.order.join(&g.spot, g.need())
-	}
-	if one.taken == 0 && one.runs.length == 0 {
-		if delete(g.flows, one.name); len(g.flows) == 0 {
-			delete(f.groups, g.name)
+	q.order.move(&g.element, need)
+	if f.taken == 0 && f.waiting.length == 0 {
+		if delete(g.flows, f.name); len(g.flows) == 0 {
+			delete(q.groups, g.name)
 		}
 	}
 }
 
-// next takes the run out of the queue that is to have its turn now, and counts
-// that; nil when there is none. Its flow and its group stand behind their equals
-// afterwards.
-func (f *fairQueue) next() *run {
-	first := f.order.first()
-	if first == nil || first.rank > f.free() {
+// pop gives the next waiting run its slot and moves its flow and group behind their
+// equals; nil when none may have one.
+func (q *fairQueue) pop() *run {
+	first := q.order.first()
+	if first == nil || first.rank > q.free() {
 		return nil
 	}
-	g := first.of
-	one := g.order.first().of
-	s := one.runs.first
-	f.order.leave(&g.spot)
-	g.order.leave(&one.spot)
-	s.leave()
-	one.group.queued--
-	f.queued--
-	f.turn(one, 1)
-	return s.of
+	g := first.value
+	f := g.order.first().value
+	s := f.waiting.first
+	q.order.remove(&g.element)
+	g.order.remove(&f.element)
+	s.remove()
+	f.group.queued--
+	q.queued--
+	q.addTaken(f, 1)
+	return s.value
 }
 
-// longest returns how many flows wait, and how many runs the longest of them has.
-func (f *fairQueue) longest() (waiting, most int) {
-	for _, g := range f.groups {
-		for _, one := range g.flows {
-			if n := one.runs.length; n > 0 {
+// longest returns how many flows wait, and the length of the longest queue among them.
+func (q *fairQueue) longest() (waiting, most int) {
+	for _, g := range q.groups {
+		for _, f := range g.flows {
+			if n := f.waiting.length; n > 0 {
 				waiting++
 				most = max(most, n)
 			}
@@ -175,90 +159,95 @@ func (f *fairQueue) longest() (waiting, most int) {
 	return waiting, most
 }
 
-// line is a list that is joined at its end and left anywhere, in the same time
-// however long it is.
-type line[T any] struct {
-	first, last *spot[T]
+// list is a doubly linked list of elements that its values embed, so that using it
+// allocates nothing.
+type list[T any] struct {
+	first, last *element[T]
 	length      int
 }
 
-// spot is the place of one in a line, at most one line at a time.
-type spot[T any] struct {
-	of            T
-	line          *line[T] // nil = in none
-	before, after *spot[T]
-	rank          int // in ranks
+type element[T any] struct {
+	value      T
+	list       *list[T] // nil = in none
+	prev, next *element[T]
+	rank       int // in rankedLists
 }
 
-func (l *line[T]) join(s *spot[T]) { l.joinAfter(s, l.last) }
+func (l *list[T]) pushBack(s *element[T]) { l.insertAfter(s, l.last) }
 
-// joinAfter puts a spot behind another one of the line, nil for the beginning.
-func (l *line[T]) joinAfter(s, before *spot[T]) {
-	s.line, s.before = l, before
-	if before == nil {
-		s.after, l.first = l.first, s
+// insertAfter inserts s behind prev; nil = at the front.
+func (l *list[T]) insertAfter(s, prev *element[T]) {
+	s.list, s.prev = l, prev
+	if prev == nil {
+		s.next, l.first = l.first, s
 	} else {
-		s.after, before.after = before.after, s
+		s.next, prev.next = prev.next, s
 	}
-	if s.after == nil {
+	if s.next == nil {
 		l.last = s
 	} else {
-		s.after.before = s
+		s.next.prev = s
 	}
 	l.length++
 }
 
-// leave takes a spot out of its line.
-func (s *spot[T]) leave() {
-	if s.before == nil {
-		s.line.first = s.after
+func (s *element[T]) remove() {
+	if s.prev == nil {
+		s.list.first = s.next
 	} else {
-		s.before.after = s.after
+		s.prev.next = s.next
 	}
-	if s.after == nil {
-		s.line.last = s.before
+	if s.next == nil {
+		s.list.last = s.prev
 	} else {
-		s.after.before = s.before
+		s.next.prev = s.prev
 	}
-	s.line.length--
-	s.line, s.before, s.after = nil, nil, nil
+	s.list.length--
+	s.list, s.prev, s.next = nil, nil, nil
 }
 
-// ranks are lines in the order of small numbers: who is first in the lowest
-// line comes first of all. However many are in them, a step looks at one bit
-// for each possible rank at most.
-type ranks[T any] struct {
-	lines []*line[T] // by rank; nil where nobody ever was
-	held  []uint64   // bit r: somebody is in line r
+// rankedLists is a priority queue of lists by small ranks, lowest first.
+type rankedLists[T any] struct {
+	lists    []*list[T] // by rank; nil = never used
+	nonEmpty []uint64   // a bit for each rank
 }
 
-// join puts a spot at the end of the line of a rank.
-func (k *ranks[T]) join(s *spot[T], rank int) {
-	if grow := rank + 1 - len(k.lines); grow > 0 {
-		k.lines = append(k.lines, make([]*line[T], grow)...)
-		k.held = append(k.held, make([]uint64, (len(k.lines)+63)/64-len(k.held))...)
+// move puts s at the end of the list of a rank, unless it is in that list; rank 0
+// removes it.
+func (k *rankedLists[T]) move(s *element[T], rank int) {
+	if s.list != nil && s.rank == rank {
+		return
 	}
-	if k.lines[rank] == nil {
-		k.lines[rank] = &line[T]{}
+	if s.list != nil {
+		k.remove(s)
+	}
+	if rank == 0 {
+		return
+	}
+	if grow := rank + 1 - len(k.lists); grow > 0 {
+		k.lists = append(k.lists, make([]*list[T], grow)...)
+		k.nonEmpty = append(k.nonEmpty, make([]uint64, (len(k.lists)+63)/64-len(k.nonEmpty))...)
+	}
+	if k.lists[rank] == nil {
+		k.lists[rank] = &list[T]{}
 	}
 	s.rank = rank
-	k.lines[rank].join(s)
-	k.held[rank/64] |= 1 << (rank % 64)
+	k.lists[rank].pushBack(s)
+	k.nonEmpty[rank/64] |= 1 << (rank % 64)
 }
 
-// leave takes a spot out.
-func (k *ranks[T]) leave(s *spot[T]) {
-	at := s.line
-	if s.leave(); at.length == 0 {
-		k.held[s.rank/64] &^= 1 << (s.rank % 64)
+func (k *rankedLists[T]) remove(s *element[T]) {
+	at := s.list
+	if s.remove(); at.length == 0 {
+		k.nonEmpty[s.rank/64] &^= 1 << (s.rank % 64)
 	}
 }
 
-// first returns who comes first, nil when there is nobody.
-func (k *ranks[T]) first() *spot[T] {
-	for i, word := range k.held {
+// first returns the first element of the lowest rank; nil when there is none.
+func (k *rankedLists[T]) first() *element[T] {
+	for i, word := range k.nonEmpty {
 		if word != 0 {
-			return k.lines[i*64+bits.TrailingZeros64(word)].first
+			return k.lists[i*64+bits.TrailingZeros64(word)].first
 		}
 	}
 	return nil

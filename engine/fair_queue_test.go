@@ -16,20 +16,20 @@ type load struct {
 }
 
 func newLoad(turns, places int) *load {
-	return &load{fairQueue: fairQueue{turns: turns, places: places, groups: map[string]*group{}}, came: map[string]int{}, served: map[string]int{}}
+	return &load{fairQueue: fairQueue{slots: turns, places: places, groups: map[string]*group{}}, came: map[string]int{}, served: map[string]int{}}
 }
 
 // ask asks for a turn for a run of a flow, as takeTurn does.
 func (l *load) ask(group, name string) {
 	r := &run{fold: fold{id: fmt.Sprint(l.came[group+name])}}
 	l.came[group+name]++
-	r.flow = l.of(group, name)
-	r.spot.of = r
-	if l.hasTurnFor(r.flow) {
-		l.turn(r.flow, 1)
+	r.flow = l.flow(group, name)
+	r.element.value = r
+	if l.hasSlotFor(r.flow) {
+		l.addTaken(r.flow, 1)
 		l.serve(r)
 	} else {
-		l.wait(r.flow, &r.spot)
+		l.push(r.flow, &r.element)
 	}
 }
 
@@ -48,8 +48,8 @@ func (l *load) serve(r *run) string {
 func (l *load) end(i int) (next []string) {
 	r := l.working[i]
 	l.working = append(l.working[:i], l.working[i+1:]...)
-	l.turn(r.flow, -1)
-	for r := l.next(); r != nil; r = l.next() {
+	l.addTaken(r.flow, -1)
+	for r := l.pop(); r != nil; r = l.pop() {
 		next = append(next, l.serve(r))
 	}
 	return next
@@ -85,14 +85,14 @@ func (l *load) check(t *rapid.T) {
 		inGroup, waiting := 0, 0
 		for _, f := range g.flows {
 			inGroup += f.taken
-			waiting += f.runs.length
+			waiting += f.waiting.length
 			if f.taken > 0 && f.taken > mostOf(l.turnsOf(), flowShare) {
 				t.Fatalf("%s%s has %d of %d turns", g.name, f.name, f.taken, l.turnsOf())
 			}
-			if f.runs.length > 0 && l.hasTurnFor(f) {
+			if f.waiting.length > 0 && l.hasSlotFor(f) {
 				t.Fatalf("%s%s waits with %d turns although %d are free", g.name, f.name, f.taken, l.free())
 			}
-			if f.taken+f.runs.length == 0 {
+			if f.taken+f.waiting.length == 0 {
 				t.Fatalf("%s%s is kept", g.name, f.name)
 			}
 		}
@@ -107,7 +107,7 @@ func (l *load) check(t *rapid.T) {
 	}
 }
 
-func (l *load) turnsOf() int { return l.fairQueue.turns }
+func (l *load) turnsOf() int { return l.fairQueue.slots }
 
 // mostOf returns how many turns of all one that is alone may have.
 func mostOf(all, share int) int {
@@ -152,12 +152,12 @@ func TestFlowsLeaveRoom(t *testing.T) {
 		alone, group := newLoad(test.most, test.most), newLoad(test.most, test.most)
 		queue := newLoad(test.most, test.most)
 		queued := func(l *load, name string) bool {
-			f := l.of("A", name)
-			defer l.place(f)
+			f := l.flow("A", name)
+			defer l.update(f)
 			if may, _ := l.hasPlaceFor(f); !may {
 				return false
 			}
-			l.wait(f, &spot[*run]{})
+			l.push(f, &element[*run]{})
 			return true
 		}
 		waiting := 0
@@ -216,16 +216,16 @@ func BenchmarkFairQueue(b *testing.B) {
 				r := l.working[i]
 				l.working[i] = l.working[len(l.working)-1]
 				l.working = l.working[:len(l.working)-1]
-				l.turn(r.flow, -1)
-				for next := l.next(); next != nil; next = l.next() {
+				l.addTaken(r.flow, -1)
+				for next := l.pop(); next != nil; next = l.pop() {
 					l.working = append(l.working, next)
 				}
-				r.flow = l.of(group[at%flows], name[at%flows])
-				if l.hasTurnFor(r.flow) {
-					l.turn(r.flow, 1)
+				r.flow = l.flow(group[at%flows], name[at%flows])
+				if l.hasSlotFor(r.flow) {
+					l.addTaken(r.flow, 1)
 					l.working = append(l.working, r)
 				} else {
-					l.wait(r.flow, &r.spot)
+					l.push(r.flow, &r.element)
 				}
 			}
 		})

@@ -154,7 +154,7 @@ func TestEffectsAreOnTheDisk(t *testing.T) {
 // What pure nodes did long ago is on the disk too.
 func TestLongPureRunIsStoredOnItsWay(t *testing.T) {
 	test(t, func(w *world) {
-		gates := []*gate{w.hold("a"), w.hold("b"), w.hold("c")}
+		gates := []*chanMutex{w.hold("a"), w.hold("b"), w.hold("c")}
 		h := w.start(w.define(`
 			a pass
 			b pass

@@ -7,19 +7,19 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Handle is one caller's hold on a run that it started. It is safe for
-// concurrent use. A nil Handle takes every signal quietly.
+// Handle is a caller's view of a run that it started. It is safe for concurrent use. A
+// nil Handle ignores every signal.
 type Handle struct {
 	ID       string
 	FiringID string
 
 	acceptOnce, settleOnce, respondOnce sync.Once
 
-	accepted chan struct{} // closed once durable, or refused
+	accepted chan struct{} // closed once the run is durable or refused
 	refusal  error
 
-	settled chan struct{} // closed once there is nothing to wait for any more
-	outcome parkedRun
+	settled chan struct{} // closed once there is nothing left to wait for
+	outcome *parkedRun
 	failure error
 
 	responded chan struct{}
@@ -30,8 +30,8 @@ func newHandle(id string) *Handle {
 	return &Handle{ID: id, accepted: make(chan struct{}), settled: make(chan struct{}), responded: make(chan struct{})}
 }
 
-// accept says that the run is durable or, with an error, that it does not
-// exist. Only the first call counts, as with settle and respond.
+// accept reports that the run is durable or, with an error, that it does not exist.
+// Only the first call counts; the same holds for settle and respond.
 func (h *Handle) accept(refusal error) {
 	if h != nil {
 		h.acceptOnce.Do(func() {
@@ -41,30 +41,19 @@ func (h *Handle) accept(refusal error) {
 	}
 }
 
-// settle gives the run's record: it ended, paused, or was put down by a server
-// that stops.
-func (h *Handle) settle(outcome parkedRun) {
+// settle reports that the run has ended, paused, or was parked by a server that stops.
+func (h *Handle) settle(outcome *parkedRun) {
 	h.accept(nil)
 	h.end(outcome, nil)
 }
 
-// refuse ends the handle with an error: the run does not exist, or it exists
-// and cannot go on.
+// refuse reports that the run does not exist or cannot continue.
 func (h *Handle) refuse(err error) {
 	h.accept(err)
 	h.end(nil, err)
 }
 
-// tell ends the handle with a record or the reason why there is none.
-func (h *Handle) tell(execution *blueprint.Execution, err error) {
-	if err != nil {
-		h.refuse(err)
-		return
-	}
-	h.settle(viewed{execution})
-}
-
-func (h *Handle) end(outcome parkedRun, failure error) {
+func (h *Handle) end(outcome *parkedRun, failure error) {
 	if h != nil {
 		h.settleOnce.Do(func() {
 			h.outcome, h.failure = outcome, failure
@@ -82,9 +71,9 @@ func (h *Handle) respond(response *blueprint.Response) {
 	}
 }
 
-// Accepted waits until the run is durable. It returns *DuplicateFiringError when
-// the firing's key had started a run before, CodeUnavailable when the run could
-// not be stored; then the run does not exist.
+// Accepted waits until the run is durable. Errors: CodeConflict when the firing's key
+// had started a run before, CodeUnavailable when the run could not be stored; then the
+// run does not exist.
 func (h *Handle) Accepted(ctx context.Context) error {
 	select {
 	case <-h.accepted:
@@ -94,20 +83,20 @@ func (h *Handle) Accepted(ctx context.Context) error {
 	}
 }
 
-// Wait waits until the run has ended or paused, durably, and gives its record;
-// when the server stops, that of an unfinished run. Its errors are those of
-// Accepted, and those of a disk that fails later. When ctx ends first, the run
-// goes on and Wait gives ctx's error.
+// Wait waits until the run has ended or paused, durably, and returns its record; when
+// the server stops, that of the unfinished run. Errors are those of Accepted, and those
+// of a journal that fails later. When ctx ends first, the run continues and Wait
+// returns ctx's error.
 func (h *Handle) Wait(ctx context.Context) (*blueprint.Execution, error) {
 	outcome, err := h.wait(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return outcome.whole(), nil
+	return outcome.execution(), nil
 }
 
-// Ending is Wait for a caller that needs only the outcome. Its output is data and
-// unaltered, its failure is as readers see it.
+// Ending is Wait for callers that need only the outcome. The output is unredacted data,
+// the failure is redacted.
 func (h *Handle) Ending(ctx context.Context) (blueprint.Ending, error) {
 	outcome, err := h.wait(ctx)
 	if err != nil {
@@ -116,7 +105,7 @@ func (h *Handle) Ending(ctx context.Context) (blueprint.Ending, error) {
 	return outcome.ending(), nil
 }
 
-func (h *Handle) wait(ctx context.Context) (parkedRun, error) {
+func (h *Handle) wait(ctx context.Context) (*parkedRun, error) {
 	select {
 	case <-h.settled:
 		return h.outcome, h.failure
@@ -125,15 +114,14 @@ func (h *Handle) wait(ctx context.Context) (parkedRun, error) {
 	}
 }
 
-// Ended returns a channel that closes when Wait would not wait any more.
+// Ended returns a channel that closes when Wait no longer blocks.
 func (h *Handle) Ended() <-chan struct{} { return h.settled }
 
-// Responded returns a channel that closes when a respond node has answered, and
-// Response the answer from then on.
+// Responded returns a channel that closes when a respond node has run.
 func (h *Handle) Responded() <-chan struct{} { return h.responded }
 
-// Response returns the answer of the first respond node, unaltered; nil before
-// there is one.
+// Response returns the unredacted response of the first respond node, nil before there
+// is one.
 func (h *Handle) Response() *blueprint.Response {
 	select {
 	case <-h.responded:

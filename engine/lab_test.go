@@ -32,29 +32,29 @@ func (parrot) DialContext(context.Context, string, string) (net.Conn, error) {
 // the world outlives a crash.
 type lab struct {
 	mu      sync.Mutex
-	begun   []string         // "address" of every node, in the order in which they began
-	acts    []string         // idempotency keys of side effects that took place
-	tries   map[string]int   // by address
-	gates   map[string]*gate // by address
-	running map[string]int   // nodes at work now, by execution
-	peak    int              // most nodes of one run at work at once
+	begun   []string              // "address" of every node, in the order in which they began
+	acts    []string              // idempotency keys of side effects that took place
+	tries   map[string]int        // by address
+	gates   map[string]*chanMutex // by address
+	running map[string]int        // nodes at work now, by execution
+	peak    int                   // most nodes of one run at work at once
 }
 
 // gate holds a node back: it tells that it has come, and goes on when it is let.
-type gate struct {
+type chanMutex struct {
 	came chan string // attempt numbers
 	open chan struct{}
 }
 
 func newLab() *lab {
-	return &lab{tries: map[string]int{}, gates: map[string]*gate{}, running: map[string]int{}}
+	return &lab{tries: map[string]int{}, gates: map[string]*chanMutex{}, running: map[string]int{}}
 }
 
 // hold puts a gate before the work of a node.
-func (l *lab) hold(address string) *gate {
+func (l *lab) hold(address string) *chanMutex {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g := &gate{came: make(chan string, 100), open: make(chan struct{})}
+	g := &chanMutex{came: make(chan string, 100), open: make(chan struct{})}
 	l.gates[address] = g
 	return g
 }

@@ -6,42 +6,39 @@ import (
 	"blueprintd/blueprint"
 )
 
-// loop is what a for-each node is doing. All of it follows from the journal:
-// items are begun in their order as soon as there is room, and what an item
-// does is told by the entries of its nodes.
+// loop is the state of a for-each node. All of it follows from the journal: items begin
+// in order while fewer than concurrency are active.
 type loop struct {
-	items  []any
-	most   int      // items at work at once
-	frames []*frame // by item; nil = not begun
-	weight int      // of items
-	next   int      // the item to look at next
-	open   int      // begun and not over
-	halted bool     // nothing more is begun
-	full   bool     // because the run has as many steps as it may
+	items        []any
+	concurrency  int      // items at work at once
+	frames       []*frame // by item; nil = not begun
+	size         int      // of items
+	next         int
+	active       int  // begun and not over
+	halted       bool // no more items begin
+	tooManySteps bool // halted for maxSteps
 }
 
-// beginLoop lets a for-each node go over its items. The run's mu is held.
 func (r *fold) beginLoop(n *nodeRun, e *entry) {
 	items, _ := e.Output.([]any)
 	r.move(n, looping)
 	before := n.loop
-	n.loop = &loop{items: items, most: max(1, e.Most), frames: make([]*frame, 0, len(items)), weight: e.weight, halted: n.frame.plan.Halted()}
-	if e.weight == 0 {
-		n.loop.weight, _ = weigh(e.Output, tooHeavy)
+	n.loop = &loop{items: items, concurrency: max(1, e.Most), frames: make([]*frame, 0, len(items)), size: e.size, halted: n.frame.plan.Halted()}
+	if e.size == 0 {
+		n.loop.size, _ = jsonSize(e.Output, maxSize)
 	}
-	r.total += n.loop.weight
-	if before != nil && len(before.items) == len(items) { // another attempt: what was done stays
-		n.loop.kept(before)
+	r.outputSize += n.loop.size
+	if before != nil && len(before.items) == len(items) { // another attempt: finished items stay
+		n.loop.keepFinished(before)
 	}
 	if before != nil {
-		r.total -= before.weight
+		r.outputSize -= before.size
 		r.inherit(n, before)
 	}
-	r.more(n, e.At)
+	r.beginItems(n, e.At)
 }
 
-// kept takes over the items that an earlier attempt finished.
-func (l *loop) kept(before *loop) {
+func (l *loop) keepFinished(before *loop) {
 	for _, f := range before.frames {
 		if f != nil && !f.finished() {
 			f = nil
@@ -50,14 +47,13 @@ func (l *loop) kept(before *loop) {
 	}
 }
 
-// finished reports whether an item came to its end, be it an early one.
+// finished reports whether the item ended well, possibly early.
 func (f *frame) finished() bool {
 	return f.closed && f.failed < 0 && (f.early || !f.plan.Halted())
 }
 
-// inherit takes over what was done of items that begin anew: their finished
-// nodes are settled as they were, and what all their nodes used stays used.
-// The run's mu is held.
+// inherit carries over the work on items that begin again: finished nodes are reused,
+// and everything used stays counted.
 func (r *fold) inherit(n *nodeRun, before *loop) {
 	for k, f := range before.frames {
 		if f == nil || k < len(n.loop.frames) && n.loop.frames[k] == f {
@@ -66,16 +62,16 @@ func (r *fold) inherit(n *nodeRun, before *loop) {
 		walk(f, func(m *nodeRun) {
 			n.calls = append(n.calls, m.calls...)
 			n.tokens += m.tokens
-			n.models += m.models
-			n.note(m.uses, m.servers)
+			n.modelCalls += m.modelCalls
+			n.addUses(m.uses, m.servers)
 			n.signIn = n.signIn || m.signIn
 			switch {
 			case m.loop != nil:
-				r.total -= m.loop.weight
+				r.outputSize -= m.loop.size
 			case !m.settled():
 			default:
 				if !m.pass && m.state() == blueprint.NodeCompleted {
-					r.total -= m.weight
+					r.outputSize -= m.outputSize
 				}
 				done := m.step()
 				r.reused[done.Node] = &done
@@ -84,15 +80,15 @@ func (r *fold) inherit(n *nodeRun, before *loop) {
 	}
 }
 
-// settled reports whether the node came to an end that nothing behind it minds:
-// one that ended its item, or that was stopped between two attempts, did not.
+// settled reports whether the node ended in a way that lets a repeated item reuse it:
+// it neither ended its item nor was stopped between two attempts.
 func (m *nodeRun) settled() bool {
 	state := m.state()
-	return state == blueprint.NodeCompleted && !m.item || state == blueprint.NodeFailed && !m.halts
+	return state == blueprint.NodeCompleted && !m.endsItem || state == blueprint.NodeFailed && !m.haltedWalk
 }
 
-// repeatable reports whether the items may begin anew: not when a node that must
-// not act twice has acted, or may have, and did not finish.
+// repeatable reports whether unfinished items may begin again: not when a node that
+// must not act twice has acted, or may have, and did not finish.
 func (l *loop) repeatable() bool {
 	doubtful := false
 	for _, f := range l.frames {
@@ -100,68 +96,67 @@ func (l *loop) repeatable() bool {
 			walk(f, func(m *nodeRun) { doubtful = doubtful || m.acted && !m.settled() })
 		}
 	}
-	return !doubtful && !l.full
+	return !doubtful && !l.tooManySteps
 }
 
-// more begins items while there is room, and settles the node when none is
-// left. The run's mu is held.
-func (r *fold) more(n *nodeRun, at blueprint.Time) {
+// beginItems begins items up to the concurrency limit, and settles the node when none
+// is left.
+func (r *fold) beginItems(n *nodeRun, at blueprint.Time) {
 	l := n.loop
-	for ; l.next < len(l.items) && l.open < l.most && !l.halted; l.next++ {
+	for ; l.next < len(l.items) && l.active < l.concurrency && !l.halted; l.next++ {
 		if l.next < len(l.frames) && l.frames[l.next] != nil {
 			continue
 		}
 		if r.steps += n.node().body.graph.Len(); r.steps > maxSteps {
-			l.halted, l.full = true, true
+			l.halted, l.tooManySteps = true, true
 			break
 		}
 		r.beginItem(n, l.next)
 	}
-	if l.open == 0 && n.phase == looping {
+	if l.active == 0 && n.phase == looping {
 		r.endLoop(n, at)
 	}
 }
 
-// beginItem begins one item. The run's mu is held.
 func (r *fold) beginItem(n *nodeRun, item int) {
 	l := n.loop
 	f := newFrame(n.node().body, n.frame, n.index, item)
-	weight, err := weigh(l.items[item], tooHeavy)
+	weight, err := jsonSize(l.items[item], maxSize)
 	if err != nil {
-		weight = tooHeavy
+		weight = maxSize
 	}
-	f.value = weighed{l.items[item], weight}
+	f.value = sizedValue{l.items[item], weight}
 	for len(l.frames) <= item {
 		l.frames = append(l.frames, nil)
 	}
 	l.frames[item] = f
-	l.open++
+	l.active++
 	r.reuse(f)
 	if f.plan.Done() {
 		f.closed = true
-		l.open--
+		l.active--
 		return
 	}
-	r.list(f)
+	r.markReady(f)
 }
 
-// maxSteps is how many steps of items a run may have.
+// maxSteps bounds the steps of all items of a run.
 const maxSteps = 200_000
 
-// close tells the for-each node of a walk that is over, and so on outward.
-// The run's mu is held.
-func (r *fold) close(f *frame, at blueprint.Time) {
-	for f.parent != nil && !f.closed && !f.opening && f.plan.Done() {
+// closeFrame closes a frame that is over, continues its for-each node, and so on
+// outward.
+func (r *fold) closeFrame(f *frame, at blueprint.Time) {
+	for f.parent != nil && !f.closed && !f.reusing && f.plan.Done() {
 		f.closed = true
-		n := f.holder()
-		n.loop.open--
-		r.more(n, at)
+		n := f.loopNode()
+		n.loop.active--
+		r.beginItems(n, at)
 		f = n.frame
 	}
-	r.list(f)
+	r.markReady(f)
 }
 
-// endLoop settles a for-each node of which no item is under way. The run's mu is held.
+// endLoop settles a for-each node without active items.
 func (r *fold) endLoop(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	r.move(n, idle)
@@ -169,7 +164,7 @@ func (r *fold) endLoop(n *nodeRun, at blueprint.Time) {
 	switch failed := l.failure(); {
 	case r.canceled != nil:
 		n.err = cancelledStep()
-		r.fell(n, at)
+		r.failNode(n, at)
 	case n.frame.plan.Halted():
 		n.dropped = true
 		n.frame.plan.Skip(n.index)
@@ -182,19 +177,19 @@ func (r *fold) endLoop(n *nodeRun, at blueprint.Time) {
 			n.end, n.due, n.retry, n.next = 0, blueprint.TimeOf(at.Time().Add(r.delay(n, n.attempt, f))), true, n.attempt+1
 			return
 		}
-		r.fell(n, at)
+		r.failNode(n, at)
 	default:
 		n.err = nil
-		n.output, n.weight = r.outputs(l)
+		n.output, n.outputSize = r.outputs(l)
 		n.frame.plan.Complete(n.index, "")
 	}
-	r.reuse(n.frame) // what stood behind this node waited for it
-	r.close(n.frame, at)
+	r.reuse(n.frame) // successors waited for it
+	r.closeFrame(n.frame, at)
 }
 
-// failure says why the first item failed that did; nil when none did.
+// failure returns the error of the first failed item, nil when none failed.
 func (l *loop) failure() *blueprint.StepError {
-	if l.full {
+	if l.tooManySteps {
 		return &blueprint.StepError{Message: fmt.Sprintf("the run would have more than %d steps", maxSteps), Code: "too_large"}
 	}
 	for _, f := range l.frames {
@@ -212,52 +207,52 @@ func (l *loop) failure() *blueprint.StepError {
 	return nil
 }
 
-// output gives the last outputs of the items, in their order.
+// outputs returns the outputs of the items, in order, and their size.
 func (r *fold) outputs(l *loop) ([]any, int) {
 	out, weight := make([]any, len(l.items)), 2
 	for i, f := range l.frames {
 		value, w := r.output(f)
 		out[i] = value
-		weight = min(weight+2+w, tooHeavy)
+		weight = min(weight+2+w, maxSize)
 	}
 	return out, weight
 }
 
-// output returns what the ends of a walk handed on: that of one as it is, of
-// several an object by node id, null for none.
+// output returns the output of the end nodes of a frame and its size: of one as it is,
+// of several an object by node id, null for none.
 func (r *fold) output(f *frame) (any, int) {
 	ends := f.plan.Ends()
 	switch len(ends) {
 	case 0:
 		return nil, 4
 	case 1:
-		n := r.handed(&f.nodes[ends[0]])
-		return n.output, n.weight
+		n := r.withOutput(&f.nodes[ends[0]])
+		return n.output, n.outputSize
 	}
 	object, weight := make(map[string]any, len(ends)), 0
 	for _, i := range ends {
-		n := r.handed(&f.nodes[i])
+		n := r.withOutput(&f.nodes[i])
 		object[n.node().ID] = n.output
-		weight = min(weight+6+len(n.node().ID)+n.weight, tooHeavy)
+		weight = min(weight+6+len(n.node().ID)+n.outputSize, maxSize)
 	}
 	return object, weight
 }
 
-// halt stops a walk and all within it: nothing starts any more, what nobody
-// works on is settled. The run's mu is held.
+// halt stops a frame and all within it: nothing starts any more, and nodes that are not
+// running settle.
 func (r *fold) halt(f *frame, at blueprint.Time) {
 	f.plan.Halt()
 	for i := range f.nodes {
 		if n := &f.nodes[i]; n.phase == looping {
 			r.haltLoop(n, at)
 		} else {
-			r.drop(n, at)
+			r.dropNode(n, at)
 		}
 	}
 }
 
-// haltLoop stops all items of a for-each node, and settles it when none of
-// their nodes is at work. The run's mu is held.
+// haltLoop stops all items of a for-each node, and settles it when none of their nodes
+// is running.
 func (r *fold) haltLoop(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	l.halted = true
@@ -267,10 +262,10 @@ func (r *fold) haltLoop(n *nodeRun, at blueprint.Time) {
 		}
 		if r.halt(f, at); !f.closed && f.plan.Done() { // a for-each node in it may have closed it
 			f.closed = true
-			l.open--
+			l.active--
 		}
 	}
-	if l.open == 0 && n.phase == looping {
+	if l.active == 0 && n.phase == looping {
 		r.endLoop(n, at)
 	}
 }

@@ -8,25 +8,24 @@ import (
 	"blueprintd/blueprint"
 )
 
-// leave gives back a unit of a run; the last one parks it.
-func (e *Engine) leave(r *run) {
-	if r.last() {
+// unref drops a reference of a run; the last one parks it.
+func (e *Engine) unref(r *run) {
+	if r.dropRef() {
 		e.park(r)
 	}
 }
 
-// last gives back a unit of a run, and tells whether it was the last one.
-func (r *run) last() bool {
+func (r *run) dropRef() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.units--
-	return r.units == 0
+	r.refs--
+	return r.refs == 0
 }
 
-// leaveHere is leave for a caller who waits for the run. It makes only the first
-// commit of the run, which is tried once, and leaves others to a goroutine.
-func (e *Engine) leaveHere(r *run) {
-	if !r.last() {
+// unrefInline is unref on the goroutine of a caller that waits for the run. It makes
+// only the first commit, which is not retried, and leaves others to a goroutine.
+func (e *Engine) unrefInline(r *run) {
+	if !r.dropRef() {
 		return
 	}
 	if !r.flushing.TryLock() {
@@ -36,8 +35,8 @@ func (e *Engine) leaveHere(r *run) {
 	defer r.flushing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.units == 0 && !r.gone {
-		if r.durable && !r.ended && r.broken == nil {
+	for r.refs == 0 && !r.evicted {
+		if r.durable && !r.ended && r.commitErr == nil {
 			go e.park(r)
 			return
 		}
@@ -47,54 +46,53 @@ func (e *Engine) leaveHere(r *run) {
 	}
 }
 
-// release unlocks a run that acquire gave, and hands on the caller's unit to
-// the work that the run can do now, if there is any.
+// release unlocks a run returned by acquire and passes the caller's reference on to the
+// work that the run can do now, if any.
 func (e *Engine) release(r *run) {
 	work := !r.driven && r.startable() && e.mayBegin(r)
 	r.mu.Unlock()
 	if work {
-		e.work(r)
+		e.enqueue(r)
 	} else {
-		e.leave(r)
+		e.unref(r)
 	}
 }
 
-// park is called when nobody works on the run any more. It makes everything
-// durable, tells whoever waits, and drops the run from memory; unless somebody
-// takes it up again meanwhile, who then comes here in turn.
+// park makes everything durable, settles the handle and evicts the run, unless it is
+// referenced again meanwhile; then the last reference parks it.
 func (e *Engine) park(r *run) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.units == 0 && !r.gone && !e.tryPark(r) {
+	for r.refs == 0 && !r.evicted && !e.tryPark(r) {
 	}
 }
 
-// tryPark makes the next commit of a run on which nobody works or, when all is
-// on the disk, parks it, and tells whether it is parked. r.flushing and r.mu are
-// held; r.mu is let go during a commit.
+// tryPark makes the next commit of a run without references or, when everything is
+// durable, parks it, and reports whether it is parked. The caller holds r.flushing and
+// r.mu, which is released during a commit.
 func (e *Engine) tryPark(r *run) (parked bool) {
 	commit, err := r.remaining()
 	if commit != nil || err != nil {
 		r.write(commit, err)
 		return false
 	}
-	r.forsake()
-	if r.hibernates() {
-		r.tellPause()
+	r.cancelOrphans()
+	if r.tryHibernate() {
+		r.reportPause()
 		return true
 	}
-	r.putDown()
+	r.finishParking()
 	e.changed(r.id)
 	return true
 }
 
-// remaining makes the commit of what is not on the disk yet; nil when there is
-// nothing. r.mu is held.
+// remaining builds the commit of what is not durable yet; nil for nothing. The caller
+// holds r.mu.
 func (r *run) remaining() (*blueprint.JournalCommit, error) {
 	switch {
-	case r.broken != nil, r.ended:
+	case r.commitErr != nil, r.ended:
 		return nil, nil
 	case r.root.plan.Done():
 		r.ended = true
@@ -106,109 +104,106 @@ func (r *run) remaining() (*blueprint.JournalCommit, error) {
 	}
 }
 
-// putDown tells whoever waits for the run how it stands, and drops it from
-// memory. What a later wake needs is kept. r.mu is held.
-func (r *run) putDown() {
+// finishParking settles the handle and evicts the run. The caller holds r.mu.
+func (r *run) finishParking() {
 	if r.ended {
-		r.engine.giveBack(r) // who hears of the end may start the next one at once
+		r.engine.releaseResources(r) // first: the caller may start the next run at once
 	}
-	if r.broken == nil {
-		if r.respond != nil {
-			r.handle.respond(r.respond)
+	if r.commitErr == nil {
+		if r.response != nil {
+			r.handle.respond(r.response)
 		}
 		if r.ended || r.row.Status == blueprint.StatusPaused || r.engine.stopping.Load() {
-			r.tell(r.outcome())
+			r.settle(r.outcome())
 		}
-		r.arm()
-		r.report()
+		r.setNextTimer()
+		r.notifyParent()
 	}
 	r.evict()
 }
 
-// tellPause tells whoever waits for a run that hibernates that it has paused: what it
-// waits for may be a person. r.mu is held.
-func (r *run) tellPause() {
+// reportPause settles the handle of a hibernating run that has paused. The caller holds
+// r.mu.
+func (r *run) reportPause() {
 	if r.handle != nil && r.row.Status == blueprint.StatusPaused {
-		r.tell(viewed{r.view(r.row, r.engine.Limits.Record)})
+		r.settle(&parkedRun{view: r.view(r.row, r.engine.Limits.Record)})
 	}
 }
 
-// giveBack makes the room that a run took free for others, once it has ended:
-// that of its input, and its slot in its concurrency group.
-func (e *Engine) giveBack(r *run) {
+// releaseResources frees the memory and the concurrency group slot of a run that has
+// ended.
+func (e *Engine) releaseResources(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.releaseSlot(r.id)
-	e.unload(r)
+	e.leaveGroup(r.id)
+	e.releaseMemory(r)
 }
 
-// outcome returns the run as it stands. r.mu is held.
-func (r *run) outcome() parkedRun {
+func (r *run) outcome() *parkedRun {
 	if r.handle == nil {
 		return nil
 	}
-	if r.final != nil {
-		return &parkedAccount{r.final, r.truth, r.row}
+	if r.masked != nil {
+		return &parkedRun{nil, r.masked, r.unmasked, r.row}
 	}
-	account := r.account(r.row.Status, r.engine.Limits.Record)
-	return &parkedAccount{account.mask(r.masker.Load()), account, r.row}
+	account := r.newRecord(r.row.Status, r.engine.Limits.Record)
+	return &parkedRun{nil, account.mask(r.masker.Load()), account, r.row}
 }
 
-// evict drops the run from memory. r.mu is held.
+// evict removes the run from memory. The caller holds r.mu.
 func (r *run) evict() {
 	e := r.engine
-	r.gone = true
-	defer r.unhold()
+	r.evicted = true
+	defer r.releaseClock()
 	r.cancel(context.Canceled)
-	if r.late != nil {
-		r.late.Stop()
+	if r.flushTimer != nil {
+		r.flushTimer.Stop()
 	}
-	over := r.ended || r.broken != nil && !r.durable || e.stopping.Load()
+	over := r.ended || r.commitErr != nil && !r.durable || e.stopping.Load()
 	if over {
 		r.timer.Stop()
 	}
-	if r.left != nil {
-		close(r.left)
+	if r.evictedCh != nil {
+		close(r.evictedCh)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !over && (r.timer != nil || r.handle != nil) {
-		e.remember(r)
+		e.addParked(r)
 	}
 	delete(e.runs, r.id)
-	if r.ended || r.broken != nil && !r.durable {
-		e.releaseSlot(r.id)
+	if r.ended || r.commitErr != nil && !r.durable {
+		e.leaveGroup(r.id)
 	}
-	e.unload(r)
-	e.passTurn(r)
+	e.releaseMemory(r)
+	e.releaseSlot(r)
 	if e.stopping.Load() && len(e.runs) == 0 {
-		close(e.quiet)
+		close(e.drained)
 	}
 }
 
-// remember keeps what the next wake of a parked run needs. e.mu is held.
-func (e *Engine) remember(r *run) {
+// addParked keeps what the next wake-up needs. The caller holds e.mu.
+func (e *Engine) addParked(r *run) {
 	p := &parked{timer: r.timer, timerAt: r.timerAt, handle: weak.Make(r.handle), paused: r.paused}
 	e.parked[r.id] = p
-	if p.waits() {
-		e.waiting++
+	if p.isTimed() {
+		e.timedParked++
 	}
 }
 
-// takeOut removes a parked run from memory. e.mu is held.
-func (e *Engine) takeOut(id string, p *parked) {
+func (e *Engine) removeParked(id string, p *parked) {
 	delete(e.parked, id)
-	if p.waits() {
-		e.waiting--
+	if p.isTimed() {
+		e.timedParked--
 	}
 }
 
-// waits reports whether a parked run goes on by itself.
-func (p *parked) waits() bool { return p.timer != nil && !p.paused }
+// isTimed reports whether a parked run continues by itself.
+func (p *parked) isTimed() bool { return p.timer != nil && !p.paused }
 
-// arm sets the timer for the next instant at which a node of the run is due.
-// r.mu is held.
-func (r *run) arm() {
+// setNextTimer sets the timer for the next instant at which a node is due. The caller
+// holds r.mu.
+func (r *run) setNextTimer() {
 	var next blueprint.Time
 	if r.count[waiting]+r.count[awaiting] > 0 {
 		r.each(func(n *nodeRun) {
@@ -222,18 +217,13 @@ func (r *run) arm() {
 	}
 }
 
-// armNode makes sure that the timer goes off when a node is due, or a for-each
-// node in which it stands. r.mu is held.
-func (r *run) armNode(n *nodeRun) {
-	for ; n != nil; n = n.frame.holder() {
-		r.armFor(n.due)
-	}
-}
-
-// armFor makes sure that the timer goes off by an instant. r.mu is held.
-func (r *run) armFor(due blueprint.Time) {
-	if due != 0 && (r.timerAt == 0 || due < r.timerAt) {
-		r.setTimer(due)
+// ensureTimerFor makes sure that the timer fires when a node, or a for-each node around
+// it, is due. The caller holds r.mu.
+func (r *run) ensureTimerFor(n *nodeRun) {
+	for ; n != nil; n = n.frame.loopNode() {
+		if n.due != 0 && (r.timerAt == 0 || n.due < r.timerAt) {
+			r.setTimer(n.due)
+		}
 	}
 }
 
@@ -241,20 +231,20 @@ func (r *run) setTimer(at blueprint.Time) {
 	r.timer.Stop()
 	r.timer, r.timerAt = nil, at
 	if at != 0 && !r.engine.stopping.Load() {
-		e, id := r.engine, r.id // the timer of a parked run must not keep the run
-		r.timer = e.Clock.At(at.Time(), func() { e.wake(id) })
+		e, id := r.engine, r.id // the timer of a parked run must not keep it in memory
+		r.timer = e.Clock.At(at.Time(), func() { e.onTimer(id) })
 	}
 }
 
-// hibernates keeps a run with many steps, or one that keeps what those below it use, in
-// memory while it waits for others: it would otherwise be read back once for each. It lets go of the clock and of
-// its turn. r.mu is held.
-func (r *run) hibernates() bool {
+// tryHibernate keeps a run in memory while it waits, without its slot and without
+// holding the clock, if it has many steps or counts budgets of its children: it would
+// otherwise be loaded once for each of them. The caller holds r.mu.
+func (r *run) tryHibernate() bool {
 	e := r.engine
-	if r.count[looping] == 0 && !(r.shared && r.count[calling] > 0) || r.broken != nil || r.ended || e.stopping.Load() {
+	if r.count[looping] == 0 && !(r.shared && r.count[calling] > 0) || r.commitErr != nil || r.ended || e.stopping.Load() {
 		return false
 	}
-	r.arm()
+	r.setNextTimer()
 	soon := r.timerAt != 0 && r.timerAt.Time().Sub(e.Clock.Now()) < shortHibernation
 	if r.count[calling] == 0 && !soon {
 		return false
@@ -266,15 +256,14 @@ func (r *run) hibernates() bool {
 	return true
 }
 
-// How long a run that waits for an instant may hibernate, and how many may at a
-// time: the others are put down.
+// Bounds of hibernation: how long a run may wait for an instant, and how many may
+// hibernate at once.
 const (
 	shortHibernation = time.Minute
 	maxHibernating   = 1000
 )
 
-// hibernate parks a run in memory, unless too many are. What it was counted for, others
-// may use. r.mu is held.
+// hibernate parks a run in memory, unless too many are. The caller holds r.mu.
 func (e *Engine) hibernate(r *run) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -282,67 +271,59 @@ func (e *Engine) hibernate(r *run) bool {
 		return false
 	}
 	e.hibernating++
-	e.passTurn(r)
-	e.unload(r)
+	e.releaseSlot(r)
+	e.releaseMemory(r)
 	r.hibernating = true
-	r.unhold()
+	r.releaseClock()
 	return true
 }
 
-// wakeUp ends the hibernation. r.mu is held.
-func (r *run) wakeUp() {
+func (r *run) endHibernation() {
 	if r.hibernating {
 		r.hibernating = false
 		r.engine.mu.Lock()
 		r.engine.hibernating--
 		r.engine.mu.Unlock()
-		r.unhold = r.engine.Clock.Hold()
+		r.releaseClock = r.engine.Clock.Hold()
 	}
 }
 
-// rouse puts a run that hibernates down, when the engine stops.
-func (e *Engine) rouse(r *run) {
+// wakeHibernating parks a hibernating run when the engine stops.
+func (e *Engine) wakeHibernating(r *run) {
 	r.mu.Lock()
-	if !r.hibernating || r.gone {
+	if !r.hibernating || r.evicted {
 		r.mu.Unlock()
 		return
 	}
-	r.units++
-	r.wakeUp()
+	r.refs++
+	r.endHibernation()
 	r.mu.Unlock()
-	e.leave(r)
+	e.unref(r)
 }
 
-// parkedRun is a run as it was when it was parked. What is asked of it is made
-// then, for most callers want the end alone, which takes far less. It is safe for
-// concurrent use.
-type parkedRun interface {
-	whole() *blueprint.Execution
-	ending() blueprint.Ending
+// parkedRun is a run when it was parked. Its views are made on demand: most callers
+// need the ending alone, which takes far less. It is safe for concurrent use.
+type parkedRun struct {
+	view     *blueprint.Execution // set for a run that has not ended
+	redacted *runRecord
+	unmasked *runRecord
+	row      blueprint.ExecutionRow
 }
 
-// parkedAccount is a run that this process parked.
-type parkedAccount struct {
-	account *stored // as readers see it
-	truth   *stored // as it is
-	row     blueprint.ExecutionRow
+func (r *parkedRun) execution() *blueprint.Execution {
+	if r.view != nil {
+		return r.view
+	}
+	return r.redacted.render(&r.row)
 }
 
-func (r *parkedAccount) whole() *blueprint.Execution { return r.account.render(&r.row) }
-
-func (r *parkedAccount) ending() blueprint.Ending {
-	ending := blueprint.Ending{Status: r.row.Status, Failure: r.account.failure(r.row.Status)}
+func (r *parkedRun) ending() blueprint.Ending {
+	if v := r.view; v != nil {
+		return blueprint.Ending{Status: v.Status, Output: v.Output, Failure: v.Failure}
+	}
+	ending := blueprint.Ending{Status: r.row.Status, Failure: r.redacted.failure(r.row.Status)}
 	if ending.Status == blueprint.StatusCompleted {
-		ending.Output = newValues(r.truth).output(r.truth.Ends)
+		ending.Output = newValues(r.unmasked).runOutput(r.unmasked.Ends)
 	}
 	return ending
-}
-
-// viewed is a run that has not ended, of which there is a view already.
-type viewed struct{ *blueprint.Execution }
-
-func (v viewed) whole() *blueprint.Execution { return v.Execution }
-
-func (v viewed) ending() blueprint.Ending {
-	return blueprint.Ending{Status: v.Status, Output: v.Output, Failure: v.Failure}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,21 +12,19 @@ import (
 	"blueprintd/blueprint/expression"
 )
 
-// program is a blueprint version ready to run: its graph, and for each node
-// its type and compiled config. It is immutable but for its expression cache
-// and shared by all runs of the version.
+// program is a compiled blueprint version, shared by its runs. It is immutable except
+// for its expression cache.
 type program struct {
 	body
 	definition *blueprint.Definition
-	secrets    []string               // names of the secret variables, sorted
-	versions   []blueprint.VersionRef // the definition's own
+	secrets    []string // names of the secret variables, sorted
+	versions   []blueprint.VersionRef
 
 	mu          sync.Mutex
 	expressions map[string]*expression.Expression
 }
 
-// body is a graph with its nodes: that of the blueprint, or the one that a
-// for-each node runs for each item.
+// body is a graph with its compiled nodes: that of the blueprint or of a for-each node.
 type body struct {
 	graph *blueprint.Graph
 	nodes []compiled
@@ -38,13 +37,13 @@ type compiled struct {
 	config  *expression.Config
 	problem *blueprint.Failure
 	effect  blueprint.Effect
-	quick   bool  // an attempt is over in a moment
+	quick   bool  // an attempt takes no noticeable time
 	body    *body // of a for-each node
 }
 
-// compile prepares a definition. A map that breaks the graph rules is an
-// error; a node that cannot run becomes a node that fails, so that the rest of
-// the blueprint still does what it can.
+// compile compiles a definition. A map that violates the graph rules is an error; a
+// node with a bad config compiles to one that fails, so that the rest of the blueprint
+// can run.
 func compile(catalogue blueprint.Catalogue, definition *blueprint.Definition) (*program, error) {
 	if definition.Map == nil || len(definition.Map.Nodes) == 0 {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute")
@@ -64,10 +63,9 @@ func compile(catalogue blueprint.Catalogue, definition *blueprint.Definition) (*
 	return p, nil
 }
 
-// maxNested is how deeply for-each nodes may stand in each other.
+// maxNested bounds the nesting of for-each nodes.
 const maxNested = 16
 
-// compileBody prepares the nodes of a graph.
 func compileBody(catalogue blueprint.Catalogue, graph *blueprint.Graph, depth int) body {
 	b := body{graph: graph, nodes: make([]compiled, graph.Len())}
 	ambiguous := false
@@ -83,10 +81,10 @@ func compileBody(catalogue blueprint.Catalogue, graph *blueprint.Graph, depth in
 	return b
 }
 
-// fail makes a node one that can only fail.
+// fail makes the node one that can only fail.
 func (c *compiled) fail(code, message string) {
 	c.problem = &blueprint.Failure{Code: code, Message: message, Permanent: true}
-	c.effect = blueprint.EffectPure // it never gets to do anything
+	c.effect = blueprint.EffectPure
 }
 
 func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node, depth int) compiled {
@@ -97,12 +95,7 @@ func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node, depth int)
 	}
 	out.kind = catalogue[node.Type]
 	if out.kind == nil {
-		known := make([]string, 0, len(catalogue))
-		for name := range catalogue {
-			known = append(known, name)
-		}
-		slices.Sort(known)
-		return bad("unknown_type", fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(known, ", ")))
+		return bad("unknown_type", fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(slices.Sorted(maps.Keys(catalogue)), ", ")))
 	}
 	out.effect = cmp.Or(node.Effect, out.kind.Effect, blueprint.EffectIdempotent)
 	out.quick = out.kind.Quick && out.effect == blueprint.EffectPure
@@ -119,10 +112,10 @@ func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node, depth int)
 	}
 	raw, path := out.kind.Body(node.Config)
 	if raw == nil {
-		return out // its config is bad, and it will say so
+		return out // the attempt reports the bad config
 	}
 	if depth == maxNested {
-		return bad("bad_config", fmt.Sprintf("for-each nodes stand in each other more than %d deep", maxNested))
+		return bad("bad_config", fmt.Sprintf("for-each nodes are nested more than %d deep", maxNested))
 	}
 	m, problems := blueprint.ParseMap(raw)
 	var graph *blueprint.Graph
@@ -141,14 +134,13 @@ func issueText(path []any, message string) string {
 	return blueprint.PathText(path) + ": " + message
 }
 
-// secret reports whether a variable is declared as secret.
 func (p *program) secret(name string) bool {
 	_, found := slices.BinarySearch(p.secrets, name)
 	return found
 }
 
-// maxExpressions bounds the cache of a program; expressions come from its
-// config, so only a map that makes them up as it goes reaches it.
+// maxExpressions bounds the cache of a program. Expressions come from its config, so
+// only a map that generates them reaches it.
 const maxExpressions = 1000
 
 // expression compiles source once.
@@ -168,7 +160,7 @@ func (p *program) expression(source string) (*expression.Expression, error) {
 	return e, nil
 }
 
-// programs keeps compiled versions. It is safe for concurrent use.
+// programs caches compiled versions. It is safe for concurrent use.
 type programs struct {
 	catalogue blueprint.Catalogue
 	mu        sync.Mutex
@@ -181,11 +173,10 @@ func newPrograms(catalogue blueprint.Catalogue) *programs {
 	return &programs{catalogue: catalogue, byVersion: map[versionKey]*program{}}
 }
 
-// maxPrograms bounds the cache; the whole of it is dropped when it is full,
-// which is rare enough not to deserve an order of use.
+// maxPrograms bounds the cache, which is cleared when full: too rare for an LRU.
 const maxPrograms = 2000
 
-func (c *programs) of(definition *blueprint.Definition) (*program, error) {
+func (c *programs) get(definition *blueprint.Definition) (*program, error) {
 	key := versionKey{definition.BlueprintID, definition.Version}
 	c.mu.Lock()
 	p := c.byVersion[key]

@@ -9,13 +9,13 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Records are the stored runs that a Reader reads.
+// Records stores the runs that a Reader reads.
 type Records interface {
 	Load(ctx context.Context, id string) (*blueprint.StoredExecution, error)
 	DefinitionVersion(ctx context.Context, blueprintID, version string) (*blueprint.Definition, error)
 }
 
-// Reader reads stored runs. It runs nothing. It is safe for concurrent use.
+// Reader reads stored runs. It runs nothing, and is safe for concurrent use.
 type Reader struct {
 	programs *programs
 	records  Records
@@ -23,7 +23,7 @@ type Reader struct {
 	limits   Limits
 }
 
-// NewReader returns a reader of the runs in records, with the default Limits.
+// NewReader returns a Reader with the default Limits.
 func NewReader(catalogue blueprint.Catalogue, records Records, sealer *secret.Sealer) *Reader {
 	return newReader(catalogue, records, sealer, Limits{}.orDefaults())
 }
@@ -32,20 +32,20 @@ func newReader(catalogue blueprint.Catalogue, records Records, sealer *secret.Se
 	return &Reader{programs: newPrograms(catalogue), records: records, sealer: sealer, limits: limits}
 }
 
-// View returns the whole record of a stored run as readers may see it, secrets
-// masked. A run that has not ended is shown as far as the journal has it.
+// View returns the redacted record of a stored run, of an unfinished one as far as the
+// journal goes.
 func (d *Reader) View(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Execution, error) {
 	return d.ViewWithin(ctx, execution, d.limits.Record)
 }
 
-// ViewWithin is View for a record whose steps' inputs and outputs may take at
-// most room bytes of JSON. What does not fit is null, and the log says so.
+// ViewWithin is View with at most room bytes of JSON for inputs and outputs of steps.
+// Values that do not fit are null, and the run's log says so.
 func (d *Reader) ViewWithin(ctx context.Context, execution *blueprint.StoredExecution, room int) (*blueprint.Execution, error) {
 	room = min(room, d.limits.Record)
 	if execution.Row.Status.Terminal() {
 		return d.viewRecord(execution, room)
 	}
-	// It may have gone on since it was read.
+	// It may have changed since it was read.
 	stored, err := d.records.Load(ctx, execution.Row.ID)
 	if err != nil {
 		return nil, err
@@ -69,9 +69,9 @@ func (d *Reader) viewRecord(execution *blueprint.StoredExecution, room int) (*bl
 	return s.render(&execution.Row), nil
 }
 
-// Exchanges returns what a recorded run exchanged with other services, secrets
-// masked, in the order in which its nodes settled, and whether it is recorded at
-// all. Of a run that has not ended it is what the journal has.
+// Exchanges returns the redacted exchanges of a recorded run with other services, in
+// the order in which its nodes settled, and whether it is recorded at all. Of an
+// unfinished run it returns what the journal has.
 func (d *Reader) Exchanges(ctx context.Context, execution *blueprint.StoredExecution) (list []blueprint.Exchange, recorded bool, err error) {
 	recording, err := d.Recording(ctx, execution)
 	if err != nil {
@@ -80,10 +80,9 @@ func (d *Reader) Exchanges(ctx context.Context, execution *blueprint.StoredExecu
 	return recording.Exchanges, recording.Recorded, nil
 }
 
-// Recording returns a run with all that is needed to show it elsewhere: the record
-// that readers see, what it exchanged, and what began it. Of a run that has not
-// ended it is what the journal has. The map is set only when the run had another
-// than the stored one.
+// Recording returns a run with everything needed to show it elsewhere: the redacted
+// record, exchanges, and what began it. Of an unfinished run it returns what the
+// journal has. The map is set only when it is not the stored one.
 func (d *Reader) Recording(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Recording, error) {
 	stored, err := d.records.Load(ctx, execution.Row.ID)
 	if err != nil {
@@ -110,20 +109,19 @@ func (d *Reader) Recording(ctx context.Context, execution *blueprint.StoredExecu
 	}
 	row, masker := stored.Row, f.masker.Load()
 	row.Status = f.status()
-	out := f.account(stored.Row.Status, d.limits.Record).mask(masker).recording(&row)
+	out := f.newRecord(stored.Row.Status, d.limits.Record).mask(masker).recording(&row)
 	out.Exchanges = maskedExchanges(masker, f.exchanges)
 	return out, nil
 }
 
-// Summary returns the errorSummary of a run that has ended, as View does but
-// without reading inputs and outputs, and the first request for input of a paused
-// one. Either is nil where there is none, or where it cannot be read. privateTo is
-// as of blueprint.Execution, where there is a problem.
+// Summary returns the errorSummary of a finished run, without decoding inputs and
+// outputs, and the first request for input of a paused one; nil where there is none or
+// it cannot be read. privateTo is that of blueprint.Execution, set when there is a
+// problem.
 func (d *Reader) Summary(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	return d.summary(ctx, execution, d.ViewWithin)
 }
 
-// summary is Summary with the given view of paused runs.
 func (d *Reader) summary(ctx context.Context, execution *blueprint.StoredExecution, view func(context.Context, *blueprint.StoredExecution, int) (*blueprint.Execution, error)) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	row := &execution.Row
 	switch {
@@ -140,11 +138,11 @@ func (d *Reader) summary(ctx context.Context, execution *blueprint.StoredExecuti
 	if err != nil || row.Status == blueprint.StatusCompleted && !bytes.Contains(record, failedStep) {
 		return nil, nil, ""
 	}
-	var b brief
+	var b summaryRecord
 	if decode(record, &b) != nil {
 		return nil, nil, ""
 	}
-	s := stored{Failed: b.Failed, Canceled: b.Canceled, Steps: make([]step, len(b.Steps))}
+	s := runRecord{Failed: b.Failed, Canceled: b.Canceled, Steps: make([]step, len(b.Steps))}
 	for i, at := range b.Steps {
 		s.Steps[i] = step{Node: at.Node, Status: at.Status, Error: at.Error}
 	}
@@ -156,14 +154,13 @@ func (d *Reader) summary(ctx context.Context, execution *blueprint.StoredExecuti
 	return nil, nil, ""
 }
 
-// openRecord decrypts the record of a finished run.
 func (d *Reader) openRecord(execution *blueprint.StoredExecution) ([]byte, error) {
 	return d.sealer.Open(execution.Record, secret.RecordPlace(execution.Row.ID))
 }
 
-// decodeRecord reads the record of a finished run: with truth set the one that
-// still holds its secrets, else the one for readers.
-func (d *Reader) decodeRecord(execution *blueprint.StoredExecution, truth bool) (*stored, error) {
+// decodeRecord reads the record of a finished run, with truth set the one that holds
+// its secrets.
+func (d *Reader) decodeRecord(execution *blueprint.StoredExecution, truth bool) (*runRecord, error) {
 	var plain []byte
 	var err error
 	if truth && execution.State != nil {
@@ -174,34 +171,33 @@ func (d *Reader) decodeRecord(execution *blueprint.StoredExecution, truth bool) 
 	if err != nil {
 		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}
-	s := &stored{room: d.limits.Record}
+	s := &runRecord{room: d.limits.Record}
 	if err := decode(plain, s); err != nil {
 		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}
 	return s, nil
 }
 
-// replay applies the journal of a stored run to f, which has its id and nothing
-// else yet.
+// replay applies the journal of a stored run to f, of which only the id is set.
 func (d *Reader) replay(ctx context.Context, f *fold, stored *blueprint.StoredExecution) error {
 	for i, data := range stored.Entries {
 		plain, err := d.sealer.Open(data, secret.JournalPlace(f.id))
 		if err != nil {
 			return fmt.Errorf("engine: journal of %s: %w", f.id, err)
 		}
-		entry, err := decodeEntry(plain)
-		if err != nil {
-			return fmt.Errorf("engine: journal of %s: %w", f.id, err)
+		entry := &entry{}
+		if err := decode(plain, entry); err != nil {
+			return fmt.Errorf("engine: journal of %s: entry %d is unreadable: %w", f.id, i, err)
 		}
 		if i > 0 {
-			if err := f.follows(entry); err != nil {
+			if err := f.validate(entry); err != nil {
 				return fmt.Errorf("engine: journal of %s, entry %d: %w", f.id, i, err)
 			}
 			f.apply(entry)
 			continue
 		}
 		if entry.Kind != entryBegin || entry.Begin == nil {
-			return fmt.Errorf("engine: journal of %s does not start at its beginning", f.id)
+			return fmt.Errorf("engine: journal of %s does not start with a begin entry", f.id)
 		}
 		if err := d.rebegin(ctx, f, &stored.Row, entry.Begin); err != nil {
 			return err
@@ -213,8 +209,7 @@ func (d *Reader) replay(ctx context.Context, f *fold, stored *blueprint.StoredEx
 	return nil
 }
 
-// rebegin starts a run from its stored beginning, on the version that it is
-// pinned to.
+// rebegin sets f up from its stored beginning, on the version that it is pinned to.
 func (d *Reader) rebegin(ctx context.Context, f *fold, row *blueprint.ExecutionRow, b *begin) error {
 	definition, err := d.records.DefinitionVersion(ctx, row.BlueprintID, row.BlueprintVersion)
 	if err != nil {
@@ -227,11 +222,11 @@ func (d *Reader) rebegin(ctx context.Context, f *fold, row *blueprint.ExecutionR
 	return f.setUp(p, b, d.limits)
 }
 
-// programOf returns what a stored beginning ran: the map of the version that it is
-// pinned to, or its own.
+// programOf compiles what a stored beginning runs: its own map, or that of the pinned
+// version.
 func (d *Reader) programOf(definition *blueprint.Definition, b *begin) (*program, error) {
 	if b.Map == nil {
-		return d.programs.of(definition)
+		return d.programs.get(definition)
 	}
 	adHoc := *definition
 	var issues []blueprint.Issue

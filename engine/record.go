@@ -9,10 +9,10 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// stored is a run as its record keeps it: the true account of what happened,
-// from which every view of the run is made. Inputs, and outputs that are
-// inputs, are not copied but named by where they came from.
-type stored struct {
+// runRecord is the record of a run as stored, from which every view is made. Inputs,
+// and outputs that equal the input, are not copied but named by the nodes they come
+// from.
+type runRecord struct {
 	Version  int                  `json:"version"`
 	Status   blueprint.Status     `json:"status"`
 	Begin    begin                `json:"begin"`
@@ -21,18 +21,16 @@ type stored struct {
 	Ends     []string             `json:"ends,omitempty"`
 	Failed   string               `json:"failed,omitempty"` // the node that stopped the run
 	Canceled *string              `json:"cancelled,omitempty"`
-	Acted    bool                 `json:"acted,omitempty"`  // a node of an item that began anew did what must not be done twice, and has no step
-	Hidden   []string             `json:"hidden,omitempty"` // all its secrets; in the true account alone
-	// Exchanges are those of a run that is recorded, in the order in which their
-	// nodes settled, without secrets. They are kept in the account of a run that is
-	// over which readers of its record do not load: they may be large.
+	Acted    bool                 `json:"acted,omitempty"`  // a node of a repeated item did what must not be done twice, and has no step
+	Hidden   []string             `json:"hidden,omitempty"` // all secrets; unmasked records only
+	// Exchanges of a recorded run, in the order in which their nodes settled, redacted.
+	// They may be large, and are stored with the unmasked record only.
 	Exchanges []blueprint.Exchange                `json:"exchanges,omitempty"`
 	Awaiting  map[string]*blueprint.AwaitingInput `json:"-"`
 	secrets   []string                            // names of the secret variables
-	room      int                                 // for the inputs and outputs that are shown
+	room      int                                 // bytes of inputs and outputs to show
 }
 
-// recordVersion is the form of stored that is written.
 const recordVersion = 1
 
 // step is one node in a record.
@@ -53,24 +51,23 @@ type step struct {
 	Tokens    int64                `json:"tok,omitempty"`
 	Models    int64                `json:"models,omitempty"`
 	Acted     bool                 `json:"acted,omitempty"`
-	Uses      []use                `json:"uses,omitempty"`
-	Servers   []server             `json:"mcp,omitempty"`
+	Uses      []usedConnection     `json:"uses,omitempty"`
+	Servers   []usedServer         `json:"mcp,omitempty"`
 	SignIn    bool                 `json:"signIn,omitempty"`
 	Error     *blueprint.StepError `json:"err,omitempty"`
 	Masked    bool                 `json:"masked,omitempty"`
 	Dropped   bool                 `json:"dropped,omitempty"`
 
-	In    string `json:"in,omitempty"`   // the item that the node belongs to, such as "loop[3]"
+	In    string `json:"in,omitempty"`   // the item that the node belongs to, such as "loop[3]" // the item that the node belongs to, such as "loop[3]"
 	Item  bool   `json:"item,omitempty"` // it ended that item early
 	Last  bool   `json:"last,omitempty"` // of that item: its output is the item's
 	Each  bool   `json:"each,omitempty"` // a for-each node: its output is that of its items
 	Items []any  `json:"items,omitempty"`
 }
 
-// account returns the record of the run as it is now, with the status of its row.
-// The run's mu is held.
-func (r *fold) account(status blueprint.Status, room int) *stored {
-	s := &stored{Version: recordVersion, Status: status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: room}
+// newRecord returns the record of the run as it is now, with the status of its row.
+func (r *fold) newRecord(status blueprint.Status, room int) *runRecord {
+	s := &runRecord{Version: recordVersion, Status: status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: room}
 	s.Begin.Reuse, s.Begin.Hidden, s.Begin.Taped, s.Hidden = nil, nil, nil, r.allSecrets()
 	r.each(func(n *nodeRun) {
 		s.Steps = append(s.Steps, n.step())
@@ -96,13 +93,13 @@ func (r *fold) account(status blueprint.Status, room int) *stored {
 	return s
 }
 
-// step returns the node as a record keeps it. The run's mu is held.
+// step returns the node's entry in a record.
 func (n *nodeRun) step() step {
 	node, state := n.node(), n.state()
 	out := step{
 		Node: n.address(), Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
 		Pass: n.pass, Handle: n.handle, Variables: n.variables, Calls: n.calls, Tokens: n.tokens, Error: n.err, Masked: n.masked, Dropped: n.dropped,
-		Models: n.models, Acted: n.acted, Uses: n.uses, Servers: n.servers, SignIn: n.signIn, Item: n.item,
+		Models: n.modelCalls, Acted: n.acted, Uses: n.uses, Servers: n.servers, SignIn: n.signIn, Item: n.endsItem,
 	}
 	if f := n.frame; f.parent != nil {
 		out.In = strings.TrimSuffix(f.prefix, "/")
@@ -111,7 +108,7 @@ func (n *nodeRun) step() step {
 	if n.loop != nil {
 		out.Each, out.Items = true, n.loop.items
 	}
-	if !n.pass && (n.loop == nil || state == blueprint.NodeFailed) { // what items gave is told by their steps
+	if !n.pass && (n.loop == nil || state == blueprint.NodeFailed) { // else it follows from the steps of the items
 		out.Output = n.output
 	}
 	switch state {
@@ -141,15 +138,15 @@ func (n *nodeRun) step() step {
 	return out
 }
 
-// mask takes the secrets out of an account.
-func (s *stored) mask(m *secret.Masker) *stored {
+// mask returns the record with its secrets replaced.
+func (s *runRecord) mask(m *secret.Masker) *runRecord {
 	if m == nil && len(s.secrets) == 0 {
 		return s
 	}
 	out := *s
 	out.Hidden = nil
 	out.Begin.Given, _ = m.Value(s.Begin.Given).(map[string]any)
-	for _, name := range s.secrets { // whatever its type and length
+	for _, name := range s.secrets { // also values that a Masker leaves, such as short ones
 		if out.Begin.Given[name] != nil {
 			out.Begin.Given = maps.Clone(out.Begin.Given)
 			out.Begin.Given[name] = secret.Mask
@@ -199,25 +196,25 @@ func (s *stored) mask(m *secret.Masker) *stored {
 	return &out
 }
 
-// finish makes the last commit of a run that is over. r.mu is held.
+// finish builds the last commit of a run that is over. The caller holds r.mu.
 func (r *run) finish() (*blueprint.JournalCommit, error) {
-	now := blueprint.TimeOf(r.engine.Clock.Now())
-	account := r.account(r.row.Status, r.engine.Limits.Record)
+	now := r.engine.now()
+	account := r.newRecord(r.row.Status, r.engine.Limits.Record)
 	account.Status = blueprint.StatusCompleted
 	if r.canceled != nil || r.root.failed >= 0 || r.stopped != nil {
 		account.Status = blueprint.StatusFailed
 	}
-	r.final, r.truth = account.mask(r.masker.Load()), account
-	record, err := blueprint.Encode(r.final)
+	r.masked, r.unmasked = account.mask(r.masker.Load()), account
+	record, err := blueprint.Encode(r.masked)
 	if err != nil {
 		return nil, err
 	}
 	commit := r.blankCommit()
 	commit.Row.Status, commit.Row.EndTime, commit.Row.UpdatedAt = account.Status, now, now
 	commit.Record = r.engine.Sealer.Seal(record, secret.RecordPlace(r.id))
-	commit.Events = append(commit.Events, r.ending(r.final, now)...)
+	commit.Events = append(commit.Events, r.endEvent(r.masked, now)...)
 	commit.Cancelled = r.canceled != nil
-	if r.final != account || r.begin.Record {
+	if r.masked != account || r.begin.Record {
 		account.Exchanges = maskedExchanges(r.masker.Load(), r.exchanges)
 		truth, err := blueprint.Encode(account)
 		if err != nil {

@@ -9,17 +9,16 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// acquire returns the run of that id, locked and with a unit for the caller,
-// which release takes back. One that is not in memory is read back. A run that
-// has ended is CodeConflict, one that does not exist CodeNotFound; while the
-// engine stops it is CodeUnavailable. Waiting for a run that is being read back ends
-// with ctx.
+// acquire returns a run, locked and with a reference for the caller, which release
+// drops. It loads a run that is not in memory. Errors: CodeConflict when the run has
+// ended, CodeNotFound, CodeUnavailable while the engine stops, ctx's when it ends while
+// the run is being loaded.
 func (e *Engine) acquire(ctx context.Context, id string) (*run, error) {
 	return e.find(ctx, id, false)
 }
 
-// member is acquire for a node at work in a run of the same family, which may go on
-// while the engine stops. The caller holds a unit of that run.
+// member is acquire for a running node in a run of the same family, which may continue
+// while the engine stops. The caller holds a reference of that run.
 func (e *Engine) member(ctx context.Context, id string) (*run, error) {
 	return e.find(ctx, id, true)
 }
@@ -48,26 +47,25 @@ func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run,
 			return r, nil
 		}
 		e.mu.Unlock()
-		if err := r.loaded(ctx); err != nil {
+		if err := r.waitLoaded(ctx); err != nil {
 			return nil, err
 		}
 		r.mu.Lock()
 		switch {
-		case r.gone: // a moment too late: look again
+		case r.evicted: // just now: look it up again
 			r.mu.Unlock()
 			continue
 		case r.ended:
 			r.mu.Unlock()
 			return nil, errEnded
 		}
-		r.units++
-		r.wakeUp()
+		r.refs++
+		r.endHibernation()
 		return r, nil
 	}
 }
 
-// loaded waits until the run has been read back, or ctx ends.
-func (r *run) loaded(ctx context.Context) error {
+func (r *run) waitLoaded(ctx context.Context) error {
 	if r.loading == nil { // it began in this process
 		return nil
 	}
@@ -84,22 +82,21 @@ func (r *run) loaded(ctx context.Context) error {
 
 var errEnded = blueprint.Errorf(blueprint.CodeConflict, "the execution has ended")
 
-// unpark puts an empty run in the place of a parked one. It is locked and has a
-// unit for the caller. e.mu is held.
+// unpark adds an empty run, locked and with a reference for the caller, in place of a
+// parked one. The caller holds e.mu.
 func (e *Engine) unpark(id string) *run {
 	r := e.newRun(id)
-	r.mu.Lock() // nobody else knows it yet
-	r.units, r.unhold, r.loading = 1, e.Clock.Hold(), make(chan struct{})
+	r.mu.Lock() // not shared yet
+	r.refs, r.releaseClock, r.loading = 1, e.Clock.Hold(), make(chan struct{})
 	e.runs[id] = r
 	if p := e.parked[id]; p != nil {
-		e.takeOut(id, p)
+		e.removeParked(id, p)
 		r.timer, r.timerAt, r.handle, r.paused = p.timer, p.timerAt, p.handle.Value(), p.paused
 	}
 	return r
 }
 
-// load reads a run back and decides about what its last process left undone.
-// r.mu is held.
+// load loads a run and resolves interrupted nodes. The caller holds r.mu.
 func (e *Engine) load(ctx context.Context, r *run) error {
 	stored, err := e.Journal.Load(ctx, r.id)
 	if err != nil {
@@ -113,35 +110,34 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 	if err := e.replay(ctx, &r.fold, stored); err != nil {
 		return err
 	}
-	r.memory = footprint(r.begin.InputData) + r.taped
-	r.takeUp()
-	r.cutOff()
+	r.memory = footprint(r.begin.InputData) + r.tapeSize
+	r.resolveInterrupted()
+	r.endInterruptedCalls()
 	return nil
 }
 
-// recoverAll takes up every run that is not finished on the disk.
+// recoverAll recovers every unfinished run.
 func (e *Engine) recoverAll(ctx context.Context) error {
 	rows, err := e.Journal.Unfinished(ctx)
 	if err != nil || mutant.Is(mutant.NoRecovery) {
 		return err
 	}
-	e.counts.found(rows)
-	e.holdNewRuns()
+	e.counts.addRecovered(rows)
+	e.pauseAdmission()
 	for _, row := range rows {
 		if ctx.Err() != nil {
-			return nil // what is left is taken up at the next start
+			return nil // the next start continues
 		}
 		e.recoverOne(ctx, row)
 	}
-	e.admitNewRuns(ctx)
+	e.resumeAdmission(ctx)
 	if len(rows) > 0 {
-		e.Logger.Info("took up unfinished runs", "count", len(rows))
+		e.Logger.Info("unfinished runs recovered", "count", len(rows))
 	}
 	return nil
 }
 
-// recoverOne takes up a run that an earlier process left. One that the disk
-// does not give back now is asked for again later.
+// recoverOne recovers a run of an earlier process, later if the journal is unavailable.
 func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 	r, err := e.acquire(ctx, row.ID)
 	switch {
@@ -149,35 +145,35 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
 		return
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
-		e.Logger.Warn("a run waits for the disk", "execution", row.ID, "error", err)
-		e.reserve(&row)
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.recoverOne(e.ctx, row) })
+		e.Logger.Warn("run load failed, retrying", "execution", row.ID, "error", err)
+		e.reserveSlot(&row)
+		e.retryLater(func() { e.recoverOne(e.ctx, row) })
 		return
 	default:
-		// One unreadable run must not keep all the others, and the server, down.
-		e.Logger.Error("a run could not be taken up", "execution", row.ID, "error", err, "hint", "it stays as it is; cancel it once the cause is mended")
+		// One unreadable run must not stop the others and the server.
+		e.Logger.Error("run recovery failed", "execution", row.ID, "error", err, "hint", "fix the cause, then restart the server or cancel the run")
 		e.mu.Lock()
-		e.releaseSlot(row.ID)
+		e.leaveGroup(row.ID)
 		e.mu.Unlock()
 		return
 	}
 	if row.BlueprintDeleted && r.canceled == nil {
-		// The process ended after the deletion and before it had cancelled this.
-		r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: "the blueprint was deleted"})
+		// The process ended between the deletion and the cancellation.
+		r.record(&entry{Kind: entryCancel, At: e.now(), Reason: "the blueprint was deleted"})
 	}
 	calls, parent := r.calls(), r.begin.Parent
-	e.restoreSlot(r)
-	e.reconsider(r)
-	e.attend(calls)
+	e.rejoinGroup(r)
+	e.resumeWithinBudget(r)
+	e.checkChildren(calls)
 	if parent != "" {
-		e.outlived(row.ID, parent)
+		e.cancelIfParentEnded(row.ID, parent)
 	}
 }
 
-// takeUp decides about the nodes that were at work when the last process
-// ended: those that may run again do, under the same attempt and idempotency
-// key; for the others somebody has to say what happened. r.mu is held.
-func (r *run) takeUp() {
+// resolveInterrupted settles nodes that were running when the last process ended: those
+// that may run again do, with the same attempt and idempotency key; the others ask what
+// happened. The caller holds r.mu.
+func (r *run) resolveInterrupted() {
 	now := r.engine.Clock.Now()
 	at := blueprint.TimeOf(now)
 	var begun []*nodeRun
@@ -197,39 +193,39 @@ func (r *run) takeUp() {
 			r.record(&entry{Kind: entryEnd, Node: address, At: at, Error: cancelledStep()})
 			continue
 		case node.effect == blueprint.EffectOnce:
-			note.Message = "the server stopped while this node was at work; whether it took effect is unknown"
+			note.Message = "the server stopped while this node was running; whether it took effect is unknown"
 			a := &await{}
 			a.NodeID, a.Kind, a.RequestedAt = address, blueprint.AwaitUnknownOutcome, at
-			a.Prompt = "The server stopped while this node was at work. Did it take effect? Retry it, mark it as done, or abort the run."
+			a.Prompt = "The server stopped while this node was running. Did it take effect? Retry it, mark it as done, or abort the run."
 			a.Options = []string{"retry", "mark-done", "abort"}
 			r.record(&entry{Kind: entryAwait, Node: address, At: at, Await: a})
 		default:
-			note.Message = "the server stopped while this node was at work; it runs again"
+			note.Message = "the server stopped while this node was running; it runs again"
 			r.record(&entry{Kind: entryAgain, Node: address, At: at, Attempt: n.attempt})
 		}
 		r.record(&entry{Kind: entryLog, At: at, Log: note})
 	}
 }
 
-// wakeAgain is how long a run sleeps on when the disk does not give it back.
-const wakeAgain = 10 * time.Second
+// retryInterval is the delay before work on an unavailable journal is retried.
+const retryInterval = 10 * time.Second
 
-// wake takes up a run whose timer went off.
-func (e *Engine) wake(id string) {
+// onTimer continues a run whose timer fired.
+func (e *Engine) onTimer(id string) {
 	r, err := e.acquire(e.ctx, id)
 	switch {
 	case err == nil:
 	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
 		return
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
-		e.Logger.Warn("a run waits for the disk", "execution", id, "error", err)
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.wake(id) })
+		e.Logger.Warn("run load failed, retrying", "execution", id, "error", err)
+		e.retryLater(func() { e.onTimer(id) })
 		return
 	default:
-		e.Logger.Error("a run could not be woken", "execution", id, "error", err, "hint", "it is taken up at the next start")
+		e.Logger.Error("run wake-up failed", "execution", id, "error", err, "hint", "restart the server to recover it")
 		return
 	}
-	at := blueprint.TimeOf(e.Clock.Now())
+	at := e.now()
 	var due []*nodeRun
 	r.each(func(n *nodeRun) {
 		if n.due != 0 && n.due <= at {
@@ -238,7 +234,7 @@ func (e *Engine) wake(id string) {
 	})
 	for _, n := range due {
 		switch {
-		case n.due == 0 || n.due > at: // one before it stopped the walk
+		case n.due == 0 || n.due > at: // an earlier one stopped the frame
 		case n.phase == awaiting:
 			r.expire(n, at)
 		case n.retry:
@@ -247,11 +243,11 @@ func (e *Engine) wake(id string) {
 			r.record(&entry{Kind: entryEnd, Node: n.address(), At: at, Pass: true})
 		}
 	}
-	r.arm()
+	r.setNextTimer()
 	e.release(r)
 }
 
-// expire settles a question that nobody answered in time. r.mu is held.
+// expire settles a question without an answer in time. The caller holds r.mu.
 func (r *run) expire(n *nodeRun, at blueprint.Time) {
 	kind := n.node().kind
 	e := &entry{At: at, Node: n.address()}
@@ -260,7 +256,7 @@ func (r *run) expire(n *nodeRun, at blueprint.Time) {
 		r.record(e)
 		return
 	}
-	result, err := r.guarded(n, func() (blueprint.Result, error) { return kind.Expired(r.answerTask(n)) })
+	result, err := r.recoverPanics(n, func() (blueprint.Result, error) { return kind.Expired(r.answerTask(n)) })
 	if err != nil {
 		e.Kind, e.Error = entryEnd, stepError(failureOf(err))
 		r.record(e)
@@ -269,8 +265,8 @@ func (r *run) expire(n *nodeRun, at blueprint.Time) {
 	r.complete(e, result)
 }
 
-// answerTask is the task of a node that judges an answer: its config is the
-// one with which it asked. r.mu is held.
+// answerTask returns the task for an answer, with the config of the question. The
+// caller holds r.mu.
 func (r *run) answerTask(n *nodeRun) *blueprint.Task {
 	config := n.await.Config
 	if config == nil {

@@ -337,7 +337,7 @@ func TestUnreadableRun(t *testing.T) {
 			w.stop()
 			w.journal.runs[bad.ID].Entries = damage
 			w.boot(w.clock.Now())
-			if !strings.Contains(w.logged(), "a run could not be taken up") || !strings.Contains(w.logged(), bad.ID) {
+			if !strings.Contains(w.logged(), "run recovery failed") || !strings.Contains(w.logged(), bad.ID) {
 				t.Errorf("%s: the log says %s", name, w.logged())
 			}
 			w.answerOK(good.ID, "", 1)

@@ -7,9 +7,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// reusable returns the finished steps that a retry keeps. A for-each node goes
-// over its items again, and of these what was finished is kept.
-func (s *stored) reusable(p *program, from string) ([]step, error) {
+// reusable returns the finished steps that a retry keeps. A for-each node runs again,
+// with its finished items kept.
+func (s *runRecord) reusable(p *program, from string) ([]step, error) {
 	var starts []string
 	if from != "" {
 		if p.locate(from) == nil || strings.Contains(from, "]/") && !slices.ContainsFunc(s.Steps, func(at step) bool { return at.Node == from }) {
@@ -26,22 +26,21 @@ func (s *stored) reusable(p *program, from string) ([]step, error) {
 			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "every node of the execution completed; name the node to begin at in fromNodeId")
 		}
 	}
-	again := p.behind(starts, from != "")
-	begins := make(map[string]bool, len(starts)) // for-each nodes that failed before they came to their items, too
+	again := p.rerun(starts, from != "")
+	begins := make(map[string]bool, len(starts)) // also for-each nodes that failed before their items began
 	for _, start := range starts {
 		begins[start] = true
 	}
 	var kept []step
 	for _, old := range s.Steps {
 		passable := old.Status == blueprint.StepFailed && p.locate(old.Node).OnError != blueprint.OnErrorStop
-		if !old.Each && !begins[old.Node] && !again.holds(old.Node) && (old.Status == blueprint.StepCompleted || passable) {
+		if !old.Each && !begins[old.Node] && !again.contains(old.Node) && (old.Status == blueprint.StepCompleted || passable) {
 			kept = append(kept, old)
 		}
 	}
 	return slices.Clip(kept), nil
 }
 
-// locate returns the node of an address, nil when there is none.
 func (p *program) locate(address string) *compiled {
 	b, _, i := p.resolve(address)
 	if b == nil {
@@ -50,8 +49,8 @@ func (p *program) locate(address string) *compiled {
 	return &b.nodes[i]
 }
 
-// resolve takes an address apart: the graph that the node stands in, the prefix
-// of the addresses there, and the node's number.
+// resolve returns the graph of an address, the address prefix of its nodes, and the
+// node's index there.
 func (p *program) resolve(address string) (b *body, prefix string, i int) {
 	b = &p.body
 	for {
@@ -72,11 +71,11 @@ func (p *program) resolve(address string) (b *body, prefix string, i int) {
 	}
 }
 
-// addresses are nodes, by address, with all that stand within them.
-type addresses map[string]bool
+// addressSet is a set of nodes by address, with everything inside them.
+type addressSet map[string]bool
 
-// holds reports whether a node is among them, or stands within one that is.
-func (a addresses) holds(address string) bool {
+// contains reports whether a node, or a for-each node around it, is in the set.
+func (a addressSet) contains(address string) bool {
 	for {
 		if a[address] {
 			return true
@@ -92,12 +91,11 @@ func (a addresses) holds(address string) bool {
 	}
 }
 
-// behind returns the nodes that run again when these do: those downstream of
-// them, and of the for-each nodes in which they stand. A for-each node that was
-// named starts with all its items; one that did not complete keeps what they
-// have done.
-func (p *program) behind(starts []string, named bool) addresses {
-	again := addresses{}
+// rerun returns the nodes that run again with starts: those downstream of them and of
+// the for-each nodes around them. A for-each node that was named starts again with all
+// items; one that did not complete keeps its finished items.
+func (p *program) rerun(starts []string, named bool) addressSet {
+	again := addressSet{}
 	type place struct {
 		body   *body
 		prefix string

@@ -9,24 +9,23 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// phase says what a started node of a run is doing.
 type phase uint8
 
 const (
 	idle     phase = iota // not started, settled, or about to start again
 	working               // an attempt runs in a goroutine
 	waiting               // until due: a wait node, or the delay before the next attempt
-	awaiting              // for input, or until due
+	awaiting              // input, or until due
 	looping               // over the items of a for-each node
-	calling               // waits for a run that it started
-	phases                // how many there are
+	calling               // waits for a child run
+	phases                // their number
 )
 
-// nodeRun is what a run knows of one node.
+// nodeRun is the state of one node in a run.
 type nodeRun struct {
 	frame *frame // the walk it belongs to
-	index int    // its number there
-	loop  *loop  // of a for-each node, once it knows its items
+	index int    // in the frame
+	loop  *loop  // of a for-each node that has its items
 
 	phase   phase
 	attempt int
@@ -37,43 +36,41 @@ type nodeRun struct {
 	retry   bool           // waiting is the delay before another attempt
 	await   *await
 
-	// output is what the node hands on, and writers are the variables seen
-	// behind it. Both are final once the node is settled, so whoever starts
-	// later may read them without the lock.
-	output  any
-	weight  int // of output, as weigh gives it
-	writers *blueprint.Writers
-	known   bool // of a disabled node: output and writers are worked out
+	// output, and writers, the variables visible after the node, are final once the
+	// node is settled. Later nodes read them without the lock.
+	output     any
+	outputSize int // as of jsonSize
+	writers    *blueprint.Writers
+	resolved   bool // of a disabled node: output and writers are set
 
-	pass      bool // the output is the input
-	handle    string
-	variables bool // the output's members are run variables
-	calls     []blueprint.Call
-	tokens    int64
-	models    int64             // calls to language models
-	acted     bool              // it did, or may have done, what must not be done twice
-	uses      []use             // connections
-	servers   []server          // MCP servers
-	child     string            // the run that it waits for, or waited for
-	call      *blueprint.SubRun // what that is of
-	carried   any               // the state of a pause, for when the node runs again
-	signIn    bool              // it asked for one
-	signedIn  bool              // somebody has done so while it was about to ask
-	err       *blueprint.StepError
-	masked    bool // a credential was replaced in the output or in err
-	raising   bool // its budget is being raised
-	dropped   bool // it was under way when the run stopped
-	halts     bool // it failed, and its walk ended with it or before
-	item      bool // it ended its item early
+	pass       bool // the output is the input
+	handle     string
+	variables  bool // the output's members are run variables
+	calls      []blueprint.Call
+	tokens     int64
+	modelCalls int64            // calls to language models
+	acted      bool             // it did, or may have done, what must not be done twice
+	uses       []usedConnection // connections
+	servers    []usedServer     // MCP servers
+	child      string           // the run that it waits or waited for
+	call       *blueprint.SubRun
+	pauseState any  // for the next attempt
+	signIn     bool // it asked for one
+	signedIn   bool // the user signed in while it was about to ask
+	err        *blueprint.StepError
+	masked     bool // a credential was replaced in the output or in err
+	raising    bool // its budget is being raised
+	dropped    bool // it was unfinished when the run stopped
+	haltedWalk bool // it failed, and its frame ended with it or before
+	endsItem   bool // it ended its item early
 }
 
-// run is one execution in memory, in three parts: what its journal has made of
-// it (fold), what of that the disk has (disk), and who waits for it (waiters).
-// What needs two of them is a method of the run.
+// run is one execution in memory, in three parts: the state that follows from its
+// journal (fold), what of it is durable (disk), and its lifecycle in memory (waiters).
 //
-// Two locks: flushing is held by whoever makes the run durable, so that
-// entries reach the disk in order; mu guards all else that is not final.
-// flushing is taken first, the engine's own lock last.
+// Two locks: flushing is held while the run is made durable, so that entries are stored
+// in order; mu guards everything else that is not final. flushing is acquired first,
+// the engine's lock last. Methods of fold, disk and waiters require mu.
 type run struct {
 	engine *Engine
 	ctx    context.Context
@@ -83,62 +80,57 @@ type run struct {
 	fold
 	disk
 	waiters
-	memory       int   // that it takes, which counts in engine.held
-	counted      bool  // in engine.held
-	evidenceFull bool  // the log says that no more exchanges of failed attempts are kept
-	reserved     int64 // of engine.inputs, for its input; guarded by the engine's lock once it is taken in
+	memory        int // counts in engine.held if memoryCounted
+	memoryCounted bool
+	evidenceFull  bool  // logged that no more exchanges of failed attempts are kept
+	reserved      int64 // of engine.inputs; guarded by the engine's lock once admitted
 
 	// Guarded by the engine's lock.
-	turn turn
-	flow *flow      // while it has a turn or waits for one
-	spot spot[*run] // in the flow, while it waits
+	slotState slotState
+	flow      *flow         // while it has or waits for a slot
+	element   element[*run] // in the flow, while it waits
 }
 
-// disk is what of a run is durable, and what is to become so.
+// disk is what of a run is durable and what is to become so.
 type disk struct {
-	flushing gate
-	row      blueprint.ExecutionRow
-	ledger   ledger
-	pending  []*entry    // applied, not durable
-	durable  bool        // the row is on disk
-	begun    bool        // so was more than its beginning when it was read back
-	paused   bool        // so says the row on disk
-	atOnce   bool        // it must be before the first node starts
-	ended    bool        // over; its last commit is under way or done
-	broken   error       // the disk refused it: it cannot go on in this process
-	late     *time.Timer // flushes what has been pending for too long
-	lateAt   time.Time   // when it does; zero = it is not set
-	final    *stored     // the record of a run that has ended, secrets masked
-	truth    *stored     // the same with its secrets
+	flushing   chanMutex
+	row        blueprint.ExecutionRow
+	ledger     ledger
+	pending    []*entry // applied, not durable
+	durable    bool     // the row is stored
+	begun      bool     // more than its begin entry was stored when it was loaded
+	paused     bool     // according to the stored row
+	atOnce     bool     // it must be durable before the first node starts
+	ended      bool     // its last commit is in progress or done
+	commitErr  error    // permanent: it cannot continue in this process
+	flushTimer *time.Timer
+	flushAt    time.Time  // zero = not set
+	masked     *runRecord // the record of a run that has ended
+	unmasked   *runRecord // the same with its secrets
 }
 
-// waiters are those who wait for a run, and what the run itself waits for.
-//
-// Whoever needs the run to stay in memory holds a unit of it: the goroutines
-// that drive it, the queue in which it waits for its turn, a caller that
-// answers or cancels it. Whoever gives back the last unit parks the
-// run.
+// waiters is the lifecycle of a run in memory. Code that needs the run in memory holds
+// a reference: the goroutines that drive it, the queue of runs without a slot, callers
+// that answer or cancel it. Dropping the last reference parks the run.
 type waiters struct {
-	units       int
-	handle      *Handle
-	loading     chan struct{} // closed once it has been read back; nil for one that was not
-	left        chan struct{} // closed when gone; nil while nobody waits for that
-	gone        bool          // dropped from memory: whoever holds it must look it up again
-	driven      bool          // somebody who takes turns works on it, or will
-	hibernating bool          // it is parked, and stays in memory
-	shared      bool          // runs below keep what they use here
-	timer       *clock.Timer
-	timerAt     blueprint.Time // 0 = no timer
-	unhold      func()         // lets go of the clock, which stands still while a run is in memory
+	refs         int
+	handle       *Handle
+	loading      chan struct{} // closed once loaded; nil = started in this process
+	evictedCh    chan struct{} // closed on eviction; nil = nothing waits for it
+	evicted      bool          // look the run up again
+	driven       bool          // a goroutine that starts nodes works on it, or will
+	hibernating  bool          // parked, but kept in memory
+	shared       bool          // child runs count their budgets here
+	timer        *clock.Timer
+	timerAt      blueprint.Time // 0 = no timer
+	releaseClock func()         // the clock is held while the run is in memory
 }
 
-// tell gives whoever started the run its record. The run's mu is held.
-func (w *waiters) tell(outcome parkedRun) {
+func (w *waiters) settle(outcome *parkedRun) {
 	w.handle.settle(outcome)
 	w.handle = nil
 }
 
-// refuse tells whoever started the run why it cannot go on. The run's mu is held.
 func (w *waiters) refuse(err error) {
 	w.handle.refuse(err)
 	w.handle = nil
@@ -151,18 +143,17 @@ type ledger struct {
 	cursor    blueprint.Time
 	events    []blueprint.Event
 
-	generation int64 // that the disk must still have; 0 = any
+	generation int64 // that the store must still have; 0 = any
 }
 
-// gate is a lock that is held while the disk works. It is a channel, so that
-// tests in virtual time can tell that somebody waits for it.
-type gate chan struct{}
+// chanMutex is a mutex that may be held during a commit. Waiting for a channel is
+// visible to testing/synctest.
+type chanMutex chan struct{}
 
-func (g gate) Lock()   { g <- struct{}{} }
-func (g gate) Unlock() { <-g }
+func (g chanMutex) Lock()   { g <- struct{}{} }
+func (g chanMutex) Unlock() { <-g }
 
-// TryLock takes it if nobody has it.
-func (g gate) TryLock() bool {
+func (g chanMutex) TryLock() bool {
 	select {
 	case g <- struct{}{}:
 		return true
@@ -171,20 +162,24 @@ func (g gate) TryLock() bool {
 	}
 }
 
-// newRun makes a run that has not begun and that nobody knows of.
 func (e *Engine) newRun(id string) *run {
-	r := &run{engine: e, fold: fold{id: id}, disk: disk{flushing: make(gate, 1)}}
+	r := &run{engine: e, fold: fold{id: id}, disk: disk{flushing: make(chanMutex, 1)}}
 	r.ctx, r.cancel = context.WithCancelCause(e.ctx)
 	return r
 }
 
-// setUp gives the run its program and its beginning. An issue with the
-// variables is a CodeBadRequest error.
+// -
+//
+// ===
+//
+//	data.
+//
+// >>>
 func (r *run) setUp(p *program, b *begin) error {
 	if err := r.fold.setUp(p, b, r.engine.Limits); err != nil {
 		return err
 	}
-	r.memory = footprint(b.InputData) + r.taped
+	r.memory = footprint(b.InputData) + r.tapeSize
 	return nil
 }
 

@@ -11,26 +11,26 @@ import (
 	"blueprintd/blueprint"
 )
 
-// scope answers the names that a node's templates and expressions use. What a
-// node may see is final before it starts, so most of it needs no lock; values
-// are shared and never changed.
+// scope resolves the names in a node's templates and expressions. What a node sees is
+// final before it starts, so most of it needs no lock; values are shared and never
+// changed.
 type scope struct {
-	run    *run
-	node   *nodeRun
-	now    time.Time
-	input  any
-	weight int            // of input
-	nodes  map[string]any // all that led here, once it was asked for
+	run       *run
+	node      *nodeRun
+	now       time.Time
+	input     any
+	inputSize int
+	nodes     map[string]any // everything that led here, once used
 }
 
-// scopeOf makes the scope of a node. r.mu is held.
+// scopeOf returns the scope of a node. The caller holds r.mu.
 func (r *run) scopeOf(n *nodeRun, now time.Time) *scope {
 	s := &scope{run: r, node: n, now: now}
-	s.input, s.weight = r.input(n)
+	s.input, s.inputSize = r.input(n)
 	return s
 }
 
-// Lookup answers a top-level name.
+// Lookup returns the value of a top-level name.
 func (s *scope) Lookup(name string) (any, bool) {
 	switch name {
 	case "input":
@@ -49,8 +49,8 @@ func (s *scope) Lookup(name string) (any, bool) {
 	case "now":
 		return s.now.UTC().Format(blueprint.TimeFormat), true
 	}
-	// What a node of an item sees, it sees besides what the for-each node does.
-	for n := s.node; n != nil; n = n.frame.holder() {
+	// A node of an item also sees what the for-each node sees.
+	for n := s.node; n != nil; n = n.frame.loopNode() {
 		if writer, ok := n.writers.Of(name); ok {
 			values, _ := n.frame.nodes[writer].output.(map[string]any)
 			return values[name], true
@@ -64,15 +64,15 @@ func (s *scope) Lookup(name string) (any, bool) {
 			}
 		}
 	}
-	value, ok := s.run.bound[name]
+	value, ok := s.run.variables[name]
 	return value, ok
 }
 
 // Names returns every top-level name, sorted.
 func (s *scope) Names() []string {
 	names := []string{"input", "inputData", "nodes", "execution", "blueprint", "trigger", "now"}
-	names = slices.AppendSeq(names, maps.Keys(s.run.bound))
-	for n := s.node; n != nil; n = n.frame.holder() {
+	names = slices.AppendSeq(names, maps.Keys(s.run.variables))
+	for n := s.node; n != nil; n = n.frame.loopNode() {
 		names = slices.AppendSeq(names, maps.Keys(n.writers.All()))
 		if n.frame.parent != nil {
 			names = append(names, "item", "index")
@@ -82,34 +82,31 @@ func (s *scope) Names() []string {
 	return slices.Compact(names)
 }
 
-// HasParts tells that nodes is looked up one by one: in a run of ten thousand
-// nodes of which each refers to another, the whole of it would be made ten
-// thousand times.
+// HasParts reports that nodes is looked up by part: building all of it for each node of
+// a large run would take quadratic time.
 func (s *scope) HasParts(name string) bool { return name == "nodes" }
 
-// Part returns {"output": ...} of one node that led to this one. Nodes beside it
-// are left out even when they are done: what a node sees must not depend on
-// which branch was faster.
+// Part returns {"output": ...} of a node that led to this one. Parallel nodes are left
+// out even when they are done: what a node sees must not depend on timing.
 func (s *scope) Part(_, id string) (any, bool) {
 	r := s.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for n := s.node; n != nil; n = n.frame.holder() {
+	for n := s.node; n != nil; n = n.frame.loopNode() {
 		f := n.frame
 		if from := f.body.graph.Index(id); from >= 0 && f.plan.Precedes(from, n.index) {
-			return map[string]any{"output": r.handed(&f.nodes[from]).output}, true
+			return map[string]any{"output": r.withOutput(&f.nodes[from]).output}, true
 		}
 	}
 	return nil, false
 }
 
-// maxNearby is how many of the nodes that led to one an error suggests from.
+// maxNearby bounds the nodes that an error takes suggestions from.
 const maxNearby = 100
 
-// Nearby returns the nodes that led to this one on the shortest ways.
+// Nearby returns the closest nodes that led to this one.
 func (s *scope) Nearby(string) map[string]any { return s.upstream(maxNearby) }
 
-// all returns every node that led to this one, as Part does.
 func (s *scope) all() map[string]any {
 	if s.nodes == nil {
 		s.nodes = s.upstream(math.MaxInt)
@@ -117,31 +114,31 @@ func (s *scope) all() map[string]any {
 	return s.nodes
 }
 
-// upstream returns the nearest nodes that led to this one, at most a number.
+// upstream returns the closest nodes that led to this one, at most most.
 func (s *scope) upstream(most int) map[string]any {
 	r := s.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := map[string]any{}
-	for n := s.node; n != nil; n = n.frame.holder() {
+	for n := s.node; n != nil; n = n.frame.loopNode() {
 		for queue := n.inputs(); len(queue) > 0 && len(out) < most; queue = queue[1:] {
 			id := queue[0].node().ID
 			if _, seen := out[id]; seen {
 				continue
 			}
-			out[id] = map[string]any{"output": r.handed(queue[0]).output}
+			out[id] = map[string]any{"output": r.withOutput(queue[0]).output}
 			queue = append(queue, queue[0].inputs()...)
 		}
 	}
 	return out
 }
 
-// collect returns all variables, with item and index for a node of an item, and
-// all nodes that led to this one. With denied set, secret variables that the
-// caller did not pass are left out and named.
+// collect returns all variables, with item and index in an item, and all nodes that led
+// to this one. With denied set, secret variables that the caller did not pass are left
+// out and named.
 func (s *scope) collect(denied bool) blueprint.NodeScope {
 	out := blueprint.NodeScope{Variables: map[string]any{}, Nodes: s.all()}
-	for n := s.node; n != nil; n = n.frame.holder() {
+	for n := s.node; n != nil; n = n.frame.loopNode() {
 		for name, writer := range n.writers.All() {
 			if _, hidden := out.Variables[name]; !hidden {
 				values, _ := n.frame.nodes[writer].output.(map[string]any)
@@ -152,7 +149,7 @@ func (s *scope) collect(denied bool) blueprint.NodeScope {
 			out.Variables["item"], out.Variables["index"] = n.frame.value.value, json.Number(strconv.Itoa(n.frame.item))
 		}
 	}
-	for name, value := range s.run.bound {
+	for name, value := range s.run.variables {
 		if _, hidden := out.Variables[name]; hidden {
 			continue
 		}
@@ -166,8 +163,8 @@ func (s *scope) collect(denied bool) blueprint.NodeScope {
 	return out
 }
 
-// triggerValue is what templates see of the trigger; a run without one sees
-// nulls, so that a blueprint can be tried by hand.
+// triggerValue returns what templates see of the trigger; in a run without one nulls,
+// so that a blueprint can be tested by hand.
 func triggerValue(t *blueprint.TriggerContext) map[string]any {
 	if t == nil {
 		return map[string]any{"id": nil, "type": nil, "headers": map[string]any{}}

@@ -263,7 +263,7 @@ func TestWrongMasterKey(t *testing.T) {
 		w.key = secret.NewKey()
 		w.boot(w.clock.Now())
 		synctest.Wait()
-		if !strings.Contains(w.logged(), "a run could not be taken up") {
+		if !strings.Contains(w.logged(), "run recovery failed") {
 			t.Errorf("the log says %s", w.logged())
 		}
 		if err := w.answer(x.ID, "", 1); err == nil {

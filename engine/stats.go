@@ -7,24 +7,24 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// Stats tell how an engine is doing. What counts up does so since New.
+// Stats are counters since New and current numbers of an engine.
 type Stats struct {
-	Started, Completed, Failed int64 // runs, once it is on the disk
-	Recovered                  int64 // runs that an earlier process had left unfinished
-	Working                    int   // runs that have their turn
-	Queued                     int   // runs that wait for their turn
-	Flows                      int   // triggers, and users without one, of whose runs some do
-	LongestQueue               int   // the most that do of one of them
-	Blocked                    int   // runs that are parked until others of their trigger have ended
-	Waiting                    int   // runs that are parked until an instant
-	Paused                     int64 // runs that wait for an answer, as the disk has it
-	Held                       int   // weight of the input of the new runs at work, and of their recordings, in bytes
+	Started, Completed, Failed int64 // of runs, once durable
+	Recovered                  int64
+	Working                    int   // runs with a slot
+	Queued                     int   // runs that wait for a slot
+	Flows                      int   // triggers, and users without one, with queued runs
+	LongestQueue               int   // of one flow
+	Blocked                    int   // runs blocked by their concurrency group
+	Waiting                    int   // parked runs with a timer
+	Paused                     int64 // runs that wait for an answer, as stored
+	Held                       int   // memory of inputs and recordings of new runs, in bytes
 	MaxRunning, MaxQueued      int
-	// Durations are from the start of each run to its end, on the engine's clock.
+	// Durations are from start to end of each run, on the engine's clock.
 	Durations metrics.Distribution
 }
 
-// Stats returns the numbers of now. It costs no access to the disk.
+// Stats returns current numbers. It does not access the journal.
 func (e *Engine) Stats() Stats {
 	c := &e.counts
 	stats := Stats{
@@ -32,14 +32,13 @@ func (e *Engine) Stats() Stats {
 		Paused: c.paused.Value(), MaxRunning: e.MaxRunning, MaxQueued: e.MaxQueued, Durations: c.durations.Distribution(),
 	}
 	e.mu.Lock()
-	stats.Working, stats.Queued, stats.Waiting, stats.Held = e.queue.taken, e.queue.queued, e.waiting, e.held
+	stats.Working, stats.Queued, stats.Waiting, stats.Held = e.queue.taken, e.queue.queued, e.timedParked, e.held
 	stats.Flows, stats.LongestQueue = e.queue.longest()
 	stats.Blocked = e.concurrency.blocked
 	e.mu.Unlock()
 	return stats
 }
 
-// counts are what an engine counts as it goes.
 type counts struct {
 	started, completed, failed, recovered metrics.Counter
 	paused                                metrics.Gauge
@@ -53,8 +52,7 @@ func newCounts() counts {
 	)}
 }
 
-// found counts what an earlier process left.
-func (c *counts) found(rows []blueprint.ExecutionRow) {
+func (c *counts) addRecovered(rows []blueprint.ExecutionRow) {
 	c.recovered.Add(int64(len(rows)))
 	for i := range rows {
 		if rows[i].Status == blueprint.StatusPaused {
@@ -63,8 +61,8 @@ func (c *counts) found(rows []blueprint.ExecutionRow) {
 	}
 }
 
-// tally counts what a commit changed. The run's mu is held.
-func (d *disk) tally(c *counts, commit *blueprint.JournalCommit) {
+// countCommit counts the status changes of a commit.
+func (d *disk) countCommit(c *counts, commit *blueprint.JournalCommit) {
 	if commit.New {
 		c.started.Add(1)
 	}

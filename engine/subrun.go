@@ -11,49 +11,39 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// maxRuns is how deeply runs may start each other; the first counts.
+// maxRuns bounds the depth of runs that start each other, the first included.
 const maxRuns = 16
 
-// call is a run that a node of another waits for.
+// call is a child run that a node waits for.
 type call struct {
-	parent, address string
-	root            string // the run that all began with
-	flow            string // the trigger that did
-	chain           int    // how many events led there
-	cause           string // the key of the first of them
-	child           string
-	authority       blueprint.Authority
-	dataOf          string // as of the run that waits
-	depth           int
-	budget          *blueprint.Budget // that a retry of it has
-	bounds          []bound
-	hidden          []string // secrets that it may be given
-	record          bool     // the exchanges of the run that waits are kept
-	what            *blueprint.SubRun
+	parent, address, child string
+	blueprintID            string
+	authority              blueprint.Authority
+	begin                  begin // of the child, without CanManage
 }
 
-// mayCall reports why the node may not start a run, nil when it may, and counts it
-// for a first run above.
+// mayCall returns why the node may not start a run, nil when it may, and counts the run
+// with the first ancestor.
 func (a *attempt) mayCall(ctx context.Context) error {
 	switch r := a.run; {
 	case r.engine.Blueprints == nil:
 		return &blueprint.Failure{Code: "blueprint_unavailable", Message: "a file runs by itself: there are no other blueprints to run", Permanent: true}
 	case r.begin.Depth+1 >= maxRuns:
 		return &blueprint.Failure{Code: "too_deep", Message: fmt.Sprintf("runs start each other more than %d deep", maxRuns), Permanent: true}
-	case r.begin.Root == "": // counted with its entry
+	case r.begin.Root == "": // counted by its entryCall
 		return nil
 	}
 	e := a.run.engine
 	var full error
-	err := e.within(ctx, a.run.begin.Root, func(first *run) {
-		if first.led >= e.Limits.Family {
+	err := e.withMember(ctx, a.run.begin.Root, false, func(first *run) {
+		if first.runsStarted >= e.Limits.Family {
 			full = first.tooMany()
 			return
 		}
-		first.record(&entry{Kind: entryLed, At: blueprint.TimeOf(e.Clock.Now())})
-		first.soon(Soon)
-	}, later)
-	if _, over := err.(*blueprint.Failure); over { // this run is about to be cancelled, and starts nothing more
+		first.record(&entry{Kind: entryStarted, At: e.now()})
+		first.flushWithin(Soon)
+	})
+	if _, over := err.(*blueprint.Failure); over { // this run is about to be cancelled
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -64,10 +54,10 @@ func (r *run) tooMany() *blueprint.Failure {
 	return &blueprint.Failure{Code: "too_many_runs", Message: fmt.Sprintf("the run %s has led to %d others, which is the most", r.id, r.engine.Limits.Family), Permanent: true}
 }
 
-// firstRun returns the run that this one, and all above it, began with.
+// firstRun returns the run without a parent that this one descends from.
 func (r *fold) firstRun() string { return cmp.Or(r.begin.Root, r.id) }
 
-// firstTrigger returns the trigger that all began with, "" when none did.
+// firstTrigger returns the trigger of the first run, "" for none.
 func (r *fold) firstTrigger() string {
 	if r.begin.Flow == "" && r.begin.Trigger != nil {
 		return r.begin.Trigger.ID
@@ -75,22 +65,26 @@ func (r *fold) firstTrigger() string {
 	return r.begin.Flow
 }
 
-// callOf returns the run that a node waits for; nil when it waits for none. The run's mu
-// is held.
+// callOf returns the child run that a node waits for, nil for none.
 func (r *fold) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
-	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, authority: r.authority(), dataOf: r.begin.DataOf, depth: r.begin.Depth + 1, budget: r.limit(), bounds: r.bounds, hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
+	authority, address := r.authority(), n.address()
+	return &call{parent: r.id, address: address, child: n.child, blueprintID: n.call.BlueprintID, authority: authority, begin: begin{
+		UserID: authority.PrincipalID, DataOf: r.begin.DataOf, Lineage: authority.Versions, Given: n.call.Variables, InputData: n.call.InputData,
+		Parent: r.id, Address: address, Root: r.firstRun(), Depth: r.begin.Depth + 1, Budget: r.limit(), Bounds: r.bounds,
+		Hidden: r.allSecrets(), Flow: r.firstTrigger(), Chain: r.eventDepth(), Cause: r.rootEvent(), Record: r.begin.Record,
+	}}
 }
 
-// allSecrets returns what nobody may see of the run, as text. The run's mu is held.
+// allSecrets returns the secrets of the run as text.
 func (r *fold) allSecrets() []string {
 	return slices.Concat(r.hidden, secret.Strings(r.secrets))
 }
 
-// wanted reports whether a node still waits for the run that it asked for.
-func (e *Engine) wanted(c *call) (bool, error) {
+// stillWaiting reports whether the node still waits for the child run.
+func (e *Engine) stillWaiting(c *call) (bool, error) {
 	r, err := e.acquire(e.ctx, c.parent)
 	if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
 		return false, nil
@@ -98,13 +92,19 @@ func (e *Engine) wanted(c *call) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n := r.find(c.address)
-	wanted := n != nil && n.phase == calling && n.child == c.child
-	e.release(r)
-	return wanted, nil
+	defer e.release(r)
+	return r.waitsFor(c) != nil, nil
 }
 
-// calls returns all that nodes of the run wait for. The run's mu is held.
+// waitsFor returns the node that waits for a child run, nil when none does (any more).
+func (r *fold) waitsFor(c *call) *nodeRun {
+	if n := r.find(c.address); n != nil && n.phase == calling && n.child == c.child {
+		return n
+	}
+	return nil
+}
+
+// calls returns all child runs that nodes wait for.
 func (r *fold) calls() (all []*call) {
 	if r.count[calling] == 0 {
 		return nil
@@ -117,10 +117,9 @@ func (r *fold) calls() (all []*call) {
 	return all
 }
 
-// startChild starts a run that a node waits for. When it cannot be, the node
-// fails.
+// startChild starts a child run. When that fails for good, the node fails.
 func (e *Engine) startChild(c *call) {
-	wanted, err := e.wanted(c)
+	wanted, err := e.stillWaiting(c)
 	if err == nil {
 		if !wanted {
 			return
@@ -129,22 +128,22 @@ func (e *Engine) startChild(c *call) {
 	}
 	switch code := blueprint.CodeOf(err); {
 	case err == nil, errors.Is(err, errShuttingDown):
-	case code == blueprint.CodeConflict: // it exists: an earlier process came this far
-		e.attend([]*call{c})
+	case code == blueprint.CodeConflict: // it exists: an earlier process started it
+		e.checkChildren([]*call{c})
 	case code == blueprint.CodeUnavailable:
-		e.Logger.Warn("a run waits to be started", "execution", c.child, "parent", c.parent, "error", err)
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.attend([]*call{c}) })
+		e.Logger.Warn("child run start failed, retrying", "execution", c.child, "parent", c.parent, "error", err)
+		e.retryLater(func() { e.checkChildren([]*call{c}) })
 	case code == blueprint.CodeNotFound, code == blueprint.CodeForbidden:
-		e.returned(c, outcome{}, &blueprint.Failure{Code: "blueprint_unavailable", Message: "there is no blueprint " + c.what.BlueprintID + " that this run may start", Permanent: true})
+		e.settleCall(c, outcome{}, &blueprint.Failure{Code: "blueprint_unavailable", Message: "there is no blueprint " + c.blueprintID + " that this run may start", Permanent: true})
 	default:
-		e.returned(c, outcome{}, failureOf(err))
+		e.settleCall(c, outcome{}, failureOf(err))
 	}
 }
 
 func (e *Engine) launchChild(c *call) error {
-	definition, canManage, err := e.Blueprints.Runnable(e.ctx, c.authority.PrincipalID, c.what.BlueprintID)
+	definition, canManage, err := e.Blueprints.Runnable(e.ctx, c.authority.PrincipalID, c.blueprintID)
 	if err == nil {
-		err = e.authorize(e.ctx, c.authority, blueprint.Resource{Kind: blueprint.ResourceBlueprint, ID: c.what.BlueprintID})
+		err = e.authorize(e.ctx, c.authority, blueprint.Resource{Kind: blueprint.ResourceBlueprint, ID: c.blueprintID})
 	}
 	if err != nil {
 		return err
@@ -153,59 +152,53 @@ func (e *Engine) launchChild(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &begin{UserID: c.authority.PrincipalID, DataOf: c.dataOf, Lineage: c.authority.Versions, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Bounds: c.bounds, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause, Record: c.record}
-	handle, err := e.launch(noWait, c.child, p, b, ledger{}, AtOnce)
+	b := c.begin
+	b.CanManage = canManage
+	handle, err := e.launch(endedContext, c.child, p, &b, ledger{}, AtOnce)
 	if err != nil {
 		return err
 	}
 	return handle.Accepted(e.ctx)
 }
 
-// report tells the run that waits for this one that it has ended. The clock
-// stands still until that has heard of it. r.mu is held.
-func (r *run) report() {
+// notifyParent wakes the run that waits for this one once it has ended. It holds the
+// clock meanwhile. The caller holds r.mu.
+func (r *run) notifyParent() {
 	if !r.ended || r.begin == nil || r.begin.Parent == "" {
 		return
 	}
 	e, c := r.engine, &call{parent: r.begin.Parent, address: r.begin.Address, child: r.id}
-	unhold := e.Clock.Hold()
-	go func() {
-		defer unhold()
-		e.ended(c)
-	}()
+	e.goHeld(func() { e.deliverOutcome(c) })
 }
 
-// ended hands the outcome of a run to the node that waits for it.
-func (e *Engine) ended(c *call) {
+// deliverOutcome passes the outcome of a run to the node that waits for it.
+func (e *Engine) deliverOutcome(c *call) {
 	read, err := e.Journal.Load(e.ctx, c.child)
 	if err == nil {
-		var s *stored
+		var s *runRecord
 		if s, err = e.decodeRecord(read, true); err == nil {
-			e.returned(c, s.outcome(&read.Row), nil)
+			e.settleCall(c, s.outcome(&read.Row), nil)
 			return
 		}
 	}
 	if blueprint.CodeOf(err) == blueprint.CodeUnavailable {
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.ended(c) })
+		e.retryLater(func() { e.deliverOutcome(c) })
 		return
 	}
-	e.Logger.Error("the outcome of a run is unreadable", "execution", c.child, "parent", c.parent, "error", err)
-	e.returned(c, outcome{}, &blueprint.Failure{Code: "internal", Message: "the outcome of the run " + c.child + " is unreadable", Permanent: true})
+	e.Logger.Error("child run outcome unreadable", "execution", c.child, "parent", c.parent, "error", err)
+	e.settleCall(c, outcome{}, &blueprint.Failure{Code: "internal", Message: "the outcome of the run " + c.child + " is unreadable", Permanent: true})
 }
 
-// returned settles a node that waits for a run: that has ended, or could not be
-// started. A node that does not wait for it (any more) is left alone.
-func (e *Engine) returned(c *call, o outcome, failure *blueprint.Failure) {
-	r, err := e.acquire(e.ctx, c.parent)
-	if err != nil {
-		if blueprint.CodeOf(err) == blueprint.CodeUnavailable && !errors.Is(err, errShuttingDown) {
-			e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.returned(c, o, failure) })
-		}
+// settleCall settles a node whose child run has ended or could not be started. A node
+// that does not wait for it (any more) is left alone.
+func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
+	r := e.acquireOrRetry(c.parent, func() { e.settleCall(c, o, failure) })
+	if r == nil {
 		return
 	}
-	if n := r.find(c.address); n != nil && n.phase == calling && n.child == c.child {
+	if n := r.waitsFor(c); n != nil {
 		now := e.Clock.Now()
-		r.learn(o.hidden) // what it hands on may hold them
+		r.hideSecrets(o.hidden) // its output may hold them
 		out := &entry{Kind: entryEnd, Node: c.address, At: blueprint.TimeOf(now)}
 		if x := o.record; x != nil {
 			out.Output, out.Tokens, out.Models, out.Acted = x.Output, o.tokens, o.models, o.acted
@@ -221,14 +214,13 @@ func (e *Engine) returned(c *call, o outcome, failure *blueprint.Failure) {
 			}
 		}
 		r.record(out)
-		r.armNode(n)
+		r.ensureTimerFor(n)
 		e.changed(r.id)
 	}
 	e.release(r)
 }
 
-// outcome is what came of a run that a node waited for; no record when it could
-// not be started.
+// outcome is the result of a child run; without a record when it could not be started.
 type outcome struct {
 	record         *blueprint.Execution
 	tokens, models int64
@@ -236,8 +228,7 @@ type outcome struct {
 	hidden         []string
 }
 
-// outcome returns what the node that waits for the run is told.
-func (s *stored) outcome(row *blueprint.ExecutionRow) outcome {
+func (s *runRecord) outcome(row *blueprint.ExecutionRow) outcome {
 	o := outcome{record: s.render(row), acted: s.Acted, hidden: s.Hidden}
 	for i := range s.Steps {
 		o.tokens += s.Steps[i].Tokens
@@ -247,8 +238,8 @@ func (s *stored) outcome(row *blueprint.ExecutionRow) outcome {
 	return o
 }
 
-// childFailure says why a run failed that a node waited for: of runs that
-// started each other the last one's cause.
+// childFailure returns the failure of a node whose child run failed. Through several
+// levels it reports the innermost cause.
 func childFailure(child string, cause *blueprint.RunError) *blueprint.Failure {
 	failure := &blueprint.Failure{Code: "run_failed", Message: "the run " + child + " failed"}
 	if cause != nil {
@@ -264,39 +255,34 @@ func childFailure(child string, cause *blueprint.RunError) *blueprint.Failure {
 	return failure
 }
 
-// attend looks after runs that nodes wait for, of which an earlier process may
-// not have started one, or not have told of its end.
-func (e *Engine) attend(calls []*call) {
+// checkChildren checks on child runs that an earlier process may not have started, or
+// whose end it may not have delivered.
+func (e *Engine) checkChildren(calls []*call) {
 	for _, c := range calls {
-		unhold := e.Clock.Hold()
-		go func() {
-			defer unhold()
+		e.goHeld(func() {
 			stored, err := e.Journal.Load(e.ctx, c.child)
 			switch code := blueprint.CodeOf(err); {
 			case code == blueprint.CodeNotFound:
-				e.startLate(c)
+				e.startMissingChild(c)
 			case code == blueprint.CodeUnavailable:
-				e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.attend([]*call{c}) })
+				e.retryLater(func() { e.checkChildren([]*call{c}) })
 			case err == nil && stored.Row.Status.Terminal():
-				e.ended(c)
+				e.deliverOutcome(c)
 			}
-		}()
+		})
 	}
 }
 
-// startLate starts a run that should have been started before, unless nobody
-// waits for it any more.
-func (e *Engine) startLate(c *call) {
-	r, err := e.acquire(e.ctx, c.parent)
-	if err != nil {
-		if blueprint.CodeOf(err) == blueprint.CodeUnavailable && !errors.Is(err, errShuttingDown) {
-			e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.attend([]*call{c}) })
-		}
+// startMissingChild starts a child run that an earlier process did not, if a node still
+// waits for it.
+func (e *Engine) startMissingChild(c *call) {
+	r := e.acquireOrRetry(c.parent, func() { e.checkChildren([]*call{c}) })
+	if r == nil {
 		return
 	}
-	// The unit keeps the run from being parked, and with that from cancelling
-	// one that does not exist yet.
-	if n := r.find(c.address); n != nil && n.phase == calling && n.child == c.child {
+	// The reference keeps the run from being parked, which would cancel an orphan
+	// that does not exist yet.
+	if r.waitsFor(c) != nil {
 		r.mu.Unlock()
 		e.startChild(c)
 		r.mu.Lock()
@@ -304,52 +290,55 @@ func (e *Engine) startLate(c *call) {
 	e.release(r)
 }
 
-// orphaned is why a run is cancelled for which nobody waits any more.
-const orphaned = "the run that started it does not wait for it any more"
+// acquireOrRetry is acquire for background work. It returns nil on errors, and calls
+// again later when the journal is unavailable.
+func (e *Engine) acquireOrRetry(id string, again func()) *run {
+	r, err := e.acquire(e.ctx, id)
+	if blueprint.CodeOf(err) == blueprint.CodeUnavailable && !errors.Is(err, errShuttingDown) {
+		e.retryLater(again)
+	}
+	return r
+}
 
-// forsake cancels the runs that nobody waits for any more. r.mu is held.
-func (r *run) forsake() {
+// orphaned is the reason for cancelling a child run that no node waits for any more.
+const orphaned = "the run that started it no longer waits for it"
+
+func (r *run) cancelOrphans() {
 	e := r.engine
-	if r.broken != nil { // the disk has them waited for still
+	if r.commitErr != nil { // according to the journal they are still waited for
 		r.orphans = nil
 	}
 	for _, child := range r.orphans {
-		unhold := e.Clock.Hold()
-		go func() {
-			defer unhold()
-			e.abandon(child, orphaned)
-		}()
+		e.goHeld(func() { e.cancelInBackground(child, orphaned) })
 	}
 	r.orphans = nil
 }
 
-// abandon cancels a run by the engine's own decision, such as one for which
-// nobody waits any more.
-func (e *Engine) abandon(child, reason string) {
+// cancelInBackground cancels a run on the engine's own decision, with retries.
+func (e *Engine) cancelInBackground(child, reason string) {
 	err := e.Cancel(e.ctx, child, reason)
 	switch code := blueprint.CodeOf(err); {
 	case err == nil, errors.Is(err, errShuttingDown):
 	case code == blueprint.CodeUnavailable:
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.abandon(child, reason) })
-	case code == blueprint.CodeConflict: // it ends
+		e.retryLater(func() { e.cancelInBackground(child, reason) })
+	case code == blueprint.CodeConflict: // it is ending
 	default:
 		if code == blueprint.CodeInternal {
-			e.Logger.Error("a run could not be cancelled", "execution", child, "error", err)
+			e.Logger.Error("run cancellation failed", "execution", child, "error", err)
 		}
 		e.mu.Lock()
-		e.releaseSlot(child) // it must not keep the others back
+		e.leaveGroup(child) // it must not block the others
 		e.mu.Unlock()
 	}
 }
 
-// outlived cancels a run that was taken up, when the one that started it has
-// ended.
-func (e *Engine) outlived(id, parent string) {
+// cancelIfParentEnded cancels a recovered run whose parent has ended.
+func (e *Engine) cancelIfParentEnded(id, parent string) {
 	stored, err := e.Journal.Load(e.ctx, parent)
 	switch {
 	case err == nil && stored.Row.Status.Terminal():
-		e.abandon(id, orphaned)
+		e.cancelInBackground(id, orphaned)
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.outlived(id, parent) })
+		e.retryLater(func() { e.cancelIfParentEnded(id, parent) })
 	}
 }

@@ -119,7 +119,7 @@ func TestSubRunIsCancelledWithItsParent(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.expect(w.settle(h.ID), `failed: a=skipped !:cancelled`)
-		w.expect(w.settle(w.children()[0].Row.ID), `failed: x=skipped !:cancelled: the run that started it does not wait for it any more`)
+		w.expect(w.settle(w.children()[0].Row.ID), `failed: x=skipped !:cancelled: the run that started it no longer waits for it`)
 	})
 }
 

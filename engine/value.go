@@ -8,29 +8,25 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Limits bound what one run takes of memory and disk, in bytes of JSON, by and
-// large. Values are shared, so a node that is given the outputs of two, one of
-// them that of a node that was given two, and so on, would have more than fits
-// into any machine once it is written.
+// Limits bound the memory and storage of one run, in approximate bytes of JSON. Values
+// are shared in memory; written out, a value that is passed on many times may exceed
+// any machine.
 type Limits struct {
-	// Value is for what one node is given or hands on; 0 = 32 MiB.
+	// Value bounds the input and the output of a node; 0 = 32 MiB.
 	Value int
-	// Outputs is for what all nodes of a run hand on; 0 = 128 MiB.
+	// Outputs bounds the outputs of all nodes together; 0 = 128 MiB.
 	Outputs int
-	// Record is for the inputs and outputs in a record that is shown; what is
-	// beyond is left out. 0 = 64 MiB.
+	// Record bounds the inputs and outputs in a record that is shown; 0 = 64 MiB.
 	Record int
-	// Held is for the input data of all new runs in memory together, not as
-	// JSON but by what it takes there, and for what they exchanged when they are
-	// recorded; one more waits or is refused with CodeUnavailable until some have
-	// ended. Runs that a limit on those of their trigger held back may take as much
-	// again. 0 = 64 MiB.
+	// Held bounds the memory of input data of all new runs together, exchanges of
+	// recorded runs included; 0 = 64 MiB. Beyond it runs wait or are refused with
+	// CodeUnavailable. Blocked runs of concurrency groups may take as much again.
 	Held int
-	// Family is how many runs one may lead to, itself and through those that it
-	// starts, as long as it goes on and the engine does; 0 = 20,000.
+	// Family bounds how many descendants a run may have while it is unfinished; 0 =
+	// 20,000.
 	Family int
-	// Tape is for what a run that is recorded exchanges with other services; what
-	// comes after is left out, and the log says so. 0 = 16 MiB.
+	// Tape bounds the exchanges of a recorded run; later ones are left out, and the
+	// run's log says so. 0 = 16 MiB.
 	Tape int
 }
 
@@ -38,15 +34,14 @@ func (l Limits) orDefaults() Limits {
 	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20), Held: cmp.Or(l.Held, 64<<20), Family: cmp.Or(l.Family, 20_000), Tape: cmp.Or(l.Tape, 16<<20)}
 }
 
-// maxDepth bounds how deeply what a node hands on may nest: a little more than
-// what comes from outside.
+// maxDepth bounds the nesting of outputs: deeper than that of external input.
 const maxDepth = 2 * blueprint.MaxDepth
 
-// weigh returns about how many bytes a plain JSON value takes as text, at least
-// 1. A value that takes more than limit, is nested too deeply, or is no plain
-// JSON is an error that says so after "the output" or the like.
-func weigh(value any, limit int) (int, error) {
-	w := weighing{left: limit}
+// jsonSize returns the approximate size of a plain JSON value as text, at least 1. A
+// value above limit, nested too deeply, or not plain JSON is an error, phrased to
+// follow a noun such as "the output".
+func jsonSize(value any, limit int) (int, error) {
+	w := sizeBudget{left: limit}
 	if err := w.add(value, 0); err != nil {
 		return 0, err
 	}
@@ -56,10 +51,10 @@ func weigh(value any, limit int) (int, error) {
 	return limit - w.left, nil
 }
 
-// footprint returns about how many bytes a value takes in memory, which for many
-// small values is far more than they take as text.
+// footprint returns the approximate size of a value in memory, which for many small
+// values far exceeds its size as text.
 func footprint(value any) int {
-	const header = 16 // of a string, an interface, and about that of whatever is allocated
+	const header = 16 // of a string, an interface, or an allocation
 	switch v := value.(type) {
 	case string:
 		return 2*header + len(v)
@@ -81,11 +76,10 @@ func footprint(value any) int {
 	return header
 }
 
-// weighing is what is left of a limit.
-type weighing struct{ left int }
+type sizeBudget struct{ left int }
 
-// add takes a value off what is left; with nothing left it looks no further.
-func (w *weighing) add(value any, depth int) error {
+// add subtracts the size of a value; it stops early once nothing is left.
+func (w *sizeBudget) add(value any, depth int) error {
 	switch v := value.(type) {
 	case nil, bool:
 		w.left -= 4
@@ -99,7 +93,7 @@ func (w *weighing) add(value any, depth int) error {
 	case []any:
 		w.left -= 2 + len(v)
 		for i := 0; i < len(v) && w.left >= 0; i++ {
-			if err := w.below(v[i], depth); err != nil {
+			if err := w.addNested(v[i], depth); err != nil {
 				return err
 			}
 		}
@@ -109,7 +103,7 @@ func (w *weighing) add(value any, depth int) error {
 			if w.left -= len(name); w.left < 0 {
 				return nil
 			}
-			if err := w.below(member, depth); err != nil {
+			if err := w.addNested(member, depth); err != nil {
 				return err
 			}
 		}
@@ -119,85 +113,81 @@ func (w *weighing) add(value any, depth int) error {
 	return nil
 }
 
-func (w *weighing) below(value any, depth int) error {
+func (w *sizeBudget) addNested(value any, depth int) error {
 	if depth == maxDepth {
 		return fmt.Errorf("is nested deeper than %d levels", maxDepth)
 	}
 	return w.add(value, depth+1)
 }
 
-// handed returns a node with what it hands on. That of a disabled node, which the
-// plan passes over by itself, is worked out when it is first asked for.
-func (r *fold) handed(n *nodeRun) *nodeRun {
-	if !n.known && n.state() == blueprint.NodePassed {
-		n.known = true
-		n.output, n.weight = r.input(n)
-		n.writers = r.seen(n)
+// withOutput returns n with its output set. That of a disabled node, which the plan
+// passes over, is computed on first use.
+func (r *fold) withOutput(n *nodeRun) *nodeRun {
+	if !n.resolved && n.state() == blueprint.NodePassed {
+		n.resolved = true
+		n.output, n.outputSize = r.input(n)
+		n.writers = r.visibleWriters(n)
 	}
 	return n
 }
 
-// input returns what a node gets, and its weight: the run's input data, or for a
-// node of an item the item; the output of its one predecessor, or the outputs
-// of several by node id.
+// input returns the input of a node and its size: the run's input data or the item; the
+// output of a single predecessor, or the outputs of several by node id.
 func (r *fold) input(n *nodeRun) (any, int) {
 	inputs := n.inputs()
 	switch len(inputs) {
 	case 0:
 		if n.frame.parent != nil {
-			return n.frame.value.value, n.frame.value.weight
+			return n.frame.value.value, n.frame.value.size
 		}
-		return r.begin.InputData, r.weight
+		return r.begin.InputData, r.inputSize
 	case 1:
-		from := r.handed(inputs[0])
-		return from.output, from.weight
+		from := r.withOutput(inputs[0])
+		return from.output, from.outputSize
 	default:
 		out, weight := make(map[string]any, len(inputs)), 0
 		for _, from := range inputs {
 			id := from.node().ID
-			out[id] = r.handed(from).output
-			weight = min(weight+6+len(id)+from.weight, tooHeavy)
+			out[id] = r.withOutput(from).output
+			weight = min(weight+6+len(id)+from.outputSize, maxSize)
 		}
 		return out, weight
 	}
 }
 
-// seen returns the variables that a node sees of those that nodes of its walk
-// wrote.
-func (r *fold) seen(n *nodeRun) *blueprint.Writers {
+// visibleWriters returns the variables that nodes of its frame have set and n sees.
+func (r *fold) visibleWriters(n *nodeRun) *blueprint.Writers {
 	inputs := n.inputs()
 	sources := make([]*blueprint.Writers, len(inputs))
 	for at, from := range inputs {
-		sources[at] = r.handed(from).writers
+		sources[at] = r.withOutput(from).writers
 	}
 	return n.frame.body.graph.MergeWriters(sources...)
 }
 
-// weighed is a value and how much it takes when it is written.
-type weighed struct {
-	value  any
-	weight int
+type sizedValue struct {
+	value any
+	size  int
 }
 
-// tooHeavy is the weight of what fits nowhere.
-const tooHeavy = 1 << 40
+// maxSize is the size of what fits nowhere.
+const maxSize = 1 << 40
 
-// values resolves the inputs and outputs that a record names instead of
-// copying, as far as there is room: written out, one large value that passes
-// through many nodes is there again and again.
+// values resolves the inputs and outputs that a record refers to, within room: written
+// out, a large value that passes through many nodes is repeated for each.
 type values struct {
-	input   weighed
+	input   sizedValue
 	steps   map[string]*step
-	items   map[string]weighed  // by "loop[3]": what the for-each node gave it
-	last    map[string][]string // by "loop[3]": the nodes whose output is the item's
-	outputs map[string]weighed  // as far as they were asked for
-	room    int                 // what may still be shown
-	left    map[string]bool     // steps of which something is not shown
+	items   map[string]sizedValue // by "loop[3]": what the for-each node gave it // by "loop[3]"
+	last    map[string][]string   // by "loop[3]": the nodes whose output is the item's // by "loop[3]": the nodes whose output is the item's
+	outputs map[string]sizedValue // resolved so far
+	room    int
+	omitted map[string]bool // steps with a value that is not shown
 }
 
-func newValues(s *stored) *values {
-	v := &values{steps: make(map[string]*step, len(s.Steps)), items: map[string]weighed{}, last: map[string][]string{}, outputs: make(map[string]weighed, len(s.Steps)), room: s.room, left: map[string]bool{}}
-	v.input = v.weigh(s.Begin.InputData)
+func newValues(s *runRecord) *values {
+	v := &values{steps: make(map[string]*step, len(s.Steps)), items: map[string]sizedValue{}, last: map[string][]string{}, outputs: make(map[string]sizedValue, len(s.Steps)), room: s.room, omitted: map[string]bool{}}
+	v.input = v.measure(s.Begin.InputData)
 	for i := range s.Steps {
 		at := &s.Steps[i]
 		v.steps[at.Node] = at
@@ -205,113 +195,110 @@ func newValues(s *stored) *values {
 			v.last[at.In] = append(v.last[at.In], at.Node)
 		}
 		for k, item := range at.Items {
-			v.items[fmt.Sprintf("%s[%d]", at.Node, k)] = v.weigh(item)
+			v.items[fmt.Sprintf("%s[%d]", at.Node, k)] = v.measure(item)
 		}
 	}
 	return v
 }
 
-func (v *values) weigh(value any) weighed {
-	weight, err := weigh(value, v.room)
+func (v *values) measure(value any) sizedValue {
+	weight, err := jsonSize(value, v.room)
 	if err != nil {
-		weight = tooHeavy
+		weight = maxSize
 	}
-	return weighed{value, weight}
+	return sizedValue{value, weight}
 }
 
-// of returns what a node handed on.
-func (v *values) of(node string) weighed {
+// output returns the output of a node.
+func (v *values) output(node string) sizedValue {
 	out, known := v.outputs[node]
 	if known {
 		return out
 	}
-	v.outputs[node] = weighed{} // a damaged record may lead back here
+	v.outputs[node] = sizedValue{} // a damaged record may have cycles
 	switch at := v.steps[node]; {
 	case at == nil:
 	case at.Pass:
-		out = v.joined(at.In, at.From)
+		out = v.inputFrom(at.In, at.From)
 	case at.Each && at.Status == blueprint.StepCompleted:
-		out = v.all(at)
+		out = v.itemOutputs(at)
 	default:
-		out = v.weigh(at.Output)
+		out = v.measure(at.Output)
 	}
 	v.outputs[node] = out
 	return out
 }
 
-// all returns the outputs of the items of a for-each node.
-func (v *values) all(at *step) weighed {
+func (v *values) itemOutputs(at *step) sizedValue {
 	out, weight := make([]any, len(at.Items)), 2
 	for i := range at.Items {
 		item := fmt.Sprintf("%s[%d]", at.Node, i)
-		from := weighed{nil, 4}
+		from := sizedValue{nil, 4}
 		if last := v.last[item]; len(last) > 0 {
-			from = v.joined(item, last)
+			from = v.inputFrom(item, last)
 		}
 		out[i] = from.value
-		weight = min(weight+2+from.weight, tooHeavy)
+		weight = min(weight+2+from.size, maxSize)
 	}
-	return weighed{out, weight}
+	return sizedValue{out, weight}
 }
 
-// joined returns the input of a node of an item, or of the run, whose taken
-// predecessors these are.
-func (v *values) joined(in string, nodes []string) weighed {
+// inputFrom returns the input of a node with these predecessors, in an item or the run.
+func (v *values) inputFrom(in string, nodes []string) sizedValue {
 	switch {
 	case len(nodes) == 0 && in != "":
 		return v.items[in]
 	case len(nodes) == 0:
 		return v.input
 	case len(nodes) == 1:
-		return v.of(nodes[0])
+		return v.output(nodes[0])
 	}
 	object, weight := make(map[string]any, len(nodes)), 0
 	for _, node := range nodes {
-		from := v.of(node)
+		from := v.output(node)
 		id := node
 		if in != "" {
 			id = node[len(in)+1:]
 		}
 		object[id] = from.value
-		weight = min(weight+6+len(id)+from.weight, tooHeavy)
+		weight = min(weight+6+len(id)+from.size, maxSize)
 	}
-	return weighed{object, weight}
+	return sizedValue{object, weight}
 }
 
-// output returns the output of a run with these ends.
-func (v *values) output(ends []string) any {
+func (v *values) runOutput(ends []string) any {
 	if len(ends) == 0 {
 		return nil
 	}
-	return v.fit(ends[0], v.joined("", ends))
+	return v.fit(ends[0], v.inputFrom("", ends))
 }
 
 // fit returns a value of a step if there is room for it, else null.
-func (v *values) fit(node string, value weighed) any {
-	if value.weight > v.room {
-		v.left[node] = true
+func (v *values) fit(node string, value sizedValue) any {
+	if value.size > v.room {
+		v.omitted[node] = true
 		return nil
 	}
-	v.room -= value.weight
+	v.room -= value.size
 	return value.value
 }
 
-// step makes the step that clients see.
+// step returns the step as clients see it.
 func (v *values) step(at *step) blueprint.Step {
 	out := blueprint.Step{NodeID: at.Node, NodeType: at.Type, Title: at.Title, Status: at.Status, StartTime: at.Start, EndTime: at.End, Attempt: at.Attempt, Error: at.Error, Masked: at.Masked}
 	if at.Status == blueprint.StepCompleted || at.Status == blueprint.StepFailed || at.Status == blueprint.StepSkipped && at.Pass {
-		out.Output = v.fit(at.Node, v.of(at.Node))
+		out.Output = v.fit(at.Node, v.output(at.Node))
 	}
 	if at.Start != 0 {
-		out.Input = v.fit(at.Node, v.joined(at.In, at.From))
+		out.Input = v.fit(at.Node, v.inputFrom(at.In, at.From))
 	}
 	if at.Error != nil && at.Error.Exchange != nil {
-		if weight := stepHeft(at.Error.Exchange); weight <= v.room {
+		if weight := stepExchangeSize(at.Error.Exchange); weight <= v.room {
 			v.room -= weight
 		} else {
 			bare := *at.Error
 			bare.Exchange, out.Error = nil, &bare
-			v.left[at.Node] = true
+			v.omitted[at.Node] = true
 		}
 	}
 	if at.Start != 0 && at.End != 0 {

@@ -11,12 +11,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// View is Reader.View, but shows the present state of a run in memory.
+// View is Reader.View with the current state of a run in memory.
 func (e *Engine) View(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Execution, error) {
 	return e.ViewWithin(ctx, execution, e.limits.Record)
 }
 
-// ViewWithin is Reader.ViewWithin, but shows the present state of a run in memory.
+// ViewWithin is Reader.ViewWithin with the current state of a run in memory.
 func (e *Engine) ViewWithin(ctx context.Context, execution *blueprint.StoredExecution, room int) (*blueprint.Execution, error) {
 	if !execution.Row.Status.Terminal() {
 		if live := e.liveView(ctx, execution.Row.ID, min(room, e.limits.Record)); live != nil {
@@ -26,25 +26,22 @@ func (e *Engine) ViewWithin(ctx context.Context, execution *blueprint.StoredExec
 	return e.Reader.ViewWithin(ctx, execution, room)
 }
 
-// Summary is Reader.Summary, but shows the present state of a run in memory.
+// Summary is Reader.Summary with the current state of a run in memory.
 func (e *Engine) Summary(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	return e.summary(ctx, execution, e.ViewWithin)
 }
 
-// liveViewPatience is how long, in real time, a look at a run at work waits for
-// the disk before it shows what the disk had before.
-const liveViewPatience = 2 * time.Second
+// liveViewTimeout is how long, in real time, a view of a running execution waits for a
+// commit before it shows the stored state.
+const liveViewTimeout = 2 * time.Second
 
-// liveView returns a run that is in memory, nil for any other. What it shows is
-// on the disk first: nobody may be told of a step that a crash could undo.
+// liveView returns the view of a run in memory, else nil. What it shows is durable: a
+// crash must not undo a step that a client has seen.
 func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.Execution {
 	e.mu.Lock()
 	live := e.runs[id]
 	e.mu.Unlock()
-	if live == nil {
-		return nil
-	}
-	if live.loaded(ctx) != nil {
+	if live == nil || live.waitLoaded(ctx) != nil {
 		return nil
 	}
 	view, durable := live.snapshot(room)
@@ -53,7 +50,7 @@ func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.E
 	}
 	flushed := make(chan error, 1)
 	go func() { flushed <- live.flush() }()
-	patience := time.NewTimer(liveViewPatience)
+	patience := time.NewTimer(liveViewTimeout)
 	defer patience.Stop()
 	select {
 	case err := <-flushed:
@@ -66,40 +63,39 @@ func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.E
 	return nil
 }
 
-// snapshot returns the run as it stands, nil when it is not in memory any more,
-// and tells whether all of that is on the disk.
+// snapshot returns the view of the run, nil when it was evicted, and whether all of it
+// is durable.
 func (r *run) snapshot(room int) (view *blueprint.Execution, durable bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.gone || r.begin == nil {
+	if r.evicted || r.begin == nil {
 		return nil, false
 	}
 	return r.view(r.row, room), len(r.pending) == 0
 }
 
-// view returns the run as it is now, with the rest of its row. The run's mu is held.
 func (r *fold) view(row blueprint.ExecutionRow, room int) *blueprint.Execution {
-	account := r.account(row.Status, room).mask(r.masker.Load())
+	account := r.newRecord(row.Status, room).mask(r.masker.Load())
 	if !row.Status.Terminal() {
 		row.Status = r.status()
 	}
 	return account.render(&row)
 }
 
-// render makes the record that clients see.
-func (s *stored) render(row *blueprint.ExecutionRow) *blueprint.Execution {
+// render returns the record as clients see it.
+func (s *runRecord) render(row *blueprint.ExecutionRow) *blueprint.Execution {
 	x := &blueprint.Execution{
 		LogID: row.LogID, BlueprintID: row.BlueprintID, BlueprintVersion: row.BlueprintVersion, OrganizationID: row.OrganizationID, UserID: row.UserID, PrivateTo: s.Begin.privateTo(),
 		TriggerID: row.TriggerID, FiringID: row.FiringID, ParentExecutionID: row.ParentExecutionID, RetryOf: s.Begin.RetryOf,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, InputVariables: s.Begin.Given, InputData: s.Begin.InputData, Outputs: map[string]any{},
 	}
-	x.ID, x.Status, x.StartTime, x.EndTime, x.TotalSteps = row.ID, row.Status, row.StartTime, row.EndTime, s.own()
+	x.ID, x.Status, x.StartTime, x.EndTime, x.TotalSteps = row.ID, row.Status, row.StartTime, row.EndTime, s.topLevelSteps()
 	if x.InputVariables == nil {
 		x.InputVariables = map[string]any{}
 	}
 	values := newValues(s)
 	if x.Status == blueprint.StatusCompleted {
-		x.Output = values.output(s.Ends)
+		x.Output = values.runOutput(s.Ends)
 	}
 	x.Steps = make([]blueprint.Step, len(s.Steps))
 	settled := 0
@@ -110,7 +106,7 @@ func (s *stored) render(row *blueprint.ExecutionRow) *blueprint.Execution {
 			x.AwaitingInputs = append(x.AwaitingInputs, a)
 		}
 		if at.Status == blueprint.StepRunning && (x.CurrentStep == nil || at.In != "" && strings.HasPrefix(at.Node, *x.CurrentStep+"[")) {
-			x.CurrentStep = &at.Node // of those that run within each other the innermost
+			x.CurrentStep = &at.Node // the innermost running node
 		}
 		if at.In != "" {
 			continue
@@ -132,19 +128,19 @@ func (s *stored) render(row *blueprint.ExecutionRow) *blueprint.Execution {
 	if len(x.AwaitingInputs) > 0 {
 		x.AwaitingInput = x.AwaitingInputs[0]
 	}
-	x.Progress = min(99, 100*settled/max(1, x.TotalSteps)) // 100 is for a run whose end is on the disk
+	x.Progress = min(99, 100*settled/max(1, x.TotalSteps)) // 100 only once the end is durable
 	if x.Status == blueprint.StatusCompleted {
 		x.Progress = 100
 	}
 	x.DataSize = s.room - values.room
 	x.Failure = s.failure(x.Status)
 	x.Telemetry = s.telemetry(x)
-	x.Logs = s.lifecycle(x, len(values.left))
+	x.Logs = s.fullLog(x, len(values.omitted))
 	return x
 }
 
-// own counts the steps of the run's own map.
-func (s *stored) own() (n int) {
+// topLevelSteps counts the steps outside of items.
+func (s *runRecord) topLevelSteps() (n int) {
 	for i := range s.Steps {
 		if s.Steps[i].In == "" {
 			n++
@@ -153,8 +149,8 @@ func (s *stored) own() (n int) {
 	return n
 }
 
-// failure says why a failed run failed.
-func (s *stored) failure(status blueprint.Status) *blueprint.RunError {
+// failure returns why a failed run failed, nil for other runs.
+func (s *runRecord) failure(status blueprint.Status) *blueprint.RunError {
 	switch {
 	case status != blueprint.StatusFailed:
 		return nil
@@ -163,7 +159,7 @@ func (s *stored) failure(status blueprint.Status) *blueprint.RunError {
 		if *s.Canceled != "" {
 			message += ": " + *s.Canceled
 		}
-		return &blueprint.RunError{Message: message, Code: "cancelled", Displaced: *s.Canceled == displaced}
+		return &blueprint.RunError{Message: message, Code: "cancelled", Displaced: *s.Canceled == blueprint.Displaced}
 	}
 	for i := range s.Steps {
 		if at := &s.Steps[i]; at.Node == s.Failed && at.Error != nil {
@@ -173,8 +169,8 @@ func (s *stored) failure(status blueprint.Status) *blueprint.RunError {
 	return &blueprint.RunError{Message: "failed"}
 }
 
-// Watch returns a channel on which something arrives whenever the run may have
-// changed; several changes may arrive as one. stop ends it.
+// Watch returns a channel that signals that the run may have changed; several changes
+// may be one signal. stop ends it.
 func (e *Engine) Watch(id string) (changes <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
 	e.mu.Lock()
@@ -193,20 +189,19 @@ func (e *Engine) Watch(id string) (changes <-chan struct{}, stop func()) {
 	}
 }
 
-// changed tells the watchers of a run.
 func (e *Engine) changed(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for ch := range e.watchers[id] {
 		select {
 		case ch <- struct{}{}:
-		default: // one is waiting there already
+		default: // a signal is pending
 		}
 	}
 }
 
-// brief is as much of a record as its errorSummary needs.
-type brief struct {
+// summaryRecord is the part of a record that its errorSummary needs.
+type summaryRecord struct {
 	Begin struct {
 		UserID    string `json:"user"`
 		CanManage bool   `json:"manage"`
@@ -221,11 +216,10 @@ type brief struct {
 	Canceled *string `json:"cancelled"`
 }
 
-// failedStep is in every record of a step that failed.
+// failedStep is part of every record with a failed step.
 var failedStep = []byte(`"s":"` + blueprint.StepFailed + `"`)
 
-// telemetry sums up what the nodes did.
-func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {
+func (s *runRecord) telemetry(x *blueprint.Execution) blueprint.Telemetry {
 	t := blueprint.NewTelemetry()
 	sources := map[string]*blueprint.DataSource{}
 	var hosts []string
@@ -276,8 +270,8 @@ func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {
 	return t
 }
 
-// services sums up which connections the nodes used.
-func (s *stored) services(t *blueprint.Telemetry) {
+// services adds the connections and MCP servers used.
+func (s *runRecord) services(t *blueprint.Telemetry) {
 	tokens := map[string]int64{} // by connection to a provider of language models
 	addresses := map[string]bool{}
 	for i := range s.Steps {
@@ -310,9 +304,9 @@ func (s *stored) services(t *blueprint.Telemetry) {
 	}
 }
 
-// lifecycle returns the run's log: what nodes wrote, and between it the lines
-// that follow from the steps and are not stored.
-func (s *stored) lifecycle(x *blueprint.Execution, left int) []blueprint.LogEntry {
+// fullLog returns the lines written by nodes together with the lifecycle lines, which
+// follow from the steps and are not stored.
+func (s *runRecord) fullLog(x *blueprint.Execution, left int) []blueprint.LogEntry {
 	logs := make([]blueprint.LogEntry, 0, 3+len(s.Logs)+2*len(x.Steps))
 	add := func(at blueprint.Time, level string, node *string, message string) {
 		logs = append(logs, blueprint.LogEntry{Timestamp: at, Level: level, NodeID: node, Message: message})
@@ -322,7 +316,7 @@ func (s *stored) lifecycle(x *blueprint.Execution, left int) []blueprint.LogEntr
 	for i := range x.Steps {
 		at := &x.Steps[i]
 		switch {
-		case at.EndTime != 0 && at.EndTime < x.StartTime: // the run that this one retries told of it
+		case at.EndTime != 0 && at.EndTime < x.StartTime: // logged by the retried run
 		case at.Status == blueprint.StepCompleted && at.DurationMs != nil:
 			add(at.EndTime, "info", &at.NodeID, fmt.Sprintf("completed in %d ms", *at.DurationMs))
 		case at.Status == blueprint.StepFailed && at.Error != nil:

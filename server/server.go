@@ -118,7 +118,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, o.Version), Scripts: s.Scripts, Clock: o.Clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(way)
 	s.Engine = engine.New(engine.Options{
-		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Turn: s.turn(),
+		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Schedule: s.turn(),
 		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.Inputs, math.MaxInt))}, InputWait: wait, Authority: s.Store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.Triggers.Emit(ctx, e) },
 		Concurrency: func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error) {

@@ -9,14 +9,14 @@ import (
 	"blueprintd/engine/nodes/llm"
 )
 
-// dialogue is what has been said so far and what it took. It is kept while
-// the node pauses, so that nothing is asked and no tool called a second time.
+// dialogue is a conversation and its usage. It is stored while the node is paused, so
+// that no question is asked and no tool called again.
 type dialogue struct {
 	Messages  []llm.Message `json:"messages"`
-	Steps     int           `json:"steps"` // how often the model was asked
+	Steps     int           `json:"steps"` // requests to the model
 	ToolCalls int           `json:"toolCalls"`
 	Usage     llm.Usage     `json:"usage"`
-	// Again says that the model was told that its answer breaks the schema.
+	// Again says that the model was asked to correct its response.
 	Again bool `json:"again,omitempty"`
 }
 
@@ -38,10 +38,10 @@ func beginDialogue(state any, prompt string) (*dialogue, error) {
 	return c, nil
 }
 
-// codeBadState is the failure of a node that cannot go on from where it paused.
+// codeBadState is the failure of a node that cannot restore its state.
 const codeBadState = "bad_state"
 
-// pending returns the calls that the model waits for.
+// pending returns the calls without a result.
 func (c *dialogue) pending() []llm.ToolCall {
 	last := len(c.Messages) - 1
 	done := 0
@@ -55,8 +55,8 @@ func (c *dialogue) pending() []llm.ToolCall {
 	return c.Messages[last].Calls[min(done, len(c.Messages[last].Calls)):]
 }
 
-// answered adds the result of the first pending call.
-func (c *dialogue) answered(result llm.ToolResult) {
+// addResult adds the result of the first pending call.
+func (c *dialogue) addResult(result llm.ToolResult) {
 	c.ToolCalls++
 	if last := &c.Messages[len(c.Messages)-1]; last.Role == llm.RoleTool {
 		last.Results = append(last.Results, result)
@@ -65,9 +65,9 @@ func (c *dialogue) answered(result llm.ToolResult) {
 	c.Messages = append(c.Messages, llm.Message{Role: llm.RoleTool, Results: []llm.ToolResult{result}})
 }
 
-// paused gives a pause the conversation to go on from; any other error stays
-// as it is, but that after the first question something has been sent.
-func (c *dialogue) paused(err error) error {
+// withState stores the conversation in a pause. A failure after the first request was
+// sent in part.
+func (c *dialogue) withState(err error) error {
 	if c.Steps == 0 {
 		return err
 	}
@@ -88,7 +88,6 @@ func (c *dialogue) paused(err error) error {
 	return err
 }
 
-// output is what the node gives in the end.
 func (c *dialogue) output(text string, value any, hasValue bool) map[string]any {
 	output := map[string]any{"text": text, "usage": map[string]any{
 		"inputTokens": whole(c.Usage.InputTokens), "outputTokens": whole(c.Usage.OutputTokens),

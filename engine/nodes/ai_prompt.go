@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -27,13 +26,11 @@ type aiConfig struct {
 }
 
 const (
-	// standardSteps is maxSteps when the config has none.
-	standardSteps = 8
-	// maxMCPConnections is how many servers one prompt may use.
+	standardSteps     = 8
 	maxMCPConnections = 16
 )
 
-// aiPrompt asks a language model, which may call tools before it answers.
+// aiPrompt asks a language model, which may call tools first.
 func aiPrompt(d Dependencies) *blueprint.NodeType {
 	return define(definition[aiConfig]{
 		name:        "ai-prompt",
@@ -47,9 +44,9 @@ func aiPrompt(d Dependencies) *blueprint.NodeType {
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "model": "gpt-5-mini", "system": "You sort letters.", "prompt": "What is this about? {{inputData.letter ?? \"\"}}", "maxTokens": 500, "responseSchema": {"type": "object", "properties": {"topic": {"type": "string"}, "urgent": {"type": "boolean"}}, "required": ["topic", "urgent"], "additionalProperties": false}}`,
 		check:       (*aiConfig).check,
 		run: func(ctx context.Context, task *blueprint.Task, c *aiConfig) (blueprint.Result, error) {
-			p := &prompting{deps: d, task: task, config: c}
+			p := &promptRun{deps: d, task: task, config: c}
 			output, err := p.run(ctx)
-			result := blueprint.Result{Output: output, Tokens: p.spent, MCPServers: p.tools.servers()}
+			result := blueprint.Result{Output: output, Tokens: p.tokens, MCPServers: p.tools.servers()}
 			return result, err
 		},
 	})
@@ -74,7 +71,7 @@ func (c *aiConfig) check(r *report) {
 	seen := map[string]bool{}
 	for i, id := range c.MCPConnections {
 		switch {
-		case r.open(id):
+		case r.isTemplate(id):
 		case !blueprint.IsUUID(id):
 			r.issue("must be the id of a connection, a UUID", "mcpConnectionIds", i)
 		case seen[strings.ToLower(id)]:
@@ -82,23 +79,11 @@ func (c *aiConfig) check(r *report) {
 		}
 		seen[strings.ToLower(id)] = true
 	}
-	if !c.ResponseSchema.Given || c.ResponseSchema.Value == nil {
-		return
-	}
-	var err error
-	var bad *blueprint.Error
-	if c.compiled, err = jsonschema.Compile(c.ResponseSchema.Value); errors.As(err, &bad) {
-		for _, issue := range bad.Issues {
-			r.issue(issue.Message, append([]any{"responseSchema"}, issue.Path...)...)
-		}
+	if c.ResponseSchema.Value != nil {
+		c.compiled = r.jsonSchema(c.ResponseSchema.Value, "responseSchema")
 	}
 }
 
 func (c *aiConfig) question() string { return string(c.Prompt) + string(c.UserPrompt) }
 
-func (c *aiConfig) maxSteps() int {
-	if c.MaxSteps == nil {
-		return standardSteps
-	}
-	return int(*c.MaxSteps)
-}
+func (c *aiConfig) maxSteps() int { return int(numberOr(c.MaxSteps, standardSteps)) }

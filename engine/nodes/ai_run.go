@@ -13,48 +13,48 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// The failures of a prompt besides those of package llm.
+// Failures of a prompt besides those of package llm.
 const (
 	codeSchemaMismatch = "schema_mismatch"
 	codeTooManySteps   = "too_many_steps"
 )
 
-// askTimeout bounds one question.
+// askTimeout bounds one request.
 const askTimeout = 10 * time.Minute
 
-// prompting is one run of a prompt, up to its answer or a pause.
-type prompting struct {
+// promptRun is one run of a prompt, until its result or a pause.
+type promptRun struct {
 	deps   Dependencies
 	task   *blueprint.Task
 	config *aiConfig
 
-	client *llm.Client
-	tools  toolbox
-	talk   *dialogue
-	spent  int64 // tokens of this run
+	client   *llm.Client
+	tools    toolbox
+	dialogue *dialogue
+	tokens   int64 // of this run
 }
 
-// run asks until the model answers without calling a tool.
-func (p *prompting) run(ctx context.Context) (any, error) {
+// run asks until the model responds without calling a tool.
+func (p *promptRun) run(ctx context.Context) (any, error) {
 	var err error
-	if p.talk, err = beginDialogue(p.task.State, p.config.question()); err != nil {
+	if p.dialogue, err = beginDialogue(p.task.State, p.config.question()); err != nil {
 		return nil, err
 	}
 	if err := p.open(ctx); err != nil {
-		return nil, p.talk.paused(err)
+		return nil, p.dialogue.withState(err)
 	}
 	defer p.tools.close()
 	for {
 		if err := p.callTools(ctx); err != nil {
-			return nil, p.talk.paused(err)
+			return nil, p.dialogue.withState(err)
 		}
 		answer, err := p.ask(ctx)
 		if err != nil {
-			return nil, p.talk.paused(err)
+			return nil, p.dialogue.withState(err)
 		}
 		if len(answer.Message.Calls) > 0 {
-			if p.talk.Steps >= p.config.maxSteps() {
-				return nil, &blueprint.Failure{Code: codeTooManySteps, Message: fmt.Sprintf("the model still calls tools after %d steps; raise maxSteps if it needs more", p.talk.Steps)}
+			if p.dialogue.Steps >= p.config.maxSteps() {
+				return nil, &blueprint.Failure{Code: codeTooManySteps, Message: fmt.Sprintf("the model still calls tools after %d steps; raise maxSteps if it needs more", p.dialogue.Steps)}
 			}
 			continue
 		}
@@ -65,8 +65,8 @@ func (p *prompting) run(ctx context.Context) (any, error) {
 	}
 }
 
-// open opens what is asked: the model's server and those of the tools.
-func (p *prompting) open(ctx context.Context) error {
+// open connects to the model's server and those of the tools.
+func (p *promptRun) open(ctx context.Context) error {
 	connection, err := connect(ctx, p.task, p.config.ConnectionID, blueprint.ConnectionAIProvider)
 	if err != nil {
 		return err
@@ -78,8 +78,7 @@ func (p *prompting) open(ctx context.Context) error {
 	return p.tools.open(ctx, p.deps, p.task, p.config.MCPConnections)
 }
 
-// ask asks the model once.
-func (p *prompting) ask(ctx context.Context) (*llm.Answer, error) {
+func (p *promptRun) ask(ctx context.Context) (*llm.Answer, error) {
 	request := p.request()
 	if p.task.Budget != nil {
 		if err := p.task.Budget(ctx, estimate(request)); err != nil {
@@ -96,7 +95,7 @@ func (p *prompting) ask(ctx context.Context) (*llm.Answer, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, p.failure(ctx, err, hops)
+		return nil, p.requestError(ctx, err, hops)
 	case answer.Truncated && len(answer.Message.Calls) > 0:
 		return nil, truncated("in the middle of a call of a tool")
 	case answer.Truncated && p.config.compiled != nil:
@@ -104,13 +103,13 @@ func (p *prompting) ask(ctx context.Context) (*llm.Answer, error) {
 	case answer.Truncated:
 		p.task.Log("warn", "the model's answer is cut off; raise maxTokens to get all of it", nil)
 	}
-	p.talk.Messages = append(p.talk.Messages, answer.Message)
+	p.dialogue.Messages = append(p.dialogue.Messages, answer.Message)
 	return answer, nil
 }
 
-func (p *prompting) request() *llm.Request {
+func (p *promptRun) request() *llm.Request {
 	c := p.config
-	r := &llm.Request{Model: c.Model, System: string(c.System), Messages: p.talk.Messages, Tools: p.tools.list}
+	r := &llm.Request{Model: c.Model, System: string(c.System), Messages: p.dialogue.Messages, Tools: p.tools.list}
 	if c.compiled != nil {
 		r.Schema = c.ResponseSchema.Value
 	}
@@ -123,7 +122,7 @@ func (p *prompting) request() *llm.Request {
 	return r
 }
 
-// estimate returns about how many tokens a question takes, at four bytes each.
+// estimate returns the approximate tokens of a request, at four bytes each.
 func estimate(r *llm.Request) int64 {
 	size := len(r.System)
 	for i := range r.Messages {
@@ -132,26 +131,25 @@ func estimate(r *llm.Request) int64 {
 	return int64(size/4) + r.MaxTokens
 }
 
-// count notes what a question took.
-func (p *prompting) count(answer *llm.Answer, begun time.Time) {
+// count records the usage of a request.
+func (p *promptRun) count(answer *llm.Answer, begun time.Time) {
 	used := answer.Usage
-	p.talk.Steps++
-	p.talk.Usage = p.talk.Usage.Plus(used)
-	p.spent += used.Total()
+	p.dialogue.Steps++
+	p.dialogue.Usage = p.dialogue.Usage.Plus(used)
+	p.tokens += used.Total()
 	if p.task.Spend != nil {
 		p.task.Spend(used.Total())
 	}
 	p.task.Log("debug", "asked the model", map[string]any{
 		"model": p.config.Model, "inputTokens": whole(used.InputTokens), "outputTokens": whole(used.OutputTokens),
-		"durationMs": whole(p.deps.Clock.Now().Sub(begun).Milliseconds()), "step": whole(int64(p.talk.Steps)),
+		"durationMs": whole(p.deps.Clock.Now().Sub(begun).Milliseconds()), "step": whole(int64(p.dialogue.Steps)),
 	})
-	if used.Total() == 0 && p.talk.Steps == 1 {
+	if used.Total() == 0 && p.dialogue.Steps == 1 {
 		p.task.Log("warn", "the provider does not tell how many tokens it takes, so they are not counted", nil)
 	}
 }
 
-// failure tells why there is no answer.
-func (p *prompting) failure(ctx context.Context, err error, hops *outbound.Hops) error {
+func (p *promptRun) requestError(ctx context.Context, err error, hops *outbound.Hops) error {
 	var known *blueprint.Failure
 	var pause *blueprint.Pause
 	if errors.As(err, &known) || errors.As(err, &pause) {
@@ -164,27 +162,26 @@ func truncated(where string) error {
 	return &blueprint.Failure{Code: llm.CodeTruncated, Message: "the model's answer is cut off " + where + "; raise maxTokens"}
 }
 
-// finish returns the output for an answer, or tells that the model is to answer
-// once more.
-func (p *prompting) finish(answer *llm.Answer) (output any, again bool, err error) {
+// finish returns the output, or again when the model has to correct its response.
+func (p *promptRun) finish(answer *llm.Answer) (output any, again bool, err error) {
 	text := answer.Message.Text
 	if p.config.compiled == nil {
-		return p.talk.output(text, nil, false), false, nil
+		return p.dialogue.output(text, nil, false), false, nil
 	}
 	value, isJSON := llm.JSON(text)
 	problem := "is not JSON"
 	if isJSON {
 		issues := p.config.compiled.Validate(value)
 		if issues == nil {
-			return p.talk.output(text, value, true), false, nil
+			return p.dialogue.output(text, value, true), false, nil
 		}
 		problem = "does not fit the schema: " + issueText(issues[:min(len(issues), 10)])
 	}
-	if p.talk.Again {
+	if p.dialogue.Again {
 		return nil, false, &blueprint.Failure{Code: codeSchemaMismatch, Message: "the model's answer " + problem + " (it was asked twice)"}
 	}
-	p.talk.Again = true
-	p.talk.Messages = append(p.talk.Messages, llm.Message{
+	p.dialogue.Again = true
+	p.dialogue.Messages = append(p.dialogue.Messages, llm.Message{
 		Role: llm.RoleUser, Text: "Your answer " + problem + ". Give the whole answer again, corrected: one JSON value that fits the schema, and nothing else.",
 	})
 	p.task.Log("debug", "the model's answer "+problem+"; it is asked once more", nil)

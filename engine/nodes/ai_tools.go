@@ -15,28 +15,26 @@ import (
 )
 
 const (
-	// maxTools is how many tools providers take.
-	maxTools = 128
-	// maxToolName is how long providers let a tool's name be.
+	// Limits of providers: tools, and characters of their names.
+	maxTools    = 128
 	maxToolName = 64
-	// maxToolText is how much of a result the model is shown, in bytes.
+	// maxToolText bounds what the model sees of a result, in bytes.
 	maxToolText = 100_000
 )
 
-// toolbox holds the tools that a model may call, and the servers behind them.
+// toolbox holds the tools that a model may call, and their servers.
 type toolbox struct {
 	sessions []*mcp.Session
 	list     []llm.Tool
 	byName   map[string]tool
 }
 
-// tool is where a call goes.
 type tool struct {
-	session *mcp.Session
-	own     mcp.Tool
+	session    *mcp.Session
+	definition mcp.Tool
 }
 
-// open opens a session with every server and takes over its tools.
+// open opens a session with every server and lists its tools.
 func (b *toolbox) open(ctx context.Context, d Dependencies, task *blueprint.Task, ids []string) error {
 	b.byName = map[string]tool{}
 	for _, id := range ids {
@@ -74,8 +72,8 @@ func (b *toolbox) add(ctx context.Context, client *mcp.Client, connection *bluep
 	return nil
 }
 
-// freeName returns the name by which a model knows a tool: the tool's own as far
-// as providers take it, behind the connection's when another server has it too.
+// freeName returns the name by which a model knows a tool: its own as far as providers
+// allow, prefixed with the connection's when it is taken.
 func (b *toolbox) freeName(own, connection string) string {
 	free := func(name string) bool { _, taken := b.byName[name]; return !taken }
 	name := toolName(own)
@@ -91,7 +89,7 @@ func (b *toolbox) freeName(own, connection string) string {
 	return name
 }
 
-// toolName replaces what providers do not take in the name of a tool.
+// toolName replaces characters that providers do not allow.
 func toolName(source string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z') {
@@ -105,7 +103,7 @@ func toolName(source string) string {
 	return name[:min(len(name), maxToolName)]
 }
 
-// inputSchema returns a schema with the members without which providers refuse it.
+// inputSchema adds members that providers require.
 func inputSchema(own map[string]any) map[string]any {
 	out := maps.Clone(own)
 	if out == nil {
@@ -119,7 +117,6 @@ func inputSchema(own map[string]any) map[string]any {
 	return out
 }
 
-// servers lists the servers, one for each session.
 func (b *toolbox) servers() []blueprint.MCPServer {
 	var list []blueprint.MCPServer
 	for _, session := range b.sessions {
@@ -130,25 +127,24 @@ func (b *toolbox) servers() []blueprint.MCPServer {
 
 func (b *toolbox) close() {
 	for _, session := range b.sessions {
-		_ = session.Close() // there is nobody to tell
+		_ = session.Close()
 	}
 }
 
-// callTools makes the calls that the model waits for, one after the other. A
-// call that makes no sense is told to the model, and so is what the tool or its
-// server has to say against it.
-func (p *prompting) callTools(ctx context.Context) error {
-	for _, call := range p.talk.pending() {
+// callTools makes the pending calls one after the other. Invalid calls and errors of
+// tools or servers are reported to the model.
+func (p *promptRun) callTools(ctx context.Context) error {
+	for _, call := range p.dialogue.pending() {
 		result, err := p.callTool(ctx, call)
 		if err != nil {
 			return err
 		}
-		p.talk.answered(result)
+		p.dialogue.addResult(result)
 	}
 	return nil
 }
 
-func (p *prompting) callTool(ctx context.Context, call llm.ToolCall) (llm.ToolResult, error) {
+func (p *promptRun) callTool(ctx context.Context, call llm.ToolCall) (llm.ToolResult, error) {
 	refuse := func(why string) (llm.ToolResult, error) {
 		p.task.Log("debug", "refused a call of a tool", map[string]any{"tool": toolName(call.Name), "why": why})
 		return llm.ToolResult{ID: call.ID, Text: why, IsError: true}, nil
@@ -160,11 +156,11 @@ func (p *prompting) callTool(ctx context.Context, call llm.ToolCall) (llm.ToolRe
 	if call.Problem != "" {
 		return refuse(call.Problem)
 	}
-	if why := unfitArguments(target.own.InputSchema, call.Arguments); why != "" {
+	if why := unfitArguments(target.definition.InputSchema, call.Arguments); why != "" {
 		return refuse("the arguments do not fit: " + why)
 	}
 	begun := p.deps.Clock.Now()
-	result, err := target.session.Call(ctx, target.own.Name, call.Arguments)
+	result, err := target.session.Call(ctx, target.definition.Name, call.Arguments)
 	var failure *blueprint.Failure
 	switch {
 	case errors.As(err, &failure) && failure.Code == codeMCP:
@@ -173,16 +169,16 @@ func (p *prompting) callTool(ctx context.Context, call llm.ToolCall) (llm.ToolRe
 		return llm.ToolResult{}, err
 	}
 	p.task.Log("debug", "called a tool", map[string]any{
-		"server": target.session.Server(), "tool": target.own.Name, "durationMs": whole(p.deps.Clock.Now().Sub(begun).Milliseconds()), "isError": result.IsError,
+		"server": target.session.Server(), "tool": target.definition.Name, "durationMs": whole(p.deps.Clock.Now().Sub(begun).Milliseconds()), "isError": result.IsError,
 	})
 	return llm.ToolResult{ID: call.ID, Text: resultText(result), IsError: result.IsError}, nil
 }
 
-// codeMCP is the failure with which a server itself refused a call.
+// codeMCP is the failure of a call that the server refused.
 const codeMCP = "mcp_error"
 
-// unfitArguments says what is wrong with arguments; "" when nothing is, or the
-// server's schema is none that can be checked: then the server says it.
+// unfitArguments returns what is wrong with arguments; "" when nothing is, or the
+// schema cannot be compiled: then the server checks.
 func unfitArguments(inputSchema map[string]any, arguments map[string]any) string {
 	compiled, err := jsonschema.Compile(inputSchema)
 	if err != nil {
@@ -191,7 +187,7 @@ func unfitArguments(inputSchema map[string]any, arguments map[string]any) string
 	return issueText(compiled.Validate(arguments))
 }
 
-// resultText writes a result for the model.
+// resultText formats a result for the model.
 func resultText(result *mcp.Result) string {
 	text := ""
 	if result.Structured != nil {
@@ -218,11 +214,10 @@ func resultText(result *mcp.Result) string {
 	return text
 }
 
-// maxPart is how long a part that is no text may be to be shown, in bytes of
-// JSON: long enough for a link, too short for an image.
+// maxPart bounds a part other than text, in bytes of JSON: enough for a link, not for
+// an image.
 const maxPart = 2_000
 
-// partText writes one part of a result.
 func partText(item any) string {
 	part, _ := item.(map[string]any)
 	if content, ok := part["text"].(string); ok && part["type"] == "text" {

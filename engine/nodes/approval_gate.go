@@ -12,7 +12,6 @@ type approvalConfig struct {
 	OnExpire  string `key:"onExpire" title:"When it expires" enum:"fail|approve|reject" default:"\"fail\"" doc:"What happens when nobody decided in time."`
 }
 
-// approvalGate asks somebody for a yes or no.
 func approvalGate() *blueprint.NodeType {
 	return define(definition[approvalConfig]{
 		name:        "approval-gate",
@@ -52,20 +51,20 @@ func approvalGate() *blueprint.NodeType {
 			if issues != nil {
 				return blueprint.Result{}, badAnswer(issues...)
 			}
-			return decided(task, output), nil
+			return decision(task, output), nil
 		},
 		expired: func(task *blueprint.Task, c *approvalConfig) (blueprint.Result, error) {
 			if orFail(c.OnExpire) == "fail" {
 				return blueprint.Result{}, errExpired
 			}
-			return decided(task, map[string]any{"approved": c.OnExpire == "approve", "expired": true}), nil
+			return decision(task, map[string]any{"approved": c.OnExpire == "approve", "expired": true}), nil
 		},
 	})
 }
 
-// decided is the result of a decision. Without edges nothing can follow a
-// rejection, and going on would be wrong whatever onError says.
-func decided(task *blueprint.Task, output map[string]any) blueprint.Result {
+// decision returns the result of a decision. Without edges a rejection stops the run
+// whatever onError says, since continuing would be wrong.
+func decision(task *blueprint.Task, output map[string]any) blueprint.Result {
 	if output["approved"] == true {
 		return blueprint.Result{Output: output, Handle: "approved"}
 	}

@@ -12,8 +12,8 @@ type blueprintConfig struct {
 	InputData   anyValue       `key:"inputData" doc:"Its input data; this node's input when not given."`
 }
 
-// subBlueprint runs another blueprint as a run of its own, under the same
-// principal, and waits for its end, however long that takes.
+// subBlueprint runs another blueprint as a child run under the same principal and waits
+// for its end.
 func subBlueprint() *blueprint.NodeType {
 	return define(definition[blueprintConfig]{
 		name:        "blueprint",
@@ -25,7 +25,7 @@ func subBlueprint() *blueprint.NodeType {
 		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"blueprintId": "00000000-0000-4000-8000-000000000000", "variables": {"name": "{{inputData.name ?? null}}"}, "inputData": "{{input}}"}`,
 		check: func(c *blueprintConfig, r *report) {
-			if r.given("blueprintId") && !r.open(c.BlueprintID) && !blueprint.IsUUID(c.BlueprintID) {
+			if r.given("blueprintId") && !r.isTemplate(c.BlueprintID) && !blueprint.IsUUID(c.BlueprintID) {
 				r.issue("must be the id of a blueprint", "blueprintId")
 			}
 		},

@@ -297,7 +297,7 @@ func TestSame(t *testing.T) {
 	} {
 		a, _ := blueprint.Decode([]byte(test.a))
 		b, _ := blueprint.Decode([]byte(test.b))
-		if same(a, b) != test.want || same(b, a) != test.want {
+		if equalValues(a, b) != test.want || equalValues(b, a) != test.want {
 			t.Errorf("%s, %s: want %v", test.a, test.b, test.want)
 		}
 	}

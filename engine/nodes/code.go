@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/engine/script"
@@ -18,10 +17,8 @@ type codeConfig struct {
 	MemoryMb  *int64     `key:"memoryMb" title:"Memory in MiB" default:"64" minimum:"1" maximum:"512" doc:"How much memory it may use, in MiB."`
 }
 
-// code runs a script. Numbers are those of JavaScript: whole ones beyond 2^53
-// lose digits on the way in, of which the log warns. Date begins at the instant
-// of {{now}}, and stands still when the server's clock is a virtual one;
-// Math.random is random all the same, unless the task has a seed for it.
+// code runs a script. Date begins at {{now}}, and stands still on a virtual clock;
+// Math.random is random unless the task has a seed.
 func code(d Dependencies) *blueprint.NodeType {
 	return define(definition[codeConfig]{
 		name:        "code",
@@ -54,12 +51,7 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 	program := script.Script{
 		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Tenant: task.OrganizationID, Source: string(c.Source), Values: values, Now: task.Now, Still: virtual, Seed: task.Seed,
 	}
-	if c.TimeoutMs != nil {
-		program.Timeout = time.Duration(*c.TimeoutMs) * time.Millisecond
-	}
-	if c.MemoryMb != nil {
-		program.Memory = *c.MemoryMb << 20
-	}
+	program.Timeout, program.Memory = milliseconds(c.TimeoutMs), numberOr(c.MemoryMb, 0)<<20
 	outcome, err := d.Scripts.Do(ctx, program)
 	for _, line := range outcome.Log {
 		task.Log(line.Level, line.Message, nil)
@@ -67,9 +59,9 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 	return blueprint.Result{Output: outcome.Output}, err
 }
 
-// scriptValues returns what a source can use. What it does not mention is left
-// out: the outputs of a thousand nodes would be written for each script. A source
-// that mentions a secret variable for which a grant is missing is refused.
+// scriptValues returns the values that a source mentions; the others, such as the
+// outputs of a thousand nodes, are not encoded. A source that mentions a secret
+// variable without the required grant is refused.
 func scriptValues(task *blueprint.Task, source string) (script.Values, error) {
 	values := script.Values{Variables: map[string]any{}, Nodes: map[string]any{}}
 	mentions := func(name string) bool { return script.Mentions(source, name) }

@@ -11,8 +11,8 @@ type conditionalConfig struct {
 	Condition expression `key:"condition" required:"true" doc:"An expression without braces that gives true or false."`
 }
 
-// conditional chooses between two ways. In a map without edges there is only
-// one, which ends early and well when the condition is false.
+// conditional continues at one of two handles. Without edges, false ends the run early
+// and successfully.
 func conditional() *blueprint.NodeType {
 	return define(definition[conditionalConfig]{
 		name:        "conditional",

@@ -9,27 +9,26 @@ import (
 	"blueprintd/blueprint"
 )
 
-// definition is what a file of this package says of its type. C is the struct
-// of its config.
+// definition declares a node type. C is the struct of its config.
 type definition[C any] struct {
 	name, title, description string
 
-	category string // as in categories
-	order    int    // its place within the category, from 1: what is used most comes first
+	category string // one of categories
+	order    int    // place within the category, from 1
 
 	handles     []string
-	effect      blueprint.Effect           // pure unless said otherwise
+	effect      blueprint.Effect           // default: pure
 	quick       bool                       // it only computes
 	passesInput bool                       // its output is its input
-	waits       string                     // what it spends its time waiting for: "time", "person" or "runs"
-	connections []blueprint.ConnectionType // that connectionId may name, the usual one first
-	answeredBy  blueprint.Answerer         // itself when it is pure, else a cassette, unless said otherwise
-	example     string                     // a config that works, as JSON
-	starter     string                     // the config of a new node, as JSON; empty values of what is required when absent
-	output      string                     // what is known of the output before a run, as a JSON Schema
+	waits       string                     // what it spends its time waiting for: "time", "person" or "runs" // for "time", "person" or "runs"
+	connections []blueprint.ConnectionType // types that connectionId may name, the usual one first
+	answeredBy  blueprint.Answerer         // in tests; default: none for pure types, else a cassette
+	example     string                     // a valid config as JSON
+	starter     string                     // config of a new node as JSON; default: empty required values
+	output      string                     // JSON Schema of the output, as far as known
 
-	// check finds what the tags of C cannot say. It is asked before a run and
-	// in it; see report.
+	// check reports what the tags of C cannot express, both before and in a run; see
+	// report.
 	check func(c *C, r *report)
 	run   func(ctx context.Context, task *blueprint.Task, c *C) (blueprint.Result, error)
 
@@ -37,8 +36,7 @@ type definition[C any] struct {
 	expired func(task *blueprint.Task, c *C) (blueprint.Result, error)
 }
 
-// define turns a definition into the type that everybody else sees. A mistake
-// in a definition is a bug and panics.
+// define converts a definition to a blueprint.NodeType. Mistakes in it panic.
 func define[C any](d definition[C]) *blueprint.NodeType {
 	shape := shapeOf(reflect.TypeFor[C]())
 	kind := &blueprint.NodeType{
@@ -64,7 +62,7 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		Check: func(config map[string]any) []blueprint.Issue {
 			r := &report{config: config, static: true}
 			d.decode(shape, r)
-			r.empty(shape)
+			r.warnEmpty(shape)
 			return r.issues
 		},
 		Run: func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
@@ -87,15 +85,13 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 	if kind.AnsweredBy == "" && kind.Effect != blueprint.EffectPure {
 		kind.AnsweredBy = blueprint.AnsweredByCassette
 	}
-	d.addAnswers(kind, shape)
+	if d.answer != nil {
+		d.addAnswers(kind, shape)
+	}
 	return kind
 }
 
-// addAnswers lets a type whose nodes ask for input take it.
 func (d *definition[C]) addAnswers(kind *blueprint.NodeType, shape *shape) {
-	if d.answer == nil {
-		return
-	}
 	kind.Answer = func(task *blueprint.Task, answer any) (blueprint.Result, error) {
 		c, err := d.read(shape, task)
 		if err != nil {
@@ -112,7 +108,7 @@ func (d *definition[C]) addAnswers(kind *blueprint.NodeType, shape *shape) {
 	}
 }
 
-// read returns the config of a task, which is refused when it is wrong.
+// read decodes the config of a task.
 func (d *definition[C]) read(shape *shape, task *blueprint.Task) (*C, error) {
 	r := &report{config: task.Config}
 	c := d.decode(shape, r)
@@ -122,7 +118,6 @@ func (d *definition[C]) read(shape *shape, task *blueprint.Task) (*C, error) {
 	return c, nil
 }
 
-// decode reads the config of a report, which takes what is wrong with it.
 func (d *definition[C]) decode(shape *shape, r *report) *C {
 	c := new(C)
 	r.decode(shape, reflect.ValueOf(c).Elem(), r.config)
@@ -132,12 +127,10 @@ func (d *definition[C]) decode(shape *shape, r *report) *C {
 	return c
 }
 
-// categories are the groups of the catalogue, in the order in which they are
-// shown.
+// categories are the groups of the catalogue in display order.
 var categories = []string{"flow", "data", "people", "services", "events"}
 
-// starterOf returns a config that holds what a schema requires, each key with
-// the empty value of its type, so that a form and its warnings begin with it.
+// starterOf returns a config with empty values for the required keys of a schema.
 func starterOf(schema map[string]any) map[string]any {
 	empty := map[string]any{"string": "", "object": map[string]any{}, "array": []any{}, "boolean": false}
 	config := map[string]any{}
@@ -153,7 +146,6 @@ func starterOf(schema map[string]any) map[string]any {
 	return config
 }
 
-// mustDecode reads JSON that stands in this package.
 func mustDecode(text string) any {
 	value, err := blueprint.Decode([]byte(text))
 	if err != nil {

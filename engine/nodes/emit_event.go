@@ -13,8 +13,8 @@ type emitConfig struct {
 	Data  anyValue `key:"data" doc:"What the event tells to who listens."`
 }
 
-// emitEvent raises an event. A repetition after a crash is the same event, so
-// nobody hears it twice.
+// emitEvent publishes an event. A repetition after a crash is the same event, which is
+// delivered once.
 func emitEvent() *blueprint.NodeType {
 	return define(definition[emitConfig]{
 		name:        "emit-event",
@@ -27,7 +27,7 @@ func emitEvent() *blueprint.NodeType {
 		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"event": "custom.order-paid", "data": {"id": "{{inputData.id ?? null}}"}}`,
 		check: func(c *emitConfig, r *report) {
-			if r.given("event") && !r.open(c.Event) && !blueprint.IsCustomEvent(c.Event) {
+			if r.given("event") && !r.isTemplate(c.Event) && !blueprint.IsCustomEvent(c.Event) {
 				r.issue("must be custom. and a name of letters, digits, _, . and -, such as custom.order-paid, of at most 200 characters", "event")
 			}
 		},

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"blueprintd/blueprint"
 )
 
-// The codes of the failures that types of this package report.
+// Codes of failures.
 const (
 	codeBadConfig   = "bad_config"
 	codeNotBoolean  = "not_boolean"
@@ -26,8 +27,8 @@ const (
 	codeFile        = "file_unavailable"
 )
 
-// badConfig is the failure of a node whose config does not fit once its
-// templates are resolved.
+// badConfig is the failure of a config that does not fit once its templates are
+// resolved.
 func badConfig(issues []blueprint.Issue) *blueprint.Failure {
 	return &blueprint.Failure{Code: codeBadConfig, Message: "config: " + issueText(issues), Permanent: true}
 }
@@ -36,7 +37,6 @@ func badConfigf(path, format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: codeBadConfig, Message: "config: " + path + ": " + fmt.Sprintf(format, args...), Permanent: true}
 }
 
-// issueText writes issues as one line.
 func issueText(issues []blueprint.Issue) string {
 	parts := make([]string, len(issues))
 	for i, issue := range issues {
@@ -48,8 +48,7 @@ func issueText(issues []blueprint.Issue) string {
 	return strings.Join(parts, "; ")
 }
 
-// badAnswer refuses an answer and leaves the run paused. Issue paths start at
-// the answer.
+// badAnswer rejects an answer; the run stays paused. Issue paths start at the answer.
 func badAnswer(issues ...blueprint.Issue) error {
 	for i := range issues {
 		issues[i].Path = append([]any{"input"}, issues[i].Path...)
@@ -57,7 +56,7 @@ func badAnswer(issues ...blueprint.Issue) error {
 	return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: issueText(issues), Issues: issues}
 }
 
-// condition computes an expression that must give true or false.
+// condition evaluates an expression that must be true or false.
 func condition(task *blueprint.Task, key string, source expression) (bool, error) {
 	value, err := task.Evaluate(string(source))
 	if err != nil {
@@ -70,7 +69,7 @@ func condition(task *blueprint.Task, key string, source expression) (bool, error
 	return answer, nil
 }
 
-// kindOf names the kind of a value, without showing it.
+// kindOf names the kind of a value.
 func kindOf(value any) string {
 	switch value.(type) {
 	case nil:
@@ -88,21 +87,21 @@ func kindOf(value any) string {
 	}
 }
 
-// What a form has to know of a key besides its JSON type; see field.hint.
+// hints are the x-kind of fields; see field.hint.
 var hints = map[fieldKind]string{
 	textField: "template", stringField: "template", expressionField: "expression", boolField: "boolean", integerField: "number", numberField: "number",
 	stringsField: "list", objectField: "object", listField: "list", anyField: "json", schemaField: "json-schema", sourceField: "code", subgraphField: "map",
 	itemsField: "expression",
 }
 
-// hint adds to the schema of a key what a form shows it as:
+// hint adds to the schema of a key how a form shows it:
 //
-//	title               its name for people
+//	title               its label
 //	x-kind              template, expression, code, choice, boolean, number, list, object,
 //	                    json, json-schema, map, connection, blueprint-id, file-id, duration-ms,
 //	                    instant, event, address or header
 //	x-lines             true for text of several lines
-//	x-suggestions       values that are often meant; others are as good
+//	x-suggestions       common values; others are valid too
 //	x-connection-types  of a connection, or a list of them: which may be chosen
 func (f *field) hint(schema map[string]any) {
 	schema["title"] = f.title
@@ -115,24 +114,24 @@ func (f *field) hint(schema map[string]any) {
 		case "lines":
 			schema["x-lines"] = true
 		case "suggest":
-			schema["x-suggestions"] = words(value)
+			schema["x-suggestions"] = toAny(strings.Split(value, "|"))
 		case "connection":
-			schema["x-kind"], schema["x-connection-types"] = name, words(value)
+			schema["x-kind"], schema["x-connection-types"] = name, toAny(strings.Split(value, "|"))
 		default:
 			schema["x-kind"] = name
 		}
 	}
 }
 
-func words(list string) (out []any) {
-	for word := range strings.SplitSeq(list, "|") {
-		out = append(out, word)
+func toAny(list []string) (out []any) {
+	for _, value := range list {
+		out = append(out, value)
 	}
 	return out
 }
 
-// titleOf makes a name for people of a key: "Max tokens" of maxTokens,
-// "Connection" of connectionId.
+// titleOf returns the label of a key: "Max tokens" for maxTokens, "Connection" for
+// connectionId.
 func titleOf(key string) string {
 	var out strings.Builder
 	for i, letter := range strings.TrimSuffix(strings.TrimSuffix(key, "Id"), "Ms") {
@@ -148,14 +147,21 @@ func titleOf(key string) string {
 	return out.String()
 }
 
-// checkConnectionID finds what is wrong with the id of a connection.
 func checkConnectionID(id string, r *report) {
-	if r.given("connectionId") && !r.open(id) && !blueprint.IsUUID(id) {
+	if r.given("connectionId") && !r.isTemplate(id) && !blueprint.IsUUID(id) {
 		r.issue("must be the id of a connection, a UUID", "connectionId")
 	}
 }
 
-// connect opens a connection that must be of a type.
+// withDefaultTimeout bounds a context without a deadline.
+func withDefaultTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if _, limited := ctx.Deadline(); limited {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// connect opens a connection of a required type.
 func connect(ctx context.Context, task *blueprint.Task, id string, kind blueprint.ConnectionType) (*blueprint.OpenConnection, error) {
 	if task.Connect == nil {
 		return nil, badConnection("connections are not available here")
@@ -175,7 +181,6 @@ func connect(ctx context.Context, task *blueprint.Task, id string, kind blueprin
 	return open, nil
 }
 
-// badConnection is the failure of a node that cannot use its connection.
 func badConnection(message string) *blueprint.Failure {
 	return &blueprint.Failure{Code: codeConnection, Message: message, Permanent: true, NotSent: true}
 }

@@ -15,13 +15,11 @@ type forEachConfig struct {
 	Concurrency *int64   `key:"concurrency" minimum:"1" maximum:"1000" default:"1" doc:"How many items are at work at once."`
 }
 
-// maxItems is how many items one node goes over.
 const maxItems = 100_000
 
-// forEach runs a graph once for each item. The output is the list of what the
-// items gave, in their order: the output of an item's last node, an object by
-// node id where several are last, null where none is. An item that fails stops
-// the others, and the node.
+// forEach runs a graph once for each item. The output lists those of the items, in
+// order: of the last node, an object by node id for several, null for none. A failed
+// item stops the others and the node.
 func forEach() *blueprint.NodeType {
 	kind := define(definition[forEachConfig]{
 		name:        "for-each",
@@ -37,7 +35,7 @@ func forEach() *blueprint.NodeType {
 			switch given := r.given("nodes"); {
 			case given == r.given("blueprintId"):
 				r.issue("must have either nodes or blueprintId")
-			case !given && !r.open(c.BlueprintID) && !blueprint.IsUUID(c.BlueprintID):
+			case !given && !r.isTemplate(c.BlueprintID) && !blueprint.IsUUID(c.BlueprintID):
 				r.issue("must be the id of a blueprint", "blueprintId")
 			case !given && r.given("edges"):
 				r.issue("stand beside nodes only", "edges")
@@ -65,11 +63,7 @@ func forEach() *blueprint.NodeType {
 			if list == nil {
 				list = []any{}
 			}
-			each := &blueprint.Each{Items: list, Concurrency: 1}
-			if c.Concurrency != nil {
-				each.Concurrency = int(*c.Concurrency)
-			}
-			return blueprint.Result{Each: each}, nil
+			return blueprint.Result{Each: &blueprint.Each{Items: list, Concurrency: int(numberOr(c.Concurrency, 1))}}, nil
 		},
 	})
 	kind.Body = func(config map[string]any) (map[string]any, []any) {

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
 )
@@ -47,20 +49,16 @@ type httpPart struct {
 }
 
 const (
-	// maxResponse is how much of an answer is taken, after decompression, and
-	// of all its pages together.
+	// maxResponse bounds a response after decompression, and all its pages together.
 	maxResponse = 10 << 20
-	// httpTimeout bounds an exchange when the node has no timeoutMs.
+	// httpTimeout applies when the node has no timeoutMs.
 	httpTimeout = 5 * time.Minute
 )
 
-// httpRequest sends one HTTP request. A header of several values is one string
-// joined by ", ", but for set-cookie, which always is a list. A body of a JSON
-// content type is parsed; one that is no UTF-8 text comes as base64, and
-// "bodyEncoding": "base64" says so.
-//
-// It sends each request once. Whoever wants more gives the node a retry, so that
-// every attempt can be seen.
+// httpRequest sends an HTTP request, once: retries belong to the node, so that every
+// attempt is visible. Header values are joined by ", " except set-cookie, which is a
+// list. A JSON body is parsed; one that is no UTF-8 text is base64, with
+// "bodyEncoding": "base64".
 func httpRequest(d Dependencies) *blueprint.NodeType {
 	kind := define(definition[httpConfig]{
 		name:        "http-request",
@@ -82,23 +80,22 @@ func httpRequest(d Dependencies) *blueprint.NodeType {
 	return kind
 }
 
-// commonMethods are those of HTTP itself, and PATCH; others are let through.
 var commonMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 func checkHTTP(c *httpConfig, r *report) {
-	if method := strings.ToUpper(c.Method); r.given("method") && !r.open(c.Method) {
-		if !validHeaderName(method) || method == http.MethodConnect || method == http.MethodTrace {
+	if method := strings.ToUpper(c.Method); r.given("method") && !r.isTemplate(c.Method) {
+		if !httpguts.ValidHeaderFieldName(method) || method == http.MethodConnect || method == http.MethodTrace {
 			r.issue("must be a method such as GET or POST", "method")
 		} else if hint := blueprint.DidYouMean(method, commonMethods); hint != "" && !slices.Contains(commonMethods, method) {
 			r.warn("is no method that servers commonly know"+hint, "method")
 		}
 	}
-	if r.given("url") && !r.open(c.URL) {
+	if r.given("url") && !r.isTemplate(c.URL) {
 		if _, problem := parseURL(c.URL); problem != "" {
 			r.issue(problem, "url")
 		}
 	}
-	checkHeaders(c.Headers, r, true, closedInRequests)
+	checkHeaders(c.Headers, r, true, isReservedRequestHeader)
 	if c.Body.Given && c.Body.Value != nil && r.given("multipart") {
 		r.issue("must not stand beside body", "multipart")
 	}
@@ -111,12 +108,12 @@ func checkHTTP(c *httpConfig, r *report) {
 			r.issue("required", "multipart", i, "value")
 		}
 		for key, value := range map[string]string{"name": part.Name, "filename": part.Filename} {
-			if !r.open(value) && !validHeaderValue(value) {
+			if !r.isTemplate(value) && !httpguts.ValidHeaderFieldValue(value) {
 				r.issue("must be one line without control characters", "multipart", i, key)
 			}
 		}
 	}
-	if c.ExpectStatus.Given && c.ExpectStatus.Value != nil && !r.open(c.ExpectStatus.Value) {
+	if c.ExpectStatus.Given && c.ExpectStatus.Value != nil && !r.isTemplate(c.ExpectStatus.Value) {
 		var ok bool
 		if c.expected, ok = parseStatuses(c.ExpectStatus.Value, r); !ok {
 			r.issue(`must be a status from 100 to 599, a form such as "2xx", or a list of them`, "expectStatus")
@@ -128,16 +125,16 @@ func checkHTTP(c *httpConfig, r *report) {
 	checkPages(c, r)
 }
 
-// closedRequestHeaders are set by whoever writes the request onto the wire; a
-// value from a config could make the server see another request than was sent.
-var closedRequestHeaders = strings.Fields(`
+// reservedRequestHeaders are set when the request is written; a value from a config
+// could make the server see another request than was sent.
+var reservedRequestHeaders = strings.Fields(`
 	accept-encoding connection content-length expect host http2-settings keep-alive te trailer transfer-encoding upgrade`)
 
-func closedInRequests(lower string) bool {
-	return slices.Contains(closedRequestHeaders, lower) || strings.HasPrefix(lower, "proxy-")
+func isReservedRequestHeader(lower string) bool {
+	return slices.Contains(reservedRequestHeaders, lower) || strings.HasPrefix(lower, "proxy-")
 }
 
-// newRequest builds the request of a config that has been checked.
+// newRequest builds the request of a valid config.
 func newRequest(ctx context.Context, d Dependencies, task *blueprint.Task, c *httpConfig) (*http.Request, error) {
 	target, problem := parseURL(c.URL)
 	if problem != "" {
@@ -157,7 +154,7 @@ func newRequest(ctx context.Context, d Dependencies, task *blueprint.Task, c *ht
 	if err != nil {
 		return nil, err
 	}
-	if kind != "" && (c.Multipart != nil || !names(c.Headers, "content-type")) {
+	if kind != "" && (c.Multipart != nil || !hasHeader(c.Headers, "content-type")) {
 		header.Set("Content-Type", kind)
 	}
 	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(c.Method), target.String(), bytes.NewReader(body))
@@ -168,40 +165,38 @@ func newRequest(ctx context.Context, d Dependencies, task *blueprint.Task, c *ht
 	return request, nil
 }
 
-// names reports whether the headers of a config speak of a name.
-func names(headers map[string]any, lower string) bool {
-	for name := range headers {
-		if strings.ToLower(name) == lower {
-			return true
-		}
-	}
-	return false
+func hasHeader(headers map[string]any, lower string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(headers)), func(name string) bool { return strings.ToLower(name) == lower })
 }
 
-// setHeaders applies the headers of a config to those that are sent anyway.
+// toList returns a list as it is and any other value as a list of one.
+func toList(value any) []any {
+	if list, ok := value.([]any); ok {
+		return list
+	}
+	return []any{value}
+}
+
+// setHeaders applies the headers of a config to the default ones.
 func setHeaders(header http.Header, config map[string]any) {
 	for name, value := range config {
-		list, several := value.([]any)
-		if !several {
-			list = []any{value}
-		}
 		header.Del(name)
-		for _, item := range list {
+		for _, item := range toList(value) {
 			if item != nil {
 				header.Add(name, strings.Trim(render(item), " \t"))
 			}
 		}
 	}
 	if len(header["User-Agent"]) == 0 {
-		header["User-Agent"] = []string{""} // else net/http names itself
+		header["User-Agent"] = []string{""} // else net/http sets its own
 	}
 }
 
-// parseURL reads the address of a request. The second result says what is
-// wrong with it, without showing it: addresses may hold secrets.
-func parseURL(source string) (*url.URL, string) {
+// parseURL parses the address of a request. problem says what is wrong with it without
+// showing it, since addresses may hold secrets.
+func parseURL(source string) (target *url.URL, problem string) {
 	source = strings.TrimSpace(source)
-	if !validHeaderValue(source) || strings.Contains(source, "\t") {
+	if !httpguts.ValidHeaderFieldValue(source) || strings.Contains(source, "\t") {
 		return nil, "must not hold control characters"
 	}
 	target, err := url.Parse(source)
@@ -220,15 +215,15 @@ func parseURL(source string) (*url.URL, string) {
 	return target, ""
 }
 
-// escapeQuery escapes what may not stand in a query as it is; a value put in by
-// a template may hold anything.
+// escapeQuery escapes characters that a query must not contain; a template may have
+// inserted any.
 func escapeQuery(query string) string {
 	var out strings.Builder
 	for i := range len(query) {
 		if c := query[i]; c > ' ' && c < 0x7f && !strings.ContainsRune("\"<>`{}|^\\", rune(c)) {
 			out.WriteByte(c)
 		} else {
-			out.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{c})))
+			fmt.Fprintf(&out, "%%%02X", c)
 		}
 	}
 	return out.String()
@@ -243,16 +238,12 @@ func addQuery(target *url.URL, query map[string]any) {
 	}
 }
 
-// formValues turns an object into form fields: a list repeats its field, null
-// leaves it out, an object is written as JSON.
+// formValues converts an object to form fields: a list repeats its field, null omits
+// it, an object is written as JSON.
 func formValues(object map[string]any) url.Values {
 	values := url.Values{}
 	for name, value := range object {
-		list, several := value.([]any)
-		if !several {
-			list = []any{value}
-		}
-		for _, item := range list {
+		for _, item := range toList(value) {
 			if item != nil {
 				values.Add(name, render(item))
 			}
@@ -261,7 +252,7 @@ func formValues(object map[string]any) url.Values {
 	return values
 }
 
-// requestBody returns the body and the content type that belongs to it.
+// requestBody returns the body and its content type.
 func requestBody(c *httpConfig, files []partFile, chosen, seed string) (body []byte, kind string, err error) {
 	if c.Multipart != nil {
 		return multipartBody(c.Multipart, files, seed)
@@ -283,8 +274,8 @@ func requestBody(c *httpConfig, files []partFile, chosen, seed string) (body []b
 	return data, "application/json", nil
 }
 
-// multipartBody writes the parts. The boundary depends on all of them, so no
-// content can hold it, and the same request has the same bytes.
+// multipartBody writes the parts. The boundary is a digest of all of them, so no
+// content can contain it, and the same request has the same bytes.
 func multipartBody(parts []httpPart, files []partFile, seed string) ([]byte, string, error) {
 	digest := sha256.New()
 	digest.Write([]byte(seed))
@@ -331,18 +322,18 @@ func multipartBody(parts []httpPart, files []partFile, seed string) ([]byte, str
 	return buffer.Bytes(), writer.FormDataContentType(), nil
 }
 
-// escapeParameter escapes what would end a quoted name, as browsers do.
+// escapeParameter escapes a quoted parameter as browsers do.
 func escapeParameter(name string) string {
 	return strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name)
 }
 
-// codeHost is the failure of a request that would take a connection, or the
-// pages of an answer, to a host that is not meant.
+// codeHost is the failure of a request, or a next page, at a host that the connection
+// does not cover.
 const codeHost = "host_not_allowed"
 
-// httpConnection opens the connection that a config names. Under the context
-// that it gives, requests carry the connection's credentials; one to a host that
-// the connection does not name is not sent. An id of "" opens nothing.
+// httpConnection opens the connection of a config, unless id is "". Requests under the
+// returned context carry its credentials; one to a host that it does not cover is not
+// sent.
 func httpConnection(ctx context.Context, task *blueprint.Task, id string) (context.Context, *blueprint.OpenConnection, error) {
 	if id == "" {
 		return ctx, nil, nil
@@ -358,7 +349,7 @@ func httpConnection(ctx context.Context, task *blueprint.Task, id string) (conte
 		return ctx, nil, badConnection(fmt.Sprintf("the %s is of the type %s; HTTP requests take one of the type http or oauth2", conn.Text(), conn.Type))
 	}
 	return outbound.Authorize(ctx, func(ctx context.Context, request *http.Request) error {
-		if !covers(conn, request.URL) { // also where there is nothing to add
+		if !hostsCover(conn, request.URL) { // also without credentials
 			return &blueprint.Failure{
 				Code:      codeHost,
 				Message:   fmt.Sprintf("the %s is not for %s; hint: add the host to the hosts of the connection, or leave connectionId out", conn.Text(), request.URL.Host),
@@ -372,8 +363,8 @@ func httpConnection(ctx context.Context, task *blueprint.Task, id string) (conte
 	}), conn, nil
 }
 
-// unauthorized makes what a node returns of an error from a connection. Anything
-// that was sent is in hops; nil when nothing can have been.
+// unauthorized converts an error of a connection to that of a node. hops are the
+// requests sent; nil = none.
 func unauthorized(err error, hops *outbound.Hops) error {
 	sent := hops != nil && hops.Sent()
 	if failure, ok := errors.AsType[*blueprint.Failure](err); ok {
@@ -382,15 +373,14 @@ func unauthorized(err error, hops *outbound.Hops) error {
 		return &told
 	}
 	if pause, ok := errors.AsType[*blueprint.Pause](err); ok && sent {
-		// After a pause all would be sent again, also by a node that must not.
+		// A pause would repeat all requests, also of a node that must not.
 		return &blueprint.Failure{Code: codeConnection, Message: "before the last request could be sent, this was asked: " + pause.Error() + "; run it again to be asked"}
 	}
 	return err
 }
 
-// covers reports whether an address is at one of the hosts of a connection; nil
-// has none.
-func covers(conn *blueprint.OpenConnection, u *url.URL) bool {
+// hostsCover reports whether an address is at a host of a connection, false for nil.
+func hostsCover(conn *blueprint.OpenConnection, u *url.URL) bool {
 	port := u.Port()
 	switch {
 	case port != "":
@@ -402,9 +392,9 @@ func covers(conn *blueprint.OpenConnection, u *url.URL) bool {
 	return conn != nil && blueprint.HostsCover(conn.Hosts, net.JoinHostPort(u.Hostname(), port))
 }
 
-// allPages fetches page after page, or just one. The output is that of the last;
-// with pagination it also has "items", "pages" and "more".
-func (x *conversation) allPages(request *http.Request) (map[string]any, error) {
+// allPages fetches all pages, or just one. The output is that of the last; with
+// pagination it also has "items", "pages" and "more".
+func (x *httpExchange) allPages(request *http.Request) (map[string]any, error) {
 	p, first := x.c.pages, request
 	items := []any{}
 	seen := map[string]bool{request.URL.String(): true}
@@ -418,7 +408,7 @@ func (x *conversation) allPages(request *http.Request) (map[string]any, error) {
 			return nil, err
 		}
 		items = append(items, found...)
-		next, err := x.after(n, first, answer, output, len(found))
+		next, err := x.nextPage(n, first, answer, output, len(found))
 		if err != nil {
 			return nil, err
 		}
@@ -438,8 +428,8 @@ func (x *conversation) allPages(request *http.Request) (map[string]any, error) {
 	}
 }
 
-// mark tells pages apart, so that a server cannot lead in circles; "" for pages
-// that are counted.
+// mark identifies a page, so that a server cannot lead in circles; "" for counted
+// pages.
 func (p *page) mark() string {
 	switch {
 	case p.address != nil:
@@ -451,8 +441,8 @@ func (p *page) mark() string {
 	}
 }
 
-// itemsOf returns what one page holds. Without items, a body that is no array is
-// the one thing on its page, unless pages are counted, which then would not end.
+// itemsOf returns the items of a page. Without items, a body that is no array is a
+// single item, unless pages are counted, which would then never end.
 func (p *httpPages) itemsOf(output map[string]any) ([]any, error) {
 	value := output["body"]
 	if p.items != nil {
@@ -463,7 +453,7 @@ func (p *httpPages) itemsOf(output map[string]any) ([]any, error) {
 	case isList:
 		return list, nil
 	case p.items != nil && value == nil:
-		return nil, nil // some servers leave out what is empty
+		return nil, nil // some servers omit empty lists
 	case p.items != nil:
 		return nil, pagesFailure("items", "must lead to an array, and leads to %s", kindOf(value))
 	case p.counted() && p.more == nil:
@@ -473,8 +463,8 @@ func (p *httpPages) itemsOf(output map[string]any) ([]any, error) {
 	}
 }
 
-// after says what to ask for after page n, nil when it was the last.
-func (x *conversation) after(n int, first *http.Request, answer *http.Response, output map[string]any, found int) (*page, error) {
+// nextPage returns the page after page n, nil when it was the last.
+func (x *httpExchange) nextPage(n int, first *http.Request, answer *http.Response, output map[string]any, found int) (*page, error) {
 	p := x.c.pages
 	if p.more != nil && isEmpty(p.more.in(output)) {
 		return nil, nil
@@ -514,8 +504,8 @@ func (x *conversation) after(n int, first *http.Request, answer *http.Response, 
 	return next, err
 }
 
-// isEmpty reports whether a value says no: null, false, 0, "", "false" and what
-// holds nothing.
+// isEmpty reports whether a value means no: null, false, 0, "", "false" and empty lists
+// and objects.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -529,22 +519,22 @@ func isEmpty(value any) bool {
 	case map[string]any:
 		return len(value) == 0
 	case json.Number:
-		return same(value, json.Number("0"))
+		return equalValues(value, json.Number("0"))
 	default:
 		return false
 	}
 }
 
-// checkHeaders finds what is wrong with the headers of a config. closed tells
-// which names may not be set. With several, a value may be a list.
-func checkHeaders(headers map[string]any, r *report, several bool, closed func(lower string) bool) {
+// checkHeaders checks the headers of a config. reserved reports names that must not be
+// set. With several, a value may be a list.
+func checkHeaders(headers map[string]any, r *report, several bool, reserved func(lower string) bool) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		lower := strings.ToLower(name)
 		switch {
-		case !validHeaderName(name):
+		case !httpguts.ValidHeaderFieldName(name):
 			r.issue("is no name for a header", "headers", name)
-		case closed(lower):
+		case reserved(lower):
 			r.issue("is a header that the service sets itself, or that may not be set", "headers", name)
 		case seen[lower]:
 			r.issue("is given twice", "headers", name)
@@ -557,39 +547,15 @@ func checkHeaders(headers map[string]any, r *report, several bool, closed func(l
 		for _, value := range list {
 			if !isScalar(value) {
 				r.issue("must be a string, a number or true or false", "headers", name)
-			} else if !r.open(value) && !validHeaderValue(render(value)) {
+			} else if !r.isTemplate(value) && !httpguts.ValidHeaderFieldValue(render(value)) {
 				r.issue("must be one line without control characters", "headers", name)
 			}
 		}
 	}
 }
 
-// validHeaderName reports whether a name consists of the characters that a
-// header may have.
-func validHeaderName(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return name != ""
-}
-
-// validHeaderValue reports whether a value is one line that cannot end the
-// header.
-func validHeaderValue(value string) bool {
-	for i := range len(value) {
-		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// isScalar reports whether a value is one that a header or a query can hold as
-// it stands; null is "not given".
+// isScalar reports whether a header or a query can hold a value as it is; null is
+// absent.
 func isScalar(value any) bool {
 	switch value.(type) {
 	case []any, map[string]any:

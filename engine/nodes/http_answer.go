@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,27 +22,17 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// statusRange is a run of statuses that are expected.
 type statusRange struct{ from, to int }
 
 func (c *httpConfig) expects(status int) bool {
-	for _, expected := range c.expected {
-		if status >= expected.from && status <= expected.to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.expected, func(r statusRange) bool { return status >= r.from && status <= r.to })
 }
 
-// parseStatuses reads expectStatus.
 func parseStatuses(value any, r *report) ([]statusRange, bool) {
-	list, ok := value.([]any)
-	if !ok {
-		list = []any{value}
-	}
+	list := toList(value)
 	var ranges []statusRange
 	for _, item := range list {
-		if r.open(item) {
+		if r.isTemplate(item) {
 			continue
 		}
 		expected, ok := parseStatus(item)
@@ -66,20 +57,19 @@ func parseStatus(value any) (statusRange, bool) {
 	return statusRange{int(status), int(status)}, ok && status >= 100 && status <= 599
 }
 
-// responseOutput is the output of a node that got the answer it expected.
 func responseOutput(response *http.Response, data []byte) map[string]any {
 	headers := map[string]any{}
 	for name, values := range response.Header {
 		name = strings.ToLower(name)
-		if name == "set-cookie" { // joined, cookies could not be told apart
+		if name == "set-cookie" { // joined cookies could not be separated
 			list := make([]any, len(values))
 			for i, value := range values {
-				list[i] = plainText(value)
+				list[i] = strings.ToValidUTF8(value, "\uFFFD")
 			}
 			headers[name] = list
 			continue
 		}
-		headers[name] = plainText(strings.Join(values, ", "))
+		headers[name] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
 	}
 	output := map[string]any{"status": json.Number(strconv.Itoa(response.StatusCode)), "headers": headers}
 	body, encoded := responseBody(response.Header.Get("Content-Type"), data)
@@ -90,11 +80,8 @@ func responseOutput(response *http.Response, data []byte) map[string]any {
 	return output
 }
 
-// plainText keeps header bytes that are no UTF-8 from becoming invalid JSON.
-func plainText(value string) string { return strings.ToValidUTF8(value, "\uFFFD") }
-
-// responseBody reads a body by its content type and charset. What claims to be
-// JSON and is not stays text. The second result reports whether the body is base64.
+// responseBody decodes a body by its content type and charset, and reports whether it
+// is base64. Invalid JSON stays text.
 func responseBody(contentType string, data []byte) (any, bool) {
 	name, _, _ := mime.ParseMediaType(contentType)
 	data, isText := outbound.Text(contentType, data)
@@ -109,8 +96,8 @@ func responseBody(contentType string, data []byte) (any, bool) {
 	return string(data), false
 }
 
-// statusFailure says that an answer has a status that was not expected. The
-// answer itself is left out: it may repeat what was sent.
+// statusFailure is the failure of an unexpected status. It does not show the response,
+// which may repeat what was sent.
 func statusFailure(response *http.Response, c *httpConfig, now time.Time) *blueprint.Failure {
 	status := strconv.Itoa(response.StatusCode)
 	if words := http.StatusText(response.StatusCode); words != "" {
@@ -131,8 +118,8 @@ func statusFailure(response *http.Response, c *httpConfig, now time.Time) *bluep
 	}
 }
 
-// requestFailure says why no whole answer came. Nothing of the request but its
-// host is named.
+// requestFailure converts the error of a request. It shows nothing of the request but
+// its host.
 func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
@@ -183,15 +170,14 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 	return f
 }
 
-// partFile is what a part of a body sends of a stored file.
+// partFile is a stored file that a part sends.
 type partFile struct {
 	name, kind string
 	content    []byte
 }
 
-// openFiles returns the files of those parts that name one. They are only those
-// that came with what started the run itself, so that an id from elsewhere is
-// worth nothing.
+// openFiles returns the files that parts name. Only files that arrived with what
+// started the run are available, so that an id from elsewhere is worthless.
 func openFiles(ctx context.Context, d Dependencies, task *blueprint.Task, parts []httpPart) ([]partFile, error) {
 	files := make([]partFile, len(parts))
 	var missing *blueprint.MissingGrant
@@ -217,26 +203,22 @@ func openFiles(ctx context.Context, d Dependencies, task *blueprint.Task, parts 
 	return files, nil
 }
 
-// conversation is one attempt of a node: a request, or one for each page.
-type conversation struct {
-	d    Dependencies
-	task *blueprint.Task
-	c    *httpConfig
-	ctx  context.Context
-	hops *outbound.Hops            // what was sent
-	conn *blueprint.OpenConnection // nil without one
-	left int64                     // of maxResponse
+// httpExchange is one attempt of a node: a request, or one for each page.
+type httpExchange struct {
+	d         Dependencies
+	task      *blueprint.Task
+	c         *httpConfig
+	ctx       context.Context
+	hops      *outbound.Hops
+	conn      *blueprint.OpenConnection // nil without one
+	remaining int64                     // of maxResponse
 }
 
-// exchange sends what a config asks for and reads the answer.
 func exchange(ctx context.Context, d Dependencies, task *blueprint.Task, c *httpConfig) (result blueprint.Result, err error) {
-	if _, limited := ctx.Deadline(); !limited {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, httpTimeout)
-		defer cancel()
-	}
-	x := &conversation{d: d, task: task, c: c, ctx: ctx, left: maxResponse}
-	first, err := x.request(&page{number: 1}) // before anybody is asked to sign in for a config that is bad
+	ctx, cancel := withDefaultTimeout(ctx, httpTimeout)
+	defer cancel()
+	x := &httpExchange{d: d, task: task, c: c, ctx: ctx, remaining: maxResponse}
+	first, err := x.request(&page{number: 1}) // before a sign-in is requested for a bad config
 	if err != nil {
 		return result, err
 	}
@@ -249,16 +231,15 @@ func exchange(ctx context.Context, d Dependencies, task *blueprint.Task, c *http
 		result.Output = output
 	}
 	for _, hop := range x.hops.List() {
-		if hop.Sent { // else nothing left this machine, so nobody was asked
+		if hop.Sent {
 			result.Calls = append(result.Calls, blueprint.Call{Host: hop.Host, Status: hop.Status})
 		}
 	}
 	return result, err
 }
 
-// fetch sends one request and gives the answer and the output that it makes.
-// The body of the answer is closed.
-func (x *conversation) fetch(request *http.Request) (*http.Response, map[string]any, error) {
+// fetch sends one request and returns the response, its body closed, and the output.
+func (x *httpExchange) fetch(request *http.Request) (*http.Response, map[string]any, error) {
 	response, err := x.d.HTTP.Do(request.WithContext(x.ctx))
 	if err != nil {
 		return nil, nil, requestFailure(x.ctx, err, x.hops)
@@ -268,7 +249,7 @@ func (x *conversation) fetch(request *http.Request) (*http.Response, map[string]
 		outbound.Drain(response.Body)
 		return nil, nil, statusFailure(response, x.c, x.d.Clock.Now())
 	}
-	data, err := outbound.ReadAll(response.Body, x.left)
+	data, err := outbound.ReadAll(response.Body, x.remaining)
 	if errors.Is(err, outbound.ErrTooLarge) && x.c.pages != nil {
 		return nil, nil, &blueprint.Failure{
 			Code:    codeTooLarge,
@@ -278,6 +259,6 @@ func (x *conversation) fetch(request *http.Request) (*http.Response, map[string]
 	if err != nil {
 		return nil, nil, requestFailure(x.ctx, err, x.hops)
 	}
-	x.left -= int64(len(data))
+	x.remaining -= int64(len(data))
 	return response, responseOutput(response, data), nil
 }

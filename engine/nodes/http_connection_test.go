@@ -203,7 +203,7 @@ func TestConnectionPages(t *testing.T) {
 // Behind a proxy, servers write http where they mean https; nothing is sent
 // in the clear for it.
 func TestPagesStayWithTLS(t *testing.T) {
-	x := &conversation{conn: keyed("api.example")}
+	x := &httpExchange{conn: keyed("api.example")}
 	for _, test := range []struct{ first, next, want string }{
 		{"https://api.example/", "http://api.example/2", "https://api.example/2"},
 		{"https://api.example/", "http://API.example/2", "https://API.example/2"},

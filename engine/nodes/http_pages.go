@@ -1,11 +1,14 @@
 package nodes
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,10 +17,9 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// httpPages is how a config asks for all pages of an answer. There are three
-// ways: next alone leads to the address of the next page; next with query or
-// field leads to a cursor, which goes into the request; query or field alone
-// counts pages.
+// httpPages is the pagination of a config, in one of three ways: next alone leads to
+// the address of the next page; next with query or field leads to a cursor, which goes
+// into the request; query or field alone counts pages.
 type httpPages struct {
 	Next     string `key:"next" doc:"Where an answer says what comes next: link-header for the header Link, or a place such as body.next, body.data[-1].id or headers.x-next-page. Nothing, null, false or \"\" there ends the pages."`
 	Query    string `key:"query" doc:"The parameter of the address that takes what next leads to, or the number of the page when next is not given. Without query and field, next leads to an address."`
@@ -29,15 +31,14 @@ type httpPages struct {
 	MaxPages *int64 `key:"maxPages" default:"10" minimum:"1" maximum:"1000" doc:"The most pages to fetch."`
 
 	byLink                   bool
-	next, field, more, items place // nil when not given
+	next, field, more, items place // nil when absent
 }
 
-// linkHeader is the next that means the header Link.
 const linkHeader = "link-header"
 
 var pagesShape = shapeOf(reflect.TypeFor[httpPages]())
 
-// describePages puts the keys of pagination into the schema of the node.
+// describePages adds the keys of pagination to the schema of the node.
 func describePages(kind *blueprint.NodeType) {
 	properties := kind.Schema["properties"].(map[string]any)
 	described := orTemplate(pagesShape.schema())
@@ -47,7 +48,6 @@ func describePages(kind *blueprint.NodeType) {
 	properties["pagination"] = described
 }
 
-// checkPages reads the pagination of a config.
 func checkPages(c *httpConfig, r *report) {
 	if c.Pagination == nil {
 		return
@@ -77,16 +77,16 @@ func checkPages(c *httpConfig, r *report) {
 			r.issue("counts pages; leave it or next out", "pagination", key)
 		}
 	}
-	if _, isObject := c.Body.Value.(map[string]any); given("field") && !r.open(c.Body.Value) && (c.Multipart != nil || c.Body.Value != nil && !isObject) {
+	if _, isObject := c.Body.Value.(map[string]any); given("field") && !r.isTemplate(c.Body.Value) && (c.Multipart != nil || c.Body.Value != nil && !isObject) {
 		r.issue("needs a body that is an object", "pagination", "field")
 	}
 }
 
-// checkPlace reads a place in an answer, or with answer false the keys of a
-// place in a body.
+// checkPlace parses a place in a response or, with answer false, the keys of a place in
+// a body.
 func checkPlace(r *report, source, key string, answer bool) place {
 	config, _ := r.config["pagination"].(map[string]any)
-	if _, isText := config[key].(string); !isText || r.open(source) { // not given, or complained of already
+	if _, isText := config[key].(string); !isText || r.isTemplate(source) { // absent, or reported already
 		return nil
 	}
 	p, ok := parsePlace(source)
@@ -107,7 +107,7 @@ func checkPlace(r *report, source, key string, answer bool) place {
 // counted reports whether the node numbers the pages itself.
 func (p *httpPages) counted() bool { return p.next == nil && !p.byLink }
 
-// number is what the nth page, from 1 on, is asked for with.
+// number returns the number of the nth page, from 1.
 func (p *httpPages) number(n int) int64 {
 	return numberOr(p.Start, 1) + int64(n-1)*numberOr(p.Step, 1)
 }
@@ -121,16 +121,15 @@ func numberOr(given *int64, otherwise int64) int64 {
 	return otherwise
 }
 
-// codePages is the failure of an answer whose pages cannot be followed.
 const codePages = "pagination_failed"
 
-// maxCursor is how long an address or a cursor from an answer may be.
+// maxCursor bounds an address or a cursor from a response.
 const maxCursor = 8 << 10
 
-// page says what makes the request of one page another than that of the first.
+// page is what the request of a page has different from the first.
 type page struct {
 	number  int      // from 1
-	address *url.URL // nil: that of the config
+	address *url.URL // nil = that of the config
 	cursor  any      // for query or field; nil on the first page
 }
 
@@ -138,9 +137,9 @@ func pagesFailure(key, format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: codePages, Message: "pagination." + key + ": " + fmt.Sprintf(format, args...)}
 }
 
-// request builds the request of a page. Each has an idempotency key of its own,
-// for they are different requests; the first has the node's.
-func (x *conversation) request(p *page) (*http.Request, error) {
+// request builds the request of a page. Each has its own idempotency key, the first
+// that of the node.
+func (x *httpExchange) request(p *page) (*http.Request, error) {
 	c, pages := *x.c, x.c.pages
 	cursor := p.cursor
 	if pages != nil && pages.counted() {
@@ -171,8 +170,7 @@ func (x *conversation) request(p *page) (*http.Request, error) {
 	return request, nil
 }
 
-// setParameter gives a parameter of an address one value, and leaves the others
-// as they are written.
+// setParameter replaces a parameter of an address and leaves the others unchanged.
 func setParameter(target *url.URL, name, value string) {
 	var kept []string
 	for _, pair := range strings.Split(target.RawQuery, "&") {
@@ -184,12 +182,11 @@ func setParameter(target *url.URL, name, value string) {
 	target.RawQuery = strings.Join(append(kept, url.QueryEscape(name)+"="+url.QueryEscape(value)), "&")
 }
 
-// address reads the address of a next page, which may be relative to the answer
-// that named it. It must stay with the host of the first page, or with the hosts
-// of the connection: an answer does not choose who else gets the headers and
-// the body of the config. An address that falls back to http at the same host,
-// as servers behind a proxy write it, is taken as https.
-func (x *conversation) address(first *http.Request, answer *http.Response, link string) (*url.URL, error) {
+// address resolves the address of a next page. It must be at the host of the first page
+// or at a host of the connection: a response must not choose who else gets the headers
+// and the body of the config. A link to http at the same host, as servers behind a
+// proxy write it, becomes https.
+func (x *httpExchange) address(first *http.Request, answer *http.Response, link string) (*url.URL, error) {
 	if len(link) > maxCursor {
 		return nil, pagesFailure("next", "leads to more than %d KiB", maxCursor>>10)
 	}
@@ -204,7 +201,7 @@ func (x *conversation) address(first *http.Request, answer *http.Response, link 
 	if first.URL.Scheme == "https" && target.Scheme == "http" && target.Port() == "" && first.URL.Port() == "" && strings.EqualFold(target.Hostname(), first.URL.Hostname()) {
 		target.Scheme = "https"
 	}
-	listed := covers(x.conn, target) && (target.Scheme == "https" || first.URL.Scheme == "http")
+	listed := hostsCover(x.conn, target) && (target.Scheme == "https" || first.URL.Scheme == "http")
 	if !outbound.SameHost(first.URL, target) && !listed {
 		return nil, &blueprint.Failure{
 			Code:      codeHost,
@@ -215,9 +212,9 @@ func (x *conversation) address(first *http.Request, answer *http.Response, link 
 	return target, nil
 }
 
-// nextLink returns the target of the first link to the next page in the values of
-// the header Link (RFC 8288), "" when there is none. Links from another page
-// than this one (with anchor) do not count.
+// nextLink returns the target of the first link to the next page in values of the
+// header Link (RFC 8288), "" for none. Links with another context (anchor) do not
+// count.
 func nextLink(values []string) string {
 	rest := strings.Join(values, ", ")
 	for {
@@ -253,52 +250,32 @@ func nextLink(values []string) string {
 	}
 }
 
-// linkParameter reads one ;name=value or ;name="value" in front of text. The
-// name comes in small letters, and as "" when there is no parameter.
+// linkPattern matches ;name=value or ;name="value".
+var (
+	linkPattern   = regexp.MustCompile(`(?s)^[ \t;]*([^=;,<]*)(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"?|([^;,]*)))?`)
+	quotedPattern = regexp.MustCompile(`(?s)\\(.)`)
+)
+
+// linkParameter parses the parameter at the start of text. The name is in lower case,
+// and "" when there is none.
 func linkParameter(text string) (name, value, rest string) {
-	trimmed := strings.TrimLeft(text, " \t;")
-	end := strings.IndexAny(trimmed, "=;,<")
-	if end < 0 {
-		return strings.ToLower(strings.TrimSpace(trimmed)), "", ""
-	}
-	name = strings.ToLower(strings.TrimSpace(trimmed[:end]))
-	if trimmed[end] != '=' {
-		return name, "", trimmed[end:]
-	}
-	rest = strings.TrimLeft(trimmed[end+1:], " \t")
-	if !strings.HasPrefix(rest, `"`) {
-		if end = strings.IndexAny(rest, ";,"); end < 0 {
-			end = len(rest)
-		}
-		return name, strings.TrimSpace(rest[:end]), rest[end:]
-	}
-	var out strings.Builder
-	for i := 1; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case c == '"':
-			return name, out.String(), rest[i+1:]
-		case c == '\\' && i+1 < len(rest):
-			i++
-			out.WriteByte(rest[i])
-		default:
-			out.WriteByte(c)
-		}
-	}
-	return name, out.String(), ""
+	match := linkPattern.FindStringSubmatch(text)
+	value = cmp.Or(quotedPattern.ReplaceAllString(match[2], "$1"), strings.TrimSpace(match[3]))
+	return strings.ToLower(strings.TrimSpace(match[1])), value, text[len(match[0]):]
 }
 
-// place is a way into a JSON value: keys (strings) and indexes (ints, counted
-// from the end when negative).
+// place is a path into a JSON value: keys (strings) and indexes (ints, negative ones
+// from the end).
 type place []any
 
-// The most that the text of a place and its steps may be.
+// Bounds of the text of a place and of its steps.
 const (
 	maxPlace = 1 << 10
 	maxSteps = 32
 )
 
-// parsePlace reads name(.key | [index] | ["key"])*. Names and keys may hold
-// anything but points, brackets, quotes and blanks.
+// parsePlace parses name(.key | [index] | ["key"])*. Names and keys may hold anything
+// but dots, brackets, quotes and white space.
 func parsePlace(source string) (place, bool) {
 	if len(source) > maxPlace {
 		return nil, false
@@ -329,7 +306,7 @@ func parsePlace(source string) (place, bool) {
 	return p, true
 }
 
-// bracketed reads the [index] or ["key"] in front of text.
+// bracketed parses the [index] or ["key"] at the start of text.
 func bracketed(text string) (step any, rest string, ok bool) {
 	if !strings.HasPrefix(text, "[") {
 		return nil, "", false
@@ -348,7 +325,7 @@ func bracketed(text string) (step any, rest string, ok bool) {
 	return key, after, closed
 }
 
-// in returns what stands at the place in a value, nil when nothing does.
+// in returns the value at the place, nil for none.
 func (p place) in(value any) any {
 	for _, step := range p {
 		switch step := step.(type) {
@@ -369,17 +346,16 @@ func (p place) in(value any) any {
 	return value
 }
 
-// keysOnly reports whether a place leads through objects alone.
 func (p place) keysOnly() bool {
 	return !slices.ContainsFunc(p, func(step any) bool { _, isIndex := step.(int); return isIndex })
 }
 
-// put returns a copy of an object with a value at a place of keys; objects on the
-// way are made where there are none.
+// put returns a copy of an object with a value at a place of keys, creating objects on
+// the way.
 func (p place) put(object map[string]any, value any) map[string]any {
-	copied := make(map[string]any, len(object)+1)
-	for key, member := range object {
-		copied[key] = member
+	copied := maps.Clone(object)
+	if copied == nil {
+		copied = map[string]any{}
 	}
 	key := p[0].(string)
 	if len(p) == 1 {

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,7 +18,6 @@ type humanConfig struct {
 	compiled *jsonschema.Schema // nil without a schema
 }
 
-// human asks somebody a question.
 func human() *blueprint.NodeType {
 	return define(definition[humanConfig]{
 		name:        "human",
@@ -52,24 +52,23 @@ func human() *blueprint.NodeType {
 }
 
 func (c *humanConfig) compile(r *report) {
-	if !c.Schema.Given {
-		return
+	if c.Schema.Given {
+		c.compiled = r.jsonSchema(c.Schema.Value, "schema")
 	}
-	var err error
+}
+
+// jsonSchema compiles the JSON Schema of a key and reports what is wrong with it.
+func (r *report) jsonSchema(value any, key string) *jsonschema.Schema {
+	compiled, err := jsonschema.Compile(value)
 	var bad *blueprint.Error
-	if c.compiled, err = jsonschema.Compile(c.Schema.Value); errors.As(err, &bad) {
+	if errors.As(err, &bad) {
 		for _, issue := range bad.Issues {
-			r.issue(issue.Message, append([]any{"schema"}, issue.Path...)...)
+			r.issue(issue.Message, append([]any{key}, issue.Path...)...)
 		}
 	}
+	return compiled
 }
 
-// errExpired is the failure of a question that nobody answered.
 var errExpired = &blueprint.Failure{Code: codeExpired, Message: "nobody answered in time"}
 
-func orFail(onExpire string) string {
-	if onExpire == "" {
-		return "fail"
-	}
-	return onExpire
-}
+func orFail(onExpire string) string { return cmp.Or(onExpire, "fail") }

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 
 	"blueprintd/blueprint"
@@ -12,7 +13,6 @@ type logConfig struct {
 	Data    anyValue `key:"data" doc:"A value to note with it."`
 }
 
-// log writes a line into the run's log.
 func log() *blueprint.NodeType {
 	return define(definition[logConfig]{
 		name:        "log",
@@ -24,11 +24,7 @@ func log() *blueprint.NodeType {
 		description: "Writes a line into the log of the run. The input is passed on.",
 		example:     `{"level": "info", "message": "received order {{inputData.id ?? \"?\"}}", "data": "{{input}}"}`,
 		run: func(_ context.Context, task *blueprint.Task, c *logConfig) (blueprint.Result, error) {
-			level := c.Level
-			if level == "" {
-				level = "info"
-			}
-			task.Log(level, string(c.Message), c.Data.Value)
+			task.Log(cmp.Or(c.Level, "info"), string(c.Message), c.Data.Value)
 			return blueprint.Result{}, nil
 		},
 	})

@@ -22,15 +22,14 @@ const (
 	codeTool        = "tool_failed"
 	codeUnknownTool = "unknown_tool"
 
-	// maxToolError is how many characters of a tool's own words a failure has.
+	// maxToolError bounds the tool's message in a failure, in bytes.
 	maxToolError = 2_000
-	// maxToolNames is how many of a server's tools a failure names.
+	// maxToolNames bounds the tools named in a failure.
 	maxToolNames = 50
 )
 
-// mcpTool calls one tool of an MCP server. The server is asked first what it
-// offers: how it refuses a name that it does not know is its own affair, and
-// some do so only after they have begun.
+// mcpTool calls one tool of an MCP server. It lists the tools first: servers refuse
+// unknown names in different ways, some only after they have begun.
 func mcpTool(d Dependencies) *blueprint.NodeType {
 	return define(definition[mcpConfig]{
 		name:        "mcp-tool",
@@ -91,7 +90,6 @@ func callTool(ctx context.Context, session *mcp.Session, c *mcpConfig) (any, err
 	return map[string]any{"content": result.Content}, nil
 }
 
-// unknownTool names what there is in place of a tool.
 func unknownTool(server, name string, tools []mcp.Tool) *blueprint.Failure {
 	message := fmt.Sprintf("%s has no tool %q; it has none at all", server, mcp.ShownName(name))
 	if len(tools) > 0 {

@@ -10,7 +10,6 @@ type mergeConfig struct {
 	Mode string `key:"mode" enum:"object|array|first" default:"\"object\"" doc:"object: the outputs by node id; array: in the order of the edges; first: that of the first edge taken."`
 }
 
-// merge joins the branches that reached it.
 func merge() *blueprint.NodeType {
 	return define(definition[mergeConfig]{
 		name:        "merge",

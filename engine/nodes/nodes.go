@@ -1,7 +1,6 @@
-// Package nodes is the catalogue of node types; its file listing is the list of
-// them. A type is one file: a struct for its config, what it says of itself, and
-// the function that runs it. Types share no state and remember nothing between
-// runs.
+// Package nodes is the catalogue of node types. A type is one file: a struct for its
+// config, its description, and the function that runs it. Types share no state and
+// keep none between runs.
 //
 // # Configs
 //
@@ -9,52 +8,43 @@
 // Schema of the form, the check that needs no run, and the decoding for a run:
 //
 //	key          the name in config
-//	doc          what it is for
-//	required     "true" when it must be given
-//	enum         the texts that it may be, separated by |
-//	default      what holds when it is not given, as JSON
+//	doc          description
+//	required     "true" or absent
+//	enum         allowed texts, separated by |
+//	default      as JSON
 //	minimum, maximum  for numbers
-//	title        its name for people, when the key does not tell
-//	form         what a form shows it as, when its type does not tell; see hint
+//	title        label, if not derived from the key
+//	form         presentation in a form, if not derived from the type; see hint
 //
-// Before a run the strings of a config may hold templates, so a check accepts
-// any string with "{{" where a number, an object or another kind of value is
-// asked for, and the schema says so. In a run they have been resolved, and what
-// does not fit is a failure with the code bad_config. Null stands for "not
-// given" wherever a key does not take any JSON value. Keys that a type does not
-// know are a warning.
+// Before a run the strings of a config may hold templates, so a check accepts any
+// string with "{{" in place of a number, an object or another kind of value, and the
+// schema says so. In a run they have been resolved, and a value that does not fit is a
+// failure with the code bad_config. Null means absent unless a key accepts any JSON
+// value. Unknown keys are a warning.
 //
-// Texts (the type text) take any value in a run: numbers, booleans and null by
-// their words, objects and arrays as JSON, as a template does inside other text.
+// Texts (the type text) accept any value in a run and format it as a template does.
 //
 // # Expressions
 //
-// Keys of the type expression hold the bare source and are never resolved as
-// templates. Braces around the whole of it, {{ x > 1 }} or {{= x > 1 }}, are
-// accepted and left out, since no expression can begin with two braces; a check
-// warns of them.
+// Keys of the type expression hold the source without braces; templates are not
+// resolved in them. Braces around all of it, {{ x > 1 }} or {{= x > 1 }}, are removed
+// with a warning, since no expression begins with two braces.
 //
 // # Failures
 //
-// What a type reports by itself has one of the codes bad_config, not_boolean,
-// expired, address_refused, connect_failed, connection_unavailable,
-// host_not_allowed, http_status, pagination_failed, timeout, tls_failed, too_large
-// and too_many_redirects. Errors of expressions pass through as they are. Only a
-// bad config, a missing connection and a host that is not allowed are permanent.
-// Prompts add those of package llm, schema_mismatch, too_many_steps and bad_state.
+// Types report the codes bad_config, not_boolean, expired, address_refused,
+// connect_failed, connection_unavailable, host_not_allowed, http_status,
+// pagination_failed, timeout, tls_failed, too_large and too_many_redirects. Errors of
+// expressions are unchanged. Only a bad config, a missing connection and a host that is
+// not allowed are permanent. Prompts add those of package llm, schema_mismatch,
+// too_many_steps and bad_state; tools those of package mcp, unknown_tool and
+// tool_failed; code those of package script.
 //
-// Messages add rejected, recipients_rejected, login_failed and outcome_unknown
-// for email, and for Slack its own errors, such as channel_not_found, or
-// slack_error. What a server refuses for good is permanent. Since a message must
-// not come twice, a failure says whether it may have been sent: it was not when
-// the other side said no, or did not have all of it yet.
-//
-// Tools have the codes of package mcp, unknown_tool, and tool_failed with the
-// tool's own words.
-//
-// Code has the codes of package script: timeout, memory_exceeded,
-// output_too_large, script_error, syntax_error, sandbox_unavailable and
-// sandbox_failed.
+// Messages add rejected, recipients_rejected, login_failed and outcome_unknown for
+// email, and for Slack its own errors, such as channel_not_found, or slack_error. A
+// permanent refusal is permanent. Since a message must not be sent twice, a failure
+// says whether it may have been: it was not if the server refused it or did not have
+// all of it yet.
 package nodes
 
 import (
@@ -69,21 +59,20 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// Dependencies is what the types use of the outside.
 type Dependencies struct {
-	// HTTP sends the requests of blueprints. Nil means a client that reaches
-	// the public internet only.
+	// HTTP sends the requests of blueprints; nil = a client for the public internet
+	// only.
 	HTTP *outbound.Client
-	// MCP opens sessions with MCP servers; nil means a client over HTTP.
+	// MCP opens sessions with MCP servers; nil = a client over HTTP.
 	MCP *mcp.Client
-	// Scripts runs the code of blueprints; nil means that it cannot be run.
+	// Scripts runs the code of blueprints; nil = not available.
 	Scripts *script.Pool
-	// Files opens a file that came with what started a run: CodeNotFound when
-	// there is none of that id. Nil means that there are none.
+	// Files opens a file that arrived with what started a run. Errors: CodeNotFound.
+	// Nil = there are none.
 	Files func(ctx context.Context, authority blueprint.Authority, executionID, fileID string) (file blueprint.File, content []byte, err error)
-	// Clock tells the time to reckon with; nil means the machine's.
+	// Clock defaults to the machine's.
 	Clock clock.Clock
-	// UserAgent names this program to other servers; "" means "blueprintd".
+	// UserAgent defaults to "blueprintd".
 	UserAgent string
 }
 

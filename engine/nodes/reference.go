@@ -10,7 +10,7 @@ import (
 	expressions "blueprintd/blueprint/expression"
 )
 
-// references lists what the expressions of a config refer to.
+// references returns what the expressions of a config refer to.
 func (s *shape) references(object map[string]any, path []any) (refs []blueprint.Reference) {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -44,21 +44,20 @@ func (s *shape) references(object map[string]any, path []any) (refs []blueprint.
 	return refs
 }
 
-// ofVariables finds the uses of variables in a program, with the name where it is
-// spelled out.
-var ofVariables = regexp.MustCompile("\\bvariables\\b(?:\\s*\\??\\.\\s*([A-Za-z0-9_]+)|\\s*(?:\\?\\.)?\\[\\s*[\"'`]([A-Za-z0-9_]+)[\"'`]\\s*\\])?")
+// variablesPattern matches uses of variables in a program, with the name if it is
+// literal.
+var variablesPattern = regexp.MustCompile("\\bvariables\\b(?:\\s*\\??\\.\\s*([A-Za-z0-9_]+)|\\s*(?:\\?\\.)?\\[\\s*[\"'`]([A-Za-z0-9_]+)[\"'`]\\s*\\])?")
 
-// variablesIn lists the variables that a program uses. One that is not there is
-// undefined to it.
+// variablesIn returns the variables that a program uses. A missing one is undefined.
 func variablesIn(source string, at []any) (refs []blueprint.Reference) {
-	for _, match := range ofVariables.FindAllStringSubmatch(source, -1) {
+	for _, match := range variablesPattern.FindAllStringSubmatch(source, -1) {
 		refs = append(refs, blueprint.Reference{Path: at, Name: cmp.Or(match[1], match[2], blueprint.AnyVariable), Optional: true})
 	}
 	return refs
 }
 
-// bareExpression takes the braces off an expression that somebody put into a
-// template; before is how many characters stood before it on its first line.
+// bareExpression removes the braces around an expression; before is how many characters
+// precede the rest on its first line.
 func bareExpression(text string) (source string, before int) {
 	begin := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 	inner, ok := strings.CutPrefix(text[begin:], "{{")

@@ -13,11 +13,11 @@ import (
 	expressions "blueprintd/blueprint/expression"
 )
 
-// report reads a config into its struct and collects what is wrong with it.
+// report decodes a config into its struct and collects issues.
 type report struct {
 	config map[string]any
-	// static says that templates have not been resolved. What holds one is
-	// left at zero, except for strings and values of any kind.
+	// static says that templates are unresolved. Values with one stay zero, except for
+	// strings and values of any kind.
 	static bool
 	issues []blueprint.Issue
 }
@@ -26,23 +26,24 @@ func (r *report) issue(message string, path ...any) {
 	r.issues = append(r.issues, blueprint.Issue{Path: slices.Clone(path), Message: message, Severity: blueprint.SeverityError})
 }
 
-// warn notes what works but is doubtful. A run has nobody to warn.
+// warn reports a warning; only before a run.
 func (r *report) warn(message string, path ...any) {
 	if r.static {
 		r.issues = append(r.issues, blueprint.Issue{Path: slices.Clone(path), Message: message, Severity: blueprint.SeverityWarning})
 	}
 }
 
-// open reports whether a value is not known yet, because it holds a template.
-func (r *report) open(value any) bool {
+// isTemplate reports whether a value is unknown because it holds an unresolved
+// template.
+func (r *report) isTemplate(value any) bool {
 	source, ok := value.(string)
 	return ok && r.static && strings.Contains(source, "{{")
 }
 
-// given reports whether a key of the config has a value, known or not.
+// given reports whether a key of the config has a value.
 func (r *report) given(key string) bool { return r.config[key] != nil }
 
-// decode reads an object whose keys a shape describes.
+// decode decodes an object described by a shape.
 func (r *report) decode(s *shape, target reflect.Value, object map[string]any, path ...any) {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -59,13 +60,12 @@ func (r *report) decode(s *shape, target reflect.Value, object map[string]any, p
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.ContainsFunc(s.fields, func(f field) bool { return f.key == key }) {
-			r.unknown(s, object, key, append(path, key))
+			r.warnUnknown(s, object, key, append(path, key))
 		}
 	}
 }
 
-// unknown warns of a key that a shape does not have.
-func (r *report) unknown(s *shape, object map[string]any, key string, path []any) {
+func (r *report) warnUnknown(s *shape, object map[string]any, key string, path []any) {
 	var known []string
 	for i := range s.fields {
 		if _, given := object[s.fields[i].key]; !given {
@@ -76,10 +76,9 @@ func (r *report) unknown(s *shape, object map[string]any, key string, path []any
 	r.issues[len(r.issues)-1].Spot.OnKey = true
 }
 
-// empty warns of required texts that are "" and not wrong for another reason:
-// a form that was never filled in looks so. An empty expression is an issue of
-// whatever compiles it.
-func (r *report) empty(s *shape) {
+// warnEmpty warns of required texts that are "" without another issue, as in a form
+// that was not filled in. An empty expression is reported when it is compiled.
+func (r *report) warnEmpty(s *shape) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		if !f.required || r.config[f.key] != "" || f.kind == expressionField || f.kind == itemsField {
@@ -92,7 +91,6 @@ func (r *report) empty(s *shape) {
 	}
 }
 
-// field reads one value.
 func (r *report) field(f *field, target reflect.Value, value any, path ...any) {
 	switch f.kind {
 	case itemsField:
@@ -110,7 +108,7 @@ func (r *report) field(f *field, target reflect.Value, value any, path ...any) {
 	case stringField, sourceField:
 		r.text(f, target, value, path)
 	default:
-		if !r.open(value) {
+		if !r.isTemplate(value) {
 			r.structured(f, target, value, path)
 		}
 	}
@@ -121,7 +119,7 @@ func (r *report) text(f *field, target reflect.Value, value any, path []any) {
 	switch {
 	case !ok:
 		r.issue("must be a string", path...)
-	case f.enum != nil && !r.open(value) && !slices.Contains(f.enum, source):
+	case f.enum != nil && !r.isTemplate(value) && !slices.Contains(f.enum, source):
 		r.issue("must be "+choices(f.enum), path...)
 	default:
 		target.SetString(source)
@@ -151,7 +149,7 @@ func (r *report) structured(f *field, target reflect.Value, value any, path []an
 		switch {
 		case !ok:
 			r.issue("must be a number", path...)
-		case !f.holds(number):
+		case !f.numberInRange(number):
 			r.issue(f.rangeText(), path...)
 		default:
 			target.Set(reflect.ValueOf(&number))
@@ -174,7 +172,7 @@ func (r *report) structured(f *field, target reflect.Value, value any, path []an
 		for i, element := range list {
 			if object, ok := element.(map[string]any); ok {
 				r.decode(f.elements, elements.Index(i), object, append(slices.Clone(path), i)...)
-			} else if !r.open(element) {
+			} else if !r.isTemplate(element) {
 				r.issue("must be an object", append(slices.Clone(path), i)...)
 			}
 		}
@@ -197,7 +195,6 @@ func (r *report) strings(target reflect.Value, value any, path []any) {
 	target.Set(reflect.ValueOf(elements))
 }
 
-// items reads what to go over.
 func (r *report) items(target reflect.Value, value any, path []any) {
 	switch v := value.(type) {
 	case []any:
@@ -214,7 +211,6 @@ func (r *report) items(target reflect.Value, value any, path []any) {
 	}
 }
 
-// holdsTemplate reports whether a value has a string with a template in it.
 func holdsTemplate(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -242,7 +238,7 @@ func (r *report) expression(value any, path []any) string {
 	return bare
 }
 
-// condition looks at an expression that must give true or false.
+// condition checks an expression that must be true or false.
 func (r *report) condition(source expression, path ...any) {
 	if !r.static || source == "" {
 		return
@@ -252,7 +248,7 @@ func (r *report) condition(source expression, path ...any) {
 	}
 }
 
-// compile looks at an expression that stands so many characters into its text.
+// compile checks an expression that starts before characters into its line.
 func (r *report) compile(source string, before int, path []any) {
 	if !r.static {
 		return
@@ -269,8 +265,7 @@ func (f *field) inRange(number int64) bool {
 	return (errLeast != nil || number >= least) && (errMost != nil || number <= most)
 }
 
-// holds is inRange for numbers of any kind.
-func (f *field) holds(number json.Number) bool {
+func (f *field) numberInRange(number json.Number) bool {
 	n, err := number.Float64()
 	least, errLeast := f.minimum.Float64()
 	most, errMost := f.maximum.Float64()
@@ -284,20 +279,16 @@ func (f *field) rangeText() string {
 	return fmt.Sprintf("must be from %s to %s", f.minimum, f.maximum)
 }
 
-// choices writes "a", "b" or "c".
+// choices returns "a", "b" or "c".
 func choices(list []string) string {
-	quoted := make([]string, len(list))
-	for i, choice := range list {
-		quoted[i] = strconv.Quote(choice)
-	}
-	last := len(quoted) - 1
+	last := len(list) - 1
 	if last == 0 {
-		return quoted[0]
+		return strconv.Quote(list[0])
 	}
-	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	return `"` + strings.Join(list[:last], `", "`) + `" or ` + strconv.Quote(list[last])
 }
 
-// render writes a value as a template does inside other text.
+// render formats a value as a template does inside other text.
 func render(value any) string {
 	if source, ok := value.(string); ok {
 		return source

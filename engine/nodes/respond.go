@@ -14,7 +14,6 @@ type respondConfig struct {
 	Body    anyValue       `key:"body" doc:"What to answer: a string as text, anything else as JSON; empty text when not given."`
 }
 
-// respond answers the webhook call that waits for this run.
 func respond() *blueprint.NodeType {
 	return define(definition[respondConfig]{
 		name:        "respond",
@@ -26,13 +25,10 @@ func respond() *blueprint.NodeType {
 		description: "Answers the caller of a webhook that waits. The first one in a run counts, and the run goes on. The input is passed on.",
 		example:     `{"status": 201, "headers": {"X-Order": "{{inputData.id ?? \"none\"}}"}, "body": {"accepted": true}}`,
 		check: func(c *respondConfig, r *report) {
-			checkHeaders(c.Headers, r, false, closedInAnswers)
+			checkHeaders(c.Headers, r, false, isReservedResponseHeader)
 		},
 		run: func(_ context.Context, _ *blueprint.Task, c *respondConfig) (blueprint.Result, error) {
-			response := &blueprint.Response{Status: 200, Body: c.Body.Value}
-			if c.Status != nil {
-				response.Status = int(*c.Status)
-			}
+			response := &blueprint.Response{Status: int(numberOr(c.Status, 200)), Body: c.Body.Value}
 			if !c.Body.Given {
 				response.Body = ""
 			}
@@ -49,20 +45,18 @@ func respond() *blueprint.NodeType {
 	})
 }
 
-// Answers come from the origin on which people are signed in to the dashboard,
-// so an answer must not speak for that origin: set its cookies, ask for
-// passwords, loosen what browsers may do with the page, or change how the
-// connection is read.
+// Responses share the origin of the dashboard, so they must not set its cookies, ask
+// for passwords, loosen browser policies, or change how the connection is read.
 var (
-	closedAnswerHeaders = strings.Fields(`
+	reservedResponseHeaders = strings.Fields(`
 		alt-svc clear-site-data connection content-encoding content-length date host keep-alive nel origin-agent-cluster
 		permissions-policy referrer-policy refresh report-to reporting-endpoints server service-worker-allowed set-cookie
 		set-cookie2 sourcemap strict-transport-security te trailer transfer-encoding upgrade www-authenticate
 		x-content-type-options x-frame-options x-permitted-cross-domain-policies x-ua-compatible x-xss-protection`)
-	closedAnswerPrefixes = []string{"access-control-", "content-security-policy", "cross-origin-", "proxy-", "sec-"}
+	reservedResponsePrefixes = []string{"access-control-", "content-security-policy", "cross-origin-", "proxy-", "sec-"}
 )
 
-func closedInAnswers(lower string) bool {
-	return slices.Contains(closedAnswerHeaders, lower) ||
-		slices.ContainsFunc(closedAnswerPrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
+func isReservedResponseHeader(lower string) bool {
+	return slices.Contains(reservedResponseHeaders, lower) ||
+		slices.ContainsFunc(reservedResponsePrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }

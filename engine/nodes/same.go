@@ -2,64 +2,48 @@ package nodes
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// same reports whether two JSON values are the same: numbers by what they are
-// worth, objects without regard to order, all else as it stands.
-func same(a, b any) bool {
+// equalValues compares plain JSON values, numbers by value.
+func equalValues(a, b any) bool {
 	switch x := a.(type) {
 	case json.Number:
 		y, ok := b.(json.Number)
-		return ok && sameNumber(x, y)
+		return ok && equalNumbers(x, y)
 	case []any:
 		y, ok := b.([]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for i := range x {
-			if !same(x[i], y[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(x, y, equalValues)
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for key, value := range x {
-			if other, ok := y[key]; !ok || !same(value, other) {
-				return false
-			}
-		}
-		return true
+		return ok && maps.EqualFunc(x, y, equalValues)
 	default:
 		return a == b
 	}
 }
 
-// sameNumber compares decimal numbers exactly, without computing them: 1e999999
-// is a number too.
-func sameNumber(a, b json.Number) bool {
+// equalNumbers compares decimal numbers exactly and without expanding them: 1e999999 is
+// a number too.
+func equalNumbers(a, b json.Number) bool {
 	if a == b {
 		return true
 	}
-	x, okLeft := takeApart(a)
-	y, okRight := takeApart(b)
+	x, okLeft := parseDecimal(a)
+	y, okRight := parseDecimal(b)
 	return okLeft && okRight && x == y
 }
 
-// decimal is digits times ten to the power of exponent, in its one shortest
-// form.
+// decimal is digits times ten to the power of exponent, normalized.
 type decimal struct {
 	negative bool
 	digits   string // without zeros at either end
 	exponent int64
 }
 
-func takeApart(number json.Number) (decimal, bool) {
+func parseDecimal(number json.Number) (decimal, bool) {
 	var d decimal
 	mantissa, exponent, scientific := strings.Cut(strings.ToLower(number.String()), "e")
 	if scientific {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"blueprintd/blueprint"
 	"blueprintd/engine/nodes/smtp"
 )
@@ -27,19 +29,17 @@ type emailConfig struct {
 }
 
 const (
-	// maxRecipients is how many every server must take in one message.
+	// maxRecipients is what every server must accept in one message.
 	maxRecipients = 100
-	// maxSubject is the length of a subject in bytes.
+	// maxSubject bounds the subject in bytes.
 	maxSubject = 1000
-	// emailTimeout bounds the talk with the server when the node has no
-	// timeoutMs.
+	// emailTimeout applies when the node has no timeoutMs.
 	emailTimeout = 5 * time.Minute
 )
 
-// sendEmail sends one message to all its recipients, or to none: one that the
-// server does not accept keeps it from being sent at all. A server that took
-// the whole message and did not answer may have sent it, which is a failure of
-// its own; every other failure means that nothing was sent.
+// sendEmail sends one message to all its recipients or to none: the server must accept
+// all of them. A server that got the whole message and did not reply may have sent it,
+// which has a failure of its own; after every other failure nothing was sent.
 func sendEmail(d Dependencies) *blueprint.NodeType {
 	return define(definition[emailConfig]{
 		name:        "send-email",
@@ -68,14 +68,13 @@ func (c *emailConfig) check(r *report) {
 		r.issue("with cc and bcc, must be at most 100 addresses", "to")
 	}
 	switch subject := string(c.Subject); {
-	case !validHeaderValue(subject) && !r.open(subject):
+	case !httpguts.ValidHeaderFieldValue(subject) && !r.isTemplate(subject):
 		r.issue("must be one line without control characters", "subject")
 	case len(subject) > maxSubject:
 		r.issue("must be at most 1000 bytes long", "subject")
 	}
 }
 
-// deliver makes the message and sends it.
 func deliver(ctx context.Context, d Dependencies, task *blueprint.Task, c *emailConfig) (result blueprint.Result, err error) {
 	open, err := connect(ctx, task, c.ConnectionID, blueprint.ConnectionSMTP)
 	if err != nil {
@@ -89,20 +88,17 @@ func deliver(ctx context.Context, d Dependencies, task *blueprint.Task, c *email
 		From: server.From, To: c.to, CC: c.cc, ReplyTo: c.replyTo, Date: task.Now,
 		ID: messageID(task.IdempotencyKey, server.From.Address), Subject: string(c.Subject), Text: string(c.Text), HTML: string(c.HTML),
 	}
-	if _, limited := ctx.Deadline(); !limited {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, emailTimeout)
-		defer cancel()
-	}
-	if err := smtp.Send(ctx, d.HTTP, server, message, c.everybody()); err != nil {
+	ctx, cancel := withDefaultTimeout(ctx, emailTimeout)
+	defer cancel()
+	if err := smtp.Send(ctx, d.HTTP, server, message, c.recipients()); err != nil {
 		return result, err
 	}
 	result.Output = map[string]any{"messageId": message.ID}
 	return result, nil
 }
 
-// everybody returns the address of each recipient once.
-func (c *emailConfig) everybody() []string {
+// recipients returns the address of each recipient once.
+func (c *emailConfig) recipients() []string {
 	var list []string
 	for _, one := range slices.Concat(c.to, c.cc, c.bcc) {
 		if !slices.Contains(list, one.Address) {
@@ -112,15 +108,15 @@ func (c *emailConfig) everybody() []string {
 	return list
 }
 
-// messageID returns the Message-ID of what a node sends: the same for every
-// attempt, so that a message that arrives twice can be told to be one.
+// messageID returns the Message-ID, the same for every attempt, so that duplicates can
+// be detected.
 func messageID(key, from string) string {
 	sum := sha256.Sum256([]byte("message " + key))
 	return "<" + hex.EncodeToString(sum[:16]) + from[strings.LastIndexByte(from, '@'):] + ">"
 }
 
-// recipients reads a text with addresses, or a list of such texts. What holds a
-// template is left out.
+// recipients parses a text with addresses, or a list of such texts. Unresolved
+// templates are skipped.
 func recipients(value anyValue, r *report, key string) (all []mail.Address) {
 	list, isList := value.Value.([]any)
 	source, isText := value.Value.(string)
@@ -149,7 +145,7 @@ func recipients(value anyValue, r *report, key string) (all []mail.Address) {
 }
 
 func addresses(source string, r *report, path ...any) []mail.Address {
-	if r.open(source) {
+	if r.isTemplate(source) {
 		return nil
 	}
 	found, err := smtp.ParseAddresses(source)

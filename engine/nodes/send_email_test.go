@@ -140,17 +140,17 @@ func TestSendEmailFails(t *testing.T) {
 		{name: "wrong password", connect: func(c map[string]any) { c["password"] = "wrong" }, code: smtp.CodeLogin, permanent: true, message: "(535 5.7.8)"},
 		{name: "login later", stub: reply("AUTH", "454 4.7.0 later"), code: smtp.CodeLogin, message: "(454 4.7.0)"},
 		{name: "no login there", stub: func(s *mailStub) { s.offers = []string{"STARTTLS"} }, code: smtp.CodeLogin, permanent: true, message: "offers no way to log in"},
-		{name: "asks for more", stub: reply("AUTH", "334 bW9yZQ=="), code: codeConnect, message: "broke the talk off"},
+		{name: "asks for more", stub: reply("AUTH", "334 bW9yZQ=="), code: codeConnect, message: "closed the connection"},
 		{name: "busy", stub: reply("greeting", "421 4.3.2 too many of you"), code: smtp.CodeRejected, message: "421 4.3.2 too many of you"},
 		{name: "not for us", stub: reply("greeting", "554 no mail here"), code: smtp.CodeRejected, permanent: true, message: "554 no mail here"},
 		{name: "no mail server", stub: reply("greeting", "HTTP/1.1 400 Bad Request"), code: codeConnect, message: "does not speak SMTP"},
-		{name: "silent", stub: reply("greeting", "close"), code: codeConnect, message: "broke the talk off"},
+		{name: "silent", stub: reply("greeting", "close"), code: codeConnect, message: "closed the connection"},
 		{name: "talkative", stub: reply("greeting", "220-"+strings.Repeat("x", 2<<20)), code: codeTooLarge, message: "more than a mail server"},
 		{name: "sender", stub: reply("MAIL", "550 5.7.1 not as that\x07 sender"), code: smtp.CodeRejected, permanent: true, message: "550 5.7.1 not as that sender"},
 		{name: "one recipient", stub: reply("RCPT TO:<b@", "550 5.1.1 unknown"), config: `{"to": "a@x.org, b@x.org, c@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, permanent: true, message: "nobody was sent the message: b@x.org (550 5.1.1 unknown)"},
 		{name: "grey", stub: reply("RCPT", "451 4.7.1 later"), config: `{"to": "a@x.org, b@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, message: "a@x.org (451 4.7.1 later); b@x.org (451 4.7.1 later)"},
 		{name: "leaves", stub: reply("RCPT", "421 bye"), config: `{"to": "a@x.org, b@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, message: "a@x.org (421 bye)"},
-		{name: "gone at a recipient", stub: reply("RCPT", "close"), code: codeConnect, message: "broke the talk off"},
+		{name: "gone at a recipient", stub: reply("RCPT", "close"), code: codeConnect, message: "closed the connection"},
 		{name: "no data", stub: reply("DATA", "554 5.5.1 no"), code: smtp.CodeRejected, permanent: true, message: "554 5.5.1 no"},
 		{name: "gone at data", stub: reply("DATA", "close"), code: codeConnect, message: "nothing was sent"},
 		{name: "refused at the end", stub: reply("end", "552 5.3.4 too big"), code: smtp.CodeRejected, permanent: true, message: "552 5.3.4 too big"},
@@ -219,7 +219,7 @@ func TestSendEmailInTime(t *testing.T) {
 	// A server that speaks TLS from the start waits for the other side to begin.
 	waits := newMailStub(t, func(s *mailStub) { s.replies["greeting"] = "hang" })
 	port, _ := strconv.ParseInt(string(waits.connection()["port"].(json.Number)), 10, 64)
-	server := &smtp.Server{Host: "127.0.0.1", Port: port, TLS: smtp.StartTLS, Patience: 50 * time.Millisecond}
+	server := &smtp.Server{Host: "127.0.0.1", Port: port, TLS: smtp.StartTLS, GreetingTimeout: 50 * time.Millisecond}
 	var f *blueprint.Failure
 	if err := smtp.Send(t.Context(), waits.client(), server, &smtp.Message{}, nil); !errors.As(err, &f) || f.Code != codeTimeout || !f.NotSent || !strings.Contains(f.Message, `set tls of the connection to "tls"`) {
 		t.Errorf("%v", err)

@@ -26,16 +26,14 @@ type slackConfig struct {
 }
 
 const (
-	slackAddress = "https://slack.com/api/"
-	// maxSlackText, maxBlocks: Slack takes no more.
-	maxSlackText = 40_000 // characters, which are at most as many as bytes
-	maxBlocks    = 50
-	// maxSlackAnswer bounds an answer, in bytes.
+	slackAddress   = "https://slack.com/api/"
+	maxSlackText   = 40_000 // characters
+	maxBlocks      = 50
 	maxSlackAnswer = 1 << 20
 )
 
-// sendSlack posts one message. An answer by which Slack refuses the message
-// means that it was not posted; without a clear answer it may have been.
+// sendSlack posts a message. A refusal by Slack means that it was not posted; without a
+// clear response it may have been.
 func sendSlack(d Dependencies) *blueprint.NodeType {
 	return define(definition[slackConfig]{
 		name:        "send-slack",
@@ -56,16 +54,16 @@ func sendSlack(d Dependencies) *blueprint.NodeType {
 
 func (c *slackConfig) check(r *report) {
 	checkConnectionID(c.ConnectionID, r)
-	if r.given("channel") && !r.open(c.Channel) && (strings.TrimSpace(c.Channel) == "" || !blueprint.IsOneLine(c.Channel) || len(c.Channel) > 200) {
+	if r.given("channel") && !r.isTemplate(c.Channel) && (strings.TrimSpace(c.Channel) == "" || !blueprint.IsOneLine(c.Channel) || len(c.Channel) > 200) {
 		r.issue("must be the id or the name of a channel", "channel")
 	}
-	if !r.open(c.ThreadTs) && (!blueprint.IsOneLine(c.ThreadTs) || len(c.ThreadTs) > 100) {
+	if !r.isTemplate(c.ThreadTs) && (!blueprint.IsOneLine(c.ThreadTs) || len(c.ThreadTs) > 100) {
 		r.issue("must be the ts of a message, such as 1712345678.000100", "threadTs")
 	}
 	if len(c.Text) > 4*maxSlackText {
 		r.issue("must be at most 40000 characters", "text")
 	}
-	if c.Blocks.Value == nil || r.open(c.Blocks.Value) {
+	if c.Blocks.Value == nil || r.isTemplate(c.Blocks.Value) {
 		return
 	}
 	list, ok := c.Blocks.Value.([]any)
@@ -79,13 +77,12 @@ func (c *slackConfig) check(r *report) {
 	}
 	for i, block := range list {
 		object, ok := block.(map[string]any)
-		if _, named := object["type"].(string); !r.open(block) && (!ok || !named) {
+		if _, named := object["type"].(string); !r.isTemplate(block) && (!ok || !named) {
 			r.issue("must be one of Slack's blocks, an object with a type", "blocks", i)
 		}
 	}
 }
 
-// post calls chat.postMessage.
 func post(ctx context.Context, d Dependencies, task *blueprint.Task, c *slackConfig) (result blueprint.Result, err error) {
 	open, err := connect(ctx, task, c.ConnectionID, blueprint.ConnectionSlack)
 	if err != nil {
@@ -94,11 +91,8 @@ func post(ctx context.Context, d Dependencies, task *blueprint.Task, c *slackCon
 	if open.Authorize == nil {
 		return result, badConnection("connection " + open.ID + " cannot be used: it has no token")
 	}
-	if _, limited := ctx.Deadline(); !limited {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, httpTimeout)
-		defer cancel()
-	}
+	ctx, cancel := withDefaultTimeout(ctx, httpTimeout)
+	defer cancel()
 	ctx, hops := outbound.RecordHops(outbound.Authorize(ctx, open.Authorize))
 	request, err := c.request(ctx, d, open)
 	if err != nil {
@@ -106,12 +100,12 @@ func post(ctx context.Context, d Dependencies, task *blueprint.Task, c *slackCon
 	}
 	response, err := d.HTTP.Do(request)
 	if err != nil {
-		return result, slackTrouble(ctx, err, hops)
+		return result, slackError(ctx, err, hops)
 	}
 	defer response.Body.Close()
 	data, err := outbound.ReadAll(response.Body, maxSlackAnswer)
 	if err != nil {
-		return result, slackTrouble(ctx, err, hops)
+		return result, slackError(ctx, err, hops)
 	}
 	answer, failure := readSlack(response, data, d.Clock.Now())
 	if failure != nil {
@@ -121,7 +115,6 @@ func post(ctx context.Context, d Dependencies, task *blueprint.Task, c *slackCon
 	return result, nil
 }
 
-// request makes the call.
 func (c *slackConfig) request(ctx context.Context, d Dependencies, open *blueprint.OpenConnection) (*http.Request, error) {
 	base, _ := open.Config["baseUrl"].(string)
 	if base == "" {
@@ -152,32 +145,30 @@ func (c *slackConfig) request(ctx context.Context, d Dependencies, open *bluepri
 	return request, nil
 }
 
-// isJSON reports whether an answer says that it is JSON.
 func isJSON(response *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	return kind == "application/json"
 }
 
-// codeSlack is the code of a failure for which Slack has no name.
+// codeSlack is the code of a failure without one of Slack's names.
 const codeSlack = "slack_error"
 
-// maxDetail is how much of what Slack says of an error is shown, in bytes.
+// maxDetail bounds Slack's details of an error, in bytes.
 const maxDetail = 200
 
-// slackAnswer is what Slack says to a call.
 type slackAnswer struct {
 	OK       bool   `json:"ok"`
 	Error    string `json:"error"`
 	Ts       string `json:"ts"`
 	Channel  string `json:"channel"`
-	Needed   string `json:"needed"` // of missing_scope: what the token should be allowed
+	Needed   string `json:"needed"` // of missing_scope
 	Metadata struct {
-		Messages []string `json:"messages"` // what is wrong with the call
+		Messages []string `json:"messages"`
 	} `json:"response_metadata"`
 }
 
-// slackErrors says in words what the errors of chat.postMessage mean that
-// people meet. Slack answers with them before it posts anything.
+// slackErrors explains common permanent errors of chat.postMessage. Nothing is posted
+// with them.
 var slackErrors = map[string]string{
 	"account_inactive":            "the bot's account or workspace was deleted; the connection needs a new token",
 	"as_user_not_supported":       "the token is not that of a bot",
@@ -208,8 +199,8 @@ var slackErrors = map[string]string{
 	"too_many_attachments":        "the message has too many attachments",
 }
 
-// slackLater are errors that pass, and with which nothing is posted either.
-var slackLater = map[string]string{
+// slackTemporary explains temporary errors. Nothing is posted with them either.
+var slackTemporary = map[string]string{
 	"rate_limited":           "too many messages in a short time",
 	"ratelimited":            "too many messages in a short time",
 	"message_limit_exceeded": "the channel has had too many messages in a short time",
@@ -217,10 +208,9 @@ var slackLater = map[string]string{
 	"team_added_to_org":      "the workspace is being moved to an organization",
 }
 
-// slackName is the form of Slack's errors.
+// slackName matches Slack's error names.
 var slackName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,60}$`)
 
-// readSlack reads the answer to a message that was sent.
 func readSlack(response *http.Response, data []byte, now time.Time) (*slackAnswer, *blueprint.Failure) {
 	answer := &slackAnswer{}
 	understood := isJSON(response) && json.Unmarshal(data, answer) == nil
@@ -235,16 +225,15 @@ func readSlack(response *http.Response, data []byte, now time.Time) (*slackAnswe
 	default:
 		return nil, &blueprint.Failure{
 			Code: codeSlack, RetryAfter: wait,
-			Message: "Slack gave an answer that is none of its own (status " + strconv.Itoa(response.StatusCode) + "): the message may have been posted or not; check baseUrl of the connection",
+			Message: "Slack sent an unexpected response (status " + strconv.Itoa(response.StatusCode) + "): the message may have been posted or not; check baseUrl of the connection",
 		}
 	}
 }
 
-// slackFailure is the failure of a message that Slack does not take.
 func slackFailure(name string, answer *slackAnswer, wait time.Duration) *blueprint.Failure {
 	f := &blueprint.Failure{Code: name, RetryAfter: wait}
 	words, lasting := slackErrors[name]
-	later, passing := slackLater[name]
+	later, passing := slackTemporary[name]
 	f.Permanent, f.NotSent = lasting, lasting || passing
 	switch {
 	case passing:
@@ -261,13 +250,12 @@ func slackFailure(name string, answer *slackAnswer, wait time.Duration) *bluepri
 	return f
 }
 
-// slackScopes is the form of a list of permissions.
 var slackScopes = regexp.MustCompile(`^[a-z0-9_.:,-]{1,200}$`)
 
-// slackTrouble says why no whole answer came.
-func slackTrouble(ctx context.Context, err error, hops *outbound.Hops) error {
+// slackError converts the error of a request without a complete response.
+func slackError(ctx context.Context, err error, hops *outbound.Hops) error {
 	var failure *blueprint.Failure
-	if errors.As(err, &failure) { // of the connection, which keeps its token to its own hosts
+	if errors.As(err, &failure) { // its token is for its own hosts only
 		return failure
 	}
 	err = requestFailure(ctx, err, hops)

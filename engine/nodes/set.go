@@ -14,10 +14,9 @@ type setConfig struct {
 	Values map[string]any `key:"values" required:"true" doc:"The variables to write, by name."`
 }
 
-// readable are the names that a template can begin with.
-var readable = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+// variableName matches names that a template can begin with.
+var variableName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
-// set writes run variables. Its output is the object of their values.
 func set() *blueprint.NodeType {
 	return define(definition[setConfig]{
 		name:        "set",
@@ -32,7 +31,7 @@ func set() *blueprint.NodeType {
 			for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 				if slices.Contains(blueprint.ReservedNames, name) {
 					r.issue(fmt.Sprintf("%q is a name that the service fills itself", name), "values", name)
-				} else if !readable.MatchString(name) {
+				} else if !variableName.MatchString(name) {
 					r.warn("is no name for a variable: only letters, digits and _ can stand in {{...}}", "values", name)
 				}
 			}

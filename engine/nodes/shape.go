@@ -4,51 +4,50 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
-// The types that fields of a config struct may have, besides string, bool,
-// *int64, *json.Number, []string, map[string]any and slices of structs.
+// Types of fields of config structs, besides string, bool, *int64, *json.Number,
+// []string, map[string]any and slices of structs.
 type (
-	// text takes any value in a run and writes it as text.
-	text string
-	// expression is the source of an expression.
+	// text accepts any value in a run and formats it as text.
+	text       string
 	expression string
-	// anyValue takes any JSON value, null too.
+	// anyValue accepts any JSON value, null included.
 	anyValue struct {
 		Value any
 		Given bool
 	}
-	// jsonSchema takes a JSON Schema, in which nothing is resolved.
+	// jsonSchema is a JSON Schema, in which templates are not resolved.
 	jsonSchema anyValue
-	// sourceCode is the text of a program, in which nothing is resolved.
+	// sourceCode is a program, in which templates are not resolved.
 	sourceCode string
-	// subgraph takes nodes or edges, whose templates are resolved when they run.
+	// subgraph holds nodes or edges, whose templates are resolved when they run.
 	subgraph anyValue
-	// items takes an expression, or a list as it is.
+	// items is an expression or a list.
 	items struct {
 		Source string
 		List   any
 	}
 )
 
-// shape is what the tags of a config struct say.
+// shape describes a config struct by its tags.
 type shape struct{ fields []field }
 
-// field is one key of a config.
 type field struct {
-	index    int // in the struct
-	kind     fieldKind
-	key      string
-	doc      string
-	required bool
-	enum     []string
-	standard string // the default as JSON, "" for none
-	minimum  json.Number
-	maximum  json.Number
-	elements *shape // of a list
-	title    string
-	form     string // see hint
+	index        int // in the struct
+	kind         fieldKind
+	key          string
+	doc          string
+	required     bool
+	enum         []string
+	defaultValue string // the default as JSON, "" for none // JSON
+	minimum      json.Number
+	maximum      json.Number
+	elements     *shape // of a list
+	title        string
+	form         string // see hint
 }
 
 type fieldKind int
@@ -86,17 +85,16 @@ var fieldKinds = map[reflect.Type]fieldKind{
 	reflect.TypeFor[items]():          itemsField,
 }
 
-// shapeOf reads the tags of a struct.
 func shapeOf(t reflect.Type) *shape {
 	s := &shape{}
 	for i := range t.NumField() {
 		member := t.Field(i)
-		if !member.IsExported() { // filled by check
+		if !member.IsExported() { // set by check
 			continue
 		}
 		tag := member.Tag.Get
 		f := field{
-			index: i, key: tag("key"), doc: tag("doc"), required: tag("required") == "true", standard: tag("default"),
+			index: i, key: tag("key"), doc: tag("doc"), required: tag("required") == "true", defaultValue: tag("default"),
 			minimum: json.Number(tag("minimum")), maximum: json.Number(tag("maximum")), form: tag("form"),
 		}
 		if f.title = tag("title"); f.title == "" {
@@ -122,8 +120,7 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// untouched reports whether the value at a path of the config is kept from the
-// templates: expressions, programs and JSON Schemas.
+// untouched reports whether templates are not resolved in the value at a path.
 func (s *shape) untouched(path []any) bool {
 	if len(path) == 0 {
 		return false
@@ -136,12 +133,12 @@ func (s *shape) untouched(path []any) bool {
 		if f.kind == listField && len(path) > 2 {
 			return f.elements.untouched(path[2:])
 		}
-		return f.kind == expressionField || f.kind == schemaField || f.kind == sourceField || f.kind == subgraphField || f.kind == itemsField
+		return slices.Contains([]fieldKind{expressionField, schemaField, sourceField, subgraphField, itemsField}, f.kind)
 	}
 	return false
 }
 
-// expressions lists the keys that hold expressions.
+// expressions returns the keys that hold expressions.
 func (s *shape) expressions(under string) []string {
 	var keys []string
 	for _, f := range s.fields {
@@ -155,8 +152,8 @@ func (s *shape) expressions(under string) []string {
 	return keys
 }
 
-// schema returns the JSON Schema of the config as a plain JSON value. Its x-order
-// is the order in which a form shows the keys.
+// schema returns the JSON Schema of the config as a plain JSON value. x-order is the
+// order of the keys in a form.
 func (s *shape) schema() map[string]any {
 	properties, order, required := map[string]any{}, []any{}, []any{}
 	for i := range s.fields {
@@ -175,24 +172,22 @@ func (s *shape) schema() map[string]any {
 }
 
 func (f *field) schema() map[string]any {
-	var schema map[string]any
+	schema := map[string]any{}
+	expression := map[string]any{"type": "string", "format": "expression", "minLength": json.Number("1")}
 	switch f.kind {
 	case textField:
-		schema = map[string]any{"type": "string"}
+		schema["type"] = "string"
 	case expressionField:
-		schema = map[string]any{"type": "string", "format": "expression", "minLength": json.Number("1")}
+		schema = expression
 	case itemsField:
-		schema = map[string]any{"anyOf": []any{map[string]any{"type": "string", "format": "expression", "minLength": json.Number("1")}, map[string]any{"type": "array"}}}
+		schema["anyOf"] = []any{expression, map[string]any{"type": "array"}}
 	case subgraphField:
-		schema = map[string]any{"type": "array"}
+		schema["type"] = "array"
 	case stringField:
-		schema = map[string]any{"type": "string"}
+		schema["type"] = "string"
 		if f.enum != nil {
-			list := make([]any, len(f.enum))
-			for i, choice := range f.enum {
-				list[i] = choice
-			}
-			schema = orTemplate(map[string]any{"type": "string", "enum": list})
+			schema["enum"] = toAny(f.enum)
+			schema = orTemplate(schema)
 		}
 	case boolField:
 		schema = orTemplate(map[string]any{"type": "boolean"})
@@ -215,21 +210,19 @@ func (f *field) schema() map[string]any {
 	case listField:
 		schema = orTemplate(map[string]any{"type": "array", "items": f.elements.schema()})
 	case schemaField:
-		schema = map[string]any{"type": []any{"object", "boolean"}}
+		schema["type"] = []any{"object", "boolean"}
 	case sourceField:
-		schema = map[string]any{"type": "string", "format": "code"}
-	default:
-		schema = map[string]any{}
+		schema["type"], schema["format"] = "string", "code"
 	}
 	schema["description"] = f.doc
 	f.hint(schema)
-	if f.standard != "" {
-		schema["default"] = mustDecode(f.standard)
+	if f.defaultValue != "" {
+		schema["default"] = mustDecode(f.defaultValue)
 	}
 	return schema
 }
 
-// orTemplate also allows a string that holds a template.
+// orTemplate also allows a string with a template.
 func orTemplate(schema map[string]any) map[string]any {
 	return map[string]any{"anyOf": []any{schema, map[string]any{"type": "string", "pattern": `\{\{`}}}
 }

@@ -11,7 +11,6 @@ type stopConfig struct {
 	Failed  bool `key:"failed" default:"false" doc:"Whether the run has failed."`
 }
 
-// stop ends the run.
 func stop() *blueprint.NodeType {
 	return define(definition[stopConfig]{
 		name:        "stop",

@@ -19,7 +19,6 @@ type switchWhen struct {
 
 const defaultHandle = "default"
 
-// switchCase chooses between many ways.
 func switchCase() *blueprint.NodeType {
 	return define(definition[switchConfig]{
 		name:        "switch",
@@ -49,7 +48,7 @@ func switchCase() *blueprint.NodeType {
 }
 
 func checkSwitch(c *switchConfig, r *report) {
-	if r.open(r.config["cases"]) {
+	if r.isTemplate(r.config["cases"]) {
 		r.issue("must be an array: its expressions cannot come from a template", "cases")
 	}
 	compares := false
@@ -75,7 +74,7 @@ func checkSwitch(c *switchConfig, r *report) {
 func (c *switchConfig) matches(task *blueprint.Task, i int) (bool, error) {
 	each := &c.Cases[i]
 	if each.Equals.Given {
-		return same(c.Value.Value, each.Equals.Value), nil
+		return equalValues(c.Value.Value, each.Equals.Value), nil
 	}
 	return condition(task, blueprint.PathText([]any{"cases", i, "when"}), each.When)
 }

@@ -10,7 +10,6 @@ type templateConfig struct {
 	Text text `key:"text" form:"lines" required:"true" doc:"The text, with {{placeholders}}."`
 }
 
-// template writes a text.
 func template() *blueprint.NodeType {
 	return define(definition[templateConfig]{
 		name:        "template",

@@ -10,7 +10,6 @@ type transformConfig struct {
 	Expression expression `key:"expression" required:"true" doc:"What to compute, as an expression without braces."`
 }
 
-// transform computes a value.
 func transform() *blueprint.NodeType {
 	return define(definition[transformConfig]{
 		name:        "transform",

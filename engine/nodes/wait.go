@@ -12,7 +12,6 @@ type waitConfig struct {
 	Until      string `key:"until" form:"instant" doc:"The instant to wait for, in the form of {{now}}: 2026-01-31T12:00:00.000Z. One that has passed does not wait."`
 }
 
-// wait lets time pass.
 func wait() *blueprint.NodeType {
 	return define(definition[waitConfig]{
 		name:        "wait",
@@ -28,7 +27,7 @@ func wait() *blueprint.NodeType {
 			switch {
 			case r.given("durationMs") == r.given("until"):
 				r.issue("must have either durationMs or until")
-			case r.given("until") && !r.open(c.Until):
+			case r.given("until") && !r.isTemplate(c.Until):
 				if _, err := instant(c.Until); err != nil {
 					r.issue("must be an instant such as 2026-01-31T12:00:00.000Z", "until")
 				}
@@ -49,10 +48,7 @@ func wait() *blueprint.NodeType {
 
 func instant(source string) (time.Time, error) { return time.Parse(time.RFC3339Nano, source) }
 
-// milliseconds returns a duration of a config, 0 when there is none.
+// milliseconds returns a duration of a config, 0 for none.
 func milliseconds(number *int64) time.Duration {
-	if number == nil {
-		return 0
-	}
-	return time.Duration(*number) * time.Millisecond
+	return time.Duration(numberOr(number, 0)) * time.Millisecond
 }

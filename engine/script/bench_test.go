@@ -39,6 +39,6 @@ func BenchmarkFirstScript(b *testing.B) {
 		if _, err := p.Do(context.Background(), script("return 1")); err != nil {
 			b.Fatal(err)
 		}
-		p.forget(p.idle[0])
+		p.expireIdle(p.idle[0])
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// childArgument is the first argument of a child; the second is its size in
-// units of 64 MiB.
+// childArgument is the first argument of a child; the second is its size in units of 64
+// MiB.
 const childArgument = "sandbox-child"
 
-// Child makes this process a child of a sandbox when it was started as one, and
-// then does not return. A program that uses a Pool calls it before anything
-// else; so does the TestMain of a package whose tests do.
+// Child serves scripts and does not return if this process was started as a child of a
+// Pool. A program that uses a Pool calls it first; so does TestMain in packages whose
+// tests do.
 func Child() {
 	if len(os.Args) != 3 || os.Args[1] != childArgument {
 		return
@@ -30,30 +30,29 @@ func Child() {
 }
 
 const (
-	// maxStack bounds the recursion of a script, in frames of the interpreter,
-	// so that it is an error which a script can catch; maxGoStack is what those
-	// take at most, and ends the child.
+	// maxStack bounds the recursion of a script, in interpreter frames, with an error
+	// that a script can catch; maxGoStack bounds their memory and ends the child.
 	maxStack   = 6000
 	maxGoStack = 128 << 20
-	// childThreads is how many threads a child has for good: one that runs, one
-	// that reads, one for each of the few things that the runtime does beside.
+	// childThreads is how many threads a child keeps: one each to run, to read, and for
+	// the background work of the runtime.
 	childThreads = 6
-	// maxChildTime is how much processor time a child may have used before it
-	// takes another script. Its limit is twice that and more, so that a script
-	// that began just before always has its whole time.
+	// maxChildTime is how much processor time a child may have used before its next
+	// script. Its limit is more than twice that, so that every script has its full
+	// time.
 	maxChildTime = 5 * time.Minute
 )
 
 const (
-	// roomOfSize is how much a child may map for each unit of its size: the
-	// values, what is being copied, and what the allocator keeps.
-	roomOfSize = 3 * DefaultMemory
-	// roomOfRuntime is for its stack, and for a frame that it reads.
-	roomOfRuntime = maxGoStack + 64<<20
+	// mappedPerSize is how much a child may map for each unit of its size: the values,
+	// copies, and the allocator's overhead.
+	mappedPerSize = 3 * DefaultMemory
+	// mappedByRuntime is for its stack, and for a frame that it reads.
+	mappedByRuntime = maxGoStack + 64<<20
 )
 
-// roomOf returns how much more a child of a size may map than at its start.
-func roomOf(size int64) int64 { return size*roomOfSize + roomOfRuntime }
+// maxMapped returns how much more a child may map than at its start.
+func maxMapped(size int64) int64 { return size*mappedPerSize + mappedByRuntime }
 
 // child serves scripts until its parent closes its standard input.
 func child(size int64, in io.Reader, out io.Writer) int {
@@ -90,15 +89,15 @@ func child(size int64, in io.Reader, out io.Writer) int {
 			return 1
 		}
 		buffer = values
-		watchdog := time.AfterFunc(q.Timeout+2*grace, func() { os.Exit(3) }) // for a child whose parent is gone
+		watchdog := time.AfterFunc(q.Timeout+2*killDelay, func() { os.Exit(3) }) // if the parent is gone
 		a := evaluate(&q, prepared, values)
 		watchdog.Stop()
 		clear(values)
 		_, used := mapped()
 		used -= idle
 		a.ID = q.ID
-		// What was mapped for one script is not all given back for the next.
-		a.Last = a.Last || used > roomOf(size)/4 || processorTime() > maxChildTime
+		// Memory mapped for one script is not all returned for the next.
+		a.Last = a.Last || used > maxMapped(size)/4 || processorTime() > maxChildTime
 		if send(writer, a) != nil {
 			return 1
 		}
@@ -108,7 +107,6 @@ func child(size int64, in io.Reader, out io.Writer) int {
 	}
 }
 
-// send writes a value as one frame.
 func send(w *bufio.Writer, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -120,7 +118,7 @@ func send(w *bufio.Writer, value any) error {
 	return w.Flush()
 }
 
-// startThreads makes the runtime start threads that it keeps: later it may not.
+// startThreads makes the runtime start threads, which it keeps: later it cannot.
 func startThreads(n int) {
 	ready, done := make(chan bool), make(chan bool)
 	for range n {

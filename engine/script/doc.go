@@ -1,70 +1,57 @@
-// Package script runs JavaScript that nobody trusts. A script is the body of a
-// function; it is given values and gives one back, and there is nothing else in
-// its world: no file, no network, no environment, no process, no other script.
+// Package script runs untrusted JavaScript. A script is the body of a function: it is
+// passed values and returns one, and has no access to files, network, environment,
+// processes or other scripts.
 //
-// # Where a script runs
+// # Isolation
 //
-// In a child process of this very executable (see Child), because nothing less
-// can be stopped for certain: parts of an interpreter that are written in its
-// own language (joining an array of half a billion holes, parsing a hundred
-// thousand brackets) look at no clock and no flag. The interpreter is QuickJS,
-// one fresh virtual machine for each script.
+// A script runs in a child process of this executable (see Child), since nothing less
+// can be stopped reliably: parts of an interpreter that are written in its own language
+// (joining a sparse array of half a billion elements, parsing a hundred thousand
+// brackets) check no clock and no flag. The interpreter is QuickJS, with a fresh
+// virtual machine for each script.
 //
-// Before a child reads its first byte it gives up whatever it could do harm
-// with, so that even who takes over the interpreter by a bug of it has gained
-// nothing but processor time until the deadline:
+// Before a child reads its first byte it gives up its rights, so that even code that
+// takes over the interpreter gains nothing but processor time until the deadline:
 //
-//   - it has no environment, stands in /, has no descriptor but its two pipes,
-//     standard error, those with which the runtime waits for timers, and one
-//     that tells how much memory it uses, and is in a process group of its own;
+//   - it has no environment, its working directory is /, its only descriptors are its
+//     standard streams, those of the runtime's timers, and one that reports its memory;
+//     it is in a process group of its own;
 //   - its limits are set: address space, data, processor time, files (none),
-//     processes (none), file size (nothing), core dumps (none);
-//   - on Linux it dies with its parent, has no capability, also where that is
-//     root, and cannot gain one, is the first to go when the machine runs out of
-//     memory, and, on amd64 and arm64, its filter of system calls leaves those of a program that only computes: none that opens,
-//     connects, executes, forks, or maps memory that can be executed.
+//     processes (none), file size (zero), core dumps (none);
+//   - on Linux it dies with its parent, has no capabilities (also as root) and cannot
+//     gain any, is killed first when the machine runs out of memory, and on amd64 and
+//     arm64 a seccomp filter allows only system calls of a program that computes.
 //
-// Elsewhere the child is the same without what the system does not offer:
-// macOS has no filter and no bound on memory but the interpreter's own, Windows
-// no limits either; the log says so with the first script.
+// macOS has no filter, and no memory limit but the interpreter's own; Windows has no
+// limits either. The log says so with the first script.
 //
-// # Bounds
+// # Limits
 //
 // A script has Script.Memory for its values, as the interpreter counts them, and
-// Script.Timeout of real time. A script that was refused memory once has run out
-// of it and is stopped, whether or not it would catch that. Its result may take MaxOutput and its log
-// maxLogLines. The process around it has about three times the memory, so that
-// what is being copied fits. At the deadline the interpreter is asked to stop,
-// and grace later the child is killed.
+// Script.Timeout of real time. After the first refused allocation it is stopped, even
+// if it would catch the exception. Its result is bounded by MaxOutput and its log by
+// maxLogLines. Its process may use about three times the memory, for copies. At the
+// deadline the interpreter is interrupted, and killDelay later the child is killed.
 //
-// As many scripts run at once as Options.Slots allows; a script takes one slot
-// for each 64 MiB of its memory, but at most half of all. One tenant
-// (Script.Tenant) never has more than half of them. Who finds none free waits:
-// tenants are served in turn, and a small script goes before a large one that
-// does not fit yet, though not for ever.
+// Options.Slots scripts run at once; a script takes one slot for each 64 MiB of its
+// memory, but at most half of all, and one tenant (Script.Tenant) at most half of them.
+// Waiting tenants are served round-robin; a small script may overtake a large one that
+// does not fit yet, a bounded number of times.
 //
-// # Who shares a child
+// # Reuse of children
 //
-// Starting a child costs some ten milliseconds, a tiny script in a waiting one a
-// third of one. A child serves one owner (Script.Owner) for all its life, so that
-// a script that took its child over could harm only later scripts of the same
-// author. Children are started when they are needed and kept for a minute; one
-// that was killed, crashed, ran out of memory or has run many scripts is
-// replaced.
-//
-// # Checking
-//
-// Pool.Check only compiles a source, in a child and within the same bounds: the
-// compiler, too, looks at no clock.
+// Starting a child takes some ten milliseconds, a small script in an idle one a third
+// of one. A child serves one owner (Script.Owner), so that a script that takes it over
+// could harm only later scripts of the same author. Children start on demand and stay
+// for a minute; one that was killed, crashed, ran out of memory or has run many scripts
+// is replaced.
 //
 // # Numbers and time
 //
-// Values go in and out as JSON, and numbers are those of JavaScript: an integer
-// beyond 2^53 loses digits when it comes in, as in any JavaScript program. The
-// log says so and names the place; such numbers should travel as strings. A
-// BigInt in the result is written with all its digits.
+// Values are passed as JSON, and numbers become those of JavaScript: an integer beyond
+// 2^53 loses digits. The log says so and names the place; such numbers should be
+// strings. A BigInt in the result keeps all digits.
 //
-// Date begins at Script.Now and runs on from there, or stands still with
-// Script.Still; the time zone is UTC. Math.random is random, and nothing makes it
-// repeat itself but Script.Seed, from which it then follows.
+// Date begins at Script.Now and advances, or stands still with Script.Still; the time
+// zone is UTC. Math.random is random unless Script.Seed is set.
 package script

@@ -20,8 +20,7 @@ import (
 //go:embed prelude.js
 var prelude string
 
-// compilePrelude returns the prelude as the interpreter's own code, with its
-// bounds filled in.
+// compilePrelude returns the prelude as bytecode, with its limits filled in.
 func compilePrelude() ([]byte, error) {
 	vm, err := quickjs.NewVM()
 	if err != nil {
@@ -32,8 +31,8 @@ func compilePrelude() ([]byte, error) {
 	return vm.Compile(prelude+bounds, quickjs.EvalGlobal)
 }
 
-// evaluate runs one script in a virtual machine of its own. An answer that is
-// the last tells that this process is spoiled.
+// evaluate runs one script in a fresh virtual machine. After a last answer the process
+// must not be reused.
 func evaluate(q *request, prelude, values []byte) (a *answer) {
 	ctx, cancel := context.WithTimeout(context.Background(), q.Timeout)
 	defer cancel()
@@ -43,8 +42,7 @@ func evaluate(q *request, prelude, values []byte) (a *answer) {
 	}
 	memory := watchMemory(vm)
 	defer func() {
-		// The interpreter is not sound when memory fails it: it may follow a
-		// pointer to nowhere. Whatever is left of it is left alone.
+		// The interpreter may follow an invalid pointer after a failed allocation.
 		if crash := recover(); crash != nil {
 			fmt.Fprintf(os.Stderr, "%v\n%s", crash, debug.Stack())
 			a = &answer{Fault: faultCrash, Last: true}
@@ -57,67 +55,65 @@ func evaluate(q *request, prelude, values []byte) (a *answer) {
 	vm.SetMaxStackSize(maxStack)
 	vm.SetCanBlock(false)
 	m := &machine{VM: vm, ctx: ctx, memory: memory}
-	a = m.script(q, prelude, values)
+	a = m.run(q, prelude, values)
 	if a.Last = memory.refused || a.Fault != "" && a.Fault != faultSyntax; !a.Last {
 		vm.Close()
 	}
 	return a
 }
 
-// machine is a virtual machine with a deadline.
 type machine struct {
 	*quickjs.VM
 	ctx    context.Context
 	memory *allocator
 }
 
-// patience allows the next call what is left of the time, and says whether
-// there is any.
-func (m *machine) patience() bool {
-	left := m.left()
-	m.SetEvalTimeout(max(left, tick))
-	return left > tick
+// resetTimeout gives the next call the remaining time, and reports whether there is
+// any.
+func (m *machine) resetTimeout() bool {
+	left := m.remaining()
+	m.SetEvalTimeout(max(left, clockTolerance))
+	return left > clockTolerance
 }
 
-// tick is by how much the interpreter's clock and ours may differ.
-const tick = 2 * time.Millisecond
+// clockTolerance is by how much the interpreter's clock and ours may differ.
+const clockTolerance = 2 * time.Millisecond
 
-// left is what is left of the time. The context is asked for its deadline, not
-// whether it has ended: that nobody may have had time to notice yet.
-func (m *machine) left() time.Duration {
+// remaining returns the time left. It does not use ctx.Err, which may be late.
+func (m *machine) remaining() time.Duration {
 	deadline, _ := m.ctx.Deadline()
 	return time.Until(deadline)
 }
 
-func (m *machine) script(q *request, prelude, values []byte) *answer {
-	if !m.patience() {
+func (m *machine) run(q *request, prelude, values []byte) *answer {
+	if !m.resetTimeout() {
 		return &answer{Fault: faultTimeout}
 	}
 	if _, err := m.Compile(wrapperCheck+q.Source+wrapperCheckEnd, quickjs.EvalGlobal); err != nil {
-		return m.unreadable(q.Source, err)
+		return m.compileError(q.Source, err)
 	}
 	if q.Compile {
 		if _, err := m.Compile(wrapperRun+q.Source+wrapperRunEnd, quickjs.EvalGlobal); err != nil {
-			return m.unreadable(q.Source, err)
+			return m.compileError(q.Source, err)
 		}
 		return &answer{}
 	}
 	start, err := m.EvalBytecodeValue(prelude)
 	if err != nil {
-		return m.failed()
+		return m.outOfResources()
 	}
 	defer start.Free()
 	script, err := m.EvalValue(wrapperRun+q.Source+wrapperRunEnd, quickjs.EvalGlobal)
 	if err != nil {
-		return m.unreadable(q.Source, err)
+		return m.compileError(q.Source, err)
 	}
 	defer script.Free()
-	m.patience()
+	m.resetTimeout()
 	if _, err := start.Call(quickjs.UndefinedValue, script, unsafe.String(unsafe.SliceData(values), len(values)), float64(q.Now), q.Still, float64(q.Seed>>32), float64(uint32(q.Seed))); err != nil {
-		return m.failed()
+		return m.outOfResources()
 	}
-	for !m.memory.refused && m.patience() {
-		// An error of a job is that of a promise which the script did not wait for.
+	for !m.memory.refused && m.resetTimeout() {
+		// A job's error is that of a promise that the script does not await.
 		if n, _ := m.ExecutePendingJobs(); n == 0 {
 			return m.report(start, false)
 		}
@@ -125,15 +121,15 @@ func (m *machine) script(q *request, prelude, values []byte) *answer {
 	return m.report(start, !m.memory.refused)
 }
 
-// report returns what the prelude says of the script. A script is late when its
-// time ended before its last promise reaction: what it returned by then does not
-// count, since the interrupt itself may have ended a chain of promises.
+// report returns what the prelude reports about the script. With late set its time
+// ended before its last promise reaction: its result does not count, since the
+// interrupt itself may have ended a chain of promises.
 func (m *machine) report(start quickjs.Value, late bool) *answer {
-	m.SetEvalTimeout(grace / 4)
+	m.SetEvalTimeout(killDelay / 4)
 	told, err := start.Call(quickjs.UndefinedValue, quickjs.Undefined{})
 	text, ok := told.(string)
 	if err != nil || !ok || !json.Valid([]byte(text)) {
-		return m.failed()
+		return m.outOfResources()
 	}
 	a := &answer{Report: json.RawMessage(text)}
 	var r report
@@ -146,24 +142,24 @@ func (m *machine) report(start quickjs.Value, late bool) *answer {
 	return a
 }
 
-// failed returns the answer when the prelude cannot do its work: there is no time
-// or no memory left for it.
-func (m *machine) failed() *answer {
-	if m.left() <= tick {
+// outOfResources returns the answer when the prelude failed: time or memory has run
+// out.
+func (m *machine) outOfResources() *answer {
+	if m.remaining() <= clockTolerance {
 		return &answer{Fault: faultTimeout}
 	}
 	return &answer{Fault: faultMemory}
 }
 
-// unreadable returns the answer for a source that does not compile.
-func (m *machine) unreadable(source string, err error) *answer {
+// compileError returns the answer for a source that does not compile.
+func (m *machine) compileError(source string, err error) *answer {
 	var e *quickjs.Error
 	if !errors.As(err, &e) || e.Name != "SyntaxError" {
-		return m.failed()
+		return m.outOfResources()
 	}
 	what := &thrown{Name: e.Name, Message: e.Message, Line: e.LineNumber, Column: e.ColumnNumber}
-	// Where the other wrapper fails in another way, the function was closed
-	// before its end, and what either of them expects then means nothing.
+	// If the other wrapper fails differently, the source closes the function
+	// early, and neither message is useful.
 	_, other := m.Compile(wrapperRun+source+wrapperRunEnd, quickjs.EvalGlobal)
 	var second *quickjs.Error
 	if other == nil || errors.As(other, &second) && second.Message != e.Message {
@@ -172,15 +168,13 @@ func (m *machine) unreadable(source string, err error) *answer {
 	return &answer{Fault: faultSyntax, Syntax: what}
 }
 
-// allocator replaces the allocation functions of a virtual machine by ones that
-// note when memory is refused. To the script this is an exception like any
-// other: it may catch it, and in a promise that nothing waits for it is lost, so
-// that a script which ran out of memory would seem to have ended well.
+// allocator wraps the allocation functions of a virtual machine to note when memory is
+// refused. To the script this is an exception, which it may catch or lose in a promise:
+// without the note a script that ran out of memory could seem to have succeeded.
 type allocator struct {
 	vm      *quickjs.VM
 	refused bool
-	// The replacements are kept here because the machine's own memory, which
-	// names them too, is none that the garbage collector looks at.
+	// Referenced here because the garbage collector does not scan the machine's memory.
 	malloc  mallocFunc
 	realloc reallocFunc
 }
@@ -207,7 +201,7 @@ func watchMemory(vm *quickjs.VM) *allocator {
 	return a
 }
 
-// note stops the script when it was given no block of the size it asked for.
+// note stops the script when an allocation failed.
 func (a *allocator) note(block uintptr, size libquickjs.Tsize_t) uintptr {
 	if block == 0 && size > 0 {
 		a.refused = true

@@ -6,44 +6,42 @@ import (
 	"sync"
 )
 
-// maxPassed is how often scripts that came later, or are of others, may go
-// before one that does not fit yet. Then they wait, too: large scripts shall not
-// wait for ever where there are always small ones.
-const maxPassed = 100
+// maxOvertaken is how many later scripts may start before one that does not fit yet.
+// Then they wait too, so that large scripts do not starve.
+const maxOvertaken = 100
 
-// fairQueue hands out the slots of a pool. No tenant has more than half of them, so
-// that nobody stops the scripts of others, and those who wait are served in turn:
-// tenant by tenant, whoever came first in each. It is safe for concurrent use.
+// fairQueue hands out the slots of a pool. No tenant gets more than half of them, and
+// waiting tenants are served round-robin, each first in, first out. It is safe for
+// concurrent use.
 type fairQueue struct {
-	mu      sync.Mutex
-	free    int64
-	most    int64 // for one tenant
-	tenants map[string]*tenant
-	waiting []*tenant // those of whom a script waits, the next one first
+	mu          sync.Mutex
+	free        int64
+	tenantLimit int64
+	tenants     map[string]*tenant
+	waiting     []*tenant // with waiting scripts, next first
 }
 
-// tenant is one that holds slots, or waits for some.
+// tenant holds slots or waits for some.
 type tenant struct {
 	held    int64
-	waiting []*waiter // the one that came first is the first
+	waiting []*waiter // oldest first
 }
 
-// waiter is a script that needs slots.
 type waiter struct {
-	size   int64
-	passed int           // how often others went before it because it did not fit
-	ready  chan struct{} // closes when the slots are its own
+	size      int64
+	overtaken int           // by scripts that fit
+	ready     chan struct{} // closed when it has its slots
 }
 
 func newFairQueue(slots int) *fairQueue {
-	return &fairQueue{free: int64(slots), most: max(1, int64(slots)/2), tenants: map[string]*tenant{}}
+	return &fairQueue{free: int64(slots), tenantLimit: max(1, int64(slots)/2), tenants: map[string]*tenant{}}
 }
 
-// take waits until a script of a tenant has its slots, at most half of all, and
-// gives what must be called when it ends. When ctx ends before, the error is the
+// acquire waits until a script of a tenant has its slots, at most half of all, and
+// returns the function that releases them. When ctx ends before, the error is the
 // cause.
-func (t *fairQueue) take(ctx context.Context, name string, size int64) (release func(), err error) {
-	w := &waiter{size: min(size, t.most), ready: make(chan struct{})}
+func (t *fairQueue) acquire(ctx context.Context, name string, size int64) (release func(), err error) {
+	w := &waiter{size: min(size, t.tenantLimit), ready: make(chan struct{})}
 	t.mu.Lock()
 	who := t.tenants[name]
 	if who == nil {
@@ -60,12 +58,11 @@ func (t *fairQueue) take(ctx context.Context, name string, size int64) (release 
 	case <-w.ready:
 		return func() { t.release(name, w) }, nil
 	case <-ctx.Done():
-		t.leave(name, w)
+		t.cancel(name, w)
 		return nil, context.Cause(ctx)
 	}
 }
 
-// release gives slots back.
 func (t *fairQueue) release(name string, w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,72 +70,70 @@ func (t *fairQueue) release(name string, w *waiter) {
 	who.held -= w.size
 	t.free += w.size
 	t.serve()
-	t.forget(name)
+	t.dropIdle(name)
 }
 
-// leave is for a script that waits no longer. It may have got its slots just now.
-func (t *fairQueue) leave(name string, w *waiter) {
+// cancel removes a waiter, which may have got its slots just now.
+func (t *fairQueue) cancel(name string, w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	who := t.tenants[name]
 	if i := slices.Index(who.waiting, w); i >= 0 {
-		t.remove(who, i)
+		t.dequeue(who, i)
 	} else {
 		who.held -= w.size
 		t.free += w.size
 	}
-	t.serve() // also where nothing came free: others may have waited for it to go first
-	t.forget(name)
+	t.serve() // also without free slots: others may have waited for this one
+	t.dropIdle(name)
 }
 
-// forget drops a tenant that holds nothing and waits for nothing.
-func (t *fairQueue) forget(name string) {
+func (t *fairQueue) dropIdle(name string) {
 	if who := t.tenants[name]; who.held == 0 && len(who.waiting) == 0 {
 		delete(t.tenants, name)
 	}
 }
 
-// remove takes one of those who wait out of its line.
-func (t *fairQueue) remove(who *tenant, i int) {
+func (t *fairQueue) dequeue(who *tenant, i int) {
 	if who.waiting = slices.Delete(who.waiting, i, i+1); len(who.waiting) == 0 {
 		t.waiting = slices.DeleteFunc(t.waiting, func(other *tenant) bool { return other == who })
 	}
 }
 
-// serve hands out what can be handed out. t.mu is held.
+// serve hands out all slots that can be. The caller holds t.mu.
 func (t *fairQueue) serve() {
 	for t.serveOne() {
 	}
 }
 
-// serveOne gives the next script its slots, and reports whether there was one.
+// serveOne serves the next script, and reports whether there was one.
 func (t *fairQueue) serveOne() bool {
 	if t.free == 0 {
 		return false
 	}
-	var short []*waiter // for whom not enough is free
+	var short []*waiter // too few slots are free for them
 	for place, who := range t.waiting {
 		for i, w := range who.waiting {
-			if who.held+w.size > t.most { // its own kind is in its way, and only they wait for it
-				if who.held == t.most || w.passed >= maxPassed {
+			if who.held+w.size > t.tenantLimit { // limited by its own tenant, so only that waits
+				if who.held == t.tenantLimit || w.overtaken >= maxOvertaken {
 					break
 				}
 				continue
 			}
 			if w.size > t.free {
-				if w.passed >= maxPassed {
+				if w.overtaken >= maxOvertaken {
 					return false
 				}
 				short = append(short, w)
 				continue
 			}
 			for _, other := range who.waiting[:i] {
-				if who.held+other.size > t.most {
+				if who.held+other.size > t.tenantLimit {
 					short = append(short, other)
 				}
 			}
 			for _, other := range short {
-				other.passed++
+				other.overtaken++
 			}
 			t.grant(place, i)
 			return true
@@ -147,7 +142,7 @@ func (t *fairQueue) serveOne() bool {
 	return false
 }
 
-// grant gives a script its slots, and the next turn to the other tenants.
+// grant gives a script its slots and moves its tenant to the back.
 func (t *fairQueue) grant(place, i int) {
 	who := t.waiting[place]
 	w := who.waiting[i]

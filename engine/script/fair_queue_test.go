@@ -31,7 +31,7 @@ func (l *line) ask(name, tenant string, size int64) {
 	script := &lined{tenant: tenant, leave: cancel, release: make(chan func(), 1)}
 	before := l.waiters(tenant)
 	go func() {
-		release, _ := l.take(ctx, tenant, size)
+		release, _ := l.acquire(ctx, tenant, size)
 		script.release <- release
 	}()
 	// It runs at once or waits, and the next one asks only then.
@@ -126,7 +126,7 @@ func (l *line) end() {
 
 func TestTurns(t *testing.T) {
 	passing := ""
-	for i := range maxPassed {
+	for i := range maxOvertaken {
 		passing += fmt.Sprintf(" c%d:1 -c%d", i, i)
 	}
 	for _, test := range []struct {
@@ -184,7 +184,7 @@ func TestTurnsAreKept(t *testing.T) {
 					go cancel(left)
 				}
 				size := int64(1) << random.IntN(4)
-				release, err := queue.take(ctx, name, size)
+				release, err := queue.acquire(ctx, name, size)
 				cancel(nil)
 				if err != nil {
 					if !errors.Is(err, left) {

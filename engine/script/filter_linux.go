@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The offsets in what the kernel shows a filter of a system call.
+// Offsets in struct seccomp_data.
 const (
 	offsetCall         = 0
 	offsetArchitecture = 4
@@ -23,10 +23,9 @@ const (
 	kill   = unix.SECCOMP_RET_KILL_PROCESS
 )
 
-// calls are what a Go program that only computes asks the kernel for: locks,
-// memory, clocks, timers, its own signals, its end; and reading and writing, of
-// what is open already. What is missing here is refused as
-// not permitted, which the runtime bears where it can do without.
+// calls are the system calls of a Go program that only computes: locks, memory, clocks,
+// timers, its own signals, exit, and I/O on open descriptors. All others fail with
+// EPERM, which the runtime tolerates where it can do without.
 var calls = append([]uint32{
 	unix.SYS_FUTEX, unix.SYS_SCHED_YIELD, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_RESTART_SYSCALL,
 	unix.SYS_READ, unix.SYS_PREAD64, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_EPOLL_PWAIT,
@@ -34,15 +33,15 @@ var calls = append([]uint32{
 	unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY, unix.SYS_GETRUSAGE, unix.SYS_GETRANDOM,
 	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
 	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
-	unix.SYS_RSEQ, unix.SYS_SET_ROBUST_LIST, // of a thread of a C library that was still beginning
+	unix.SYS_RSEQ, unix.SYS_SET_ROBUST_LIST, // of a starting thread of a C library
 }, callsHere...)
 
 // restriction allows a call only with some values of one argument.
 type restriction struct {
 	call     uint32
-	argument int    // which must be
-	is       uint32 // this,
-	without  uint32 // or have none of these bits
+	argument int    // index
+	is       uint32 // the required value, or
+	without  uint32 // the forbidden bits
 }
 
 func restrictions() []restriction {
@@ -54,7 +53,7 @@ func restrictions() []restriction {
 	}
 }
 
-// program writes the filter. Each jump passes over at most a few instructions.
+// program returns the filter.
 func program() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -72,7 +71,7 @@ func program() []unix.SockFilter {
 		filter = append(filter, jump(unix.BPF_JEQ, call, 0, 1), answer(allow))
 	}
 	for _, r := range restrictions() {
-		rule := []unix.SockFilter{load(offsetArguments + 8*uint32(r.argument))} // the lower half: all that these arguments have
+		rule := []unix.SockFilter{load(offsetArguments + 8*uint32(r.argument))} // the lower half is enough for these arguments
 		if r.without != 0 {
 			rule = append(rule, jump(unix.BPF_JSET, r.without, 1, 0), answer(allow), answer(refuse))
 		} else {
@@ -84,11 +83,11 @@ func program() []unix.SockFilter {
 	return append(filter, answer(refuse))
 }
 
-// systemWeakness is what this system does not keep scripts from: nothing.
-const systemWeakness = ""
+// systemProtectionGap is what this system lacks to confine scripts.
+const systemProtectionGap = ""
 
-// filterCalls lets the kernel refuse, from now on and for all threads of this
-// process, every system call that a script has no use for.
+// filterCalls makes the kernel refuse every other system call for all threads of this
+// process, irrevocably.
 func filterCalls() error {
 	filter := program()
 	code := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	architecture = unix.AUDIT_ARCH_X86_64
-	// beyondCalls is where the calls of the x32 form of this architecture begin.
+	// beyondCalls is where the calls of the x32 ABI begin.
 	beyondCalls = 0x40000000
 )
 

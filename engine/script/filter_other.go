@@ -2,8 +2,8 @@
 
 package script
 
-// systemWeakness is what this system does not keep scripts from.
-const systemWeakness = "a filter of system calls"
+// systemProtectionGap is what this system lacks to confine scripts.
+const systemProtectionGap = "a filter of system calls"
 
-// filterCalls does nothing: nobody has written the filter of this architecture.
+// filterCalls does nothing: there is no filter for this architecture.
 func filterCalls() error { return nil }

@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemWeakness is what this system does not keep scripts from.
-const systemWeakness = "a filter of system calls, and a limit of memory but that of the interpreter"
+// systemProtectionGap is what this system lacks to confine scripts.
+const systemProtectionGap = "a filter of system calls, and a limit of memory but that of the interpreter"
 
-// lockDown gives up what the system lets a process give up. There is no bound
-// on memory that holds here but the interpreter's own.
+// lockDown gives up what the system allows. Only the interpreter bounds memory here.
 func lockDown(int64) error {
 	for fd := 3; fd < 1024; fd++ {
 		unix.Close(fd)
@@ -38,7 +37,7 @@ func lockDown(int64) error {
 
 func executable() (string, error) { return os.Executable() }
 
-// attributes put a child into a group of its own, away from the terminal's
+// attributes puts a child into its own process group, without the terminal's
 // interrupts.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 

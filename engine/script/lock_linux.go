@@ -10,16 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDown gives up everything that a script could do harm with. Nothing of it
-// can be taken back.
+// lockDown irrevocably gives up everything that a script could do harm with.
 func lockDown(size int64) error {
-	// The first to be ended when the machine has no memory left. Where this
-	// cannot be said, the script is no more dangerous.
+	// Killed first when the machine runs out of memory. Failure is harmless.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
 	}
-	if err := hasNoRights(); err != nil {
+	if err := checkNoCapabilities(); err != nil {
 		return err
 	}
 	if err := closeInherited(); err != nil {
@@ -37,8 +35,8 @@ func lockDown(size int64) error {
 		resource int
 		most     uint64
 	}{
-		{"address space", unix.RLIMIT_AS, uint64(space + roomOf(size))},
-		{"data", unix.RLIMIT_DATA, uint64(data + roomOf(size))},
+		{"address space", unix.RLIMIT_AS, uint64(space + maxMapped(size))},
+		{"data", unix.RLIMIT_DATA, uint64(data + maxMapped(size))},
 		{"processor time", unix.RLIMIT_CPU, uint64((2*maxChildTime + MaxTimeout) / time.Second)},
 		{"core", unix.RLIMIT_CORE, 0},
 		{"file size", unix.RLIMIT_FSIZE, 0},
@@ -47,7 +45,7 @@ func lockDown(size int64) error {
 		{"processes", unix.RLIMIT_NPROC, 0},
 		{"files", unix.RLIMIT_NOFILE, 0},
 	} {
-		if err := lower(limit.resource, limit.most); err != nil {
+		if err := lowerLimit(limit.resource, limit.most); err != nil {
 			return fmt.Errorf("the limit of %s: %w", limit.name, err)
 		}
 	}
@@ -57,8 +55,8 @@ func lockDown(size int64) error {
 	return nil
 }
 
-// lower sets a limit unless it is lower already.
-func lower(resource int, most uint64) error {
+// lowerLimit sets a limit unless it is lower already.
+func lowerLimit(resource int, most uint64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(resource, &now); err != nil {
 		return err
@@ -67,11 +65,10 @@ func lower(resource int, most uint64) error {
 	return unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most})
 }
 
-// closeInherited closes every descriptor but the standard streams and the two
-// with which the runtime waits for timers. Those it has opened itself, so they
-// would not have come through the start of a program; what was inherited has.
+// closeInherited closes all descriptors but the standard streams and the two with which
+// the runtime waits for timers, which are close-on-exec and so not inherited.
 func closeInherited() error {
-	time.AfterFunc(time.Hour, func() {}).Stop() // so that it has them by now
+	time.AfterFunc(time.Hour, func() {}).Stop() // makes the runtime open them
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return err
@@ -83,7 +80,7 @@ func closeInherited() error {
 		}
 		target, err := os.Readlink("/proc/self/fd/" + entry.Name())
 		if err != nil {
-			continue // that of the folder itself
+			continue // the descriptor of the directory itself
 		}
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 		if err == nil && flags&unix.FD_CLOEXEC != 0 && (target == "anon_inode:[eventpoll]" || target == "anon_inode:[eventfd]") {
@@ -94,22 +91,21 @@ func closeInherited() error {
 	return nil
 }
 
-// shedRights takes from the calling thread, and so from every program that it
-// starts, what root may do beyond others: the program begins without any
-// capability, and cannot gain one. The sets are those of capabilities(7).
-func shedRights() error {
-	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // an older kernel has no such set
+// dropCapabilities makes programs started by the calling thread begin without
+// capabilities, and unable to gain any. See capabilities(7).
+func dropCapabilities() error {
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // unknown to old kernels
 	bounded := true
 	for capability := uintptr(0); ; capability++ {
 		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, capability, 0, 0, 0)
 		if err != nil {
-			break // the kernel knows no more of them
+			break // end of the list
 		}
 		if held == 1 && unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0) != nil {
-			bounded = false // who is not root, or root with less than all of it, may not
+			bounded = false // not permitted without CAP_SETPCAP
 		}
 	}
-	// Without new rights a program gains none that this thread has not.
+	// Programs gain no capabilities that this thread lacks.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
 	}
@@ -123,10 +119,9 @@ func shedRights() error {
 		if !bounded {
 			shed[i].Permitted, shed[i].Effective = 0, 0
 		}
-		// Otherwise they stay until the program begins: root may need them to
-		// reach its file.
+		// Otherwise they last until exec: root may need them to open the program.
 	}
-	// Service managers forbid this call to those who have no need of it.
+	// Some service managers forbid this call where it is not needed.
 	if shed != sets {
 		if err := unix.Capset(&header, &shed[0]); err != nil {
 			return fmt.Errorf("giving up capabilities: %w", err)
@@ -135,7 +130,6 @@ func shedRights() error {
 	return nil
 }
 
-// capabilities returns those of the calling thread.
 func capabilities() (header unix.CapUserHeader, sets [2]unix.CapUserData, err error) {
 	header.Version = unix.LINUX_CAPABILITY_VERSION_3
 	if err = unix.Capget(&header, &sets[0]); err != nil {
@@ -144,9 +138,9 @@ func capabilities() (header unix.CapUserHeader, sets [2]unix.CapUserData, err er
 	return header, sets, err
 }
 
-// hasNoRights returns an error if this process has capabilities. All its threads
-// have those with which it began.
-func hasNoRights() error {
+// checkNoCapabilities checks this thread. All threads of the process began with the
+// same capabilities.
+func checkNoCapabilities() error {
 	_, sets, err := capabilities()
 	if err == nil && sets != [2]unix.CapUserData{} {
 		err = fmt.Errorf("it has capabilities: %+v", sets)

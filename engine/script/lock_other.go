@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// systemWeakness is what this system does not keep scripts from.
-const systemWeakness = "limits of the process, and a filter of system calls: nothing but the interpreter holds a script"
+// systemProtectionGap is what this system lacks to confine scripts.
+const systemProtectionGap = "limits of the process, and a filter of system calls: nothing but the interpreter holds a script"
 
-// lockDown has nothing to give up here.
 func lockDown(int64) error { return nil }
 
-// processorTime is not known here.
+// processorTime is unknown here.
 func processorTime() time.Duration { return 0 }
 
-// endedBy cannot be told here.
+// endedBy is unknown here.
 func endedBy(*os.ProcessState, syscall.Signal) bool { return false }
 
 func executable() (string, error) { return os.Executable() }
 
 func attributes() *syscall.SysProcAttr { return nil }
 
-// rootFolder is where a child works; here, where its parent does.
+// rootFolder is the child's working directory: that of its parent.
 const rootFolder = ""

@@ -15,7 +15,6 @@ import (
 	"blueprintd/blueprint"
 )
 
-// encode writes the values for a child of a size.
 func (v Values) encode(size int64) ([]byte, error) {
 	data, err := blueprint.Encode(v)
 	if err != nil {
@@ -23,19 +22,19 @@ func (v Values) encode(size int64) ([]byte, error) {
 	}
 	if most := maxValues(size); len(data) > most {
 		return nil, &blueprint.Failure{Code: CodeMemory, Permanent: true, Message: fmt.Sprintf(
-			"what the script sees takes %d KiB as JSON, and only %d KiB fit into its memory; hand over less, or raise memoryMb", len(data)>>10, most>>10)}
+			"the values for the script take %d KiB as JSON, and only %d KiB fit into its memory; pass less data or raise memoryMb", len(data)>>10, most>>10)}
 	}
 	return data, nil
 }
 
-// outcome reads an answer. The child is not believed: all of it is checked
-// against its bounds.
+// outcome reads an answer. The child is not trusted: everything is checked against its
+// limits.
 func (s *Script) outcome(a *answer) (*Outcome, error) {
 	out := &Outcome{}
 	var told report
 	if len(a.Report) > 0 {
 		if json.Unmarshal(a.Report, &told) != nil {
-			return out, s.failedBecause("its answer cannot be read")
+			return out, s.sandboxFailure("its answer cannot be read")
 		}
 		out.Log = logLines(told.Log)
 	}
@@ -45,20 +44,20 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 	switch a.Fault {
 	case "":
 	case faultTimeout:
-		return out, s.late()
+		return out, s.timeoutFailure()
 	case faultMemory:
-		return out, s.memory()
+		return out, s.memoryFailure()
 	case faultSyntax:
 		if a.Syntax != nil {
 			out.mistake = s.mistake(a.Syntax)
 			return out, out.mistake.failure()
 		}
-		return out, s.failedBecause("its answer cannot be read")
+		return out, s.sandboxFailure("its answer cannot be read")
 	default:
-		return out, s.failedBecause("the interpreter broke")
+		return out, s.sandboxFailure("the interpreter broke")
 	}
 	switch {
-	case s.compile: // it compiles, and that is all
+	case s.compile: // it compiles
 		return out, nil
 	case told.TooLarge || len(told.Output) > MaxOutput:
 		return out, &blueprint.Failure{Code: CodeOutputTooLarge, Message: fmt.Sprintf("the result is larger than %d KiB as JSON", MaxOutput>>10), Permanent: true}
@@ -75,7 +74,7 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 	return out, nil
 }
 
-// logLines returns the log of a script within its bounds.
+// logLines returns the log of a script within its limits.
 func logLines(told [][2]string) []LogLine {
 	var lines []LogLine
 	size := 0
@@ -91,20 +90,20 @@ func logLines(told [][2]string) []LogLine {
 	return lines
 }
 
-func (s *Script) late() *blueprint.Failure {
+func (s *Script) timeoutFailure() *blueprint.Failure {
 	return &blueprint.Failure{Code: CodeTimeout, Message: fmt.Sprintf("the script took longer than %d ms", s.Timeout.Milliseconds())}
 }
 
-func (s *Script) memory() *blueprint.Failure {
+func (s *Script) memoryFailure() *blueprint.Failure {
 	return &blueprint.Failure{Code: CodeMemory, Message: fmt.Sprintf("the script used more than its %d MiB of memory", s.Memory>>20)}
 }
 
-func (s *Script) failedBecause(what string) *blueprint.Failure {
+func (s *Script) sandboxFailure(what string) *blueprint.Failure {
 	return &blueprint.Failure{Code: CodeFailed, Message: "the sandbox of the script broke: " + what}
 }
 
-// thrown is the failure of a script that ended with an error, which is of the
-// result when the script itself ended well.
+// thrown returns the failure of a script that ended with an error; with result set the
+// script ended well and its result is no JSON.
 func (s *Script) thrown(e *thrown, result bool) *blueprint.Failure {
 	message := e.Name + ": " + e.Message
 	switch e.Name {
@@ -117,11 +116,11 @@ func (s *Script) thrown(e *thrown, result bool) *blueprint.Failure {
 		message = "the result cannot be written as JSON: " + message
 	}
 	line, column := s.position(e.Stack)
-	return &blueprint.Failure{Code: CodeScript, Message: bounded(message) + place(line, column)}
+	return &blueprint.Failure{Code: CodeScript, Message: truncate(message) + positionText(line, column)}
 }
 
-// position returns the line and column of the innermost frame of a stack that
-// lies in the source, or zeros.
+// position returns the line and column of the innermost stack frame in the source, or
+// zeros.
 func (s *Script) position(stack string) (line, column int) {
 	for frame := range strings.Lines(stack) {
 		if strings.Contains(frame, " (sandbox) ") {
@@ -141,15 +140,14 @@ func (s *Script) position(stack string) (line, column int) {
 	return 0, 0
 }
 
-func place(line, column int) string {
+func positionText(line, column int) string {
 	if line < 1 || column < 1 {
 		return ""
 	}
 	return fmt.Sprintf(" (line %d, column %d)", line, column)
 }
 
-// bounded cuts a text that a script made.
-func bounded(text string) string {
+func truncate(text string) string {
 	const most = 4 << 10
 	if len(text) <= most {
 		return text
@@ -157,32 +155,31 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + " ..."
 }
 
-// broken is the failure of a script whose process is gone, after an error of
-// the exchange with it.
-func (s *Script) broken(child *process, err error) *blueprint.Failure {
+// processFailure returns the failure of a script whose process is gone, after an error
+// of the exchange with it.
+func (s *Script) processFailure(child *process, err error) *blueprint.Failure {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.EPIPE) {
-		return s.failedBecause("its process does not answer as it should")
+		return s.sandboxFailure("its process does not answer as it should")
 	}
 	complaint := child.stderr.text
 	for _, sign := range []string{"out of memory", "cannot allocate memory", "failed to allocate", "stack overflow"} {
 		if bytes.Contains(complaint, []byte(sign)) {
-			return s.memory()
+			return s.memoryFailure()
 		}
 	}
 	switch state := child.cmd.ProcessState; {
-	case endedBy(state, syscall.SIGKILL): // not by us: for want of memory on the machine, or after all its processor time
-		return s.memory()
-	case endedBy(state, syscall.SIGABRT): // by itself, which it does when memory fails it at a bad moment
-		failure := s.memory()
+	case endedBy(state, syscall.SIGKILL): // not by the pool: out of memory, or of processor time
+		return s.memoryFailure()
+	case endedBy(state, syscall.SIGABRT): // by the runtime, which aborts when memory runs out at a bad moment
+		failure := s.memoryFailure()
 		failure.Message += ", or found a fault of the interpreter"
 		return failure
 	}
-	return s.failedBecause("its process ended")
+	return s.sandboxFailure("its process ended")
 }
 
-// inexact returns the place of a number among the values that has no exact
-// counterpart in JavaScript, "" when there is none. Only whole numbers count:
-// nobody expects a fraction to be exact.
+// inexact returns the place of an integer among the values that JavaScript cannot
+// represent exactly, "" for none.
 func inexact(v Values) string {
 	for _, named := range []struct {
 		name  string
@@ -196,11 +193,11 @@ func inexact(v Values) string {
 	return ""
 }
 
-// inexactIn returns the path to such a number, the last step first.
+// inexactIn returns the path to such a number in reverse.
 func inexactIn(value any) (path []any, found bool) {
 	switch v := value.(type) {
 	case json.Number:
-		return nil, loses(v.String())
+		return nil, losesDigits(v.String())
 	case []any:
 		for i, member := range v {
 			if path, found := inexactIn(member); found {
@@ -217,8 +214,8 @@ func inexactIn(value any) (path []any, found bool) {
 	return nil, false
 }
 
-// loses reports whether a whole number is another one once it is a double.
-func loses(number string) bool {
+// losesDigits reports whether an integer changes when it becomes a double.
+func losesDigits(number string) bool {
 	const exact = 15 // digits that always fit
 	if len(strings.TrimPrefix(number, "-")) <= exact || strings.ContainsAny(number, ".eE") {
 		return false

@@ -9,7 +9,7 @@ import (
 
 // What a child says is checked, whoever it has become.
 func TestAnswers(t *testing.T) {
-	s, err := script("a\nb").bounded()
+	s, err := script("a\nb").withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestBounds(t *testing.T) {
 		{Script{Memory: MaxMemory + 1}, "bad_config: the memory must be from 1 to 512 MiB"},
 		{Script{Source: strings.Repeat(" ", MaxSource+1)}, "bad_config: the source is longer than 256 KiB"},
 		{Script{Source: "return 1\x00"}, "bad_config: the source holds a NUL character"},
-		{Script{Source: "return 1", Values: large}, "memory_exceeded: what the script sees takes 40960 KiB as JSON, and only 32768 KiB fit into its memory; hand over less, or raise memoryMb"},
+		{Script{Source: "return 1", Values: large}, "memory_exceeded: the values for the script take 40960 KiB as JSON, and only 32768 KiB fit into its memory; pass less data or raise memoryMb"},
 		{Script{Source: strings.Repeat(" ", MaxSource-8) + "return 1"}, "1"},
 		{Script{Source: "return 1", Memory: 1 << 20}, "1"},
 	} {

@@ -19,43 +19,41 @@ const (
 	maxScripts = 1000
 	// idleTime is how long a child waits for another script.
 	idleTime = time.Minute
-	// leastSlots leaves something to share; mostSlots keeps the threads of all
-	// children far below what service managers allow.
+	// At least 8 slots are worth sharing; at most 32 keep the threads of all children
+	// far below the limits of service managers.
 	leastSlots, mostSlots = 8, 32
 )
 
-// Options say how a Pool works.
 type Options struct {
-	// Slots is how many scripts run at once, each with at most 64 MiB; a larger
-	// one takes more slots, at most half of them. 0 = twice the number of processors. It is brought
-	// into the range from 8 to 32.
+	// Slots is how many scripts run at once, each with at most 64 MiB; a larger one
+	// takes more slots, at most half of them. 0 = twice the number of processors. It is
+	// clamped to 8 to 32.
 	Slots int
-	// Logger hears of children that do not start or break. Nil = nobody does.
+	// Logger reports children that do not start or break; nil = none.
 	Logger *slog.Logger
 }
 
 // Pool runs scripts in child processes. It is safe for concurrent use.
 type Pool struct {
-	slots  int
-	queue  *fairQueue
-	forker forker
-	logger *slog.Logger
-	began  chan struct{}   // closes when Run begins
-	life   context.Context // ends when Run begins to end
-	finish context.CancelFunc
-	// weakness is what this system does not keep scripts from; "" = nothing.
-	weakness string
-	warned   sync.Once
+	slots   int
+	queue   *fairQueue
+	forker  forker
+	logger  *slog.Logger
+	running chan struct{}   // closed when Run begins
+	ctx     context.Context // of Run
+	cancel  context.CancelFunc
+	// missingProtection is what this system lacks to confine scripts; "" = nothing.
+	missingProtection string
+	warned            sync.Once
 
 	mu      sync.Mutex
 	alive   int            // children that run or wait
-	idle    []*process     // those that wait, the one that waits longest first
-	scripts uint64         // that were ever begun
-	working sync.WaitGroup // what Run waits for: calls of Do, and children that are being ended
+	idle    []*process     // longest first
+	scripts uint64         // ever begun
+	working sync.WaitGroup // what Run waits for: calls of Do, and children being killed
 }
 
-// New makes a Pool. It starts nothing: children come with the first scripts,
-// once Run was called.
+// New returns a Pool. Children start with the first scripts after Run was called.
 func New(o Options) *Pool {
 	if o.Slots == 0 {
 		o.Slots = 2 * runtime.NumCPU()
@@ -64,22 +62,22 @@ func New(o Options) *Pool {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	slots := min(max(o.Slots, leastSlots), mostSlots)
-	p := &Pool{slots: slots, queue: newFairQueue(slots), forker: make(forker), logger: o.Logger, began: make(chan struct{}), weakness: systemWeakness}
-	p.life, p.finish = context.WithCancel(context.Background())
+	p := &Pool{slots: slots, queue: newFairQueue(slots), forker: make(forker), logger: o.Logger, running: make(chan struct{}), missingProtection: systemProtectionGap}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
 
-// Run lets scripts run until ctx ends. Then those under way are ended, and it
-// returns when no child is left. It must be called once.
+// Run runs scripts until ctx ends, kills those in progress and returns when no child is
+// left. It must be called once.
 func (p *Pool) Run(ctx context.Context) error {
 	var starting sync.WaitGroup
 	starting.Go(p.forker.run)
-	close(p.began)
+	close(p.running)
 	<-ctx.Done()
 	p.mu.Lock()
 	idle := p.idle
 	p.idle = nil
-	p.finish() // under the lock: from here on nobody enters, and nothing is given back
+	p.cancel() // under the lock: nothing enters or becomes idle from here on
 	p.mu.Unlock()
 	for _, child := range idle {
 		child.kill()
@@ -90,14 +88,14 @@ func (p *Pool) Run(ctx context.Context) error {
 	return nil
 }
 
-// Background runs the pool until stop is called, which returns when no child is
-// left. It must be called once, instead of Run.
+// Background runs the pool until stop is called, which returns when no child is left.
+// It must be called once, instead of Run.
 func (p *Pool) Background() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = p.Run(ctx) // it ends when it is told to
+		_ = p.Run(ctx) // always nil
 	}()
 	return func() {
 		cancel()
@@ -105,17 +103,14 @@ func (p *Pool) Background() (stop func()) {
 	}
 }
 
-// errClosed is the failure of a script that comes when Run has ended, or is
-// under way then.
 var errClosed = &blueprint.Failure{Code: CodeUnavailable, Message: "the server is stopping, and runs no more scripts", NotSent: true}
 
-// Do runs a script. It waits for Run to begin and for free slots as long as ctx
-// allows; when ctx ends, so does the script, and the error is the cause. Other
-// errors are *blueprint.Failure with one of the codes above. The Outcome is
-// never nil.
+// Do runs a script. It waits for Run to begin and for free slots until ctx ends; when
+// ctx ends, the script is killed and the error is the cause. Other errors are
+// *blueprint.Failure with one of the codes above. The Outcome is never nil.
 func (p *Pool) Do(ctx context.Context, s Script) (*Outcome, error) {
 	none := &Outcome{}
-	s, err := s.bounded()
+	s, err := s.withDefaults()
 	if err != nil {
 		return none, err
 	}
@@ -124,19 +119,19 @@ func (p *Pool) Do(ctx context.Context, s Script) (*Outcome, error) {
 		return none, err
 	}
 	select {
-	case <-p.began:
+	case <-p.running:
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
 	}
-	id, ok := p.enter()
+	id, ok := p.begin()
 	if !ok {
 		return none, errClosed
 	}
 	defer p.working.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(p.life, func() { cancel(errClosed) })()
-	release, err := p.queue.take(ctx, cmp.Or(s.Tenant, s.Owner), s.size())
+	defer context.AfterFunc(p.ctx, func() { cancel(errClosed) })()
+	release, err := p.queue.acquire(ctx, cmp.Or(s.Tenant, s.Owner), s.size())
 	if err != nil {
 		return none, err
 	}
@@ -149,21 +144,19 @@ func (p *Pool) Do(ctx context.Context, s Script) (*Outcome, error) {
 	return outcome, err
 }
 
-// warn tells the log, once and only where scripts are run, what they are not
-// kept from.
 func (p *Pool) warn() {
-	if p.weakness != "" {
+	if p.missingProtection != "" {
 		p.warned.Do(func() {
-			p.logger.Warn("code of blueprints is not fully confined on this system; run it only for people whom you trust", "missing", p.weakness)
+			p.logger.Warn("scripts are not fully confined on this system; run code of trusted authors only", "missing", p.missingProtection)
 		})
 	}
 }
 
-// enter counts a script, unless the end has begun.
-func (p *Pool) enter() (id uint64, ok bool) {
+// begin counts a script, unless the pool is closed.
+func (p *Pool) begin() (id uint64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.life.Err() != nil {
+	if p.ctx.Err() != nil {
 		return 0, false
 	}
 	p.working.Add(1)
@@ -171,54 +164,54 @@ func (p *Pool) enter() (id uint64, ok bool) {
 	return p.scripts, true
 }
 
-// run runs a script in a child. What kind of error it gives when ctx has ended
-// means nothing.
+// run runs a script in a child. Its error is meaningless once ctx has ended.
 func (p *Pool) run(ctx context.Context, s *Script, id uint64, values []byte) (*Outcome, error) {
-	child, err := p.take(ctx, s.Owner, s.size())
+	child, err := p.takeProcess(ctx, s.Owner, s.size())
 	if err != nil {
 		if ctx.Err() == nil {
-			p.logger.Error("the sandbox of a script did not start", "error", err)
+			p.logger.Error("sandbox start failed", "error", err)
 		}
 		return &Outcome{}, &blueprint.Failure{Code: CodeUnavailable, Message: "the sandbox for scripts did not start; the server's log has the reason", NotSent: true}
 	}
-	limited, stop := context.WithTimeout(ctx, s.Timeout+grace)
+	limited, stop := context.WithTimeout(ctx, s.Timeout+killDelay)
 	defer stop()
 	a, err := child.exchange(limited, &request{ID: strconv.FormatUint(id, 10), Source: s.Source, Timeout: s.Timeout, Memory: s.Memory, Now: s.Now.UnixMilli(), Still: s.Still, Seed: s.Seed, Compile: s.compile}, values)
 	if err != nil || a.Last || child.scripts >= maxScripts {
 		p.discard(child)
 	} else {
-		p.giveBack(child)
+		p.putIdle(child)
 	}
 	switch {
 	case err == nil:
 		if a.Fault == faultCrash {
-			p.complain(s, child, errCrash)
+			p.logBroken(s, child, errCrash)
 		}
 		return s.outcome(a)
 	case limited.Err() != nil:
-		return &Outcome{}, s.late()
+		return &Outcome{}, s.timeoutFailure()
 	}
-	failure := s.broken(child, err)
+
+	failure := s.processFailure(child, err)
 	if (failure.Code == CodeFailed || child.stderr.String() != "") && ctx.Err() == nil {
-		p.complain(s, child, err)
+		p.logBroken(s, child, err)
 	}
 	return &Outcome{}, failure
 }
 
 var errCrash = errors.New("the interpreter crashed")
 
-// complain tells the log of a child that broke, and is gone, what it said.
-func (p *Pool) complain(s *Script, child *process, err error) {
-	p.logger.Error("the sandbox of a script broke", "owner", s.Owner, "error", err, "state", child.cmd.ProcessState.String(), "stderr", child.stderr.String())
+// logBroken logs a child that broke and is gone.
+func (p *Pool) logBroken(s *Script, child *process, err error) {
+	p.logger.Error("sandbox broke", "owner", s.Owner, "error", err, "state", child.cmd.ProcessState.String(), "stderr", child.stderr.String())
 }
 
-// take returns a child of an owner and a size: one that waits, or a new one, for
-// which one of another owner may have to go.
-func (p *Pool) take(ctx context.Context, owner string, size int64) (*process, error) {
+// takeProcess returns an idle child of an owner and a size or a new one, which may
+// replace an idle child of another owner.
+func (p *Pool) takeProcess(ctx context.Context, owner string, size int64) (*process, error) {
 	p.mu.Lock()
 	p.idle = slices.DeleteFunc(p.idle, func(child *process) bool {
 		gone := child.gone()
-		if gone { // somebody killed it while it waited
+		if gone { // killed while idle
 			p.alive--
 			p.working.Go(child.kill)
 		}
@@ -251,21 +244,20 @@ func (p *Pool) take(ctx context.Context, owner string, size int64) (*process, er
 	return child, err
 }
 
-// giveBack lets a child wait for another script, but not for ever.
-func (p *Pool) giveBack(child *process) {
+// putIdle keeps a child for another script for idleTime.
+func (p *Pool) putIdle(child *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.life.Err() != nil {
+	if p.ctx.Err() != nil {
 		p.alive--
 		p.working.Go(child.kill)
 		return
 	}
 	p.idle = append(p.idle, child)
-	child.idle = time.AfterFunc(idleTime, func() { p.forget(child) })
+	child.idle = time.AfterFunc(idleTime, func() { p.expireIdle(child) })
 }
 
-// forget ends a child that has waited too long.
-func (p *Pool) forget(child *process) {
+func (p *Pool) expireIdle(child *process) {
 	p.mu.Lock()
 	i := slices.Index(p.idle, child)
 	if i < 0 {
@@ -280,7 +272,6 @@ func (p *Pool) forget(child *process) {
 	child.kill()
 }
 
-// discard ends a child that must not run another script.
 func (p *Pool) discard(child *process) {
 	child.kill()
 	p.mu.Lock()

@@ -74,7 +74,7 @@ func TestSpoiledChildrenAreReplaced(t *testing.T) {
 		t.Error("a process that has run its number of scripts is kept")
 	}
 	child := p.idleOf(t)
-	p.forget(child)
+	p.expireIdle(child)
 	if len(p.idle) != 0 || p.alive != 0 || !child.gone() {
 		t.Error("a process that waited too long is kept")
 	}
@@ -139,7 +139,7 @@ func TestSlots(t *testing.T) {
 	}
 	var taken []func()
 	for _, tenant := range []string{"a", "b"} {
-		release, err := p.queue.take(context.Background(), tenant, int64(p.slots))
+		release, err := p.queue.acquire(context.Background(), tenant, int64(p.slots))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestStartIsCancelled(t *testing.T) {
 func TestWeaknessIsToldOnce(t *testing.T) {
 	var log bytes.Buffer
 	p := New(Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	p.weakness = "a fence"
+	p.missingProtection = "a fence"
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()

@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// grace is how long a script may go on after its time, to tell what came of
-	// it, before its process is killed.
-	grace = 200 * time.Millisecond
-	// startTime bounds the start of a child.
-	startTime = 30 * time.Second
-	// maxStderr is how much of what a child complains of is kept.
+	// killDelay is how long a script may exceed its timeout, to report its outcome,
+	// before its process is killed.
+	killDelay    = 200 * time.Millisecond
+	startTimeout = 30 * time.Second
+	// maxStderr is how much of a child's standard error is kept.
 	maxStderr = 4 << 10
 )
 
-// process is a child, as its parent sees it. One script at a time uses it.
+// process is a child in its parent. One script at a time uses it.
 type process struct {
 	owner   string
 	size    int64 // in units of 64 MiB
@@ -32,12 +31,12 @@ type process struct {
 	cmd     *exec.Cmd
 	in, out *os.File
 	reader  *bufio.Reader
-	stderr  tail
-	ended   chan struct{} // closes when it is gone
-	idle    *time.Timer   // while it waits for a script
+	stderr  stderrBuffer
+	ended   chan struct{} // closed when it has exited
+	idle    *time.Timer   // expires an idle child
 }
 
-// startProcess starts a child and waits until it has closed itself in.
+// startProcess starts a child and waits until it has confined itself.
 func startProcess(ctx context.Context, f forker, owner string, size int64) (*process, error) {
 	path, err := executable()
 	if err != nil {
@@ -59,7 +58,7 @@ func startProcess(ctx context.Context, f forker, owner string, size int64) (*pro
 		Stdin: childIn, Stdout: childOut, Stderr: &p.stderr, SysProcAttr: attributes(),
 	}
 	err = f.start(p.cmd)
-	// At once: while an end of the child's is open here, too, its death shows nowhere.
+	// While the child's ends are open here too, its exit cannot be detected.
 	childIn.Close()
 	childOut.Close()
 	if err != nil {
@@ -69,18 +68,18 @@ func startProcess(ctx context.Context, f forker, owner string, size int64) (*pro
 	}
 	go func() {
 		defer close(p.ended)
-		_ = p.cmd.Wait() // how it ended is in its state
+		_ = p.cmd.Wait() // see ProcessState
 	}()
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := p.greeted(ctx); err != nil {
+	if err := p.awaitGreeting(ctx); err != nil {
 		p.kill()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *process) greeted(ctx context.Context) error {
+func (p *process) awaitGreeting(ctx context.Context) error {
 	defer p.killAfter(ctx)()
 	frame, err := readFrame(p.reader, nil, maxStderr)
 	var hello greeting
@@ -98,13 +97,12 @@ func (p *process) greeted(ctx context.Context) error {
 	return nil
 }
 
-// killAfter ends the child when ctx ends, unless it is told before that it need
-// not.
+// killAfter kills the child when ctx ends, unless stop is called before.
 func (p *process) killAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
 }
 
-// exchange runs one script. Any error is the end of the child.
+// exchange runs one script. After an error the child must be killed.
 func (p *process) exchange(ctx context.Context, q *request, values []byte) (*answer, error) {
 	defer p.killAfter(ctx)()
 	p.scripts++
@@ -127,12 +125,11 @@ func (p *process) exchange(ctx context.Context, q *request, values []byte) (*ans
 		return nil, err
 	}
 	if a.ID != q.ID || p.reader.Buffered() > 0 {
-		return nil, errors.New("the child answers what it was not asked")
+		return nil, errors.New("the child sent an answer to another request")
 	}
 	return &a, nil
 }
 
-// gone reports whether the child has ended.
 func (p *process) gone() bool {
 	select {
 	case <-p.ended:
@@ -142,7 +139,7 @@ func (p *process) gone() bool {
 	}
 }
 
-// kill ends the child and returns when it is gone.
+// kill kills the child and returns when it has exited.
 func (p *process) kill() {
 	if p.idle != nil {
 		p.idle.Stop()
@@ -153,42 +150,40 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// tail keeps the first that is written to it.
-type tail struct {
+// stderrBuffer keeps the beginning of what is written to it.
+type stderrBuffer struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-func (t *tail) Write(data []byte) (int, error) {
+func (t *stderrBuffer) Write(data []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, data[:min(len(data), maxStderr-len(t.text))]...)
 	return len(data), nil
 }
 
-func (t *tail) String() string {
+func (t *stderrBuffer) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.text)
 }
 
-// forker starts the children of a pool, all from one thread. The system takes
-// the thread that started a process for its parent, and ends the process with
-// it; and what that thread has given up its children do not have from their
-// first instruction, on all their threads.
-type forker chan forking
+// forker starts the children of a pool, all from one thread: on Linux the parent of a
+// process is a thread, whose exit ends the process (Pdeathsig), and whose dropped
+// capabilities the child lacks from its first instruction on.
+type forker chan forkRequest
 
-type forking struct {
+type forkRequest struct {
 	cmd  *exec.Cmd
 	done chan error
 }
 
-// run starts what it is asked to until f closes.
+// run starts commands until f closes.
 func (f forker) run() {
-	// It is never unlocked: the thread is of no use to others, and ends with this
-	// goroutine.
+	// Never unlocked: the thread ends with this goroutine.
 	runtime.LockOSThread()
-	problem := shedRights()
+	problem := dropCapabilities()
 	for job := range f {
 		if problem != nil {
 			job.done <- problem
@@ -198,9 +193,8 @@ func (f forker) run() {
 	}
 }
 
-// start is cmd.Start.
 func (f forker) start(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
-	f <- forking{cmd, done}
+	f <- forkRequest{cmd, done}
 	return <-done
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable is this very program, also when its file was replaced since.
+// executable returns this program, even when its file was replaced since.
 func executable() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Lstat(self); err == nil {
@@ -19,17 +19,16 @@ func executable() (string, error) {
 	return os.Executable()
 }
 
-// attributes put a child into a group of its own, away from the terminal's
-// interrupts, and let it end with its parent.
+// attributes puts a child into its own process group, without the terminal's
+// interrupts, and ends it with its parent.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 const rootFolder = "/"
 
-// statm is where the kernel tells how much memory this process has mapped. It
-// stays open, for later no file can be opened. (What getrusage tells is no use:
-// the peak of a process begins with that of its parent.)
+// statm reports the memory mapped by this process. It stays open, since no file can be
+// opened after lockDown. (The peak in getrusage starts with that of the parent.)
 var statm = -1
 
 func openStatm() (err error) {
@@ -39,7 +38,7 @@ func openStatm() (err error) {
 	return nil
 }
 
-// mapped returns how much address space and data this process has mapped, in bytes.
+// mapped returns the mapped address space and data in bytes.
 func mapped() (space, data int64) {
 	var text [128]byte
 	n, err := unix.Pread(statm, text[:], 0)

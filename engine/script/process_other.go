@@ -2,8 +2,7 @@
 
 package script
 
-// shedRights has nothing to give up here.
-func shedRights() error { return nil }
+func dropCapabilities() error { return nil }
 
-// mapped is not known here.
+// mapped is unknown here.
 func mapped() (space, data int64) { return 0, 0 }

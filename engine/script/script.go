@@ -12,18 +12,17 @@ import (
 
 const (
 	// DefaultMemory and MaxMemory bound the values of a script, in bytes.
-	DefaultMemory = 64 << 20
-	MaxMemory     = 512 << 20
-	// DefaultTimeout and MaxTimeout bound the time of a script.
+	DefaultMemory  = 64 << 20
+	MaxMemory      = 512 << 20
 	DefaultTimeout = 10 * time.Second
 	MaxTimeout     = 5 * time.Minute
-	// MaxOutput bounds the result of a script, as bytes of JSON.
+	// MaxOutput bounds the result of a script, in bytes of JSON.
 	MaxOutput = 1 << 20
-	// MaxSource bounds the text of a script, in bytes.
+	// MaxSource bounds the source of a script, in bytes.
 	MaxSource = 256 << 10
 )
 
-// The codes of the failures that Pool.Do reports.
+// Codes of failures reported by Pool.Do.
 const (
 	CodeTimeout        = "timeout"
 	CodeMemory         = "memory_exceeded"
@@ -31,36 +30,35 @@ const (
 	CodeScript         = "script_error" // the script threw, or its result is no JSON
 	CodeSyntax         = "syntax_error"
 	CodeBadScript      = "bad_config" // a limit out of range, a source too long
-	// CodeUnavailable says that no script can be run: the sandbox does not run
-	// (any more), or the system does not let it close itself in.
+	// CodeUnavailable says that no script can run: the pool has stopped, or the system
+	// does not let a child confine itself.
 	CodeUnavailable = "sandbox_unavailable"
-	// CodeFailed says that a child ended for a reason that is not the script's,
-	// as far as one can tell.
+	// CodeFailed says that a child ended, apparently not because of the script.
 	CodeFailed = "sandbox_failed"
 )
 
-// Script is one piece of JavaScript to run, and its bounds.
+// Script is JavaScript to run, and its limits.
 type Script struct {
-	// Owner is who wrote it; scripts of one owner may share a process.
+	// Owner is the author; scripts of one owner may share a process.
 	Owner string
-	// Tenant is what the owner belongs to; "" = the owner alone. Scripts of one
-	// tenant never take more than half of the slots.
+	// Tenant groups owners, "" = the owner alone. Scripts of one tenant never take more
+	// than half of the slots.
 	Tenant string
 	// Source is the body of a function, which may be async.
 	Source string
 	// Values are the names that the source sees, with plain JSON values.
 	Values Values
-	// Timeout is how long it may take, from the moment it is handed to its
-	// process; 0 = DefaultTimeout. Memory is in bytes; 0 = DefaultMemory.
+	// Timeout is how long it may run once a process has it; 0 = DefaultTimeout. Memory
+	// is in bytes; 0 = DefaultMemory.
 	Timeout time.Duration
 	Memory  int64
-	// Now is the instant at which Date begins. With Still it stays there.
+	// Now is the instant at which Date begins; with Still it stays there.
 	Now   time.Time
 	Still bool
-	// Seed is what Math.random follows from; 0 = it is random.
+	// Seed makes Math.random repeatable; 0 = random.
 	Seed uint64
 
-	compile bool // nothing of it is to run
+	compile bool // run nothing
 }
 
 // Values are what a script sees.
@@ -69,13 +67,11 @@ type Values struct {
 	InputData any            `json:"inputData"`
 	Variables map[string]any `json:"variables"`
 	Nodes     map[string]any `json:"nodes"`
-	// Denied names variables that are secret to this run: using one is an error
-	// that says so.
+	// Denied names variables that are secret to this run; using one is an error.
 	Denied []string `json:"denied,omitempty"`
 }
 
-// Outcome is what came of a script. There is one beside a failure, too: with
-// what was logged until then.
+// Outcome is the result of a script. Beside a failure it has the log so far.
 type Outcome struct {
 	Output any // a plain JSON value
 	Log    []LogLine
@@ -83,16 +79,14 @@ type Outcome struct {
 	mistake *Mistake // beside a failure with CodeSyntax
 }
 
-// LogLine is what a script wrote with console.
+// LogLine is a line written with console.
 type LogLine struct {
 	Level   string // debug, info, warn or error
 	Message string
 }
 
-// Mentions reports whether a source may use one of the names that a script sees.
-// What it cannot use need not be collected. It errs on the safe side: code that
-// is made while the script runs, and names that are spelled with escapes, may
-// use any.
+// Mentions reports whether a source may use a name that a script sees; values that it
+// cannot use need not be collected. Code with eval or escapes may use any.
 func Mentions(source, name string) bool {
 	for _, text := range []string{name, "eval", `\u`} {
 		if strings.Contains(source, text) {
@@ -102,8 +96,8 @@ func Mentions(source, name string) bool {
 	return false
 }
 
-// bounded returns the script with its defaults, or says what is out of range.
-func (s Script) bounded() (Script, error) {
+// withDefaults returns the script with its defaults, or which limit is out of range.
+func (s Script) withDefaults() (Script, error) {
 	if s.Timeout == 0 {
 		s.Timeout = DefaultTimeout
 	}
@@ -123,7 +117,7 @@ func (s Script) bounded() (Script, error) {
 	return s, nil
 }
 
-// size is the size of the process that a script needs, in units of 64 MiB.
+// size returns the size of the process that a script needs, in units of 64 MiB.
 func (s Script) size() int64 {
 	size := int64(1)
 	for size*DefaultMemory < s.Memory {
@@ -136,19 +130,19 @@ func refused(format string, args ...any) error {
 	return &blueprint.Failure{Code: CodeBadScript, Message: fmt.Sprintf(format, args...), Permanent: true}
 }
 
-// Mistake is what keeps a source from being compiled.
+// Mistake is a syntax error.
 type Mistake struct {
 	Message string
-	// Line and Column are its place in the source, from 1 and in characters; 0 =
-	// unknown, as for a bracket that is not closed.
+	// Line and Column are from 1, in characters; 0 = unknown, as for a bracket that is
+	// not closed.
 	Line, Column int
 
-	end bool // it is only found at the end of the source
+	end bool // at the end of the source
 }
 
-// Check compiles a source and runs nothing of it, in a child process and within
-// the bounds of every script. It returns nil when the source can be compiled. Errors
-// are those of Do, but for CodeSyntax.
+// Check compiles a source in a child, within the limits of every script, and runs
+// nothing of it. It returns nil when the source compiles. Errors are those of Do,
+// except CodeSyntax.
 func (p *Pool) Check(ctx context.Context, s Script) (*Mistake, error) {
 	if at := strings.IndexByte(s.Source, 0); at >= 0 && len(s.Source) <= MaxSource {
 		line := s.Source[strings.LastIndexByte(s.Source[:at], '\n')+1 : at]
@@ -162,9 +156,9 @@ func (p *Pool) Check(ctx context.Context, s Script) (*Mistake, error) {
 	return nil, err
 }
 
-// mistake places an error of the interpreter in the source.
+// mistake locates an error of the interpreter in the source.
 func (s *Script) mistake(e *thrown) *Mistake {
-	m := &Mistake{Message: bounded(e.Message)}
+	m := &Mistake{Message: truncate(e.Message)}
 	switch line := e.Line - wrapperLines; {
 	case line > 1+strings.Count(s.Source, "\n"):
 		m.end = true
@@ -178,5 +172,5 @@ func (m *Mistake) failure() *blueprint.Failure {
 	if m.end {
 		return &blueprint.Failure{Code: CodeSyntax, Message: m.Message + " (at the end)", Permanent: true}
 	}
-	return &blueprint.Failure{Code: CodeSyntax, Message: m.Message + place(m.Line, m.Column), Permanent: true}
+	return &blueprint.Failure{Code: CodeSyntax, Message: m.Message + positionText(m.Line, m.Column), Permanent: true}
 }

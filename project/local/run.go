@@ -79,7 +79,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	}
 	virtual, _ := l.Clock.(*clock.Virtual)
 	if virtual != nil && l.IDs.IsSeeded() {
-		options.Turn = virtual.WhenIdle
+		options.Schedule = virtual.WhenIdle
 	}
 	runner := engine.New(options)
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -81,7 +81,7 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	s.stop()
 
 	text := logs.String()
-	for _, message := range []string{`"msg":"serving"`, `"msg":"stopping"`, `"msg":"stopped"`, `"msg":"took up unfinished runs"`, `"database":"` + path + `"`, `"version":"` + version + `"`, `"keep_executions":"all"`, `"keep_firings":"all"`, `"max_disk":0`} {
+	for _, message := range []string{`"msg":"serving"`, `"msg":"stopping"`, `"msg":"stopped"`, `"msg":"unfinished runs recovered"`, `"database":"` + path + `"`, `"version":"` + version + `"`, `"keep_executions":"all"`, `"keep_firings":"all"`, `"max_disk":0`} {
 		if !strings.Contains(text, message) {
 			t.Errorf("the log does not have %s", message)
 		}

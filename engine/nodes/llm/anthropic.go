@@ -8,11 +8,11 @@ import (
 	"blueprintd/blueprint"
 )
 
-// anthropic is the protocol of messages.
+// anthropic is the messages protocol.
 type anthropic struct{}
 
-// The limit of tokens must be named. Models that think count their thoughts
-// within it; old ones allow no more than the lower value.
+// The token limit is mandatory. It includes the reasoning of models that think; old
+// models allow no more than the lower value.
 const (
 	defaultMaxTokens = 16_000
 	lowMaxTokens     = 4_096
@@ -21,7 +21,7 @@ const (
 func (anthropic) header() http.Header { return http.Header{"Anthropic-Version": {"2023-06-01"}} }
 
 func (anthropic) native(schema any) bool {
-	_, ok := closed(schema)
+	_, ok := closeSchema(schema)
 	return ok && isObject(schema)
 }
 
@@ -31,17 +31,17 @@ func (a anthropic) request(r *Request, q quirks) map[string]any {
 	body := map[string]any{"model": r.Model, "max_tokens": r.MaxTokens}
 	if r.MaxTokens == 0 {
 		body["max_tokens"] = defaultMaxTokens
-		if q.limit {
+		if q.altLimit {
 			body["max_tokens"] = lowMaxTokens
 		}
 	}
 	system := r.System
 	if r.Schema != nil {
-		if !q.words && a.native(r.Schema) {
-			schema, _ := closed(r.Schema)
+		if !q.noSchema && a.native(r.Schema) {
+			schema, _ := closeSchema(r.Schema)
 			body["output_config"] = map[string]any{"format": map[string]any{"type": "json_schema", "schema": schema}}
 		} else {
-			system = inWords(system, r.Schema)
+			system = schemaPrompt(system, r.Schema)
 		}
 	}
 	if system != "" {
@@ -53,7 +53,7 @@ func (a anthropic) request(r *Request, q quirks) map[string]any {
 		if m.Role == RoleAssistant {
 			role = "assistant"
 		}
-		if len(content) > 0 { // a turn without content is refused
+		if len(content) > 0 { // empty messages are refused
 			messages = append(messages, map[string]any{"role": role, "content": content})
 		}
 	}
@@ -75,7 +75,6 @@ func (a anthropic) request(r *Request, q quirks) map[string]any {
 	return body
 }
 
-// content returns the blocks of one message.
 func (anthropic) content(m Message) []any {
 	if raw := list(m.Raw); m.By == Anthropic && raw != nil {
 		return raw
@@ -127,7 +126,7 @@ func (anthropic) answer(value map[string]any) (*Answer, *blueprint.Failure) {
 		switch text(block["type"]) {
 		case "text":
 			if text(block["text"]) == "" {
-				continue // would be refused when it goes back
+				continue // empty blocks are refused
 			}
 			a.Message.Text += text(block["text"])
 		case "tool_use":
@@ -137,7 +136,7 @@ func (anthropic) answer(value map[string]any) (*Answer, *blueprint.Failure) {
 			}
 			if call.Arguments == nil {
 				call.Problem = "the arguments are not a JSON object"
-				block = maps.Clone(block) // goes back in a form that is accepted
+				block = maps.Clone(block) // send it back in a valid form
 				block["input"] = map[string]any{}
 			}
 			a.Message.Calls = append(a.Message.Calls, call)

@@ -16,52 +16,48 @@ import (
 // Provider names a protocol.
 type Provider string
 
-// The providers that a connection may name.
 const (
 	OpenAI    Provider = "openai"
 	Anthropic Provider = "anthropic"
 )
 
-// Options say how to reach servers.
 type Options struct {
 	HTTP      *outbound.Client
-	Clock     clock.Clock // reads Retry-After that names an instant
+	Clock     clock.Clock // for Retry-After with an instant
 	UserAgent string
 }
 
-// Client asks one server. It learns what the server refuses, and is for one
-// goroutine at a time.
+// Client calls one server. It remembers what the server does not support, and is not
+// safe for concurrent use.
 type Client struct {
 	options    Options
 	connection *blueprint.OpenConnection
 	protocol   protocol
-	address    string // of the call
+	address    string
 	host       string
-	learned    quirks
+	quirks     quirks
 }
 
-// protocol is how to ask and how to read an answer.
 type protocol interface {
 	request(r *Request, q quirks) map[string]any
-	// answer reads an answer that came with a good status. The usage is told
-	// also beside a failure.
+	// answer decodes a successful response. Usage is also set beside a failure.
 	answer(value map[string]any) (*Answer, *blueprint.Failure)
-	// header is what every request carries.
+	// header returns the headers of every request.
 	header() http.Header
-	// limited reports whether naming the limit of tokens otherwise can help.
+	// limited reports whether another form of the token limit may help.
 	limited(r *Request) bool
-	// native reports whether the provider can hold a model to a schema.
+	// native reports whether the provider can enforce a schema.
 	native(schema any) bool
 }
 
-// quirks are what a server turned out not to take.
+// quirks are what a server turned out not to support.
 type quirks struct {
-	words bool // it does not take schemas: say it in words
-	limit bool // it does not take the limit of tokens as first named
+	noSchema bool // schemas: put them into the prompt
+	altLimit bool // the first form of the token limit
 }
 
-// Open makes a client for a connection of type ai-provider. It sends nothing.
-// Errors are *blueprint.Failure with the code bad_config.
+// Open returns a client for a connection of type ai-provider. It sends nothing. Errors
+// are *blueprint.Failure with CodeBadConfig.
 func Open(connection *blueprint.OpenConnection, options Options) (*Client, error) {
 	provider := Provider(text(connection.Config["provider"]))
 	base, path := "https://api.openai.com/v1", "/chat/completions"
@@ -82,7 +78,7 @@ func Open(connection *blueprint.OpenConnection, options Options) (*Client, error
 	if provider == Anthropic {
 		c.protocol = anthropic{}
 	} else {
-		c.protocol = openAI{own: ownedByOpenAI(u.Hostname())}
+		c.protocol = openAI{official: isOpenAIHost(u.Hostname())}
 	}
 	return c, nil
 }
@@ -95,16 +91,16 @@ func unusable(connection *blueprint.OpenConnection) error {
 	return &blueprint.Failure{Code: CodeBadConfig, Message: message, Permanent: true, NotSent: true}
 }
 
-// maxTries is how often one request is written otherwise because the server
-// does not take it; each of those costs no tokens.
+// maxTries bounds how often a refused request is sent in another form; refused ones use
+// no tokens.
 const maxTries = 3
 
-// Ask sends a request and waits for the answer. The answer may be there beside
-// an error: then only its usage counts.
+// Ask sends a request and waits for the response. Beside an error, only the Usage of
+// the Answer is valid, if any.
 func (c *Client) Ask(ctx context.Context, r *Request) (*Answer, error) {
 	ctx = outbound.Authorize(ctx, c.connection.Authorize)
 	for try := 1; ; try++ {
-		status, header, data, err := c.post(ctx, c.protocol.request(r, c.learned))
+		status, header, data, err := c.post(ctx, c.protocol.request(r, c.quirks))
 		if err != nil {
 			return nil, err
 		}
@@ -119,34 +115,32 @@ func (c *Client) Ask(ctx context.Context, r *Request) (*Answer, error) {
 				return answer, c.failure(failure.Code, failure.Message)
 			}
 			return answer, nil
-		case try == maxTries || !c.learn(r, refusal):
+		case try == maxTries || !c.adapt(r, refusal):
 			return nil, c.refused(refusal)
 		}
 	}
 }
 
-// learn takes from a refusal how to ask otherwise, and tells whether there is a
-// way.
-func (c *Client) learn(r *Request, p *problem) bool {
+// adapt derives from a refusal how to send the request in another form, and reports
+// whether there is one.
+func (c *Client) adapt(r *Request, p *problem) bool {
 	if p.status != http.StatusBadRequest && p.status != http.StatusUnprocessableEntity || p.tooLong() {
 		return false
 	}
 	about := strings.ToLower(p.param + " " + p.message)
-	if !c.learned.limit && c.protocol.limited(r) && (strings.Contains(about, "max_tokens") || strings.Contains(about, "max_completion_tokens")) {
-		c.learned.limit = true
+	if !c.quirks.altLimit && c.protocol.limited(r) && (strings.Contains(about, "max_tokens") || strings.Contains(about, "max_completion_tokens")) {
+		c.quirks.altLimit = true
 		return true
 	}
-	// Many servers only say that something is wrong, but who names another
-	// parameter means that.
+	// Many servers name no parameter; a server that names another one means that.
 	ours := p.param == "" || strings.HasPrefix(p.param, "response_format") || strings.HasPrefix(p.param, "output_config") || strings.HasPrefix(p.param, "text.format")
-	if !c.learned.words && r.Schema != nil && ours && c.protocol.native(r.Schema) {
-		c.learned.words = true
+	if !c.quirks.noSchema && r.Schema != nil && ours && c.protocol.native(r.Schema) {
+		c.quirks.noSchema = true
 		return true
 	}
 	return false
 }
 
-// post makes one exchange.
 func (c *Client) post(ctx context.Context, body map[string]any) (int, http.Header, []byte, error) {
 	encoded, err := blueprint.Encode(body)
 	if err != nil {

@@ -1,32 +1,28 @@
-// Package llm asks language models. It speaks two protocols over the guarded
-// client of package outbound: chat completions, POST {baseUrl}/chat/completions,
-// as OpenAI publishes it and most other servers understand it, and messages,
-// POST {baseUrl}/v1/messages, as Anthropic publishes it. A baseUrl is what the
-// provider's own libraries take: https://api.openai.com/v1,
+// Package llm calls language models. It speaks two protocols over the guarded client of
+// package outbound: OpenAI's chat completions, POST {baseUrl}/chat/completions, which
+// most other servers support, and Anthropic's messages, POST {baseUrl}/v1/messages. A
+// baseUrl is that of the provider's own libraries: https://api.openai.com/v1,
 // https://api.anthropic.com, http://127.0.0.1:11434/v1.
 //
 // # Conversations
 //
-// A Request holds the whole conversation so far; servers remember nothing. What
-// a model answered is put back into the next request as it came (Message.Raw),
-// because some models insist on seeing their own reasoning and signatures
-// unchanged. When the provider has changed meanwhile it is written anew from
-// its text and calls.
+// A Request holds the whole conversation; servers are stateless. A model's message is
+// sent back unchanged (Message.Raw), since some models require their own reasoning and
+// signatures. If the provider has changed it is rebuilt from its text and calls.
 //
-// # Answers that must be JSON
+// # JSON responses
 //
-// With a Schema the model is held to it by the provider where that works:
-// response_format on the one side, output_config.format on the other. Both take
-// only a part of JSON Schema. What does not fit, and servers that refuse with
-// 400 or 422, are asked in words instead, which a Client remembers. Forcing a
-// call of a tool, the older way, is refused by models that always think. Either
-// way the answer is not checked here: JSON reads it, and the caller validates.
+// A Schema is enforced by the provider where possible: by response_format or
+// output_config.format. Both support only a part of JSON Schema. For other schemas, and
+// for servers that refuse with 400 or 422 (which a Client remembers), the schema is part
+// of the prompt instead. Forcing a tool call, the older way, is refused by models that
+// always think. Responses are not validated here: JSON decodes one, the caller checks.
 //
 // # Failures
 //
-// They are *blueprint.Failure with one of the codes below, and name the host,
-// what the provider said in one short line, and never a credential. What went
-// wrong on the way to the server comes as outbound.Client.Do gave it.
+// They are *blueprint.Failure with one of the codes below and name the host and the
+// provider's message in one short line, never a credential. Errors of the network are
+// those of outbound.Client.Do.
 //
 //	invalid_request    the provider does not take the request (permanent)
 //	unauthorized       the credentials are not accepted

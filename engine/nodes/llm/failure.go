@@ -10,7 +10,7 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// The codes of failures; the package's documentation says what they mean.
+// Codes of failures; see the package documentation.
 const (
 	CodeInvalid      = "invalid_request"
 	CodeUnauthorized = "unauthorized"
@@ -25,15 +25,15 @@ const (
 	CodeBadConfig    = "bad_config"
 )
 
-// problem is what a provider said instead of an answer.
+// problem is an error reported by a provider.
 type problem struct {
 	status               int
-	code, param, message string // as far as it told; code is a word
+	code, param, message string // as far as reported
 	retryAfter           time.Duration
 }
 
-// problemOf reads an error; nil when there is none. Some servers tell of one
-// with a good status.
+// problemOf decodes an error, nil for none. Some servers report one with a successful
+// status.
 func (c *Client) problemOf(status int, header http.Header, value any) *problem {
 	if l := list(value); len(l) > 0 {
 		value = l[0] // Google wraps errors in a list
@@ -70,7 +70,7 @@ func (c *Client) problemOf(status int, header http.Header, value any) *problem {
 	return p
 }
 
-// detail reads what servers written with FastAPI say.
+// detail decodes errors of FastAPI servers.
 func detail(value any) string {
 	if s := text(value); s != "" {
 		return s
@@ -87,34 +87,32 @@ func detail(value any) string {
 	return strings.Join(parts, "; ")
 }
 
-// tooLong reports whether the conversation does not fit the model.
 func (p *problem) tooLong() bool {
 	message := strings.ToLower(p.message)
 	return p.status == http.StatusRequestEntityTooLarge || p.code == "context_length_exceeded" ||
 		strings.Contains(message, "prompt is too long") || strings.Contains(message, "maximum context length")
 }
 
-// spent reports whether the account has nothing left.
-func (p *problem) spent() bool {
+func (p *problem) quotaExceeded() bool {
 	return p.status == http.StatusPaymentRequired || p.code == "insufficient_quota" || p.code == "billing_error" ||
 		strings.Contains(strings.ToLower(p.message), "credit balance is too low")
 }
 
-// refused makes a failure of what the provider said.
+// refused returns the failure of a provider's error.
 func (c *Client) refused(p *problem) error {
 	f := &blueprint.Failure{RetryAfter: p.retryAfter, Message: c.host + " answered " + strconv.Itoa(p.status)}
 	if words := http.StatusText(p.status); words != "" {
 		f.Message += " " + words
 	}
-	// Who refuses a key may show part of it, in a form that nobody can foresee.
+	// The message may quote part of the key in an unknown form.
 	aboutKey := p.status == http.StatusUnauthorized || p.status == http.StatusForbidden
-	if said := c.short(p.message); said != "" && !aboutKey {
+	if said := c.sanitize(p.message); said != "" && !aboutKey {
 		f.Message += ": " + said
 	}
 	switch {
 	case p.tooLong():
 		f.Code, f.Permanent = CodeTooLong, true
-	case p.spent():
+	case p.quotaExceeded():
 		f.Code = CodeQuota
 	case p.status == http.StatusUnauthorized:
 		f.Code = CodeUnauthorized
@@ -132,12 +130,12 @@ func (c *Client) refused(p *problem) error {
 	return f
 }
 
-// failure is one of ours about an answer: "host answered ...".
+// failure returns a failure of a response: "host answered ...".
 func (c *Client) failure(code, what string) *blueprint.Failure {
-	return &blueprint.Failure{Code: code, Message: c.host + " answered " + c.short(what)}
+	return &blueprint.Failure{Code: code, Message: c.host + " answered " + c.sanitize(what)}
 }
 
-// retryAfter reads the header, in which providers send parts of seconds, too.
+// retryAfter parses the header, in which some providers send fractions of seconds.
 func (c *Client) retryAfter(header http.Header) time.Duration {
 	value := strings.TrimSpace(header.Get("Retry-After"))
 	if value == "" {

@@ -34,8 +34,8 @@ func FuzzAnswer(f *testing.F) {
 			}
 			r := question("Hi")
 			r.Schema = value
-			c.learned = quirks{}
-			c.learn(r, p)
+			c.quirks = quirks{}
+			c.adapt(r, p)
 		}
 		for _, spoken := range []protocol{openAI{}, anthropic{}} {
 			r := question("Hi")

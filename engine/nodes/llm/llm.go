@@ -6,60 +6,56 @@ import (
 	"strings"
 )
 
-// Sizes in bytes beyond which nothing is sent or read.
+// Limits of requests and responses, in bytes.
 const (
 	MaxRequest = 16 << 20
 	MaxAnswer  = 4 << 20
 )
 
-// Request is what a model is asked.
+// Request is a request to a model.
 type Request struct {
 	Model    string
-	System   string // "" for none
+	System   string // "" for none // "" = none
 	Messages []Message
 	Tools    []Tool
-	// Schema is the JSON Schema of the answer, as a plain JSON value; nil asks
-	// for text.
+	// Schema is the JSON Schema of the response, as a plain JSON value; nil = text.
 	Schema any
-	// MaxTokens bounds the answer; 0 leaves it to the provider, or to
-	// defaultMaxTokens where one must be named.
+	// MaxTokens bounds the response; 0 = the provider's default, or defaultMaxTokens
+	// where it is mandatory.
 	MaxTokens   int64
-	Temperature json.Number // "" leaves it to the provider
+	Temperature json.Number // "" leaves it to the provider // "" = the provider's default
 }
 
-// Role says who speaks in a message.
+// Role is the author of a message.
 type Role string
 
-// The roles. A message of RoleTool holds results, of RoleAssistant what a model
-// answered.
+// Roles. RoleTool is for results, RoleAssistant for messages of the model.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
 	RoleTool      Role = "tool"
 )
 
-// Message is one turn of a conversation. It is written to JSON and read again
-// without loss.
+// Message is one turn of a conversation. It round-trips through JSON.
 type Message struct {
 	Role    Role         `json:"role"`
 	Text    string       `json:"text,omitempty"`
 	Calls   []ToolCall   `json:"calls,omitempty"`
 	Results []ToolResult `json:"results,omitempty"`
-	// Raw is what the provider By sent, in its own form.
+	// Raw is the message in the form of the provider By.
 	Raw any      `json:"raw,omitempty"`
 	By  Provider `json:"by,omitempty"`
 }
 
-// Tool is something that a model may ask to be called. Names have at most 64
-// letters, digits, _ and -.
+// Tool is a tool that a model may call. Names have at most 64 letters, digits, _ and -.
 type Tool struct {
 	Name        string
 	Description string
 	InputSchema map[string]any
 }
 
-// ToolCall is a model's wish to have a tool called. When what it sent as
-// arguments is no JSON object, Problem says so.
+// ToolCall is a call requested by a model. Problem says that its arguments are no JSON
+// object.
 type ToolCall struct {
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
@@ -67,40 +63,35 @@ type ToolCall struct {
 	Problem   string         `json:"problem,omitempty"`
 }
 
-// ToolResult is what came of a call.
 type ToolResult struct {
 	ID      string `json:"id"`
 	Text    string `json:"text"`
 	IsError bool   `json:"isError,omitempty"`
 }
 
-// Usage counts tokens. Input includes those that the provider had cached or
-// keeps cached now. What a server tells is taken as it is, but never below
-// zero.
+// Usage counts tokens. Input includes those written to and read from the provider's
+// cache. Values are the server's, but never below zero.
 type Usage struct {
 	InputTokens  int64 `json:"inputTokens"`
 	OutputTokens int64 `json:"outputTokens"`
 }
 
-// Total is all of it.
 func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
 
-// Plus adds another use.
 func (u Usage) Plus(other Usage) Usage {
 	return Usage{u.InputTokens + other.InputTokens, u.OutputTokens + other.OutputTokens}
 }
 
-// Answer is what a model said: text, or calls of tools that it waits for.
+// Answer is a model's response: text, or tool calls.
 type Answer struct {
 	Message Message
 	Usage   Usage
-	// Truncated says that the model had more to say than it was allowed to.
+	// Truncated says that the token limit cut the response off.
 	Truncated bool
 }
 
-// Answers come from servers that follow the protocols more or less, so they are
-// read as plain JSON values: what has another type than expected counts as
-// absent.
+// Servers follow the protocols more or less, so responses are plain JSON values, and a
+// value of an unexpected type counts as absent.
 
 func object(value any) map[string]any {
 	m, _ := value.(map[string]any)
@@ -117,23 +108,20 @@ func text(value any) string {
 	return s
 }
 
-// maxTokensTold is the most that one call can be believed to have used.
-const maxTokensTold = 1 << 32
+// maxTokenCount bounds the tokens that a server can report for a call.
+const maxTokenCount = 1 << 32
 
-// count reads a number of tokens. A server must not be able to pay tokens back.
+// count returns a number of tokens. A server must not be able to refund any.
 func count(value any) int64 {
-	number, ok := value.(json.Number)
-	if !ok {
-		return 0
-	}
+	number, _ := value.(json.Number)
 	f, err := number.Float64()
 	if err != nil || math.IsNaN(f) || f < 0 {
 		return 0
 	}
-	return int64(min(f, maxTokensTold))
+	return int64(min(f, maxTokenCount))
 }
 
-// texts joins the text of a content that is a string or a list of parts.
+// texts joins the text of a content, a string or a list of parts.
 func texts(content any) string {
 	if s, ok := content.(string); ok {
 		return s

@@ -8,44 +8,34 @@ import (
 )
 
 const (
-	// maxSaid bounds what is shown of the words of a provider, in bytes.
-	maxSaid = 300
-	// maxRead bounds what of them is looked at, in bytes.
+	// maxShown bounds the displayed text of a provider, in bytes.
+	maxShown = 300
+	// maxRead bounds the text that is processed, in bytes.
 	maxRead = 4 << 10
-	// leastPart is how much of a secret is worth hiding, in bytes: less tells
-	// nothing, and stands in ordinary words.
+	// leastPart is the length from which a part of a secret is masked, in bytes: less
+	// is harmless and appears in ordinary words.
 	leastPart = 8
 )
 
-// short makes one line of what a provider said, without credentials and cut
-// when it is long.
-func (c *Client) short(said string) string {
+// sanitize returns a provider's text as one short line without credentials.
+func (c *Client) sanitize(said string) string {
 	line := masked(oneLine(said), c.connection.Secrets)
-	return blueprint.Shorten(line, maxSaid)
+	return blueprint.Shorten(line, maxShown)
 }
 
-// oneLine returns the beginning of a text without what no terminal should see.
+// oneLine returns the beginning of a text on one line, without unprintable characters.
 func oneLine(text string) string {
-	var out strings.Builder
-	for word := range strings.FieldsSeq(strings.ToValidUTF8(text, "\uFFFD")) {
-		if out.Len() >= maxRead {
-			break
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return r
 		}
-		if out.Len() > 0 {
-			out.WriteByte(' ')
-		}
-		for _, r := range word {
-			if out.Len() < maxRead && unicode.IsPrint(r) {
-				out.WriteRune(r)
-			}
-		}
-	}
-	return out.String()
+		return -1
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return blueprint.Prefix(strings.Join(strings.Fields(printable), " "), maxRead)
 }
 
-// masked puts *** for every secret in a text, and for what begins or ends one:
-// those who say which key they refuse often show that much. It may compare each
-// place of the text with all of each secret.
+// masked replaces every secret in a text with ***, and every prefix or suffix of one:
+// servers often quote part of the key that they refuse. It takes quadratic time.
 func masked(text string, secrets []string) string {
 	hidden := make([]bool, len(text))
 	hide := func(from, to int) {
@@ -82,5 +72,5 @@ func masked(text string, secrets []string) string {
 			out.WriteString("***")
 		}
 	}
-	return strings.ToValidUTF8(out.String(), "") // a character may be half a secret's
+	return strings.ToValidUTF8(out.String(), "") // a character may be cut in half
 }

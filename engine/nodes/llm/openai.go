@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,13 +9,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// openAI is the protocol of chat completions.
-type openAI struct{ own bool }
+// openAI is the chat completions protocol.
+type openAI struct{ official bool }
 
-// ownedByOpenAI reports whether a host runs OpenAI's own models, whose newer ones
-// take the limit of tokens by its newer name only. Many other servers ignore
-// that name without a word.
-func ownedByOpenAI(host string) bool {
+// isOpenAIHost reports whether a host runs OpenAI's own models, whose newer ones accept
+// the token limit by its newer name only. Many other servers silently ignore that name.
+func isOpenAIHost(host string) bool {
 	host = strings.ToLower(host)
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
 }
@@ -29,14 +29,14 @@ func (o openAI) request(r *Request, q quirks) map[string]any {
 	body := map[string]any{"model": r.Model}
 	system := r.System
 	if r.Schema != nil {
-		if !q.words && o.native(r.Schema) {
+		if !q.noSchema && o.native(r.Schema) {
 			format := map[string]any{"name": "answer", "schema": r.Schema}
 			if strict(r.Schema) {
 				format["strict"] = true
 			}
 			body["response_format"] = map[string]any{"type": "json_schema", "json_schema": format}
 		} else {
-			system = inWords(system, r.Schema)
+			system = schemaPrompt(system, r.Schema)
 		}
 	}
 	messages := []any{}
@@ -69,7 +69,7 @@ func (o openAI) request(r *Request, q quirks) map[string]any {
 	}
 	if r.MaxTokens > 0 {
 		name := "max_tokens"
-		if o.own != q.limit {
+		if o.official != q.altLimit {
 			name = "max_completion_tokens"
 		}
 		body[name] = r.MaxTokens
@@ -80,10 +80,10 @@ func (o openAI) request(r *Request, q quirks) map[string]any {
 	return body
 }
 
-// described cuts a description to what OpenAI takes; others take it whole.
+// described truncates a description to OpenAI's limit; other servers have none.
 func (o openAI) described(description string) string {
 	const most = 1024
-	if letters := []rune(description); o.own && len(letters) > most {
+	if letters := []rune(description); o.official && len(letters) > most {
 		return string(letters[:most-3]) + "..."
 	}
 	return description
@@ -138,7 +138,7 @@ func (openAI) answer(value map[string]any) (*Answer, *blueprint.Failure) {
 	}
 	if kept != nil {
 		raw["tool_calls"], raw["content"] = kept, orNull(a.Message.Text)
-		// Models that think between calls need their thoughts again.
+		// Models that think between calls require their reasoning.
 		if thoughts := text(message["reasoning_content"]); thoughts != "" {
 			raw["reasoning_content"] = thoughts
 		}
@@ -147,7 +147,7 @@ func (openAI) answer(value map[string]any) (*Answer, *blueprint.Failure) {
 	return a, nil
 }
 
-// orNull returns null for no text: beside calls some servers refuse an empty one.
+// orNull returns null for "": beside calls some servers refuse an empty text.
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -155,11 +155,11 @@ func orNull(text string) any {
 	return text
 }
 
-// maxCalls is how many tools a model may ask for at once.
+// maxCalls bounds the tool calls in one message.
 const maxCalls = 64
 
-// openAICall reads a call, and gives the form in which it goes back: as it
-// came, but always with an id and with arguments that are JSON.
+// openAICall decodes a call, and returns the form to send back: unchanged, but always
+// with an id and with JSON arguments.
 func openAICall(source map[string]any, i int) (ToolCall, map[string]any) {
 	function := object(source["function"])
 	call := ToolCall{ID: text(source["id"]), Name: text(function["name"])}
@@ -183,9 +183,7 @@ func openAICall(source map[string]any, i int) (ToolCall, map[string]any) {
 		}
 	}
 	back := map[string]any{}
-	for key, value := range source {
-		back[key] = value
-	}
+	maps.Copy(back, source)
 	back["id"], back["type"], back["function"] = call.ID, "function", map[string]any{"name": call.Name, "arguments": written}
 	return call, back
 }

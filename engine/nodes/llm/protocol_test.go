@@ -37,7 +37,7 @@ func TestRequests(t *testing.T) {
 		want     string
 	}{
 		{"chat", openAI{}, talk(), chat + `"max_tokens":9}`},
-		{"chat of OpenAI's own", openAI{own: true}, talk(), chat + `"max_completion_tokens":9}`},
+		{"chat of OpenAI's own", openAI{official: true}, talk(), chat + `"max_completion_tokens":9}`},
 		{"chat, shortest", openAI{}, question("Hi"), `{"model":"m","messages":[{"role":"user","content":"Hi"}]}`},
 		{"messages", anthropic{}, talk(), messages},
 		{"messages, shortest", anthropic{}, question("Hi"), `{"model":"m","max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]}`},
@@ -48,11 +48,11 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("é", 1025)
-	if got := (openAI{own: true}).described(long); got != strings.Repeat("é", 1021)+"..." || (openAI{}).described(long) != long || (openAI{own: true}).described("x") != "x" {
+	if got := (openAI{official: true}).described(long); got != strings.Repeat("é", 1021)+"..." || (openAI{}).described(long) != long || (openAI{official: true}).described("x") != "x" {
 		t.Errorf("described %q", got)
 	}
 	for host, own := range map[string]bool{"API.openai.com": true, "eu.api.openai.com": true, "x.openai.azure.com": true, "openai.com.example": false, "127.0.0.1": false} {
-		if ownedByOpenAI(host) != own {
+		if isOpenAIHost(host) != own {
 			t.Errorf("%s: want %v", host, own)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// inWords asks for JSON where the provider cannot be held to it.
-func inWords(system string, schema any) string {
+// schemaPrompt adds a schema to the system prompt, for providers that cannot enforce
+// it.
+func schemaPrompt(system string, schema any) string {
 	written, err := blueprint.Encode(schema)
 	if err != nil {
 		return system
@@ -22,22 +23,20 @@ func inWords(system string, schema any) string {
 	return system + "\n\n" + rule
 }
 
-// isObject reports whether a schema asks for an object, the only kind of answer
-// that providers can be held to.
+// isObject reports whether a schema requires an object, the only kind that providers
+// can enforce.
 func isObject(schema any) bool { return object(schema)["type"] == "object" }
 
-// kept are the keywords that mean the same to providers as in JSON Schema and
-// need no look inside.
-var kept = []string{"type", "required", "description", "title", "$ref"}
+// keptKeywords have the same meaning to providers and contain no schemas.
+var keptKeywords = []string{"type", "required", "description", "title", "$ref"}
 
-// formats are those of texts that providers can hold a model to.
+// formats are those that providers can enforce.
 var formats = []any{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
 
-// closed writes a schema with the part of JSON Schema that providers take:
-// every object lists its properties and allows no others. Whatever else it asks
-// for moves into descriptions. False when it cannot be written so without
-// forbidding what it allows.
-func closed(schema any) (map[string]any, bool) {
+// closeSchema rewrites a schema to the part of JSON Schema that providers support:
+// every object lists its properties and allows no others. Other constraints move into
+// descriptions. It returns false when the result would forbid what the schema allows.
+func closeSchema(schema any) (map[string]any, bool) {
 	source, ok := schema.(map[string]any)
 	if !ok {
 		return nil, false
@@ -47,18 +46,18 @@ func closed(schema any) (map[string]any, bool) {
 		fits := true
 		switch {
 		case key == "properties" || key == "$defs" || key == "definitions":
-			out[key], fits = closedEach(object(value))
+			out[key], fits = closeProperties(object(value))
 		case key == "items":
-			out[key], fits = closed(value)
+			out[key], fits = closeSchema(value)
 		case key == "anyOf" || key == "allOf":
-			out[key], fits = closedAll(list(value))
+			out[key], fits = closeSchemas(list(value))
 		case key == "oneOf" && source["anyOf"] == nil:
-			out["anyOf"], fits = closedAll(list(value))
+			out["anyOf"], fits = closeSchemas(list(value))
 		case key == "additionalProperties":
 			fits = value == false
 		case key == "patternProperties" || key == "propertyNames":
 			fits = false
-		case key == "enum" || key == "const" || slices.Contains(kept, key), key == "format" && slices.Contains(formats, value):
+		case key == "enum" || key == "const" || slices.Contains(keptKeywords, key), key == "format" && slices.Contains(formats, value):
 			out[key] = value
 		case key != "$schema" && key != "$id":
 			rest[key] = value
@@ -68,13 +67,13 @@ func closed(schema any) (map[string]any, bool) {
 		}
 		known = known || slices.Contains([]string{"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"}, key)
 	}
-	if out["$ref"] != nil { // stands alone, but for what it may refer to
+	if out["$ref"] != nil { // only definitions may stand beside it
 		maps.DeleteFunc(out, func(key string, _ any) bool { return key != "$ref" && key != "$defs" && key != "definitions" })
 		return out, true
 	}
 	if types := list(out["type"]); out["type"] == "object" || slices.Contains(types, any("object")) || out["properties"] != nil {
 		if out["properties"] == nil {
-			return nil, false // any object will do
+			return nil, false // any object is allowed
 		}
 		out["additionalProperties"] = false
 	}
@@ -88,10 +87,10 @@ func closed(schema any) (map[string]any, bool) {
 	return out, known
 }
 
-func closedEach(properties map[string]any) (map[string]any, bool) {
+func closeProperties(properties map[string]any) (map[string]any, bool) {
 	out := make(map[string]any, len(properties))
 	for name, property := range properties {
-		inner, ok := closed(property)
+		inner, ok := closeSchema(property)
 		if !ok {
 			return nil, false
 		}
@@ -100,10 +99,10 @@ func closedEach(properties map[string]any) (map[string]any, bool) {
 	return out, true
 }
 
-func closedAll(schemas []any) ([]any, bool) {
+func closeSchemas(schemas []any) ([]any, bool) {
 	out := make([]any, len(schemas))
 	for i, schema := range schemas {
-		inner, ok := closed(schema)
+		inner, ok := closeSchema(schema)
 		if !ok {
 			return nil, false
 		}
@@ -112,12 +111,12 @@ func closedAll(schemas []any) ([]any, bool) {
 	return out, true
 }
 
-// strict reports whether a schema can be enforced to the letter as it is: it is
-// closed, and every property is required.
+// strict reports whether a schema can be enforced exactly: it is closed, and every
+// property is required.
 func strict(schema any) bool {
-	written, ok := closed(schema)
+	written, ok := closeSchema(schema)
 	bare := maps.Clone(object(schema))
-	delete(bare, "$schema") // only says which draft it is
+	delete(bare, "$schema")
 	return ok && blueprint.Equal(written, bare) && allRequired(bare)
 }
 
@@ -141,9 +140,9 @@ func allRequired(schema any) bool {
 	return true
 }
 
-// JSON reads the JSON value that an answer consists of. Models that were only
-// asked in words like to put it into a code fence, or to think aloud before it.
-// False when there is none.
+// JSON decodes the JSON value of a response, also from a code fence or after reasoning,
+// which models add when the schema is only in the prompt. It returns false if there is
+// none.
 func JSON(answer string) (any, bool) {
 	source := strings.TrimSpace(strings.TrimPrefix(answer, "\uFEFF"))
 	if strings.HasPrefix(source, "<think>") {

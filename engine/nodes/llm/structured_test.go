@@ -26,7 +26,7 @@ func TestClosed(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"anyOf":[{"type":"object"}]}}}`, ""},
 		{`true`, ""},
 	} {
-		got, ok := closed(plain(t, test.schema))
+		got, ok := closeSchema(plain(t, test.schema))
 		if ok != (test.want != "") || ok && !same(t, asJSON(t, got), test.want) {
 			t.Errorf("%s: %v %s", test.schema, ok, asJSON(t, got))
 		}
@@ -43,12 +43,12 @@ func TestAskingForJSON(t *testing.T) {
 	}{
 		{openAI{}, objectOne, quirks{}, `"response_format":{"json_schema":{"name":"answer","schema":` + asJSON(t, plain(t, objectOne)) + `,"strict":true},"type":"json_schema"}`},
 		{openAI{}, loose, quirks{}, `"response_format":{"json_schema":{"name":"answer","schema":` + asJSON(t, plain(t, loose)) + `},"type":"json_schema"}`},
-		{openAI{}, loose, quirks{words: true}, ""},
+		{openAI{}, loose, quirks{noSchema: true}, ""},
 		{openAI{}, `{"type":"array"}`, quirks{}, ""},
 		{openAI{}, `true`, quirks{}, ""},
 		{anthropic{}, loose, quirks{}, `"output_config":{"format":{"schema":` + asJSON(t, plain(t, `{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":false}`)) + `,"type":"json_schema"}}`},
 		{anthropic{}, `{"type":"object"}`, quirks{}, ""},
-		{anthropic{}, objectOne, quirks{words: true}, ""},
+		{anthropic{}, objectOne, quirks{noSchema: true}, ""},
 	} {
 		r := question("Hi")
 		r.System, r.Schema = "Be kind.", plain(t, test.schema)
@@ -58,7 +58,7 @@ func TestAskingForJSON(t *testing.T) {
 			t.Errorf("%T %s: %s", test.protocol, test.schema, got)
 		}
 	}
-	if inWords("", true) == "" || strings.HasPrefix(inWords("", true), "\n") {
+	if schemaPrompt("", true) == "" || strings.HasPrefix(schemaPrompt("", true), "\n") {
 		t.Error("a rule stands alone where there is no system prompt")
 	}
 	if strict(true) || strict(plain(t, loose)) || !strict(plain(t, objectOne)) || !strict(plain(t, `{"$schema":"x",`+objectOne[1:])) || strict(plain(t, `{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"],"additionalProperties":false}`)) {

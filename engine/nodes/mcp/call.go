@@ -9,14 +9,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Result is what a tool gave, in plain JSON values.
+// Result is the result of a tool in plain JSON values.
 type Result struct {
-	Structured any   // nil when there is none
-	Content    []any // as the protocol has it: [{"type":"text","text":...}, ...]
+	Structured any   // nil for none
+	Content    []any // as the protocol has it: [{"type":"text","text":...}, ...] // in the form of the protocol: [{"type":"text","text":...}, ...]
 	IsError    bool
 }
 
-// Text joins the texts of the content, of at most so many bytes.
+// Text joins the texts of the content, in at most most bytes.
 func (r *Result) Text(most int) string {
 	text := ""
 	for _, element := range r.Content {
@@ -25,27 +25,26 @@ func (r *Result) Text(most int) string {
 			if text != "" {
 				text += "\n"
 			}
-			text += shown(part, most)
+			text += displayText(part, most)
 		}
 		if len(text) > 4*most {
 			break
 		}
 	}
-	return shown(text, most)
+	return displayText(text, most)
 }
 
-// Call calls a tool once. That the tool itself failed is a Result with IsError;
-// errors are as with Tools, and NotSent only when the call did not leave this
-// machine.
+// Call calls a tool once. A failure of the tool itself is a Result with IsError. Errors
+// are those of Tools, with NotSent only when the call did not leave this machine.
 func (s *Session) Call(ctx context.Context, name string, arguments map[string]any) (*Result, error) {
 	encoded, err := blueprint.Encode(arguments)
 	if err != nil {
-		return nil, fail("bad_config", "the arguments cannot be written as JSON")
+		return nil, permanentFailure("bad_config", "the arguments cannot be written as JSON")
 	}
 	if arguments == nil {
 		encoded = []byte("{}")
 	}
-	raw, err := s.recorded(ctx, &record{}, func(ctx context.Context) error {
+	raw, err := s.recorded(ctx, func(ctx context.Context) error {
 		_, err := s.sdk.CallTool(ctx, &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(encoded)})
 		return err
 	})
@@ -63,7 +62,7 @@ func (s *Session) readResult(raw []byte) (*Result, error) {
 		return nil, broken
 	}
 	if object["resultType"] == "input_required" {
-		return nil, &blueprint.Failure{Code: "mcp_error", Message: "the tool asks for more input, which nobody can give it here", Permanent: true}
+		return nil, &blueprint.Failure{Code: "mcp_error", Message: "the tool asks for more input, which is not supported", Permanent: true}
 	}
 	result := &Result{Structured: object["structuredContent"], Content: []any{}}
 	content, given := object["content"]

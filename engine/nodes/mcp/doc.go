@@ -1,16 +1,14 @@
-// Package mcp asks servers of the Model Context Protocol for their tools and calls
-// them, over streamable HTTP.
+// Package mcp lists and calls the tools of Model Context Protocol servers over
+// streamable HTTP.
 //
-// A Session is opened for one attempt of a node and closed at its end. Every
-// request of it goes through the guarded client with the connection's own
-// credentials. There is no other transport: a connection is an address, and
-// nothing in it can start a program.
+// A Session lasts for one attempt of a node. Its requests go through the guarded client
+// with the connection's credentials. There is no other transport: a connection is an
+// address, and cannot start a program.
 //
-// What a server says is data from a stranger. An answer may have 10 MiB after
-// decompression, a list of tools 1,000 of them in 10 MiB, and what a server
-// wants to have in a message is cut after 500 characters. An exchange lasts as
-// long as the connection's timeoutMs says (60 s unless set, 1 h at most), and
-// makes at most 100 requests. Nobody answers what a server asks of a client.
+// Servers are not trusted. A response may have 10 MiB after decompression, a list of
+// tools 1,000 of them in 10 MiB, and quoted messages are cut after 500 characters. An
+// exchange lasts at most the connection's timeoutMs (default 60 s, at most 1 h) and
+// makes at most 100 requests. Requests of a server to the client are refused.
 //
 // Failures are *blueprint.Failure with one of these codes:
 //
@@ -18,9 +16,9 @@
 //	connection_unavailable  the connection is of another type
 //	connect_failed       no connection, or one that broke off
 //	address_refused, too_many_redirects, tls_failed, timeout, too_large
-//	http_status          an answer that is none of the protocol
-//	mcp_error            the server refused, or broke the protocol
+//	http_status          an HTTP error that is not one of the protocol
+//	mcp_error            the server refused the call or violated the protocol
 //
-// Errors of whoever adds the credentials (host_not_allowed, or a
-// *blueprint.Pause) pass as they are. NotSent says that no tool was called.
+// Errors of the connection's credentials (host_not_allowed, or a *blueprint.Pause) are
+// unchanged. NotSent says that no tool was called.
 package mcp

@@ -18,14 +18,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// fail makes a failure that no second try can mend.
-func fail(code, format string, args ...any) *blueprint.Failure {
+func permanentFailure(code, format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
 }
 
-// failure says why an exchange did not succeed. Of the connection nothing but
-// its host is named.
-func (s *Session) failure(ctx, limited context.Context, record *record, hops *outbound.Hops, err error) error {
+// failure converts the error of an exchange. It shows nothing of the connection but its
+// host.
+func (s *Session) failure(ctx, limited context.Context, record *exchangeRecord, hops *outbound.Hops, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
@@ -58,17 +57,17 @@ func (s *Session) failure(ctx, limited context.Context, record *record, hops *ou
 	case errors.Is(cause, outbound.ErrRedirects):
 		say("too_many_redirects", "%s redirected more than %d times", s.host, outbound.MaxRedirects)
 	case record.refusal != nil:
-		say("mcp_error", "%s refused: %s (%d)", s.host, shown(record.refusal.Message, maxQuoted), record.refusal.Code)
+		say("mcp_error", "%s refused: %s (%d)", s.host, displayText(record.refusal.Message, maxQuoted), record.refusal.Code)
 	case record.status != 0 && errors.As(err, &refusal) && refusal.Message != rejected:
-		say("mcp_error", "%s answered %d: %s (%d)", s.host, record.status, shown(refusal.Message, maxQuoted), refusal.Code)
+		say("mcp_error", "%s answered %d: %s (%d)", s.host, record.status, displayText(refusal.Message, maxQuoted), refusal.Code)
 	case record.status != 0:
 		say("http_status", "%s answered %s", s.host, statusText(record.status))
-		f.RetryAfter = record.wait
+		f.RetryAfter = record.retryAfter
 	case limited.Err() != nil || isTimeout(record.err):
 		say("timeout", "%s did not answer in time", s.host)
 	case record.err == nil:
 		say("mcp_error", "%s gave an answer that is none of the protocol; check that the url is that of a streamable HTTP server", s.host)
-	case isTLS(record.err):
+	case isTLSError(record.err):
 		say("tls_failed", "%s cannot prove by its certificate who it is, or does not speak TLS", s.host)
 	default:
 		f.Code, f.Message = "connect_failed", connectProblem(s.host, record.err, f.NotSent)
@@ -76,11 +75,10 @@ func (s *Session) failure(ctx, limited context.Context, record *record, hops *ou
 	return f
 }
 
-// maxQuoted is how many bytes of a server's own words are repeated.
+// maxQuoted bounds quoted messages of a server, in bytes.
 const maxQuoted = 500
 
-// rejected is the message of the error by which the SDK says that a request
-// failed and the session did not.
+// rejected is the message of the SDK's error for a failed request in an intact session.
 const rejected = "rejected by transport"
 
 func statusText(status int) string {
@@ -99,7 +97,7 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-func isTLS(err error) bool {
+func isTLSError(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
 		header      tls.RecordHeaderError
@@ -122,20 +120,16 @@ func connectProblem(host string, err error, notSent bool) string {
 	return fmt.Sprintf("%s broke the connection off before its answer was complete", host)
 }
 
-// ShownName returns the name that a server chose for something, as one line.
-func ShownName(name string) string { return shown(name, maxName) }
+// ShownName returns a name chosen by a server as one bounded line.
+func ShownName(name string) string { return displayText(name, maxName) }
 
-// shown returns a text of a server as one line of at most so many bytes.
-func shown(text string, most int) string {
+// displayText returns a server's text as one line of at most most bytes.
+func displayText(text string, most int) string {
 	return blueprint.Shorten(strings.TrimSpace(blueprint.OneLine(strings.ToValidUTF8(text, "\uFFFD"))), most)
 }
 
-// wholeNumber returns the value of a JSON number without a fraction.
 func wholeNumber(value any) (int64, bool) {
-	number, ok := value.(json.Number)
-	if !ok {
-		return 0, false
-	}
+	number, _ := value.(json.Number)
 	whole, err := number.Int64()
 	return whole, err == nil
 }

@@ -158,7 +158,7 @@ func TestHostileServers(t *testing.T) {
 			server := httptest.NewServer(test.answer)
 			defer server.Close()
 			client := New(loopback, "1")
-			client.maxAnswer, client.goodbye = 100_000, 100*time.Millisecond
+			client.maxAnswer, client.closeTimeout = 100_000, 100*time.Millisecond
 			timeout := "20000"
 			if test.code == "timeout" {
 				timeout = "100"

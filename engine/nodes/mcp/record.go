@@ -13,28 +13,28 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// record is what really happened in an exchange. The SDK reads numbers as
-// floating point and turns causes into text; both are needed as they were. It
-// is safe for concurrent use, since an answer may come after nobody waits.
-type record struct {
-	mu       sync.Mutex
-	raw      json.RawMessage // the last result
-	refusal  *jsonrpc.Error  // in its place
-	err      error           // why a request got no whole answer
-	status   int             // of an answer that was no success
-	wait     time.Duration   // what came with it
-	requests int
+// exchangeRecord holds the original response and error of an exchange: the SDK decodes
+// numbers as floating point and converts causes to text. It is safe for concurrent use,
+// since a response may arrive after its exchange.
+type exchangeRecord struct {
+	mu         sync.Mutex
+	raw        json.RawMessage // the last result
+	refusal    *jsonrpc.Error  // in its place
+	err        error           // why a request got no complete response
+	status     int             // of an HTTP error
+	retryAfter time.Duration   // of an HTTP error
+	requests   int
 }
 
 type recordKey struct{}
 
-func recordOf(ctx context.Context) *record {
-	r, _ := ctx.Value(recordKey{}).(*record)
+func recordOf(ctx context.Context) *exchangeRecord {
+	r, _ := ctx.Value(recordKey{}).(*exchangeRecord)
 	return r
 }
 
-// change lets f change a record, if there is one.
-func (r *record) change(f func()) {
+// update calls f with the record locked, unless it is nil.
+func (r *exchangeRecord) update(f func()) {
 	if r == nil {
 		return
 	}
@@ -43,94 +43,90 @@ func (r *record) change(f func()) {
 	f()
 }
 
-// begin counts a request; false when there were too many.
-func (r *record) begin() (ok bool) {
+// beginRequest counts a request, and reports whether it is allowed.
+func (r *exchangeRecord) beginRequest() (ok bool) {
 	ok = true
-	r.change(func() {
+	r.update(func() {
 		r.requests++
-		r.raw, r.refusal, r.err, r.status, r.wait = nil, nil, nil, 0, 0
+		r.raw, r.refusal, r.err, r.status, r.retryAfter = nil, nil, nil, 0, 0
 		ok = r.requests <= maxRequests
 	})
 	return ok
 }
 
-func (r *record) failed(err error) { r.change(func() { r.err = err }) }
+func (r *exchangeRecord) setError(err error) { r.update(func() { r.err = err }) }
 
-func (r *record) result() (raw json.RawMessage) {
-	r.change(func() { raw = r.raw })
+func (r *exchangeRecord) result() (raw json.RawMessage) {
+	r.update(func() { raw = r.raw })
 	return raw
 }
 
-// recording is a transport whose connection records answers.
-type recording struct {
+// recordingTransport is a transport whose connections record responses.
+type recordingTransport struct {
 	session *Session
 	sdk.Transport
 }
 
-// Connect makes the connection.
-func (t *recording) Connect(ctx context.Context) (sdk.Connection, error) {
+func (t *recordingTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	connection, err := t.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &recorder{Connection: connection, session: t.session, asked: map[jsonrpc.ID]*record{}}, nil
+	return &recordingConnection{Connection: connection, session: t.session, pending: map[jsonrpc.ID]*exchangeRecord{}}, nil
 }
 
-// recorder hands each answer to the record of the exchange that asked for it.
-type recorder struct {
+// recordingConnection passes each response to the record of its exchange.
+type recordingConnection struct {
 	sdk.Connection
 	session *Session
 	mu      sync.Mutex
-	asked   map[jsonrpc.ID]*record
+	pending map[jsonrpc.ID]*exchangeRecord
 }
 
-// Write sends a message and remembers who waits for its answer.
-func (c *recorder) Write(ctx context.Context, message jsonrpc.Message) error {
+func (c *recordingConnection) Write(ctx context.Context, message jsonrpc.Message) error {
 	request, ok := message.(*jsonrpc.Request)
 	if ok && request.IsCall() {
 		c.mu.Lock()
-		c.asked[request.ID] = recordOf(ctx)
+		c.pending[request.ID] = recordOf(ctx)
 		c.mu.Unlock()
 	}
-	if ok && request.Method == "notifications/cancelled" { // of a call that failed
+	if ok && request.Method == "notifications/cancelled" { // of a failed call
 		ctx = outbound.WithoutEvidence(ctx)
 	}
 	return c.Connection.Write(ctx, message)
 }
 
-// Read returns the next message.
-func (c *recorder) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *recordingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	response, ok := message.(*jsonrpc.Response)
 	if err != nil || !ok {
 		return message, err
 	}
 	c.mu.Lock()
-	waiting, known := c.asked[response.ID]
-	c.asked[response.ID] = nil // it may come again, on a stream that is taken up again
+	waiting, known := c.pending[response.ID]
+	c.pending[response.ID] = nil // a resumed stream may repeat it
 	if !known {
-		for _, one := range c.asked {
-			one.failed(errForeignID)
+		for _, one := range c.pending {
+			one.setError(errForeignID)
 		}
 	}
 	c.mu.Unlock()
-	if !known { // the SDK would wait for another one
+	if !known { // the SDK would wait for another response
 		return nil, errForeignID
 	}
-	waiting.change(func() {
+	waiting.update(func() {
 		waiting.raw, waiting.refusal = response.Result, nil
-		if response.Error != nil { // any other error is the SDK's own
+		if response.Error != nil { // other errors are the SDK's own
 			waiting.raw = nil
 			_ = errors.As(response.Error, &waiting.refusal)
 		}
 	})
-	c.session.agree(response.Result)
+	c.session.setVersion(response.Result)
 	return message, nil
 }
 
-// agree takes note of the protocol version when a message settles it: every
-// later request has to name it.
-func (s *Session) agree(result json.RawMessage) {
+// setVersion notes the negotiated protocol version, which later requests have to name.
+func (s *Session) setVersion(result json.RawMessage) {
 	if s.version.Load() != nil {
 		return
 	}

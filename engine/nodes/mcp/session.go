@@ -14,22 +14,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Session is a conversation with one MCP server. Its methods may be called at
-// the same time, but not after Close.
+// Session is a connection with one MCP server. It is safe for concurrent use until
+// Close.
 type Session struct {
 	client     *Client
 	connection *blueprint.OpenConnection
 	host       string
-	address    string // as Address returns it
+	address    string // see Address
 	timeout    time.Duration
-	ctx        context.Context // of everything that the session sends; ends with it
+	ctx        context.Context // of all requests
 	end        context.CancelFunc
 	sdk        *sdk.ClientSession
-	version    atomic.Value // of the protocol, a string, once it is agreed upon
+	version    atomic.Value // negotiated protocol version, a string
 }
 
-// Server returns the name by which the server calls itself, or its host when it
-// does not.
+// Server returns the server's name, or its host if it has none.
 func (s *Session) Server() string {
 	name := ""
 	if result := s.sdk.InitializeResult(); result != nil && result.ServerInfo != nil {
@@ -38,12 +37,10 @@ func (s *Session) Server() string {
 	return cmp.Or(name, s.host)
 }
 
-// Address returns the address of the server without a fragment, in a form that
-// is the same for every spelling of it: two connections to one address reach one
-// server.
+// Address returns the normalized address of the server, without a fragment: two
+// connections with one address reach one server.
 func (s *Session) Address() string { return s.address }
 
-// normalAddress is an address as Session.Address returns it.
 func normalAddress(u *url.URL) string {
 	n := *u
 	n.Host = strings.ToLower(n.Host)
@@ -56,32 +53,29 @@ func normalAddress(u *url.URL) string {
 	return n.String()
 }
 
-// maxName is how many bytes the name of a server or a tool is shown with.
+// maxName bounds displayed names of servers and tools, in bytes.
 const maxName = 200
 
-// Close tells the server that the session is over, waiting 2 s for it at most,
-// and ends all that the session started. It may be called twice.
+// Close ends the session and all its work. It waits for the server for at most 2 s, and
+// may be called twice.
 func (s *Session) Close() error {
 	defer s.end()
-	patience := time.AfterFunc(s.client.goodbye, s.end)
+	patience := time.AfterFunc(s.client.closeTimeout, s.end)
 	defer patience.Stop()
-	// What goes wrong now changes nothing: the server forgets us sooner or later.
-	_ = s.sdk.Close()
+	_ = s.sdk.Close() // the server expires the session anyway
 	return nil
 }
 
-// exchange does something with the server within the session's time limit and
-// gives what went wrong in our words. f is done when its answer came, whatever
-// error the SDK made of it.
+// exchange calls f within the session's time limit and converts its error. f has
+// succeeded once its response arrived, whatever error the SDK returned.
 func (s *Session) exchange(ctx context.Context, f func(ctx context.Context) error) error {
-	record := &record{}
-	_, err := s.recorded(ctx, record, f)
+	_, err := s.recorded(ctx, f)
 	return err
 }
 
-// recorded is exchange for who wants to see the answer itself: of the last
-// request in f, as it came.
-func (s *Session) recorded(ctx context.Context, record *record, f func(ctx context.Context) error) (answer []byte, err error) {
+// recorded is exchange with the unaltered response to the last request of f.
+func (s *Session) recorded(ctx context.Context, f func(ctx context.Context) error) (answer []byte, err error) {
+	record := &exchangeRecord{}
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	limited, hops := outbound.RecordHops(context.WithValue(limited, recordKey{}, record))

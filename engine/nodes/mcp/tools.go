@@ -10,38 +10,36 @@ import (
 )
 
 const (
-	// maxTools is how many tools are taken from one server.
+	// Limits of what is read from one server.
 	maxTools = 1000
-	// maxPages is how many pages they may come in.
 	maxPages = 100
 )
 
-// Tool is something that a server can do. Description and InputSchema are its
-// own words, bounded in size and otherwise as they came; InputSchema is a plain
-// JSON value and never nil.
+// Tool is a tool of a server. Description and InputSchema are the server's, bounded in
+// size; InputSchema is a plain JSON value and never nil.
 type Tool struct {
 	Name        string
 	Description string
 	InputSchema map[string]any
 }
 
-// Tools lists what the server offers, in its order. Errors are
-// *blueprint.Failure with NotSent, *blueprint.Pause, or ctx's when it was
-// cancelled; more tools than can be taken are too_large.
+// Tools lists the server's tools, in its order. Errors are *blueprint.Failure with
+// NotSent, *blueprint.Pause, or ctx's when it was cancelled; too many tools are
+// too_large.
 func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	tools := []Tool{}
 	size, cursor := 0, ""
 	for range maxPages {
 		var page *sdk.ListToolsResult
-		raw, err := s.recorded(ctx, &record{}, func(ctx context.Context) (err error) {
+		raw, err := s.recorded(ctx, func(ctx context.Context) (err error) {
 			page, err = s.sdk.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 			return err
 		})
-		if err == nil && raw == nil { // the SDK remembered what it had asked before
+		if err == nil && raw == nil { // from the SDK's cache
 			raw, err = blueprint.Encode(page)
 		}
 		if err != nil {
-			return nil, nothingCalled(err)
+			return nil, markNotSent(err)
 		}
 		found, next, err := s.readTools(raw)
 		if err != nil {
@@ -59,16 +57,16 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 }
 
 func (s *Session) tooManyTools() *blueprint.Failure {
-	return fail("too_large", "%s lists more than %d tools, or more than %d bytes of them", s.host, maxTools, s.client.maxAnswer)
+	return permanentFailure("too_large", "%s lists more than %d tools, or more than %d bytes of them", s.host, maxTools, s.client.maxAnswer)
 }
 
-// readTools reads one page. What has no name cannot be called and is left out.
+// readTools decodes one page. Tools without a name are omitted.
 func (s *Session) readTools(raw []byte) (tools []Tool, next string, err error) {
 	value, err := blueprint.Decode(raw)
 	page, ok := value.(map[string]any)
 	list, isList := page["tools"].([]any)
 	if err != nil || !ok || !isList {
-		return nil, "", fail("mcp_error", "%s answered tools/list with something else than a list of tools", s.host)
+		return nil, "", permanentFailure("mcp_error", "%s answered tools/list with something else than a list of tools", s.host)
 	}
 	for _, element := range list {
 		object, _ := element.(map[string]any)
@@ -86,9 +84,9 @@ func (s *Session) readTools(raw []byte) (tools []Tool, next string, err error) {
 	return tools, next, nil
 }
 
-// nothingCalled says of a failure that no tool was called, so that even what
-// must happen only once may be tried again.
-func nothingCalled(err error) error {
+// markNotSent marks a failure as one before any tool was called, so that even a node
+// with the effect "once" may be retried.
+func markNotSent(err error) error {
 	var f *blueprint.Failure
 	if errors.As(err, &f) {
 		f.NotSent = true

@@ -12,21 +12,21 @@ import (
 
 var (
 	errTooLarge     = errors.New("the answer is too large")
-	errForeignID    = errors.New("an answer to something that was not asked")
+	errForeignID    = errors.New("a response to an unknown request")
 	errTooManyTries = errors.New("too many requests in one exchange")
 )
 
 const versionHeader = "Mcp-Protocol-Version"
 
-// httpClient returns for the SDK a client whose every request goes the guarded way.
+// httpClient returns the SDK's client, whose requests go through the guarded client.
 func (s *Session) httpClient() *http.Client {
 	return &http.Client{Transport: roundTripper{s}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 type roundTripper struct{ session *Session }
 
-// RoundTrip sends a request with the connection's credentials. It lives no
-// longer than the session, whatever the SDK goes on waiting for.
+// RoundTrip sends a request with the connection's credentials. The response ends with
+// the session, even if the SDK still waits for it.
 func (t roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	s, record := t.session, recordOf(request.Context())
 	ctx, cancel := context.WithCancel(request.Context())
@@ -40,22 +40,22 @@ func (t roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 		if request.Body != nil {
 			request.Body.Close()
 		}
-		record.failed(err)
+		record.setError(err)
 		release()
 		return nil, err
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		record.change(func() {
-			record.status, record.wait = response.StatusCode, outbound.RetryAfter(response.Header, time.Time{})
+		record.update(func() {
+			record.status, record.retryAfter = response.StatusCode, outbound.RetryAfter(response.Header, time.Time{})
 		})
 	}
 	response.Body = &boundedBody{ReadCloser: response.Body, left: s.client.maxAnswer, record: record, failed: response.StatusCode < 200 || response.StatusCode > 299, release: release}
 	return response, nil
 }
 
-// send sends a request, and once more when the server does not take the
-// credentials and there are others to be had: it has done nothing yet.
-func (s *Session) send(ctx context.Context, request *http.Request, record *record) (*http.Response, error) {
+// send sends a request, and again with renewed credentials when the server rejects the
+// first ones: it has done nothing yet.
+func (s *Session) send(ctx context.Context, request *http.Request, record *exchangeRecord) (*http.Response, error) {
 	response, err := s.sendOnce(ctx, request, record)
 	if err != nil || response.StatusCode != http.StatusUnauthorized || s.connection.Renew == nil || request.Body != nil && request.GetBody == nil {
 		return response, err
@@ -73,8 +73,8 @@ func (s *Session) send(ctx context.Context, request *http.Request, record *recor
 	return s.sendOnce(ctx, again, record)
 }
 
-func (s *Session) sendOnce(ctx context.Context, request *http.Request, record *record) (*http.Response, error) {
-	if !record.begin() {
+func (s *Session) sendOnce(ctx context.Context, request *http.Request, record *exchangeRecord) (*http.Response, error) {
+	if !record.beginRequest() {
 		return nil, errTooManyTries
 	}
 	if request.Method == http.MethodDelete { // the end of the session
@@ -88,29 +88,26 @@ func (s *Session) sendOnce(ctx context.Context, request *http.Request, record *r
 	return s.client.http.Do(request)
 }
 
-// boundedBody is the body of an answer that may have so many bytes and no
-// more. What ends it early is recorded.
+// boundedBody is a response body of bounded size. It records what ends it early.
 type boundedBody struct {
 	io.ReadCloser
 	left    int64
-	record  *record
-	failed  bool // the status is no success
+	record  *exchangeRecord
+	failed  bool // the status is an error
 	release func()
 }
 
-// Read reads on.
 func (b *boundedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	if b.left -= int64(n); b.left < 0 {
 		n, err = 0, errTooLarge
 	}
 	if err != nil && err != io.EOF {
-		b.record.failed(err)
+		b.record.setError(err)
 	}
 	return n, err
 }
 
-// Close ends the answer.
 func (b *boundedBody) Close() error {
 	defer b.release()
 	if b.failed {

@@ -11,12 +11,11 @@ import (
 	"blueprintd/blueprint"
 )
 
-// errAddress says how addresses are written.
 var errAddress = errors.New("must be an address such as ada@example.org or Ada <ada@example.org>, or several with commas between")
 
-// ParseAddresses reads addresses with commas between. What it gives is safe to
-// write into a header and into the commands of SMTP: nothing in it needs
-// quotes, ends a line, or reads as two addresses to somebody else.
+// ParseAddresses parses comma-separated addresses. The result is safe in headers and
+// SMTP commands: it needs no quotes, has no line breaks, and cannot be parsed as two
+// addresses.
 func ParseAddresses(source string) ([]mail.Address, error) {
 	if len(source) > maxAddressList {
 		return nil, errors.New("is too long")
@@ -31,19 +30,18 @@ func ParseAddresses(source string) ([]mail.Address, error) {
 	all := make([]mail.Address, len(list))
 	for i, one := range list {
 		if problem := addressProblem(one.Address); problem != "" {
-			return nil, fmt.Errorf("%q is no address that can be used: %s", one.Address, problem)
+			return nil, fmt.Errorf("%q is no valid address: %s", one.Address, problem)
 		}
 		if !blueprint.IsOneLine(one.Name) {
-			return nil, errors.New("must not name anybody with control characters")
+			return nil, errors.New("must not have control characters in a name")
 		}
 		all[i] = *one
 	}
 	return all, nil
 }
 
-// addressProblem says why an address cannot be used, "" when it can. Local
-// parts that need quotes are rare, and what is between them has been read in
-// different ways by different servers.
+// addressProblem returns why an address cannot be used, "" when it can. Quoted local
+// parts are rare, and servers have parsed them differently.
 func addressProblem(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {
@@ -93,10 +91,9 @@ func isLetterOrDigit(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// isASCII reports whether a text needs no UTF-8.
 func isASCII(source string) bool {
 	return !strings.ContainsFunc(source, func(c rune) bool { return c >= utf8.RuneSelf })
 }
 
-// maxAddressList bounds a list of addresses that is one text, in bytes.
+// maxAddressList bounds a list of addresses, in bytes.
 const maxAddressList = 100 << 10

@@ -13,42 +13,42 @@ import (
 	"unicode/utf8"
 )
 
-// Message is one message. All in it has been checked; see ParseAddresses.
+// Message is a message with valid fields; see ParseAddresses.
 type Message struct {
 	From            mail.Address
 	To, CC, ReplyTo []mail.Address
 	ID              string // with < and >
 	Date            time.Time
 	Subject         string
-	Text, HTML      string // html "" = none
+	Text, HTML      string // html "" = none // HTML "" = none
 }
 
-// international reports whether an address that the message shows needs UTF-8 in
-// headers (RFC 6532). Everything else is written in ASCII.
+// international reports whether an address needs UTF-8 in headers (RFC 6532).
+// Everything else is encoded as ASCII.
 func (m *Message) international() bool {
 	return slices.ContainsFunc(slices.Concat([]mail.Address{m.From}, m.To, m.CC, m.ReplyTo), func(one mail.Address) bool { return !isASCII(one.Address) })
 }
 
-// bytes writes the message (RFC 5322 and 2045): lines that end in CR LF, of at
-// most 76 characters but for long addresses, which stand alone on theirs.
+// bytes returns the message (RFC 5322 and 2045) with CRLF line ends and lines of at
+// most 76 characters, except for long addresses, which have their own lines.
 func (m *Message) bytes() []byte {
 	var out bytes.Buffer
-	writeHeader(&out, "From", addressWords([]mail.Address{m.From}))
+	writeHeader(&out, "From", addressWords([]mail.Address{m.From})...)
 	if len(m.ReplyTo) > 0 {
-		writeHeader(&out, "Reply-To", addressWords(m.ReplyTo))
+		writeHeader(&out, "Reply-To", addressWords(m.ReplyTo)...)
 	}
-	writeHeader(&out, "To", addressWords(m.To))
+	writeHeader(&out, "To", addressWords(m.To)...)
 	if len(m.CC) > 0 {
-		writeHeader(&out, "Cc", addressWords(m.CC))
+		writeHeader(&out, "Cc", addressWords(m.CC)...)
 	}
-	writeHeader(&out, "Subject", textWords(m.Subject))
-	writeHeader(&out, "Date", []string{m.Date.Format(time.RFC1123Z)})
-	writeHeader(&out, "Message-ID", []string{m.ID})
-	writeHeader(&out, "Auto-Submitted", []string{"auto-generated"}) // nobody's holiday notice answers it (RFC 3834)
-	writeHeader(&out, "MIME-Version", []string{"1.0"})
+	writeHeader(&out, "Subject", textWords(m.Subject)...)
+	writeHeader(&out, "Date", m.Date.Format(time.RFC1123Z))
+	writeHeader(&out, "Message-ID", m.ID)
+	writeHeader(&out, "Auto-Submitted", "auto-generated") // no automatic replies (RFC 3834)
+	writeHeader(&out, "MIME-Version", "1.0")
 	if m.HTML == "" {
-		writeHeader(&out, "Content-Type", []string{"text/plain;", "charset=utf-8"})
-		writeHeader(&out, "Content-Transfer-Encoding", []string{"quoted-printable"})
+		writeHeader(&out, "Content-Type", "text/plain;", "charset=utf-8")
+		writeHeader(&out, "Content-Transfer-Encoding", "quoted-printable")
 		out.WriteString("\r\n")
 		writeText(&out, m.Text)
 		if !bytes.HasSuffix(out.Bytes(), []byte("\r\n")) {
@@ -57,14 +57,14 @@ func (m *Message) bytes() []byte {
 		return out.Bytes()
 	}
 	parts := multipart.NewWriter(&out)
-	// No text that is quoted-printable holds "=_".
+	// Quoted-printable text cannot contain "=_".
 	boundary := "=_" + strings.Trim(m.ID[:strings.IndexByte(m.ID, '@')], "<")
 	parts.SetBoundary(boundary)
-	writeHeader(&out, "Content-Type", []string{"multipart/alternative;", `boundary="` + boundary + `"`})
+	writeHeader(&out, "Content-Type", "multipart/alternative;", `boundary="`+boundary+`"`)
 	out.WriteString("\r\n")
-	for _, part := range []struct{ kind, source string }{{"text/plain", m.Text}, {"text/html", m.HTML}} { // the better one comes last
+	for _, part := range []struct{ kind, source string }{{"text/plain", m.Text}, {"text/html", m.HTML}} { // the preferred one last
 		header := textproto.MIMEHeader{"Content-Type": {part.kind + "; charset=utf-8"}, "Content-Transfer-Encoding": {"quoted-printable"}}
-		if _, err := parts.CreatePart(header); err == nil { // a buffer takes everything
+		if _, err := parts.CreatePart(header); err == nil { // writing to a buffer does not fail
 			writeText(&out, part.source)
 		}
 	}
@@ -74,8 +74,8 @@ func (m *Message) bytes() []byte {
 
 var oneLineBreak = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// writeText writes a text as quoted-printable lines. Its line breaks are made
-// one first: the writer forgets the LF of a CR, a letter beyond ASCII and a LF.
+// writeText writes a text as quoted-printable lines. Line breaks are normalized first:
+// the writer loses the LF of a CR, a non-ASCII letter and a LF.
 func writeText(out *bytes.Buffer, source string) {
 	w := quotedprintable.NewWriter(out)
 	w.Write([]byte(oneLineBreak.Replace(strings.ToValidUTF8(source, "\uFFFD"))))
@@ -83,19 +83,18 @@ func writeText(out *bytes.Buffer, source string) {
 }
 
 const (
-	// maxHeaderLine is how long a line may be that holds encoded words.
+	// maxHeaderLine bounds lines with encoded words.
 	maxHeaderLine = 76
-	// maxPlainWord is how long a word may be that is written as it is; so a
-	// header's name fits beside it.
+	// maxPlainWord bounds unencoded words, so that a header's name fits beside them.
 	maxPlainWord = 60
-	// maxEncoded is how many bytes of text one encoded word stands for: 52
-	// characters of base64 and 12 around them.
+	// maxEncoded bounds the bytes in an encoded word: 52 characters of base64 and 12
+	// around them.
 	maxEncoded = 39
 )
 
-// writeHeader writes a header with a space between its words, or a new line
-// where the next one would not fit.
-func writeHeader(out *bytes.Buffer, name string, words []string) {
+// writeHeader writes a header, with a line break between words where the next one would
+// not fit.
+func writeHeader(out *bytes.Buffer, name string, words ...string) {
 	out.WriteString(name)
 	out.WriteByte(':')
 	column := len(name) + 1
@@ -113,15 +112,14 @@ func writeHeader(out *bytes.Buffer, name string, words []string) {
 	out.WriteString("\r\n")
 }
 
-// textWords returns a text as the words of a header, encoded (RFC 2047) unless
-// everybody reads it as it stands.
+// textWords returns the words of a header text, encoded (RFC 2047) where necessary.
 func textWords(source string) []string {
 	words := strings.Split(source, " ")
 	if source == "" {
 		return words
 	}
 	for _, word := range words {
-		// Of several spaces, or one at an end, somebody on the way may lose one.
+		// Repeated and trailing spaces may be lost on the way.
 		if word == "" || len(word) > maxPlainWord || strings.Contains(word, "=?") || !isPrintable(word) {
 			return encodedWords(source)
 		}
@@ -129,7 +127,7 @@ func textWords(source string) []string {
 	return words
 }
 
-// encodedWords returns any text as encoded words, of whole characters each.
+// encodedWords encodes a text in words of whole characters.
 func encodedWords(source string) (words []string) {
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	for source != "" {
@@ -143,7 +141,6 @@ func encodedWords(source string) (words []string) {
 	return words
 }
 
-// addressWords returns addresses as the words of a header.
 func addressWords(list []mail.Address) (words []string) {
 	for i, one := range list {
 		address := one.Address
@@ -159,7 +156,6 @@ func addressWords(list []mail.Address) (words []string) {
 	return words
 }
 
-// nameWords returns the name before an address.
 func nameWords(name string) []string {
 	if len(name) > maxPlainWord || strings.Contains(name, "=?") || !isPrintable(strings.ReplaceAll(name, " ", "")) {
 		return encodedWords(name)

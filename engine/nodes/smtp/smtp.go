@@ -1,9 +1,9 @@
 // Package smtp sends messages by SMTP.
 //
-// Read takes a connection of type smtp, Send talks to its server about one
-// message: everybody gets it, or nobody. A server that takes the whole message and
-// gives no answer may have sent it; that is the failure CodeUnknown. After every
-// other failure nothing was sent. No password goes over a network unencrypted.
+// Read parses a connection of type smtp, Send sends a message to all its recipients or
+// to none. A server that accepts the whole message and does not reply may have sent it:
+// the failure CodeUnknown. After every other failure nothing was sent. Passwords are
+// never sent over a network unencrypted.
 package smtp
 
 import (
@@ -24,43 +24,39 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// envelope is a message and who gets it, as SMTP sees it. No address in it ends
-// a line.
+// envelope is a message and its recipients. No address contains a line break.
 type envelope struct {
 	from          string
 	to            []string
-	international bool // its headers cannot do without UTF-8: an address that it shows, such as the sender's
+	international bool // its headers contain addresses with UTF-8
 	message       []byte
 }
 
-// talk is the dialogue with a server about one message (RFC 5321).
-type talk struct {
+// session sends one message to a server (RFC 5321).
+type session struct {
 	*Server
-	conn      net.Conn // nil until there is one
-	client    *smtp.Client
-	encrypted bool             // or about to be
-	silent    atomic.Bool      // it has not greeted in time
-	inDoubt   bool             // all of the message was sent, and the server has not answered
-	refusal   *textproto.Error // the reply that ended it, if one did
+	conn             net.Conn // nil until connected
+	client           *smtp.Client
+	encrypted        bool
+	greetingTimedOut atomic.Bool
+	inDoubt          bool             // all of the message was sent, and the server has not replied
+	reply            *textproto.Error // that ended the session, if any
 }
 
-// goodbye is how long a server may take for it. The message is sent by then.
-const goodbye = 2 * time.Second
+// closeTimeout bounds QUIT. The message is sent by then.
+const closeTimeout = 2 * time.Second
 
-// Send sends a message to everybody in to, or to nobody, and keeps what was
-// exchanged for the run. An error is a *blueprint.Failure, or that of a context
-// that was cancelled.
+// Send sends a message to all of to or to none, and records the exchange. Errors are
+// *blueprint.Failure, or ctx's when it was cancelled.
 func Send(ctx context.Context, dialer *outbound.Client, server *Server, message *Message, to []string) error {
-	t := &talk{Server: server}
+	t := &session{Server: server}
 	err := t.send(ctx, dialer, envelope{from: server.From.Address, to: to, international: message.international(), message: message.bytes()})
-	noteMail(ctx, server, message, err)
+	recordMail(ctx, server, message, err)
 	keepMail(ctx, t, message)
 	return err
 }
 
-// send talks to the server. An error is a *blueprint.Failure, or that of a
-// context that was cancelled.
-func (t *talk) send(ctx context.Context, dialer *outbound.Client, letter envelope) error {
+func (t *session) send(ctx context.Context, dialer *outbound.Client, letter envelope) error {
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(t.Host, strconv.FormatInt(t.Port, 10)))
 	if err != nil {
 		return t.failure(ctx, err)
@@ -69,25 +65,25 @@ func (t *talk) send(ctx context.Context, dialer *outbound.Client, letter envelop
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	for _, step := range []func() error{
-		func() error { return t.greet(ctx, dialer.TLSConfig(t.Host)) },
+		func() error { return t.handshake(ctx, dialer.TLSConfig(t.Host)) },
 		t.login,
-		func() error { return t.address(&letter) },
-		func() error { return t.hand(letter.message) },
+		func() error { return t.sendEnvelope(&letter) },
+		func() error { return t.sendData(letter.message) },
 	} {
 		if err := step(); err != nil {
-			t.refusedBy(err)
+			t.noteReply(err)
 			return t.failure(ctx, err)
 		}
 	}
-	defer time.AfterFunc(goodbye, func() { conn.Close() }).Stop()
-	_ = t.client.Quit() // it has the message, whatever it says now
+	defer time.AfterFunc(closeTimeout, func() { conn.Close() }).Stop()
+	_ = t.client.Quit() // the server has accepted the message
 	return nil
 }
 
-// greet exchanges names and makes the talk a secret one.
-func (t *talk) greet(ctx context.Context, secure *tls.Config) (err error) {
+// handshake reads the greeting, says EHLO and starts TLS.
+func (t *session) handshake(ctx context.Context, secure *tls.Config) (err error) {
 	conn := t.conn
-	if t.TLS == tlsFirst {
+	if t.TLS == implicitTLS {
 		t.encrypted = true
 		encrypted := tls.Client(t.conn, secure)
 		if err := encrypted.HandshakeContext(ctx); err != nil {
@@ -95,39 +91,39 @@ func (t *talk) greet(ctx context.Context, secure *tls.Config) (err error) {
 		}
 		conn = encrypted
 	}
-	patience := time.AfterFunc(t.Patience, func() {
-		t.silent.Store(true)
+	patience := time.AfterFunc(t.GreetingTimeout, func() {
+		t.greetingTimedOut.Store(true)
 		t.conn.Close()
 	})
 	t.client, err = smtp.NewClient(conn, t.Host)
 	if patience.Stop(); err != nil {
 		return err
 	}
-	if err := t.client.Hello(literal(t.conn.LocalAddr())); err != nil {
+	if err := t.client.Hello(addressLiteral(t.conn.LocalAddr())); err != nil {
 		return err
 	}
 	if t.TLS != StartTLS {
 		return nil
 	}
 	if offered, _ := t.client.Extension("STARTTLS"); !offered {
-		return t.refuse(codeCertificate, `%s does not offer STARTTLS, and nothing goes to it unencrypted; if it speaks TLS from the start, as on port 465, set tls of the connection to "tls"`, t.Host)
+		return t.permanentFailure(codeCertificate, `%s does not offer STARTTLS, and nothing is sent unencrypted; if it expects TLS from the start, as on port 465, set tls of the connection to "tls"`, t.Host)
 	}
 	t.encrypted = true
 	return t.client.StartTLS(secure)
 }
 
-// address names the sender and the recipients. When the server refuses one of
-// them, that is an error and nothing has been sent to the others.
-func (t *talk) address(letter *envelope) error {
+// sendEnvelope sends the sender and the recipients. When the server refuses one of
+// them, nothing is sent to the others.
+func (t *session) sendEnvelope(letter *envelope) error {
 	if _, limit := t.client.Extension("SIZE"); limit != "" {
 		if most, err := strconv.ParseInt(limit, 10, 64); err == nil && most > 0 && int64(len(letter.message)) > most {
-			return t.refuse(codeTooLarge, "the message is larger than the %d bytes that %s takes", most, t.Host)
+			return t.permanentFailure(codeTooLarge, "the message is larger than the %d bytes that %s takes", most, t.Host)
 		}
 	}
 	parameters := ""
 	if letter.international || slices.ContainsFunc(letter.to, func(one string) bool { return !isASCII(one) }) {
 		if offered, _ := t.client.Extension("SMTPUTF8"); !offered {
-			return t.refuse(CodeRejected, "%s takes addresses of ASCII characters only; write a domain in its xn-- form", t.Host)
+			return t.permanentFailure(CodeRejected, "%s takes addresses of ASCII characters only; write a domain in its xn-- form", t.Host)
 		}
 		parameters = " SMTPUTF8 BODY=8BITMIME"
 	}
@@ -143,23 +139,23 @@ func (t *talk) address(letter *envelope) error {
 		}
 		if err != nil {
 			rejected.add(one, reply)
-			t.refusedBy(reply)
-			if reply.Code == leaving {
+			t.noteReply(reply)
+			if reply.Code == codeClosing {
 				break
 			}
 		}
 	}
-	if len(rejected.who) > 0 {
+	if len(rejected.recipients) > 0 {
 		return rejected
 	}
 	return nil
 }
 
-// leaving is the reply of a server that closes the connection.
-const leaving = 421
+// codeClosing is the reply of a server that closes the connection.
+const codeClosing = 421
 
-// command sends one line and waits for a reply whose number begins with code.
-func (t *talk) command(code int, line string) error {
+// command sends a line and waits for a reply whose code begins with code.
+func (t *session) command(code int, line string) error {
 	id, err := t.client.Text.Cmd("%s", line)
 	if err != nil {
 		return err
@@ -170,9 +166,9 @@ func (t *talk) command(code int, line string) error {
 	return err
 }
 
-// hand sends the message. A dot alone on a line ends it, so until that is
-// on its way nobody can have sent it on.
-func (t *talk) hand(message []byte) error {
+// sendData sends the message. Before its end, a line with a single dot, is sent, the
+// server cannot have accepted it.
+func (t *session) sendData(message []byte) error {
 	w, err := t.client.Data()
 	if err != nil {
 		return err
@@ -192,9 +188,8 @@ func (t *talk) hand(message []byte) error {
 	return err
 }
 
-// literal names this end by its address, for who has no name that others know
-// (RFC 5321, 4.1.3).
-func literal(address net.Addr) string {
+// addressLiteral is the EHLO name of a host without one (RFC 5321, 4.1.3).
+func addressLiteral(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if !ok {
 		return "localhost"
@@ -206,33 +201,27 @@ func literal(address net.Addr) string {
 	return "[" + ip.String() + "]"
 }
 
-// maxReplies is how much a server may say in one talk, in bytes.
+// maxReplies bounds what a server may send in a session, in bytes.
 const maxReplies = 1 << 20
 
-// errTalkative says that a server said more than that.
-var errTalkative = errors.New("the server says too much")
+var errTooMuchOutput = errors.New("the server sends too much")
 
-// boundedConn is a connection from which only so much is read.
 type boundedConn struct {
 	net.Conn
 	left int
 }
 
-// Read reads, or gives errTalkative.
 func (c *boundedConn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
-		return 0, errTalkative
+		return 0, errTooMuchOutput
 	}
 	n, err := c.Conn.Read(p[:min(len(p), c.left)])
 	c.left -= n
 	return n, err
 }
 
-// accepted is the reply of a server that has taken a message (RFC 5321, 4.2.3).
-const accepted = 250
-
-// noteMail puts a message on the tape of the run, if it is recorded.
-func noteMail(ctx context.Context, server *Server, message *Message, err error) {
+// recordMail records the message if the run is recorded.
+func recordMail(ctx context.Context, server *Server, message *Message, err error) {
 	address := net.JoinHostPort(server.Host, strconv.FormatInt(server.Port, 10))
 	headers := map[string]string{"from": addressText(server.From), "to": addressTexts(message.To), "subject": message.Subject}
 	if len(message.CC) > 0 {
@@ -242,33 +231,31 @@ func noteMail(ctx context.Context, server *Server, message *Message, err error) 
 	if err != nil {
 		x.Error, x.Fault = err.Error(), outbound.FaultOf(err)
 	} else {
-		x.Response = &blueprint.ExchangeResponse{Status: accepted}
+		x.Response = &blueprint.ExchangeResponse{Status: 250}
 	}
 	outbound.NoteExchange(ctx, x)
 }
 
-// keepMail keeps the envelope of a message, once there was a server to talk to,
-// and the reply by which that refused it.
-func keepMail(ctx context.Context, t *talk, message *Message) {
+// keepMail keeps the envelope and the reply that refused it as evidence of a failure.
+func keepMail(ctx context.Context, t *session, message *Message) {
 	if t.conn == nil {
 		return
 	}
 	x := &blueprint.StepExchange{Request: blueprint.StepRequest{Host: t.Host, Port: t.Port, From: addressText(t.From), To: addressTexts(message.To), Subject: message.Subject}}
-	if t.refusal != nil {
-		x.Response = &blueprint.StepResponse{Code: t.refusal.Code, Message: outbound.ShortLine(t.refusal.Msg, outbound.MaxEvidence)}
+	if t.reply != nil {
+		x.Response = &blueprint.StepResponse{Code: t.reply.Code, Message: outbound.ShortLine(t.reply.Msg, outbound.MaxEvidence)}
 	}
 	outbound.KeepMail(ctx, x)
 }
 
-// refusedBy takes note of the reply by which the server refuses the message.
-func (t *talk) refusedBy(err error) {
+// noteReply keeps the reply by which the server refuses the message.
+func (t *session) noteReply(err error) {
 	var reply *textproto.Error
 	if errors.As(err, &reply) {
-		t.refusal = reply
+		t.reply = reply
 	}
 }
 
-// addressText returns an address as people write it.
 func addressText(one mail.Address) string {
 	if one.Name == "" {
 		return one.Address
