@@ -25,7 +25,7 @@ goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JS
 	go test ./tests/api -run 'RouterType|OpenAPI|Schemas' -update
 	go test ./tests/describe -run 'Procedures|Pages' -update
 
-check: lint web-lint web-test race bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
+check: lint web-lint web-test race thorough bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
 
 lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "hint: run gofmt -w on these files"; exit 1; }
@@ -37,6 +37,10 @@ lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 
 race: ## all tests in random order under the race detector
 	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./...
+
+thorough: ## the tests that go test ./... runs with few repetitions or small inputs, in full
+	go test -count 1 -timeout 20m ./tests/api -run '^Test(Sweep|Bombs|LargeGraphs|DenseWebhooksAreAllTaken)$$' -thorough
+	go test -count 1 -timeout 20m ./tests/e2e -run '^Test(Seeded|Killed(Backup|Restore)$$)' -thorough
 
 bench: ## measure the server beside the limits of this machine; BENCH="-write docs/benchmarks.md" keeps the figures
 	go run ./tests/bench $(BENCH)
@@ -138,4 +142,4 @@ e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debia
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e
+.PHONY: thorough goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e

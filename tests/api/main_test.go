@@ -1,6 +1,7 @@
 package api
 
 import (
+	"flag"
 	"io"
 	"os"
 	"testing"
@@ -12,6 +13,9 @@ import (
 
 // version stands in for that of a release.
 const version = "0.1.0-dev"
+
+// thorough asks for the sizes and repetitions of make check.
+var thorough = flag.Bool("thorough", false, "use as large inputs and as many repetitions as make check does")
 
 // schema is that of the database.
 var schema string

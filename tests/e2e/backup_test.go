@@ -137,7 +137,13 @@ func timed(t *testing.T, args ...string) time.Duration {
 	return time.Since(begin)
 }
 
-const kills = 30
+// kills returns how often a command is killed at a random moment.
+func kills() int {
+	if *thorough {
+		return 30
+	}
+	return 5
+}
 
 // A backup that is killed leaves no file that looks like one and is not, and
 // nothing that is in the way of the next.
@@ -150,7 +156,7 @@ func TestKilledBackup(t *testing.T) {
 	whole = min(whole, timed(t, "backup", target, "--db", database, "--force"))
 	random := rand.New(rand.NewPCG(1, 1))
 	ended, partial := 0, 0
-	for round := range kills {
+	for round := range kills() {
 		os.Remove(target)
 		if killed(t, time.Duration(random.Int64N(int64(whole))), "backup", target, "--db", database) {
 			ended++
@@ -167,7 +173,7 @@ func TestKilledBackup(t *testing.T) {
 			t.Errorf("kill %d: a backup of %s with %d runs has the name", round, name, runs)
 		}
 	}
-	t.Logf("of %d backups, each of about %v, %d ended before they were killed and %d left a partial file", kills, whole, ended, partial)
+	t.Logf("of %d backups, each of about %v, %d ended before they were killed and %d left a partial file", kills(), whole, ended, partial)
 	timed(t, "backup", target, "--db", database, "--force")
 	if _, err := os.Stat(target + ".partial"); err == nil {
 		t.Error("the partial file of a killed backup is left")
@@ -201,7 +207,7 @@ func TestKilledRestore(t *testing.T) {
 	whole := min(timed(t, "restore", backup, "--db", work(), "--force", "--master-key-file", key), timed(t, "restore", backup, "--db", work(), "--force", "--master-key-file", key))
 	random := rand.New(rand.NewPCG(1, 1))
 	count := map[string]int{}
-	for round := range kills {
+	for round := range kills() {
 		path := work()
 		killed(t, time.Duration(random.Int64N(int64(whole)*11/10)), "restore", backup, "--db", path, "--force", "--master-key-file", key)
 		name, runs := whose(t, path)
@@ -220,7 +226,7 @@ func TestKilledRestore(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("of %d restores, each of about %v: %v", kills, whole, count)
+	t.Logf("of %d restores, each of about %v: %v", kills(), whole, count)
 }
 
 // TestBackupBesideServer takes a backup of a server at work, and lets another

@@ -7,6 +7,10 @@ import (
 	"testing"
 )
 
+// thorough asks for as many repetitions as make check runs: seeded calls over a month and
+// on more processors, and many kills.
+var thorough = flag.Bool("thorough", false, "repeat seeded calls and kills as often as make check does")
+
 // TestMain runs more tests at once than there are processors, unless it is told
 // how many: they wait for other processes most of the time.
 func TestMain(m *testing.M) {
