@@ -9,15 +9,15 @@ import (
 	"blueprintd/tests/process"
 )
 
-// TestNormalBuildHasNoPlantedBugs reads the program as a release is built.
-func TestNormalBuildHasNoPlantedBugs(t *testing.T) {
+// TestNormalBuildHasNoMutants reads the program as a release is built.
+func TestNormalBuildHasNoMutants(t *testing.T) {
 	t.Parallel()
 	path := process.Path(t)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	traces := []string{"mutant", mutant.Variable}
+	traces := []string{"foundation/mutant.", mutant.Variable}
 	for _, bug := range mutant.All() {
 		traces = append(traces, string(bug.Bug))
 	}
