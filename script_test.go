@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command line as people type it; see testdata/script.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireUniqueNames: true,
+		Dir: "testdata/script", RequireUniqueNames: true, ContinueOnError: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "triggers": triggerIDs},
 	})
 }

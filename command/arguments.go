@@ -2,17 +2,18 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
 )
 
-// flagsFirst moves the flags of the called command before its arguments: the
-// library stops looking for flags at the first argument, people do not. It
-// notes in the app which flags stand there; see onLine.
+// flagsFirst moves the flags of the called command before its arguments, as the library
+// stops reading flags at the first argument. It records the flags for onLine.
 func flagsFirst(app *cli.App, args []string) []string {
 	commands, at := app.Commands, 1
 	var flags []cli.Flag
@@ -24,10 +25,10 @@ func flagsFirst(app *cli.App, args []string) []string {
 		flags, commands = command.Flags, command.Subcommands
 		at++
 	}
-	out := append([]string(nil), args[:min(at, len(args))]...)
+	out := slices.Clone(args[:min(at, len(args))])
 	var values []string
-	stands := map[string]bool{}
-	app.Metadata[lineNotes] = stands
+	onLine := map[string]bool{}
+	app.Metadata[lineFlags] = onLine
 	for i := at; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
@@ -40,10 +41,10 @@ func flagsFirst(app *cli.App, args []string) []string {
 		}
 		out = append(out, arg)
 		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		stands[name] = true
+		onLine[name] = true
 		if !joined && takesValue(flags, name) {
 			if i++; i == len(args) {
-				return out // so that nothing is taken for its value
+				return out // so that no argument is read as the missing value
 			}
 			out = append(out, args[i])
 		}
@@ -55,21 +56,15 @@ func flagsFirst(app *cli.App, args []string) []string {
 }
 
 func find(commands []*cli.Command, name string) *cli.Command {
-	for _, command := range commands {
-		if command.HasName(name) {
-			return command
-		}
+	if i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) }); i >= 0 {
+		return commands[i]
 	}
 	return nil
 }
 
 func findFlag(flags []cli.Flag, name string) cli.Flag {
-	for _, flag := range flags {
-		for _, known := range flag.Names() {
-			if known == name {
-				return flag
-			}
-		}
+	if i := slices.IndexFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }); i >= 0 {
+		return flags[i]
 	}
 	return nil
 }
@@ -80,29 +75,41 @@ func takesValue(flags []cli.Flag, name string) bool {
 	return flag != nil && !isBool
 }
 
-// errTooLarge refuses a size that no number of bytes here is.
-var errTooLarge = errors.New("larger than any disk")
+// sizeFlag reads a flag whose value is a size of at least a number of bytes.
+func sizeFlag(c *cli.Context, name, example string, least int64) (int64, error) {
+	text, hint := c.String(name), "--"+name+" "+example
+	n, err := parseSize(text)
+	where := strings.TrimSpace(given(c, name) + " " + text)
+	switch {
+	case err != nil:
+		return 0, usage(hint, "%s: %s", where, err)
+	case n < least:
+		return 0, usage(hint, "%s: want at least %s", where, blueprint.Counted(int(least), "byte"))
+	}
+	return n, nil
+}
 
-// parseSize reads a number of bytes: 500, 64KiB, 10MiB, 2GiB, or KB, MB, GB in
-// powers of a thousand.
+// sizeUnits are the units of a size, with their bytes; the longer suffixes come first.
+var sizeUnits = []struct {
+	name  string
+	bytes float64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
+
+// parseSize reads a number of bytes such as 500, 64KiB or 2.5GB.
 func parseSize(text string) (int64, error) {
-	units := []struct {
-		name   string
-		factor float64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
-	for _, unit := range units {
+	for _, unit := range sizeUnits {
 		digits, ok := strings.CutSuffix(strings.TrimSpace(text), unit.name)
 		if !ok {
 			continue
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if err == nil && n*unit.factor > math.MaxInt64/2 {
-			return 0, fmt.Errorf("%q is %w", text, errTooLarge)
-		}
 		if err != nil || !(n >= 0) {
 			break
 		}
-		return int64(n * unit.factor), nil
+		if n*unit.bytes > math.MaxInt64/2 {
+			return 0, errors.New("is larger than any disk")
+		}
+		return int64(n * unit.bytes), nil
 	}
-	return 0, fmt.Errorf("%q is no size; write bytes or, say, 10MiB", text)
+	return 0, errors.New("want a size such as 500 or 10MiB")
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -11,32 +12,34 @@ import (
 	"blueprintd/store"
 )
 
-// mostAuditLines is how many lines audit list shows at most.
-const mostAuditLines = 10_000
+// maxAuditLines is the largest --limit of audit list.
+const maxAuditLines = 10_000
 
 func commandAudit() *cli.Command {
 	return &cli.Command{
-		Name: "audit", Usage: "tell who changed what; works while the server runs",
+		Name: "audit", Usage: "list who changed what; works while the server runs",
 		Subcommands: []*cli.Command{{
-			Name: "list", Usage: "list the lines of the audit log, newest first: also those about the server as a whole, which nobody sees in the dashboard",
-			Flags:  append(databaseFlags(), &cli.IntFlag{Name: "limit", Value: 50, Usage: "the newest `NUMBER` of them"}, jsonFlag()),
-			Action: auditList,
+			Name: "list", Usage: "list the lines of the audit log, newest first",
+			Description: "Includes lines about the server as a whole, which the dashboard does not show.",
+			UsageText:   "blueprintd audit list --limit 200",
+			Flags:       append([]cli.Flag{&cli.IntFlag{Name: "limit", Value: 50, Usage: "list at most this `NUMBER` of lines"}, jsonFlag()}, databaseFlags()...),
+			Action:      auditList,
 		}},
 	}
 }
 
-// auditLine is a line as the operator sees it.
+// auditLine is an audit entry with its organization, "" for none.
 type auditLine struct {
 	blueprint.AuditEntry
-	OrganizationID string `json:"organizationId"` // "" = of none
+	OrganizationID string `json:"organizationId"`
 }
 
 func auditList(c *cli.Context) error {
 	limit := c.Int("limit")
-	if limit < 1 || limit > mostAuditLines {
-		return usage("--limit 50", "%s %d: must be from 1 to %d", given(c, "limit"), limit, mostAuditLines)
+	if limit < 1 || limit > maxAuditLines {
+		return usage("--limit 50", "%s %d: must be from 1 to %d", given(c, "limit"), limit, maxAuditLines)
 	}
-	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+	return withStore(c, false, func(ctx context.Context, s *store.Store) error {
 		entries, err := s.WholeAuditLog(ctx, limit)
 		if err != nil {
 			return err
@@ -54,35 +57,22 @@ func auditList(c *cli.Context) error {
 			if err != nil {
 				return err
 			}
-			rows = append(rows, []string{e.At.String(), whoActed(&e), e.Via, e.Action, strings.TrimSpace(e.TargetType + " " + e.TargetID), string(detail)})
+			actor := "-"
+			if e.ActorID != "" { // names are not unique
+				actor = strings.TrimSpace(e.ActorName + " " + e.ActorID)
+			}
+			rows = append(rows, []string{e.At.String(), actor, e.Via, e.Action, strings.TrimSpace(e.TargetType + " " + e.TargetID), string(detail)})
 		}
 		return terminal.Table(c.App.Writer, rows)
 	})
 }
 
-// whoActed names the actor of a line: by the id too, for anybody may choose any
-// name.
-func whoActed(e *blueprint.AuditEntry) string {
-	if e.ActorID == "" {
-		return "-"
-	}
-	return strings.TrimSpace(e.ActorName + " " + e.ActorID)
-}
-
-// commandActions are what the audit log calls commands that are not called what
-// they do.
+// commandActions are the audit actions of commands whose name is another.
 var commandActions = map[string]string{"import": "blueprint.import", "master-key.rotate": "masterKey.rotate", "restore": "database.restore"}
 
-// asOperator returns the context of a command: what it changes stands in the audit
-// log as done on the command line, under the command's name ("user.add").
+// asOperator returns the context of a command, so that the audit log records its
+// changes as made on the command line by an action such as "user.add".
 func asOperator(ctx context.Context, c *cli.Context) context.Context {
-	words := strings.Fields(c.Command.HelpName)
-	if len(words) > 1 {
-		words = words[1:]
-	}
-	action := strings.Join(words, ".")
-	if other := commandActions[action]; other != "" {
-		action = other
-	}
-	return blueprint.WithActor(ctx, &blueprint.Actor{Via: blueprint.ViaCLI, Action: action})
+	action := strings.ReplaceAll(short(c), " ", ".")
+	return blueprint.WithActor(ctx, &blueprint.Actor{Via: blueprint.ViaCLI, Action: cmp.Or(commandActions[action], action)})
 }

@@ -1,14 +1,17 @@
-// Package command is the command line: one file a command, with its flags and the
-// text of its help. A command turns flags into plain values for the packages below,
-// and what comes back into lines, JSON and an exit code. Only this package knows flags
-// and exit codes: errors from below carry their hint themselves.
+// Package command is the command line: one file per command, with its flags and its
+// help. A command turns flags into plain values for the packages below, and their
+// results into text, JSON and an exit code. Only this package knows flags and exit
+// codes; errors from below carry their own hint.
 package command
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,23 +19,23 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 )
 
-// Program is what only the main package knows of the program.
+// Program describes the executable.
 type Program struct {
 	Version string
-	Schema  string // of the database, SQL
+	Schema  string // SQL of the database
 }
 
-// programNote is where the program stands in the metadata of the application.
-const programNote = "program"
+// programKey is the key of the Program in the application's metadata.
+const programKey = "program"
 
-// programOf returns the program that a command belongs to.
-func programOf(c *cli.Context) Program { return c.App.Metadata[programNote].(Program) }
+func programOf(c *cli.Context) Program { return c.App.Metadata[programKey].(Program) }
 
-// Main is the whole program: it runs the command that args name, the first of
-// them the program's own name, and returns the exit code: 0 for done, 1 for failed,
-// 2 for a command line that cannot be, 3 for a run that pauses.
+// Main runs the command named by args, of which the first is the program's name, and
+// returns the exit code: 0 for success, 1 for failure, 2 for wrong usage, 3 for a
+// paused run.
 func Main(p Program, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return profiled(os.Getenv(cpuProfile), stderr, func() int { return runCommand(p, args, stdin, stdout, stderr) })
 }
@@ -46,29 +49,28 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 		completeLine(app, args[1:len(args)-1], stdout)
 		return 0
 	}
-	err := app.RunContext(context.Background(), flagsFirst(app, args))
-	if err == nil {
-		return 0
+	if err := app.RunContext(context.Background(), flagsFirst(app, args)); err != nil {
+		return report(stderr, err)
 	}
-	return report(stderr, err)
+	return 0
 }
 
-// untilInterrupted returns a context that ends with the first SIGINT or SIGTERM;
-// the second one ends the process at once, as if nobody listened. Commands that
-// have nothing to bring to rest do without it and end at the first one.
+// untilInterrupted returns a context that is canceled by the first SIGINT or SIGTERM.
+// The second one ends the process, as it does in commands that need no cleanup and do
+// not call this.
 func untilInterrupted(ctx context.Context) (context.Context, func()) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// application is the table of commands.
+// application returns the table of commands.
 func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name: "blueprintd", Usage: "workflow automation in one executable", Version: p.Version, HideVersion: true,
-		Metadata: map[string]any{programNote: p},
+		Metadata: map[string]any{programKey: p},
 		Reader:   stdin, Writer: stdout, ErrWriter: stderr,
-		ExitErrHandler: func(*cli.Context, error) {}, // run prints and chooses the code
+		ExitErrHandler: func(*cli.Context, error) {}, // runCommand prints errors and chooses the code
 		OnUsageError:   flagError,
 		Commands: []*cli.Command{
 			commandServe(), commandUser(), commandKey(), commandRun(), commandTest(), commandReplay(), commandValidate(), commandExport(), commandExportRun(), commandOpen(), commandImport(), commandSync(), commandDev(), commandConvert(), commandDoctor(), commandWhy(), commandAudit(),
@@ -77,12 +79,12 @@ func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App 
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				return usage("blueprintd help lists the commands", "unknown command %q%s", name, blueprint.DidYouMean(name, commandNames(c.App.Commands)))
+				return usage("run blueprintd help to list the commands", "unknown command %q%s", name, blueprint.DidYouMean(name, commandNames(c.App.Commands)))
 			}
 			if err := cli.ShowAppHelp(c); err != nil {
 				return err
 			}
-			return usage("blueprintd serve runs the server", "name a command")
+			return usage("blueprintd serve", "name a command")
 		},
 	}
 	for _, command := range app.Commands {
@@ -91,31 +93,83 @@ func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App 
 	return app
 }
 
-// complete gives a command what all have: environment variables, errors about
-// flags in our words, and a refusal of arguments that it does not take.
+// complete adds what all commands share: environment variables, help, errors about
+// flags, and the check of the number of arguments.
 func complete(command *cli.Command) {
 	command.OnUsageError = flagError
 	bindEnvironment(command.Flags)
-	act := command.Action
-	switch {
-	case command.Subcommands != nil:
-		command.Action = chooseSubcommand
-	case command.ArgsUsage == "":
+	if act := command.Action; command.Subcommands == nil {
+		command.CustomHelpTemplate = helpTemplate(command)
 		command.Action = func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return usage(c.Command.HelpName+" --help shows how to call it", "%s takes no arguments, but %q stands there", short(c), c.Args().First())
+			if err := checkArguments(c); err != nil {
+				return err
 			}
 			return act(c)
 		}
+	} else {
+		command.Action = chooseSubcommand
 	}
 	for _, below := range command.Subcommands {
 		complete(below)
 	}
 }
 
-// chooseSubcommand is what a command does that is only a name for others.
+// checkArguments compares the number of arguments with the usage line of the command.
+// Commands with other forms of arguments check them themselves.
+func checkArguments(c *cli.Context) error {
+	example, _, _ := strings.Cut(c.Command.UsageText, "\n")
+	n, form := c.NArg(), c.Command.ArgsUsage
+	want := map[string]string{"FILE": "one file", "DIR": "one folder", "ID": "one id"}[form]
+	switch {
+	case form == "" && n > 0:
+		return usage("run "+c.Command.HelpName+" --help to see its usage", "%s takes no arguments, got %q", short(c), c.Args().First())
+	case form == "FILE..." && n == 0:
+		return usage(example, "%s takes at least one file", short(c))
+	case want != "" && (n != 1 || c.Args().First() == ""):
+		return usage(example, "%s takes %s", short(c), want)
+	}
+	return nil
+}
+
+// helpTemplate returns the help of a command. UsageText holds its examples. Flags
+// without a category come first, then each category in the order of its first flag;
+// the library would sort both by name.
+func helpTemplate(command *cli.Command) string {
+	const head = `NAME:
+   {{.HelpName}} - {{.Usage}}
+
+USAGE:
+   {{.HelpName}} [options]{{if .ArgsUsage}} {{.ArgsUsage}}{{end}}{{if .Description}}
+
+DESCRIPTION:
+   {{wrap .Description 3}}{{end}}
+
+EXAMPLES:
+   {{wrap .UsageText 3}}
+`
+	categories, lines := []string{""}, map[string]string{}
+	for _, flag := range command.Flags {
+		if _, category := settings(flag); flag.(cli.VisibleFlag).IsVisible() {
+			if !slices.Contains(categories, *category) {
+				categories = append(categories, *category)
+			}
+			names, usage, _ := strings.Cut(flag.String(), "\t")
+			names, _, _ = strings.Cut(names, " [ ") // the second mention of a flag that may be repeated
+			lines[*category] += "   " + names + "\t" + usage + "\n"
+		}
+	}
+	text := head
+	for _, category := range categories {
+		if lines[category] != "" {
+			text += "\n" + strings.ToUpper(cmp.Or(category, "options")) + ":\n" + lines[category]
+		}
+	}
+	return text
+}
+
+// chooseSubcommand is the action of a command that only groups others.
 func chooseSubcommand(c *cli.Context) error {
-	hint := c.Command.HelpName + " --help lists its commands"
+	hint := "run " + c.Command.HelpName + " --help to list its commands"
 	if name := c.Args().First(); name != "" {
 		return usage(hint, "unknown command %q%s", short(c)+" "+name, blueprint.DidYouMean(name, commandNames(c.Command.Subcommands)))
 	}
@@ -125,7 +179,6 @@ func chooseSubcommand(c *cli.Context) error {
 	return usage(hint, "%s needs one of its commands", short(c))
 }
 
-// commandNames lists the names of commands that are shown.
 func commandNames(commands []*cli.Command) (names []string) {
 	for _, command := range commands {
 		if !command.Hidden {
@@ -135,7 +188,36 @@ func commandNames(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// short returns the words that call a command, without the program's name.
+// short returns the name of a command without that of the program.
 func short(c *cli.Context) string {
 	return strings.TrimPrefix(c.Command.HelpName, "blueprintd ")
+}
+
+// cpuProfile is an environment variable for developers: the file that receives a CPU
+// profile of the whole process, for `go tool pprof`. There is no flag or endpoint for
+// it, so that only a user who can start the program can turn it on. The profile is
+// complete when the process ends by itself or at the first SIGTERM.
+const cpuProfile = "BLUEPRINTD_CPU_PROFILE"
+
+// profiled calls work, under a CPU profile when path is not empty, and returns its exit
+// code. It does not overwrite a file: the variable may have stayed set by accident.
+func profiled(path string, stderr io.Writer, work func() int) int {
+	if path == "" {
+		return work()
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return report(stderr, usage("name a file that does not exist yet, or unset it", "%s %s: %v", cpuProfile, path, fileio.Cause(err)))
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		file.Close()
+		return report(stderr, blueprint.Hinted("unset "+cpuProfile, "cannot profile: %v", err))
+	}
+	code := work()
+	pprof.StopCPUProfile()
+	if err := file.Close(); err != nil {
+		fmt.Fprintf(stderr, "%s: the profile %s is incomplete: %v\n", cpuProfile, path, fileio.Cause(err))
+		code = max(code, ExitFailed)
+	}
+	return code
 }

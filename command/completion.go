@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// bashCompletion asks the program what may stand at the cursor; where it knows
-// nothing, bash offers files.
+// bashCompletion asks the program for the words at the cursor; if there are none, bash
+// offers files.
 const bashCompletion = `_blueprintd() {
   local words=("${COMP_WORDS[@]:0:COMP_CWORD}")
   [[ $2 == -* ]] && words+=("$2")
@@ -22,12 +22,12 @@ complete -o default -F _blueprintd blueprintd
 
 func commandCompletion() *cli.Command {
 	return &cli.Command{
-		Name: "completion", Usage: "print what has a shell complete commands and flags", ArgsUsage: "bash",
-		Description:  "For this shell: source <(blueprintd completion bash)\nFor all: blueprintd completion bash > ~/.local/share/bash-completion/completions/blueprintd",
+		Name: "completion", Usage: "print a script that completes commands and flags in bash", ArgsUsage: "bash",
+		UsageText:    "source <(blueprintd completion bash)\nblueprintd completion bash > ~/.local/share/bash-completion/completions/blueprintd",
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "bash") },
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 || c.Args().First() != "bash" {
-				return usage("source <(blueprintd completion bash)", "completion knows one shell, bash")
+				return usage("run source <(blueprintd completion bash)", "completion supports only bash")
 			}
 			_, err := fmt.Fprint(c.App.Writer, bashCompletion)
 			return err
@@ -35,20 +35,17 @@ func commandCompletion() *cli.Command {
 	}
 }
 
-// completionAsked stands last on a command line that is not to be called but
-// completed.
+// completionAsked is the last argument of a command line that is to be completed.
 const completionAsked = "--generate-bash-completion"
 
-// isCompletion reports whether a shell asks what may stand at the cursor.
 func isCompletion(args []string) bool {
 	return len(args) > 1 && args[len(args)-1] == completionAsked
 }
 
-// completeLine writes what may stand next on a line, one to a line: commands, words
-// that a command names itself, and flags wherever flags may stand, which is also
-// behind arguments. words are those before the cursor, and the one at the cursor
-// if it begins with a dash. Where files may stand nothing is written, and the shell
-// offers them.
+// completeLine writes the possible next words of a command line, each on a line:
+// commands, flags, and the arguments that a command lists itself. words are those before
+// the cursor, and the one at the cursor if it begins with a dash. It writes nothing
+// where a file may follow, so that the shell offers files.
 func completeLine(app *cli.App, words []string, out io.Writer) {
 	commands := app.Commands
 	var called *cli.Command
@@ -76,14 +73,14 @@ func completeLine(app *cli.App, words []string, out io.Writer) {
 		switch {
 		case word == "--":
 			if last {
-				completeFlag(flags, word, given, out) // or all flags begin so
+				completeFlag(flags, word, given, out) // "--" may also begin a flag
 			}
 			return
 		case !strings.HasPrefix(word, "-"), word == "-" && !last:
 			arguments = append(arguments, word)
 		case !joined && takesValue(flags, name):
 			if i++; i >= len(words) {
-				return // its value comes next
+				return // the value is next
 			}
 			given = append(given, name)
 		case last:
@@ -107,8 +104,8 @@ func completeLine(app *cli.App, words []string, out io.Writer) {
 	}
 }
 
-// completeFlag writes the flags that a word begins, but those that stand there
-// already and cannot stand twice.
+// completeFlag writes the flags that begin with a word, except those given already that
+// cannot be repeated.
 func completeFlag(flags []cli.Flag, word string, given []string, out io.Writer) {
 	begun := strings.TrimLeft(word, "-")
 	for _, one := range append(slices.Clone(flags), cli.HelpFlag) {
@@ -116,24 +113,18 @@ func completeFlag(flags []cli.Flag, word string, given []string, out io.Writer) 
 		if shown, is := one.(cli.VisibleFlag); is && !shown.IsVisible() {
 			continue
 		}
-		several := severalTimes(one)
-		if !several && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) }) {
+		if !repeatable(one) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) }) {
 			continue
 		}
 		for _, name := range names {
-			dashes := "--"
-			if len(name) == 1 {
-				dashes = "-"
-			}
-			if strings.HasPrefix(name, begun) && strings.HasPrefix(dashes+name, word) && name != begun {
-				fmt.Fprintln(out, dashes+name)
+			if strings.HasPrefix(name, begun) && strings.HasPrefix(dashes(name), word) && name != begun {
+				fmt.Fprintln(out, dashes(name))
 			}
 		}
 	}
 }
 
-// severalTimes reports whether a flag may stand on a line more than once.
-func severalTimes(one cli.Flag) bool {
+func repeatable(one cli.Flag) bool {
 	switch one.(type) {
 	case *cli.StringSliceFlag, *listFlag:
 		return true

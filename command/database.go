@@ -18,16 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// databaseFlags are the flags of every command that opens the database.
-func databaseFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "db", Usage: "the database `FILE`", Value: "blueprintd.db"},
-		&cli.StringFlag{Name: "master-key-file", Usage: "the `FILE` with the key that encrypts secrets (default: the database's name + .key)"},
-		&cli.BoolFlag{Name: "allow-network-fs", Usage: "open the database even on a network file system, where it may be destroyed"},
-	}
-}
-
-// checkDatabase refuses what cannot be the name of a database.
+// checkDatabase refuses a --db that cannot name a database.
 func checkDatabase(c *cli.Context) error {
 	path := c.String("db")
 	if path == "" {
@@ -37,43 +28,56 @@ func checkDatabase(c *cli.Context) error {
 		return blueprint.Hinted("name a file in it: --db "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return blueprint.Hinted("create the folder, or choose another place with --db", "the folder %s of the database does not exist", filepath.Dir(path))
+		return blueprint.Hinted("create the folder, or name another one with --db", "the folder %s of the database does not exist", filepath.Dir(path))
 	}
 	return nil
 }
 
-// openTool opens the database for a command line tool, beside a server or
-// without one. An existing database is required unless create is set.
-func openTool(c *cli.Context, create bool) (*store.Store, error) {
-	s, _, err := openSealed(c, create)
-	return s, err
+// checkDatabaseExists is checkDatabase for commands that do not create the database.
+func checkDatabaseExists(c *cli.Context) error {
+	if err := checkDatabase(c); err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.String("db")); errors.Is(err, fs.ErrNotExist) {
+		return blueprint.Hinted("name it with --db FILE, or create one with blueprintd serve or blueprintd user add", "there is no database %s", c.String("db"))
+	}
+	return nil
 }
 
-// openSealed is openTool for who has to open what is encrypted, too.
-func openSealed(c *cli.Context, create bool) (s *store.Store, opens *secret.Sealer, err error) {
-	if err := checkDatabase(c); err != nil {
+// storeOptions returns the options of the database without its key.
+func storeOptions(c *cli.Context, logger *slog.Logger) store.Options {
+	return store.Options{Path: c.String("db"), Schema: programOf(c).Schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")}
+}
+
+func textLog(c *cli.Context) *slog.Logger { return slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)) }
+
+// openSealed opens the database, which a server may use at the same time, and returns
+// the sealer of its encrypted values. A missing database is an error unless create is
+// set.
+func openSealed(c *cli.Context, create bool) (s *store.Store, opened *secret.Sealer, err error) {
+	check := checkDatabaseExists
+	if create {
+		check = checkDatabase
+	}
+	if err := check(c); err != nil {
 		return nil, nil, err
 	}
-	path := c.String("db")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !create {
-		return nil, nil, blueprint.Hinted("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
-	}
-	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
-	key, err := masterkey.Open(path, c.String("master-key-file"), logger)
+	options := storeOptions(c, textLog(c))
+	key, err := masterkey.Open(options.Path, c.String("master-key-file"), options.Logger)
 	if err != nil {
 		return nil, nil, err
 	}
 	s, err = key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
-		opens = sealer
-		return store.Open(c.Context, store.Options{Path: path, Schema: programOf(c).Schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")})
+		opened, options.Sealer = sealer, sealer
+		return store.Open(c.Context, options)
 	})
-	return s, opens, err
+	return s, opened, err
 }
 
-// withTool opens the database for the time of use. What is changed meanwhile is
-// noted in the audit log.
-func withTool(c *cli.Context, create bool, use func(ctx context.Context, s *store.Store) error) error {
-	s, err := openTool(c, create)
+// withStore opens the database and calls use, whose changes are recorded in the audit
+// log under the name of the command.
+func withStore(c *cli.Context, create bool, use func(ctx context.Context, s *store.Store) error) error {
+	s, _, err := openSealed(c, create)
 	if err != nil {
 		return err
 	}

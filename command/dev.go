@@ -1,11 +1,8 @@
 package command
 
 import (
-	"context"
-	"errors"
 	"io"
 	"log/slog"
-	"slices"
 
 	"blueprintd/command/dev"
 	"blueprintd/command/terminal"
@@ -19,41 +16,36 @@ import (
 
 func commandDev() *cli.Command {
 	return &cli.Command{
-		Name: "dev", Usage: "run a server for a folder of blueprint files: each save is checked, stored and run", ArgsUsage: "DIR",
-		Description: "The server is one of the moment unless --db names a database. Its blueprints are those of the folder's *.blueprint.yaml,\n" +
-			".yml and .json files, as blueprintd sync would make them. When a file is saved, what is wrong in it is shown and the old one\n" +
-			"stays; else it is stored, and run: the tests beside it (*.test.yaml) if there are any, else the blueprint with the input of\n" +
-			"NAME.input.json, with that of its last run, or with {}. It takes the flags of serve besides.",
+		Name: "dev", Usage: "run a server for a folder of blueprint files, and check, store and run each file when it is saved", ArgsUsage: "DIR",
+		Description: "The server stores everything in memory unless --db names a database. It has the blueprints of the folder's\n" +
+			"*.blueprint.yaml, .yml and .json files, as blueprintd sync would create them.\n" +
+			"When a file is saved with errors, they are shown and the stored blueprint stays as it is. Otherwise the blueprint is\n" +
+			"stored and its tests (*.test.yaml) are run. A blueprint without tests runs with the input in NAME.input.json, the\n" +
+			"input of its last run, or {}. All flags of blueprintd serve apply too.",
+		UsageText: "blueprintd dev flows --open\nblueprintd dev flows --sandbox --clock virtual\nblueprintd dev flows --db dev.db --addr 127.0.0.1:9000",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "open", Usage: "show the dashboard in a browser, signed in where the database is in memory"},
-			&cli.BoolFlag{Name: "no-run", Usage: "only check and store what is saved"},
-			&cli.BoolFlag{Name: "prune", Usage: "with --db: delete blueprints whose files are gone, and triggers that their files do not name"},
-			&cli.BoolFlag{Name: "force", Usage: "with --db: overwrite what was changed on the server since (in memory: always)"},
-			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: the name in the folder's file .blueprintd.yaml, else that of the folder itself)"},
+			&cli.BoolFlag{Name: "open", Usage: "open the dashboard in a browser; with a database in memory, already signed in"},
+			&cli.BoolFlag{Name: "no-run", Usage: "check and store saved files without running them"},
+			&cli.BoolFlag{Name: "prune", Usage: "with --db: delete blueprints without a file, and triggers that their files do not have"},
+			&cli.BoolFlag{Name: "force", Usage: "with --db: overwrite changes made on the server (in memory: always)"},
+			folderNameFlag(),
 		}, devServeFlags()...),
 		Action: developFolder,
 	}
 }
 
-// devServeFlags are the flags of serve, those first that are of use here, but that
-// nothing is kept unless a database is named.
+// devServeFlags returns the flags of serve, with a database in memory as the default.
 func devServeFlags() []cli.Flag {
-	first := []string{"addr", "db", "sandbox", "clock"}
-	flags := make([]cli.Flag, len(first))
-	for _, flag := range commandServe().Flags {
+	flags := serveFlags()
+	for _, flag := range flags {
 		switch f := flag.(type) {
 		case *cli.StringFlag:
 			if f.Name == "db" {
-				// A database that the environment names is one to serve, not to try things in.
-				f.Value, f.EnvVars, f.Usage = "", noVariable, "keep everything in this database `FILE` (default: in memory)"
+				// A database named by the environment is meant for serve, not for experiments.
+				f.Value, f.EnvVars, f.Usage = "", noVariable, "database `FILE` (default: in memory)"
 			}
 		case *cli.BoolFlag:
-			f.Hidden = f.Name == "ephemeral" // it is so anyway
-		}
-		if i := slices.Index(first, flag.Names()[0]); i >= 0 {
-			flags[i] = flag
-		} else {
-			flags = append(flags, flag)
+			f.Hidden = f.Name == "ephemeral"
 		}
 	}
 	return flags
@@ -69,7 +61,7 @@ func developFolder(c *cli.Context) error {
 		return usage("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
 	}
 	if c.String("db") == "" {
-		if err := keepNothing(c); err != nil {
+		if err := setEphemeral(c); err != nil {
 			return err
 		}
 	}
@@ -78,7 +70,7 @@ func developFolder(c *cli.Context) error {
 		return err
 	}
 	shown := c.App.Writer
-	if o.Out = io.Discard; o.ReadyFile == server.ReadyOnOutput { // a program reads there
+	if o.Out = io.Discard; o.ReadyFile == server.ReadyOnOutput { // a program reads the output
 		o.Out, shown = c.App.Writer, c.App.ErrWriter
 	}
 	o.Develops = true
@@ -86,28 +78,25 @@ func developFolder(c *cli.Context) error {
 	o.Logger = newLog(c.String("log-format"), screen.Beside(c.App.ErrWriter), slog.LevelWarn)
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
-	ctx, stopReading := untilEnd(ctx, o.UntilEOF)
+	ctx, stopReading := untilInputEnds(ctx, o.UntilEOF)
 	defer stopReading()
 	s, err := server.New(ctx, o)
 	if err != nil {
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return stoppedEarly(ctx, o)
-		}
-		return err
+		return startError(ctx, o, err)
 	}
 	err = dev.Serve(asOperator(ctx, c), s, dev.Options{
 		Dir: dir, Files: listing, Version: programOf(c).Version, Run: !c.Bool("no-run"), Open: c.Bool("open"),
 		Screen: screen, Problems: screen.Beside(c.App.ErrWriter),
 		Deploy: deploy.Options{Name: name, Prune: o.Ephemeral || c.Bool("prune"), Force: o.Ephemeral || c.Bool("force"), Secret: func() string { return s.IDs.Token(32) }},
 	})
-	return served(ctx, s, err)
+	return serveError(ctx, s, err)
 }
 
-// keepNothing has the server be one of the moment, as if its flag stood on the
-// command line: before a place that the environment names for every start.
-func keepNothing(c *cli.Context) error {
-	if stands, ok := c.App.Metadata[lineNotes].(map[string]bool); ok {
-		stands["ephemeral"] = true
+// setEphemeral sets --ephemeral as if it were on the command line, so that it takes
+// precedence over a database named by the environment.
+func setEphemeral(c *cli.Context) error {
+	if flags, ok := c.App.Metadata[lineFlags].(map[string]bool); ok {
+		flags["ephemeral"] = true
 	}
 	return c.Set("ephemeral", "true")
 }

@@ -11,30 +11,40 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The exit codes, besides 0 for done.
+// The exit codes besides 0.
 const (
 	ExitFailed = 1
 	ExitUsage  = 2
 	exitPaused = 3
 )
 
-// exit is an error that ends the program with a code. Message may be empty
-// when everything was said already.
+// exit is an error with an exit code. An empty message prints nothing.
 type exit struct {
 	code    int
 	message string
 	hint    string
 }
 
-// Error returns the message.
 func (e *exit) Error() string { return e.message }
 
-// usage refuses a command line: exit code 2.
+// usage returns an error with exit code 2. The hint is an imperative, or an example of a
+// flag or of a command line.
 func usage(hint, format string, args ...any) error {
+	switch {
+	case strings.HasPrefix(hint, "--"):
+		hint = "write " + hint
+	case strings.HasPrefix(hint, "blueprintd "):
+		hint = "run " + hint
+	}
 	return &exit{code: ExitUsage, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// report prints an error, one line and perhaps a hint, and gives the exit code.
+// exclude refuses two flags that contradict each other.
+func exclude(format string, args ...any) error {
+	return usage("leave one of them out", format, args...)
+}
+
+// report prints an error and its hint, a line each, and returns the exit code.
 func report(out io.Writer, err error) int {
 	code, message, hint := explained(err)
 	for _, line := range []struct{ prefix, text string }{{"blueprintd: ", message}, {"hint: ", hint}} {
@@ -45,8 +55,8 @@ func report(out io.Writer, err error) int {
 	return code
 }
 
-// explained says an error as its reader needs it: what is meant for users
-// without the operations that it went through, anything else with all of them.
+// explained returns what to print for an error: a message for users without the
+// operations that wrap it, any other error in full.
 func explained(err error) (code int, message, hint string) {
 	var end *exit
 	var input *blueprint.InputError
@@ -56,8 +66,8 @@ func explained(err error) (code int, message, hint string) {
 		return end.code, end.message, end.hint
 	case errors.As(err, &input):
 		return ExitUsage, input.Message, input.Hint
-	case errors.As(err, &library): // help of a command that does not exist
-		return ExitUsage, library.Error(), "blueprintd help lists the commands"
+	case errors.As(err, &library): // help of an unknown command
+		return ExitUsage, library.Error(), "run blueprintd help to list the commands"
 	}
 	message, hint = blueprint.DescribeError(err)
 	return ExitFailed, message, hint

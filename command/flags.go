@@ -14,63 +14,80 @@ import (
 	"blueprintd/blueprint"
 )
 
-// variableOf names the environment variable of a flag: BLUEPRINTD_<FLAG>.
+// variableOf returns the environment variable of a flag: BLUEPRINTD_<FLAG>.
 func variableOf(flag string) string {
 	return "BLUEPRINTD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// noVariable are the EnvVars of a flag that is heard on the command line alone.
+// noVariable marks a flag that has no environment variable.
 var noVariable = []string{}
 
-// lineOnly are the flags that say what one call of a command is to do, or to whom.
-// They have no variable: one would reach every command that has such a flag, and
-// mean another thing to each.
+// lineOnly are the flags without an environment variable: they describe one call of a
+// command, and the same name means different things to different commands.
 var lineOnly = []string{"adopt", "apply", "bail", "blueprint", "exit-code", "force", "name", "no-run", "open", "prune", "replay", "run", "test", "update", "watch"}
 
-// bindEnvironment gives each flag its environment variable, but for those that
-// have none. A variable that is set to nothing is the same as none.
+// settings returns the fields of a flag that the library exports by type alone: its
+// environment variables and the category of its help.
+func settings(flag cli.Flag) (variables *[]string, category *string) {
+	switch f := flag.(type) {
+	case *cli.StringFlag:
+		return &f.EnvVars, &f.Category
+	case *cli.BoolFlag:
+		return &f.EnvVars, &f.Category
+	case *cli.IntFlag:
+		return &f.EnvVars, &f.Category
+	case *cli.Float64Flag:
+		return &f.EnvVars, &f.Category
+	case *cli.DurationFlag:
+		return &f.EnvVars, &f.Category
+	case *cli.StringSliceFlag:
+		return &f.EnvVars, &f.Category
+	case *listFlag:
+		return &f.EnvVars, &f.Category
+	}
+	panic(fmt.Sprintf("flag %s is of an unknown type", flag.Names()[0]))
+}
+
+// under sets the category of flags.
+func under(category string, flags ...cli.Flag) []cli.Flag {
+	for _, flag := range flags {
+		_, field := settings(flag)
+		*field = category
+	}
+	return flags
+}
+
+// bindEnvironment gives each flag its environment variable, unless it has none. An
+// empty variable counts as unset.
 func bindEnvironment(flags []cli.Flag) {
 	for _, flag := range flags {
-		if text, ok := flag.(*cli.StringFlag); slices.Contains(lineOnly, flag.Names()[0]) || ok && text.EnvVars != nil {
+		if f, ok := flag.(*cli.BoolFlag); ok {
+			f.DisableDefaultText = true // it is always false
+		}
+		variables, _ := settings(flag)
+		if slices.Contains(lineOnly, flag.Names()[0]) || *variables != nil {
 			continue
 		}
 		name := variableOf(flag.Names()[0])
 		if os.Getenv(name) == "" {
 			os.Unsetenv(name)
 		}
-		names := []string{name}
-		switch f := flag.(type) {
-		case *cli.StringFlag:
-			f.EnvVars = names
-		case *cli.BoolFlag:
-			f.EnvVars = names
-		case *cli.IntFlag:
-			f.EnvVars = names
-		case *cli.Float64Flag:
-			f.EnvVars = names
-		case *cli.DurationFlag:
-			f.EnvVars = names
-		case *cli.StringSliceFlag:
-			f.EnvVars = names
-		case *listFlag:
-			f.EnvVars = names
-		default:
-			panic(fmt.Sprintf("flag %s is of a kind that has no environment variable", name))
-		}
+		*variables = []string{name}
 	}
 }
 
-// lineNotes is where flagsFirst notes the flags that stand on the command line.
-const lineNotes = "line"
+// lineFlags is the key of the flags on the command line in the application's metadata,
+// a map[string]bool set by flagsFirst.
+const lineFlags = "line"
 
-// onLine reports whether a flag stands on the command line.
+// onLine reports whether a flag is on the command line.
 func onLine(c *cli.Context, name string) bool {
-	stands, _ := c.App.Metadata[lineNotes].(map[string]bool)
-	return stands[name]
+	flags, _ := c.App.Metadata[lineFlags].(map[string]bool)
+	return flags[name]
 }
 
-// given names a flag as the user wrote it: by its environment variable when
-// the value is from there.
+// given returns the name under which the user set a flag: --name, or its environment
+// variable.
 func given(c *cli.Context, name string) string {
 	if c.IsSet(name) && !onLine(c, name) {
 		return variableOf(name)
@@ -85,7 +102,7 @@ func dashes(name string) string {
 	return "--" + name
 }
 
-// The errors that the library knows about flags.
+// The library's error messages about flags.
 var (
 	flagUnknown = regexp.MustCompile(`^flag provided but not defined: -+(.*)$`)
 	flagBare    = regexp.MustCompile(`^flag needs an argument: -+(.*)$`)
@@ -93,22 +110,17 @@ var (
 	flagFromEnv = regexp.MustCompile(`(?s)^could not parse (".*") as .* from environment variable "([A-Z0-9_]+)" for flag ([a-z0-9-]+): `)
 )
 
-// flagError says in our words what is wrong with a flag: with the command and
-// the flag as people write them, and what to write.
+// flagError translates the library's errors about flags into usage errors.
 func flagError(c *cli.Context, err error, _ bool) error {
-	hint := c.Command.HelpName + " --help lists the flags"
+	hint := "run " + c.Command.HelpName + " --help to list the flags"
 	text := err.Error()
 	if match := flagUnknown.FindStringSubmatch(text); match != nil {
 		if c.Command.HelpName == "blueprintd" {
-			hint = "flags stand after the command; blueprintd help lists the commands"
+			hint = "write flags after the command; run blueprintd help to list the commands"
 		}
 		var names []string
 		for _, flag := range c.Command.Flags {
-			for _, name := range flag.Names() {
-				if len(name) > 1 {
-					names = append(names, name)
-				}
-			}
+			names = append(names, slices.DeleteFunc(flag.Names(), func(name string) bool { return len(name) == 1 })...)
 		}
 		meant := ""
 		if near := blueprint.Nearest(match[1], names); near != "" {
@@ -133,27 +145,27 @@ func flagError(c *cli.Context, err error, _ bool) error {
 	return usage(hint, "%s %s: %s", where, value, wanted(findFlag(c.Command.Flags, name)))
 }
 
-// wanted says what a flag takes.
+// wanted describes the values of a flag.
 func wanted(flag cli.Flag) string {
 	switch flag.(type) {
 	case *cli.DurationFlag:
-		return "is no duration; write 5s"
+		return "want a duration such as 5s"
 	case *cli.IntFlag:
-		return "is no whole number; write 100"
+		return "want a whole number"
 	case *cli.Float64Flag:
-		return "is no number; write 50"
+		return "want a number"
 	case *cli.BoolFlag:
-		return "is neither true nor false"
+		return "want true or false"
 	}
 	return "cannot be read"
 }
 
-// listFlag is a flag that may be given several times and whose values are never
-// split, for they may hold commas. Its environment variable, which holds a
-// comma-separated list, is heard when the flag is not on the command line.
+// listFlag may be repeated. Its values are never split, as they may contain commas. Its
+// environment variable, a comma-separated list, applies when it is not on the command
+// line.
 type listFlag struct{ cli.GenericFlag }
 
-// Apply makes the flag known to a set.
+// Apply implements cli.Flag.
 func (f *listFlag) Apply(set *flag.FlagSet) error {
 	values := &list{}
 	if text := os.Getenv(f.EnvVars[0]); text != "" {
@@ -170,7 +182,7 @@ type list struct {
 	preset bool // the items are from the environment
 }
 
-// Set adds a value.
+// Set implements flag.Value.
 func (l *list) Set(value string) error {
 	if l.preset {
 		l.items, l.preset = nil, false
@@ -179,5 +191,5 @@ func (l *list) Set(value string) error {
 	return nil
 }
 
-// String joins the values.
+// String implements flag.Value.
 func (l *list) String() string { return strings.Join(l.items, ",") }

@@ -21,52 +21,60 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// healthPatience is how long the health of a server may take to tell, in real
-// time.
-const healthPatience = 4 * time.Second
+// healthTimeout bounds the whole check, in real time.
+const healthTimeout = 4 * time.Second
 
 func commandHealth() *cli.Command {
 	return &cli.Command{
-		Name: "health", Usage: "ask the server on this machine whether it takes work: exit code 0 when it does, 1 when not",
-		Description: "Asks /readyz where serve listens with the same --addr or BLUEPRINTD_ADDR; it is what the container image checks itself with.\n" +
-			"Without --url it tries TLS as well where plain HTTP is not answered. A certificate is not verified at localhost, 127.0.0.1 and\n" +
-			"::1, since it is for a name that others use; at any other address it is.",
+		Name: "health", Usage: "report whether a server is ready: exit code 0 if it is, 1 if not",
+		Description: "Requests /readyz at the address of serve: --addr or BLUEPRINTD_ADDR. The container image uses it as its health check.\n" +
+			"Without --url, tries both HTTP and HTTPS. The certificate is verified unless the host is localhost, 127.0.0.1 or ::1.",
+		UsageText: "blueprintd health\nblueprintd health --url https://flows.example.org",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8787", Usage: "the `HOST:PORT` that serve was given"},
-			&cli.StringFlag{Name: "url", Usage: "ask the server at this `URL` instead", EnvVars: noVariable},
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8787", Usage: "`HOST:PORT` of the server, as given to serve"},
+			&cli.StringFlag{Name: "url", Usage: "check the server at this `URL` instead", EnvVars: noVariable},
 		},
 		Action: health,
 	}
 }
 
 func health(c *cli.Context) error {
-	ctx, end := context.WithTimeout(c.Context, healthPatience)
+	ctx, end := context.WithTimeout(c.Context, healthTimeout)
 	defer end()
 	where, err := healthURL(c)
 	if err != nil {
 		return err
 	}
-	answer, err := askReady(ctx, where, c.String("url") == "")
+	status, err := readyStatus(ctx, where)
+	if err != nil && c.String("url") == "" {
+		other := "https://" + strings.TrimPrefix(where, "http://")
+		if strings.HasPrefix(where, "https://") {
+			other = "http://" + strings.TrimPrefix(where, "https://")
+		}
+		if otherStatus, otherErr := readyStatus(ctx, other); otherErr == nil {
+			status, err = otherStatus, nil
+		}
+	}
 	switch {
 	case err != nil:
-		return blueprint.Hinted("blueprintd serve runs a server; --addr HOST:PORT or --url says where it is", "%s does not answer: %s", where, fileio.Cause(err))
-	case answer != "ready":
-		return blueprint.Hinted("it finishes its start or its end; ask again", "%s is %s", where, answer)
+		return blueprint.Hinted("start it with blueprintd serve, or name its address with --addr or --url", "%s does not answer: %s", where, fileio.Cause(err))
+	case status != "ready":
+		return blueprint.Hinted("wait for it to start or stop", "%s is %s", where, status)
 	}
 	_, err = fmt.Fprintln(c.App.Writer, where+" is ready")
 	return err
 }
 
-// healthURL says where to ask. What stands for all addresses of the machine is
-// reached at the first of them.
+// healthURL returns the address to check. A server that listens on all addresses of the
+// machine is reached at the loopback one.
 func healthURL(c *cli.Context) (string, error) {
 	if text := c.String("url"); text != "" {
 		if onLine(c, "addr") {
-			return "", usage("leave one of them out", "--addr and --url name two places")
+			return "", exclude("--addr and --url name two addresses")
 		}
 		where, err := url.Parse(text)
 		if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
-			return "", usage("--url http://127.0.0.1:8787", "%s %s: is no address of a server", given(c, "url"), text)
+			return "", usage("--url http://127.0.0.1:8787", "%s %s: write an http or https address", given(c, "url"), text)
 		}
 		return where.Scheme + "://" + where.Host, nil
 	}
@@ -76,7 +84,7 @@ func healthURL(c *cli.Context) (string, error) {
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port == "0" {
-		return "", usage("--url http://127.0.0.1:8787", "%s %s: which port the server chose stands in its ready file", given(c, "addr"), c.String("addr"))
+		return "", usage("--url http://127.0.0.1:8787", "%s %s: read the port that the server chose from its ready file", given(c, "addr"), c.String("addr"))
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
@@ -86,40 +94,25 @@ func healthURL(c *cli.Context) (string, error) {
 	}
 	scheme := "http://"
 	if os.Getenv(variableOf("tls-cert")) != "" || os.Getenv(variableOf("acme-domain")) != "" {
-		scheme = "https://" // as serve reads it too
+		scheme = "https://" // serve reads the same variables
 	}
 	return scheme + net.JoinHostPort(host, port), nil
 }
 
-// askReady returns the status that a server tells of itself. Whether it speaks TLS
-// is found by trying, if both will do.
-func askReady(ctx context.Context, where string, both bool) (string, error) {
-	status, err := readyStatus(ctx, where)
-	if both && err != nil {
-		other := "https://" + strings.TrimPrefix(where, "http://")
-		if strings.HasPrefix(where, "https://") {
-			other = "http://" + strings.TrimPrefix(where, "https://")
-		}
-		if told, otherErr := readyStatus(ctx, other); otherErr == nil {
-			return told, nil
-		}
-	}
-	return status, err
-}
-
+// readyStatus returns the status that a server reports at /readyz.
 func readyStatus(ctx context.Context, where string) (string, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	parsed, err := url.Parse(where)
 	if err != nil {
 		return "", err
 	}
-	// On this machine nobody stands between, and certificates are for names.
+	// The loopback interface cannot be intercepted, and certificates are for other names.
 	ip, err := netip.ParseAddr(parsed.Hostname())
 	config.InsecureSkipVerify = parsed.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 	if domain, _, _ := strings.Cut(os.Getenv(variableOf("acme-domain")), ","); config.InsecureSkipVerify {
-		config.ServerName = domain // by which the server finds its certificate
+		config.ServerName = domain // selects the certificate
 	}
-	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true} // and no proxy
+	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true} // without a proxy
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where+"/readyz", nil)
 	if err != nil {
@@ -134,9 +127,9 @@ func readyStatus(ctx context.Context, where string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var told server.Readiness
-	if json.Unmarshal(body, &told) != nil || told.Status == "" {
-		return "", fmt.Errorf("HTTP %d, which is no answer of blueprintd", response.StatusCode)
+	var readiness server.Readiness
+	if json.Unmarshal(body, &readiness) != nil || readiness.Status == "" {
+		return "", fmt.Errorf("HTTP %d, which is not a response of blueprintd", response.StatusCode)
 	}
-	return told.Status, nil
+	return readiness.Status, nil
 }

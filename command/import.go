@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/project"
 	"blueprintd/server"
@@ -18,17 +17,19 @@ import (
 func commandImport() *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "store blueprint files as new private drafts; works while the server runs", ArgsUsage: "FILE...",
-		Description: "Stores all files or, when one of them is bad, none. What is dubious in them goes to standard error.\n" +
-			"A webhook or slack trigger whose secret was left out is stored inactive. A FILE of - is standard input.",
-		Flags:  append(databaseFlags(), &cli.StringFlag{Name: "user", Usage: "the `EMAIL` of the owner (default: the server's owner)"}, jsonFlag()),
-		Action: importFiles,
+		Description: "Stores all files or none, and prints their ids. Warnings go to standard error. Webhook and Slack triggers without\n" +
+			"a secret are stored inactive. A FILE of - is standard input.",
+		UsageText: "blueprintd import my.blueprint.yaml\nblueprintd import flows/*.blueprint.yaml --user ada@example.org",
+		Flags:     append([]cli.Flag{ownerFlag(), jsonFlag()}, databaseFlags()...),
+		Action:    importFiles,
 	}
 }
 
+func ownerFlag() cli.Flag {
+	return &cli.StringFlag{Name: "user", Usage: "`EMAIL` address of the owner (default: the server's owner)"}
+}
+
 func importFiles(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return usage("blueprintd import my.blueprint.yaml", "name at least one file")
-	}
 	in := &project.Inputs{Stdin: c.App.Reader}
 	var files []*project.Blueprint
 	for _, name := range c.Args().Slice() {
@@ -38,7 +39,7 @@ func importFiles(c *cli.Context) error {
 		}
 		files = append(files, b)
 	}
-	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+	return withStore(c, false, func(ctx context.Context, s *store.Store) error {
 		owner, err := importOwner(ctx, s, c.String("user"))
 		if err != nil {
 			return err
@@ -59,33 +60,29 @@ func importFiles(c *cli.Context) error {
 	})
 }
 
-// readForImport reads a file and shows what is wrong with it and can be mended
-// later; what cannot be stored is an error.
+// readForImport reads a file and prints its warnings, and the errors with which a draft
+// can be stored. Any other error fails the import.
 func readForImport(c *cli.Context, in *project.Inputs, name string) (*project.Blueprint, error) {
 	b, issues, err := project.ReadFile(in, name)
-	var syntax *document.SyntaxError
-	if errors.As(err, &syntax) {
-		return nil, usage("mend the file; nothing was imported", "%s", syntax.Error())
-	}
 	if err != nil {
-		return nil, err
+		return nil, syntaxError(err, "fix the file; nothing was imported")
 	}
 	for _, issue := range issues {
 		if issue.Severity != blueprint.SeverityWarning && !storable(issue) {
-			return nil, usage("blueprintd validate shows all that is wrong; nothing was imported", "%s", b.Document.Point(issue))
+			return nil, usage("run blueprintd validate for all errors; nothing was imported", "%s", b.Document.Point(issue))
 		}
 	}
 	if len(b.References) > 0 {
 		to := b.References[0]
-		where := b.Document.Point(blueprint.Issue{Path: to.Path, Message: "is a name in the place of an id, which import does not look up", Severity: blueprint.SeverityError})
-		return nil, usage("blueprintd sync DIR --apply stores files that refer to others or to connections; nothing was imported", "%s", where)
+		where := b.Document.Point(blueprint.Issue{Path: to.Path, Message: "is a name instead of an id; import does not resolve names", Severity: blueprint.SeverityError})
+		return nil, usage("run blueprintd sync DIR --apply for files that refer to other files or to connections; nothing was imported", "%s", where)
 	}
 	pointOut(c.App.ErrWriter, b, issues)
 	return b, nil
 }
 
-// storable reports whether a blueprint with this error can be stored as a draft:
-// a bad node can be mended later, a bad shape cannot be stored.
+// storable reports whether a draft can be stored with an error: one in a node can be
+// fixed later, one in the structure of the map cannot.
 func storable(issue blueprint.Issue) bool {
 	return issue.NodeID != "" && len(issue.Path) > 3 && issue.Path[1] == "nodes"
 }
@@ -93,20 +90,18 @@ func storable(issue blueprint.Issue) bool {
 func importOwner(ctx context.Context, s *store.Store, email string) (blueprint.User, error) {
 	if email == "" {
 		user, err := s.ServerOwner(ctx)
-		return user, blueprint.WithHint(err, "blueprintd user add --email you@example.org makes one")
+		return user, blueprint.WithHint(err, "run blueprintd user add --email you@example.org to add one")
 	}
-	user, err := s.UserByEmail(ctx, email)
-	return user, blueprint.WithHint(err, "blueprintd user list shows who there is")
+	return userByEmail(ctx, s, email)
 }
 
-// imported says under which id a file was stored.
+// imported is a stored file in the output of --json.
 type imported struct {
 	File string `json:"file"`
 	ID   string `json:"id"`
 }
 
-// importAll stores files; when one cannot be stored, those before it are
-// deleted again.
+// importAll stores files. When one fails, it deletes those stored before.
 func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, files []*project.Blueprint) ([]imported, error) {
 	var done []imported
 	for _, b := range files {

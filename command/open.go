@@ -3,12 +3,12 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
@@ -17,35 +17,36 @@ import (
 
 func commandOpen() *cli.Command {
 	return &cli.Command{
-		Name: "open", Usage: "show a run from a file, as blueprintd export-run writes it, in a browser", ArgsUsage: "FILE",
-		Description: "Prints an address that works once and leads to the run. What shows it keeps everything in memory, answers this machine\n" +
-			"alone and runs nothing. A FILE of - is standard input.",
+		Name: "open", Usage: "show an exported run in a browser", ArgsUsage: "FILE",
+		Description: "Prints an address that shows the run and works once. The viewer stores nothing on disk, serves only this machine and\n" +
+			"runs nothing. A FILE of - is standard input.",
+		UsageText: "blueprintd open my.run.json",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "listen on `HOST:PORT` of this machine; port 0 picks a free one"},
-			&cli.BoolFlag{Name: "json", Usage: `print {"url"} instead`},
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "listen on `HOST:PORT` of this machine; port 0 picks a free port"},
+			&cli.BoolFlag{Name: "json", Usage: `print {"url"}`},
 		},
 		Action: openRun,
 	}
 }
 
+// exportHint names the command that writes files of runs.
+const exportHint = "use a file that blueprintd export-run wrote"
+
 func openRun(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usage("blueprintd open my.run.json", "open takes one file")
-	}
 	address := c.String("addr")
 	if at, err := netip.ParseAddrPort(address); err != nil || !at.Addr().Unmap().IsLoopback() {
-		return usage("--addr 127.0.0.1:0", "%s %s: must be an address of this machine alone", given(c, "addr"), address)
+		return usage("--addr 127.0.0.1:0", "%s %s: must be a loopback address", given(c, "addr"), address)
 	}
 	in := &project.Inputs{Stdin: c.App.Reader}
 	data, name, err := in.Read(c.Args().First(), recording.MaxSize)
 	if err != nil {
-		return blueprint.Hinted("blueprintd export-run writes such files", "%s: %s", name, fileio.Cause(err))
+		return blueprint.Hinted(exportHint, "%s: %s", name, fileio.Cause(err))
 	}
 	f, err := recording.Parse(data)
 	if err != nil {
 		var known *blueprint.Error
 		if errors.As(err, &known) {
-			return &exit{code: ExitUsage, message: name + ": " + known.Message, hint: "blueprintd export-run writes such files, and a newer one what an older one cannot read"}
+			return &exit{code: ExitUsage, message: name + ": " + known.Message, hint: exportHint + ", of this version or an older one"}
 		}
 		return err
 	}
@@ -55,19 +56,12 @@ func openRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.Run(ctx, func(url string) error { return sayOpened(c.App.Writer, c.App.ErrWriter, url, f, c.Bool("json")) })
-}
-
-// sayOpened says where the run can be seen.
-func sayOpened(out, notes io.Writer, url string, f *recording.File, asJSON bool) error {
-	fmt.Fprintf(notes, "%s of %s, %s; nothing runs here, and nothing is kept. Ctrl+C ends it.\n", f.Run.ID, blueprint.OneLine(f.Blueprint.Title), f.Run.Status)
-	if !asJSON {
-		_, err := fmt.Fprintln(out, url)
+	return v.Run(ctx, func(url string) error {
+		fmt.Fprintf(c.App.ErrWriter, "%s of %s, %s. Press Ctrl+C to stop the viewer.\n", f.Run.ID, blueprint.OneLine(f.Blueprint.Title), f.Run.Status)
+		if c.Bool("json") {
+			return terminal.JSON(c.App.Writer, map[string]any{"url": url})
+		}
+		_, err := fmt.Fprintln(c.App.Writer, url)
 		return err
-	}
-	data, err := blueprint.EncodeIndented(map[string]any{"url": url})
-	if err == nil {
-		_, err = out.Write(data)
-	}
-	return err
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
-	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
@@ -22,48 +21,45 @@ import (
 
 func commandReplay() *cli.Command {
 	return &cli.Command{
-		Name: "replay", Usage: "repeat an exported run without a network, and tell what differs", ArgsUsage: "FILE.run.json",
-		Description: "Runs the blueprint of the file with the input, the variables and the clock of its run. Other services are answered from the\n" +
-			"recording, people as they answered then, and runs that it started with what came of them; so are sources that draw at random.\n" +
-			"Secret variables are stood in for. A run that was not recorded gets from its steps what they gave. Prints a line for each\n" +
-			"difference. Exits with 0 when there is none, 1 when there is one, 2 when the file is bad. A FILE of - is standard input.",
-		Flags: []cli.Flag{&cli.StringFlag{Name: "blueprint", Usage: "run the blueprint of this `FILE` in place of the recorded one, to see what a change does"}},
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return usage("blueprintd replay order.run.json", "replay takes one file")
-			}
-			return replay(c, c.Args().First())
-		},
+		Name: "replay", Usage: "repeat an exported run offline and print the differences", ArgsUsage: "FILE",
+		Description: "Runs the blueprint of the file with the input, variables and clock of its run. The recording answers for other\n" +
+			"services, people, started runs and random sources. Secret variables get placeholder values. If the run was not\n" +
+			"recorded, its steps return their stored output.\n" +
+			"Exits with 0 when there is no difference, 1 when there is one, 2 when the file is invalid. A FILE of - is standard\n" +
+			"input.",
+		UsageText: "blueprintd replay order.run.json\nblueprintd replay order.run.json --blueprint order.blueprint.yaml",
+		Flags:     []cli.Flag{&cli.StringFlag{Name: "blueprint", Usage: "run the blueprint in this `FILE` instead of the recorded one"}},
+		Action:    replay,
 	}
 }
 
-func replay(c *cli.Context, name string) error {
+func replay(c *cli.Context) error {
 	in := &project.Inputs{Stdin: c.App.Reader}
-	data, called, err := in.Read(name, recording.MaxSize)
+	data, called, err := in.Read(c.Args().First(), recording.MaxSize)
 	if err != nil {
-		return usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
+		return unreadableInput(called, err)
 	}
 	f, err := recording.Parse(data)
 	if err != nil {
-		return usage("blueprintd export-run writes such files", "%s: %s", called, project.MessageOf(err))
+		return usage(exportHint, "%s: %s", called, project.MessageOf(err))
 	}
 	if f.Cassette == nil {
-		fmt.Fprintln(c.App.ErrWriter, `this run was not recorded: its steps that need other services give what they gave then; start a run with "record": true to keep what it exchanges`)
+		fmt.Fprintln(c.App.ErrWriter, `this run was not recorded: steps that need other services return their stored output; start a run with "record": true to record its calls`)
 	}
 	definition, err := replayed(c, f)
 	if err != nil {
 		return err
 	}
-	if names := slices.Sorted(maps.Keys(f.Placeholders())); len(names) > 0 {
-		fmt.Fprintln(c.App.ErrWriter, "secret variables are stood in for: "+blueprint.OneLine(strings.Join(names, ", ")))
+	if names := slices.Sorted(maps.Keys(f.StandIns())); len(names) > 0 {
+		fmt.Fprintln(c.App.ErrWriter, "secret variables with placeholder values: "+blueprint.OneLine(strings.Join(names, ", ")))
 	}
 	record, player, err := repeat(c, f, definition)
 	if err != nil {
-		return usage("the file may be of another version", "%s cannot be repeated: %s", called, project.MessageOf(err))
+		return usage("check the version that exported the file", "%s cannot be replayed: %s", called, project.MessageOf(err))
 	}
 	differences, idle := compareRuns(player.Rules, f, record)
 	if len(idle) > 0 {
-		fmt.Fprintln(c.App.ErrWriter, "not repeated, because a replay runs one node at a time and stops at the first failure: "+blueprint.OneLine(strings.Join(idle, ", ")))
+		fmt.Fprintln(c.App.ErrWriter, "not replayed, because a replay runs one node at a time and stops at the first failure: "+blueprint.OneLine(strings.Join(idle, ", ")))
 	}
 	for _, d := range player.Differences() {
 		if !d.Unused || !slices.Contains(idle, d.Node) {
@@ -82,10 +78,10 @@ func replay(c *cli.Context, name string) error {
 	return err
 }
 
-// replayed returns the blueprint that is to run.
+// replayed returns the blueprint to run: that of --blueprint, or the recorded one.
 func replayed(c *cli.Context, f *recording.File) (*blueprint.Definition, error) {
 	if name := c.String("blueprint"); name != "" {
-		b, _, _, err := loadForRun(c, name) // runs that it started are answered from the recording
+		b, _, _, err := loadForRun(c, name) // the recording answers for other blueprints
 		if err != nil {
 			return nil, err
 		}
@@ -94,26 +90,24 @@ func replayed(c *cli.Context, f *recording.File) (*blueprint.Definition, error) 
 	variables, issues := blueprint.ParseVariables(f.Blueprint.Variables)
 	m, more := blueprint.ParseMap(f.Blueprint.Map)
 	if issues = append(issues, more...); m == nil || len(issues) > 0 {
-		return nil, usage("blueprintd export-run writes such files", "the blueprint in the file cannot be run")
+		return nil, usage(exportHint, "the blueprint in the file cannot be run")
 	}
 	return &blueprint.Definition{BlueprintID: f.Blueprint.ID, Title: f.Blueprint.Title, Version: f.Blueprint.Version, Map: m, Variables: variables}, nil
 }
 
-// repeat runs it again.
+// repeat runs the blueprint against the recording.
 func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition) (*blueprint.Recording, *recording.Player, error) {
 	recorded := recording.NewCassette(nil, nil)
 	if f.Cassette != nil {
 		recorded = f.Cassette
 	}
 	player := recording.NewPlayer(recorded)
-	player.Rules = recording.Rules{Volatile: f.Volatile()}
-	stage := testsuite.NewStage(answersThen(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
+	player.Rules = recording.Rules{Passing: f.Passing()}
+	stage := testsuite.NewStage(recordedStubs(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
 	open := local.Stubs(recorded.Connections, definition)
-	variables := maps.Clone(f.Run.InputVariables)
-	if variables == nil {
-		variables = map[string]any{}
-	}
-	maps.Copy(variables, f.Placeholders())
+	variables := map[string]any{}
+	maps.Copy(variables, f.Run.InputVariables)
+	maps.Copy(variables, f.StandIns())
 	scripts := script.New(script.Options{})
 	defer scripts.Background()()
 	local := &local.Run{
@@ -132,15 +126,15 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	return record, player, err
 }
 
-// answersThen returns stubs for what no network answers: people, other runs, and who
-// listens to events; and for all that needs other services when nobody recorded
-// what they said. With drawn, so do the steps whose sources draw at random.
-func answersThen(f *recording.File, drawn bool) *testsuite.Test {
+// recordedStubs returns stubs for the steps that do not use the network: human tasks,
+// other runs and events; for all steps that need other services if the run was not
+// recorded; and with random for steps with random results.
+func recordedStubs(f *recording.File, random bool) *testsuite.Test {
 	t, kinds := &testsuite.Test{}, project.Catalogue()
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
 		kind := kinds[blueprint.NormalType(step.NodeType)]
-		outside := kind != nil && kind.NeedsStub(f.Cassette != nil) || drawn && f.IsRandom(step.NodeID)
+		outside := kind != nil && kind.NeedsStub(f.Cassette != nil) || random && f.Draws(step.NodeID)
 		switch {
 		case !outside:
 		case step.Status == blueprint.StepCompleted:
@@ -156,10 +150,10 @@ func answersThen(f *recording.File, drawn bool) *testsuite.Test {
 	return t
 }
 
-// compareRuns returns where two runs differ: in their status, output, error and
-// steps. Idle are the steps that the replay never began because it failed. They are
-// a difference, as one, unless each node that failed had failed in the recording:
-// a replay runs one node at a time, where the run had several at work.
+// compareRuns compares the status, output, error and steps of two runs. idle are the
+// steps that the replay did not start because it failed. They count as one difference,
+// unless the same nodes failed in the recording: a replay runs one node at a time, while
+// the recorded run may have run several.
 func compareRuns(rules recording.Rules, f *recording.File, now *blueprint.Recording) (found []recording.Difference, idle []string) {
 	if f.Run.Status != now.Status {
 		found = append(found, recording.Difference{What: "status", Expected: string(f.Run.Status), Got: string(now.Status)})
@@ -190,7 +184,7 @@ func compareRuns(rules recording.Rules, f *recording.File, now *blueprint.Record
 				d.What = fmt.Sprintf("status (%s)", is.Error.Message)
 			}
 			found = append(found, d)
-			continue // what it gave differs too, then
+			continue // its output differs as a consequence
 		}
 		if !f.IsRandom(was.NodeID) {
 			found = append(found, rules.Compare(was.NodeID, "output", was.Output, is.Output)...)

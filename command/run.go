@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -21,26 +22,24 @@ import (
 func commandRun() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a blueprint file without a server", ArgsUsage: "FILE",
-		Description: "Prints the run's status record, with its output, as JSON on standard output; progress goes to standard error.\n" +
-			"Exits with 0 when the run completed, 1 when it failed, 2 when the file is bad, 3 when it is paused. A FILE of - is standard input.",
-		Flags: []cli.Flag{
-			&listFlag{cli.GenericFlag{Name: "var", Usage: "set a variable, as in `NAME=VALUE`; may be repeated, and is never split, but for the commas of its environment variable"}},
-			&cli.StringFlag{Name: "input", Usage: "the input data, as `JSON`, or @FILE, or - for standard input", Value: "{}"},
-			&cli.StringFlag{Name: "record", Usage: "write what the run exchanges with other services to `FILE`, a cassette that tests can replay; what is secret or looks like it is left out: look before you share it"},
-			&cli.StringFlag{Name: "clock", Value: "real", Usage: "the `CLOCK`: real, or virtual[=RFC3339], which jumps to the next instant at which something is due"},
-			&cli.BoolFlag{Name: "force", Usage: "let --record replace a file that is no cassette"},
-			connectionsFlag(), allowNetFlag(),
-		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return usage("blueprintd run my.blueprint.yaml --var name=World", "run takes one file")
-			}
-			return runFile(c)
-		},
+		Description: "Prints the status record of the run and its output as JSON on standard output. Progress goes to standard error.\n" +
+			"Exits with 0 when the run completed, 1 when it failed, 2 when the file is invalid, 3 when it is paused.\n" +
+			"A FILE of - is standard input.",
+		UsageText: "blueprintd run my.blueprint.yaml --var name=World\nblueprintd run my.blueprint.yaml --input @data.json --connections crm.seed.yaml",
+		Flags: slices.Concat([]cli.Flag{
+			&listFlag{cli.GenericFlag{Name: "var", Usage: "set a variable: `NAME=VALUE`; may be repeated. Commas separate variables only in the environment variable"}},
+			&cli.StringFlag{Name: "input", Usage: "input data as `JSON`, @FILE, or - for standard input", Value: "{}"},
+			&cli.StringFlag{Name: "connections", Usage: "use the connections in this `FILE` (YAML or JSON), in the form of a seed file; ${NAME} is an environment variable"},
+			allowNetFlag(),
+		}, under(testingCategory,
+			&cli.StringFlag{Name: "clock", Value: "real", Usage: "`CLOCK`: real, or virtual[=RFC3339], which jumps to the next timer"},
+			&cli.StringFlag{Name: "record", Usage: "write the calls to other services to `FILE`, a cassette for tests. Secrets and values that look like secrets are left out; review the file before you share it"},
+			&cli.BoolFlag{Name: "force", Usage: "let --record replace a file that is not a cassette"},
+		)),
+		Action: runFile,
 	}
 }
 
-// runFile runs the file that the command line names.
 func runFile(c *cli.Context) error {
 	b, others, files, err := loadForRun(c, c.Args().First())
 	if err != nil {
@@ -56,18 +55,18 @@ func runFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	allow, err := prefixes("allow-net", given(c, "allow-net"), c.StringSlice("allow-net"))
+	allow, err := prefixes(c, "allow-net")
 	if err != nil {
 		return err
 	}
-	ticking, err := parseClock(given(c, "clock"), c.String("clock"))
+	runClock, err := parseClock(c)
 	if err != nil {
 		return err
 	}
 	if err := checkRecord(c); err != nil {
 		return err
 	}
-	connections, err := chooseConnections(c, project.Environment)
+	connections, err := readConnections(c)
 	if err != nil {
 		return err
 	}
@@ -76,17 +75,17 @@ func runFile(c *cli.Context) error {
 			return err
 		}
 	}
-	kept := local.NewStore(connections, files)
+	opener := local.NewStore(connections, files)
 	scripts := script.New(script.Options{})
 	defer scripts.Background()()
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)
 	local := &local.Run{
 		Version:    programOf(c).Version,
-		Definition: project.Definition(source.UUID(), b), Others: others, Variables: variables, Input: input, Clock: ticking, IDs: source, Scripts: scripts,
+		Definition: project.Definition(source.UUID(), b), Others: others, Variables: variables, Input: input, Clock: runClock, IDs: source, Scripts: scripts,
 		Errors: c.App.ErrWriter, Allow: allow, Record: c.String("record") != "",
 	}
-	local.Connect = func(way *outbound.Client) engine.Connections { return kept.Open(way, ticking, source) }
+	local.Connect = func(client *outbound.Client) engine.Connections { return opener.Open(client, runClock, source) }
 	if progress != nil {
 		local.Show = progress.show
 	}
@@ -106,15 +105,15 @@ func runFile(c *cli.Context) error {
 	}
 	outcome := printOutcome(c.App.Writer, recording.Execution, c.Args().First())
 	if local.Record {
-		if err := writeCassette(c.String("record"), recording, kept.Recorded(recording.Connections)); err != nil {
+		if err := writeCassette(c.String("record"), recording, opener.Recorded(recording.Connections)); err != nil {
 			return err
 		}
 	}
 	return outcome
 }
 
-// printOutcome writes the status record with its output, and gives the exit
-// code of the run of a file as an error.
+// printOutcome writes the status record with its output. Its error has the exit code of
+// the run.
 func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 	record := struct {
 		*blueprint.ExecutionStatus
@@ -136,26 +135,26 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 		if x.AwaitingInput != nil {
 			what = fmt.Sprintf("%s at node %q: %s", x.AwaitingInput.Kind, x.AwaitingInput.NodeID, x.AwaitingInput.Prompt)
 		}
-		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "only a server takes answers; store the file in one: blueprintd import " + blueprint.ShellWord(name)}
+		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "import the file into a server to answer: blueprintd import " + blueprint.ShellWord(name)}
 	default:
 		if x.Failure != nil && x.Failure.Code == "unknown_name" {
-			return blueprint.Hinted("a variable is passed with --var NAME=VALUE", "the run failed: %s", x.FailureText())
+			return blueprint.Hinted("pass variables with --var NAME=VALUE", "the run failed: %s", x.FailureText())
 		}
 		if why, hint, given := strings.Cut(x.FailureText(), "; hint: "); given {
 			return blueprint.Hinted(hint, "the run failed: %s", why)
 		}
-		return blueprint.Hinted(`"steps" of the record on standard output tells what became of each node`, "the run failed: %s", x.FailureText())
+		return blueprint.Hinted(`see "steps" of the record on standard output for each node`, "the run failed: %s", x.FailureText())
 	}
 }
 
-// progress shows on a terminal how far a run is: a line for each node that ended,
-// and a status line for what is going on.
+// progress shows the progress of a run on a terminal: a line for each node that ended,
+// and a status line.
 type progress struct {
 	screen *terminal.Screen
 	shown  map[string]bool
 }
 
-// newProgress returns nil when out is no terminal.
+// newProgress returns nil if out is not a terminal.
 func newProgress(out io.Writer) *progress {
 	screen := terminal.NewScreen(out)
 	if !screen.Erases() {
@@ -164,7 +163,7 @@ func newProgress(out io.Writer) *progress {
 	return &progress{screen: screen, shown: map[string]bool{}}
 }
 
-// marks are the signs of steps that have ended, with their colours.
+// marks are the symbols of steps that have ended.
 var marks = map[blueprint.StepStatus]struct {
 	colour terminal.Colour
 	sign   string
@@ -172,7 +171,7 @@ var marks = map[blueprint.StepStatus]struct {
 	blueprint.StepCompleted: {terminal.Green, "✓"}, blueprint.StepFailed: {terminal.Red, "✗"}, blueprint.StepSkipped: {terminal.Grey, "–"},
 }
 
-// show takes a look at the run; nil is none.
+// show updates the terminal; x may be nil.
 func (p *progress) show(x *blueprint.Execution) {
 	if x == nil {
 		return
@@ -184,7 +183,7 @@ func (p *progress) show(x *blueprint.Execution) {
 		mark, over := marks[step.Status]
 		switch {
 		case step.Status == blueprint.StepRunning:
-			working = append(working, doing(step))
+			working = append(working, activity(step))
 			continue
 		case !over || p.shown[step.NodeID]:
 			continue
@@ -211,8 +210,7 @@ func (p *progress) show(x *blueprint.Execution) {
 	p.screen.Show(text.String(), blueprint.OneLine(last))
 }
 
-// doing tells what a node at work does.
-func doing(step *blueprint.Step) string {
+func activity(step *blueprint.Step) string {
 	switch {
 	case step.NodeType == "wait":
 		return step.NodeID + " waits"

@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,36 +14,27 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 	"blueprintd/project/testsuite"
 )
 
-// loadForRun reads a file that is fit to run, and the blueprints that it refers
-// to, by id; files are all of them.
+// fixHint is the hint for an invalid blueprint file.
+const fixHint = "fix the file; run blueprintd validate for all errors"
+
+// loadForRun reads a blueprint file that can be run. others are the blueprints to which
+// it refers, by id, and files are all of them. Errors in the file are printed.
 func loadForRun(c *cli.Context, name string) (b *project.Blueprint, others map[string]*blueprint.Definition, files *project.Followed, err error) {
-	const hint = "mend the file; blueprintd validate shows all that is wrong"
 	if testsuite.IsTestFile(name) {
-		return nil, nil, nil, usage("blueprintd test "+blueprint.ShellWord(name), "%s is a test file and not a blueprint", name)
+		return nil, nil, nil, usage("blueprintd test "+blueprint.ShellWord(name), "%s is a test file, not a blueprint", name)
 	}
 	b, issues, err := project.ReadFile(&project.Inputs{Stdin: c.App.Reader}, name)
-	var syntax *document.SyntaxError
-	if errors.As(err, &syntax) {
-		return nil, nil, nil, usage(hint, "%s", syntax.Error())
-	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, syntaxError(err, fixHint)
 	}
-	var bad []blueprint.Issue
-	for _, issue := range issues {
-		if issue.Severity != blueprint.SeverityWarning {
-			bad = append(bad, issue)
-		}
-	}
-	if len(bad) > 0 {
+	if bad := project.Errors(issues); len(bad) > 0 {
 		pointOut(c.App.ErrWriter, b, bad)
-		return nil, nil, nil, usage(hint, "%s has %s", b.Document.Name, blueprint.Counted(len(bad), "error"))
+		return nil, nil, nil, usage(fixHint, "%s has %s", b.Document.Name, blueprint.Counted(len(bad), "error"))
 	}
 	if m, _ := blueprint.ParseMap(b.Map); m == nil || len(m.Nodes) == 0 {
 		return nil, nil, nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.Document.Name)
@@ -53,19 +43,17 @@ func loadForRun(c *cli.Context, name string) (b *project.Blueprint, others map[s
 	others, wrong := files.Connect()
 	if wrong != "" {
 		fmt.Fprint(c.App.ErrWriter, wrong)
-		return nil, nil, nil, usage(hint, "%s refers to what cannot be run", b.Document.Name)
+		return nil, nil, nil, usage(fixHint, "%s refers to files that cannot be run", b.Document.Name)
 	}
 	return b, others, files, nil
 }
 
-// maxInputFile bounds a file with input data, in bytes.
+// maxInputFile is the size of the largest file of input data, in bytes.
 const maxInputFile = 64 << 20
 
-// inputHint shows how input data is given.
 const inputHint = `--input '{"name": "World"}'`
 
-// inputHintFor tells what to change on the command line for a run that was
-// refused.
+// inputHintFor returns the hint for a run that the engine refused.
 func inputHintFor(refused *blueprint.Error) string {
 	if len(refused.Issues) > 0 && len(refused.Issues[0].Path) > 0 && refused.Issues[0].Path[0] == "variables" {
 		return "pass variables with --var NAME=VALUE"
@@ -73,11 +61,11 @@ func inputHintFor(refused *blueprint.Error) string {
 	if strings.HasPrefix(refused.Message, "inputData") {
 		return inputHint
 	}
-	return "mend the file; blueprintd validate shows all that is wrong"
+	return fixHint
 }
 
-// parseVars reads NAME=VALUE pairs by the declared types; what is not declared
-// is a string. source is the flag or environment variable that they are from.
+// parseVars reads NAME=VALUE pairs by the declared types; undeclared variables are
+// strings. source is the flag or environment variable with the pairs.
 func parseVars(source string, declared []blueprint.Variable, pairs []string) (map[string]any, error) {
 	types := map[string]blueprint.VariableType{}
 	for _, variable := range declared {
@@ -122,26 +110,20 @@ func parseVar(source, name string, kind blueprint.VariableType, text string) (an
 	return value, nil
 }
 
-func allowNetFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "allow-net", Usage: "let outbound nodes reach this private `CIDR` range; may be repeated"}
-}
-
-// prefixes reads the values of a flag that takes address ranges.
-func prefixes(flag, source string, texts []string) ([]netip.Prefix, error) {
-	var out []netip.Prefix
-	for _, text := range texts {
+// prefixes reads a flag with address ranges. A single address is a range too.
+func prefixes(c *cli.Context, flag string) (ranges []netip.Prefix, err error) {
+	for _, text := range c.StringSlice(flag) {
 		text = strings.TrimSpace(text)
 		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			address, alone := netip.ParseAddr(text)
-			if alone != nil {
-				return nil, usage("--"+flag+" 10.0.0.0/8", "%s %s: write an address range in CIDR form", source, text)
-			}
-			prefix = netip.PrefixFrom(address, address.BitLen())
+		if address, addressErr := netip.ParseAddr(text); addressErr == nil {
+			prefix, err = address.Prefix(address.BitLen())
 		}
-		out = append(out, prefix.Masked())
+		if err != nil {
+			return nil, usage("--"+flag+" 10.0.0.0/8", "%s %s: write an address range in CIDR form", given(c, flag), text)
+		}
+		ranges = append(ranges, prefix.Masked())
 	}
-	return out, nil
+	return ranges, nil
 }
 
 // parseInput reads the input data: JSON, @FILE, or - for standard input.
@@ -153,7 +135,7 @@ func parseInput(c *cli.Context) (any, error) {
 	}
 	if isFile {
 		if name == "-" && c.Args().First() == "-" {
-			return nil, usage("write one of the two into a file", "%s: standard input is the blueprint already", source)
+			return nil, usage("store one of the two in a file", "%s: standard input is already the blueprint", source)
 		}
 		data, called, err := (&project.Inputs{Stdin: c.App.Reader}).Read(name, maxInputFile)
 		if err != nil {
@@ -171,8 +153,7 @@ func parseInput(c *cli.Context) (any, error) {
 	return input, nil
 }
 
-// unusedVars warns of variables that are neither declared nor named anywhere in the
-// blueprint.
+// unusedVars warns of variables that the blueprint neither declares nor mentions.
 func unusedVars(out io.Writer, b *project.Blueprint, declared []blueprint.Variable, variables map[string]any) {
 	known := make([]string, len(declared))
 	for i := range declared {
@@ -184,7 +165,7 @@ func unusedVars(out io.Writer, b *project.Blueprint, declared []blueprint.Variab
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !slices.Contains(known, name) && !bytes.Contains(text, []byte(name)) {
-			fmt.Fprintf(out, "warning: --var %s: the blueprint uses no such variable%s\n", blueprint.OneLine(name), blueprint.DidYouMean(name, known))
+			fmt.Fprintf(out, "warning: --var %s: the blueprint does not use this variable%s\n", blueprint.OneLine(name), blueprint.DidYouMean(name, known))
 		}
 	}
 }

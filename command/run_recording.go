@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,16 +12,13 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 	"blueprintd/project/local"
 )
 
-func connectionsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "connections", Usage: "use the connections of this `FILE`, YAML or JSON, as a seed file has them; ${NAME} in them is an environment variable"}
-}
-
-// chooseConnections reads the connections that a run is given; nil for none.
-func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*local.Connections, error) {
-	const hint = "mend the file; nothing was run"
+// readConnections reads the file of --connections; nil if the flag is not set.
+func readConnections(c *cli.Context) (*local.Connections, error) {
+	const hint = "fix the file; nothing was run"
 	name := c.String("connections")
 	if name == "" {
 		if onLine(c, "connections") {
@@ -34,22 +30,19 @@ func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*loc
 	if err != nil {
 		return nil, usage("name a file that exists", "%s %s: %s", given(c, "connections"), name, fileio.Cause(err))
 	}
-	g, issues, err := local.ReadConnections(name, data, lookup)
-	var syntax *document.SyntaxError
-	switch {
-	case errors.As(err, &syntax): // its line may hold a secret
-		return nil, usage(hint, "%s", syntax.Error())
-	case err != nil:
-		return nil, err
-	case len(issues) > 0:
-		g.Point(c.App.ErrWriter, issues)
+	connections, issues, err := local.ReadConnections(name, data, project.Environment)
+	if err != nil {
+		return nil, syntaxError(err, hint) // without the line, which may contain a secret
+	}
+	if len(issues) > 0 {
+		connections.Point(c.App.ErrWriter, issues)
 		return nil, usage(hint, "%s has %s", name, blueprint.Counted(len(issues), "error"))
 	}
-	return g, nil
+	return connections, nil
 }
 
-// checkRecord tells, before anything runs, that the record of a run could not be
-// written, or would take the place of something else.
+// checkRecord verifies before the run that --record names a file that can be written
+// and does not overwrite anything but a cassette.
 func checkRecord(c *cli.Context) error {
 	const hint = "--record order.cassette.json"
 	name := c.String("record")
@@ -64,61 +57,50 @@ func checkRecord(c *cli.Context) error {
 	}
 	info, err := os.Stat(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return probe(filepath.Dir(name), name)
-	case err != nil:
-		return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
-	case info.IsDir():
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return unwritableRecord(name, err)
+	case err == nil && info.IsDir():
 		return usage(hint, "%s is a folder", name)
-	case !info.Mode().IsRegular():
+	case err == nil && !info.Mode().IsRegular():
 		return nil
-	}
-	if !c.Bool("force") && info.Size() > 0 {
-		f, err := os.Open(name)
-		if err != nil {
-			return blueprint.Hinted("check the path of --record", "%s cannot be read: %s", name, fileio.Cause(err))
-		}
-		defer f.Close()
-		data, err := io.ReadAll(io.LimitReader(f, recording.MaxSize+1))
-		if err == nil {
-			_, err = recording.ReadCassette(data)
-		}
-		if err != nil {
-			return usage("choose another name, or pass --force to replace it", "%s exists already and is no cassette", name)
+	case err == nil && info.Size() > 0 && !c.Bool("force"):
+		if _, err := recording.ReadCassetteFile(name); err != nil {
+			return usage("choose another name, or pass --force to replace it", "%s exists already and is not a cassette", name)
 		}
 	}
-	return probe(filepath.Dir(name), name)
-}
-
-// probe tries whether a file can be made in a folder, and leaves none.
-func probe(folder, name string) error {
-	f, err := os.CreateTemp(folder, ".record-*")
-	if err != nil {
-		return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
-	}
-	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
+	if err := probe(filepath.Dir(name), ".record-*"); err != nil {
+		return unwritableRecord(name, err)
 	}
 	return nil
 }
 
-// writeCassette writes what a run exchanged with other services.
+func unwritableRecord(name string, err error) error {
+	return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
+}
+
+// probe verifies that a file can be created in a folder, and removes it.
+func probe(folder, pattern string) error {
+	f, err := os.CreateTemp(folder, pattern)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// writeCassette writes the calls of a run to a file that only its owner can read.
+// Special files, such as /dev/stdout, are written to and not replaced.
 func writeCassette(name string, record *blueprint.Recording, opened map[string]recording.Connection) error {
 	data, err := recording.NewCassette(record.Exchanges, opened).Bytes()
 	if err != nil {
 		return err
 	}
-	if err := writePrivate(name, data); err != nil {
-		return blueprint.Hinted("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
+	if info, statErr := os.Stat(name); statErr == nil && !info.Mode().IsRegular() {
+		err = os.WriteFile(name, data, 0o600)
+	} else {
+		err = fileio.Write(name, data, false)
+	}
+	if err != nil {
+		return unwritableRecord(name, err)
 	}
 	return nil
-}
-
-// writePrivate writes a file for its owner alone, in the place of one that is there;
-// what is no file, as /dev/stdout, is written to.
-func writePrivate(name string, data []byte) error {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(name, data, 0o600)
-	}
-	return fileio.Write(name, data, false)
 }

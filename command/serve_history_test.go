@@ -15,39 +15,39 @@ func TestParseKeep(t *testing.T) {
 		"all": {}, "0": {}, "100000": {Rows: 100_000}, "1000": {Rows: 1000}, "90d": {Age: 90 * 24 * time.Hour}, "36h": {Age: 36 * time.Hour},
 		"1.5d": {Age: 36 * time.Hour}, "1h30m": {Age: 90 * time.Minute}, "1m": {Age: time.Minute},
 	} {
-		if got, err := parseKeep(text); err != nil || got != want {
-			t.Errorf("%s: %+v %v", text, got, err)
+		if got, err := parseKeep(text, "runs"); err != nil || got != want {
+			t.Errorf("parseKeep(%q) = %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	for text, says := range map[string]string{"90": "90 runs, or 90d?", "1": "1 runs, or 1d?", "999": "999 runs, or 999d?", "": "is empty", "none": "no age"} {
-		if got, err := parseKeep(text); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %+v %v", text, got, err)
+	for text, says := range map[string]string{"90": "90 runs, or 90d?", "1": "1 runs, or 1d?", "999": "999 runs, or 999d?", "": "want an age", "none": "want an age"} {
+		if got, err := parseKeep(text, "runs"); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("parseKeep(%q) = %+v, %v, want an error with %q", text, got, err, says)
 		}
 	}
 	for _, text := range []string{"", "-1", "-1d", "59s", "90 d", "d", "NaNd", "1e9d", "1e99d", "Infd", "none", "9999999999999999999"} {
-		if got, err := parseKeep(text); err == nil {
-			t.Errorf("%q is %+v", text, got)
+		if got, err := parseKeep(text, "runs"); err == nil {
+			t.Errorf("parseKeep(%q) = %+v, want an error", text, got)
 		}
 	}
 }
 
-// What is wrong with a flag of the history is said of that flag, with the next
-// step, and nothing is started.
 func TestHistoryFlagsRefused(t *testing.T) {
 	for _, test := range [][3]string{
 		{"--keep-executions", "90", "--keep-executions 90: 90 runs, or 90d?"},
 		{"--keep-firings", "90", "--keep-firings 90: 90 rows, or 90d?"},
-		{"--keep-executions", "", "--keep-executions: is empty"},
-		{"--max-disk", "", "--max-disk: is empty"},
+		{"--keep-executions", "", "--keep-executions: want an age"},
+		{"--max-disk", "", "--max-disk: want a size"},
 		{"--max-disk", "99999999TiB", "--max-disk 99999999TiB: is larger than any disk"},
-		{"--max-disk", "1MiB", "--max-disk 1MiB: is less than 16MiB"},
-		{"--max-disk", "lots", "--max-disk lots: is no size"},
+		{"--max-disk", "1MiB", "--max-disk 1MiB: must be at least 16MiB"},
+		{"--max-disk", "lots", "--max-disk lots: want a size"},
 	} {
-		var out bytes.Buffer
-		code := run(t, []string{"blueprintd", "serve", "--db", filepath.Join(t.TempDir(), "x.db"), test[0], test[1]}, nil, &out, &out)
-		if code != ExitUsage || !strings.Contains(out.String(), test[2]) || !strings.Contains(out.String(), "hint: ") {
-			t.Errorf("%s %q: exit code %d: %s", test[0], test[1], code, out.String())
-		}
+		t.Run(test[0]+" "+test[1], func(t *testing.T) {
+			var out bytes.Buffer
+			code := run(t, []string{"blueprintd", "serve", "--db", filepath.Join(t.TempDir(), "x.db"), test[0], test[1]}, nil, &out, &out)
+			if code != ExitUsage || !strings.Contains(out.String(), test[2]) || !strings.Contains(out.String(), "hint: ") {
+				t.Errorf("exit code %d, want %d; got %q, want %q and a hint", code, ExitUsage, out.String(), test[2])
+			}
+		})
 	}
 }
 
@@ -56,7 +56,7 @@ func FuzzParseKeep(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		keep, err := parseKeep(text)
+		keep, err := parseKeep(text, "runs")
 		if keep.Age < 0 || keep.Rows < 0 || keep.Age > 0 && keep.Rows > 0 || err != nil && keep != (store.Keep{}) {
 			t.Errorf("%q: %+v %v", text, keep, err)
 		}

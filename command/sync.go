@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -19,31 +20,37 @@ import (
 
 func commandSync() *cli.Command {
 	return &cli.Command{
-		Name: "sync", Usage: "make a server match a folder of blueprint files; shows the plan first", ArgsUsage: "DIR",
-		Description: "Prints what it would do, and with --apply does it: works on the database (--db), also while the server runs, or over the\n" +
-			"network (--url, --api-key). A blueprint is known by the path of its file in the folder; what has no file of the folder's\n" +
-			"name is never touched. A blueprint that somebody changed on the server is left alone without --force, and what has no\n" +
-			"place in the folder any more without --prune; a trigger that is off there stays off without --force. Secrets that are\n" +
-			"null in a file stay as they are on the server. In the place of ids {$connection: crm} names a connection of the server, and\n" +
-			"{$blueprint: child.blueprint.yaml} another file of the folder. The file .blueprintd.yaml (name: flows) in the folder\n" +
-			"names it wherever it is checked out.\n" +
-			"Exits with 0; with 2 when a file is bad or cannot be read (then nothing is changed); with 1 when it failed, when --apply\n" +
-			"left a conflict alone, and with --exit-code when anything is to be done, in conflict or kept.",
-		Flags: append(databaseFlags(),
-			&cli.BoolFlag{Name: "apply", Usage: "do it"},
-			&cli.BoolFlag{Name: "prune", Usage: "delete blueprints whose files are gone, and triggers that their files do not name"},
-			&cli.BoolFlag{Name: "force", Usage: "overwrite what was changed on the server since"},
-			&cli.BoolFlag{Name: "adopt", Usage: "take over blueprints of the same title that come from no folder, instead of making new ones"},
-			&cli.BoolFlag{Name: "exit-code", Usage: "without --apply: exit with 1 when anything is to be done (+ ~ -), in conflict (!) or kept (?)"},
-			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: the name in the folder's file .blueprintd.yaml, else that of the folder itself)"},
-			&cli.StringFlag{Name: "organization", Usage: "the `ID` of the organization that the blueprints belong to (default: the owner's workspace)"},
-			&cli.StringFlag{Name: "user", Usage: "with --db: the `EMAIL` of the owner (default: the server's owner)"},
-			&cli.StringFlag{Name: "url", Usage: "the `ADDRESS` of the server"},
-			&cli.StringFlag{Name: "api-key", Usage: "with --url: a `KEY` of the owner"},
+		Name: "sync", Usage: "make a server match a folder of blueprint files", ArgsUsage: "DIR",
+		Description: "Prints the plan, and with --apply carries it out. Works on the database (--db), also while the server runs, or over\n" +
+			"the network (--url, --api-key).\n" +
+			"A blueprint belongs to a file by the path of the file in the folder; blueprints from elsewhere are not touched.\n" +
+			"Blueprints changed on the server are overwritten only with --force, and blueprints and triggers without a file are\n" +
+			"deleted only with --prune. A trigger that is off on the server is switched on only with --force. Secrets that are\n" +
+			"null in a file keep their value on the server.\n" +
+			"Instead of an id, {$connection: crm} names a connection of the server, and {$blueprint: child.blueprint.yaml} names\n" +
+			"another file of the folder. The file .blueprintd.yaml (name: flows) sets the name of the folder on servers.\n" +
+			"Exits with 1 when it failed or --apply left a conflict, and with --exit-code when there is anything to do; with 2\n" +
+			"when a file is invalid, in which case nothing is changed.",
+		UsageText: "blueprintd sync flows\nblueprintd sync flows --apply --prune\nblueprintd sync flows --apply --url https://flows.example.org --api-key bpd_...",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.BoolFlag{Name: "apply", Usage: "carry out the plan"},
+			&cli.BoolFlag{Name: "prune", Usage: "delete blueprints without a file, and triggers that their files do not have"},
+			&cli.BoolFlag{Name: "force", Usage: "overwrite changes made on the server"},
+			&cli.BoolFlag{Name: "adopt", Usage: "take over blueprints of the same title that come from no folder, instead of creating new ones"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "without --apply: exit with 1 when something is to do (+ ~ -), in conflict (!) or kept (?)"},
+			folderNameFlag(),
+			&cli.StringFlag{Name: "organization", Usage: "`ID` of the organization of the blueprints (default: the owner's workspace)"},
 			jsonFlag(),
-		),
+		}, under("remote server",
+			&cli.StringFlag{Name: "url", Usage: "`ADDRESS` of the server"},
+			&cli.StringFlag{Name: "api-key", Usage: "API `KEY` of the owner, with --url"},
+		), databaseFlags(), under(storageCategory, ownerFlag())),
 		Action: syncFolderWithServer,
 	}
+}
+
+func folderNameFlag() cli.Flag {
+	return &cli.StringFlag{Name: "name", Usage: "`NAME` of the folder on the server (default: the name in its file .blueprintd.yaml, or the name of the folder)"}
 }
 
 func syncFolderWithServer(c *cli.Context) error {
@@ -52,14 +59,14 @@ func syncFolderWithServer(c *cli.Context) error {
 		return err
 	}
 	if id := c.String("organization"); id != "" && !blueprint.IsUUID(id) {
-		return usage("blueprintd sync flows --organization 3f0e...", "%s %s: is no id", given(c, "organization"), id)
+		return usage("blueprintd sync flows --organization 3f0e...", "%s %s: is not an id", given(c, "organization"), id)
 	}
-	of, err := deploy.ReadFolder(dir, c.String("name"), c.App.ErrWriter, c.Bool("prune") && c.Bool("force"))
+	files, err := deploy.ReadFolder(dir, c.String("name"), c.App.ErrWriter, c.Bool("prune") && c.Bool("force"))
 	if err != nil {
 		return err
 	}
 	work := func(ctx context.Context, server deploy.Server) error {
-		return syncWith(ctx, c, server, of, deploy.Options{Name: name, Prune: c.Bool("prune"), Force: c.Bool("force"), Adopt: c.Bool("adopt"), Secret: func() string { return ids.New(nil).Token(32) }})
+		return syncWith(ctx, c, server, files, deploy.Options{Name: name, Prune: c.Bool("prune"), Force: c.Bool("force"), Adopt: c.Bool("adopt"), Secret: func() string { return ids.New(nil).Token(32) }})
 	}
 	if c.String("url") != "" {
 		server, err := remoteOf(c)
@@ -69,9 +76,9 @@ func syncFolderWithServer(c *cli.Context) error {
 		return work(c.Context, server)
 	}
 	if c.String("api-key") != "" && onLine(c, "api-key") {
-		return usage("name the server with --url", "%s is for a server, and none is named", given(c, "api-key"))
+		return usage("name the server with --url", "%s requires --url", given(c, "api-key"))
 	}
-	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+	return withStore(c, false, func(ctx context.Context, s *store.Store) error {
 		owner, err := importOwner(ctx, s, c.String("user"))
 		if err != nil {
 			return err
@@ -79,7 +86,7 @@ func syncFolderWithServer(c *cli.Context) error {
 		server := &deploy.InStore{Store: s, Owner: blueprint.Principal{UserID: owner.ID}, OrganizationID: c.String("organization")}
 		server.CancelRuns = func(_ context.Context, unfinished []string, _ string) error {
 			if len(unfinished) > 0 {
-				fmt.Fprintf(c.App.ErrWriter, "%s of a deleted blueprint goes on to its end\n", blueprint.Counted(len(unfinished), "run"))
+				fmt.Fprintf(c.App.ErrWriter, "%s of a deleted blueprint continues\n", blueprint.Counted(len(unfinished), "run"))
 			}
 			return nil
 		}
@@ -87,19 +94,19 @@ func syncFolderWithServer(c *cli.Context) error {
 	})
 }
 
-// syncReport is what sync tells programs.
+// syncReport is the output of --json.
 type syncReport struct {
 	*deploy.Plan
-	Summary  string   `json:"summary"` // of what would be done, or was
+	Summary  string   `json:"summary"` // of the plan, or of the changes made
 	Applied  bool     `json:"applied"`
-	Complete bool     `json:"complete"`       // nothing of what was asked for is left, but for conflicts
-	Done     []string `json:"done,omitempty"` // the paths of the changes that were made
+	Complete bool     `json:"complete"`       // all changes but conflicts were made
+	Done     []string `json:"done,omitempty"` // the paths of the changes made
 	Error    string   `json:"error,omitempty"`
 }
 
-// syncWith compares, shows the plan, and carries it out when that is asked for.
-func syncWith(ctx context.Context, c *cli.Context, server deploy.Server, of deploy.Files, o deploy.Options) error {
-	plan, err := deploy.Prepare(ctx, server, of, o)
+// syncWith prints the plan and, with --apply, carries it out.
+func syncWith(ctx context.Context, c *cli.Context, server deploy.Server, files deploy.Files, o deploy.Options) error {
+	plan, err := deploy.Prepare(ctx, server, files, o)
 	if err != nil {
 		return err
 	}
@@ -109,7 +116,7 @@ func syncWith(ctx context.Context, c *cli.Context, server deploy.Server, of depl
 	for _, change := range plan.Changes {
 		if !apply || change.Action == deploy.Keep || change.Conflict != "" {
 			made.Changes = append(made.Changes, change)
-			if err := sayChange(c, change); err != nil {
+			if err := printChange(c, change); err != nil {
 				return err
 			}
 		}
@@ -117,7 +124,7 @@ func syncWith(ctx context.Context, c *cli.Context, server deploy.Server, of depl
 	if apply {
 		err = plan.Apply(ctx, server, func(change deploy.Change) error {
 			report.Done, made.Changes = append(report.Done, change.Path), append(made.Changes, change)
-			return sayChange(c, change)
+			return printChange(c, change)
 		})
 		report.Summary, report.Complete = made.Summary(true), err == nil
 	}
@@ -129,13 +136,15 @@ func syncWith(ctx context.Context, c *cli.Context, server deploy.Server, of depl
 		return errors.Join(terminal.JSON(c.App.Writer, report), end)
 	}
 	if err == nil {
-		_, err = fmt.Fprintln(c.App.Writer, syncLast(c, plan, report.Summary))
+		if !apply && len(plan.Pending()) > 0 {
+			report.Summary += "; apply with --apply"
+		}
+		_, err = fmt.Fprintln(c.App.Writer, report.Summary)
 	}
 	return cmp.Or(end, err)
 }
 
-// sayChange prints a change for people.
-func sayChange(c *cli.Context, change deploy.Change) error {
+func printChange(c *cli.Context, change deploy.Change) error {
 	if c.Bool("json") {
 		return nil
 	}
@@ -143,53 +152,43 @@ func sayChange(c *cli.Context, change deploy.Change) error {
 	return err
 }
 
-func syncLast(c *cli.Context, plan *deploy.Plan, summary string) string {
-	if !c.Bool("apply") && len(plan.Pending()) > 0 {
-		return summary + "; --apply does it"
-	}
-	return summary
-}
-
-// syncEnd returns the error that sync ends with.
+// syncEnd returns the error with which sync ends.
 func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
 	var stopped *deploy.Failure
 	switch {
 	case errors.As(err, &stopped):
 		code, message, hint := explained(stopped.Err)
-		return &exit{code, fmt.Sprintf("%s: %s; %s made before it", stopped.Path, message, blueprint.Counted(done, "change")), cmp.Or(hint, "what is left is done when sync is called again")}
+		return &exit{code, fmt.Sprintf("%s: %s; %s made before it", stopped.Path, message, blueprint.Counted(done, "change")), cmp.Or(hint, "run sync again for the remaining changes")}
 	case err != nil:
 		return err
 	case c.Bool("apply") && plan.Conflicts() > 0:
-		return blueprint.Hinted("take the changes over into the files, or overwrite them with --force", "%s changed on the server and left as it is", blueprint.Counted(plan.Conflicts(), "blueprint"))
+		return blueprint.Hinted("copy the changes into the files, or overwrite them with --force", "left %s with changes on the server as is", blueprint.Counted(plan.Conflicts(), "blueprint"))
 	case c.Bool("exit-code") && !c.Bool("apply") && len(plan.Changes) > 0:
 		return &exit{code: ExitFailed}
 	}
 	return nil
 }
 
-// remoteOf reads where a server is.
+// remoteOf reads the flags of a server on the network.
 func remoteOf(c *cli.Context) (*deploy.Remote, error) {
 	for _, name := range []string{"db", "master-key-file", "user"} {
 		if onLine(c, name) {
-			return nil, usage("leave one of them out", "%s names a server, and %s is for a database", given(c, "url"), given(c, name))
+			return nil, exclude("%s names a server, and %s is for a database", given(c, "url"), given(c, name))
 		}
 	}
-	address, err := dashboardURL(c)
+	address, err := serverURL(c)
 	if err != nil {
 		return nil, err
 	}
 	key := c.String("api-key")
 	if key == "" {
-		return nil, usage("blueprintd sync flows --url https://flows.example.org --api-key "+ids.KeyPrefix+"...", "%s needs a key: --api-key, or the variable BLUEPRINTD_API_KEY", given(c, "url"))
+		return nil, usage("blueprintd sync flows --url https://flows.example.org --api-key "+ids.KeyPrefix+"...", "%s requires --api-key or BLUEPRINTD_API_KEY", given(c, "url"))
 	}
 	return deploy.NewRemote(address, key, c.String("organization")), nil
 }
 
-// folderArgument reads the one argument of sync and dev, and the folder's name.
+// folderArgument reads the argument of sync and dev, and the name of the folder.
 func folderArgument(c *cli.Context) (dir, name string, err error) {
-	if c.NArg() != 1 {
-		return "", "", usage("blueprintd "+c.Command.Name+" flows", "%s takes one folder", c.Command.Name)
-	}
 	dir = filepath.Clean(c.Args().First())
 	name, _, err = deploy.Name(dir, c.String("name"))
 	return dir, name, err

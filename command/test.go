@@ -13,21 +13,23 @@ import (
 
 func commandTest() *cli.Command {
 	return &cli.Command{
-		Name: "test", Usage: "run the tests kept beside blueprint files", ArgsUsage: "[FILE or DIR]...",
-		Description: "Runs every *.test.yaml and *.test.json of the folders, the present one when none is named. Nothing real is reached:\n" +
-			"what a blueprint asks of other services is answered by the stubs of its test, or by its cassette. Time is virtual.\n" +
-			"Exits with 0 when all passed, 1 when one failed, 2 when a file is bad or there is no test.",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "update", Usage: "write what comes of each test that fails, or expects nothing yet, into its expect"},
-			&cli.BoolFlag{Name: "watch", Usage: "run them again whenever a file of the folders changes"},
-			&cli.BoolFlag{Name: "replay", Usage: "run only the tests with a cassette, from it alone, and tell whatever is not as recorded"},
-			&cli.StringFlag{Name: "run", Usage: "only the tests whose names match this `REGEXP`"},
-			&cli.BoolFlag{Name: "bail", Usage: "stop at the first test that fails"},
-			&cli.IntFlag{Name: "jobs", Usage: "run `NUMBER` at the same time; 0 = as many as there are processors"},
+		Name: "test", Usage: "run the tests of blueprint files", ArgsUsage: "[FILE or DIR]...",
+		Description: "Runs all *.test.yaml and *.test.json files of the folders; by default of the current one. No real service is\n" +
+			"reached: the stubs of a test, or its cassette, answer all requests. Time is virtual.\n" +
+			"Exits with 0 when all tests passed, 1 when one failed, 2 when a file is invalid or there is no test.",
+		UsageText: "blueprintd test flows\nblueprintd test flows/order.test.yaml --run 'large order' --watch\nblueprintd test --junit report.xml",
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "run", Usage: "run only the tests whose names match this `REGEXP`"},
+			&cli.BoolFlag{Name: "bail", Usage: "stop at the first failed test"},
+			&cli.IntFlag{Name: "jobs", Usage: "run `NUMBER` tests at the same time; 0 is one per processor"},
+			&cli.BoolFlag{Name: "watch", Usage: "run the tests again when a file changes"},
+			&cli.BoolFlag{Name: "update", Usage: "write the actual results of failed tests, and of tests without expectations, to their expect"},
+			&cli.BoolFlag{Name: "replay", Usage: "run only the tests with a cassette, without stubs, and report every difference from the recording"},
+		}, under("report",
 			&cli.StringFlag{Name: "junit", Usage: "also write the results to `FILE` as JUnit XML"},
 			&cli.BoolFlag{Name: "tap", Usage: "print the results as TAP"},
-			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
-		},
+			jsonFlag(),
+		)...),
 		Action: runTests,
 	}
 }
@@ -43,11 +45,11 @@ func runTests(c *cli.Context) error {
 	}
 	switch {
 	case c.Bool("tap") && c.Bool("json"):
-		return usage("leave one of them out", "--tap and --json say different things")
+		return exclude("--tap and --json are different formats")
 	case t.Update && t.Replay:
-		return usage("leave one of them out", "--update writes expectations, and --replay compares with a recording")
+		return exclude("--update writes expectations, and --replay compares with a recording")
 	case t.Update && t.Bail:
-		return usage("leave one of them out", "--update writes what fails, and --bail stops there")
+		return exclude("--update needs the results of all tests, and --bail stops early")
 	case t.Jobs < 0:
 		return usage("--jobs 4", "%s: must be 0 or more", given(c, "jobs"))
 	case c.Bool("tap"):

@@ -18,29 +18,25 @@ import (
 
 func commandValidate() *cli.Command {
 	return &cli.Command{
-		Name: "validate", Usage: "tell what is wrong with blueprint, test and seed files, without running them", ArgsUsage: "FILE...",
-		Description: "Prints a line for each problem to standard output: file:line:column: message. What is only dubious is marked\n" +
-			"\"warning:\". Exits with 1 when there is an error; warnings alone leave it at 0. A FILE of - is standard input;\n" +
-			"of a folder all files named *.blueprint.yaml, *.test.yaml and *.seed.yaml (or .json) are taken, also in\n" +
-			"folders within. A file of tests or a seed is known by such a name, any other is taken for a blueprint.\n" +
-			"The source of code nodes is compiled and not run.\n" +
-			"On a terminal the place is shown beneath each line; that goes to standard error.",
+		Name: "validate", Usage: "check blueprint, test and seed files without running them", ArgsUsage: "FILE...",
+		Description: "Prints each problem to standard output as file:line:column: message. Exits with 1 when there is an error.\n" +
+			"Test and seed files are recognized by their names, *.test.yaml and *.seed.yaml (.yml, .json); any other FILE is a\n" +
+			"blueprint. If FILE is a folder, all such files below it are checked. A FILE of - is standard input.\n" +
+			"The source of code nodes is compiled, not run. On a terminal, the source line of each problem is shown.",
+		UsageText: "blueprintd validate my.blueprint.yaml\nblueprintd validate flows --strict --json",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print an array of {file, line, column, endColumn?, path, message, severity}"},
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 for warnings too"},
-			&cli.BoolFlag{Name: "caret", Usage: "show the place of each problem, on standard error, also without a terminal"},
-			&cli.BoolFlag{Name: "no-caret", Usage: "never show it"},
+			&cli.BoolFlag{Name: "caret", Usage: "show the source line of each problem on standard error, even without a terminal"},
+			&cli.BoolFlag{Name: "no-caret", Usage: "do not show source lines"},
 		},
 		Action: validate,
 	}
 }
 
 func validate(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return usage("blueprintd validate my.blueprint.yaml", "name at least one file")
-	}
 	if c.Bool("caret") && c.Bool("no-caret") {
-		return usage("leave one of them out", "--caret and --no-caret say different things")
+		return exclude("--caret and --no-caret exclude each other")
 	}
 	names, err := filesToCheck(c.Args().Slice())
 	if err != nil {
@@ -55,13 +51,13 @@ func validate(c *cli.Context) error {
 	var unread error // of the first file that cannot be read
 	for _, name := range names {
 		found, err := checkerOf(name)(in, name)
-		if err != nil { // the others are looked at all the same
+		if err != nil {
 			if unread == nil {
 				unread = err
 			} else {
 				fmt.Fprintln(c.App.ErrWriter, project.MessageOf(err))
 			}
-			all = append(all, unreadable(name, err))
+			all = append(all, problem{File: name, Line: 1, Column: 1, Path: []any{}, Message: project.MessageOf(err), Severity: blueprint.SeverityError})
 			continue
 		}
 		for _, p := range found {
@@ -88,23 +84,22 @@ func validate(c *cli.Context) error {
 	return unread
 }
 
-// problem is one thing that is wrong with a file.
+// problem is an error or a warning about a file.
 type problem struct {
 	File      string `json:"file"`
 	Line      int    `json:"line"`
 	Column    int    `json:"column"`
-	EndColumn int    `json:"endColumn,omitempty"` // just behind; 0 = unknown, or on another line
+	EndColumn int    `json:"endColumn,omitempty"` // exclusive; 0 if unknown or on another line
 	Path      []any  `json:"path"`
 	Message   string `json:"message"`
 	Severity  string `json:"severity"`
 
-	line    string        // for people
-	excerpt func() string // the line of the file, with a caret beneath
+	line    string        // file:line:column: message
+	excerpt func() string // the source line with a caret
 }
 
-// problems tells what is wrong with one blueprint file. An error means that it
-// could not be read.
-func problems(in *validation, name string) ([]problem, error) {
+// blueprintProblems checks a blueprint file. An error means that it cannot be read.
+func blueprintProblems(in *validation, name string) ([]problem, error) {
 	b, issues, err := project.ReadFile(in.files, name)
 	if b != nil && len(b.References) > 0 {
 		f := project.Follow(name, name, b)
@@ -113,49 +108,39 @@ func problems(in *validation, name string) ([]problem, error) {
 	if b != nil {
 		issues = append(issues, in.compiled(b.Document.Name, codeIn(nil, b.Map, []any{"blueprint_map"}))...)
 	}
-	return problemsOf(b.DocumentOrNil(), issues, err)
-}
-
-// unreadable tells programs of a file that cannot be looked at.
-func unreadable(name string, err error) problem {
-	return problem{File: name, Line: 1, Column: 1, Path: []any{}, Message: project.MessageOf(err), Severity: blueprint.SeverityError}
-}
-
-// problemsOf returns the issues of a document, in the order of its text, or what
-// keeps it from being parsed. Any other error is given back.
-func problemsOf(doc *document.Document, issues []blueprint.Issue, err error) ([]problem, error) {
-	return problemsShown(doc, issues, err, nil)
-}
-
-// problemsShown is problemsOf for a file with secrets in it, which excerpt hides:
-// nothing is shown of one that cannot be parsed. Without excerpt it is problemsOf.
-func problemsShown(doc *document.Document, issues []blueprint.Issue, err error, excerpt func(*document.Document, blueprint.Issue, []blueprint.Issue) string) ([]problem, error) {
-	var syntax *document.SyntaxError
-	if errors.As(err, &syntax) {
-		shown := syntax.Excerpt
-		if excerpt != nil {
-			shown = func() string { return "" }
-		}
-		return []problem{{
-			File: syntax.Name, Line: syntax.Line, Column: syntax.Column, Path: []any{}, Message: syntax.Message,
-			Severity: blueprint.SeverityError, line: syntax.Error(), excerpt: shown,
-		}}, nil
-	}
 	if err != nil {
+		return syntaxProblem(err, false)
+	}
+	return problemsOf(b.Document, issues, project.ExcerptOf), nil
+}
+
+// syntaxProblem returns a *document.SyntaxError as a problem, and any other error as it
+// is. secret hides the source line.
+func syntaxProblem(err error, secret bool) ([]problem, error) {
+	var syntax *document.SyntaxError
+	if !errors.As(err, &syntax) {
 		return nil, err
 	}
+	excerpt := syntax.Excerpt
+	if secret {
+		excerpt = func() string { return "" }
+	}
+	return []problem{{
+		File: syntax.Name, Line: syntax.Line, Column: syntax.Column, Path: []any{}, Message: syntax.Message,
+		Severity: blueprint.SeverityError, line: syntax.Error(), excerpt: excerpt,
+	}}, nil
+}
+
+// problemsOf returns the issues of a document in the order of its text. excerpt returns
+// the source line of an issue without the secrets of the document.
+func problemsOf(doc *document.Document, issues []blueprint.Issue, excerpt func(*document.Document, blueprint.Issue, []blueprint.Issue) string) []problem {
 	var found []problem
 	for _, issue := range issues {
 		span := doc.SpanOf(issue)
 		p := problem{
 			File: doc.Name, Line: span.Start.Line, Column: span.Start.Column, EndColumn: span.End.Column, Path: issue.Path,
 			Message: issue.Message, Severity: blueprint.SeverityError, line: doc.Point(issue),
-		}
-		p.excerpt = func() string {
-			if excerpt != nil {
-				return excerpt(doc, issue, issues)
-			}
-			return project.Excerpt(doc, issue, issues)
+			excerpt: func() string { return excerpt(doc, issue, issues) },
 		}
 		if issue.Severity == blueprint.SeverityWarning {
 			p.Severity = blueprint.SeverityWarning
@@ -168,20 +153,18 @@ func problemsShown(doc *document.Document, issues []blueprint.Issue, err error, 
 	slices.SortStableFunc(found, func(a, b problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return found, nil
+	return found
 }
 
-// mostPointed is how many problems of a file a command shows that only meets
-// them on its way.
-const mostPointed = 10
+// maxPointedOut is the number of problems that commands other than validate show.
+const maxPointedOut = 10
 
-// pointOut shows the first problems of a file; on a terminal with their places
-// in it.
+// pointOut prints the first problems of a file, on a terminal with their source lines.
 func pointOut(out io.Writer, b *project.Blueprint, issues []blueprint.Issue) {
 	carets := terminal.IsTerminal(out)
 	for i, issue := range issues {
-		if i == mostPointed {
-			fmt.Fprintf(out, "%s: and %d more; blueprintd validate shows all\n", b.Document.Name, len(issues)-i)
+		if i == maxPointedOut {
+			fmt.Fprintf(out, "%s: and %d more; run blueprintd validate for all\n", b.Document.Name, len(issues)-i)
 			return
 		}
 		fmt.Fprintln(out, b.Document.Point(issue))

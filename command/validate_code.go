@@ -12,18 +12,18 @@ import (
 	"blueprintd/project"
 )
 
-// How long the compiler of code may take: for one node, and for all files. It
-// takes a millisecond where nobody means harm.
+// The compiler's time for one node and for all files. A normal script takes a
+// millisecond.
 const (
 	compileOneTime = 2 * time.Second
 	compileAllTime = 10 * time.Second
 )
 
-// validation looks for what is wrong with files.
+// validation checks files.
 type validation struct {
 	files       *project.Inputs
-	scripts     *script.Pool  // compiles the code of blueprints; nil = nobody does
-	compileTime time.Duration // that is left for compiling
+	scripts     *script.Pool  // compiles the code of blueprints; nil skips that
+	compileTime time.Duration // the rest of compileAllTime
 }
 
 // codeSource is the source of a code node.
@@ -32,8 +32,8 @@ type codeSource struct {
 	path []any
 }
 
-// codeIn adds the sources of the code nodes of a map, and of those that run for
-// each item; path is that of the map.
+// codeIn appends the sources of the code nodes of a map at a path, including those
+// inside for-each nodes.
 func codeIn(found []codeSource, m any, path []any) []codeSource {
 	object, _ := m.(map[string]any)
 	list, _ := object["nodes"].([]any)
@@ -65,9 +65,8 @@ func codeOfSeed(value any) (found []codeSource) {
 	return found
 }
 
-// compiled tells which sources do not compile. Nothing of them runs, and they are
-// compiled where code runs: in a process that may do nothing else. What cannot be
-// found out is a warning.
+// compiled returns the sources that do not compile. They are compiled, and not run, in
+// the isolated processes that run scripts. A source that cannot be checked is a warning.
 func (in *validation) compiled(owner string, sources []codeSource) (issues []blueprint.Issue) {
 	if in.scripts == nil || len(sources) == 0 {
 		return nil
@@ -86,10 +85,10 @@ func (in *validation) compiled(owner string, sources []codeSource) (issues []blu
 		case mistake != nil:
 			issues = append(issues, blueprint.Issue{Path: source.path, Message: mistake.Message, Severity: blueprint.SeverityError, Spot: blueprint.Spot{Line: mistake.Line, Column: mistake.Column}})
 		case ctx.Err() != nil:
-			return append(issues, uncompiled(source, "there are too many that take long; the rest is not looked at"))
+			return append(issues, uncompiled(source, "too many scripts are slow to compile; the rest is not checked"))
 		case errors.As(err, &failure):
 			issues = append(issues, uncompiled(source, failure.Message))
-			if failure.Code == script.CodeUnavailable { // it will not be for the next one, either
+			if failure.Code == script.CodeUnavailable { // for all sources
 				return issues
 			}
 		case err != nil:
@@ -100,5 +99,5 @@ func (in *validation) compiled(owner string, sources []codeSource) (issues []blu
 }
 
 func uncompiled(source codeSource, why string) blueprint.Issue {
-	return blueprint.Issue{Path: source.path, Message: "is not checked for mistakes: " + why, Severity: blueprint.SeverityWarning}
+	return blueprint.Issue{Path: source.path, Message: "was not compiled: " + why, Severity: blueprint.SeverityWarning}
 }

@@ -10,7 +10,6 @@ import (
 	"blueprintd/project"
 )
 
-// All files together have one time for the compiler.
 func TestCompilingHasOneBudget(t *testing.T) {
 	scripts := script.New(script.Options{})
 	defer scripts.Background()()
@@ -21,24 +20,25 @@ func TestCompilingHasOneBudget(t *testing.T) {
 	}
 	path := []any{"a"}
 	for i, source := range []string{slow.String(), "return 1", "const = 1"} {
-		if told := lines(in.compiled("x", []codeSource{{source, path}})); !strings.Contains(told, "is not checked for mistakes: there are too many that take long") {
-			t.Errorf("%d: %q", i, told)
+		const want = "was not compiled: too many scripts are slow to compile"
+		if got := lines(in.compiled("x", []codeSource{{source, path}})); !strings.Contains(got, want) {
+			t.Errorf("source %d: got %q, want %q", i, got, want)
 		}
 	}
 	if in.compileTime > 0 {
-		t.Errorf("%s is left", in.compileTime)
+		t.Errorf("%s of the time is left, want none", in.compileTime)
 	}
 	in.compileTime = compileAllTime
-	if told := lines(in.compiled("x", []codeSource{{"const = 1", path}, {"return 1\x00", path}})); strings.Count(told, "error a: ") != 2 {
-		t.Errorf("%q", told)
+	if got := lines(in.compiled("x", []codeSource{{"const = 1", path}, {"return 1\x00", path}})); strings.Count(got, "error a: ") != 2 {
+		t.Errorf("got %q, want two errors", got)
 	}
 }
 
-// Code has no templates, so nobody is told to use one in it.
-func TestSecretsInCodeAreToldWithAHintForCode(t *testing.T) {
+// The hint for a secret in code names no template, as code has none.
+func TestSecretInCode(t *testing.T) {
 	key := "gl" + "pat-0123456789abcdefghij"
 	text := "title: T\nblueprint_map:\n  nodes:\n    - {id: a, type: code, title: A, config: {source: 'return \"" + key + "\"'}}\n"
-	if told := lines(checked(t, text)); !strings.Contains(told, "in plain text: use variables.name of a secret variable") || strings.Contains(told, "{{") {
-		t.Error(told)
+	if got := lines(checked(t, text)); !strings.Contains(got, "in plain text: use variables.name of a secret variable") || strings.Contains(got, "{{") {
+		t.Errorf("got %q, want a hint about variables.name", got)
 	}
 }

@@ -25,7 +25,7 @@ func TestCorpus(t *testing.T) {
 	var got txtar.Archive
 	mistakes := 0
 	for _, name := range names {
-		found, err := problems(&validation{files: &project.Inputs{}}, name)
+		found, err := blueprintProblems(&validation{files: &project.Inputs{}}, name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,11 +12,11 @@ import (
 	"blueprintd/store"
 )
 
-// build is what a binary knows of itself.
+// build describes the executable.
 type build struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`   // when it was built from a checkout
-	Modified bool   `json:"modified,omitempty"` // the checkout had changes
+	Commit   string `json:"commit,omitempty"`   // "" if not built from a checkout
+	Modified bool   `json:"modified,omitempty"` // the checkout had uncommitted changes
 	Go       string `json:"go"`
 	SQLite   string `json:"sqlite"`
 	Platform string `json:"platform"`
@@ -41,8 +41,8 @@ func thisBuild(version string) build {
 
 func commandVersion() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version, as --version does",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON: version, commit, go, sqlite, platform"}},
+		Name: "version", Usage: "print the version, as --version does", UsageText: "blueprintd version --json",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print version, commit, go, sqlite and platform as JSON"}},
 		Action: func(c *cli.Context) error {
 			b := thisBuild(c.App.Version)
 			if c.Bool("json") {

@@ -23,18 +23,21 @@ import (
 
 func commandWhy() *cli.Command {
 	return &cli.Command{
-		Name: "why", Usage: "tell what happened and why, from the ledger; works while the server runs",
+		Name: "why", Usage: "explain from the ledger what a trigger did; works while the server runs",
 		Subcommands: []*cli.Command{{
-			Name: "trigger", Usage: "tell what happened to a trigger and why", ArgsUsage: "ID",
-			Flags: append(databaseFlags(),
-				&cli.StringFlag{Name: "at", Usage: "what happened at that `TIME`: RFC 3339, or as \"2026-03-01 12:00\" in the trigger's time zone"},
-				&cli.BoolFlag{Name: "json", Usage: "print JSON instead of words"}),
+			Name: "trigger", Usage: "explain why a trigger started runs or did not", ArgsUsage: "ID",
+			Description: "ID is the id of a trigger, such as the last part of the address of a webhook.",
+			UsageText:   "blueprintd why trigger 3f0e2b6c-6f0a-4b59-9d0e-2a41f6a7c001\nblueprintd why trigger 3f0e2b6c-6f0a-4b59-9d0e-2a41f6a7c001 --at \"2026-03-01 12:00\"",
+			Flags: append([]cli.Flag{
+				&cli.StringFlag{Name: "at", Usage: "explain what happened at this `TIME`: RFC 3339, or \"2026-03-01 12:00\" in the trigger's time zone"},
+				jsonFlag(),
+			}, databaseFlags()...),
 			Action: whyTrigger,
 		}},
 	}
 }
 
-// The most of what why tells.
+// The largest numbers of rows and reasons in an answer.
 const (
 	whyRows    = 10
 	whyRowsAt  = 100
@@ -42,9 +45,6 @@ const (
 )
 
 func whyTrigger(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usage("blueprintd why trigger 3f0e...", "why trigger takes one trigger id")
-	}
 	s, sealer, err := openSealed(c, false)
 	if err != nil {
 		return err
@@ -52,22 +52,22 @@ func whyTrigger(c *cli.Context) error {
 	why := func(ctx context.Context) error {
 		story, err := s.TriggerStory(ctx, strings.ToLower(c.Args().First()))
 		if err != nil {
-			return blueprint.WithHint(err, "ids are what blueprintTriggers.list of the interface lists, and the last part of a webhook's address")
+			return blueprint.WithHint(err, "use an id that the procedure blueprintTriggers.list returns, or the last part of a webhook's address")
 		}
 		served, known := dbfile.IsServed(c.String("db"))
-		told, err := answerWhy(c, s, sealer, &explain.Question{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
+		answer, err := answerWhy(c, s, sealer, &explain.Question{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
 		if err != nil {
 			return err
 		}
 		if c.Bool("json") {
-			return terminal.JSON(c.App.Writer, told)
+			return terminal.JSON(c.App.Writer, answer)
 		}
-		return printWhy(c.App.Writer, told)
+		return printWhy(c.App.Writer, answer)
 	}
 	return errors.Join(why(asOperator(c.Context, c)), s.Close())
 }
 
-// answerWhy reads what a question needs, and asks.
+// answerWhy reads the rows that a question needs and answers it.
 func answerWhy(c *cli.Context, s *store.Store, sealer *secret.Sealer, q *explain.Question) (*explain.Answer, error) {
 	ctx, trigger, owner := c.Context, &q.Story.Trigger, q.Story.Owner
 	ask, asked, err := q.Present, blueprint.Time(0), error(nil)
@@ -104,8 +104,7 @@ func answerWhy(c *cli.Context, s *store.Store, sealer *secret.Sealer, q *explain
 	return ask(), nil
 }
 
-// lookUpFailures says of runs that failed why they did. One whose record cannot
-// be read just failed.
+// lookUpFailures adds the errors of failed runs, as far as their records can be read.
 func lookUpFailures(ctx context.Context, s *store.Store, sealer *secret.Sealer, owner blueprint.Principal, rows []blueprint.LedgerRow) error {
 	reader := engine.NewReader(project.Catalogue(), s, sealer)
 	for i := range rows {
@@ -127,24 +126,23 @@ func lookUpFailures(ctx context.Context, s *store.Store, sealer *secret.Sealer, 
 	return nil
 }
 
-// printWhy writes an answer for people.
-func printWhy(out io.Writer, told *explain.Answer) error {
+func printWhy(out io.Writer, answer *explain.Answer) error {
 	var text strings.Builder
-	for _, line := range told.Words {
+	for _, line := range answer.Words {
 		text.WriteString(blueprint.OneLine(line) + "\n")
 	}
-	if len(told.Rows) > 0 {
+	if len(answer.Rows) > 0 {
 		text.WriteString("\nFrom the ledger:\n")
 	}
-	for i := range told.Rows {
-		row := &told.Rows[i]
-		fmt.Fprintf(&text, "  %s  %s\n  %s%s\n", row.When, row.ID, strings.Repeat(" ", 2), blueprint.OneLine(row.Words))
+	for i := range answer.Rows {
+		row := &answer.Rows[i]
+		fmt.Fprintf(&text, "  %s  %s\n    %s\n", row.When, row.ID, blueprint.OneLine(row.Words))
 		if row.Decision == blueprint.DecisionStarted && row.Reason != "" {
 			fmt.Fprintf(&text, "    Note: %s\n", blueprint.OneLine(row.Reason))
 		}
 	}
-	if told.Next != "" {
-		text.WriteString("\nNext: " + blueprint.OneLine(told.Next) + "\n")
+	if answer.Next != "" {
+		text.WriteString("\nNext: " + blueprint.OneLine(answer.Next) + "\n")
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

@@ -38,12 +38,9 @@ func Pointed(d *document.Document, issues []blueprint.Issue, others ...blueprint
 	return out.String()
 }
 
-// DocumentOrNil is for what could not be parsed.
-func (b *Blueprint) DocumentOrNil() *document.Document {
-	if b == nil {
-		return nil
-	}
-	return b.Document
+// Errors returns the issues that are not warnings.
+func Errors(issues []blueprint.Issue) []blueprint.Issue {
+	return slices.DeleteFunc(slices.Clone(issues), func(i blueprint.Issue) bool { return i.Severity == blueprint.SeverityWarning })
 }
 
 // Blueprint is a parsed blueprint file.

@@ -25,6 +25,11 @@ func Excerpt(d *document.Document, issue blueprint.Issue, others []blueprint.Iss
 	return shown
 }
 
+// ExcerptOf is Excerpt without names.
+func ExcerptOf(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
+	return Excerpt(d, issue, others)
+}
+
 // withoutWords puts asterisks in the places of the words of a secret: it may go
 // over several lines.
 func withoutWords(shown string, value any) string {

@@ -52,7 +52,7 @@ func ReadFolder(dir, name string, errors io.Writer, empty bool) (of Files, err e
 	wanted, wrong := project.ReadFolder(errors, dir, listing)
 	of.wanted = wanted
 	if bad += wrong; bad > 0 {
-		return of, blueprint.InputErrorf("mend the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
+		return of, blueprint.Unusable("fix the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
 	}
 	if len(wanted) == 0 && !empty {
 		return of, blueprint.InputErrorf("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)

@@ -145,9 +145,9 @@ func (c *testCase) rules() recording.Rules {
 	return recording.Rules{Volatile: recording.NewVolatile(from, to, c.cassette, given...)}
 }
 
-// WaysOf gives the handles at which each node of a map may go on, by its address
+// HandlesOf gives the handles at which each node of a map may go on, by its address
 // as nodesOf gives it; nil for a node that may take any.
-func WaysOf(m any, before string, out map[string][]string) {
+func HandlesOf(m any, before string, out map[string][]string) {
 	object, _ := m.(map[string]any)
 	nodes, _ := object["nodes"].([]any)
 	for _, element := range nodes {
@@ -172,13 +172,13 @@ func WaysOf(m any, before string, out map[string][]string) {
 		}
 		out[before+id] = ways
 		if kind.Type == "for-each" {
-			WaysOf(config, before+id+"[*]/", out)
+			HandlesOf(config, before+id+"[*]/", out)
 		}
 	}
 }
 
-// UnknownWays tells which branches a test expects that their nodes do not have.
-func UnknownWays(test *Test, ways map[string][]string) (issues []blueprint.Issue) {
+// UnknownHandles tells which branches a test expects that their nodes do not have.
+func UnknownHandles(test *Test, ways map[string][]string) (issues []blueprint.Issue) {
 	branches, _ := test.Expect["branches"].(map[string]any)
 	for _, address := range slices.Sorted(maps.Keys(branches)) {
 		handle, _ := branches[address].(string)
