@@ -1,8 +1,6 @@
 package dev
 
 import (
-	"blueprintd/command/terminal"
-	"blueprintd/foundation/fileio"
 	"errors"
 	"fmt"
 	"html"
@@ -10,11 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+
+	"blueprintd/command/terminal"
+	"blueprintd/foundation/fileio"
 )
 
-// show has a browser show an address. One that is secret is none for a command
-// line, which everybody on the machine can read: a page that only its owner can
-// read leads there.
+// show opens an address in a browser. All users of the machine can read command lines,
+// so a secret address is opened through a page that only its owner can read.
 func (l *loop) show(address string, secret bool) {
 	var err error
 	if secret {
@@ -24,16 +24,15 @@ func (l *loop) show(address string, secret bool) {
 	}
 	if err == nil {
 		err = browse(address, func(err error) {
-			l.Screen.Say(terminal.Red, "no browser shows the dashboard: %s; open the address above in one", err)
+			l.Screen.Say(terminal.Red, "cannot open the dashboard in a browser: %s; open the address above yourself", err)
 		})
 	}
 	if err != nil {
-		l.Screen.Say(terminal.Red, "no browser can be started: %s; open the address above in one", fileio.Cause(err))
+		l.Screen.Say(terminal.Red, "cannot start a browser: %s; open the address above yourself", fileio.Cause(err))
 	}
 }
 
-// writePage writes a page that leads a browser to an address, and tells nobody
-// from where it came.
+// writePage writes a page that redirects a browser to an address without a referrer.
 func writePage(folder, address string) (path string, err error) {
 	const page = `<!doctype html>
 <html lang="en">
@@ -47,8 +46,8 @@ func writePage(folder, address string) (path string, err error) {
 	return path, os.WriteFile(path, fmt.Appendf(nil, page, html.EscapeString(address)), 0o600)
 }
 
-// browse has the system show an address or a file, in whichever browser people have
-// chosen there. It does not wait for it: failed is told when it could not.
+// browse opens an address or a file in the user's browser. It does not wait; failed is
+// called if the browser exits with an error.
 func browse(what string, failed func(error)) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
@@ -57,13 +56,13 @@ func browse(what string, failed func(error)) error {
 	case "windows":
 		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
-	shows := exec.Command(command[0], append(command[1:], what)...)
-	if err := shows.Start(); err != nil {
+	browser := exec.Command(command[0], append(command[1:], what)...)
+	if err := browser.Start(); err != nil {
 		return err
 	}
 	go func() {
-		var ended *exec.ExitError // by a signal, such as that of Ctrl-C, it has no status
-		if err := shows.Wait(); errors.As(err, &ended) && ended.ExitCode() > 0 {
+		var ended *exec.ExitError // its code is -1 after a signal, such as by Ctrl+C
+		if err := browser.Wait(); errors.As(err, &ended) && ended.ExitCode() > 0 {
 			failed(fmt.Errorf("%s ended with status %d", command[0], ended.ExitCode()))
 		}
 	}()

@@ -13,30 +13,28 @@ import (
 	"blueprintd/project/deploy"
 )
 
-// refer prepares the references of files for a plan: connections are found by
-// name, and made if that is what a sandbox is for; a file that refers to one that
-// is not there stays as it was. What is wrong is told once.
-func (l *loop) refer(ctx context.Context, server *deploy.InStore, files []project.Desired, have []project.Deployed) ([]project.Desired, []project.Deployed, error) {
-	tell := func(line string) { l.tell(terminal.Yellow, blueprint.OneLine(line)) }
-	left := map[string]bool{} // files that cannot be stored
+// resolve resolves the references of files for a plan and prints those that it cannot
+// resolve. In a sandbox, it creates missing connections. It leaves out files that refer
+// to missing files, so that their blueprints stay as they are.
+func (l *loop) resolve(ctx context.Context, server *deploy.InStore, files []project.Desired, have []project.Deployed) ([]project.Desired, []project.Deployed, error) {
+	warn := func(line string) { l.reportOnce(terminal.Yellow, blueprint.OneLine(line)) }
+	skipped := map[string]bool{}
 	for _, d := range project.FindDangling(files) {
-		if left[d.File] = true; l.wanted[d.Target(d.File)].Path == "" && !d.Indirect {
+		if skipped[d.File] = true; l.wanted[d.Target(d.File)].Path == "" && !d.Indirect {
 			if _, err := project.ReadListed(l.Dir, d.Target(d.File), document.MaxSize); err == nil {
 				d.Message = "waits for " + d.Target(d.File) + ", which has errors"
 			}
 		}
-		tell(l.wanted[d.File].Point(d.Path, d.Message))
+		warn(l.wanted[d.File].Point(d.Path, d.Message))
 	}
-	files = slices.DeleteFunc(files, func(d project.Desired) bool { return left[d.Path] })
-	have = slices.DeleteFunc(have, func(d project.Deployed) bool {
-		return left[strings.TrimPrefix(d.Source, project.SourceOf(l.Deploy.Name, ""))]
-	})
+	files = slices.DeleteFunc(files, func(d project.Desired) bool { return skipped[d.Path] })
+	have = slices.DeleteFunc(have, func(d project.Deployed) bool { return skipped[project.PathOf(l.Deploy.Name, d.Source)] })
 	if !deploy.RefersTo(files, project.ConnectionKey) {
 		return files, have, nil
 	}
 	all, err := server.Connections(ctx)
 	if err == nil && l.server.Options.Sandbox != nil {
-		all, err = l.pretend(ctx, files, all)
+		all, err = l.createPlaceholders(ctx, files, all)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -50,19 +48,19 @@ func (l *loop) refer(ctx context.Context, server *deploy.InStore, files []projec
 				return id
 			}
 			if l.server.Options.Sandbox == nil {
-				wrong += ", and save again; until then what needs it fails (--sandbox makes a stand-in)"
+				wrong += ", and save again; until then its nodes fail (--sandbox creates a placeholder)"
 			}
-			tell(d.Point(to.Path, wrong))
-			return project.DerivedID(to.Key, to.Name) // which nobody has
+			warn(d.Point(to.Path, wrong))
+			return project.DerivedID(to.Key, to.Name) // the id of no connection
 		})
 	}
 	return files, have, nil
 }
 
-// pretend makes the connections that files name and that are not there, and gives
-// them with the others. In a sandbox they reach nothing real.
-func (l *loop) pretend(ctx context.Context, files []project.Desired, all []blueprint.Connection) ([]blueprint.Connection, error) {
-	made := map[string]*blueprint.NewConnection{}
+// createPlaceholders creates the missing connections that files name, and returns all
+// connections. In a sandbox they reach no real service.
+func (l *loop) createPlaceholders(ctx context.Context, files []project.Desired, all []blueprint.Connection) ([]blueprint.Connection, error) {
+	created := map[string]*blueprint.NewConnection{}
 	var order []string
 	for i := range files {
 		for _, to := range files[i].References() {
@@ -70,51 +68,39 @@ func (l *loop) pretend(ctx context.Context, files []project.Desired, all []bluep
 			if to.Key != project.ConnectionKey || len(fit) == 0 || slices.ContainsFunc(all, func(c blueprint.Connection) bool { return c.Name == to.Name }) {
 				continue
 			}
-			if made[to.Name] == nil {
-				made[to.Name] = &blueprint.NewConnection{Name: to.Name, Type: fit[0], Config: blueprint.PlaceholderConfig(fit[0])}
+			c := created[to.Name]
+			if c == nil {
+				c = &blueprint.NewConnection{Name: to.Name, Type: fit[0], Config: blueprint.PlaceholderConfig(fit[0])}
+				created[to.Name] = c
 				order = append(order, to.Name)
 			}
-			if host := hostAround(files[i].Map, to.Path); host != "" && fit[0] == blueprint.ConnectionHTTP && made[to.Name].Type == fit[0] {
-				hosts, _ := made[to.Name].Config["hosts"].([]any)
+			if host := hostAround(files[i].Map, to.Path); host != "" && fit[0] == blueprint.ConnectionHTTP && c.Type == fit[0] {
+				hosts, _ := c.Config["hosts"].([]any)
 				if !slices.Contains(hosts, any(host)) {
-					made[to.Name].Config["hosts"] = append(hosts, host)
+					c.Config["hosts"] = append(hosts, host)
 				}
 			}
 		}
 	}
 	for _, name := range order {
-		hosts, _ := made[name].Config["hosts"].([]any)
+		hosts, _ := created[name].Config["hosts"].([]any)
 		if hosts != nil && len(hosts) == 0 {
-			made[name].Config["hosts"] = []any{"api.example.com"}
+			created[name].Config["hosts"] = []any{"api.example.com"}
 		}
-		c, err := l.server.Store.CreateConnection(ctx, l.owner, *made[name])
+		c, err := l.server.Store.CreateConnection(ctx, l.owner, *created[name])
 		if err != nil {
 			return nil, err
 		}
-		l.Screen.Say("", "connection %s: a stand-in of type %s", blueprint.OneLine(name), c.Type)
+		l.Screen.Say("", "connection %s: created a placeholder of type %s", blueprint.OneLine(name), c.Type)
 		all = append(all, c)
 	}
 	return all, nil
 }
 
-// hostAround returns the host that the node with a reference calls, "" when it is
-// not known before it runs. The path starts at the file.
+// hostAround returns the host to which the node with a reference connects, "" if it
+// depends on a template. The path of the reference starts at the file.
 func hostAround(m any, path []any) string {
-	at := m
-	for _, step := range path[1 : len(path)-2] {
-		switch key := step.(type) {
-		case string:
-			object, _ := at.(map[string]any)
-			at = object[key]
-		case int:
-			list, _ := at.([]any)
-			if key >= len(list) {
-				return ""
-			}
-			at = list[key]
-		}
-	}
-	config, _ := at.(map[string]any)
+	config, _ := project.ValueAt(m, path[1:len(path)-2]).(map[string]any)
 	text, _ := config["url"].(string)
 	to, err := url.Parse(text)
 	if err != nil || strings.Contains(to.Host, "{{") {

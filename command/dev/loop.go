@@ -1,6 +1,5 @@
-// Package dev is what blueprintd dev does beside the server that it runs: it watches a
-// folder, stores what is saved, runs it or the tests beside it, and says on the
-// terminal how that went.
+// Package dev implements blueprintd dev: beside a server, it watches a folder of
+// blueprint files, stores each saved file, runs it or its tests, and prints the result.
 package dev
 
 import (
@@ -22,35 +21,35 @@ import (
 	"blueprintd/server"
 )
 
-// Options are what the command line says about a folder that is watched.
+// Options are the options of the command line.
 type Options struct {
 	Dir      string
-	Files    project.Listing // what is in it
+	Files    project.Listing // of Dir
 	Deploy   deploy.Options
-	Run      bool // what is saved
-	Open     bool // the dashboard, in a browser
+	Run      bool // run saved files
+	Open     bool // open the dashboard in a browser
 	Version  string
 	Screen   *terminal.Screen
-	Problems *terminal.Lines // where what is wrong with files goes
+	Problems *terminal.Lines // receives the errors in files
 }
 
-// loop keeps a server as a folder is. One goroutine has it, but for what its
-// runs print.
+// loop makes a server match a folder. It belongs to one goroutine; only its runs print
+// concurrently.
 type loop struct {
 	Options
 	server *server.Server
 	owner  blueprint.Principal
-	page   string // the folder of the page that leads to the dashboard; "" = none
+	page   string // the folder of the page that redirects to the dashboard, or ""
 
-	wanted  map[string]project.Desired // the last good state of each file
-	running map[string]*ongoing        // by the path of the file
-	told    told
-	tests   map[string]testFile // by the path of the test file
+	wanted  map[string]project.Desired // the last valid content of each file
+	running map[string]*activeRun      // by the path of the file
+	tests   map[string]testFile        // by the path of the test file
+
+	reported, reportedBefore map[string]bool // the lines of reportOnce in this sync and the last one
 }
 
-// loop syncs all files, then each that changes, until ctx ends or the server
-// does; the cause is its error.
-func (l *loop) loop(ctx context.Context) error {
+// watch syncs all files, then each that changes, until ctx ends. It returns the cause.
+func (l *loop) watch(ctx context.Context) error {
 	defer l.endRuns()
 	l.greet()
 	defer os.RemoveAll(l.page)
@@ -62,14 +61,14 @@ func (l *loop) loop(ctx context.Context) error {
 	if _, err := l.sync(ctx); err != nil {
 		return err
 	}
-	watcher := project.NewWatcher(clock.Real{}, l.withCassettes(l.Files), l.look)
+	watcher := project.NewWatcher(clock.Real{}, l.withCassettes(l.Files), l.scan)
 	watcher.Follow(func() []string { return project.Folders(l.Dir) })
 	defer watcher.Close()
-	l.Screen.Status("watching %s, %s; Ctrl-C ends", l.Dir, blueprint.Counted(len(l.wanted), "blueprint"))
 	if !l.Screen.Erases() {
 		l.Screen.Say("", "watching %s", l.Dir)
 	}
 	for {
+		l.Screen.Status("watching %s, %s; Ctrl+C stops", l.Dir, blueprint.Counted(len(l.wanted), "blueprint"))
 		events, err := watcher.Next(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -81,11 +80,10 @@ func (l *loop) loop(ctx context.Context) error {
 		if err := l.saved(ctx, events); err != nil {
 			return err
 		}
-		l.Screen.Status("watching %s, %s; Ctrl-C ends", l.Dir, blueprint.Counted(len(l.wanted), "blueprint"))
 	}
 }
 
-// saved does what is due when files were saved or are gone.
+// saved stores and runs the files of events.
 func (l *loop) saved(ctx context.Context, events []project.Event) error {
 	due := map[string]bool{} // blueprint files to run, and tests without one
 	for _, e := range events {
@@ -97,7 +95,7 @@ func (l *loop) saved(ctx context.Context, events []project.Event) error {
 		case e.Kind == project.KindBlueprint && !l.read(e.Path):
 			continue
 		}
-		for _, path := range l.concerned(e.Path) {
+		for _, path := range l.affected(e.Path) {
 			due[path] = true
 		}
 	}
@@ -106,13 +104,13 @@ func (l *loop) saved(ctx context.Context, events []project.Event) error {
 		return err
 	}
 	for _, path := range slices.Sorted(maps.Keys(due)) {
-		tests := l.testsBeside(path)
-		switch _, there := l.wanted[path]; {
-		case len(tests) > 0: // they run what is in the file
-		case !there:
+		tests := l.testsOf(path)
+		switch _, isWanted := l.wanted[path]; {
+		case len(tests) > 0: // they read the file
+		case !isWanted:
 			continue
 		case !stored[path]:
-			l.Screen.Say(terminal.Yellow, "%s: not run, since it is not stored", path)
+			l.Screen.Say(terminal.Yellow, "%s: not run, because it is not stored", path)
 			continue
 		}
 		l.rerun(ctx, path, tests)
@@ -120,37 +118,38 @@ func (l *loop) saved(ctx context.Context, events []project.Event) error {
 	return nil
 }
 
-// read takes a file over if it is good; else it says what is wrong.
+// read reads a file. It prints the errors of an invalid file, which keeps its last valid
+// content.
 func (l *loop) read(path string) bool {
 	desired, ok := project.ReadDesired(l.Problems, l.Dir, path)
-	if !ok {
-		if _, before := l.wanted[path]; before {
-			l.Screen.Say(terminal.Red, "%s: has errors; what was there before stays", path)
-		} else {
-			l.Screen.Say(terminal.Red, "%s: has errors", path)
-		}
-		return false
+	if ok {
+		l.wanted[path] = desired
+		return true
 	}
-	l.wanted[path] = desired
-	return true
+	suffix := ""
+	if _, before := l.wanted[path]; before {
+		suffix = "; the stored blueprint is unchanged"
+	}
+	l.Screen.Say(terminal.Red, "%s: has errors%s", path, suffix)
+	return false
 }
 
-// sync makes the server match the files and says what was different. It returns the
-// files that the server has as they are.
+// sync makes the server match the files and prints the changes. It returns the files
+// whose blueprints match.
 func (l *loop) sync(ctx context.Context) (stored map[string]bool, err error) {
-	l.told.begin()
+	l.reportedBefore, l.reported = l.reported, map[string]bool{}
 	server := &deploy.InStore{Store: l.server.Store, Owner: l.owner, CancelRuns: l.server.Engine.CancelAll, TriggersChanged: l.server.Triggers.Changed}
 	have, err := server.List(ctx, project.SourceOf(l.Deploy.Name, ""))
 	if err != nil {
-		return nil, l.passing(ctx, err)
+		return nil, l.notStored(ctx, "", err)
 	}
 	var files []project.Desired
 	for _, path := range slices.Sorted(maps.Keys(l.wanted)) {
 		files = append(files, l.wanted[path])
 	}
-	files, have, err = l.refer(ctx, server, files, l.kept(have))
+	files, have, err = l.resolve(ctx, server, files, l.withoutInvalid(have))
 	if err != nil {
-		return nil, l.passing(ctx, err)
+		return nil, l.notStored(ctx, "", err)
 	}
 	plan := deploy.Compare(files, have, l.Deploy)
 	stored = map[string]bool{}
@@ -162,7 +161,7 @@ func (l *loop) sync(ctx context.Context) (stored map[string]bool, err error) {
 			delete(stored, change.Path)
 		}
 		if change.Conflict != "" || change.Action == deploy.Keep {
-			l.tell(terminal.Yellow, strings.Join(change.Lines(), "\n"))
+			l.reportOnce(terminal.Yellow, strings.Join(change.Lines(), "\n"))
 		}
 	}
 	err = plan.ApplyEach(ctx, server, func(change deploy.Change, err error) error {
@@ -171,40 +170,35 @@ func (l *loop) sync(ctx context.Context) (stored map[string]bool, err error) {
 			return nil
 		}
 		delete(stored, change.Path)
-		return l.passing(ctx, &deploy.Failure{Path: change.Path, Err: err})
+		return l.notStored(ctx, change.Path+": ", err)
 	})
 	return stored, err
 }
 
-// kept leaves out what must not be taken for gone: the blueprint of a file that
-// was bad from the beginning.
-func (l *loop) kept(have []project.Deployed) []project.Deployed {
+// withoutInvalid leaves out the blueprints of files that have been invalid from the
+// start, which would look deleted.
+func (l *loop) withoutInvalid(have []project.Deployed) []project.Deployed {
 	listing, err := project.Scan(l.Dir)
 	return slices.DeleteFunc(have, func(d project.Deployed) bool {
-		path := strings.TrimPrefix(d.Source, project.SourceOf(l.Deploy.Name, ""))
-		_, good := l.wanted[path]
-		_, there := listing[path]
-		return !good && (there || err != nil)
+		path := project.PathOf(l.Deploy.Name, d.Source)
+		_, valid := l.wanted[path]
+		_, exists := listing[path]
+		return !valid && (exists || err != nil)
 	})
 }
 
-// passing says an error that does not end the loop, such as a title that is too
-// long for the server, or a disk that is full.
-func (l *loop) passing(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil {
+// notStored prints an error that does not end the loop, such as a title that is too long
+// or a full disk. It returns the cause if ctx has ended.
+func (l *loop) notStored(ctx context.Context, where string, err error) error {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var stopped *deploy.Failure
-	where := ""
-	if errors.As(err, &stopped) {
-		where, err = stopped.Path+": ", stopped.Err
-	}
-	message, _ := blueprint.DescribeError(err)
-	l.tell(terminal.Red, where+"not stored: "+message)
+	message, _ := blueprint.Explain(err)
+	l.reportOnce(terminal.Red, where+"not stored: "+message)
 	return nil
 }
 
-// changed says in a line or two what became of a blueprint.
+// changed prints a change that was made.
 func (l *loop) changed(change deploy.Change) {
 	word := map[string]string{deploy.Create: "created", deploy.Update: "updated", deploy.Delete: "deleted"}[change.Action]
 	var parts []string
@@ -235,7 +229,6 @@ func (l *loop) changed(change deploy.Change) {
 	}
 }
 
-// short500 bounds a line.
 func short500(line string) string {
 	if r := []rune(line); len(r) > 500 {
 		return string(r[:500]) + "..."
@@ -243,12 +236,12 @@ func short500(line string) string {
 	return line
 }
 
-// Serve runs the server, and the loop beside it once it is ready, until
-// one of them ends.
+// Serve runs the server and, once it is ready, watches the folder, until ctx or the
+// server ends.
 func Serve(ctx context.Context, s *server.Server, o Options) error {
 	l := &loop{
 		Options: o, server: s, owner: blueprint.Principal{UserID: s.Bootstrap.Account.ID},
-		wanted: map[string]project.Desired{}, running: map[string]*ongoing{}, tests: map[string]testFile{},
+		wanted: map[string]project.Desired{}, running: map[string]*activeRun{}, tests: map[string]testFile{},
 	}
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
@@ -259,19 +252,17 @@ func Serve(ctx context.Context, s *server.Server, o Options) error {
 		return err
 	case <-s.Opened:
 	}
-	loop, stopLoop := context.WithCancelCause(ctx)
-	over := make(chan error, 1)
+	watching, stopWatching := context.WithCancelCause(ctx)
 	go func() {
 		select {
 		case err := <-ended:
 			ended <- err
-			stopLoop(cmp.Or(err, context.Canceled))
-		case <-loop.Done():
+			stopWatching(cmp.Or(err, context.Canceled))
+		case <-watching.Done():
 		}
 	}()
-	go func() { over <- l.loop(loop) }()
-	err := <-over
-	stopLoop(context.Canceled)
+	err := l.watch(watching)
+	stopWatching(context.Canceled)
 	stop()
 	l.Screen.Status("")
 	if errors.Is(err, context.Canceled) {
@@ -280,17 +271,17 @@ func Serve(ctx context.Context, s *server.Server, o Options) error {
 	return errors.Join(err, <-ended)
 }
 
-// greet says where the server is, and shows it.
+// greet prints the addresses of the server and, with --open, opens the dashboard.
 func (l *loop) greet() {
 	s, host := l.server, l.server.APIHost()
-	where := "in memory; nothing is kept"
+	where := "in memory"
 	if !s.Options.Ephemeral {
 		where = fileio.Absolute(s.Options.DB)
 	}
-	l.Screen.Say("", "blueprintd %s develops %s on %s", l.Version, filepath.Clean(l.Dir), host)
+	l.Screen.Say("", "blueprintd %s serves %s on %s", l.Version, filepath.Clean(l.Dir), host)
 	l.Screen.Say("", "  database  %s", where)
 	if s.Options.Sandbox != nil {
-		l.Screen.Say("", "  sandbox   nothing real is reached")
+		l.Screen.Say("", "  sandbox   no real service is reached")
 	}
 	shows := host + "/"
 	if s.Link != nil {
@@ -316,18 +307,10 @@ func (l *loop) greet() {
 	}
 }
 
-// told is what was told of the files and still holds: it is told again only
-// once it has ceased to hold.
-type told struct{ before, now map[string]bool }
-
-// begin is called before everything that holds is told once more.
-func (t *told) begin() { t.before, t.now = t.now, map[string]bool{} }
-
-// tell says a line, unless it was said and still holds.
-func (l *loop) tell(colour, line string) {
-	t := &l.told
-	known := t.before[line] || t.now[line]
-	if t.now[line] = true; !known {
+// reportOnce prints a line, unless this sync or the last one has printed it.
+func (l *loop) reportOnce(colour, line string) {
+	known := l.reportedBefore[line] || l.reported[line]
+	if l.reported[line] = true; !known {
 		l.Screen.Say(colour, "%s", line)
 	}
 }

@@ -15,25 +15,25 @@ import (
 	"blueprintd/project"
 )
 
-// ongoing is what goes on with a file that was saved.
-type ongoing struct {
+// activeRun is the run of a saved file, or of its tests.
+type activeRun struct {
 	stop context.CancelCauseFunc
-	over chan struct{}
+	done chan struct{}
 }
 
-// errSavedAgain stops what goes on with a file because a newer one is there.
+// errSavedAgain is the cause of the end of a run whose file was saved meanwhile.
 var errSavedAgain = errors.New("its file was saved again")
 
-// rerun runs the tests beside a file, or the blueprint itself. What still goes on
-// with the file from an earlier save is stopped first: there are never two.
+// rerun starts the tests of a file, or its blueprint. It first stops the previous run of
+// the file.
 func (l *loop) rerun(ctx context.Context, path string, tests []string) {
 	l.endRun(path)
 	ctx, stop := context.WithCancelCause(ctx)
-	r := &ongoing{stop, make(chan struct{})}
+	r := &activeRun{stop, make(chan struct{})}
 	l.running[path] = r
-	done := l.goesOn(path)
+	done := l.showRunning(path)
 	go func() {
-		defer close(r.over)
+		defer close(r.done)
 		defer stop(context.Canceled)
 		defer done()
 		if len(tests) > 0 {
@@ -47,7 +47,7 @@ func (l *loop) rerun(ctx context.Context, path string, tests []string) {
 func (l *loop) endRun(path string) {
 	if before := l.running[path]; before != nil {
 		before.stop(errSavedAgain)
-		<-before.over
+		<-before.done
 		delete(l.running, path)
 	}
 }
@@ -61,11 +61,11 @@ func (l *loop) endRuns() {
 	}
 }
 
-// start runs the stored blueprint of a file and says how that ended.
+// start runs the stored blueprint of a file and prints the outcome.
 func (l *loop) start(ctx context.Context, path string) {
 	outcome, err := l.execute(ctx, path)
 	switch {
-	case ctx.Err() != nil: // a newer one is saved, or all is over
+	case ctx.Err() != nil: // the file was saved again, or dev ends
 	case err != nil:
 		message, _ := blueprint.DescribeError(err)
 		l.Screen.Say(terminal.Red, "%s: not run: %s", path, message)
@@ -86,7 +86,7 @@ func (l *loop) start(ctx context.Context, path string) {
 	}
 }
 
-// execute runs the stored blueprint of a file; nil when there is nothing to run.
+// execute runs the stored blueprint of a file. It returns nil if there is nothing to run.
 func (l *loop) execute(ctx context.Context, path string) (*blueprint.Execution, error) {
 	s := l.server
 	list, _, err := s.Store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: project.SourceOf(l.Deploy.Name, path), Page: 1, Limit: 1})
@@ -107,7 +107,7 @@ func (l *loop) execute(ctx context.Context, path string) (*blueprint.Execution, 
 	}
 	outcome, err := handle.Wait(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), errSavedAgain) {
-		// That it has ended meanwhile is no error.
+		// CodeConflict: the run has ended meanwhile.
 		if err := s.Engine.Cancel(context.WithoutCancel(ctx), handle.ID, errSavedAgain.Error()); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
 			return nil, err
 		}
@@ -115,8 +115,8 @@ func (l *loop) execute(ctx context.Context, path string) (*blueprint.Execution, 
 	return outcome, err
 }
 
-// input is what a blueprint is run with: the file beside it, what it was last run
-// with, or nothing.
+// input returns the input of a run: the content of the blueprint's input file, the input
+// of its last run, or {}.
 func (l *loop) input(ctx context.Context, path, blueprintID string) (any, error) {
 	listing, err := project.Scan(l.Dir)
 	if err != nil {
@@ -144,7 +144,7 @@ func (l *loop) input(ctx context.Context, path, blueprintID string) (any, error)
 	return map[string]any{}, err
 }
 
-// valueLine writes a value on one line, as much of it as is worth reading there.
+// valueLine returns the beginning of a value as one line.
 func valueLine(value any) string {
 	data, err := blueprint.Encode(value)
 	if err != nil {
@@ -153,25 +153,25 @@ func valueLine(value any) string {
 	return blueprint.OneLine(short500(string(data)))
 }
 
-// quietly is how long something may run, in real time, before a line says so.
-const quietly = time.Second
+// slowRun is the real time after which a line reports that a run is still going.
+const slowRun = time.Second
 
-// goesOn shows that what belongs to a file runs, until what it gives is called: on
-// the status line at once, and in a line of its own where there is none. Under a
-// virtual clock it says how to have a wait end, which nothing else would tell.
-func (l *loop) goesOn(path string) (ended func()) {
+// showRunning shows that a file is running until ended is called: at once in the status
+// line, or without one in a line after slowRun. With a virtual clock, the line explains
+// how to advance it, as waiting nodes never end otherwise.
+func (l *loop) showRunning(path string) (ended func()) {
 	var mu sync.Mutex
 	over := false
 	erase := l.Screen.Running(path)
 	now := clock.Real{}.Now()
-	timer := clock.Real{}.At(now.Add(quietly), func() {
+	timer := clock.Real{}.At(now.Add(slowRun), func() {
 		mu.Lock()
 		defer mu.Unlock()
 		virtual := l.server.Options.Virtual()
 		switch {
 		case over:
 		case virtual != nil:
-			l.Screen.Say(terminal.Yellow, "%s: running; its waits end when POST %s/clock/advance moves the clock, which stands at %s", path, l.server.APIHost(), blueprint.TimeOf(virtual.Now()))
+			l.Screen.Say(terminal.Yellow, "%s: running; POST %s/clock/advance moves the clock, which is at %s", path, l.server.APIHost(), blueprint.TimeOf(virtual.Now()))
 		case !l.Screen.Erases():
 			l.Screen.Say("", "%s: running", path)
 		}

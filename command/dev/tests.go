@@ -18,15 +18,15 @@ import (
 	"blueprintd/project/testsuite"
 )
 
-// testFile is what a test file says of other files, by their paths in the folder.
+// testFile holds the references of a test file to other files of the folder.
 type testFile struct {
 	info   fs.FileInfo // of the test file when it was read
-	tested string      // "" when it cannot be read
-	needs  []string    // the blueprints and cassettes that it names, the tested one too
+	tested string      // the tested blueprint; "" if the file cannot be read
+	needs  []string    // all blueprints and cassettes, including tested
 }
 
-// namedBy reads what a test file names, if it is not known yet.
-func (l *loop) namedBy(name string, info fs.FileInfo) testFile {
+// testFile returns the references of a test file, cached until the file changes.
+func (l *loop) testFile(name string, info fs.FileInfo) testFile {
 	if known, ok := l.tests[name]; ok && info != nil && known.info.Size() == info.Size() && known.info.ModTime().Equal(info.ModTime()) && os.SameFile(known.info, info) {
 		return known
 	}
@@ -61,8 +61,8 @@ func (l *loop) namedBy(name string, info fs.FileInfo) testFile {
 	return t
 }
 
-// look lists the files of the folder that there are to watch.
-func (l *loop) look() (project.Listing, error) {
+// scan lists the files to watch.
+func (l *loop) scan() (project.Listing, error) {
 	listing, err := project.Scan(l.Dir)
 	if err == nil {
 		listing = l.withCassettes(listing)
@@ -70,8 +70,7 @@ func (l *loop) look() (project.Listing, error) {
 	return listing, err
 }
 
-// withCassettes returns a listing with the other files of the folder that its tests
-// name.
+// withCassettes adds the other files of the folder that its tests name.
 func (l *loop) withCassettes(listing project.Listing) project.Listing {
 	root, err := os.OpenRoot(l.Dir)
 	if err != nil {
@@ -83,7 +82,7 @@ func (l *loop) withCassettes(listing project.Listing) project.Listing {
 		if project.KindOf(name) != project.KindTest {
 			continue
 		}
-		for _, needed := range l.namedBy(name, info).needs {
+		for _, needed := range l.testFile(name, info).needs {
 			if out[needed] != nil || project.KindOf(needed) != "" {
 				continue
 			}
@@ -95,10 +94,9 @@ func (l *loop) withCassettes(listing project.Listing) project.Listing {
 	return out
 }
 
-// testsBeside returns the test files that are run for a file: of a blueprint those
-// that have its name or name it, of a test that is about none of the folder's it
-// alone.
-func (l *loop) testsBeside(name string) (tests []string) {
+// testsOf returns the test files to run for a file: those with the name of a blueprint or
+// that name it. A test of no blueprint of the folder is its own test.
+func (l *loop) testsOf(name string) (tests []string) {
 	listing, err := project.Scan(l.Dir)
 	if err != nil {
 		return nil
@@ -111,10 +109,10 @@ func (l *loop) testsBeside(name string) (tests []string) {
 	return tests
 }
 
-// testedBy returns the blueprint files that a test file is about, or the test itself
-// when there is none: running it tells why.
+// testedBy returns the blueprint files that a test file tests, or the test file itself if
+// there are none: running it reports the reason.
 func (l *loop) testedBy(name string, info fs.FileInfo) []string {
-	tested := l.namedBy(name, info).tested
+	tested := l.testFile(name, info).tested
 	if _, there := l.wanted[tested]; there {
 		return []string{tested}
 	}
@@ -124,9 +122,9 @@ func (l *loop) testedBy(name string, info fs.FileInfo) []string {
 	return []string{name}
 }
 
-// concerned returns what is to be run when a file was saved: blueprint files, and
-// tests that are about none.
-func (l *loop) concerned(name string) (out []string) {
+// affected returns what to run when a file was saved: blueprint files, and test files of
+// no blueprint.
+func (l *loop) affected(name string) (out []string) {
 	listing, err := project.Scan(l.Dir)
 	if err != nil {
 		return nil
@@ -140,15 +138,15 @@ func (l *loop) concerned(name string) (out []string) {
 		return l.namesake(name)
 	}
 	for test, info := range listing {
-		if project.KindOf(test) == project.KindTest && l.needed(l.namedBy(test, info).needs, name) {
+		if project.KindOf(test) == project.KindTest && l.needed(l.testFile(test, info).needs, name) {
 			out = append(out, l.testedBy(test, info)...)
 		}
 	}
 	return out
 }
 
-// needed reports whether a file is among those that a test names, or one of the
-// blueprints to which they refer.
+// needed reports whether a file is one of names or one of the blueprints to which they
+// refer, directly or not.
 func (l *loop) needed(names []string, name string) bool {
 	seen := map[string]bool{}
 	for queue := slices.Clone(names); len(queue) > 0; queue = queue[1:] {
@@ -169,7 +167,7 @@ func (l *loop) needed(names []string, name string) bool {
 	return false
 }
 
-// namesake returns the blueprint files of a file's name.
+// namesake returns the blueprint files with the stem of a file.
 func (l *loop) namesake(name string) (out []string) {
 	for wanted := range l.wanted {
 		if project.Stem(wanted) == project.Stem(name) {
@@ -179,7 +177,7 @@ func (l *loop) namesake(name string) (out []string) {
 	return out
 }
 
-// test runs test files and says how they went.
+// test runs test files and prints their results.
 func (l *loop) test(ctx context.Context, files []string) {
 	t := &testsuite.Suite{
 		Names: files, Jobs: runtime.GOMAXPROCS(0), Only: regexp.MustCompile(""), Out: l.Screen.Lines(), Errors: l.Problems,

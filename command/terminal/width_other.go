@@ -4,5 +4,5 @@ package terminal
 
 import "os"
 
-// terminalWidth does not know how many columns a terminal has.
+// terminalWidth returns 0 for an unknown width.
 func terminalWidth(*os.File) int { return 0 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalWidth returns how many columns a terminal has, 0 when it does not tell.
+// terminalWidth returns the number of columns of a terminal, 0 if it is unknown.
 func terminalWidth(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestDevOpenFails(t *testing.T) {
 	_, settings := opener(t, "3")
 	d := startDevWith(t, settings, t.TempDir(), "--open")
 	link := printedAddress.FindString(d.until(`^  sign in `))
-	line := d.until(`no browser shows the dashboard: (xdg-)?open ended with status 3; open the address above in one`)
+	line := d.until(`cannot open the dashboard in a browser: (xdg-)?open ended with status 3; open the address above yourself`)
 	if token := link[strings.LastIndex(link, "/")+1:]; token == "" || strings.Contains(line, token) {
 		t.Errorf("%q after %q", line, link)
 	}

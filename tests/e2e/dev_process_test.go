@@ -58,7 +58,7 @@ func startDevWith(t *testing.T, settings []string, dir string, args ...string) *
 			t.Logf("standard error:\n%s", d.log)
 		}
 	})
-	d.host = strings.TrimPrefix(regexp.MustCompile(`on http://\S+`).FindString(d.until(`develops .* on http://`)), "on ")
+	d.host = strings.TrimPrefix(regexp.MustCompile(`on http://\S+`).FindString(d.until(`serves .* on http://`)), "on ")
 	return d
 }
 
@@ -184,7 +184,7 @@ func TestDev(t *testing.T) {
 
 	// A bad file leaves what was there, which goes on serving.
 	save(t, a, with("nope", "hello"))
-	d.until(`^a.blueprint.yaml: has errors; what was there before stays$`)
+	d.until(`^a.blueprint.yaml: has errors; the stored blueprint is unchanged$`)
 	stored := at(p.Query("blueprint.list", object{"source": "sync:flows:"}), "data").([]any)
 	if len(stored) != 1 || !strings.Contains(fmt.Sprint(at(stored[0], "blueprint_map")), "hello {{inputData.name}}!") {
 		t.Errorf("stored %v", stored)
@@ -304,12 +304,12 @@ func TestDevDoesNotRunSomethingElse(t *testing.T) {
 	p.Mutate("blueprint.update", object{"id": at(stored[0], "id"), "description": "mine"})
 	file("a", "A", "two")
 	d.until(`^! a.blueprint.yaml`)
-	d.until(`^a.blueprint.yaml: not run, since it is not stored$`)
+	d.until(`^a.blueprint.yaml: not run, because it is not stored$`)
 	file("b", "B", "two")
 	d.until(`^b.blueprint.yaml: completed: .*two`)
 	file("c", "C", "one")
 	d.until(`^c.blueprint.yaml: not stored: `)
-	d.until(`^c.blueprint.yaml: not run, since it is not stored$`)
+	d.until(`^c.blueprint.yaml: not run, because it is not stored$`)
 	if err := os.Remove(filepath.Join(dir, "b.blueprint.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestDevUnderAVirtualClock(t *testing.T) {
 	d := startDev(t, dir, "--clock", "virtual=2030-01-01T00:00:00Z")
 	d.until(`^watching `)
 	save(t, filepath.Join(dir, "w.blueprint.yaml"), "title: W\nblueprint_map:\n  nodes:\n    - {id: w, type: wait, title: W, config: {durationMs: 3600000}}\n")
-	d.until(`^w.blueprint.yaml: running; its waits end when POST http://.*/clock/advance moves the clock, which stands at 2030-01-01T00:00:00.000Z$`)
+	d.until(`^w.blueprint.yaml: running; POST http://.*/clock/advance moves the clock, which is at 2030-01-01T00:00:00.000Z$`)
 	p := process.Connect(t, d.host)
 	if status, answer := p.Post("/clock/advance", process.Key, object{"by": "1h"}); status != 200 {
 		t.Fatal(status, answer)

@@ -105,9 +105,9 @@ func TestDevNames(t *testing.T) {
 			}
 			d := startDev(t, dir, flags...)
 			if sandboxed {
-				d.until(`connection crm: a stand-in of type http`)
+				d.until(`connection crm: created a placeholder of type http`)
 			} else {
-				d.until(`a-parent.blueprint.yaml:4:\d+: .*there is no connection "crm" here; .*--sandbox makes a stand-in`)
+				d.until(`a-parent.blueprint.yaml:4:\d+: .*there is no connection "crm" here; .*--sandbox creates a placeholder`)
 			}
 			d.until(`a-parent.blueprint.yaml: created`)
 			d.until(`watching `)

@@ -104,7 +104,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	// Somebody edits one on the server, and it is left alone without force.
 	p.Mutate("blueprint.update", object{"id": a["id"], "title": "theirs"})
 	flowFile(t, dir, "b.blueprint.yaml", "B2", "1.50")
-	wantSync(t, applied, 1, `"B" -> "B2"`, "1 blueprint changed on the server and left as it is", "hint: ")
+	wantSync(t, applied, 1, `"B" -> "B2"`, "1 blueprint changed on the server, left as is", "hint: ")
 	if synced("a.blueprint.yaml")["title"] != "theirs" || synced("b.blueprint.yaml")["title"] != "B2" {
 		t.Error("a conflict was overwritten, or kept another file from its change")
 	}

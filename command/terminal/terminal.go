@@ -1,5 +1,5 @@
-// Package terminal prints for people: lines above a status line, colours, tables and
-// JSON without characters that would do something to a terminal.
+// Package terminal writes to terminals: lines above a status line, colours, tables, and
+// JSON without control characters.
 package terminal
 
 import (
@@ -11,13 +11,16 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"text/tabwriter"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"blueprintd/blueprint"
 )
 
 // Colour is the SGR parameter of a colour (ECMA-48), "" for none.
 type Colour = string
 
-// The colours.
 const (
 	Red    Colour = "31"
 	Green  Colour = "32"
@@ -27,27 +30,25 @@ const (
 
 const eraseLine = "\r\x1b[K"
 
-// Screen prints lines and, on a terminal, a status line below them. Each print is
-// one write, and a status that has not changed is none, so that nothing flickers.
-// It is safe for concurrent use.
+// Screen prints lines and, on a terminal, a status line below them. Each change is one
+// write, so that the status line does not flicker. It is safe for concurrent use.
 type Screen struct {
 	mu       sync.Mutex
 	out      io.Writer
 	terminal bool
 	coloured bool
 	status   string
-	running  []string // told in front of the status
-	drawn    string   // the status line as it stands there
+	running  []string // shown before the status
+	drawn    string   // the status line on the terminal
 }
 
-// NewScreen returns a Screen on out. It has a status line if out is a terminal that
-// can erase lines (TERM is not dumb), and colours unless NO_COLOR is set.
+// NewScreen returns a Screen that writes to out. It has a status line if out is a
+// terminal and TERM is not "dumb", and then colours unless NO_COLOR is set.
 func NewScreen(out io.Writer) *Screen {
 	terminal := IsTerminal(out) && os.Getenv("TERM") != "dumb"
 	return &Screen{out: out, terminal: terminal, coloured: terminal && os.Getenv("NO_COLOR") == ""}
 }
 
-// IsTerminal reports whether out is a terminal.
 func IsTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -57,7 +58,7 @@ func IsTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Erases reports whether there is a status line.
+// Erases reports whether the screen has a status line.
 func (s *Screen) Erases() bool { return s.terminal }
 
 // Say prints a line.
@@ -65,7 +66,7 @@ func (s *Screen) Say(colour Colour, format string, args ...any) {
 	s.print(s.out, s.Paint(colour, fmt.Sprintf(format, args...))+"\n")
 }
 
-// Paint returns the text in a colour, or as it is where there are no colours.
+// Paint returns the text in a colour, or unchanged if the screen has no colours.
 func (s *Screen) Paint(colour Colour, text string) string {
 	if !s.coloured || colour == "" {
 		return text
@@ -73,7 +74,7 @@ func (s *Screen) Paint(colour Colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// Status sets the status line; "" takes it away.
+// Status sets the status line; "" removes it.
 func (s *Screen) Status(format string, args ...any) {
 	s.Show("", fmt.Sprintf(format, args...))
 }
@@ -86,7 +87,7 @@ func (s *Screen) Show(lines, status string) {
 	s.print(s.out, lines)
 }
 
-// Running says in the status line that something runs, until ended is called.
+// Running shows in the status line that something is running, until ended is called.
 func (s *Screen) Running(what string) (ended func()) {
 	set := func(change func([]string) []string) {
 		s.mu.Lock()
@@ -105,8 +106,8 @@ func (s *Screen) Running(what string) (ended func()) {
 	}
 }
 
-// print writes above the status line. What cannot be printed is lost: a closed
-// terminal ends the program otherwise.
+// print writes above the status line. It ignores errors: the program ends in another
+// way when its terminal is closed.
 func (s *Screen) print(out io.Writer, lines string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +137,7 @@ func (s *Screen) print(out io.Writer, lines string) {
 	io.WriteString(s.out, status)
 }
 
-// Lines is another way out that leaves the status line whole: it prints lines as
-// soon as they end.
+// Lines is a writer that prints complete lines above the status line of a Screen.
 type Lines struct {
 	screen *Screen
 	out    io.Writer
@@ -145,13 +145,13 @@ type Lines struct {
 	rest   bytes.Buffer
 }
 
-// Beside returns a writer of lines to out.
+// Beside returns a Lines that writes to out.
 func (s *Screen) Beside(out io.Writer) *Lines { return &Lines{screen: s, out: out} }
 
-// Lines returns a writer of lines above the status line.
+// Lines returns a Lines that writes to the output of the screen.
 func (s *Screen) Lines() *Lines { return s.Beside(s.out) }
 
-// Write prints the lines that are whole, and keeps the rest until it is.
+// Write prints complete lines and buffers the rest.
 func (l *Lines) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,24 +162,58 @@ func (l *Lines) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// widthOf returns the width of a terminal: what COLUMNS says, what the terminal says,
+// widthOf returns the width of a terminal: COLUMNS, the width that the system reports,
 // or 80.
 func widthOf(out io.Writer) int {
-	const fewest, usual = 20, 80
+	const least, standard = 20, 80
 	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if f, ok := out.(*os.File); ok && err != nil {
 		width = terminalWidth(f)
 	}
 	if width <= 0 {
-		return usual
+		return standard
 	}
-	return max(fewest, width)
+	return max(least, width)
 }
 
-// clipped keeps a line from going on in the next, which could not be erased.
+// clipped shortens a line so that it does not wrap; a wrapped line cannot be erased.
 func clipped(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
+}
+
+// JSON prints a value as indented JSON, with control characters escaped.
+func JSON(out io.Writer, value any) error {
+	data, err := blueprint.EncodeIndented(value)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, r := range string(data) {
+		if r == '\n' || !blueprint.Disturbs(r) {
+			text.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&text, `\u%04x`, unit)
+		}
+	}
+	_, err = io.WriteString(out, text.String())
+	return err
+}
+
+// Table prints rows in aligned columns; the first row is the header.
+func Table(out io.Writer, rows [][]string) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = blueprint.OneLine(row[i]) // may be user input
+		}
+		if _, err := fmt.Fprintln(table, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return table.Flush()
 }
