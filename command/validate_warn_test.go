@@ -69,7 +69,7 @@ func TestWarnings(t *testing.T) {
 		{"node member", file(strings.Replace(a, "title", "onerror: stop, title", 1)), `did you mean "onError"?`, file(strings.Replace(a, "title", "colour: red, size: 5, name: x, label: a, title", 1))},
 		{"edge member", file(gate, a, edges("{source: g, target: a, sourcehandle: x}")), `did you mean "sourceHandle"?`, file(gate, a, edges("{source: g, target: a, targetHandle: in, label: x, animated: true}"))},
 		{"file member", "tittle: x\n" + file(a), `did you mean`, file(a)},
-		{"secret default", variable("name: v, secret: true, default: hush-hush") + file(uses("{{v}}")), "is a secret that stands in the file", variable("name: v, secret: true, default: null") + file(uses("{{v}}"))},
+		{"secret default", variable("name: v, secret: true, default: hush-hush") + file(uses("{{v}}")), "is a secret in the file", variable("name: v, secret: true, default: null") + file(uses("{{v}}"))},
 		{"open webhook", file(a) + "triggers: [{triggerType: webhook}]\n", "has no secret", file(a) + "triggers: [{triggerType: webhook, config: {secret: shared-with-them}}]\n"},
 		{"unknown key of a trigger", file(a) + "triggers: [{triggerType: manual, config: {colour: red}}]\n", "colour: unknown key, kept without effect", file(a) + "triggers: [{triggerType: manual, config: {breaker: false}}]\n"},
 		{"slack without a secret", file(a) + "triggers: [{triggerType: slack}]\n", "has no signingSecret, so it refuses every delivery", file(a) + "triggers: [{triggerType: slack, config: {signing_secret: shared-with-them}}]\n"},

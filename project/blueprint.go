@@ -1,10 +1,9 @@
-// Package project reads the files that people keep in a folder: blueprints
-// (*.blueprint.yaml), tests, seeds and what they refer to. It finds them (Scan), waits
-// until some have changed (Watcher), tells what is wrong with them and where, and has
-// the JSON Schemas of these files for editors.
+// Package project reads the files of a project folder: blueprints (*.blueprint.yaml),
+// tests and seeds. It lists them (Scan), watches them (Watcher), reports errors with
+// their positions, and generates the JSON Schemas of these files for editors.
 //
-// Files name each other and connections in the place of ids (Reference), so that the
-// same folder fits several servers.
+// Files refer to each other and to connections by name instead of by id (Reference), so
+// that a folder works with several servers.
 package project
 
 import (
@@ -19,7 +18,7 @@ import (
 	"blueprintd/foundation/fileio"
 )
 
-// MessageOf is what an error says to who wrote the file.
+// MessageOf returns the message of an error for the author of a file.
 func MessageOf(err error) string {
 	var known *blueprint.Error
 	if errors.As(err, &known) {
@@ -28,8 +27,8 @@ func MessageOf(err error) string {
 	return fileio.Cause(err).Error()
 }
 
-// Pointed shows problems of a file with their places; others are problems that are
-// not told.
+// Pointed returns issues of a document with their positions and source lines. others are
+// issues that are not shown, but may be about secrets to hide.
 func Pointed(d *document.Document, issues []blueprint.Issue, others ...blueprint.Issue) string {
 	var out strings.Builder
 	for _, issue := range issues {
@@ -50,26 +49,36 @@ type Blueprint struct {
 	Description string
 	Tags        []string
 	Variables   []any
-	Map         any // the map
+	Map         any // with placeholder ids instead of references
 	Triggers    []Trigger
-	References  []Reference // for which stand-ins are there
-	settings
+	References  []Reference
+
+	// Import ignores these and creates a private draft, so that nothing is published
+	// unseen. Sync applies those that are set.
+	Status     string            // "" if not set
+	Visibility string            // "" if not set
+	Budget     *blueprint.Budget // nil if not set, without limits for none
 }
 
+// Trigger is a trigger of a blueprint file.
 type Trigger struct {
 	Kind   string
 	Config map[string]any
 	Active bool
 }
 
-// ReadFile reads a blueprint file and tells all that is wrong with it. Its
-// errors are *document.SyntaxError, and *blueprint.InputError for a file that cannot be read.
+// ReadFile reads a blueprint file and returns its issues. The error is a
+// *document.SyntaxError, or a *blueprint.InputError for an unreadable file.
 func ReadFile(in *Inputs, name string) (*Blueprint, []blueprint.Issue, error) {
 	data, called, err := in.Read(name, document.MaxSize)
 	if err != nil {
 		return nil, nil, blueprint.InputErrorf("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
-	doc, err := document.Parse(called, data)
+	return parseBlueprint(called, data)
+}
+
+func parseBlueprint(name string, data []byte) (*Blueprint, []blueprint.Issue, error) {
+	doc, err := document.Parse(name, data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,28 +87,29 @@ func ReadFile(in *Inputs, name string) (*Blueprint, []blueprint.Issue, error) {
 	return r.Blueprint, r.Issues, nil
 }
 
-// showIssue returns an issue of a file with its place and its line.
+// showIssue returns an issue with its position and source line.
 func showIssue(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
 	return blueprint.OneLine(d.Point(issue)) + "\n" + Excerpt(d, issue, others)
 }
 
-// Definition makes the definition of a blueprint file that is fit to run.
+// Definition returns the definition of a valid blueprint file.
 func Definition(id string, b *Blueprint) *blueprint.Definition {
 	variables, _ := blueprint.ParseVariables(b.Variables)
 	m, _ := blueprint.ParseMap(b.Map)
 	return &blueprint.Definition{BlueprintID: id, Title: b.Title, Version: blueprint.InitialVersion, Map: m, Variables: variables}
 }
 
-// stdinName is what a file is called that came through standard input.
+// stdinName is the name of standard input in messages.
 const stdinName = "stdin"
 
-// Inputs reads the files that a command line names; "-" is standard input.
+// Inputs reads the files named on a command line; "-" is standard input.
 type Inputs struct {
 	Stdin io.Reader
 	spent bool // standard input was read
 }
 
-// Read returns the content of a file and what to call it.
+// Read returns the content of a file of at most a number of bytes, and its name for
+// messages.
 func (in *Inputs) Read(name string, most int64) (data []byte, called string, err error) {
 	if name == "" {
 		return nil, `""`, fs.ErrNotExist
@@ -109,7 +119,7 @@ func (in *Inputs) Read(name string, most int64) (data []byte, called string, err
 		return data, name, err
 	}
 	if in.spent || in.Stdin == nil {
-		return nil, stdinName, errors.New("it was read already")
+		return nil, stdinName, errors.New("it was already read")
 	}
 	in.spent = true
 	data, err = fileio.ReadAll(in.Stdin, most)

@@ -5,19 +5,17 @@ import (
 	"strings"
 )
 
-// Dangling is a reference to a blueprint file that nothing can be made of.
+// Dangling is a reference to a blueprint file that cannot be resolved.
 type Dangling struct {
 	Reference
-	File    string // in which it stands
-	Message string
-	// Indirect tells that the file it names is there, and itself has such a
-	// reference.
-	Indirect bool
+	File     string // the file with the reference
+	Message  string
+	Indirect bool // the target exists, but has such a reference itself
 }
 
-// FindDangling tells which references to files lead nowhere, or back to where they
-// stand; an order in which to make the blueprints is there only without them. All
-// of the files are told whose blueprints cannot be made because of that.
+// FindDangling returns the references to missing files, those that form a cycle, and
+// those to files with such references. Without any, the blueprints can be created in an
+// order in which each follows those to which it refers.
 func FindDangling(files []Desired) (found []Dangling) {
 	to := References(files)
 	ready := settled(to)
@@ -26,12 +24,12 @@ func FindDangling(files []Desired) (found []Dangling) {
 		for _, r := range to[from] {
 			target := r.Target(from)
 			d := Dangling{Reference: r, File: from, Message: "waits for " + target, Indirect: true}
-			if _, there := to[target]; !there {
+			if _, exists := to[target]; !exists {
 				d.Message, d.Indirect = "there is no such blueprint file here: "+target, false
 			} else if ready[target] {
 				continue
-			} else if way := wayBack(to, target, from); way != nil {
-				d.Message = "leads back to this file (" + strings.Join(append([]string{from}, way...), " -> ") + "); a blueprint can be made only after those that it refers to"
+			} else if path := shortestPath(to, target, from); path != nil {
+				d.Message = "leads back to this file (" + strings.Join(append([]string{from}, path...), " -> ") + "); remove one of these references"
 				d.Indirect = false
 			}
 			found = append(found, d)
@@ -40,8 +38,7 @@ func FindDangling(files []Desired) (found []Dangling) {
 	return found
 }
 
-// References lists the references to files, by the paths of the files in which
-// they stand.
+// References returns the references to files, by the path of the referring file.
 func References(files []Desired) map[string][]Reference {
 	to := make(map[string][]Reference, len(files))
 	for i := range files {
@@ -50,43 +47,39 @@ func References(files []Desired) map[string][]Reference {
 	return to
 }
 
-// settled tells which files lead to nothing that is not there, and to no circle.
+// settled reports for each file whether its references lead to existing files without a
+// cycle.
 func settled(to map[string][]Reference) map[string]bool {
-	open, users := map[string]int{}, map[string][]string{}
-	var queue []string
-	for from, list := range to {
-		if open[from] = len(list); len(list) == 0 {
-			queue = append(queue, from)
+	ready := map[string]bool{}
+	var visit func(path string) bool
+	visit = func(path string) bool {
+		references, exists := to[path]
+		if known, seen := ready[path]; seen || !exists {
+			return known
 		}
-		for _, r := range list {
-			users[r.Target(from)] = append(users[r.Target(from)], from)
-		}
+		ready[path] = false // so that a cycle ends here
+		ready[path] = !slices.ContainsFunc(references, func(r Reference) bool { return !visit(r.Target(path)) })
+		return ready[path]
 	}
-	out := map[string]bool{}
-	for ; len(queue) > 0; queue = queue[1:] {
-		out[queue[0]] = true
-		for _, from := range users[queue[0]] {
-			if open[from]--; open[from] == 0 {
-				queue = append(queue, from)
-			}
-		}
+	for path := range to {
+		visit(path)
 	}
-	return out
+	return ready
 }
 
-// wayBack returns the files on the shortest way from one to another along
-// references, with both; nil when there is none.
-func wayBack(to map[string][]Reference, from, back string) []string {
+// shortestPath returns the files on the shortest path of references, including both
+// ends; nil if there is none.
+func shortestPath(to map[string][]Reference, from, end string) []string {
 	before := map[string]string{from: ""}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
-		if at == back {
-			var way []string
+		if at == end {
+			var path []string
 			for ; at != ""; at = before[at] {
-				way = append(way, at)
+				path = append(path, at)
 			}
-			slices.Reverse(way)
-			return way
+			slices.Reverse(path)
+			return path
 		}
 		for _, r := range to[at] {
 			next := r.Target(at)

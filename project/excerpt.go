@@ -11,9 +11,9 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Excerpt shows the line that an issue of a file is about, without any secret
-// that the file has: what other issues say is one, the defaults of secret variables,
-// what has a telling name, and the variables of some names.
+// Excerpt returns the source line of an issue without the secrets of the file: those that
+// other issues mark, defaults of secret variables, members with sensitive names, and
+// the variables in names.
 func Excerpt(d *document.Document, issue blueprint.Issue, others []blueprint.Issue, names ...string) string {
 	hidden := secretsIn(nil, nil, d.Value, names)
 	shown := d.ExcerptOf(issue, slices.Concat(others, hidden)...)
@@ -30,8 +30,7 @@ func ExcerptOf(d *document.Document, issue blueprint.Issue, others []blueprint.I
 	return Excerpt(d, issue, others)
 }
 
-// withoutWords puts asterisks in the places of the words of a secret: it may go
-// over several lines.
+// withoutWords masks the words of a secret, which may span several lines.
 func withoutWords(shown string, value any) string {
 	text, _ := value.(string)
 	for _, word := range strings.Fields(text) {
@@ -42,7 +41,7 @@ func withoutWords(shown string, value any) string {
 	return shown
 }
 
-// ValueAt returns what is at a path of a value; nil when there is nothing.
+// ValueAt returns the value at a path of a value, nil if there is none.
 func ValueAt(value any, path []any) any {
 	for _, part := range path {
 		switch at := part.(type) {
@@ -60,7 +59,7 @@ func ValueAt(value any, path []any) any {
 	return value
 }
 
-// secretsIn adds an issue for each secret of a value.
+// secretsIn appends an issue for each secret of a value at a path.
 func secretsIn(found []blueprint.Issue, path []any, value any, names []string) []blueprint.Issue {
 	switch v := value.(type) {
 	case []any:
@@ -86,9 +85,9 @@ func secretsIn(found []blueprint.Issue, path []any, value any, names []string) [
 	return found
 }
 
-// OfBlueprints reports whether a file, and what it is a link to, has the name of one
-// that may be shown: what others name may be any file of this machine.
-func OfBlueprints(path string) bool {
+// MayShow reports whether the content of a file may be shown: the file and the target of
+// a link must be named like a blueprint. A reference may name any file of the machine.
+func MayShow(path string) bool {
 	target, err := filepath.EvalSymlinks(path)
 	return err == nil && KindOf(path) == KindBlueprint && KindOf(target) == KindBlueprint
 }

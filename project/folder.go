@@ -13,26 +13,25 @@ import (
 	"blueprintd/foundation/fileio"
 )
 
-// ReadFolder reads the blueprint files of a folder and shows what is wrong with
-// them. It returns how many are bad; the others are wanted.
+// ReadFolder reads the blueprint files of a folder and prints their issues. It returns the
+// valid files and the number of invalid ones.
 func ReadFolder(out io.Writer, dir string, listing Listing) (wanted []Desired, bad int) {
 	for _, name := range slices.Sorted(maps.Keys(listing)) {
 		if KindOf(name) != KindBlueprint {
 			continue
 		}
-		desired, ok := ReadDesired(out, dir, name)
-		if !ok {
+		if desired, ok := ReadDesired(out, dir, name); ok {
+			wanted = append(wanted, desired)
+		} else {
 			bad++
-			continue
 		}
-		wanted = append(wanted, desired)
 	}
 	return wanted, bad + dangling(out, wanted, listing)
 }
 
-// dangling shows references to files that are not in the folder, or go round in
-// circles, and gives in how many files such stand. A file that is there, and bad,
-// was told already.
+// dangling prints references to missing files and those that form cycles. It returns the
+// number of files with such references. References to invalid files are not printed, as
+// those files have been.
 func dangling(out io.Writer, wanted []Desired, listing Listing) int {
 	points, files := map[string]func([]any, string) string{}, map[string]bool{}
 	for i := range wanted {
@@ -47,8 +46,8 @@ func dangling(out io.Writer, wanted []Desired, listing Listing) int {
 	return len(files)
 }
 
-// ReadDesired reads one file of a folder and shows all that is wrong with it; it
-// is wanted only when it can run.
+// ReadDesired reads a file of a folder and prints its issues. ok is false if it has
+// errors.
 func ReadDesired(out io.Writer, dir, name string) (Desired, bool) {
 	called := filepath.Join(dir, filepath.FromSlash(name))
 	data, err := ReadListed(dir, name, document.MaxSize)
@@ -63,49 +62,29 @@ func ReadDesired(out io.Writer, dir, name string) (Desired, bool) {
 		fmt.Fprint(out, syntax.Excerpt())
 		return Desired{}, false
 	}
-	all := slices.Clone(issues)
-	issues = slices.DeleteFunc(issues, func(issue blueprint.Issue) bool { return ofLeftOutSecret(b, issue) })
-	for _, issue := range issues {
-		fmt.Fprint(out, showIssue(b.Document, issue, all))
-	}
-	if slices.ContainsFunc(issues, func(issue blueprint.Issue) bool { return issue.Severity != blueprint.SeverityWarning }) {
+	shown := slices.DeleteFunc(slices.Clone(issues), func(issue blueprint.Issue) bool { return aboutNullSecret(b, issue) })
+	fmt.Fprint(out, Pointed(b.Document, shown, issues...))
+	if len(Errors(shown)) > 0 {
 		return Desired{}, false
 	}
 	return desired(name, b), true
 }
 
-// parseBlueprint reads a file whose content is there already.
-func parseBlueprint(called string, data []byte) (*Blueprint, []blueprint.Issue, error) {
-	doc, err := document.Parse(called, data)
-	if err != nil {
-		return nil, nil, err
-	}
-	r := &Reader{Blueprint: &Blueprint{Document: doc}}
-	r.Read()
-	return r.Blueprint, r.Issues, nil
-}
-
-// ofLeftOutSecret reports whether an issue says what import does about a secret
-// that is null: on a server it may be there already.
-func ofLeftOutSecret(b *Blueprint, issue blueprint.Issue) bool {
+// aboutNullSecret reports whether an issue is the warning of import about a null secret,
+// which the server may have already.
+func aboutNullSecret(b *Blueprint, issue blueprint.Issue) bool {
 	if issue.Severity != blueprint.SeverityWarning || len(issue.Path) != 4 || issue.Path[0] != "triggers" || issue.Path[2] != "config" {
 		return false
 	}
 	i, _ := issue.Path[1].(int)
 	raw := rawTrigger(b, i)
-	return leftOut(&raw, issue.Path[3:])
+	return isNullSecret(&raw, issue.Path[3:])
 }
 
-// rawTrigger returns a trigger of a file that has no errors, with its secrets that
-// are null.
+// rawTrigger returns a trigger of a valid file including its null secrets.
 func rawTrigger(b *Blueprint, i int) Trigger {
 	entry := Trigger{Active: true, Config: map[string]any{}}
-	object, _ := b.Document.Value.(map[string]any)
-	list, _ := object["triggers"].([]any)
-	if i < 0 || i >= len(list) {
-		return entry
-	}
-	trigger, _ := list[i].(map[string]any)
+	trigger, _ := ValueAt(b.Document.Value, []any{"triggers", i}).(map[string]any)
 	entry.Kind, _ = trigger["triggerType"].(string)
 	if config, ok := trigger["config"].(map[string]any); ok {
 		entry.Config, _, _ = blueprint.TriggerConfigSpelling(blueprint.TriggerType(entry.Kind), config)
@@ -116,7 +95,7 @@ func rawTrigger(b *Blueprint, i int) Trigger {
 	return entry
 }
 
-// desired returns what a file without errors wants of a server.
+// desired returns the blueprint that a valid file describes.
 func desired(path string, b *Blueprint) Desired {
 	d := Desired{
 		Path: path, Title: b.Title, Description: b.Description, Tags: b.Tags, Map: RawMap(b), Variables: b.Variables,

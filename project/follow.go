@@ -10,15 +10,14 @@ import (
 	"blueprintd/foundation/ids"
 )
 
-// derivedSeed is what the ids follow from that take the place of names.
+// derivedSeed is the seed of all derived ids.
 const derivedSeed = 1
 
-// DerivedID returns the id that takes the place of a name where nothing real is
-// known by it. It follows from the name.
+// DerivedID returns a placeholder id for a name. It depends only on the key and the
+// name.
 func DerivedID(key, name string) string { return ids.Seeded(derivedSeed).Stream(key, name).UUID() }
 
-// refer puts stand-ins in the place of the references of a file, and keeps what
-// it refers to.
+// refer replaces the references of a file by placeholder ids and records them.
 func (r *Reader) refer(object map[string]any) map[string]any {
 	object = maps.Clone(object)
 	for _, name := range []string{"blueprint_map", "triggers"} {
@@ -26,7 +25,7 @@ func (r *Reader) refer(object map[string]any) map[string]any {
 			object[name] = Replace(value, []any{name}, func(to Reference) any {
 				r.Blueprint.References = append(r.Blueprint.References, to)
 				if !to.Wellformed() {
-					r.wrong(blueprint.SeverityError, `must be the path of a blueprint file from this one, with slashes, such as "child.blueprint.yaml"`, to.Path...)
+					r.wrong(`must be the path of a blueprint file from this one, with slashes, such as "child.blueprint.yaml"`, to.Path...)
 				}
 				return DerivedID(to.Key, to.Name)
 			})
@@ -35,21 +34,21 @@ func (r *Reader) refer(object map[string]any) map[string]any {
 	return object
 }
 
-// mostReferred is how many files one leads to.
-const mostReferred = 1000
+// maxFollowed is the largest number of files that one file refers to.
+const maxFollowed = 1000
 
-// Followed is a blueprint file with those that it refers to, and those that these
-// do, by their paths with slashes.
+// Followed is a blueprint file with the files to which it refers, directly or not. Paths
+// have slashes.
 type Followed struct {
 	Root  string
-	base  string // the folder from which ids come
+	base  string // the folder to which the paths in derived ids are relative
 	Files map[string]*Blueprint
-	bad   map[string][]blueprint.Issue // errors of files that cannot run
-	lost  map[string]error             // of files that cannot be read
+	bad   map[string][]blueprint.Issue // errors by file
+	lost  map[string]error             // files that cannot be read
 }
 
-// Follow reads what a file refers to. name is its path, base that of the first of
-// all files.
+// Follow reads the files to which a file refers. name is its path; base is the path of
+// the file to whose folder derived ids are relative.
 func Follow(name, base string, b *Blueprint) *Followed {
 	f := &Followed{Root: filepath.ToSlash(filepath.Clean(name)), base: filepath.Dir(base), bad: map[string][]blueprint.Issue{}, lost: map[string]error{}}
 	f.Files = map[string]*Blueprint{f.Root: b}
@@ -59,8 +58,8 @@ func Follow(name, base string, b *Blueprint) *Followed {
 			if to.Key != BlueprintKey || !to.Wellformed() || f.Files[target] != nil || f.lost[target] != nil {
 				continue
 			}
-			if len(f.Files) == mostReferred {
-				f.lost[target] = fmt.Errorf("is one file too many: %d are followed", mostReferred)
+			if len(f.Files) == maxFollowed {
+				f.lost[target] = fmt.Errorf("is one file too many: at most %d are followed", maxFollowed)
 				continue
 			}
 			found, issues, err := ReadFile(&Inputs{}, filepath.FromSlash(target))
@@ -68,9 +67,7 @@ func Follow(name, base string, b *Blueprint) *Followed {
 				f.lost[target] = err
 				continue
 			}
-			if issues = slices.DeleteFunc(issues, func(i blueprint.Issue) bool { return i.Severity == blueprint.SeverityWarning }); len(issues) > 0 {
-				f.bad[target] = issues
-			}
+			f.bad[target] = Errors(issues)
 			f.Files[target] = found
 			queue = append(queue, target)
 		}
@@ -78,7 +75,7 @@ func Follow(name, base string, b *Blueprint) *Followed {
 	return f
 }
 
-// Problems tells what is wrong with the references of each file.
+// Problems returns the invalid references of each file.
 func (f *Followed) Problems() map[string][]blueprint.Issue {
 	var all []Desired
 	for _, path := range slices.Sorted(maps.Keys(f.Files)) {
@@ -97,8 +94,8 @@ func (f *Followed) Problems() map[string][]blueprint.Issue {
 	return found
 }
 
-// idOf returns the id of a file while it runs without a server. It is the same in
-// whichever folder the program is called.
+// idOf returns the id of a file in a run without a server. It does not depend on the
+// current folder.
 func (f *Followed) idOf(path string) string {
 	from, err := filepath.Rel(f.base, filepath.FromSlash(path))
 	if err != nil {
@@ -107,8 +104,8 @@ func (f *Followed) idOf(path string) string {
 	return DerivedID(BlueprintKey, filepath.ToSlash(from))
 }
 
-// Connect lets the files refer to each other by id, and gives what the first one
-// leads to; wrong tells, in lines, why they cannot run.
+// Connect replaces the references of all files by ids and returns the definitions of all
+// files but the root by id. wrong describes, in lines, why they cannot run.
 func (f *Followed) Connect() (others map[string]*blueprint.Definition, wrong string) {
 	problems := f.Problems()
 	for _, path := range slices.Sorted(maps.Keys(f.Files)) {
@@ -154,8 +151,5 @@ func (f *Followed) Connections() map[string]bool {
 	return names
 }
 
-// RawMap is the map of a file as it stands there.
-func RawMap(b *Blueprint) any {
-	object, _ := b.Document.Value.(map[string]any)
-	return object["blueprint_map"]
-}
+// RawMap returns the map of a file with its references.
+func RawMap(b *Blueprint) any { return ValueAt(b.Document.Value, []any{"blueprint_map"}) }

@@ -15,58 +15,87 @@ import (
 	"blueprintd/triggers"
 )
 
-// Reader turns a document into a blueprint and gathers what is wrong.
+// issues collects the issues of a document.
+type issues struct {
+	Issues []blueprint.Issue
+}
+
+func (r *issues) wrong(message string, path ...any) {
+	r.Issues = append(r.Issues, blueprint.Issue{Path: path, Message: message, Severity: blueprint.SeverityError})
+}
+
+func (r *issues) warn(message string, path ...any) {
+	r.Issues = append(r.Issues, blueprint.Issue{Path: path, Message: message, Severity: blueprint.SeverityWarning})
+}
+
+func (r *issues) last() *blueprint.Issue { return &r.Issues[len(r.Issues)-1] }
+
+// text returns a member that is a string of at most a number of characters. Optional
+// members may be null.
+func (r *issues) text(object map[string]any, path []any, name string, required bool, most int) string {
+	value, isSet := object[name]
+	text, ok := value.(string)
+	switch {
+	case required && (!isSet || ok && text == ""):
+		r.wrong("required", below(path, name)...)
+	case isSet && !ok && (value != nil || required):
+		r.wrong("must be a string", below(path, name)...)
+	case utf8.RuneCountInString(text) > most:
+		r.wrong(fmt.Sprintf("must have at most %d characters", most), below(path, name)...)
+	}
+	return text
+}
+
+// Reader reads a blueprint from its document.
 type Reader struct {
+	issues
 	Blueprint *Blueprint
-	Issues    []blueprint.Issue
 }
 
-func (r *Reader) wrong(severity, message string, path ...any) {
-	r.Issues = append(r.Issues, blueprint.Issue{Path: path, Message: message, Severity: severity})
-}
-
+// FileMembers are the members of a blueprint file.
 var FileMembers = []string{"$schema", "title", "description", "tags", "environment_variables", "blueprint_map", "triggers", "status", "visibility", "budget", "owner", "organization"}
 
+// Read reads the document of r.Blueprint into it.
 func (r *Reader) Read() {
 	object, ok := r.Blueprint.Document.Value.(map[string]any)
 	if !ok {
-		r.wrong(blueprint.SeverityError, "a blueprint file is an object with title and blueprint_map")
+		r.wrong("a blueprint file is an object with title and blueprint_map")
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(FileMembers, name) {
-			r.wrong(blueprint.SeverityWarning, "is no member of a blueprint file"+blueprint.DidYouMean(name, FileMembers), name)
-			r.last().Spot.OnKey = true
+			r.warn("unknown field in a blueprint file"+blueprint.DidYouMean(name, FileMembers), name)
+			r.last().Spot.Name = true
 		}
 	}
 	for _, path := range r.Blueprint.Document.CutByComment(20) {
-		r.wrong(blueprint.SeverityWarning, "the text from \" #\" on is a comment; put the value in quotes if it is part of it", path...)
+		r.warn("the text after \" #\" is a comment; quote the value to include it", path...)
 	}
 	object = r.refer(object)
-	r.text(object, "$schema", false, 4096) // for editors
-	r.Blueprint.Title = r.text(object, "title", true, 500)
-	r.Blueprint.Description = r.text(object, "description", false, 10_000)
+	r.text(object, nil, "$schema", false, 4096) // for editors
+	r.Blueprint.Title = r.text(object, nil, "title", true, 500)
+	r.Blueprint.Description = r.text(object, nil, "description", false, 10_000)
 	if value := object["tags"]; value != nil {
 		list, ok := value.([]any)
 		if !ok {
-			r.wrong(blueprint.SeverityError, "must be an array", "tags")
+			r.wrong("must be an array", "tags")
 		}
 		for i, element := range list {
 			tag, ok := element.(string)
 			if !ok {
-				r.wrong(blueprint.SeverityError, "must be a string", "tags", i)
+				r.wrong("must be a string", "tags", i)
 			}
 			r.Blueprint.Tags = append(r.Blueprint.Tags, tag)
 		}
 	}
 	if value, given := object["environment_variables"]; given && value != nil {
 		if r.Blueprint.Variables, ok = value.([]any); !ok {
-			r.wrong(blueprint.SeverityError, "must be an array", "environment_variables")
+			r.wrong("must be an array", "environment_variables")
 		}
 	}
 	r.secretDefaults()
 	if value, given := object["blueprint_map"]; !given {
-		r.wrong(blueprint.SeverityError, "required", "blueprint_map")
+		r.wrong("required", "blueprint_map")
 	} else {
 		r.Blueprint.Map = value
 		r.Issues = append(r.Issues, blueprint.Validate(value, r.Blueprint.Variables, Catalogue(), CheckConfig)...)
@@ -76,49 +105,34 @@ func (r *Reader) Read() {
 	r.readTriggers(object["triggers"])
 }
 
-// text reads a member of at most a number of characters, as the interface does.
-func (r *Reader) text(object map[string]any, name string, required bool, most int) string {
-	value, given := object[name]
-	text, ok := value.(string)
-	switch {
-	case required && (!given || ok && text == ""):
-		r.wrong(blueprint.SeverityError, "required", name)
-	case given && !ok && (value != nil || required):
-		r.wrong(blueprint.SeverityError, "must be a string", name)
-	case utf8.RuneCountInString(text) > most:
-		r.wrong(blueprint.SeverityError, fmt.Sprintf("must have at most %d characters", most), name)
-	}
-	return text
-}
-
 func (r *Reader) readTriggers(value any) {
 	if value == nil {
 		return
 	}
 	list, ok := value.([]any)
 	if !ok {
-		r.wrong(blueprint.SeverityError, "must be an array", "triggers")
+		r.wrong("must be an array", "triggers")
 	}
 	for i, element := range list {
 		object, ok := element.(map[string]any)
 		if !ok {
-			r.wrong(blueprint.SeverityError, "must be an object", "triggers", i)
+			r.wrong("must be an object", "triggers", i)
 			continue
 		}
 		t := Trigger{Active: true, Config: map[string]any{}}
 		if t.Kind, ok = object["triggerType"].(string); !ok {
-			r.wrong(blueprint.SeverityError, "required", "triggers", i, "triggerType")
+			r.wrong("required", "triggers", i, "triggerType")
 			continue
 		}
 		if config, given := object["config"]; given && config != nil {
 			if t.Config, ok = config.(map[string]any); !ok {
-				r.wrong(blueprint.SeverityError, "must be an object", "triggers", i, "config")
+				r.wrong("must be an object", "triggers", i, "config")
 				continue
 			}
 		}
 		if active := object["isActive"]; active != nil {
 			if t.Active, ok = active.(bool); !ok {
-				r.wrong(blueprint.SeverityError, "must be true or false", "triggers", i, "isActive")
+				r.wrong("must be true or false", "triggers", i, "isActive")
 			}
 		}
 		r.checkTrigger(&t, i)
@@ -128,26 +142,25 @@ func (r *Reader) readTriggers(value any) {
 	}
 }
 
-// readSecrets sees to the secrets that an export left out, which stand as null.
-// Without its secret a webhook would let everybody in: the trigger is off until
-// a user gives it one.
+// readSecrets removes secrets that are null, as export writes them. A trigger without
+// its secret would accept any request, so it becomes inactive.
 func (r *Reader) readSecrets(t *Trigger, i int) {
 	for _, name := range blueprint.SecretTriggerConfig {
-		if !leftOut(t, []any{name}) {
+		if !isNullSecret(t, []any{name}) {
 			continue
 		}
 		if blueprint.KindOf(blueprint.TriggerType(t.Kind)).Secrets.Secret == name {
 			t.Active = false
-			r.wrong(blueprint.SeverityWarning, fmt.Sprintf("the %s trigger needs its secret before it is switched on; import leaves it inactive", t.Kind), "triggers", i, "config", name)
+			r.warn(fmt.Sprintf("the %s trigger needs its secret before it is switched on; import leaves it inactive", t.Kind), "triggers", i, "config", name)
 		}
 		t.Config = maps.Clone(t.Config)
 		delete(t.Config, name)
 	}
 }
 
-// leftOut reports whether a path of a trigger's config, in any spelling, is a secret
-// that is null.
-func leftOut(t *Trigger, path []any) bool {
+// isNullSecret reports whether a path of a trigger's config is a null secret, in any
+// spelling.
+func isNullSecret(t *Trigger, path []any) bool {
 	if len(path) != 1 {
 		return false
 	}
@@ -160,7 +173,7 @@ func leftOut(t *Trigger, path []any) bool {
 	return slices.ContainsFunc(blueprint.SecretTriggerConfig, func(key string) bool { _, is := spelled[key]; return is })
 }
 
-// CheckConfig is the blueprint.ConfigChecker of the templates in use.
+// CheckConfig is a blueprint.ConfigChecker for templates.
 func CheckConfig(config map[string]any, untouched func([]any) bool) ([]blueprint.Reference, []blueprint.Issue) {
 	compiled, issues := expression.CompileConfig(config, untouched)
 	if compiled == nil {
@@ -169,11 +182,11 @@ func CheckConfig(config map[string]any, untouched func([]any) bool) ([]blueprint
 	return compiled.References(), issues
 }
 
-// Catalogue is the node types without what they need to run.
+// Catalogue returns the node types without their dependencies; they cannot run.
 func Catalogue() blueprint.Catalogue { return CatalogueOf(nodes.Dependencies{}) }
 
-// ConnectionsOf returns the types of connection that nodes of a type may name, the
-// usual one first; nil for types that need none, or that nobody knows.
+// ConnectionsOf returns the types of connection that nodes of a type may use, the most
+// common one first; nil for none and for unknown node types.
 func ConnectionsOf(nodeType string) []blueprint.ConnectionType {
 	kind := nodeTypes()[nodeType]
 	if kind == nil {
@@ -184,7 +197,7 @@ func ConnectionsOf(nodeType string) []blueprint.ConnectionType {
 
 var nodeTypes = sync.OnceValue(Catalogue)
 
-// CatalogueOf returns the node types as they run with what they need, by name.
+// CatalogueOf returns the node types with their dependencies, by name.
 func CatalogueOf(d nodes.Dependencies) blueprint.Catalogue {
 	out := blueprint.Catalogue{}
 	for _, kind := range nodes.All(d) {
@@ -196,16 +209,6 @@ func CatalogueOf(d nodes.Dependencies) blueprint.Catalogue {
 	return out
 }
 
-// settings are what a file may say of its blueprint besides what it is. Export
-// writes those that are not as for a new one. Import makes a private draft all the
-// same, so that nothing is published unseen; sync heeds all, and leaves what is not
-// said as it is there.
-type settings struct {
-	Status     string            // "" = not said
-	Visibility string            // "" = not said
-	Budget     *blueprint.Budget // nil = not said; without limits = none
-}
-
 func (r *Reader) readSettings(object map[string]any) {
 	r.Blueprint.Status = r.choice(object, "status", blueprint.StatusDraft, blueprint.StatusPublished)
 	r.Blueprint.Visibility = r.choice(object, "visibility", blueprint.VisibilityPrivate, blueprint.VisibilityPublic)
@@ -215,27 +218,24 @@ func (r *Reader) readSettings(object map[string]any) {
 	}
 	budget, issues := blueprint.ParseBudget(value)
 	for _, issue := range issues {
-		r.wrong(blueprint.SeverityError, issue.Message, append([]any{"budget"}, issue.Path...)...)
+		r.wrong(issue.Message, append([]any{"budget"}, issue.Path...)...)
 	}
 	if r.Blueprint.Budget = budget; budget == nil {
 		r.Blueprint.Budget = &blueprint.Budget{}
 	}
 }
 
-// choice reads a member that is one of two texts.
+// choice returns a member that is one of two strings.
 func (r *Reader) choice(object map[string]any, name, one, other string) string {
 	value, given := object[name]
 	text, _ := value.(string)
 	if given && !slices.Contains([]string{one, other}, text) {
-		r.wrong(blueprint.SeverityError, `must be "`+one+`" or "`+other+`"`, name)
+		r.wrong(`must be "`+one+`" or "`+other+`"`, name)
 	}
 	return text
 }
 
-func (r *Reader) last() *blueprint.Issue { return &r.Issues[len(r.Issues)-1] }
-
-// secretDefaults warns of secrets that are written in the file, for all to read
-// who have it.
+// secretDefaults warns about secrets in the file.
 func (r *Reader) secretDefaults() {
 	for i, element := range r.Blueprint.Variables {
 		if len(r.Issues) >= blueprint.MaxIssues {
@@ -247,7 +247,7 @@ func (r *Reader) secretDefaults() {
 		}
 		object, renamed, _ := blueprint.VariableSpelling(object)
 		if object["secret"] == true && object["default"] != nil && object["default"] != "" {
-			r.wrong(blueprint.SeverityWarning, "is a secret that stands in the file: leave it out and pass the variable when the blueprint runs", "environment_variables", i, cmp.Or(renamed["default"], "default"))
+			r.warn("is a secret in the file: remove it and pass the variable to runs", "environment_variables", i, cmp.Or(renamed["default"], "default"))
 			r.last().Spot.Secret = true
 		}
 	}
@@ -255,39 +255,38 @@ func (r *Reader) secretDefaults() {
 
 var triggerMembers = []string{"triggerType", "config", "isActive"}
 
-// misspeltTrigger warns of a member of a trigger that is meant to be another.
+// misspeltTrigger warns about unknown members of a trigger that resemble known ones.
 func (r *Reader) misspeltTrigger(object map[string]any, i int) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(triggerMembers, name) {
 			if hint := blueprint.DidYouMean(name, triggerMembers); hint != "" {
-				r.wrong(blueprint.SeverityWarning, "means nothing here"+hint, "triggers", i, name)
-				r.last().Spot.OnKey = true
+				r.warn("unknown field"+hint, "triggers", i, name)
+				r.last().Spot.Name = true
 			}
 		}
 	}
 }
 
-// checkTrigger looks at the config of a trigger, and warns when strangers could
-// set off what costs or cannot be taken back.
+// checkTrigger checks the config of a trigger and warns if anybody could start its runs.
 func (r *Reader) checkTrigger(t *Trigger, i int) {
 	kind := blueprint.TriggerType(t.Kind)
 	if blueprint.KindOf(kind).Type == "" {
 		names := blueprint.TriggerTypes()
 		slices.Sort(names)
-		r.wrong(blueprint.SeverityError, fmt.Sprintf("unknown trigger type %q; known types: %s", t.Kind, strings.Join(names, ", "))+blueprint.DidYouMean(t.Kind, names), "triggers", i, "triggerType")
+		r.wrong(fmt.Sprintf("unknown trigger type %q; known types: %s", t.Kind, strings.Join(names, ", "))+blueprint.DidYouMean(t.Kind, names), "triggers", i, "triggerType")
 		return
 	}
 	at := func(path []any) []any { return append([]any{"triggers", i, "config"}, path...) }
 	config, issues := triggers.Settle(kind, nil, t.Config)
 	for _, issue := range issues {
-		if !leftOut(t, issue.Path) {
-			r.wrong(blueprint.SeverityError, issue.Message, at(issue.Path)...)
+		if !isNullSecret(t, issue.Path) {
+			r.wrong(issue.Message, at(issue.Path)...)
 			r.last().Spot = issue.Spot
 		}
 	}
 	t.Config, _, _ = blueprint.TriggerConfigSpelling(kind, t.Config)
 	for _, issue := range triggers.Warnings(kind, t.Config) {
-		r.wrong(blueprint.SeverityWarning, issue.Message, at(issue.Path)...)
+		r.warn(issue.Message, at(issue.Path)...)
 		r.last().Spot = issue.Spot
 	}
 	if key := blueprint.KindOf(kind).Secrets.Secret; key != "" && t.Active && len(issues) == 0 {
@@ -295,9 +294,9 @@ func (r *Reader) checkTrigger(t *Trigger, i int) {
 		switch {
 		case has:
 		case (&blueprint.Trigger{Type: kind, Config: t.Config}).IsOpen():
-			r.wrong(blueprint.SeverityWarning, "has no secret: whoever knows its address can start runs", "triggers", i)
+			r.warn("has no secret: anybody who knows its address can start runs", "triggers", i)
 		default:
-			r.wrong(blueprint.SeverityWarning, "has no "+key+", so it refuses every delivery", "triggers", i)
+			r.warn("has no "+key+", so it refuses every delivery", "triggers", i)
 		}
 	}
 }

@@ -9,33 +9,30 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The keys of references: alone in an object, where the id of a connection or of a
-// blueprint belongs, they name one, so that a file fits several servers.
+// The keys of references. An object with only this key may stand instead of an id.
 const (
-	ConnectionKey = "$connection" // of a connection of that name
-	BlueprintKey  = "$blueprint"  // of the blueprint of that file
+	ConnectionKey = "$connection" // the name of a connection
+	BlueprintKey  = "$blueprint"  // the path of a blueprint file
 )
 
-// The members of configs that hold ids.
+// The members of configs that are ids.
 const (
 	OneConnection      = "connectionId"
 	SeveralConnections = "mcpConnectionIds"
 	OneBlueprint       = "blueprintId"
 )
 
-// Reference is a name that stands for an id.
+// Reference is a name instead of an id.
 type Reference struct {
-	Key  string // ConnectionKey or BlueprintKey
-	Name string // of a connection, or the path of a file from that in which it stands
-	Path []any  // of the name in the value; it ends with Key
-	// Within is the type of the node or trigger whose config it stands in, "" for none.
-	Within string
-	// Several tells that it is one of a list, as of connections to MCP servers.
-	Several bool
+	Key     string // ConnectionKey or BlueprintKey
+	Name    string // of a connection, or the path of a file relative to the referring one
+	Path    []any  // of the name in the value; ends with Key
+	Within  string // the type of the node or trigger with the config, "" for none
+	Several bool   // one of a list, such as of connections to MCP servers
 }
 
-// Replace returns a copy of a config, or of what holds configs, with what with gives
-// in the place of each reference. The path is that of the value.
+// Replace returns a copy of a value at a path, with every reference replaced by the
+// result of with.
 func Replace(value any, at []any, with func(Reference) any) any {
 	return (&replacer{with: with}).value(value, at, "")
 }
@@ -56,7 +53,7 @@ func (r *replacer) value(value any, at []any, within string) any {
 	return value
 }
 
-// object goes through members in their order, so that references come in one.
+// object visits the members in order, so that the order of references is stable.
 func (r *replacer) object(v map[string]any, at []any, within string) map[string]any {
 	out := make(map[string]any, len(v))
 	inside := within
@@ -98,7 +95,7 @@ func (r *replacer) named(value any, key string, at []any, within string, several
 	return r.value(value, at, within)
 }
 
-// NameIn returns the name in a reference, "" when a value is none.
+// NameIn returns the name in a reference, "" if the value is not one.
 func NameIn(value any, key string) string {
 	object, _ := value.(map[string]any)
 	name, _ := object[key].(string)
@@ -108,17 +105,17 @@ func NameIn(value any, key string) string {
 	return name
 }
 
-func below(at []any, step any) []any { return append(slices.Clone(at), step) }
+func below(at []any, steps ...any) []any { return append(slices.Clone(at), steps...) }
 
-// Back returns a reference as it stands in a file.
+// Back returns the reference as in a file.
 func (r Reference) Back() any { return map[string]any{r.Key: r.Name} }
 
-// Target returns the path of the file that a reference in another file names; it
-// begins with ../ when that lies outside.
+// Target returns the path of the file that a reference in a file names; it begins with
+// ../ if the target is outside the folder.
 func (r Reference) Target(from string) string { return path.Join(path.Dir(from), r.Name) }
 
-// Wellformed reports whether a reference can name something: a file has a relative
-// path, with slashes, and the name of a blueprint file.
+// Wellformed reports whether a reference to a file is a relative path with slashes and
+// the name of a blueprint file.
 func (r Reference) Wellformed() bool {
 	if r.Key != BlueprintKey {
 		return true
@@ -126,8 +123,7 @@ func (r Reference) Wellformed() bool {
 	return !path.IsAbs(r.Name) && !strings.Contains(r.Name, `\`) && KindOf(r.Name) == KindBlueprint
 }
 
-// References lists the references of what a file wants; their paths are those in
-// the file.
+// References returns the references of a file; their paths start at the file.
 func (d *Desired) References() (found []Reference) {
 	d.Replace(func(r Reference) any {
 		found = append(found, r)
@@ -136,8 +132,7 @@ func (d *Desired) References() (found []Reference) {
 	return found
 }
 
-// Replace returns a copy of what a file wants with others in the place of its
-// references.
+// Replace returns a copy with every reference replaced by the result of with.
 func (d *Desired) Replace(with func(Reference) any) Desired {
 	out := *d
 	out.Map = Replace(d.Map, []any{"blueprint_map"}, with)
@@ -150,8 +145,8 @@ func (d *Desired) Replace(with func(Reference) any) Desired {
 	return out
 }
 
-// Connect returns a copy of what files want with the ids of connections in the place
-// of their names. What id does not know ("") stays.
+// Connect returns a copy with the names of connections replaced by ids. Names for which
+// id returns "" stay.
 func (d *Desired) Connect(id func(Reference) string) Desired {
 	return d.Replace(func(r Reference) any {
 		if r.Key == ConnectionKey {
@@ -163,7 +158,16 @@ func (d *Desired) Connect(id func(Reference) string) Desired {
 	})
 }
 
-// Connections returns the types of connection that a reference may name; nil is any.
+// TypeNames returns the names of types of connection, joined by "or".
+func TypeNames(types []blueprint.ConnectionType) string {
+	var names []string
+	for _, kind := range types {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, " or ")
+}
+
+// Connections returns the types of connection that a reference may name; nil for any.
 func (r Reference) Connections() []blueprint.ConnectionType {
 	switch {
 	case r.Several:

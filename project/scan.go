@@ -11,24 +11,23 @@ import (
 	"strings"
 )
 
-// The bounds of a folder. What goes beyond is no folder of blueprints.
+// The limits of a folder.
 const (
 	MaxFiles   = 10_000  // blueprint, test and input files
-	MaxEntries = 200_000 // files and folders of any kind that are looked at
+	MaxEntries = 200_000 // files and folders of any kind
 	maxDepth   = 64
 )
 
-// Kind is what a file of the folder is for.
+// Kind is the kind of a project file.
 type Kind string
 
-// The kinds of files.
 const (
 	KindBlueprint Kind = "blueprint" // *.blueprint.yaml, .yml or .json
 	KindTest      Kind = "test"      // *.test.yaml, .yml or .json
 	KindInput     Kind = "input"     // *.input.json
 )
 
-// KindOf tells from its name what a file is for; "" when it is none of ours.
+// KindOf returns the kind of a file by its name, "" for other files.
 func KindOf(name string) Kind {
 	stem, extension, _ := cutLast(path.Base(name))
 	if extension != "yaml" && extension != "yml" && extension != "json" {
@@ -52,35 +51,33 @@ func cutLast(name string) (before, after string, found bool) {
 	return name[:i], name[i+1:], true
 }
 
-// Stem returns the path of a file without its kind and extension: files with the
-// same one belong together.
+// Stem returns the path of a file without its kind and extension, which is the same for
+// files that belong together.
 func Stem(name string) string {
 	stem, _, _ := cutLast(name)
 	stem, _, _ = cutLast(stem)
 	return stem
 }
 
-// Listing is the files of a folder, by their paths in it, with slashes.
+// Listing holds the files of a folder by their paths in it, with slashes.
 type Listing map[string]fs.FileInfo
 
-// Unseen is a place of a folder that Survey does not look into, though it may hold
-// blueprint files.
+// Unseen is a blueprint file that Survey cannot read, or a folder that it does not enter.
 type Unseen struct {
 	Path   string
 	Why    string
-	Folder bool // all that is below it is unseen; else it is a blueprint file
+	Folder bool
 }
 
-// Scan lists the files of a folder and of those below it. Folders whose names
-// begin with a dot, node_modules, and links that lead out of the folder are left
-// out; linked folders are not entered. What disappears meanwhile is not there.
+// Scan lists the project files below a folder. It leaves out hidden folders,
+// node_modules, and links that lead out of the folder, and does not enter linked folders.
 func Scan(folder string) (Listing, error) {
 	found, _, err := Survey(folder)
 	return found, err
 }
 
-// Survey is Scan that says besides which places it left out, but for those that
-// are left out by their names: what is there is not gone.
+// Survey is Scan that also returns what it left out for other reasons than its name, so
+// that blueprints there are not mistaken for deleted.
 func Survey(folder string) (Listing, []Unseen, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -133,8 +130,7 @@ func Survey(folder string) (Listing, []Unseen, error) {
 	return found, unseen, nil
 }
 
-// Folders lists a folder and those below it that Scan looks into, as far as they can
-// be read.
+// Folders lists a folder and the readable folders below it that Scan enters.
 func Folders(folder string) []string {
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real
@@ -153,26 +149,25 @@ func Folders(folder string) []string {
 	return found
 }
 
-// skipped reports whether the name of a file or folder says that it is none of ours.
 func skipped(entry fs.DirEntry) bool {
 	return strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"
 }
 
-// notRead says why a file that is there is not taken; "" when it is gone.
+// notRead returns the reason why a file is not listed, "" if it does not exist.
 func notRead(entry fs.DirEntry, err error) string {
 	switch {
 	case entry.Type()&fs.ModeSymlink != 0:
-		return "it is a link that leads out of the folder, or to nothing"
+		return "it is a link to nothing, or out of the folder"
 	case errors.Is(err, fs.ErrNotExist):
 		return ""
 	case err != nil:
 		return err.Error()
 	}
-	return "it is no regular file"
+	return "it is not a regular file"
 }
 
-// ReadListed returns the content of a file of the folder, of at most a number of bytes.
-// It never follows a link out of the folder.
+// ReadListed returns the content of a file in a folder, of at most a number of bytes. It
+// does not follow links out of the folder.
 func ReadListed(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

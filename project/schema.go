@@ -1,51 +1,34 @@
 package project
 
 import (
-	"fmt"
 	"slices"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
 )
 
-// SchemaNames are the files that have a JSON Schema for editors, in order.
+// SchemaNames are the names of the JSON Schemas.
 var SchemaNames = []string{"blueprint", "cassette", "run", "seed", "test"}
 
-// schemaOf returns the JSON Schema (2020-12) of a kind of file, made for editors:
-// it says of more than a reader must refuse, and takes templates wherever a run
-// resolves them.
-func schemaOf(name string) map[string]any {
-	var schema map[string]any
-	switch name {
-	case "blueprint":
-		schema = BlueprintSchema()
-	case "cassette":
-		schema = recording.CassetteSchema()
-	case "run":
-		schema = runSchema()
-	case "seed":
-		schema = seedSchema()
-	case "test":
-		schema = suiteSchema()
-	default:
-		panic(fmt.Sprintf("no schema is named %q", name))
-	}
+// SchemaText returns the JSON Schema (2020-12) of a kind of file, for editors. It is
+// stricter than the readers, and accepts templates where a run resolves them.
+func SchemaText(name string) ([]byte, error) {
+	schema := map[string]func() map[string]any{
+		"blueprint": BlueprintSchema, "cassette": recording.CassetteSchema, "run": runSchema, "seed": seedSchema, "test": suiteSchema,
+	}[name]()
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["$id"] = "urn:blueprintd:schema:" + name
-	return schema
+	return blueprint.EncodeIndented(schema)
 }
 
-// SchemaText is a schema as it is printed and served.
-func SchemaText(name string) ([]byte, error) { return blueprint.EncodeIndented(schemaOf(name)) }
-
-// closedObject is the schema of an object that has no members but these.
+// closedObject is the schema of an object with only these members.
 func closedObject(description string, required []any, properties map[string]any) map[string]any {
 	schema := openObject(description, required, properties)
 	schema["additionalProperties"] = false
 	return schema
 }
 
-// openObject is the schema of an object that may have other members too.
+// openObject is the schema of an object that may have other members.
 func openObject(description string, required []any, properties map[string]any) map[string]any {
 	schema := map[string]any{"type": "object", "properties": properties}
 	if description != "" {
@@ -57,7 +40,7 @@ func openObject(description string, required []any, properties map[string]any) m
 	return schema
 }
 
-// oneType is the schema of a value of a type, with what it is for.
+// oneType is the schema of a value of a type.
 func oneType(kind, description string) map[string]any {
 	return map[string]any{"type": kind, "description": description}
 }
@@ -76,7 +59,7 @@ func choiceOf(description string, words ...any) map[string]any {
 
 func defined(name string) map[string]any { return map[string]any{"$ref": "#/$defs/" + name} }
 
-// runSchema is that of a portable run.
+// runSchema is the schema of an exported run.
 func runSchema() map[string]any {
 	stored := openObject("The blueprint as it was.", []any{"title", "blueprint_map"}, map[string]any{
 		"id": oneType("string", "its id on that server"), "version": oneType("string", "its version"), "title": oneType("string", "its title"), "blueprint_map": defined("map"),
@@ -98,8 +81,7 @@ func runSchema() map[string]any {
 	return schema
 }
 
-// nameReferences lets references stand where ids do, of those keys that a kind of
-// file knows: {"$connection": name}, {"$blueprint": path}.
+// nameReferences allows references with certain keys instead of ids.
 func nameReferences(value any, keys ...string) {
 	switch v := value.(type) {
 	case []any:

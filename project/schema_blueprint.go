@@ -10,8 +10,8 @@ import (
 	"blueprintd/triggers"
 )
 
-// BlueprintSchema is that of a blueprint file. It knows the config of every node
-// type and of every trigger type.
+// BlueprintSchema returns the schema of a blueprint file, with the configs of all node
+// and trigger types.
 func BlueprintSchema() map[string]any {
 	schema := closedObject("A blueprint: a graph of nodes, and what starts it.", []any{"title", "blueprint_map"}, map[string]any{
 		"$schema":     oneType("string", "where this schema is, for editors"),
@@ -39,14 +39,11 @@ func BlueprintSchema() map[string]any {
 	return schema
 }
 
-// blueprintDefinitions are the parts of a blueprint file.
+// blueprintDefinitions returns the schemas of the parts of a blueprint file.
 func blueprintDefinitions() map[string]any {
 	node, configs := nodeSchema()
 	trigger, triggerConfigs := TriggerSchema()
-	types := make([]any, 0, 4)
-	for _, kind := range []blueprint.VariableType{blueprint.VariableString, blueprint.VariableNumber, blueprint.VariableBoolean, blueprint.VariableJSON} {
-		types = append(types, string(kind))
-	}
+	types := []any{string(blueprint.VariableString), string(blueprint.VariableNumber), string(blueprint.VariableBoolean), string(blueprint.VariableJSON)}
 	definitions := map[string]any{
 		"map": openObject("The graph. Without edges the nodes run one after the other.", []any{"nodes"}, map[string]any{"nodes": defined("nodes"), "edges": defined("edges")}),
 		"nodes": map[string]any{
@@ -68,7 +65,7 @@ func blueprintDefinitions() map[string]any {
 	return definitions
 }
 
-// nodeSchema is that of a node, with those of the configs of all types.
+// nodeSchema returns the schema of a node, and the schemas of the configs of all types.
 func nodeSchema() (node, configs map[string]any) {
 	configs = map[string]any{}
 	var types, rules, old []any
@@ -113,7 +110,7 @@ func nodeSchema() (node, configs map[string]any) {
 	return node, configs
 }
 
-// Spellings are the names that a node type goes by, its own first.
+// Spellings returns the accepted names of a node type, its own first.
 func Spellings(name string) []any {
 	names := []any{name}
 	if strings.Contains(name, "-") {
@@ -125,7 +122,8 @@ func Spellings(name string) []any {
 	return names
 }
 
-// TriggerSchema is that of a trigger, with those of the configs of all types.
+// TriggerSchema returns the schema of a trigger, and the schemas of the configs of all
+// types.
 func TriggerSchema() (trigger, configs map[string]any) {
 	configs = map[string]any{}
 	var types, rules []any
@@ -151,13 +149,13 @@ func TriggerSchema() (trigger, configs map[string]any) {
 	return trigger, configs
 }
 
-// optional lets a value be null, which is the same as leaving it out.
+// optional allows null, which is the same as leaving the value out.
 func optional(schema map[string]any) map[string]any {
 	schema["type"] = []any{schema["type"], "null"}
 	return schema
 }
 
-// plainSchema copies a schema without what only the dashboard's forms ask of it.
+// plainSchema copies a schema without the extensions for forms of the dashboard.
 func plainSchema(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -179,10 +177,11 @@ func plainSchema(value any) any {
 	return value
 }
 
-func Words(list []string) []any {
+// Words returns strings as JSON values.
+func Words[T ~string](list []T) []any {
 	out := make([]any, len(list))
 	for i, word := range list {
-		out[i] = word
+		out[i] = string(word)
 	}
 	return out
 }

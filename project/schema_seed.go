@@ -7,7 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// seedSchema is that of what a fresh server begins with.
+// seedSchema is the schema of a seed file.
 func seedSchema() map[string]any {
 	file := BlueprintSchema()
 	delete(file, "$defs")
@@ -41,14 +41,14 @@ func seedSchema() map[string]any {
 	return schema
 }
 
-// seedList is a list that may be left out.
+// seedList is the schema of an optional array.
 func seedList(description string, items map[string]any) map[string]any {
 	list := listOf(description, items)
 	list["type"] = []any{"array", "null"}
 	return list
 }
 
-// shortText is a text of so many characters.
+// shortText is the schema of a string with a number of characters.
 func shortText(description string, least, most int) map[string]any {
 	text := oneType("string", description)
 	if text["maxLength"] = json.Number(strconv.Itoa(most)); least > 0 {

@@ -2,17 +2,15 @@ package project
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 )
 
-// Seed is what a server is to begin with, read and checked.
+// Seed is the initial content of a server, from a valid seed file.
 type Seed struct {
 	Name          string
 	Users         []seedUser
@@ -23,6 +21,7 @@ type Seed struct {
 
 type seedUser struct{ Email, Name, APIKey, Password string }
 
+// SeedOrganization is an organization of a seed file.
 type SeedOrganization struct {
 	Name    string
 	Owner   string // the first of its owners
@@ -34,30 +33,31 @@ type seedMember struct {
 	Role  blueprint.OrganizationRole
 }
 
+// SeedConnection is a connection of a seed file.
 type SeedConnection struct {
 	Name, Kind          string
 	Config              map[string]any
 	Owner, Organization string
 }
 
+// SeedBlueprint is a blueprint of a seed file.
 type SeedBlueprint struct {
 	*Blueprint
 	Owner, Organization string
 }
 
-// anyConnection takes the place of the id of a connection until there is one.
+// anyConnection is the placeholder for the id of a connection.
 const anyConnection = "00000000-0000-4000-8000-000000000000"
 
-// SeedReader turns a document into a seed and gathers what is wrong.
+// SeedReader reads a seed from its document.
 type SeedReader struct {
+	issues
 	Document *document.Document
 	Lookup   func(string) (string, bool) // of environment variables
 	Seed     *Seed
-	Issues   []blueprint.Issue
 }
 
-// ReadSeed reads a seed file and checks it whole. Its issues point into the
-// document; a file that cannot be read at all is an error.
+// ReadSeed reads and checks a seed file. The error is a *document.SyntaxError.
 func ReadSeed(name string, data []byte, lookup func(string) (string, bool)) (*Seed, *document.Document, []blueprint.Issue, error) {
 	doc, err := document.Parse(name, data)
 	if err != nil {
@@ -66,10 +66,6 @@ func ReadSeed(name string, data []byte, lookup func(string) (string, bool)) (*Se
 	r := &SeedReader{Document: doc, Lookup: lookup, Seed: &Seed{Name: name}}
 	r.read()
 	return r.Seed, doc, r.Issues, nil
-}
-
-func (r *SeedReader) wrong(message string, path ...any) {
-	r.Issues = append(r.Issues, blueprint.Issue{Path: path, Message: message, Severity: blueprint.SeverityError})
 }
 
 func (r *SeedReader) read() {
@@ -86,7 +82,7 @@ func (r *SeedReader) read() {
 	r.Each(top, "blueprints", r.readBlueprint)
 }
 
-// Object returns a value that must be an object of these members.
+// Object returns a value that must be an object with only these members.
 func (r *SeedReader) Object(value any, path []any, members ...string) (map[string]any, bool) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -95,13 +91,13 @@ func (r *SeedReader) Object(value any, path []any, members ...string) (map[strin
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(members, name) {
-			r.wrong("is no member of a seed file here"+blueprint.DidYouMean(name, members), append(slices.Clone(path), name)...)
+			r.wrong("unknown field in a seed file"+blueprint.DidYouMean(name, members), below(path, name)...)
 		}
 	}
 	return object, true
 }
 
-// Each reads the elements of a list that may be left out.
+// Each calls read for the elements of an optional array.
 func (r *SeedReader) Each(object map[string]any, name string, read func(value any, path []any)) {
 	r.eachOf(object, name, nil, read)
 }
@@ -113,47 +109,32 @@ func (r *SeedReader) eachOf(object map[string]any, name string, above []any, rea
 	}
 	list, ok := value.([]any)
 	if !ok {
-		r.wrong("must be an array", append(slices.Clone(above), name)...)
+		r.wrong("must be an array", below(above, name)...)
 	}
 	for i, element := range list {
 		if len(r.Issues) >= blueprint.MaxIssues {
 			return
 		}
-		read(element, append(slices.Clone(above), name, i))
+		read(element, below(above, name, i))
 	}
-}
-
-// text returns a member that is a text of at most so many characters.
-func (r *SeedReader) text(object map[string]any, path []any, name string, required bool, most int) string {
-	value, given := object[name]
-	text, ok := value.(string)
-	path = append(slices.Clone(path), name)
-	switch {
-	case required && (!given || ok && text == ""):
-		r.wrong("required", path...)
-	case given && !ok && (value != nil || required):
-		r.wrong("must be a string", path...)
-	case utf8.RuneCountInString(text) > most:
-		r.wrong(fmt.Sprintf("must have at most %d characters", most), path...)
-	}
-	return text
 }
 
 func (r *SeedReader) email(object map[string]any, path []any, name string, required bool) string {
 	email := r.text(object, path, name, required, 320)
 	if _, given := object[name].(string); given && (email != "" || !required) && blueprint.CheckEmail(email) != nil {
-		r.wrong("is no email address", append(slices.Clone(path), name)...)
+		r.wrong("is not an email address", below(path, name)...)
 	}
 	return email
 }
 
-// filledText is filled for a member that is a text.
+// filledText returns a string member with its environment variables filled in.
 func (r *SeedReader) filledText(object map[string]any, path []any, name string) string {
 	text := r.text(object, path, name, false, 4096)
-	filled, _ := r.filled(text, append(slices.Clone(path), name)).(string)
+	filled, _ := r.filled(text, below(path, name)).(string)
 	return filled
 }
 
+// ReadUser reads a user at a path.
 func (r *SeedReader) ReadUser(value any, path []any) {
 	object, ok := r.Object(value, path, "email", "name", "apiKey", "password")
 	if !ok {
@@ -167,25 +148,25 @@ func (r *SeedReader) ReadUser(value any, path []any) {
 		user.Name, _, _ = strings.Cut(user.Email, "@")
 	}
 	if object["apiKey"] != nil && !printableKey(user.APIKey) {
-		r.wrong("must be 8 or more printable characters without blanks", append(slices.Clone(path), "apiKey")...)
+		r.wrong("must be 8 or more printable characters without blanks", below(path, "apiKey")...)
 	}
 	if object["password"] != nil {
 		if err := blueprint.CheckPassword(user.Password, user.Email); err != nil {
-			r.wrong(reasonOf(err), append(slices.Clone(path), "password")...)
+			r.wrong(reasonOf(err), below(path, "password")...)
 		}
 	}
 	for _, other := range r.Seed.Users {
 		if SameEmail(other.Email, user.Email) {
-			r.wrong("stands there twice", append(slices.Clone(path), "email")...)
+			r.wrong("is a duplicate", below(path, "email")...)
 		}
 		if user.APIKey != "" && other.APIKey == user.APIKey {
-			r.wrong("is the key of another user", append(slices.Clone(path), "apiKey")...)
+			r.wrong("is the key of another user", below(path, "apiKey")...)
 		}
 	}
 	r.Seed.Users = append(r.Seed.Users, user)
 }
 
-// reasonOf returns what is wrong with the field that an error is about.
+// reasonOf returns the message of an error without the name of the field.
 func reasonOf(err error) string {
 	message, _ := blueprint.DescribeError(err)
 	if _, reason, found := strings.Cut(message, ": "); found {
@@ -194,13 +175,15 @@ func reasonOf(err error) string {
 	return message
 }
 
-// printableKey reports whether a text can be an API key.
+// printableKey reports whether a string can be an API key.
 func printableKey(key string) bool {
 	return len(key) >= 8 && !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7f })
 }
 
+// SameEmail reports whether two email addresses are equal, ignoring case.
 func SameEmail(a, b string) bool { return strings.EqualFold(a, b) }
 
+// ReadOrganization reads an organization at a path.
 func (r *SeedReader) ReadOrganization(value any, path []any) {
 	object, ok := r.Object(value, path, "name", "members")
 	if !ok {
@@ -208,7 +191,7 @@ func (r *SeedReader) ReadOrganization(value any, path []any) {
 	}
 	o := SeedOrganization{Name: r.text(object, path, "name", true, 200)}
 	if o.Name != "" && r.organization(o.Name) != nil {
-		r.wrong("stands there twice", append(slices.Clone(path), "name")...)
+		r.wrong("is a duplicate", below(path, "name")...)
 	}
 	r.eachOf(object, "members", path, func(value any, path []any) {
 		object, ok := r.Object(value, path, "email", "role")
@@ -216,9 +199,9 @@ func (r *SeedReader) ReadOrganization(value any, path []any) {
 			return
 		}
 		member := seedMember{r.email(object, path, "email", true), blueprint.OrganizationRole(r.text(object, path, "role", true, 20))}
-		r.known(member.Email, append(slices.Clone(path), "email")...)
+		r.known(member.Email, below(path, "email")...)
 		if o.has(member.Email) {
-			r.wrong("stands there twice", append(slices.Clone(path), "email")...)
+			r.wrong("is a duplicate", below(path, "email")...)
 		}
 		switch member.Role {
 		case blueprint.OrganizationOwner:
@@ -227,16 +210,17 @@ func (r *SeedReader) ReadOrganization(value any, path []any) {
 			}
 		case blueprint.OrganizationAdmin, blueprint.OrganizationMember, "":
 		default:
-			r.wrong(`must be "owner", "admin" or "member"`, append(slices.Clone(path), "role")...)
+			r.wrong(`must be "owner", "admin" or "member"`, below(path, "role")...)
 		}
 		o.Members = append(o.Members, member)
 	})
 	if o.Owner == "" {
-		r.wrong("needs a member whose role is owner", append(slices.Clone(path), "members")...)
+		r.wrong("must have a member with the role owner", below(path, "members")...)
 	}
 	r.Seed.Organizations = append(r.Seed.Organizations, o)
 }
 
+// ReadConnection reads a connection at a path. It may refer only to connections before it.
 func (r *SeedReader) ReadConnection(value any, path []any) {
 	object, ok := r.Object(value, path, "name", "type", "config", "owner", "organization")
 	if !ok {
@@ -245,16 +229,16 @@ func (r *SeedReader) ReadConnection(value any, path []any) {
 	c := SeedConnection{Name: r.text(object, path, "name", true, 200), Kind: r.text(object, path, "type", true, 40)}
 	c.Owner, c.Organization = r.place(object, path)
 	if c.Name != "" && r.connection(c.Name) != nil {
-		r.wrong("stands there twice", append(slices.Clone(path), "name")...)
+		r.wrong("is a duplicate", below(path, "name")...)
 	}
-	at := append(slices.Clone(path), "config")
+	at := below(path, "config")
 	if c.Config, ok = object["config"].(map[string]any); !ok {
 		r.wrong("must be an object", at...)
 		return
 	}
 	before := len(r.Issues)
 	checked, _ := Connected(c.Config, at, func(name string, path []any) string {
-		r.refer(c.Owner, name, path) // to one that stands before it
+		r.refer(c.Owner, name, path)
 		return anyConnection
 	}).(map[string]any)
 	plain := checked
@@ -264,7 +248,7 @@ func (r *SeedReader) ReadConnection(value any, path []any) {
 		c.Config, _ = r.filled(c.Config, at).(map[string]any)
 		config, _, _ := blueprint.MergeConnection(blueprint.ConnectionType(c.Kind), nil, checked)
 		for _, issue := range blueprint.CheckConnection(blueprint.ConnectionType(c.Kind), config) {
-			r.wrong(issue.Message, append(slices.Clone(at), issue.Path...)...)
+			r.wrong(issue.Message, below(at, issue.Path...)...)
 		}
 	}
 	r.Seed.Connections = append(r.Seed.Connections, c)
@@ -281,7 +265,7 @@ func (r *SeedReader) readBlueprint(value any, path []any) {
 	checked := maps.Clone(object)
 	for _, name := range []string{"blueprint_map", "triggers"} {
 		if value, given := object[name]; given {
-			checked[name] = Connected(value, append(slices.Clone(path), name), func(name string, path []any) string {
+			checked[name] = Connected(value, below(path, name), func(name string, path []any) string {
 				r.refer(b.Owner, name, path)
 				return anyConnection
 			})
@@ -289,29 +273,29 @@ func (r *SeedReader) readBlueprint(value any, path []any) {
 	}
 	if list, ok := checked["triggers"].([]any); ok {
 		for i := range list {
-			r.fillTrigger(list[i], append(slices.Clone(path), "triggers", i, "config"))
+			r.fillTrigger(list[i], below(path, "triggers", i, "config"))
 		}
 	}
 	reader := &Reader{Blueprint: b.Blueprint}
 	reader.Blueprint.Document = &document.Document{Name: r.Document.Name, Value: checked}
 	reader.Read()
-	for _, to := range reader.Blueprint.References { // connections are there already
-		r.wrong("a seed file names no blueprint files; blueprintd sync takes folders of them", append(slices.Clone(path), to.Path...)...)
+	for _, to := range reader.Blueprint.References { // those to connections are replaced
+		r.wrong("a seed file cannot refer to blueprint files; use blueprintd sync for folders of files", below(path, to.Path...)...)
 	}
 	for _, issue := range reader.Issues {
-		issue.Path = append(slices.Clone(path), issue.Path...)
+		issue.Path = below(path, issue.Path...)
 		r.Issues = append(r.Issues, issue)
 	}
 	b.Map = object["blueprint_map"]
 	for _, other := range r.Seed.Blueprints {
 		if other.Title == b.Title && r.OwnerOf(other.Owner) == r.OwnerOf(b.Owner) && other.Organization == b.Organization {
-			r.wrong("its owner has another of this title here", append(slices.Clone(path), "title")...)
+			r.wrong("is the title of another blueprint of this owner", below(path, "title")...)
 		}
 	}
 	r.Seed.Blueprints = append(r.Seed.Blueprints, b)
 }
 
-// fillTrigger fills in the secrets of a trigger, in place: connected has copied it.
+// fillTrigger fills in the secrets of a trigger in place.
 func (r *SeedReader) fillTrigger(trigger any, path []any) {
 	object, _ := trigger.(map[string]any)
 	config, _ := object["config"].(map[string]any)
@@ -320,7 +304,7 @@ func (r *SeedReader) fillTrigger(trigger any, path []any) {
 	for _, name := range blueprint.SecretTriggerConfig {
 		name = cmp.Or(renamed[name], name)
 		if text, ok := config[name].(string); ok && text != "" {
-			config[name] = r.filled(text, append(slices.Clone(path), name)) // none is empty, which would let everybody in
+			config[name] = r.filled(text, below(path, name))
 		}
 	}
 }

@@ -10,19 +10,20 @@ import (
 	"blueprintd/blueprint"
 )
 
+// FromEnvironment matches the reference to an environment variable, ${NAME}.
 var (
 	FromEnvironment = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 	withoutBraces   = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*$`)
 )
 
-// Environment is the lookup of the real environment.
+// Environment looks up a variable in the environment of the process.
 func Environment(name string) (string, bool) { return os.LookupEnv(name) }
 
-// Assumed takes an environment variable to be set, to another value than others.
+// Assumed is a lookup in which every variable is set, each to its own value.
 func Assumed(name string) (string, bool) { return "a-value-of-" + name, true }
 
-// Unfilled tells what is wrong with the value of an environment variable; "" is
-// nothing.
+// Unfilled returns an error message for an environment variable that is not set or empty,
+// "" for none.
 func Unfilled(name, value string, known bool) string {
 	switch {
 	case !known:
@@ -33,8 +34,8 @@ func Unfilled(name, value string, known bool) string {
 	return ""
 }
 
-// filled puts the values of environment variables in the place of ${NAME} in all
-// texts of a value. One that is empty may be a part of a text, and not all of it.
+// filled replaces ${NAME} by environment variables in all strings of a value. A variable
+// may be empty only if the resulting string is not.
 func (r *SeedReader) filled(value any, path []any) any {
 	switch v := value.(type) {
 	case string:
@@ -57,22 +58,21 @@ func (r *SeedReader) filled(value any, path []any) any {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = r.filled(v[i], append(slices.Clone(path), i))
+			out[i] = r.filled(v[i], below(path, i))
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			out[name] = r.filled(v[name], append(slices.Clone(path), name))
+			out[name] = r.filled(v[name], below(path, name))
 		}
 		return out
 	}
 	return value
 }
 
-// checkVariables refuses, in the secrets of a config that is not filled yet, what
-// would be sent as a credential although a variable was meant, and variables that
-// are empty in them.
+// checkVariables refuses empty variables in the secrets of an unfilled config, and text
+// that was meant as a variable but would be sent as part of a credential.
 func (r *SeedReader) checkVariables(kind string, config map[string]any, path []any) {
 	for _, at := range secretsOf(kind, config, path) {
 		text, _ := ValueAt(config, at[len(path):]).(string)
@@ -85,12 +85,12 @@ func (r *SeedReader) checkVariables(kind string, config map[string]any, path []a
 			return "-"
 		})
 		if strings.Contains(rest, "${") {
-			r.wrong("has ${ that begins no ${NAME}; hint: write ${NAME}, with the name of an environment variable alone (letters, digits and _); a value that has ${ in it can only come from one", at...)
+			r.wrong("has ${ without a valid ${NAME}; hint: write ${NAME} with letters, digits and _; a value that contains ${ must come from an environment variable", at...)
 		}
 	}
 }
 
-// secretsOf returns the places of the secrets of the config at a path.
+// secretsOf returns the paths of the secrets of a config at a path.
 func secretsOf(kind string, config map[string]any, path []any) (places [][]any) {
 	for _, names := range blueprint.ConnectionSecretPaths(blueprint.ConnectionType(kind), config) {
 		at := slices.Clone(path)
@@ -102,8 +102,8 @@ func secretsOf(kind string, config map[string]any, path []any) (places [][]any) 
 	return places
 }
 
-// VariablesWithoutBraces warns of secrets of the connections of a seed file that
-// look like variables, and are sent as they stand there.
+// VariablesWithoutBraces warns about secrets of connections that look like variables
+// without braces, which are not replaced.
 func VariablesWithoutBraces(value any) (issues []blueprint.Issue) {
 	list, _ := ValueAt(value, []any{"connections"}).([]any)
 	for i := range list {
@@ -114,7 +114,7 @@ func VariablesWithoutBraces(value any) (issues []blueprint.Issue) {
 			if text, _ := ValueAt(config, at[len(path):]).(string); withoutBraces.MatchString(text) {
 				issues = append(issues, blueprint.Issue{
 					Path: at, Severity: blueprint.SeverityWarning, Spot: blueprint.Spot{Secret: true},
-					Message: "is sent as it stands here; write ${NAME} for an environment variable",
+					Message: "is not replaced; write ${NAME} for an environment variable",
 				})
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// known refuses somebody whom the file does not list, so that a seed that
-// cannot be stored is found before there is a database.
+// known refuses users that the file does not list, so that an invalid seed is found
+// before the database is created.
 func (r *SeedReader) known(email string, path ...any) {
 	if email == "" || slices.ContainsFunc(r.Seed.Users, func(u seedUser) bool { return SameEmail(u.Email, email) }) {
 		return
@@ -18,11 +18,11 @@ func (r *SeedReader) known(email string, path ...any) {
 	for _, user := range r.Seed.Users {
 		all = append(all, user.Email)
 	}
-	r.wrong("is nobody of this file; list them under users"+blueprint.DidYouMean(email, all), path...)
+	r.wrong("unknown user; list all users under users"+blueprint.DidYouMean(email, all), path...)
 }
 
-// OwnerOf returns whose a thing without an owner is, as far as the file knows:
-// that of the server's owner.
+// OwnerOf returns the owner of an entry in lower case: email, or if that is empty the
+// first user, who is the server's owner.
 func (r *SeedReader) OwnerOf(email string) string {
 	if email == "" && len(r.Seed.Users) > 0 {
 		email = r.Seed.Users[0].Email
@@ -43,22 +43,21 @@ func (o *SeedOrganization) has(email string) bool {
 	return slices.ContainsFunc(o.Members, func(m seedMember) bool { return SameEmail(m.Email, email) })
 }
 
-// place reads to whom something belongs: a user of the file, and perhaps an
-// organization of it, of which they are a member.
+// place reads the owner and the organization of an entry. The owner must be a member.
 func (r *SeedReader) place(object map[string]any, path []any) (owner, organization string) {
 	owner, organization = r.email(object, path, "owner", false), r.text(object, path, "organization", false, 200)
-	r.known(owner, append(slices.Clone(path), "owner")...)
+	r.known(owner, below(path, "owner")...)
 	if organization == "" {
 		return owner, ""
 	}
 	o := r.organization(organization)
 	switch {
 	case o == nil:
-		r.wrong(fmt.Sprintf("the seed file has no organization %q", organization), append(slices.Clone(path), "organization")...)
+		r.wrong(fmt.Sprintf("the seed file has no organization %q", organization), below(path, "organization")...)
 	case owner == "":
 		owner = o.Owner
 	case !o.has(owner):
-		r.wrong("is no member of "+organization, append(slices.Clone(path), "owner")...)
+		r.wrong("is not a member of "+organization, below(path, "owner")...)
 	}
 	return owner, organization
 }
@@ -72,8 +71,8 @@ func (r *SeedReader) connection(name string) *SeedConnection {
 	return nil
 }
 
-// refer refuses a name that is of no connection of the file, or of one that its
-// user may not use.
+// refer refuses the name of an unknown connection, or of one that the owner of an entry
+// may not use.
 func (r *SeedReader) refer(owner, name string, path []any) {
 	c := r.connection(name)
 	switch {
@@ -84,16 +83,16 @@ func (r *SeedReader) refer(owner, name string, path []any) {
 		}
 		r.wrong(fmt.Sprintf("the seed file has no connection %q", name)+blueprint.DidYouMean(name, all), path...)
 	case c.Organization == "" && r.OwnerOf(c.Owner) != r.OwnerOf(owner):
-		r.wrong(fmt.Sprintf("the connection %q is another user's own; give it an organization of both", name), path...)
+		r.wrong(fmt.Sprintf("the connection %q belongs to another user; give it an organization of both users", name), path...)
 	case c.Organization != "":
 		if o := r.organization(c.Organization); o != nil && owner != "" && !o.has(owner) {
-			r.wrong(fmt.Sprintf("the connection %q is for members of %s, to whom %s does not belong", name, c.Organization, owner), path...)
+			r.wrong(fmt.Sprintf("the connection %q belongs to %s, of which %s is not a member", name, c.Organization, owner), path...)
 		}
 	}
 }
 
-// Connected returns a copy of a config, or of what holds configs, with the ids of
-// connections in the place of {"$connection": name}.
+// Connected returns a copy of a value at a path with references to connections replaced
+// by ids.
 func Connected(value any, path []any, id func(name string, path []any) string) any {
 	return Replace(value, path, func(to Reference) any {
 		if to.Key != ConnectionKey {

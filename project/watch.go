@@ -14,64 +14,62 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// lookEvery is how often a Watcher looks at a folder that changes, or about which
-// the system reports nothing.
-const lookEvery = 250 * time.Millisecond
+const (
+	// scanInterval is the interval between scans while files change, or if the system
+	// sends no notifications.
+	scanInterval = 250 * time.Millisecond
+	// slowScanInterval applies with notifications. They do not cover the targets of links.
+	slowScanInterval = 2 * time.Second
+)
 
-// lookAnyway is how often it looks at a folder of which the system reports changes:
-// no report comes when the file changes to which a link leads.
-const lookAnyway = 2 * time.Second
-
-// Change of a file, as a Watcher tells it.
+// The values of Event.What.
 const (
 	Created = "created"
 	Changed = "changed"
 	Deleted = "deleted"
 )
 
-// Event is what happened to a file.
+// Event is a change of a file.
 type Event struct {
 	Path string
 	Kind Kind
 	What string // Created, Changed or Deleted
 }
 
-// Watcher tells what happens to the files of a folder. What has changed it finds by
-// looking at their sizes and times; when to look, the system reports after Follow,
-// else it looks again and again, which works in containers and on network folders
-// too. A change counts once the file stood still from one look to the next, so that
-// half of a file is nothing, and an editor that moves a new file over the old one
-// has changed it. It is for one goroutine.
+// Watcher reports changes of files. It compares the sizes and times of files between
+// scans, which also works in containers and on network file systems. After Follow,
+// notifications of the system trigger the scans. A change is reported once two scans see
+// the same state, so that no partially written file is reported, and a file that an
+// editor replaces counts as changed. A Watcher is for one goroutine.
 type Watcher struct {
-	clock   clock.Clock
-	look    func() (Listing, error)
-	told    Listing // what the caller knows
-	last    Listing // of the last look
-	looked  time.Time
-	settled bool   // the last look saw what the caller knows
-	fault   string // what the last look failed with
+	clock    clock.Clock
+	scan     func() (Listing, error)
+	reported Listing // the state that the caller knows
+	last     Listing // of the last scan
+	scanned  time.Time
+	settled  bool   // the last scan saw the reported state
+	fault    string // the error of the last scan
 
-	folders func() []string   // see Follow
-	reports *fsnotify.Watcher // of the system; nil = there are none
+	folders       func() []string   // see Follow
+	notifications *fsnotify.Watcher // nil for none
 }
 
-// NewWatcher makes a watcher of a folder that begins with what the caller has
-// seen; nil makes every file a new one.
-func NewWatcher(c clock.Clock, seen Listing, look func() (Listing, error)) *Watcher {
-	return &Watcher{clock: c, look: look, told: maps.Clone(seen), last: seen}
+// NewWatcher returns a Watcher whose caller knows the files in seen; nil reports every
+// file as created.
+func NewWatcher(c clock.Clock, seen Listing, scan func() (Listing, error)) *Watcher {
+	return &Watcher{clock: c, scan: scan, reported: maps.Clone(seen), last: seen}
 }
 
-// Next waits until something has happened and tells all of it, in the order of
-// paths, each file once however often it was written. An error that is not the
-// context's says why the folder cannot be looked at; it is told once, and the
-// watcher goes on with the next call.
+// Next waits for changes and returns them sorted by path, one for each file. An error
+// other than that of ctx is the error of a scan. It is returned once, and the next call
+// continues.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		if err := w.wait(ctx); err != nil {
 			return nil, err
 		}
-		w.looked, w.settled = w.clock.Now(), false
-		now, err := w.look()
+		w.scanned, w.settled = w.clock.Now(), false
+		now, err := w.scan()
 		if err != nil {
 			if text := err.Error(); text != w.fault {
 				w.fault = text
@@ -86,33 +84,33 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// Follow lets the system report when something happens in the folders, those of
-// each moment. Where it cannot, or may not do so reliably, the watcher goes on as
-// without. It must be followed by Close.
+// Follow subscribes to notifications of the system for folders, which is called before
+// each wait. If they are not available or not reliable, the watcher scans as before. The
+// caller must call Close.
 func (w *Watcher) Follow(folders func() []string) {
-	reports, err := fsnotify.NewWatcher()
+	notifications, err := fsnotify.NewWatcher()
 	if err != nil {
 		return
 	}
-	w.folders, w.reports = folders, reports
-	w.cover()
+	w.folders, w.notifications = folders, notifications
+	w.subscribe()
 }
 
-// Close ends the reports of the system.
+// Close ends the subscriptions of Follow.
 func (w *Watcher) Close() {
-	if w.reports != nil {
-		w.reports.Close()
-		w.reports = nil
+	if w.notifications != nil {
+		w.notifications.Close()
+		w.notifications = nil
 	}
 }
 
-// cover asks for reports on folders that are new; when one of them has none, it does
-// without.
-func (w *Watcher) cover() {
+// subscribe subscribes to new folders. If one is not supported, it closes all
+// subscriptions.
+func (w *Watcher) subscribe() {
 	for _, folder := range w.folders() {
-		err := w.reports.Add(folder)
+		err := w.notifications.Add(folder)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // gone meanwhile, which is reported
+			continue // its removal is notified
 		}
 		if err != nil || !reportsChanges(folder) {
 			w.Close()
@@ -121,21 +119,20 @@ func (w *Watcher) cover() {
 	}
 }
 
-// wait lets the time between two looks go by, which is longer as long as nothing is
-// reported.
+// wait waits until the next scan is due.
 func (w *Watcher) wait(ctx context.Context) error {
-	if w.reports == nil || !w.settled {
-		return w.pause(ctx, w.clock.Now().Add(lookEvery), nil, nil)
+	if w.notifications == nil || !w.settled {
+		return w.pause(ctx, w.clock.Now().Add(scanInterval), nil, nil)
 	}
-	if err := w.pause(ctx, w.clock.Now().Add(lookAnyway), w.reports.Events, w.reports.Errors); err != nil {
+	if err := w.pause(ctx, w.clock.Now().Add(slowScanInterval), w.notifications.Events, w.notifications.Errors); err != nil {
 		return err
 	}
-	w.cover()
-	return w.pause(ctx, w.looked.Add(lookEvery), nil, nil) // or many reports would be as many looks
+	w.subscribe()
+	return w.pause(ctx, w.scanned.Add(scanInterval), nil, nil) // bounds the rate of scans
 }
 
-// pause waits until an instant, or for a report.
-func (w *Watcher) pause(ctx context.Context, until time.Time, reports <-chan fsnotify.Event, lost <-chan error) error {
+// pause waits until an instant or a notification.
+func (w *Watcher) pause(ctx context.Context, until time.Time, events <-chan fsnotify.Event, lost <-chan error) error {
 	if !until.After(w.clock.Now()) {
 		return context.Cause(ctx)
 	}
@@ -144,25 +141,25 @@ func (w *Watcher) pause(ctx context.Context, until time.Time, reports <-chan fsn
 	defer timer.Stop()
 	select {
 	case <-due:
-	case <-reports:
-	case <-lost: // such as when there were too many
+	case <-events:
+	case <-lost: // such as an overflow
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	return nil
 }
 
-// compare takes a look and gives what is different from what was told and was
-// so at the look before too.
+// compare returns the files that differ from the reported state and were the same in the
+// last scan.
 func (w *Watcher) compare(now Listing) (events []Event) {
-	if w.told == nil {
-		w.told = Listing{}
+	if w.reported == nil {
+		w.reported = Listing{}
 	}
 	names := maps.Clone(now)
-	maps.Copy(names, w.told)
+	maps.Copy(names, w.reported)
 	w.settled = true
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		present, before, known := now[name], w.last[name], w.told[name]
+		present, before, known := now[name], w.last[name], w.reported[name]
 		if !same(present, before) {
 			w.settled = w.settled && same(present, known)
 			continue
@@ -174,12 +171,11 @@ func (w *Watcher) compare(now Listing) (events []Event) {
 		switch {
 		case present == nil:
 			what = Deleted
-			delete(w.told, name)
 		case known == nil:
 			what = Created
 		}
-		if present != nil {
-			w.told[name] = present
+		if w.reported[name] = present; present == nil {
+			delete(w.reported, name)
 		}
 		events = append(events, Event{name, KindOf(name), what})
 	}
@@ -187,8 +183,7 @@ func (w *Watcher) compare(now Listing) (events []Event) {
 	return events
 }
 
-// same reports whether two looks saw the same content of a file, as far as one can
-// see from outside: another size, another time, or another file in its place.
+// same reports whether two scans saw the same file with the same size and time.
 func same(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b

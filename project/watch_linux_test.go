@@ -24,7 +24,7 @@ func TestWatchFollowsTheSystem(t *testing.T) {
 		return found, err
 	})
 	w.Follow(func() []string { return Folders(folder) })
-	if w.reports == nil {
+	if w.notifications == nil {
 		t.Fatalf("the system reports nothing of %s", folder)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -53,7 +53,7 @@ func TestWatchFollowsTheSystem(t *testing.T) {
 	}()
 	advance := func() {
 		t.Helper()
-		if err := still.Advance(t.Context(), still.Now().Add(lookEvery)); err != nil {
+		if err := still.Advance(t.Context(), still.Now().Add(scanInterval)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestWatchFollowsTheSystem(t *testing.T) {
 func TestWatchWithoutReports(t *testing.T) {
 	w := NewWatcher(clock.Real{}, nil, func() (Listing, error) { return Listing{}, nil })
 	w.Follow(func() []string { return []string{"/proc"} }) // of which nothing is reported
-	if w.reports != nil {
+	if w.notifications != nil {
 		t.Error("a folder of processes is followed")
 	}
 	w.Close()

@@ -96,7 +96,7 @@ func TestWatch(t *testing.T) {
 				if !reflect.DeepEqual(got, c.want) {
 					t.Errorf("told %v, want %v", got, c.want)
 				}
-				if took := time.Since(begin); took != time.Duration(at)*lookEvery {
+				if took := time.Since(begin); took != time.Duration(at)*scanInterval {
 					t.Errorf("%d looks in %s", at, took)
 				}
 			})
@@ -152,7 +152,7 @@ func TestScan(t *testing.T) {
 		t.Errorf("found %v, want %v", got, want)
 	}
 	_, unseen, err := Survey(folder)
-	const leads = "it is a link that leads out of the folder, or to nothing"
+	const leads = "it is a link to nothing, or out of the folder"
 	if want := []Unseen{{"linked", "it is a link", true}, {"loop", "it is a link", true}, {"nowhere.blueprint.yaml", leads, false}, {"out.blueprint.yaml", leads, false}}; err != nil || !slices.Equal(unseen, want) {
 		t.Errorf("not seen: %v, %v, want %v", unseen, err, want)
 	}

@@ -1,17 +1,15 @@
 package deploy
 
 import (
-	"blueprintd/project"
 	"context"
 	"maps"
 	"slices"
 )
 
-// Apply does what a plan says, but for its conflicts, and tells of each change
-// once it is done. It stops at the first error; what was done until then stays,
-// each blueprint as it was or with its new map, and the same plan made anew does
-// the rest. Nothing is deleted before all else is done.
-func (p *Plan) Apply(ctx context.Context, server project.Server, done func(Change) error) error {
+// Apply makes all changes of a plan except conflicts, and calls done after each. It
+// stops at the first error, a *Failure. Each blueprint then has its old or its new map,
+// and a new plan makes the remaining changes. Deletions come last.
+func (p *Plan) Apply(ctx context.Context, server Server, done func(Change) error) error {
 	return p.ApplyEach(ctx, server, func(c Change, err error) error {
 		if err != nil {
 			return &Failure{Path: c.Path, Err: err}
@@ -20,15 +18,13 @@ func (p *Plan) Apply(ctx context.Context, server project.Server, done func(Chang
 	})
 }
 
-// ApplyEach is Apply that goes on after a change that cannot be made: tell is
-// called with each change and its error, and ends it with an error of its own.
-func (p *Plan) ApplyEach(ctx context.Context, server project.Server, tell func(Change, error) error) error {
-	for _, list := range [][]Change{p.aside, p.quiet} {
-		for _, c := range list {
-			if err := server.Update(ctx, c.ID, c.patch); err != nil {
-				if err := tell(c, err); err != nil {
-					return err
-				}
+// ApplyEach is Apply that continues after failed changes: done is called with each change
+// and its error, and stops it by returning an error.
+func (p *Plan) ApplyEach(ctx context.Context, server Server, done func(Change, error) error) error {
+	for _, c := range slices.Concat(p.aside, p.quiet) {
+		if err := server.Update(ctx, c.ID, c.patch); err != nil {
+			if err := done(c, err); err != nil {
+				return err
 			}
 		}
 	}
@@ -44,28 +40,27 @@ func (p *Plan) ApplyEach(ctx context.Context, server project.Server, tell func(C
 		if err == nil && c.Action == Create {
 			ids[c.Path] = c.ID
 		}
-		if err := tell(c, err); err != nil {
+		if err := done(c, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Failure says which file's change could not be made.
+// Failure is the error of the change of a file.
 type Failure struct {
 	Path string
 	Err  error
 }
 
-// Error returns the path and what went wrong.
 func (f *Failure) Error() string { return f.Path + ": " + f.Err.Error() }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the error without the path.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// apply makes one change; c.ID is known afterwards. The blueprint comes before its
-// triggers, and triggers that are not wanted any more go last.
-func (c *Change) apply(ctx context.Context, server project.Server) (err error) {
+// apply makes a change and sets c.ID. The blueprint comes first; the triggers follow in
+// the order of the plan.
+func (c *Change) apply(ctx context.Context, server Server) (err error) {
 	switch c.Action {
 	case Delete:
 		return server.Delete(ctx, c.ID)
@@ -82,8 +77,8 @@ func (c *Change) apply(ctx context.Context, server project.Server) (err error) {
 			return err
 		}
 	}
-	// Changes of triggers are noted on the server until their blueprint is said to
-	// be as its file is once more.
+	// The server records edits of triggers until an update of the blueprint sets its
+	// source again.
 	edited := slices.ContainsFunc(c.Triggers, func(t TriggerChange) bool { return t.Action == Update && len(t.config) > 0 })
 	if c.after.Visibility != nil || edited {
 		c.after.Source = c.source()
@@ -92,7 +87,7 @@ func (c *Change) apply(ctx context.Context, server project.Server) (err error) {
 	return nil
 }
 
-// source is that of the change's file.
+// source returns the source of the file of a change.
 func (c *Change) source() *string {
 	if c.Action == Create {
 		return &c.create.Source
@@ -100,7 +95,7 @@ func (c *Change) source() *string {
 	return c.patch.Source
 }
 
-func (t *TriggerChange) apply(ctx context.Context, server project.Server, blueprintID string) (err error) {
+func (t *TriggerChange) apply(ctx context.Context, server Server, blueprintID string) (err error) {
 	switch t.Action {
 	case Create:
 		t.ID, err = server.CreateTrigger(ctx, blueprintID, t.Type, t.config, t.active == nil || *t.active)

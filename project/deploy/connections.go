@@ -10,8 +10,8 @@ import (
 	"blueprintd/project"
 )
 
-// Connections lists the connections that blueprints of the organization may name:
-// its own, and the owner's.
+// Connections lists the connections that blueprints of the organization may use: those of
+// the organization and of the owner.
 func (s *InStore) Connections(ctx context.Context) ([]blueprint.Connection, error) {
 	of, err := s.Store.Organizations(ctx, s.Owner)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *InStore) Connections(ctx context.Context) ([]blueprint.Connection, erro
 	return connectionsAt(all, of, s.OrganizationID)
 }
 
-// Connections lists the connections that blueprints of the organization may name.
+// Connections lists the connections that blueprints of the organization may use.
 func (r *Remote) Connections(ctx context.Context) ([]blueprint.Connection, error) {
 	var of []blueprint.Organization
 	if err := r.query(ctx, "organization.list", map[string]any{}, &of); err != nil {
@@ -38,17 +38,17 @@ func (r *Remote) Connections(ctx context.Context) ([]blueprint.Connection, error
 }
 
 // connectionsAt leaves out the connections of other organizations.
-func connectionsAt(all []blueprint.Connection, of []blueprint.Organization, asked string) ([]blueprint.Connection, error) {
-	home, err := homeAmong(of, asked)
+func connectionsAt(all []blueprint.Connection, of []blueprint.Organization, wanted string) ([]blueprint.Connection, error) {
+	home, err := homeAmong(of, wanted)
 	return slices.DeleteFunc(all, func(c blueprint.Connection) bool { return c.OrganizationID != nil && *c.OrganizationID != home }), err
 }
 
-// ConnectionNamed finds the connection that a reference names, or says why there is not
-// exactly one, and what to do.
+// ConnectionNamed returns the id of the connection that a reference names, or an error
+// message if there is not exactly one.
 func ConnectionNamed(all []blueprint.Connection, to project.Reference) (id, wrong string) {
-	fit, types := to.Connections(), []string{}
+	fit := to.Connections()
 	var found, others []string
-	var is blueprint.ConnectionType
+	var otherType blueprint.ConnectionType
 	for i := range all {
 		switch c := &all[i]; {
 		case c.Name != to.Name:
@@ -56,35 +56,32 @@ func ConnectionNamed(all []blueprint.Connection, to project.Reference) (id, wron
 		case fit == nil || slices.Contains(fit, c.Type):
 			found = append(found, c.ID)
 		default:
-			is = c.Type
+			otherType = c.Type
 		}
 	}
-	for _, kind := range fit {
-		types = append(types, string(kind))
-	}
 	needed := ""
-	if len(types) > 0 {
-		needed = " of type " + strings.Join(types, " or ")
+	if len(fit) > 0 {
+		needed = " of type " + project.TypeNames(fit)
 	}
 	switch {
 	case len(found) == 1:
 		return found[0], ""
 	case len(found) > 1:
-		return "", fmt.Sprintf("there are %d connections of the name %q here (%s); give all but one another name", len(found), to.Name, strings.Join(found[:min(len(found), 5)], ", "))
-	case is != "":
-		return "", fmt.Sprintf("the connection %q is of type %s; this needs one%s", to.Name, is, needed)
+		return "", fmt.Sprintf("there are %d connections with the name %q (%s); rename all but one", len(found), to.Name, strings.Join(found[:min(len(found), 5)], ", "))
+	case otherType != "":
+		return "", fmt.Sprintf("the connection %q is of type %s; this needs one%s", to.Name, otherType, needed)
 	}
-	return "", fmt.Sprintf("there is no connection %q here", to.Name) + blueprint.DidYouMean(to.Name, others) + "; make one" + needed + " with this name on the dashboard, under Connections"
+	return "", fmt.Sprintf("there is no connection %q here", to.Name) + blueprint.DidYouMean(to.Name, others) + "; create one" + needed + " with this name on the dashboard, under Connections"
 }
 
-// RefersTo reports whether any of the files names a connection.
+// RefersTo reports whether a file has a reference with a key.
 func RefersTo(files []project.Desired, key string) bool {
 	return slices.ContainsFunc(files, func(d project.Desired) bool {
 		return slices.ContainsFunc(d.References(), func(to project.Reference) bool { return to.Key == key })
 	})
 }
 
-// connectFolder puts ids of connections of a server in the place of their names.
+// connectFolder replaces the names of connections by the ids of a server.
 func connectFolder(ctx context.Context, server Server, files []project.Desired, o *Options) ([]project.Desired, error) {
 	if !RefersTo(files, project.ConnectionKey) {
 		return files, nil
@@ -111,6 +108,7 @@ func connectFolder(ctx context.Context, server Server, files []project.Desired, 
 	return out, nil
 }
 
+// NamesOf returns the names of connections by id.
 func NamesOf(all []blueprint.Connection) map[string]string {
 	names := make(map[string]string, len(all))
 	for i := range all {

@@ -10,14 +10,13 @@ import (
 	"blueprintd/project"
 )
 
-// Field is one value that changes. What may be a secret is Hidden and not there;
-// so are values that are no plain ones.
+// Field is a changed value. Objects, arrays and possible secrets are left out.
 type Field struct {
 	Path   string `json:"path"`
 	Before any    `json:"before,omitempty"`
 	After  any    `json:"after,omitempty"`
-	Hidden bool   `json:"hidden,omitempty"`
-	What   string `json:"what,omitempty"` // "added" or "removed", of what has no value of its own
+	Hidden bool   `json:"hidden,omitempty"` // possibly a secret
+	What   string `json:"what,omitempty"`   // "added" or "removed", without values
 }
 
 // NodeChange is a node that is added, removed or changed.
@@ -28,15 +27,15 @@ type NodeChange struct {
 	Fields []Field `json:"fields,omitempty"`
 }
 
-// mostFields is how many changed values of one thing are told.
-const mostFields = 20
+// maxFields is the largest number of changed values in a node or trigger.
+const maxFields = 20
 
-// private are names whose values are better not shown.
+// private matches the names of possible secrets.
 var private = regexp.MustCompile(`(?i)secret|passw|token|authori[sz]ation|cookie|credential|api.?key|private`)
 
-// differences lists the values in which two differ, by their paths.
+// differences appends the differing values of two values at a path.
 func differences(path string, before, after any, out []Field) []Field {
-	if len(out) >= mostFields || blueprint.Equal(before, after) {
+	if len(out) >= maxFields || blueprint.Equal(before, after) {
 		return out
 	}
 	a, isA := before.(map[string]any)
@@ -53,7 +52,7 @@ func differences(path string, before, after any, out []Field) []Field {
 			after, is := b[name]
 			if was && is {
 				out = differences(below, before, after, out)
-			} else if len(out) < mostFields {
+			} else if len(out) < maxFields {
 				out = append(out, field(below, before, after))
 			}
 		}
@@ -77,7 +76,7 @@ func field(path string, before, after any) Field {
 	return Field{Path: path, Before: plain(before), After: plain(after)}
 }
 
-// plain returns a value that fits into a line, and nothing of any other.
+// plain returns a scalar or a reference, and nil for other values.
 func plain(value any) any {
 	if project.NameIn(value, project.ConnectionKey) != "" || project.NameIn(value, project.BlueprintKey) != "" {
 		return value
@@ -89,8 +88,7 @@ func plain(value any) any {
 	return value
 }
 
-// byName returns the objects of a list by a member of theirs, and their names in
-// order.
+// byName returns the objects of a list by one of their members, and its values in order.
 func byName(value any, key string) (map[string]map[string]any, []string) {
 	list, _ := value.([]any)
 	out := make(map[string]map[string]any, len(list))
@@ -111,7 +109,7 @@ func member(value any, name string) any {
 	return object[name]
 }
 
-// nodeChanges compares the nodes of two maps, in the order of the newer.
+// nodeChanges compares the nodes of two maps, in the order of after.
 func nodeChanges(before, after any) (out []NodeChange) {
 	was, wasNames := byName(member(before, "nodes"), "id")
 	is, names := byName(member(after, "nodes"), "id")
@@ -136,7 +134,7 @@ func nodeChanges(before, after any) (out []NodeChange) {
 	return out
 }
 
-// mapChanges compares what maps hold besides nodes.
+// mapChanges compares two maps without the content of their nodes.
 func mapChanges(before, after any) (out []Field) {
 	was, _ := before.(map[string]any)
 	is, _ := after.(map[string]any)
@@ -156,10 +154,7 @@ func mapChanges(before, after any) (out []Field) {
 		case name == "nodes":
 			_, old := byName(was[name], "id")
 			_, now := byName(is[name], "id")
-			if slices.Sort(old); !slices.Equal(slices.Sorted(slices.Values(now)), old) {
-				continue
-			}
-			if _, before := byName(was[name], "id"); !slices.Equal(before, now) {
+			if !slices.Equal(old, now) && slices.Equal(slices.Sorted(slices.Values(old)), slices.Sorted(slices.Values(now))) {
 				out = append(out, Field{Path: "order of nodes"})
 			}
 		default:

@@ -9,7 +9,7 @@ import (
 	"blueprintd/triggers"
 )
 
-// Store is what a database must do; *store.Store does it.
+// Store is the part of *store.Store that InStore uses.
 type Store interface {
 	Organizations(ctx context.Context, p blueprint.Principal) ([]blueprint.Organization, error)
 	Connections(ctx context.Context, p blueprint.Principal, organizationID string) ([]blueprint.Connection, error)
@@ -23,19 +23,17 @@ type Store interface {
 	DeleteTrigger(ctx context.Context, p blueprint.Principal, id string) error
 }
 
-// InStore is a database as a folder is synced with it: beside a server, or in
-// one.
+// InStore is a Server over its database, inside its process or another one.
 type InStore struct {
 	Store          Store
 	Owner          blueprint.Principal
 	OrganizationID string // "" = the owner's workspace
-	// CancelRuns and TriggersChanged are as of blueprint.Deletion.
+	// CancelRuns and TriggersChanged are those of blueprint.Deletion.
 	CancelRuns      func(ctx context.Context, executions []string, reason string) error
 	TriggersChanged func()
 }
 
-// List returns the blueprints of a source in the organization, with their triggers;
-// with "" all of them, without.
+// List implements Server.
 func (s *InStore) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	of, err := s.Store.Organizations(ctx, s.Owner)
 	if err != nil {
@@ -72,66 +70,66 @@ func (s *InStore) List(ctx context.Context, source string) ([]project.Deployed, 
 	return found, nil
 }
 
-// syncScopes are the lists in which the blueprints of an organization stand.
+// syncScopes are the scopes of all blueprints of an organization.
 var syncScopes = []blueprint.Scope{blueprint.ScopeOwn, blueprint.ScopeShared}
 
-// homeAmong returns the organization to sync with: the one that is asked for, if it
-// is among those of the owner, or with "" the owner's workspace.
-func homeAmong(of []blueprint.Organization, asked string) (string, error) {
+// homeAmong returns the organization to sync with: the wanted one if it is one of the
+// owner's, or with "" the owner's workspace.
+func homeAmong(of []blueprint.Organization, wanted string) (string, error) {
 	var others []string
 	for _, o := range of {
 		switch {
-		case asked == "" && o.Personal, asked == o.ID:
+		case wanted == "" && o.Personal, wanted == o.ID:
 			return o.ID, nil
 		case !o.Personal && len(others) < 10:
 			others = append(others, o.ID+" "+blueprint.OneLine(o.Name))
 		}
 	}
-	if asked == "" {
+	if wanted == "" {
 		return "", blueprint.Hinted("name an organization with --organization", "the owner has no workspace")
 	}
 	hint := "leave --organization out for the owner's workspace"
 	if len(others) > 0 {
-		hint += ", or take " + strings.Join(others, ", ")
+		hint += ", or choose one of " + strings.Join(others, ", ")
 	}
-	return "", blueprint.Hinted(hint, "organization %s is none that the owner is a member of; nothing was changed", asked)
+	return "", blueprint.Hinted(hint, "the owner is not a member of organization %s; nothing was changed", wanted)
 }
 
-// Triggers returns the triggers of a blueprint.
+// Triggers implements Server.
 func (s *InStore) Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error) {
 	return s.Store.ListTriggers(ctx, s.Owner, blueprintID)
 }
 
-// Create stores a new blueprint.
+// Create implements Server.
 func (s *InStore) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
 	b.OrganizationID = s.OrganizationID
 	made, err := s.Store.CreateBlueprint(ctx, s.Owner, b)
 	return made.ID, err
 }
 
-// Update changes a blueprint.
+// Update implements Server.
 func (s *InStore) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
 	_, err := s.Store.UpdateBlueprint(ctx, s.Owner, id, patch)
 	return err
 }
 
-// Delete deletes a blueprint.
+// Delete implements Server.
 func (s *InStore) Delete(ctx context.Context, id string) error {
 	return blueprint.Deletion{Store: s.Store, CancelRuns: s.CancelRuns, TriggersChanged: s.TriggersChanged}.Delete(ctx, s.Owner, id)
 }
 
-// CreateTrigger makes a trigger.
+// CreateTrigger implements Server.
 func (s *InStore) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
 	config, err := settled(kind, nil, config)
 	if err != nil {
 		return "", err
 	}
-	defer s.tell()
+	defer s.triggersChanged()
 	trigger, err := s.Store.AddTrigger(ctx, s.Owner, blueprintID, kind, config, active)
 	return trigger.ID, err
 }
 
-// UpdateTrigger changes a trigger.
+// UpdateTrigger implements Server.
 func (s *InStore) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
 	var merge func(present blueprint.Trigger) (map[string]any, error)
 	if change != nil {
@@ -139,24 +137,24 @@ func (s *InStore) UpdateTrigger(ctx context.Context, id string, change map[strin
 			return settled(present.Type, present.Config, change)
 		}
 	}
-	defer s.tell()
+	defer s.triggersChanged()
 	_, err := s.Store.UpdateTrigger(ctx, s.Owner, id, merge, isActive)
 	return err
 }
 
-// DeleteTrigger deletes a trigger.
+// DeleteTrigger implements Server.
 func (s *InStore) DeleteTrigger(ctx context.Context, id string) error {
-	defer s.tell()
+	defer s.triggersChanged()
 	return s.Store.DeleteTrigger(ctx, s.Owner, id)
 }
 
-func (s *InStore) tell() {
+func (s *InStore) triggersChanged() {
 	if s.TriggersChanged != nil {
 		s.TriggersChanged()
 	}
 }
 
-// settled returns the config of a trigger as the interface accepts it.
+// settled returns the checked config of a trigger, as the API stores it.
 func settled(kind blueprint.TriggerType, before, change map[string]any) (map[string]any, error) {
 	config, issues := triggers.Settle(kind, before, change)
 	if len(issues) > 0 {

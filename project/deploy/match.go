@@ -9,9 +9,8 @@ import (
 	"blueprintd/project"
 )
 
-// triggerChanges says what makes the triggers of a blueprint be those of its
-// file. They keep their ids, and so their addresses, as far as they can be told
-// apart.
+// triggerChanges returns the changes that make the triggers of a blueprint match its
+// file. Triggers keep their ids, and so their addresses, if they can be matched.
 func triggerChanges(want []project.DesiredTrigger, have []blueprint.Trigger, o Options) (out []TriggerChange) {
 	matched, left := matchTriggers(want, have)
 	for i := range want {
@@ -24,19 +23,21 @@ func triggerChanges(want []project.DesiredTrigger, have []blueprint.Trigger, o O
 	for _, t := range left {
 		c := TriggerChange{Action: Delete, Type: t.Type, ID: t.ID}
 		if !o.Prune {
-			c.Action, c.Note = Keep, "the file does not name it; --prune deletes it"
+			c.Action, c.Note = Keep, "not in the file; --prune deletes it"
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// matchTriggers finds for each trigger of a file the one of the server that it
-// is, nil for none, and gives those that are no file's. A trigger is one of the
-// same type that is the same in everything; else the one with the same mark; else
-// the next one when neither has a mark, or when it is of a type that nobody calls
-// at an address, so that one is as good as another; else the only one that is
-// left, unless both have labels.
+// matchTriggers finds the trigger of the server for each trigger of a file, nil for none,
+// and returns the unmatched ones of the server. Triggers match if they are of one type
+// and, in this order of preference,
+//   - have the same config,
+//   - have the same mark,
+//   - both have no mark, or are of a type without an address, so that they are
+//     interchangeable,
+//   - are the only unmatched ones, and one of them has no label.
 func matchTriggers(want []project.DesiredTrigger, have []blueprint.Trigger) (matched []*blueprint.Trigger, left []*blueprint.Trigger) {
 	matched = make([]*blueprint.Trigger, len(want))
 	taken := map[string]bool{}
@@ -82,17 +83,17 @@ func matchTriggers(want []project.DesiredTrigger, have []blueprint.Trigger) (mat
 	return matched, left
 }
 
-// isAddressed reports whether others reach triggers of a type at an address, which
-// must not come to stand for another trigger.
+// isAddressed reports whether triggers of a type have an address, which must not pass to
+// another trigger.
 func isAddressed(of blueprint.TriggerType) bool {
 	kind := blueprint.KindOf(of)
 	return kind.Path != "" || kind.Mailbox
 }
 
-// marks are the config keys by which people tell triggers of one type apart.
+// marks are the config keys that distinguish triggers of one type.
 var marks = []string{"label", "event", "cron", "preset", "channel"}
 
-// markOf returns the first mark of a config, "" for none.
+// markOf returns the first mark of a config with its value, "" for none.
 func markOf(config map[string]any) string {
 	for _, name := range marks {
 		if text := textOf(config, name); text != "" {
@@ -107,8 +108,8 @@ func textOf(config map[string]any, name string) string {
 	return text
 }
 
-// editedTriggers says which config of triggers that a plan changes was changed on
-// the server since the blueprint was made from its file; "" for none.
+// editedTriggers describes the config that a plan overwrites although it was changed on
+// the server since the last sync; "" for none.
 func editedTriggers(changes []TriggerChange, have []blueprint.Trigger) string {
 	var parts []string
 	for _, c := range changes {
@@ -130,5 +131,5 @@ func editedTriggers(changes []TriggerChange, have []blueprint.Trigger) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "somebody changed " + strings.Join(parts, " and ") + " on the server; --force overwrites that"
+	return strings.Join(parts, " and ") + " changed on the server; --force overwrites the change"
 }

@@ -83,21 +83,21 @@ func TestTriggersChangedOnTheServer(t *testing.T) {
     ~ trigger scheduled id2: config.timezone: "A" -> "B"
 1 to update`},
 		{"the same key", map[string]any{"cron": "9"}, nil, files("2", "A", true), false, `! a  "A"  id1
-    somebody changed config.cron of trigger scheduled id2 on the server; --force overwrites that
+    config.cron of trigger scheduled id2 changed on the server; --force overwrites the change
     ~ trigger scheduled id2: config.cron: "9" -> "2"
 1 conflict`},
 		{"the file as it was", map[string]any{"cron": "9"}, nil, files("1", "A", true), false, `! a  "A"  id1
-    somebody changed config.cron of trigger scheduled id2 on the server; --force overwrites that
+    config.cron of trigger scheduled id2 changed on the server; --force overwrites the change
     ~ trigger scheduled id2: config.cron: "9" -> "1"
 1 conflict`},
 		{"forced", map[string]any{"cron": "9"}, &off, files("1", "A", true), true, `~ a  "A"  id1
     ~ trigger scheduled id2: config.cron: "9" -> "1", isActive: false -> true
 1 to update`},
 		{"switched off", nil, &off, files("1", "A", true), false, `? a  "A"  id1
-    ? trigger scheduled id2: it is off on the server, and stays so; --force switches it on
+    ? trigger scheduled id2: it is off on the server; --force switches it on
 1 kept`},
 		{"switched off, and the file mended", nil, &off, files("2", "A", true), false, `~ a  "A"  id1
-    ~ trigger scheduled id2: config.cron: "1" -> "2", it is off on the server, and stays so; --force switches it on
+    ~ trigger scheduled id2: config.cron: "1" -> "2", it is off on the server; --force switches it on
 1 to update`},
 		{"switched off by the file", nil, nil, files("1", "A", false), false, `~ a  "A"  id1
     ~ trigger scheduled id2: isActive: true -> false

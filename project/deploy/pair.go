@@ -7,18 +7,16 @@ import (
 	"blueprintd/project"
 )
 
-// pairing says which blueprint of a server each file is.
+// pairing maps files to blueprints of a server.
 type pairing struct {
-	of map[string]*project.Deployed // by the path of the file
-	// doubtful are files that may be one of several blueprints, none of them their
-	// path's; without force nobody decides.
-	doubtful map[string]bool
-	left     map[string]*project.Deployed // what is no file's, by the path of its source
+	of       map[string]*project.Deployed // by the path of the file
+	doubtful map[string]bool              // files that may be one of several moved blueprints
+	left     map[string]*project.Deployed // blueprints without a file, by the path of the source
 }
 
-// pair finds the blueprint of each file: what stands in a file goes before its
-// path, so that files that changed places are known again, as long as only one
-// blueprint can be meant. have is by path; it is used up.
+// pair finds the blueprint of each file. Content takes precedence over the path, so that
+// moved files are recognized if only one blueprint matches. have is by path and is
+// modified.
 func pair(files []project.Desired, have map[string]*project.Deployed, o Options) pairing {
 	p := pairing{of: map[string]*project.Deployed{}, doubtful: map[string]bool{}, left: have}
 	take := func(file *project.Desired, b *project.Deployed) {
@@ -74,17 +72,17 @@ func alike(file *project.Desired, b *project.Deployed) bool {
 
 func sameTitle(file *project.Desired, b *project.Deployed) bool { return file.Title == b.Title }
 
-// sameMap reports whether a blueprint has the nodes of a file, if there are any.
+// sameMap reports whether a blueprint has the map of a file, which must not be empty.
 func sameMap(file *project.Desired, b *project.Deployed) bool {
 	nodes, _ := member(file.Map, "nodes").([]any)
 	return len(nodes) > 0 && blueprint.Equal(file.Map, b.BlueprintMap)
 }
 
-// doubt says why a file cannot be told from others.
-const doubt = "its title is that of several blueprints whose files are no longer where they were; rename the files one at a time, or go by their paths with --force"
+// doubt is the conflict of a doubtful file.
+const doubt = "several blueprints with moved files have its title; rename the files one at a time, or match them by path with --force"
 
-// makeWay puts blueprints aside that stand where others are to be, and leaves
-// alone what wants the place of one that is left alone itself.
+// makeWay frees the sources that other blueprints need, by temporary sources. A change
+// that needs the source of a blueprint in conflict becomes a conflict itself.
 func (p *Plan) makeWay(have []project.Deployed) {
 	holder, of := map[string]*project.Deployed{}, map[string]*Change{}
 	for i := range have {
@@ -109,7 +107,7 @@ func (p *Plan) makeWay(have []project.Deployed) {
 			if b := wants(c); b != nil {
 				is := of[b.ID]
 				if is != nil && (is.Conflict != "" || is.Action == Keep && b.SyncedVersion != b.Version) {
-					c.Conflict, again = "its path is still that of blueprint "+b.ID+", which is left as it is", true
+					c.Conflict, again = "its path belongs to blueprint "+b.ID+", which is left as is", true
 				}
 			}
 		}
@@ -122,8 +120,8 @@ func (p *Plan) makeWay(have []project.Deployed) {
 	}
 }
 
-// adopt pairs files that are new with blueprints of the same title that no folder
-// has, the only one each; without the wish it says that there are some.
+// adopt pairs new files with the only blueprint of the same title that comes from no
+// folder. Without o.Adopt it only notes that there are some.
 func adopt(files []project.Desired, p *pairing, o Options) (notes map[string]string, taken map[string]bool) {
 	notes, taken = map[string]string{}, map[string]bool{}
 	byTitle, count := map[string][]*project.Deployed{}, map[string]int{}
@@ -142,7 +140,7 @@ func adopt(files []project.Desired, p *pairing, o Options) (notes map[string]str
 		switch {
 		case !isNew(file) || len(list) == 0:
 		case len(list) > 1 || count[file.Title] > 1:
-			notes[file.Path] = "? several of this title are there or here, so that none can be taken over"
+			notes[file.Path] = "? the title is not unique, so no blueprint can be taken over"
 		case !o.Adopt:
 			notes[file.Path] = "? a blueprint of this title exists; --adopt takes it over"
 		default:
@@ -153,7 +151,7 @@ func adopt(files []project.Desired, p *pairing, o Options) (notes map[string]str
 	return notes, taken
 }
 
-// sourced returns the paths that the blueprints of a folder's name have.
+// sourced returns the blueprints of a named folder, by path and as a list.
 func sourced(have []project.Deployed, name string) (out map[string]*project.Deployed, of []project.Deployed) {
 	of = slices.DeleteFunc(slices.Clone(have), func(d project.Deployed) bool { return !project.IsOf(name, d.Source) })
 	out = make(map[string]*project.Deployed, len(of))

@@ -51,10 +51,10 @@ func TestMoved(t *testing.T) {
 3 conflicts`},
 		{"several of the title are gone, forced", twins, []project.Desired{file("3", "T", "c")}, nil, options(true, true), map[string]string{"3": "id5"}, ""},
 		{"one of a chain was edited on the server", three[:2], []project.Desired{file("2", "A", "a"), file("3", "B", "b")}, edit(1), options(true, false), map[string]string{"1": "id1", "2": "id3"}, `! 2  "A"  id1
-    its path is still that of blueprint id3, which is left as it is
+    its path belongs to blueprint id3, which is left as is
     renamed from 1
 ! 3  "B"  id3
-    it was changed on the server: it is version 9 there, and the folder last made 1; --force overwrites that
+    it was changed on the server: it is version 9 there, and the last sync made version 1; --force overwrites the change
     renamed from 2
 2 conflicts`},
 	} {
@@ -123,7 +123,7 @@ func TestAdopt(t *testing.T) {
     0 nodes
     + trigger scheduled: cron "0 5 * * *"
 + b  "B"
-    ? several of this title are there or here, so that none can be taken over
+    ? the title is not unique, so no blueprint can be taken over
     0 nodes
     + trigger scheduled: cron "0 5 * * *"
 + c  "C"
@@ -136,13 +136,13 @@ func TestAdopt(t *testing.T) {
 	plan = f.sync(t, files[:1], o)
 	if got, want := text(plan), `~ a  "A"  u1
     takes over the blueprint of this title
-    ? trigger scheduled u1t: it is off on the server, and stays so; --force switches it on
+    ? trigger scheduled u1t: it is off on the server; --force switches it on
 1 to update`; got != want || f.have[0].Source != project.SourceOf("shop", "a") || f.have[0].Version == "3" {
 		t.Errorf("%s, now %+v", cmp.Diff(want, got), f.have[0])
 	}
 	o.Unsourced = nil
 	if got := text(f.sync(t, files[:1], o)); got != `? a  "A"  u1
-    ? trigger scheduled u1t: it is off on the server, and stays so; --force switches it on
+    ? trigger scheduled u1t: it is off on the server; --force switches it on
 1 kept` {
 		t.Errorf("again: %s", got)
 	}

@@ -1,18 +1,15 @@
-// Package deploy makes a server match a folder of blueprint files: it says what
-// differs (Compare) and applies it (Plan.Apply).
+// Package deploy makes a server match a folder of blueprint files: Compare returns the
+// differences as a Plan, and Plan.Apply makes the changes.
 //
-// A file is known by its path in the folder: the blueprint made from it bears the
-// path, under a name for the folder, as its source. So files may be edited as one
-// likes, and a file that was renamed is told from one that is new by what stands in
-// it. Blueprints without a source of the folder's name are never touched.
+// The source of a blueprint holds the name of the folder and the path of its file. A
+// renamed file is recognized by its content. Blueprints with other sources are never
+// changed.
 //
-// A plan finds the blueprints of files, makes them before those that refer to them,
-// and stores nothing but ids.
+// References to files become the ids of their blueprints, which are created first.
 //
-// What a file does not say is of three kinds. Description, tags and variables that
-// are not there are empty. Status, visibility and budget stay as they are on the
-// server. Secrets that are null, and those of triggers that are not there, are kept;
-// "" removes them.
+// A missing description, tags or variables are empty. A missing status, visibility or
+// budget keeps the value on the server. Missing or null secrets keep their values; ""
+// removes them.
 package deploy
 
 import (
@@ -24,27 +21,25 @@ import (
 	"blueprintd/project"
 )
 
-// What is to be done with a blueprint or a trigger.
+// The actions of changes.
 const (
 	Create = "create"
 	Update = "update"
 	Delete = "delete"
-	Keep   = "keep" // nothing is done, but there is something to say
+	Keep   = "keep" // no change, but a note
 )
 
-// Plan says what makes a server match a folder. It is never changed.
+// Plan holds the changes that make a server match a folder. It is immutable.
 type Plan struct {
 	Name    string   `json:"name"` // of the folder
 	Changes []Change `json:"changes"`
-	// quiet are blueprints that are as their files are, though somebody changed
-	// them since: only what is known of them is brought up to date.
-	quiet []Change
-	// aside are blueprints that stand where another is to be.
-	aside []Change
-	ids   map[string]string // of the blueprints that are there, by path
+
+	quiet []Change          // blueprints that match although they were changed: only their source is set
+	aside []Change          // blueprints whose source another one needs
+	ids   map[string]string // of the existing blueprints, by path
 }
 
-// Change is what is to be done with one blueprint.
+// Change is the change of a blueprint.
 type Change struct {
 	Action   string          `json:"action"` // Create, Update, Delete or Keep
 	Path     string          `json:"path"`
@@ -54,16 +49,16 @@ type Change struct {
 	Fields   []Field         `json:"fields,omitempty"`
 	Nodes    []NodeChange    `json:"nodes,omitempty"`
 	Triggers []TriggerChange `json:"triggers,omitempty"`
-	// Conflict says why this is not done without force; Note says something else.
+	// Conflict is the reason why the change is not made without Options.Force.
 	Conflict string `json:"conflict,omitempty"`
 	Note     string `json:"note,omitempty"`
 
 	create blueprint.NewBlueprint
 	patch  blueprint.BlueprintPatch
-	after  blueprint.BlueprintPatch // what a new blueprint becomes once it is whole
+	after  blueprint.BlueprintPatch // applied to a new blueprint after its triggers
 }
 
-// TriggerChange is what is to be done with one trigger.
+// TriggerChange is the change of a trigger.
 type TriggerChange struct {
 	Action string                `json:"action"`
 	Type   blueprint.TriggerType `json:"type"`
@@ -71,26 +66,26 @@ type TriggerChange struct {
 	Fields []Field               `json:"fields,omitempty"`
 	Note   string                `json:"note,omitempty"`
 
-	config map[string]any // of a new one, or what changes
+	config map[string]any // the whole config of a new trigger, or its changes
 	active *bool
 }
 
-// Options say how to compare.
+// Options are the options of a comparison.
 type Options struct {
 	Name  string // of the folder
-	Prune bool   // delete what has no place in the folder any more
-	Force bool   // overwrite what somebody changed on the server
-	Adopt bool   // take over Unsourced ones by their titles
-	// Unsourced are blueprints on the server that come from no folder.
+	Prune bool   // delete blueprints and triggers that have no file
+	Force bool   // overwrite changes made on the server
+	Adopt bool   // take over blueprints in Unsourced by their titles
+	// Unsourced are the blueprints on the server that come from no folder.
 	Unsourced []project.Deployed
-	// Connections are the names of connections by id: a plan tells them so.
+	// Connections are the names of connections by id, for the text of a plan.
 	Connections map[string]string
-	// Secret makes a secret, for a trigger whose file leaves its own out.
+	// Secret generates a secret for a new trigger whose secret is null in its file.
 	Secret func() string
 }
 
-// Compare says what makes the blueprints of the folder on a server be as its
-// files are. Blueprints without a source of the folder's name are passed over.
+// Compare returns the changes that make the blueprints of a folder on a server match its
+// files. It ignores blueprints with other sources.
 func Compare(files []project.Desired, have []project.Deployed, o Options) *Plan {
 	p := &Plan{Name: o.Name, Changes: []Change{}}
 	byPath, have := sourced(have, o.Name)
@@ -145,10 +140,9 @@ func Compare(files []project.Desired, have []project.Deployed, o Options) *Plan 
 	return p
 }
 
-// rank puts what makes things before what deletes them.
 func rank(action string) int { return slices.Index([]string{Update, Create, Keep, Delete}, action) }
 
-// add takes a change of a blueprint that is there, unless it changes nothing.
+// add adds the change of an existing blueprint, unless there is nothing to change.
 func (p *Plan) add(change Change, present *project.Deployed) {
 	pending := slices.ContainsFunc(change.Triggers, func(t TriggerChange) bool { return t.Action != Keep })
 	if len(change.Fields)+len(change.Nodes) > 0 || pending || change.From != "" {
@@ -164,7 +158,7 @@ func (p *Plan) add(change Change, present *project.Deployed) {
 	}
 }
 
-// Pending counts what Apply would do, by action.
+// Pending counts the changes that Apply makes, by action.
 func (p *Plan) Pending() map[string]int {
 	counts := map[string]int{}
 	for _, change := range p.Changes {
@@ -175,27 +169,24 @@ func (p *Plan) Pending() map[string]int {
 	return counts
 }
 
-// Kept counts what Apply leaves alone with something to say about it.
-func (p *Plan) Kept() (n int) {
+// Kept counts the blueprints that Apply keeps with a note.
+func (p *Plan) Kept() int {
+	return p.count(func(c Change) bool { return c.Action == Keep && c.Conflict == "" })
+}
+
+// Conflicts counts the changes that Apply does not make.
+func (p *Plan) Conflicts() int { return p.count(func(c Change) bool { return c.Conflict != "" }) }
+
+func (p *Plan) count(fits func(Change) bool) (n int) {
 	for _, change := range p.Changes {
-		if change.Action == Keep && change.Conflict == "" {
+		if fits(change) {
 			n++
 		}
 	}
 	return n
 }
 
-// Conflicts counts what Apply leaves alone because somebody changed it.
-func (p *Plan) Conflicts() (n int) {
-	for _, change := range p.Changes {
-		if change.Conflict != "" {
-			n++
-		}
-	}
-	return n
-}
-
-// created is a blueprint that the server does not have.
+// created returns the change that creates a blueprint.
 func created(file *project.Desired, o Options) Change {
 	c := Change{Action: Create, Path: file.Path, Title: file.Title, create: blueprint.NewBlueprint{
 		Title: file.Title, Description: file.Description, Status: file.Status, Tags: file.Tags, Map: file.Map, Variables: file.Variables, Budget: file.Budget,
@@ -215,7 +206,7 @@ func created(file *project.Desired, o Options) Change {
 	return c
 }
 
-// updated is a blueprint that the server has.
+// updated returns the change that makes a blueprint match its file.
 func updated(file *project.Desired, have *project.Deployed, o Options) Change {
 	source := project.SourceOf(o.Name, file.Path)
 	c := Change{Action: Update, Path: file.Path, ID: have.ID, Title: file.Title, patch: blueprint.BlueprintPatch{Source: &source}}
@@ -260,31 +251,30 @@ func updated(file *project.Desired, have *project.Deployed, o Options) Change {
 	return c
 }
 
-// foreign says that a blueprint is somebody else's: anybody may say that theirs comes
-// from this folder, and would read what the files put into it.
-const foreign = "somebody else made the blueprint, who would see what the file holds; --force takes it over all the same"
+// foreign is the conflict of another user's blueprint: any user can claim the source of
+// this folder, and would see the content of the file.
+const foreign = "another user created the blueprint and would see the content of the file; --force takes it over"
 
-// edited says that somebody changed a blueprint since it was made from its file.
+// edited is the conflict of a blueprint that was changed since the last sync.
 func edited(b *blueprint.Blueprint) string {
-	return fmt.Sprintf("it was changed on the server: it is version %s there, and the folder last made %s; --force overwrites that", b.Version, b.SyncedVersion)
+	return fmt.Sprintf("it was changed on the server: it is version %s there, and the last sync made version %s; --force overwrites the change", b.Version, b.SyncedVersion)
 }
 
-// leftOver is a blueprint whose file is gone.
+// leftOver returns the change of a blueprint without a file.
 func leftOver(path string, gone *project.Deployed, o Options) Change {
 	c := Change{Action: Delete, Path: path, ID: gone.ID, Title: gone.Title}
 	switch {
 	case !o.Prune:
 		c.Action, c.Note = Keep, "its file is gone; --prune deletes it"
 	case gone.Foreign && !o.Force:
-		c.Conflict = "somebody else made it; --force deletes it all the same"
+		c.Conflict = "another user created it; --force deletes it"
 	case gone.SyncedVersion != gone.Version && !o.Force:
 		c.Conflict = edited(&gone.Blueprint)
 	}
 	return c
 }
 
-// sameBudget reports whether two budgets bound the same, one without limits being
-// none.
+// sameBudget reports whether two budgets have the same limits.
 func sameBudget(a, b *blueprint.Budget) bool {
 	same := func(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
 	if !a.Limits() || !b.Limits() {

@@ -26,6 +26,7 @@ func value(t *testing.T, text string) any {
 
 // fake is a server in memory.
 type fake struct {
+	Server // for the methods that Apply does not call
 	have  []project.Deployed
 	made  int
 	calls []string
@@ -262,12 +263,12 @@ func TestPlan(t *testing.T) {
 			a.Triggers[3] = project.DesiredTrigger{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}
 		}), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     ~ trigger webhook id2: config.respond: "wait" -> "accept"
-    ? trigger scheduled id4: it is off on the server, and stays so; --force switches it on
+    ? trigger scheduled id4: it is off on the server; --force switches it on
     + trigger manual
-    ? trigger email id5: the file does not name it; --prune deletes it
+    ? trigger email id5: not in the file; --prune deletes it
 1 to update`, `? a.blueprint.yaml  "A"  id1
-    ? trigger scheduled id4: it is off on the server, and stays so; --force switches it on
-    ? trigger email id5: the file does not name it; --prune deletes it
+    ? trigger scheduled id4: it is off on the server; --force switches it on
+    ? trigger email id5: not in the file; --prune deletes it
 1 kept`},
 		{"triggers pruned", set(func(a *project.Desired) { a.Triggers = a.Triggers[1:2] }), nil, options(true, false), `~ a.blueprint.yaml  "A"  id1
     - trigger webhook id2
@@ -286,7 +287,7 @@ func TestPlan(t *testing.T) {
 		}, nil, options(false, false), `+ c.blueprint.yaml  "C"
     1 node
     visibility: "private" -> "public"
-    + trigger slack: it gets a new signingSecret, which the file leaves out
+    + trigger slack: with a new signingSecret, which is null in the file
     + trigger manual: inactive
 1 to create`, ""},
 		{"gone", no, nil, options(false, false), `? a.blueprint.yaml  "A"  id1
@@ -305,7 +306,7 @@ func TestPlan(t *testing.T) {
     description: "d" -> "e"
 1 to update`, ""},
 		{"edited on the server", set(func(a *project.Desired) { a.Tags = nil }), edit, options(true, false), `! a.blueprint.yaml  "A"  id1
-    it was changed on the server: it is version 9 there, and the folder last made 1; --force overwrites that
+    it was changed on the server: it is version 9 there, and the last sync made version 1; --force overwrites the change
     title: "Edited" -> "A"
     tags: ["x"] -> []
 1 conflict`, "="},
@@ -313,10 +314,10 @@ func TestPlan(t *testing.T) {
     title: "Edited" -> "A"
 1 to update`, ""},
 		{"edited and gone", no, edit, options(true, false), `! a.blueprint.yaml  "Edited"  id1
-    it was changed on the server: it is version 9 there, and the folder last made 1; --force overwrites that
+    it was changed on the server: it is version 9 there, and the last sync made version 1; --force overwrites the change
 - sub/b.blueprint.json  "B"  id6
 1 to delete, 1 conflict`, `! a.blueprint.yaml  "Edited"  id1
-    it was changed on the server: it is version 9 there, and the folder last made 1; --force overwrites that
+    it was changed on the server: it is version 9 there, and the last sync made version 1; --force overwrites the change
 1 conflict`},
 		{"edited to what the file says", same, func(a *project.Deployed) { a.Version = "9" }, options(false, false), "nothing to do", ""},
 		{"published there", same, func(a *project.Deployed) { a.Status, a.Version = "published", "9" }, options(false, false), "nothing to do", ""},

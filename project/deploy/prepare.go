@@ -13,24 +13,33 @@ import (
 	"blueprintd/project"
 )
 
-// Server is a server that can be synced with.
+// Server is a server with which a folder is synced.
 type Server interface {
-	project.Server
+	// List returns the blueprints that the caller can manage whose source has a prefix,
+	// with their triggers; for an empty prefix all of them, without triggers.
+	List(ctx context.Context, source string) ([]project.Deployed, error)
+	Create(ctx context.Context, b blueprint.NewBlueprint) (id string, err error)
+	Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error
+	Delete(ctx context.Context, id string) error
 	Connections(ctx context.Context) ([]blueprint.Connection, error)
 	Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error)
+	CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (id string, err error)
+	// UpdateTrigger merges change into the config as blueprint.MergeConfig does.
+	UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error
+	DeleteTrigger(ctx context.Context, id string) error
 }
 
-// Files is what a folder holds.
+// Files is the content of a folder.
 type Files struct {
 	dir    string
 	wanted []project.Desired
 	unseen []project.Unseen
-	chosen bool // its name was
+	chosen bool // the name of the folder was; see Name
 }
 
-// ReadFolder reads the blueprint files of a folder: all, or none. What is wrong with
-// them is told on errors. name is the name that was asked for, or ""; without empty a
-// folder without blueprints is refused.
+// ReadFolder reads all blueprint files of a folder. It prints their issues to errors and
+// fails if one is invalid, or unless empty is set if there are none. name is the wanted
+// name or "".
 func ReadFolder(dir, name string, errors io.Writer, empty bool) (of Files, err error) {
 	of.dir = dir
 	if _, of.chosen, err = Name(dir, name); err != nil {
@@ -55,7 +64,7 @@ func ReadFolder(dir, name string, errors io.Writer, empty bool) (of Files, err e
 		return of, blueprint.Unusable("fix the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
 	}
 	if len(wanted) == 0 && !empty {
-		return of, blueprint.InputErrorf("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)
+		return of, blueprint.Unusable("check the path, or delete all blueprints of the folder with --prune --force", "no file named *.blueprint.yaml in %s", dir)
 	}
 	return of, nil
 }
@@ -102,26 +111,26 @@ func Prepare(ctx context.Context, server Server, of Files, o Options) (*Plan, er
 	return Compare(of.wanted, have, o), nil
 }
 
-// allSeen refuses a folder that may hold files which sync does not see: their
-// blueprints would be taken for gone.
+// allSeen refuses a folder with places that are not scanned and may contain the files of
+// blueprints, which would look deleted.
 func allSeen(of Files, have []project.Deployed, name string) error {
 	for _, place := range of.unseen {
 		for _, d := range have {
-			if path := strings.TrimPrefix(d.Source, project.SourceOf(name, "")); strings.HasPrefix(path, place.Path+"/") {
-				return blueprint.InputErrorf("put the files there; nothing was changed", "%s is not looked into: %s, and the server has %s of it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
+			if path := project.PathOf(name, d.Source); strings.HasPrefix(path, place.Path+"/") {
+				return blueprint.Unusable("copy the files there; nothing was changed", "%s is not read: %s, and the server has %s from it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
 			}
 		}
 	}
 	return nil
 }
 
-// sameSource refuses two blueprints of one file: one owner may have them in two
+// sameSource refuses two blueprints of one file, which an owner may have in two
 // organizations.
 func sameSource(have []project.Deployed) error {
 	seen := map[string]string{}
 	for _, d := range have {
 		if other := seen[d.Source]; other != "" {
-			return blueprint.Hinted("name one of the organizations with --organization", "blueprints %s and %s are both of %s", other, d.ID, d.Source)
+			return blueprint.Hinted("name one of the organizations with --organization", "blueprints %s and %s both have the source %s", other, d.ID, d.Source)
 		}
 		seen[d.Source] = d.ID
 	}

@@ -8,8 +8,7 @@ import (
 	"blueprintd/project"
 )
 
-// linked returns copies of files with the ids of blueprints in the place of their
-// paths, as far as these have one yet.
+// linked returns copies of files with paths replaced by the ids of existing blueprints.
 func linked(files []project.Desired, ids map[string]string) []project.Desired {
 	out := make([]project.Desired, len(files))
 	for i := range files {
@@ -34,7 +33,7 @@ func idsOf(of map[string]*project.Deployed) map[string]string {
 	return ids
 }
 
-// pathsOf is the other way round.
+// pathsOf returns the paths of files by the ids of their blueprints.
 func pathsOf(ids map[string]string) map[string]string {
 	paths := make(map[string]string, len(ids))
 	for path, id := range ids {
@@ -43,8 +42,8 @@ func pathsOf(ids map[string]string) map[string]string {
 	return paths
 }
 
-// order puts changes behind those of the files that they refer to, and leaves them
-// in their order otherwise.
+// order moves changes after those of the files to which they refer, and otherwise keeps
+// their order.
 func order(changes []Change, files []project.Desired) []Change {
 	to, at := project.References(files), map[string]int{}
 	for i := range changes {
@@ -74,8 +73,7 @@ func order(changes []Change, files []project.Desired) []Change {
 	return out
 }
 
-// link puts the ids of blueprints that were made meanwhile in the place of their
-// paths.
+// link replaces the paths of files by the ids of blueprints created meanwhile.
 func (c *Change) link(ids map[string]string) (err error) {
 	with := func(r project.Reference) any {
 		id := ids[r.Target(c.Path)]
@@ -98,7 +96,7 @@ func (c *Change) link(ids map[string]string) (err error) {
 	return err
 }
 
-// name puts references in the place of ids in what is told of changes.
+// name replaces ids by references in the fields of changes.
 func name(changes []Change, connections, blueprints map[string]string) {
 	of := func(path string, value any) any {
 		id, _ := value.(string)

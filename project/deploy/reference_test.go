@@ -92,7 +92,7 @@ func TestFindDangling(t *testing.T) {
 		var got []string
 		for _, d := range project.FindDangling(files) {
 			message := strings.ReplaceAll(d.Message, ".blueprint.yaml ->", " ->")
-			if before, _, found := strings.Cut(message, "; a blueprint"); found {
+			if before, _, found := strings.Cut(message, "; remove one"); found {
 				message = strings.ReplaceAll(before, ".blueprint.yaml)", ")")
 			}
 			got = append(got, strings.TrimSuffix(d.File, ".blueprint.yaml")+": "+message)

@@ -13,25 +13,23 @@ import (
 	"blueprintd/project"
 )
 
-// Remote is a server that a folder is synced with over the network, through the
-// procedures that all clients call.
+// Remote is a Server over the API.
 type Remote struct {
 	client         blueprintd.Client
 	organizationID string // "" = the workspace of the key's owner
 }
 
 const (
-	mostBusy   = 8 // how often a server that is busy is asked
-	remotePage = 20
+	maxAttempts = 8 // of a call to a busy server
+	remotePage  = 20
 )
 
-// NewRemote makes a Remote; organizationID may be "".
+// NewRemote returns a Remote; organizationID may be "".
 func NewRemote(address, key, organizationID string) *Remote {
-	return &Remote{client: blueprintd.Client{Address: address, Key: key, Attempts: mostBusy}, organizationID: organizationID}
+	return &Remote{client: blueprintd.Client{Address: address, Key: key, Attempts: maxAttempts}, organizationID: organizationID}
 }
 
-// mutate calls a mutation, query a query; both decode the answer, numbers with
-// their digits.
+// mutate and query call a procedure and decode the result, numbers with their digits.
 func (r *Remote) mutate(ctx context.Context, procedure string, input map[string]any, into any) error {
 	var answer json.RawMessage
 	return r.decode(procedure, r.client.Mutate(ctx, procedure, input, &answer), &answer, into)
@@ -46,25 +44,25 @@ func (r *Remote) decode(procedure string, err error, answer *json.RawMessage, in
 	var refused *blueprintd.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code != "":
-		said := blueprint.Errorf(blueprint.Code(refused.Code), "%s: %s", procedure, blueprint.OneLine(refused.Message))
-		said.Hint = refused.Hint
-		return said
+		err := blueprint.Errorf(blueprint.Code(refused.Code), "%s: %s", procedure, blueprint.OneLine(refused.Message))
+		err.Hint = refused.Hint
+		return err
 	case errors.As(err, &refused):
 		return blueprint.Hinted(refused.Hint, "%s does not answer as blueprintd does (status %d)", r.client.Address, refused.HTTPStatus)
 	case errors.Is(err, context.Canceled):
 		return err
 	case err != nil:
-		return blueprint.Hinted("check the address, and that the server runs", "%v", err)
+		return blueprint.Hinted("check the address, and whether the server runs", "%v", err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(*answer))
 	decoder.UseNumber()
 	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("the answer of %s to %s: %w", r.client.Address, procedure, err)
+		return fmt.Errorf("response of %s to %s: %w", r.client.Address, procedure, err)
 	}
 	return nil
 }
 
-// remoteBlueprint is what sync reads of a blueprint.
+// remoteBlueprint is a blueprint in a response.
 type remoteBlueprint struct {
 	ID             string            `json:"id"`
 	Title          string            `json:"title"`
@@ -88,8 +86,7 @@ func (b *remoteBlueprint) blueprint() blueprint.Blueprint {
 	}
 }
 
-// List returns the blueprints of a source in the organization, with their triggers;
-// with "" all of them, without.
+// List implements Server.
 func (r *Remote) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	var of []blueprint.Organization
 	if err := r.query(ctx, "organization.list", map[string]any{}, &of); err != nil {
@@ -130,13 +127,13 @@ func (r *Remote) List(ctx context.Context, source string) ([]project.Deployed, e
 	return found, nil
 }
 
-// Triggers returns the triggers of a blueprint.
+// Triggers implements Server.
 func (r *Remote) Triggers(ctx context.Context, blueprintID string) (list []blueprint.Trigger, err error) {
 	err = r.query(ctx, "blueprintTriggers.list", map[string]any{"blueprintId": blueprintID}, &list)
 	return list, err
 }
 
-// Create stores a new blueprint.
+// Create implements Server.
 func (r *Remote) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
 	input := map[string]any{"title": b.Title, "description": b.Description, "source": b.Source, "blueprint_map": b.Map, "environment_variables": b.Variables, "tags": append([]string{}, b.Tags...)}
 	for name, text := range map[string]string{"status": b.Status, "organization_id": r.organizationID} {
@@ -151,13 +148,13 @@ func (r *Remote) Create(ctx context.Context, b blueprint.NewBlueprint) (string, 
 	if err := r.mutate(ctx, "blueprint.create", input, &made); err != nil {
 		return "", err
 	}
-	if made.Source != b.Source { // it would be made again and again
-		return "", blueprint.Hinted("bring the server up to the version of this program", "%s does not keep where blueprints come from; it made %s, which you may delete", r.client.Address, made.ID)
+	if made.Source != b.Source { // every sync would create it again
+		return "", blueprint.Hinted("upgrade the server to the version of this program", "%s does not store the sources of blueprints; delete blueprint %s, which it created", r.client.Address, made.ID)
 	}
 	return made.ID, nil
 }
 
-// Update changes a blueprint.
+// Update implements Server.
 func (r *Remote) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
 	input := map[string]any{"id": id}
 	for name, text := range map[string]*string{"title": patch.Title, "description": patch.Description, "status": patch.Status, "visibility": patch.Visibility, "source": patch.Source} {
@@ -180,19 +177,19 @@ func (r *Remote) Update(ctx context.Context, id string, patch blueprint.Blueprin
 	return r.mutate(ctx, "blueprint.update", input, &struct{}{})
 }
 
-// Delete deletes a blueprint.
+// Delete implements Server.
 func (r *Remote) Delete(ctx context.Context, id string) error {
 	return r.mutate(ctx, "blueprint.delete", map[string]any{"id": id}, &struct{}{})
 }
 
-// CreateTrigger makes a trigger.
+// CreateTrigger implements Server.
 func (r *Remote) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
 	var made blueprint.Trigger
 	err := r.mutate(ctx, "blueprintTriggers.create", map[string]any{"blueprintId": blueprintID, "triggerType": string(kind), "config": config, "isActive": active}, &made)
 	return made.ID, err
 }
 
-// UpdateTrigger changes a trigger.
+// UpdateTrigger implements Server.
 func (r *Remote) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
 	input := map[string]any{"triggerId": id}
 	if change != nil {
@@ -204,7 +201,7 @@ func (r *Remote) UpdateTrigger(ctx context.Context, id string, change map[string
 	return r.mutate(ctx, "blueprintTriggers.update", input, &struct{}{})
 }
 
-// DeleteTrigger deletes a trigger.
+// DeleteTrigger implements Server.
 func (r *Remote) DeleteTrigger(ctx context.Context, id string) error {
 	return r.mutate(ctx, "blueprintTriggers.delete", map[string]any{"triggerId": id}, &struct{}{})
 }

@@ -9,13 +9,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// signs begin the lines of what is done.
+// signs are the first characters of the lines of changes.
 var signs = map[string]string{Create: "+", Update: "~", Delete: "-", Keep: "?"}
 
-// Lines says a change to people: a line with what becomes of the blueprint, then
-// what is different in it, indented. Each begins with "+", "~", "-", "?" for what is
-// only told, or "!" for a conflict. Texts of users are quoted, so that each line
-// is one.
+// Lines describes a change: a line for the blueprint, then indented lines for its
+// differences. The first character is that of signs, or "!" for a conflict. User input
+// is quoted, so that it contains no line breaks.
 func (c *Change) Lines() []string {
 	first := fmt.Sprintf("%s %s  %s", signs[c.Action], blueprint.OneLine(c.Path), shown(c.Title))
 	if c.ID != "" && c.Action != Create {
@@ -52,7 +51,8 @@ func (c *Change) Lines() []string {
 	return lines
 }
 
-// NodeLines says which nodes change, a line for each; nothing of a new blueprint.
+// NodeLines describes the changes of nodes, a line for each. It returns nothing for a new
+// blueprint.
 func (c *Change) NodeLines() (lines []string) {
 	if c.Action == Create {
 		return nil
@@ -81,7 +81,7 @@ func listed(fields []Field, note string) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// String says what a value was and is, as far as that fits.
+// String describes the change of a value in one line.
 func (f Field) String() string {
 	path := blueprint.OneLine(f.Path)
 	switch {
@@ -95,10 +95,10 @@ func (f Field) String() string {
 	return fmt.Sprintf("%s: %s -> %s", path, shown(f.Before), shown(f.After))
 }
 
-// mostShown is how many characters of a value a line has.
-const mostShown = 48
+// maxShown is the largest number of characters of a value in a line.
+const maxShown = 48
 
-// shown writes a value of a user into a line.
+// shown returns the beginning of a value as one line of JSON.
 func shown(value any) string {
 	if value == nil {
 		return "none"
@@ -111,13 +111,13 @@ func shown(value any) string {
 	if text == "null" {
 		return "none"
 	}
-	if utf8.RuneCountInString(text) > mostShown {
-		text = string([]rune(text)[:mostShown]) + "..."
+	if utf8.RuneCountInString(text) > maxShown {
+		text = string([]rune(text)[:maxShown]) + "..."
 	}
 	return blueprint.OneLine(text)
 }
 
-// Summary says in one line what Apply would do, or has done.
+// Summary describes in one line the changes that Apply makes, or with done has made.
 func (p *Plan) Summary(done bool) string {
 	var parts []string
 	counts := p.Pending()

@@ -9,8 +9,8 @@ import (
 	"blueprintd/project"
 )
 
-// newTrigger makes a trigger. Its guard, when the file leaves it out, is a secret
-// that nobody knows until they look it up: without one it would be open.
+// newTrigger returns the change that creates a trigger. If its secret is null in the file,
+// a new one is generated, as the trigger would accept any request without one.
 func newTrigger(want *project.DesiredTrigger, o Options) TriggerChange {
 	c := TriggerChange{Action: Create, Type: want.Type, config: map[string]any{}}
 	for name, value := range want.Config {
@@ -27,7 +27,7 @@ func newTrigger(want *project.DesiredTrigger, o Options) TriggerChange {
 	if name := blueprint.KindOf(want.Type).Secrets.Secret; name != "" {
 		if value, given := want.Config[name]; given && value == nil {
 			c.config[name] = o.Secret()
-			notes = append(notes, "it gets a new "+name+", which the file leaves out")
+			notes = append(notes, "with a new "+name+", which is null in the file")
 		}
 	}
 	if !want.Active {
@@ -39,8 +39,8 @@ func newTrigger(want *project.DesiredTrigger, o Options) TriggerChange {
 	return c
 }
 
-// changedTrigger makes a trigger be as its file has it. What was switched off,
-// by people or by the breaker, is switched on with force alone.
+// changedTrigger returns the change that makes a trigger match its file. A trigger that a
+// user or the breaker switched off is switched on only with force.
 func changedTrigger(want *project.DesiredTrigger, have *blueprint.Trigger, o Options) TriggerChange {
 	c := TriggerChange{Action: Update, Type: want.Type, ID: have.ID, config: configChange(want, have)}
 	for _, name := range slices.Sorted(maps.Keys(c.config)) {
@@ -52,7 +52,7 @@ func changedTrigger(want *project.DesiredTrigger, have *blueprint.Trigger, o Opt
 	}
 	switch {
 	case want.Active && !have.IsActive && !o.Force:
-		if c.Note = "it is off on the server, and stays so; --force switches it on"; len(c.config) == 0 {
+		if c.Note = "it is off on the server; --force switches it on"; len(c.config) == 0 {
 			c.Action = Keep
 		}
 	case want.Active != have.IsActive:
@@ -64,14 +64,13 @@ func changedTrigger(want *project.DesiredTrigger, have *blueprint.Trigger, o Opt
 
 func isSecret(name string) bool { return slices.Contains(blueprint.SecretTriggerConfig, name) }
 
-// kept are config keys that the server made or that belong to secrets: a file
-// that does not name them leaves them.
-func kept(kind blueprint.TriggerType, name string) bool {
+// isKept reports whether a config key that is missing in a file keeps its value: secrets,
+// and keys that the server sets.
+func isKept(kind blueprint.TriggerType, name string) bool {
 	return isSecret(name) || name == "previousSecretUntil" || name == "previousSigningSecretUntil" || blueprint.KindOf(kind).Mailbox && name == "address"
 }
 
-// configChange returns the update that makes a config be as the file has it; empty
-// when it is.
+// configChange returns the update that makes a config match the file, empty if it does.
 func configChange(want *project.DesiredTrigger, have *blueprint.Trigger) map[string]any {
 	change := map[string]any{}
 	for name, value := range want.Config {
@@ -79,13 +78,13 @@ func configChange(want *project.DesiredTrigger, have *blueprint.Trigger) map[str
 		switch {
 		case value == nil && isSecret(name), value == "" && isSecret(name) && !given:
 		case value == nil && !given:
-		case kept(want.Type, name) && !isSecret(name) && value == nil:
+		case isKept(want.Type, name) && !isSecret(name) && value == nil:
 		case !blueprint.Equal(value, present):
 			change[name] = value
 		}
 	}
 	for name := range have.Config {
-		if _, named := want.Config[name]; !named && !kept(want.Type, name) {
+		if _, named := want.Config[name]; !named && !isKept(want.Type, name) {
 			change[name] = nil
 		}
 	}

@@ -144,7 +144,7 @@ func loadTested(f *File, path string, at ...any) (b *project.Blueprint, wrong st
 	b, issues, err := project.ReadFile(&project.Inputs{}, path)
 	var syntax *document.SyntaxError
 	switch {
-	case errors.As(err, &syntax) && !project.OfBlueprints(path):
+	case errors.As(err, &syntax) && !project.MayShow(path):
 		return nil, unshown(f, path, at)
 	case errors.As(err, &syntax):
 		return nil, syntax.Error() + "\n" + syntax.Excerpt()
@@ -154,7 +154,7 @@ func loadTested(f *File, path string, at ...any) (b *project.Blueprint, wrong st
 	all := slices.Clone(issues)
 	issues = slices.DeleteFunc(issues, func(i blueprint.Issue) bool { return i.Severity == blueprint.SeverityWarning })
 	switch {
-	case len(issues) > 0 && !project.OfBlueprints(path):
+	case len(issues) > 0 && !project.MayShow(path):
 		return nil, unshown(f, path, at)
 	case len(issues) > 0:
 		return nil, project.Pointed(b.Document, issues, all...)

@@ -46,8 +46,8 @@ func TestHealth(t *testing.T) {
 		{[]string{"--url", s.host + "/anything"}, 0, s.host + " is ready\n"},
 		{[]string{"--addr", secureAddress}, 0, "is ready\n"},
 		{[]string{"--url", "https://" + secureAddress}, 0, "https://" + secureAddress + " is ready\n"},
-		{[]string{"--url", starting.URL}, 1, "blueprintd: " + starting.URL + " is not ready\nhint: it finishes its start or its end; ask again\n"},
-		{[]string{"--url", other.URL}, 1, "does not answer: HTTP 404, which is no answer of blueprintd"},
+		{[]string{"--url", starting.URL}, 1, "blueprintd: " + starting.URL + " is not ready\nhint: wait for it to start or stop\n"},
+		{[]string{"--url", other.URL}, 1, "does not answer: HTTP 404, which is not a response of blueprintd"},
 	} {
 		var out, errs bytes.Buffer
 		code := run(append([]string{"blueprintd", "health"}, c.args...), nil, &out, &errs)

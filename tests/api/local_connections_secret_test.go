@@ -57,7 +57,7 @@ func TestMistypedVariables(t *testing.T) {
 	t.Setenv("CRM_KEY", "of-the-crm")
 	t.Setenv("EMPTY", "")
 	call := "    - {id: call, type: http-request, title: C, config: {url: '%URL%/x', connectionId: {$connection: crm}}}\n"
-	const mistyped = "connections[0].config.auth.token: has ${ that begins no ${NAME}; hint: write ${NAME}"
+	const mistyped = "connections[0].config.auth.token: has ${ without a valid ${NAME}; hint: write ${NAME}"
 	for _, c := range []struct{ token, want, warning string }{
 		{"${CRM_KEY:-canary}", mistyped, ""},
 		{"${CRM_KEY", mistyped, ""},
@@ -66,7 +66,7 @@ func TestMistypedVariables(t *testing.T) {
 		{"$${canary-44}", mistyped, ""},
 		{"${EMPTY}", "connections[0].config.auth.token: the environment variable EMPTY is set, but empty", ""},
 		{"x-${EMPTY}", "connections[0].config.auth.token: the environment variable EMPTY is set, but empty", ""},
-		{"$CRM_KEY", "", "warning: connections[0].config.auth.token: is sent as it stands here; write ${NAME}"},
+		{"$CRM_KEY", "", "warning: connections[0].config.auth.token: is not replaced; write ${NAME}"},
 		{"canary$44", "", ""},
 		{"$canary", "", ""},
 		{"$${CRM_KEY}", "", ""}, // no escape: a dollar, then the variable
@@ -99,10 +99,10 @@ func TestSeedsAreShownWithoutSecrets(t *testing.T) {
 		{"token: hunter22", "token: [hunter22", ""},
 		{"bearer, token: hunter22", "hunter22", "must be one of"},
 		{"[127.0.0.1]", "['hunter22 hunter22']", "hosts[0]"},
-		{"config: {auth: {type: bearer, token: hunter22}", "tokn: hunter22, config: {", "is no member of a seed file here"},
-		{"connections:", "connection:", "is no member of a seed file here"},
+		{"config: {auth: {type: bearer, token: hunter22}", "tokn: hunter22, config: {", "unknown field in a seed file"},
+		{"connections:", "connection:", "unknown field in a seed file"},
 		{"connections:\n", "", "must be an object"},
-		{"connections:", "users: [{email: ada@example.org, pasword: hunter22}]\nconnections:", "is no member of a seed file here"},
+		{"connections:", "users: [{email: ada@example.org, pasword: hunter22}]\nconnections:", "unknown field in a seed file"},
 	} {
 		text := strings.Replace(crm, c.from, c.to, 1)
 		name := filepath.Join(t.TempDir(), "a.seed.yaml")

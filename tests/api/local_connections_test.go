@@ -206,8 +206,8 @@ func TestRunRefusesConnections(t *testing.T) {
 		{"no list", call("{$connection: crm}"), "connections: 5", command.ExitUsage, "a.seed.yaml:1:14: connections: must be an array |^"},
 		{"a slip in a name", call("{$connection: crm}"), strings.Replace(crm, "token:", "tokn:", 1), command.ExitUsage, "a.seed.yaml:2:65: connections[0].config.auth.tokn: is unknown; known are type, token |^| tokn: ******"},
 		{"a number", call("{$connection: crm}"), strings.Replace(crm, "canary", "1234567", 1), command.ExitUsage, "a.seed.yaml:2:66: connections[0].config.auth.token: must be |^"},
-		{"twice", call("{$connection: crm}"), crm + strings.TrimPrefix(crm, "connections:\n"), command.ExitUsage, "a.seed.yaml:3:12: connections[1].name: stands there twice |^"},
-		{"an unknown part", call("{$connection: crm}"), "connection:\n  - {name: crm, type: http, config: {auth: {type: header, name: X, value: canary}, hosts: [127.0.0.1]}}\n", command.ExitUsage, "a.seed.yaml:2:3: connection: is no member of a seed file here; did you mean"},
+		{"twice", call("{$connection: crm}"), crm + strings.TrimPrefix(crm, "connections:\n"), command.ExitUsage, "a.seed.yaml:3:12: connections[1].name: is a duplicate |^"},
+		{"an unknown part", call("{$connection: crm}"), "connection:\n  - {name: crm, type: http, config: {auth: {type: header, name: X, value: canary}, hosts: [127.0.0.1]}}\n", command.ExitUsage, "a.seed.yaml:2:3: connection: unknown field in a seed file; did you mean"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, stdout, stderr := newFakeWorld(t).runWith(t, test.nodes, test.given)

@@ -209,7 +209,7 @@ func TestRotateTidiesUp(t *testing.T) {
 	}
 	var out, failure strings.Builder
 	code := run([]string{"blueprintd", "master-key", "rotate", "--db", path}, strings.NewReader(""), &out, &failure)
-	for _, want := range []string{"Removed " + stale, "3 old keys"} {
+	for _, want := range []string{"removed " + stale, "3 old keys"} {
 		if code != 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("%d, without %q: %s%s", code, want, out.String(), failure.String())
 		}
@@ -305,10 +305,10 @@ func TestRotateCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	const fits = "ok       master key   it fits the database"
-	if _, text := called("doctor", "--db", path); !strings.Contains(text, fits) || !strings.Contains(text, "a change of the master key was cut off") {
+	if _, text := called("doctor", "--db", path); !strings.Contains(text, fits) || !strings.Contains(text, "a rotation of the master key was interrupted") {
 		t.Errorf("doctor: %s", text)
 	}
-	if code, text := called("master-key", "rotate", "--db", path); code != 0 || !strings.Contains(text, "it is finished now: "+elsewhere) {
+	if code, text := called("master-key", "rotate", "--db", path); code != 0 || !strings.Contains(text, "finished an interrupted rotation: "+elsewhere) {
 		t.Errorf("the first: %d %s", code, text)
 	}
 	code, text := called("master-key", "rotate", "--db", path, "--json")

@@ -170,8 +170,8 @@ func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
 			if code := run([]string{"blueprintd", "replay", name}, strings.NewReader(""), &out, &problems); code != 0 {
 				t.Errorf("exit %d\n%s%s", code, out.String(), problems.String())
 			}
-			if !strings.Contains(problems.String(), "not repeated") || !strings.HasSuffix(strings.TrimSpace(problems.String()), ": "+test.idle) {
-				t.Errorf("told %q, want that %s was not repeated", problems.String(), test.idle)
+			if !strings.Contains(problems.String(), "not replayed") || !strings.HasSuffix(strings.TrimSpace(problems.String()), ": "+test.idle) {
+				t.Errorf("standard error is %q, want that %s was not replayed", problems.String(), test.idle)
 			}
 		})
 	}

@@ -47,7 +47,7 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 	for range 2 {
 		p := process.Serve(t, "--ephemeral")
 		args := []string{dir, "--url", p.Host, "--api-key", process.Key, "--apply"}
-		wantSync(t, args, 1, `a-parent.blueprint.yaml:4:`, `there is no connection "crm" here; make one of type http or oauth2 with this name`, "hint: nothing was changed")
+		wantSync(t, args, 1, `a-parent.blueprint.yaml:4:`, `there is no connection "crm" here; create one of type http or oauth2 with this name`, "hint: nothing was changed")
 		connect := func(name string) string {
 			return at(p.Mutate("connection.create", object{"name": name, "type": "http", "config": object{"auth": object{"type": "none"}, "hosts": []any{"api.example.com"}}}), "id").(string)
 		}
@@ -73,7 +73,7 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 
 		// Two of a name are one too many; another connection is told by name.
 		second := connect("crm")
-		wantSync(t, args, 1, "there are 2 connections of the name", second, "give all but one another name")
+		wantSync(t, args, 1, "there are 2 connections with the name", second, "rename all but one")
 		p.Mutate("connection.update", object{"id": crm, "name": "old"})
 		wantSync(t, args, 0, `config.connectionId: {"$connection":"old"} -> {"$connection":"crm"}`)
 		if got := configOf(stored("a-parent.blueprint.yaml"), 0)["connectionId"]; got != second {

@@ -141,7 +141,7 @@ func TestSyncOfAnOrganization(t *testing.T) {
 	wantSync(t, own, 0, "1 created")
 	wantSync(t, own, 0, "nothing to do")
 	wantSync(t, theirs, 0, `"hi" -> "hello"`, "1 updated")
-	wantSync(t, append(own, "--organization", "3f0e8400-e29b-41d4-a716-446655440000"), 1, "organization 3f0e8400-e29b-41d4-a716-446655440000 is none that the owner is a member of; nothing was changed", "or take "+shop+" Shop")
+	wantSync(t, append(own, "--organization", "3f0e8400-e29b-41d4-a716-446655440000"), 1, "the owner is not a member of organization 3f0e8400-e29b-41d4-a716-446655440000; nothing was changed", "or take "+shop+" Shop")
 }
 
 // TestSyncTriggersEdited changes triggers on the server between two syncs.
@@ -157,13 +157,13 @@ func TestSyncTriggersEdited(t *testing.T) {
 		return p.Query("blueprintTriggers.list", object{"blueprintId": id}).([]any)[0].(object)
 	}
 	p.Mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false, "config": object{"respond": "accept"}})
-	wantSync(t, args, 1, "! a.blueprint.yaml", "somebody changed config.respond of trigger webhook", "stays so; --force switches it on")
+	wantSync(t, args, 1, "! a.blueprint.yaml", "config.respond of trigger webhook", "it is off on the server; --force switches it on")
 	wantSync(t, append(args, "--force"), 0, `config.respond: "accept" -> "wait"`, "isActive: false -> true", "1 updated")
 	if h := hook(); h["is_active"] != true || at(h, "config.respond") != "wait" || h["edited"] != nil {
 		t.Errorf("after force: %v", h)
 	}
 	p.Mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false})
-	wantSync(t, args, 0, "? a.blueprint.yaml", "stays so; --force switches it on", "1 kept")
+	wantSync(t, args, 0, "? a.blueprint.yaml", "it is off on the server; --force switches it on", "1 kept")
 	if hook()["is_active"] != false {
 		t.Error("it was switched on")
 	}
