@@ -11,9 +11,11 @@ import (
 )
 
 func commandDocs() *cli.Command {
+	const listHint = "run blueprintd docs to list the topics"
 	return &cli.Command{
 		Name: "docs", Usage: "print a page of the documentation", ArgsUsage: "[TOPIC]",
-		Description: "Without a topic it lists them. A server shows the same pages at /docs.\n\nExamples:\n\n   blueprintd docs\n   blueprintd docs triggers",
+		Description: "Lists the topics by default. A server shows the same pages at /docs.",
+		UsageText:   "blueprintd docs\nblueprintd docs triggers",
 		BashComplete: func(c *cli.Context) {
 			if c.NArg() == 0 {
 				fmt.Fprintln(c.App.Writer, strings.Join(docs.Topics(), "\n"))
@@ -21,7 +23,7 @@ func commandDocs() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
-				return usage("blueprintd docs lists the topics", "docs takes one topic, not %d", c.NArg())
+				return usage(listHint, "docs takes one topic")
 			}
 			topic := strings.TrimSuffix(c.Args().First(), ".md")
 			if topic == "" {
@@ -29,7 +31,7 @@ func commandDocs() *cli.Command {
 			}
 			page := docs.Find(topic)
 			if page == nil {
-				return usage("blueprintd docs lists the topics", "no page about %q%s", topic, blueprint.DidYouMean(topic, docs.Topics()))
+				return usage(listHint, "no page about %q%s", topic, blueprint.DidYouMean(topic, docs.Topics()))
 			}
 			_, err := c.App.Writer.Write(page.Markdown)
 			return err

@@ -50,7 +50,7 @@ func replay(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if names := slices.Sorted(maps.Keys(f.StandIns())); len(names) > 0 {
+	if names := slices.Sorted(maps.Keys(f.Placeholders())); len(names) > 0 {
 		fmt.Fprintln(c.App.ErrWriter, "secret variables with placeholder values: "+blueprint.OneLine(strings.Join(names, ", ")))
 	}
 	record, player, err := repeat(c, f, definition)
@@ -102,12 +102,12 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 		recorded = f.Cassette
 	}
 	player := recording.NewPlayer(recorded)
-	player.Rules = recording.Rules{Passing: f.Passing()}
+	player.Rules = recording.Rules{Volatile: f.Volatile()}
 	stage := testsuite.NewStage(recordedStubs(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
 	open := local.Stubs(recorded.Connections, definition)
 	variables := map[string]any{}
 	maps.Copy(variables, f.Run.InputVariables)
-	maps.Copy(variables, f.StandIns())
+	maps.Copy(variables, f.Placeholders())
 	scripts := script.New(script.Options{})
 	defer scripts.Background()()
 	local := &local.Run{
@@ -134,7 +134,7 @@ func recordedStubs(f *recording.File, random bool) *testsuite.Test {
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
 		kind := kinds[blueprint.NormalType(step.NodeType)]
-		outside := kind != nil && kind.NeedsStub(f.Cassette != nil) || random && f.Draws(step.NodeID)
+		outside := kind != nil && kind.NeedsStub(f.Cassette != nil) || random && f.IsRandom(step.NodeID)
 		switch {
 		case !outside:
 		case step.Status == blueprint.StepCompleted:

@@ -65,7 +65,7 @@ func (r *Reader) Read() {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(FileMembers, name) {
 			r.warn("unknown field in a blueprint file"+blueprint.DidYouMean(name, FileMembers), name)
-			r.last().Spot.Name = true
+			r.last().Spot.OnKey = true
 		}
 	}
 	for _, path := range r.Blueprint.Document.CutByComment(20) {
@@ -261,7 +261,7 @@ func (r *Reader) misspeltTrigger(object map[string]any, i int) {
 		if !slices.Contains(triggerMembers, name) {
 			if hint := blueprint.DidYouMean(name, triggerMembers); hint != "" {
 				r.warn("unknown field"+hint, "triggers", i, name)
-				r.last().Spot.Name = true
+				r.last().Spot.OnKey = true
 			}
 		}
 	}

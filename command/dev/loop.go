@@ -193,7 +193,7 @@ func (l *loop) notStored(ctx context.Context, where string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	message, _ := blueprint.Explain(err)
+	message, _ := blueprint.DescribeError(err)
 	l.reportOnce(terminal.Red, where+"not stored: "+message)
 	return nil
 }

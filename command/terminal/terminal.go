@@ -192,7 +192,7 @@ func JSON(out io.Writer, value any) error {
 	}
 	var text strings.Builder
 	for _, r := range string(data) {
-		if r == '\n' || !blueprint.Disturbs(r) {
+		if r == '\n' || !blueprint.IsUnprintable(r) {
 			text.WriteRune(r)
 			continue
 		}

@@ -33,8 +33,8 @@ func Name(dir, wanted string) (name string, chosen bool, err error) {
 	}
 	chosen = name != ""
 	name = cmp.Or(name, filepath.Base(fileio.Absolute(dir)))
-	if utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == ':' || r == '/' || blueprint.Disturbs(r) }) {
-		return "", false, blueprint.Unusable("--name flows", "%q cannot be the name of a folder on the server: use at most 100 characters without : and /", name)
+	if utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == ':' || r == '/' || blueprint.IsUnprintable(r) }) {
+		return "", false, blueprint.InputErrorf("--name flows", "%q cannot be the name of a folder on the server: use at most 100 characters without : and /", name)
 	}
 	return name, chosen, nil
 }
@@ -48,16 +48,16 @@ func nameInFile(dir string) (string, error) {
 	called := filepath.Join(dir, nameFile)
 	const hint = "write name: flows into it"
 	if err != nil {
-		return "", blueprint.Unusable(hint, "%s: %s", called, fileio.Cause(err))
+		return "", blueprint.InputErrorf(hint, "%s: %s", called, fileio.Cause(err))
 	}
 	doc, err := document.Parse(called, data)
 	if err != nil {
-		return "", blueprint.Unusable(hint, "%s", blueprint.OneLine(err.Error()))
+		return "", blueprint.InputErrorf(hint, "%s", blueprint.OneLine(err.Error()))
 	}
 	object, _ := doc.Value.(map[string]any)
 	name, _ := object["name"].(string)
 	if len(object) != 1 || name == "" {
-		return "", blueprint.Unusable(hint, "%s: must be an object with only a name", called)
+		return "", blueprint.InputErrorf(hint, "%s: must be an object with only a name", called)
 	}
 	return name, nil
 }

@@ -61,10 +61,10 @@ func ReadFolder(dir, name string, errors io.Writer, empty bool) (of Files, err e
 	wanted, wrong := project.ReadFolder(errors, dir, listing)
 	of.wanted = wanted
 	if bad += wrong; bad > 0 {
-		return of, blueprint.Unusable("fix the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
+		return of, blueprint.InputErrorf("fix the files; nothing was changed", "%s of %s cannot be used", blueprint.Counted(bad, "file"), dir)
 	}
 	if len(wanted) == 0 && !empty {
-		return of, blueprint.Unusable("check the path, or delete all blueprints of the folder with --prune --force", "no file named *.blueprint.yaml in %s", dir)
+		return of, blueprint.InputErrorf("check the path, or delete all blueprints of the folder with --prune --force", "no file named *.blueprint.yaml in %s", dir)
 	}
 	return of, nil
 }
@@ -117,7 +117,7 @@ func allSeen(of Files, have []project.Deployed, name string) error {
 	for _, place := range of.unseen {
 		for _, d := range have {
 			if path := project.PathOf(name, d.Source); strings.HasPrefix(path, place.Path+"/") {
-				return blueprint.Unusable("copy the files there; nothing was changed", "%s is not read: %s, and the server has %s from it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
+				return blueprint.InputErrorf("copy the files there; nothing was changed", "%s is not read: %s, and the server has %s from it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
 			}
 		}
 	}
