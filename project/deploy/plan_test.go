@@ -27,10 +27,10 @@ func value(t *testing.T, text string) any {
 // fake is a server in memory.
 type fake struct {
 	Server // for the methods that Apply does not call
-	have  []project.Deployed
-	made  int
-	calls []string
-	fails int // the call that fails; 0 = none
+	have   []project.Deployed
+	made   int
+	calls  []string
+	fails  int // the call that fails; 0 = none
 }
 
 var errCall = errors.New("the line is cut")
