@@ -3,14 +3,16 @@ package recording
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/fileio"
 )
 
-// NewCassette makes a cassette.
+// NewCassette returns a cassette whose lists are not null.
 func NewCassette(exchanges []blueprint.Exchange, connections map[string]Connection) *Cassette {
 	if exchanges == nil {
 		exchanges = []blueprint.Exchange{}
@@ -21,7 +23,8 @@ func NewCassette(exchanges []blueprint.Exchange, connections map[string]Connecti
 	return &Cassette{Format: CassetteFormat, Exchanges: exchanges, Connections: connections}
 }
 
-// ReadCassette reads a *.cassette.json file. Errors are CodeBadRequest and say where.
+// ReadCassette reads a *.cassette.json file. Errors are CodeBadRequest
+// with the path.
 func ReadCassette(data []byte) (*Cassette, error) {
 	if len(data) > MaxSize {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the cassette is larger than %d MiB", MaxSize>>20)
@@ -33,7 +36,7 @@ func ReadCassette(data []byte) (*Cassette, error) {
 	return cassetteFrom(value)
 }
 
-// ReadCassetteFile reads the cassette of a path.
+// ReadCassetteFile reads a cassette from a file or a pipe.
 func ReadCassetteFile(path string) (*Cassette, error) {
 	data, err := fileio.Read(path, MaxSize)
 	if err != nil {
@@ -42,7 +45,6 @@ func ReadCassetteFile(path string) (*Cassette, error) {
 	return ReadCassette(data)
 }
 
-// cassetteFrom reads a cassette that was decoded already.
 func cassetteFrom(value any) (*Cassette, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -78,7 +80,7 @@ func cassetteFrom(value any) (*Cassette, error) {
 	return c, nil
 }
 
-// convert decodes a plain JSON value into a struct, numbers with their digits.
+// convert decodes a plain JSON value into a struct; numbers keep their digits.
 func convert(value, into any) error {
 	data, err := blueprint.Encode(value)
 	if err != nil {
@@ -99,7 +101,8 @@ func wrong(where, message string) error {
 	return blueprint.Errorf(blueprint.CodeBadRequest, "the cassette's %s%s", where, message)
 }
 
-// Schema gives the JSON Schema (2020-12) of a cassette, as a plain JSON value.
+// CassetteSchema returns the JSON Schema (2020-12) of a cassette as a plain JSON
+// value.
 func CassetteSchema() map[string]any {
 	text := map[string]any{"type": "string"}
 	headers := map[string]any{"type": "object", "additionalProperties": text}
@@ -123,4 +126,73 @@ func CassetteSchema() map[string]any {
 	})
 	out["$schema"], out["title"] = "https://json-schema.org/draft/2020-12/schema", "A cassette of blueprintd"
 	return out
+}
+
+// Limits of a file: its bytes, its exchanges and the steps of its run.
+const (
+	MaxSize      = 64 << 20
+	MaxExchanges = 100_000
+	MaxSteps     = 200_000
+	// maxDepth allows for an output of the greatest depth and its envelope.
+	maxDepth = 2*blueprint.MaxDepth + 16
+)
+
+// Parse reads a *.run.json file. Errors are CodeBadRequest with issues, or
+// CodePayloadTooLarge.
+func Parse(data []byte) (*File, error) {
+	f := &File{}
+	if err := decode(data, f); err != nil {
+		return nil, err
+	}
+	if issues := f.issues(); len(issues) > 0 {
+		return nil, blueprint.InvalidInput(issues)
+	}
+	return f, nil
+}
+
+// decode reads exactly one JSON value whose numbers keep their digits.
+func decode(data []byte, into any) error {
+	if len(data) > MaxSize {
+		return blueprint.Errorf(blueprint.CodePayloadTooLarge, "the file is larger than %d MiB", MaxSize>>20)
+	}
+	if blueprint.Depth(data) > maxDepth {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "the file is nested deeper than %d levels", maxDepth)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	err := decoder.Decode(into)
+	if err == nil {
+		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+			return blueprint.Errorf(blueprint.CodeBadRequest, "the file is followed by more text")
+		}
+		return nil
+	}
+	var wrongType *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	var known *blueprint.Error
+	switch {
+	case errors.As(err, &wrongType):
+		return blueprint.InvalidInput([]blueprint.Issue{{Path: pathOf(wrongType.Field), Message: "must not be a JSON " + wrongType.Value}})
+	case errors.As(err, &syntax):
+		line, column := place(data, int(syntax.Offset))
+		return blueprint.Errorf(blueprint.CodeBadRequest, "line %d, column %d: not JSON: %s", line, column, syntax)
+	case errors.As(err, &known):
+		return known
+	}
+	return blueprint.Errorf(blueprint.CodeBadRequest, "not JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+func pathOf(field string) (path []any) {
+	for name := range strings.SplitSeq(field, ".") {
+		if name != "ExecutionStatus" { // embedded in Run
+			path = append(path, name)
+		}
+	}
+	return path
+}
+
+// place returns the line and column of an offset, both from 1.
+func place(data []byte, offset int) (line, column int) {
+	before := data[:max(0, min(offset-1, len(data)))]
+	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }

@@ -1,16 +1,17 @@
 package recording
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 
 	"blueprintd/blueprint"
 )
 
-// checker gathers what is wrong with a file.
+// checker collects the issues of a file.
 type checker struct{ issues []blueprint.Issue }
 
-func (c *checker) refuse(message string, path ...any) {
+func (c *checker) add(message string, path ...any) {
 	c.issues = append(c.issues, blueprint.Issue{Path: path, Message: message, Severity: blueprint.SeverityError})
 }
 
@@ -19,12 +20,11 @@ var (
 	version     = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}$`)
 )
 
-// issues returns what is wrong with a file that was read.
 func (f *File) issues() []blueprint.Issue {
 	c := &checker{}
 	if f.Format != Format {
-		c.refuse("must be "+Format, "format")
-		return c.issues // what else there is means something else
+		c.add("must be "+Format, "format")
+		return c.issues // of another format nothing else can be checked
 	}
 	c.blueprint(&f.Blueprint)
 	c.run(&f.Run)
@@ -36,21 +36,21 @@ func (f *File) issues() []blueprint.Issue {
 
 func (c *checker) blueprint(b *Blueprint) {
 	if !blueprint.IsUUID(b.ID) {
-		c.refuse("must be a UUID", "blueprint", "id")
+		c.add("must be a UUID", "blueprint", "id")
 	}
 	if !version.MatchString(b.Version) {
-		c.refuse("must be a version such as 1.0.0", "blueprint", "version")
+		c.add("must be a version such as 1.0.0", "blueprint", "version")
 	}
 	if b.Title == "" || len(b.Title) > 2000 {
-		c.refuse("required, with at most 500 characters", "blueprint", "title")
+		c.add("required, with at most 500 characters", "blueprint", "title")
 	}
 	_, issues := blueprint.ParseMap(b.Map)
 	for _, issue := range issues {
-		c.refuse(issue.Message, append([]any{"blueprint", "blueprint_map"}, issue.Path...)...)
+		c.add(issue.Message, append([]any{"blueprint", "blueprint_map"}, issue.Path...)...)
 	}
 	_, issues = blueprint.ParseVariables(b.Variables)
 	for _, issue := range issues {
-		c.refuse(issue.Message, append([]any{"blueprint", "environment_variables"}, issue.Path...)...)
+		c.add(issue.Message, append([]any{"blueprint", "environment_variables"}, issue.Path...)...)
 	}
 }
 
@@ -61,35 +61,35 @@ var (
 
 func (c *checker) run(r *Run) {
 	if !executionID.MatchString(r.ID) {
-		c.refuse("must be the id of a run", "run", "id")
+		c.add("must be the id of a run", "run", "id")
 	}
 	if !slices.Contains(statuses, r.Status) {
-		c.refuse("must be running, paused, completed or failed", "run", "status")
+		c.add("must be running, paused, completed or failed", "run", "status")
 	}
 	if r.CreatedAt <= 0 {
-		c.refuse("required", "run", "createdAt")
+		c.add("required", "run", "createdAt")
 	}
 	if r.Status.Terminal() != (r.EndTime != 0) {
-		c.refuse("must be there when the run has ended, and only then", "run", "endTime")
+		c.add("required for a run that has ended, not allowed for another", "run", "endTime")
 	}
 	if len(r.Steps) > MaxSteps {
-		c.refuse("are too many", "run", "steps")
+		c.add(fmt.Sprintf("must have at most %d elements", MaxSteps), "run", "steps")
 		return
 	}
 	for i := range r.Steps {
 		if r.Steps[i].NodeID == "" {
-			c.refuse("required", "run", "steps", i, "nodeId")
+			c.add("required", "run", "steps", i, "nodeId")
 		}
 		if !slices.Contains(stepStatuses, r.Steps[i].Status) {
-			c.refuse("is no status of a step", "run", "steps", i, "status")
+			c.add("must be pending, running, completed, failed, skipped or paused", "run", "steps", i, "status")
 		}
 		if len(c.issues) > 100 {
 			return
 		}
 	}
-	for i, asked := range r.AwaitingInputs {
-		if asked == nil {
-			c.refuse("must be an object", "run", "awaitingInputs", i)
+	for i, input := range r.AwaitingInputs {
+		if input == nil {
+			c.add("must be an object", "run", "awaitingInputs", i)
 		}
 	}
 	if r.Steps == nil {
@@ -103,23 +103,23 @@ func (c *checker) run(r *Run) {
 func (c *checker) cassette(tape *Cassette, under ...any) {
 	at := func(path ...any) []any { return append(slices.Clone(under), path...) }
 	if tape.Format != CassetteFormat {
-		c.refuse("must be "+CassetteFormat, at("format")...)
+		c.add("must be "+CassetteFormat, at("format")...)
 		return
 	}
 	if len(tape.Exchanges) > MaxExchanges {
-		c.refuse("are too many", at("exchanges")...)
+		c.add(fmt.Sprintf("must have at most %d elements", MaxExchanges), at("exchanges")...)
 		return
 	}
 	for i := range tape.Exchanges {
 		x := &tape.Exchanges[i]
 		if x.Request.Method == "" {
-			c.refuse("required", at("exchanges", i, "request", "method")...)
+			c.add("required", at("exchanges", i, "request", "method")...)
 		}
 		if x.Request.URL == "" {
-			c.refuse("required", at("exchanges", i, "request", "url")...)
+			c.add("required", at("exchanges", i, "request", "url")...)
 		}
 		if x.Response != nil && (x.Response.Status < 100 || x.Response.Status > 999) {
-			c.refuse("must be from 100 to 999", at("exchanges", i, "response", "status")...)
+			c.add("must be from 100 to 999", at("exchanges", i, "response", "status")...)
 		}
 		if len(c.issues) > 100 {
 			return

@@ -7,38 +7,39 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
-// Difference is one way in which a run is not like its
+// Difference is one difference between a run and its recording.
 type Difference struct {
 	Node      string // its address; "" = the run as a whole
 	What      string // such as "output" or "call POST https://... body"
-	InPayload bool   // it is in the headers or the body of a call
-	Path      []any  // within that
-	Expected  any    // as it was recorded
+	InPayload bool   // in the headers or the body of a call
+	Path      []any  // within What
+	Expected  any    // as recorded
 	Got       any
-	Missing   bool // it is not in the recording
-	Unused    bool // it is in the recording alone
+	Missing   bool // not in the recording
+	Unused    bool // only in the recording
 }
 
-// Rules say what counts as the same besides what is equal: "***" in a recording
-// stands for any text, and what passes with the run, such as an instant of it or
-// an id that it made up, for any other of its kind, alone or inside a text.
+// Rules decide what matches a recorded value besides an equal one: "***" in a
+// recording matches any text, and a volatile part, such as a time or a generated
+// id, matches any other of its kind, alone or inside a text.
 type Rules struct {
-	// Passing tells what passes.
 	Volatile Volatile
 }
 
-// Mask stands for a secret in a
+// Mask replaces a secret in a recording.
 const Mask = "***"
 
-// text compares two texts.
+// text reports whether a text matches the recorded one.
 func (r Rules) text(recorded, got string) bool {
 	if recorded == got || recorded == Mask {
 		return true
 	}
-	recorded, got = r.Volatile.blank(recorded, got)
-	recorded = strings.ReplaceAll(recorded, "%2A%2A%2A", Mask) // in an address
+	recorded, got = r.Volatile.normalize(recorded, got)
+	recorded = strings.ReplaceAll(recorded, "%2A%2A%2A", Mask) // in a URL
 	if recorded == got {
 		return true
 	}
@@ -57,7 +58,8 @@ func (r Rules) text(recorded, got string) bool {
 	return strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// Compare tells where a value differs from the recorded one, at most 20 places.
+// Compare returns where a value differs from the recorded one, at most maxFound
+// places.
 func (r Rules) Compare(node, what string, recorded, got any) []Difference {
 	c := &comparison{rules: r, node: node, what: what}
 	c.value(nil, recorded, got)
@@ -136,8 +138,8 @@ func whole(n json.Number) bool {
 	return err == nil
 }
 
-// Same reports whether two values that hold no others are equal; numbers are
-// compared by their values.
+// EqualScalars reports whether two scalars are equal, numbers by value. It is false
+// for objects and arrays.
 func EqualScalars(a, b any) bool {
 	x, isNumber := a.(json.Number)
 	y, both := b.(json.Number)
@@ -163,7 +165,7 @@ func EqualScalars(a, b any) bool {
 	return ok && fine && p.Cmp(q) == 0
 }
 
-// maxDigits bounds the numbers that are compared by value.
+// maxDigits is the length up to which numbers are compared by value.
 const maxDigits = 1000
 
 func hugeExponent(n json.Number) bool {
@@ -171,7 +173,7 @@ func hugeExponent(n json.Number) bool {
 	return at >= 0 && len(n)-at > 5
 }
 
-// String tells the difference in one line.
+// String describes the difference in one line.
 func (d Difference) String() string {
 	where := d.What
 	if d.Node != "" {
@@ -195,4 +197,68 @@ func (d Difference) String() string {
 		return fmt.Sprintf("%s: was recorded as %s, and is missing", where, short(d.Expected))
 	}
 	return fmt.Sprintf("%s: recorded %s, got %s", where, short(d.Expected), short(d.Got))
+}
+
+// ignoredHeaders differ each time, or depend on the program and not on the run.
+var ignoredHeaders = map[string]bool{
+	"idempotency-key": true, "user-agent": true, "content-length": true, "accept-encoding": true, "date": true, "traceparent": true,
+	"mcp-session-id": true, "message-id": true,
+}
+
+// request compares a request with the recorded one. Headers that are not in the
+// recording are ignored.
+func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []Difference {
+	what := "call " + recorded.Method + " " + recorded.URL
+	var found []Difference
+	if recorded.Method != got.Method {
+		found = append(found, Difference{Node: node, What: what + " method", Expected: recorded.Method, Got: got.Method})
+	}
+	if !r.text(recorded.URL, got.URL) {
+		found = append(found, Difference{Node: node, What: what + " url", Expected: recorded.URL, Got: got.URL})
+	}
+	for _, name := range slices.Sorted(maps.Keys(recorded.Headers)) {
+		value, sent := got.Headers[name]
+		if ignoredHeaders[name] || recorded.Headers[name] == Mask || recorded.Method == Mail && name != "subject" {
+			continue
+		}
+		if sent && r.text(recorded.Headers[name], value) {
+			continue
+		}
+		d := Difference{Node: node, What: what + " header " + name, InPayload: true, Expected: recorded.Headers[name]}
+		if sent {
+			d.Got = value
+		}
+		found = append(found, d)
+	}
+	if recorded.Method == Mail || recorded.Cut {
+		return found // the encoding of a mail, and what was cut, cannot be compared
+	}
+	body := r.Compare(node, what+" body", withoutClientInfo(recorded.Body), withoutClientInfo(got.Body))
+	for i := range body {
+		body[i].InPayload = true
+	}
+	return append(found, body...)
+}
+
+// withoutClientInfo returns the initialize message of an MCP session without the
+// version of this program.
+func withoutClientInfo(body any) any {
+	message, _ := body.(map[string]any)
+	params, _ := message["params"].(map[string]any)
+	if message["method"] != "initialize" || params["clientInfo"] == nil {
+		return body
+	}
+	message, params = maps.Clone(message), maps.Clone(params)
+	delete(params, "clientInfo")
+	message["params"] = params
+	return message
+}
+
+// short returns at most 200 bytes of a value as JSON.
+func short(value any) string {
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return "?"
+	}
+	return blueprint.Shorten(string(data), 200)
 }

@@ -1,18 +1,17 @@
 // Package recording reads, writes and plays back the files that hold one run:
 // *.run.json, and *.cassette.json with its traffic alone.
 //
-// A run file has the blueprint as it ran, the record of the run and, if the run was recorded, what
-// it exchanged with other services, so that somebody else can look at it, or
-// repeat it without any of these services.
+// A run file has the blueprint as it ran, the record of the run and, if the run was
+// recorded, its exchanges with other services, so that the run can be inspected and
+// repeated elsewhere without these services. TestFiles turns it into a blueprint
+// file, a test file and a cassette.
 //
-// A file holds no secret: those that the server knows of are masked before, and
-// what only looks like a credential, by its name or its shape, is taken out here;
-// see secret.Redact. The same run gives the same bytes.
+// A file holds no secrets: the server masks those that it knows, and this package
+// redacts what looks like a credential; see secret.Redact. The same run produces
+// the same bytes.
 //
-// From a file a test can be made: a blueprint file, a test file and a cassette.
-//
-// A cassette keeps what a run exchanged with other services, and a Player gives it
-// back in place of the network, so that the run can be repeated without one.
+// A cassette holds the exchanges of a run with other services. A Player replaces
+// the network by a cassette.
 //
 // A cassette is JSON:
 //
@@ -20,14 +19,13 @@
 //	 "exchanges": [ ...blueprint.Exchange ],
 //	 "connections": {id: {"name", "type", "config"}}}
 //
-// The connections hold no secrets. What stands as "***", alone or inside a text,
-// was a secret when it was recorded, and matches anything.
+// The connections hold no secrets. "***", alone or inside a text, replaces a secret
+// and matches anything.
 //
-// # Which exchange of a cassette answers
+// # Matching requests
 //
-// A node is answered from the exchanges of its own address, in their order: with
-// the first unused one of the same method and URL, else with the first unused
-// one. A node that has none is answered by any unused exchange of the same
-// method and URL. Each answers once. What a node asks beyond that fails it with
-// the code not_recorded.
+// A request of a node is answered by the exchanges of the node's address, in order:
+// by the first unused one of the same method and URL, else by the first unused one.
+// A node without any is answered by any unused exchange of the same method and URL.
+// Each exchange is used once. Any further request fails with code not_recorded.
 package recording

@@ -9,20 +9,20 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Source is what a file is made from.
+// Source is the input of Make.
 type Source struct {
 	Recording   *blueprint.Recording
 	Blueprint   Blueprint
-	Connections map[string]Connection // those of Recording that are known
+	Connections map[string]Connection // by id; may lack some of Recording
 	At          blueprint.Time        // now
 	Server      string                // its version
-	Sandbox     bool                  // fakes answered what the run sent
+	Sandbox     bool                  // fakes answered the run's requests
 }
 
-// Make makes the file of a run. What it is given is not changed.
+// Make returns the file of a run. It does not change its argument.
 func Make(s Source) *File {
 	x := s.Recording.Execution
-	r := secret.NewRedactor() // what was typed into the blueprint may come back anywhere
+	r := secret.NewRedactor() // values from the blueprint may recur anywhere
 	f := &File{Format: Format, ExportedAt: s.At, Server: s.Server, Blueprint: s.Blueprint}
 	f.Run = Run{
 		ExecutionStatus: x.ExecutionStatus, InputVariables: object(r, x.InputVariables), InputData: secret.Redact(x.InputData), Output: secret.Redact(x.Output),
@@ -51,13 +51,12 @@ func Make(s Source) *File {
 	return f
 }
 
-// object is Redact for an object.
 func object(r *secret.Redactor, given map[string]any) map[string]any {
 	out, _ := r.Value(given).(map[string]any)
 	return out
 }
 
-// mask takes what looked like a credential in one place out of what came of the run.
+// mask masks everywhere in the results what looked like a credential in one place.
 func (f *File) mask(m *secret.Masker) {
 	if m == nil {
 		return
@@ -86,7 +85,7 @@ func (f *File) mask(m *secret.Masker) {
 	}
 }
 
-// headersOf takes out of headers what only a header's name tells.
+// headersOf masks headers with sensitive names.
 func headersOf(headers map[string]any) map[string]any {
 	out := make(map[string]any, len(headers))
 	for name, value := range headers {
@@ -98,7 +97,7 @@ func headersOf(headers map[string]any) map[string]any {
 	return out
 }
 
-// redactStatus redacts a record that is a copy but for its lists.
+// redactStatus redacts a record in place, except for its lists, which it copies.
 func redactStatus(x *blueprint.ExecutionStatus) {
 	x.Steps = slices.Clone(x.Steps)
 	for i := range x.Steps {
@@ -116,9 +115,9 @@ func redactStatus(x *blueprint.ExecutionStatus) {
 		at.Message, at.Data = secret.RedactText(at.Message), secret.Redact(at.Data)
 	}
 	x.AwaitingInputs = slices.Clone(x.AwaitingInputs)
-	for i, asked := range x.AwaitingInputs {
-		hidden := *asked
-		hidden.Prompt, hidden.URL, hidden.Schema = secret.RedactText(asked.Prompt), "", secret.Redact(asked.Schema)
+	for i, input := range x.AwaitingInputs {
+		hidden := *input
+		hidden.Prompt, hidden.URL, hidden.Schema = secret.RedactText(input.Prompt), "", secret.Redact(input.Schema)
 		x.AwaitingInputs[i] = &hidden
 	}
 	if x.AwaitingInput = nil; len(x.AwaitingInputs) > 0 {
@@ -126,7 +125,7 @@ func redactStatus(x *blueprint.ExecutionStatus) {
 	}
 }
 
-// grant returns what a failed step lacks with its texts masked.
+// grant returns a copy of a missing grant with its texts masked.
 func grant(missing *blueprint.MissingGrant, masked func(string) string) *blueprint.MissingGrant {
 	if missing == nil {
 		return nil
@@ -138,8 +137,8 @@ func grant(missing *blueprint.MissingGrant, masked func(string) string) *bluepri
 	return &out
 }
 
-// variables leaves out the secrets of declarations, and masks what is named like
-// one.
+// variables removes the secrets of declarations and masks defaults under sensitive
+// names.
 func variables(r *secret.Redactor, list []any) []any {
 	out := slices.Clone(blueprint.RedactVariables(list))
 	for i, element := range out {
@@ -173,8 +172,7 @@ func cassette(s Source) *Cassette {
 	return c
 }
 
-// StandIn returns what takes the place of a secret variable of a type where the
-// secret is not at hand.
+// Placeholder returns a value for a secret variable whose secret is not available.
 func Placeholder(kind blueprint.VariableType) any {
 	switch kind {
 	case blueprint.VariableNumber:
@@ -187,9 +185,8 @@ func Placeholder(kind blueprint.VariableType) any {
 	return "stand-in-for-a-secret"
 }
 
-// Placeholders returns what takes the place of the secret variables that the run had: of
-// those that it was given, that are required, or that had a default. The file has
-// none of them.
+// Placeholders returns values for the secret variables that the run had, none of
+// which are in the file: those that were passed, are required or had a default.
 func (f *File) Placeholders() map[string]any {
 	out := map[string]any{}
 	for _, element := range f.Blueprint.Variables {

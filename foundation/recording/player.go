@@ -18,10 +18,10 @@ import (
 	"blueprintd/foundation/smtpsink"
 )
 
-// Player is the network of a run that is repeated: it answers from a cassette.
-// It is safe for concurrent use.
+// Player is an outbound.Network that answers from a cassette. It is safe for
+// concurrent use.
 type Player struct {
-	// Rules say what counts as the same; set it before use.
+	// Rules decide which requests match. Set it before use.
 	Rules Rules
 
 	mu    sync.Mutex
@@ -30,12 +30,12 @@ type Player struct {
 	found []Difference
 }
 
-// NewPlayer plays a cassette from its beginning.
+// NewPlayer returns a Player with all exchanges of a cassette unused.
 func NewPlayer(c *Cassette) *Player {
 	return &Player{list: c.Exchanges, used: make([]bool, len(c.Exchanges))}
 }
 
-// Has reports whether a node, or a request, would be answered.
+// Has reports whether an exchange answers the request of a node.
 func (p *Player) Has(address, method, url string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,12 +70,11 @@ func (p *Player) find(address, method, url string) int {
 }
 
 func (p *Player) matches(i int, method, url string) bool {
-	asked := &p.list[i].Request
-	return asked.Method == method && p.Rules.text(asked.URL, url)
+	recorded := &p.list[i].Request
+	return recorded.Method == method && p.Rules.text(recorded.URL, url)
 }
 
-// take uses up the exchange that answers a request, and notes where the two
-// differ.
+// take uses the exchange that answers a request and records where they differ.
 func (p *Player) take(ctx context.Context, request blueprint.ExchangeRequest) (*blueprint.Exchange, error) {
 	caller := outbound.CallerOf(ctx)
 	p.mu.Lock()
@@ -94,8 +93,8 @@ func (p *Player) take(ctx context.Context, request blueprint.ExchangeRequest) (*
 	return x, nil
 }
 
-// Differences tells what was asked otherwise than in the recording, in the order
-// in which it was, and then what was not asked at all.
+// Differences returns how requests differed from the recording, in their order, and
+// then the exchanges that were not used.
 func (p *Player) Differences() []Difference {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,14 +107,13 @@ func (p *Player) Differences() []Difference {
 	return out
 }
 
-// Calls leaves of differences those that tell of a call which is another one, or
-// is missing, and not of what it carries.
+// CallDifferences returns the differences that are not in headers or bodies.
 func CallDifferences(found []Difference) []Difference {
 	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool { return d.InPayload })
 }
 
-// Pass uses up the exchange that would have answered a request which something
-// else answers, if there is one of the same method and URL.
+// Skip marks the exchange of a request that is answered elsewhere as used, if one
+// has the same method and URL.
 func (p *Player) Skip(address, method, url string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,8 +122,7 @@ func (p *Player) Skip(address, method, url string) {
 	}
 }
 
-// SkipNode uses up the exchanges of a node whose work something else does, and of
-// the nodes within it.
+// SkipNode marks the exchanges of a stubbed node, and of nodes within it, as used.
 func (p *Player) SkipNode(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +134,7 @@ func (p *Player) SkipNode(address string) {
 	}
 }
 
-// RoundTrip answers an HTTP request.
+// RoundTrip answers an HTTP request from the cassette.
 func (p *Player) RoundTrip(request *http.Request) (*http.Response, error) {
 	sent, err := RequestOf(request)
 	if err != nil {
@@ -151,31 +148,29 @@ func (p *Player) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, outbound.ReplayFault(request.Context(), x)
 	}
 	answer := NewResponse(request, x.Response.Status, x.Response.Headers, x.Response.Body)
-	if missing := x.Response.Size - answer.ContentLength; missing > 0 { // as long as it was
+	if missing := x.Response.Size - answer.ContentLength; missing > 0 { // pad to the recorded size
 		answer.Body, answer.ContentLength = io.NopCloser(io.MultiReader(answer.Body, io.LimitReader(zeros{}, missing))), x.Response.Size
 	}
 	if x.Fault != nil {
-		answer.Body = io.NopCloser(io.MultiReader(answer.Body, end(func() error { return outbound.ReplayFault(request.Context(), x) })))
+		answer.Body = io.NopCloser(io.MultiReader(answer.Body, failingBody(func() error { return outbound.ReplayFault(request.Context(), x) })))
 	}
 	return answer, nil
 }
 
-// zeros are as many zero bytes as are read.
+// zeros is an endless stream of zero bytes.
 type zeros struct{}
 
-// Read returns zeros.
 func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
 }
 
-// end is a body that breaks off at once.
-type end func() error
+// failingBody is a body whose first Read fails.
+type failingBody func() error
 
-// Read returns why.
-func (e end) Read([]byte) (int, error) { return 0, e() }
+func (e failingBody) Read([]byte) (int, error) { return 0, e() }
 
-// Asked returns an HTTP request as an exchange keeps it. It reads the body.
+// RequestOf returns an HTTP request as recorded in an exchange. It reads the body.
 func RequestOf(request *http.Request) (blueprint.ExchangeRequest, error) {
 	var body []byte
 	if request.Body != nil {
@@ -188,9 +183,9 @@ func RequestOf(request *http.Request) (blueprint.ExchangeRequest, error) {
 	return outbound.RequestOf(request, body), nil
 }
 
-// unkept are headers of an answer that told how its body was packed; an exchange
-// has it unpacked. The length of one that was not is what nodes have seen.
-func unkept(name string, headers map[string]string) bool {
+// isEncodingHeader reports whether a header describes the encoding of the body, which
+// an exchange stores decoded.
+func isEncodingHeader(name string, headers map[string]string) bool {
 	switch strings.ToLower(name) {
 	case "content-encoding", "transfer-encoding":
 		return true
@@ -204,12 +199,12 @@ func unkept(name string, headers map[string]string) bool {
 	return false
 }
 
-// Answer makes an HTTP answer. Without a content type, one of an object or an
+// NewResponse returns an HTTP response. The default content type of an object or an
 // array is JSON.
 func NewResponse(request *http.Request, status int, headers map[string]string, body any) *http.Response {
 	header := http.Header{}
 	for name, value := range headers {
-		if !unkept(name, headers) {
+		if !isEncodingHeader(name, headers) {
 			header.Set(name, value)
 		}
 	}
@@ -223,20 +218,20 @@ func NewResponse(request *http.Request, status int, headers map[string]string, b
 	}
 }
 
-// DialContext answers mail: see Post.
+// DialContext answers mail from the cassette; see PipeMail.
 func (p *Player) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	p.mu.Lock()
 	i := p.find(outbound.CallerOf(ctx).Address, Mail, "smtp://"+address)
-	var gone error
+	var failed error
 	if i >= 0 && p.list[i].Request.Method == Mail && p.list[i].Response == nil {
-		p.used[i], gone = true, outbound.ReplayFault(ctx, &p.list[i])
+		p.used[i], failed = true, outbound.ReplayFault(ctx, &p.list[i])
 	}
 	p.mu.Unlock()
-	if gone != nil {
-		return nil, gone
+	if failed != nil {
+		return nil, failed
 	}
-	return PipeMail(address, func(letter blueprint.ExchangeRequest) (int, string) {
-		x, err := p.take(ctx, letter)
+	return PipeMail(address, func(sent blueprint.ExchangeRequest) (int, string) {
+		x, err := p.take(ctx, sent)
 		if err != nil || x.Response == nil {
 			return 554, "no answer was recorded"
 		}
@@ -245,26 +240,26 @@ func (p *Player) DialContext(ctx context.Context, _, address string) (net.Conn, 
 	}), nil
 }
 
-// Mail is the method of an exchange that is a mail.
+// Mail is the method of a mail in an exchange.
 const Mail = "MAIL"
 
-// Post returns the end of a connection at whose other end a mail server answers,
-// which takes every message and asks decide what to say: 250 for yes. The
-// request is as an exchange keeps it, its body the message as it came.
-func PipeMail(address string, decide func(letter blueprint.ExchangeRequest) (code int, text string)) net.Conn {
+// PipeMail returns a connection to a mail server in this process, which passes every
+// message to decide and sends the reply, 250 to accept. The request is as recorded
+// in an exchange.
+func PipeMail(address string, decide func(sent blueprint.ExchangeRequest) (code int, text string)) net.Conn {
 	ours, theirs := net.Pipe()
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		host = address
 	}
 	go smtpsink.Serve(theirs, host, nil, func(from string, to []string, data []byte) (int, string) {
-		return decide(letterOf(address, from, to, data))
+		return decide(mailRequest(address, from, to, data))
 	})
 	return ours
 }
 
-// letterOf reads a message as far as it is compared.
-func letterOf(address, from string, to []string, data []byte) blueprint.ExchangeRequest {
+// mailRequest parses the parts of a message that are recorded.
+func mailRequest(address, from string, to []string, data []byte) blueprint.ExchangeRequest {
 	headers := map[string]string{"from": from, "to": strings.Join(to, ", ")}
 	out := blueprint.ExchangeRequest{Method: Mail, URL: "smtp://" + address, Headers: headers}
 	message, err := mail.ReadMessage(bytes.NewReader(data))

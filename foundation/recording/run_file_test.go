@@ -142,7 +142,7 @@ func TestTheTestOfARun(t *testing.T) {
 	if _, err := ReadCassette([]byte(files[2].Content)); err != nil {
 		t.Error(err)
 	}
-	if !strings.HasPrefix(files[1].Content, "# The run exec_1000000000000_01hv0000000000000000000000 of 3b9f7c52") || !strings.Contains(files[1].Content, "stood in for: word.") {
+	if !strings.HasPrefix(files[1].Content, "# The run exec_1000000000000_01hv0000000000000000000000 of 3b9f7c52") || !strings.Contains(files[1].Content, "have placeholders: word.") {
 		t.Errorf("the comment: %s", files[1].Content)
 	}
 	doc, err := document.Parse(names[1], []byte(files[1].Content))
@@ -192,7 +192,7 @@ func TestBrokenFilesSayWhere(t *testing.T) {
 		{`"version": "1.2.0"`, `"version": "x"`, "blueprint.version: must be a version"},
 		{`"method": "GET"`, `"method": ""`, "cassette.exchanges[0].request.method: required"},
 		{`"progress": 100`, `"progress": "all"`, "run.progress: must not be a JSON string"},
-		{`"progress": 100`, `"progress": `, "no JSON"},
+		{`"progress": 100`, `"progress": `, "not JSON"},
 		{`"createdAt": "2001-09-09T01:46:40.000Z"`, `"createdAt": "today"`, "today"},
 		{`"type": "http-request"`, `"type": 7`, "blueprint.blueprint_map"},
 		{`"format"`, strings.Repeat("[", 1000) + `"format"`, "deeper"},

@@ -17,16 +17,14 @@ type NamedFile struct {
 	Content string `json:"content"`
 }
 
-// TestFiles makes of a run a blueprint file, a test that expects what the run
-// did, and, when it was recorded, the cassette that the test is played from.
-// kinds is the catalogue of node types.
+// TestFiles returns a blueprint file, a test that expects what the run did and, if
+// the run was recorded, the cassette for the test. kinds is the catalogue of node
+// types.
 //
-// The test expects the status, the output and what each step did; what cannot be
-// the same twice may be anything (see steady), and an output beyond 64 KiB is
-// left out. Steps that need somebody, or another run, are stubs with what they
-// gave; so is, when there is no cassette, every step that is not pure; what a run
-// that a blueprint node started exchanged is not in the cassette, for it is stubbed
-// whole. In the place of secret variables are stand-ins: a comment names them.
+// The test expects the status, the output and the outcome of each step, except for
+// unstable values (see stable) and outputs beyond 64 KiB. Steps that need a person
+// or another run are stubbed with their outputs; without a cassette, so is every
+// step that is not pure. Secret variables get placeholders, which a comment names.
 func (f *File) TestFiles(kinds map[string]*blueprint.NodeType) ([]NamedFile, error) {
 	name := slug(f.Blueprint.Title)
 	plan, err := document.Marshal(f.Blueprint.members(), false)
@@ -50,7 +48,6 @@ func (f *File) TestFiles(kinds map[string]*blueprint.NodeType) ([]NamedFile, err
 	return files, nil
 }
 
-// members are those of a blueprint file.
 func (b *Blueprint) members() []document.Member {
 	members := []document.Member{{Name: "title", Value: b.Title}}
 	if b.Description != "" {
@@ -69,9 +66,8 @@ func (b *Blueprint) members() []document.Member {
 	return append(members, document.Member{Name: "blueprint_map", Value: b.Map})
 }
 
-// test is the one test of the file.
 func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[string]any {
-	r, steady := &f.Run, newSteady(f)
+	r, stable := &f.Run, newStable(f)
 	test := map[string]any{"name": "as run " + r.ID, "clock": r.StartTime.String(), "inputData": r.InputData}
 	if variables := f.givenVariables(); len(variables) > 0 {
 		test["variables"] = variables
@@ -87,9 +83,9 @@ func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[strin
 		}
 		expected := map[string]any{"status": string(at.Status)}
 		if at.Status == blueprint.StepCompleted && !tooLong(at.Output) {
-			expected["output"] = steady.value(at.Output)
+			expected["output"] = stable.value(at.Output)
 			if f.IsRandom(at.NodeID) {
-				expected["output"] = someValue()
+				expected["output"] = anyValue()
 			}
 		}
 		steps[at.NodeID] = expected
@@ -102,7 +98,7 @@ func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[strin
 	}
 	expect := map[string]any{"status": string(r.Status)}
 	if r.Status == blueprint.StatusCompleted && !tooLong(r.Output) {
-		expect["output"] = steady.value(r.Output)
+		expect["output"] = stable.value(r.Output)
 	}
 	if len(steps) > 0 {
 		expect["steps"] = steps
@@ -111,7 +107,7 @@ func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[strin
 	return test
 }
 
-// stub returns what stands in for a step, nil when it does its own work.
+// stub returns the stub of a step, nil when it needs none.
 func (f *File) stub(at *blueprint.Step, kinds map[string]*blueprint.NodeType) map[string]any {
 	kind := kinds[blueprint.NormalType(at.NodeType)]
 	if kind == nil || !kind.NeedsStub(f.Cassette != nil) {
@@ -130,8 +126,7 @@ func (f *File) stub(at *blueprint.Step, kinds map[string]*blueprint.NodeType) ma
 	return stub
 }
 
-// givenVariables are the variables of the run, with stand-ins for those that are
-// secret.
+// givenVariables returns the variables of the run with placeholders for secret ones.
 func (f *File) givenVariables() map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, f.Run.InputVariables)
@@ -139,14 +134,14 @@ func (f *File) givenVariables() map[string]any {
 	return out
 }
 
-// comment says where the test comes from and what is not in it.
+// comment returns the comment at the top of the test file.
 func (f *File) comment() string {
 	lines := []string{fmt.Sprintf("The run %s of %s, version %s.", f.Run.ID, f.Blueprint.ID, f.Blueprint.Version)}
 	if names := slices.Sorted(maps.Keys(f.Placeholders())); len(names) > 0 {
-		lines = append(lines, "Secret variables are stood in for: "+strings.Join(names, ", ")+". What came from them may be anything.")
+		lines = append(lines, "Secret variables have placeholders: "+strings.Join(names, ", ")+".")
 	}
 	if f.Cassette == nil {
-		lines = append(lines, "The run was not recorded: stubs give what its steps gave.")
+		lines = append(lines, "The run was not recorded: stubs return the outputs of its steps.")
 	}
 	var out strings.Builder
 	for _, line := range lines {
@@ -155,7 +150,7 @@ func (f *File) comment() string {
 	return out.String()
 }
 
-// printable keeps a comment on its line.
+// printable replaces control characters and line separators.
 func printable(c rune) rune {
 	if c < ' ' || c == 0x7f || c == 0x85 || c == 0x2028 || c == 0x2029 {
 		return ' '
@@ -163,7 +158,7 @@ func printable(c rune) rune {
 	return c
 }
 
-// slug returns the name of files for a title.
+// slug returns a file name for a title.
 func slug(title string) string {
 	name := blueprint.Slug(title)
 	if len(name) > 60 {

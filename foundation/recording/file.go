@@ -4,13 +4,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The formats that this package writes, and the only ones that it reads.
+// The formats that this package reads and writes.
 const (
 	Format         = "blueprintd-run/1"
 	CassetteFormat = "blueprintd-cassette/1"
 )
 
-// File is what a *.run.json file holds.
+// File is the content of a *.run.json file.
 type File struct {
 	Format     string         `json:"format"`
 	ExportedAt blueprint.Time `json:"exportedAt"`
@@ -20,8 +20,8 @@ type File struct {
 	Cassette   *Cassette      `json:"cassette"` // null when the run was not recorded
 }
 
-// Blueprint is a blueprint as it ran: what a blueprint file holds, and which one
-// it is on its server.
+// Blueprint is a blueprint as it ran: the content of a blueprint file, and its id
+// and version on the server.
 type Blueprint struct {
 	ID          string   `json:"id"`
 	Version     string   `json:"version"`
@@ -32,7 +32,7 @@ type Blueprint struct {
 	Map         any      `json:"blueprint_map"`
 }
 
-// Run is the status record of the run and what it was given and gave.
+// Run is the status record of the run with its inputs and outputs.
 type Run struct {
 	blueprint.ExecutionStatus
 	InputVariables map[string]any      `json:"inputVariables"`
@@ -43,21 +43,21 @@ type Run struct {
 	Trigger        *Trigger            `json:"trigger"` // null when none started it
 	Handles        map[string]string   `json:"handles,omitempty"`
 	Telemetry      blueprint.Telemetry `json:"telemetry"`
-	Sandbox        bool                `json:"sandbox,omitempty"` // fakes answered what it sent
+	Sandbox        bool                `json:"sandbox,omitempty"` // fakes answered its requests
 }
 
-// Trigger is what the run knew of its trigger.
+// Trigger is the trigger of the run as its nodes saw it.
 type Trigger struct {
 	ID      string                `json:"id"`
 	Type    blueprint.TriggerType `json:"type"`
 	Headers map[string]any        `json:"headers,omitempty"`
 }
 
-// Cassette is what a run exchanged with other services.
+// Cassette holds the exchanges of a run with other services.
 type Cassette struct {
 	Format    string               `json:"format"`
 	Exchanges []blueprint.Exchange `json:"exchanges"`
-	// Connections are those that the run opened, by id, without their secrets.
+	// Connections are those that the run opened, by id.
 	Connections map[string]Connection `json:"connections"`
 }
 
@@ -68,14 +68,13 @@ type Connection struct {
 	Config map[string]any           `json:"config"`
 }
 
-// Bytes returns the file as it is written.
+// Bytes returns the file as indented JSON.
 func (f *File) Bytes() ([]byte, error) { return blueprint.EncodeIndented(f) }
 
-// Bytes returns a file with the cassette alone, *.cassette.json.
+// Bytes returns the *.cassette.json file.
 func (c *Cassette) Bytes() ([]byte, error) { return blueprint.EncodeIndented(c) }
 
-// Execution returns the run as the service knows runs, of one user in one
-// organization.
+// Execution returns the run as an execution of a user in an organization.
 func (f *File) Execution(organizationID, userID string) *blueprint.Execution {
 	x := &blueprint.Execution{
 		ExecutionStatus: f.Run.ExecutionStatus, LogID: f.Run.ID, BlueprintID: f.Blueprint.ID, BlueprintVersion: f.Blueprint.Version, OrganizationID: organizationID, UserID: userID,
