@@ -3,21 +3,21 @@ package secret
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// shortestCredential is how many characters a credential must have to be taken out
-// of data. A shorter one may be an ordinary word there.
+// shortestCredential is how many characters a credential must have to be replaced in
+// data, where a shorter one may be an ordinary word.
 const shortestCredential = 16
 
-// Credentials replaces the credentials of a connection in what a service answers,
-// which is data: only values, never keys, and only as they are sent, not in other
-// encodings. The nil Credentials replaces nothing. It is safe for concurrent use.
+// Credentials replaces the credentials of a connection in the answers of a service:
+// only in values, never in keys, and not in other encodings. The nil Credentials replaces nothing. It is safe for concurrent use.
 type Credentials struct{ replacer *strings.Replacer }
 
-// NewCredentials returns the Credentials of a connection's secrets, among them the
-// forms in which headers carry them; nil when all are too short.
+// NewCredentials returns the Credentials for secrets, which include the forms in
+// which headers hold them; nil when all are too short.
 func NewCredentials(secrets []string) *Credentials {
 	var pairs []string
 	for _, text := range secrets {
@@ -54,37 +54,49 @@ func (c *Credentials) Value(value any) (any, bool) {
 			return text, true
 		}
 	case []any:
-		var out []any
-		for i, element := range v {
-			if replaced, changed := c.Value(element); changed {
-				if out == nil {
-					out = append([]any(nil), v...)
-				}
-				out[i] = replaced
-			}
-		}
-		if out != nil {
-			return out, true
-		}
+		return mapList(v, c.Value)
 	case map[string]any:
-		var out map[string]any
-		for key, element := range v {
-			if replaced, changed := c.Value(element); changed {
-				if out == nil {
-					out = maps.Clone(v)
-				}
-				out[key] = replaced
-			}
-		}
-		if out != nil {
-			return out, true
-		}
+		return mapObject(v, func(_ string, element any) (any, bool) { return c.Value(element) })
 	}
 	return value, false
 }
 
-// Strings returns what of secret values is to be hidden, as texts: strings as they
-// are, anything else as NewMasker reads it.
+// mapList replaces the elements of a list that f changes. A list without a change
+// is returned as it is, not copied.
+func mapList(list []any, f func(any) (any, bool)) (any, bool) {
+	var out []any
+	for i, element := range list {
+		if replaced, changed := f(element); changed {
+			if out == nil {
+				out = slices.Clone(list)
+			}
+			out[i] = replaced
+		}
+	}
+	if out == nil {
+		return list, false
+	}
+	return out, true
+}
+
+// mapObject is mapList for an object.
+func mapObject(object map[string]any, f func(name string, element any) (any, bool)) (any, bool) {
+	var out map[string]any
+	for name, element := range object {
+		if replaced, changed := f(name, element); changed {
+			if out == nil {
+				out = maps.Clone(object)
+			}
+			out[name] = replaced
+		}
+	}
+	if out == nil {
+		return object, false
+	}
+	return out, true
+}
+
+// Strings returns the strings that NewMasker searches for in secret values.
 func Strings(values []any) (all []string) {
 	for _, value := range values {
 		for _, text := range texts(value) {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,27 +13,27 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Mask stands in the place of a secret.
+// Mask replaces a secret.
 const Mask = "***"
 
 // shortest is how many characters a secret must have to be searched for inside
-// other text; a shorter one would blot out innocent words.
+// other text; a shorter one would match ordinary words.
 const shortest = 6
 
-// Masker takes secret values out of text and JSON: as they are, in base64, in
-// hexadecimal, with any of their characters escaped as addresses, JSON and XML
-// escape them, and broken into lines. The nil Masker changes nothing. A Masker is safe for concurrent use.
+// Masker replaces secret values in text and JSON: as they are, in base64, in
+// hexadecimal, with any characters escaped as in URLs, JSON and XML, and broken
+// into lines. The nil Masker changes nothing. A Masker is safe for concurrent use.
 type Masker struct {
 	replacer *strings.Replacer
 	forms    []string        // what the replacer looks for, the longest first
 	joined   string          // the forms one after the other
-	plain    []string        // the secrets, and what they say without escapes
+	plain    []string        // the secrets, and their unescaped forms
 	longest  int             // bytes of the longest form
 	whole    map[string]bool // strings too short to search for, masked when they stand alone
 }
 
-// NewMasker takes the secret values: strings as they are, anything else by its
-// JSON. It returns nil when there is nothing to hide.
+// NewMasker returns a Masker for strings and other plain JSON values, nil when there
+// is nothing to mask.
 func NewMasker(values []any) *Masker {
 	m := &Masker{whole: map[string]bool{}}
 	var forms []string
@@ -57,7 +56,7 @@ func NewMasker(values []any) *Masker {
 	if len(forms) == 0 && len(m.whole) == 0 {
 		return nil
 	}
-	// The longest first, so that no form leaves the tail of a longer one behind.
+	// The longest first: a shorter form must not leave the end of a longer one.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	if len(forms) > 0 {
 		m.longest = len(forms[0])
@@ -78,9 +77,8 @@ func NewMasker(values []any) *Masker {
 // long reports whether a text is searched for inside others.
 func long(text string) bool { return utf8.RuneCountInString(text) >= shortest }
 
-// texts returns the strings that a secret consists of: itself, or every leaf of
-// an object or array and the whole as JSON. Short numbers are everywhere, so
-// they are left out, as are true, false and null.
+// texts returns the strings of a secret: itself, or every leaf of an object or array
+// and the whole as JSON. Short numbers, booleans and null are too common.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case nil, bool:
@@ -125,17 +123,17 @@ func encodings(text string) []string {
 	}
 	for _, form := range sent(text) {
 		add(form)
-		if read := unescapings(form); len(read) > 1 && utf8.RuneCountInString(strings.TrimSpace(read[1])) >= leastPart {
-			add(read[1]) // as a service reads one that was put into an address as it is
+		if read := unescapings(form); len(read) > 1 && utf8.RuneCountInString(strings.TrimSpace(read[1])) >= minPart {
+			add(read[1]) // as a service decodes a secret that was put into a URL unescaped
 		}
 	}
 	add(hex.EncodeToString([]byte(text)))
 	add(strings.ToUpper(hex.EncodeToString([]byte(text))))
 	for _, coding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
-		add(coding.EncodeToString([]byte(text))) // the text alone, to its last character
+		add(coding.EncodeToString([]byte(text))) // the complete text
 	}
-	// Base64 of a text inside a longer one depends on how far it stands from a
-	// multiple of three; the characters at the ends mix with their neighbours.
+	// Inside a longer text, base64 depends on the offset modulo three, and the
+	// characters at the ends also encode the neighbours.
 	for lead := range 3 {
 		padded := append(make([]byte, lead), text...)
 		for _, coding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
@@ -151,9 +149,8 @@ func encodings(text string) []string {
 	return forms
 }
 
-// sent returns a text as it may be sent: whole, without the spaces around it, as a
-// header goes out, and, as an address does, to a number sign and in the parts
-// between ampersands.
+// sent returns the forms in which a text may be sent: whole, trimmed as in a header,
+// and, as in a URL, up to a "#" and in the parts between "&".
 func sent(text string) []string {
 	forms := []string{text}
 	add := func(form string, least int) {
@@ -165,12 +162,12 @@ func sent(text string) []string {
 	add(text, shortest)
 	add(head, shortest)
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == '#' }) {
-		add(part, leastPart)
+		add(part, minPart)
 	}
 	return forms
 }
 
-// Text masks what is secret in a text.
+// Text replaces every secret in text by Mask.
 func (m *Masker) Text(text string) string {
 	if m == nil {
 		return text
@@ -181,15 +178,15 @@ func (m *Masker) Text(text string) string {
 	return m.replace(text)
 }
 
-// replace masks what is long enough to be searched for. What is escaped comes
-// first: there a secret is found that has another one within it.
+// replace masks the secrets that are long enough to be searched for. Escaped ones
+// come first, because they may contain others.
 func (m *Masker) replace(text string) string {
 	return m.beginnings(m.replacer.Replace(m.unescaped(text)))
 }
 
-// Value masks what is secret in a plain JSON value, keys included: keys that mask
-// to the same text are numbered, as in "***" and "*** (2)". What holds nothing
-// secret is returned as it is, not copied.
+// Value masks the secrets in a plain JSON value, keys included: keys that mask to the
+// same text are numbered, as in "***" and "*** (2)". A value without secrets is
+// returned as it is, not copied.
 func (m *Masker) Value(value any) any {
 	if m == nil {
 		return value
@@ -210,48 +207,31 @@ func (m *Masker) value(value any) (any, bool) {
 		}
 		return masked, true
 	case []any:
-		var out []any
-		for i, element := range v {
-			masked, changed := m.value(element)
-			if changed && out == nil {
-				out = append(make([]any, 0, len(v)), v[:i]...)
-			}
-			if out != nil {
-				out = append(out, masked)
-			}
-		}
-		if out == nil {
-			return v, false
-		}
-		return out, true
+		return mapList(v, m.value)
 	case map[string]any:
-		var out map[string]any
-		var renamed []string
-		for key, element := range v {
-			masked, changed := m.value(element)
-			hidden := m.replace(key) != key
-			if !changed && !hidden {
-				continue
-			}
-			if out == nil {
-				out = maps.Clone(v)
-			}
-			out[key] = masked
-			if hidden {
-				renamed = append(renamed, key)
-			}
-		}
-		if out == nil {
-			return v, false
-		}
-		rename(out, renamed, m.replace)
-		return out, true
+		return mapNamed(v, func(_ string, element any) (any, bool) { return m.value(element) }, m.replace)
 	}
 	return value, false
 }
 
-// rename renames members of an object. A name that is taken gets a number behind
-// it; which of several members gets which does not depend on chance.
+// mapNamed is mapObject that also renames members by mask.
+func mapNamed(object map[string]any, f func(name string, element any) (any, bool), mask func(string) string) (any, bool) {
+	var renamed []string
+	out, changed := mapObject(object, func(name string, element any) (any, bool) {
+		replaced, changed := f(name, element)
+		if mask(name) != name {
+			renamed, changed = append(renamed, name), true
+		}
+		return replaced, changed
+	})
+	if len(renamed) > 0 {
+		rename(out.(map[string]any), renamed, mask)
+	}
+	return out, changed
+}
+
+// rename renames members of an object. Names that are taken are numbered, in a
+// deterministic order.
 func rename[V any](object map[string]V, names []string, to func(string) string) {
 	slices.Sort(names)
 	values := make([]V, len(names))

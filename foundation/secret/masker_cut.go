@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// leastPart is how many bytes of a secret are worth hiding: fewer stand in ordinary
-// words.
-const leastPart = 8
+// minPart is how many bytes of a secret are masked where a text was cut: fewer occur
+// in ordinary words.
+const minPart = 8
 
 // beginnings masks the beginning of a secret at the end of a text and before an
-// ellipsis: there a longer text was cut.
+// ellipsis, where a longer text was cut.
 func (m *Masker) beginnings(text string) string { return masked(text, m.cuts(text)) }
 
-// cuts finds the beginnings of secrets at which a text was cut.
+// cuts finds beginnings of secrets where a text was cut.
 func (m *Masker) cuts(text string) (found []span) {
 	short, long := nextOf(text, "...", 0), nextOf(text, "…", 0)
 	for i, end := 0, 0; i < len(text); {
@@ -32,10 +32,10 @@ func (m *Masker) cuts(text string) (found []span) {
 	return found
 }
 
-// halfEscape is what is left of an escape that was cut.
+// halfEscape matches an escape that was cut.
 var halfEscape = regexp.MustCompile(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?|&[a-z#0-9]{0,5})$`)
 
-// nextOf returns where a mark comes next in a text, its length when it does not.
+// nextOf returns the index of mark after from, len(text) when there is none.
 func nextOf(text, mark string, from int) int {
 	if from < len(text) {
 		if i := strings.Index(text[from:], mark); i >= 0 {
@@ -45,8 +45,8 @@ func nextOf(text, mark string, from int) int {
 	return len(text)
 }
 
-// beginning returns where the beginning of a secret begins with which a text ends,
-// perhaps in the middle of an escape; the length of the text when there is none.
+// beginning returns the index of the beginning of a secret at the end of a text,
+// which may be cut within an escape; len(text) when there is none.
 func (m *Masker) beginning(text string) int {
 	end := len(text)
 	if tail := text[max(0, end-6):]; strings.ContainsAny(tail, `%\&`) {
@@ -54,12 +54,12 @@ func (m *Masker) beginning(text string) int {
 			end -= len(tail) - at[0]
 		}
 	}
-	if end < leastPart || !strings.Contains(m.joined, text[end-leastPart:end]) {
+	if end < minPart || !strings.Contains(m.joined, text[end-minPart:end]) {
 		return len(text)
 	}
 	from := end
 	for _, form := range m.forms {
-		for size := min(len(form)-1, end); size >= leastPart && size > end-from; size-- {
+		for size := min(len(form)-1, end); size >= minPart && size > end-from; size-- {
 			if strings.HasSuffix(text[:end], form[:size]) {
 				from = end - size
 				break
@@ -72,8 +72,8 @@ func (m *Masker) beginning(text string) int {
 	return from
 }
 
-// Cut is Text for the beginning of a longer text: it leaves out as much at the
-// end as the beginning of a secret may take there.
+// Cut is Address for the beginning of a longer text: it also removes as much of its
+// end as the beginning of a secret may take.
 func (m *Masker) Cut(text string) string {
 	if m == nil {
 		return text
@@ -86,8 +86,7 @@ func (m *Masker) Cut(text string) string {
 	return text[:end]
 }
 
-// cutValue is Value for a body that was cut and is no text: in {"$base64": text}
-// the text is cut.
+// cutValue is Value for a body that was cut and is not text: {"$base64": text}.
 func (m *Masker) cutValue(value any) any {
 	object, ok := value.(map[string]any)
 	text, isText := object["$base64"].(string)
@@ -98,9 +97,8 @@ func (m *Masker) cutValue(value any) any {
 	return map[string]any{"$base64": text[:len(text)/4*4]}
 }
 
-// Address is Text for an address, a form or a line of parameters: a secret that
-// is too short to be searched for is found as the whole value of one, as a part of
-// a path, and as what a field of a multipart form holds.
+// Address is Text for a URL, a form or a line of parameters, where a short secret is
+// masked as a complete parameter, path segment or field of a multipart form.
 func (m *Masker) Address(text string) string {
 	text = m.Text(text)
 	if m == nil || len(m.whole) == 0 {
@@ -117,13 +115,13 @@ func (m *Masker) Address(text string) string {
 }
 
 var (
-	// segments are the parts of the path of an address.
+	// segments match those of the path of a URL.
 	segments = regexp.MustCompile(`/([^/?#&\s"'<>]+)`)
-	// contents are what the fields of a multipart form hold.
+	// contents match the fields of a multipart form.
 	contents = regexp.MustCompile(`\r\n\r\n([^\r\n]+)`)
 )
 
-// replaceWhole masks the last group of what a pattern finds where it is a secret.
+// replaceWhole masks the last group of every match that is a short secret.
 func (m *Masker) replaceWhole(pattern *regexp.Regexp, text string, plain func(string) (string, error)) string {
 	var out strings.Builder
 	end := 0

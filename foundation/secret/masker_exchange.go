@@ -6,9 +6,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Exchange returns an exchange without what is secret. Of a text that
-// was cut the end is left out, which may be the beginning of a secret. The exchange
-// itself stays as it is.
+// Exchange returns a masked copy of an exchange. Texts that were cut lose their end,
+// which may be the beginning of a secret.
 func (m *Masker) Exchange(x blueprint.Exchange) blueprint.Exchange {
 	if m == nil {
 		return x
@@ -28,8 +27,7 @@ func (m *Masker) Exchange(x blueprint.Exchange) blueprint.Exchange {
 	return x
 }
 
-// StepExchange masks the exchange of a failed step. The exchange itself stays as
-// it is.
+// StepExchange returns a masked copy of the exchange of a failed step.
 func (m *Masker) StepExchange(x *blueprint.StepExchange) *blueprint.StepExchange {
 	if m == nil || x == nil {
 		return x
@@ -52,7 +50,7 @@ func (m *Masker) body(body any, cut bool) any {
 	case ok && cut:
 		return m.Cut(text)
 	case ok:
-		return m.Address(text) // or a form, whose fields are like those of a query
+		return m.Address(text) // may be a form
 	case cut:
 		return m.cutValue(body)
 	}

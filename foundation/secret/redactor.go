@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// Redactor is Redact that may remember what it took out. It is not safe for
-// concurrent use; the zero value remembers nothing.
+// Redactor is Redact that may record what it masked. It is not safe for concurrent
+// use; the zero value records nothing.
 type Redactor struct {
-	keeps bool
-	found []any
+	records bool
+	found   []any
 }
 
-// mostFound bounds what a Redactor remembers.
-const mostFound = 1000
+// maxFound bounds what a Redactor records.
+const maxFound = 1000
 
-// NewRedactor returns a Redactor that remembers what it took out.
-func NewRedactor() *Redactor { return &Redactor{keeps: true} }
+// NewRedactor returns a Redactor that records what it masks.
+func NewRedactor() *Redactor { return &Redactor{records: true} }
 
-// hide returns what stands in the place of a text.
+// hide records a text and returns its replacement.
 func (r *Redactor) hide(text string) string {
-	if r.keeps && len(r.found) < mostFound {
+	if r.records && len(r.found) < maxFound {
 		r.found = append(r.found, text)
 	}
 	return Mask
 }
 
-// Header returns the value of a header as it may be seen.
+// Header redacts the value of a header.
 func (r *Redactor) Header(name, value string) string {
 	if !SensitiveHeader(name) {
 		return r.Text(value)
@@ -35,10 +35,9 @@ func (r *Redactor) Header(name, value string) string {
 	return Mask
 }
 
-// Masker masks what was taken out wherever it comes again, and so what proves
-// somebody without the scheme before it, the password of a name and password, the
-// values of cookies, and what is escaped without its escapes. A text that is too short to be searched for is left alone:
-// it may be any word.
+// Masker returns a Masker for what was recorded, also without an authentication
+// scheme, without the user name, for single cookies, and unescaped. Texts that are
+// too short to be searched for are left out.
 func (r *Redactor) Masker() *Masker {
 	var values []any
 	add := func(text string) {
@@ -69,15 +68,3 @@ func (r *Redactor) Masker() *Masker {
 	}
 	return NewMasker(values)
 }
-
-// What runs leave behind is sealed by the engine, for these places, and sealed
-// anew by the store when the master key is changed.
-
-// JournalPlace is the place of each entry of an execution's journal.
-func JournalPlace(executionID string) string { return "journal/" + executionID }
-
-// RecordPlace is the place of the record of a finished execution.
-func RecordPlace(executionID string) string { return "executions/" + executionID + "/record" }
-
-// StatePlace is the place of what a retry of a finished execution needs.
-func StatePlace(executionID string) string { return "executions/" + executionID + "/state" }

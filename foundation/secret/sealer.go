@@ -1,5 +1,5 @@
-// Package secret keeps secrets: a Sealer encrypts what lies on the disk, and a
-// Masker takes the values out of everything that people may read.
+// Package secret encrypts stored secrets (Sealer) and removes them from everything
+// that is shown: known ones (Masker) and what looks like a credential (Redact).
 package secret
 
 import (
@@ -17,37 +17,30 @@ import (
 const KeySize = 32
 
 // Sealer encrypts with AES-256-GCM under a key derived from the master key. A
-// sealed text is bound to the place where it belongs: opened for another one
-// it is refused. A Sealer is safe for concurrent use.
+// sealed text is bound to its place and cannot be opened for another one. A Sealer is safe for concurrent use.
 type Sealer struct {
 	aead   cipher.AEAD
 	check  []byte
 	backup []byte // the key of Sign
 }
 
-// errSealed says that a sealed text was made with another key, for another
+// errSealed is returned for a text that was sealed with another key or for another
 // place, or was changed.
 var errSealed = errors.New("sealed text does not open with this master key")
 
-// NewSealer takes the master key, KeySize bytes.
+// NewSealer returns a Sealer for a master key of KeySize bytes.
 func NewSealer(key []byte) (*Sealer, error) {
 	if len(key) != KeySize {
 		return nil, fmt.Errorf("a master key has %d bytes, not %d", KeySize, len(key))
 	}
-	derive := func(use string) ([]byte, error) { return hkdf.Key(sha256.New, key, nil, "blueprintd "+use, KeySize) }
-	sealing, err := derive("sealing v1")
-	if err != nil {
-		return nil, err
+	var keys [3][]byte
+	for i, use := range []string{"sealing v1", "check v1", "backup v1"} {
+		var err error
+		if keys[i], err = hkdf.Key(sha256.New, key, nil, "blueprintd "+use, KeySize); err != nil {
+			return nil, err
+		}
 	}
-	check, err := derive("check v1")
-	if err != nil {
-		return nil, err
-	}
-	backup, err := derive("backup v1")
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(sealing)
+	block, err := aes.NewCipher(keys[0])
 	if err != nil {
 		return nil, err
 	}
@@ -55,18 +48,18 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sealer{aead: aead, check: check, backup: backup}, nil
+	return &Sealer{aead: aead, check: keys[1], backup: keys[2]}, nil
 }
 
-// NewKey makes a master key.
+// NewKey returns a random master key.
 func NewKey() []byte {
 	key := make([]byte, KeySize)
 	rand.Read(key) // never fails, by its documentation
 	return key
 }
 
-// Check is a value that tells this master key from others and gives nothing
-// of it away. It is stored beside what the key sealed.
+// Check returns a value that identifies the master key without revealing it. It is
+// stored beside sealed data.
 func (s *Sealer) Check() []byte { return s.check }
 
 // Sign returns the HMAC-SHA256 of the digest of a backup, under a key derived
@@ -80,11 +73,11 @@ func (s *Sealer) Sign(digest []byte) []byte {
 // Signed reports whether mac is what Sign returned for digest.
 func (s *Sealer) Signed(digest, mac []byte) bool { return hmac.Equal(s.Sign(digest), mac) }
 
-// version leads every sealed text, so that a later form can be told apart.
+// version is the first byte of every sealed text.
 const version = 1
 
-// room is what Seal leaves behind a sealed text, so that the checksum of the store
-// fits there without a copy.
+// room is the spare capacity of a sealed text, where the store appends a checksum
+// without a copy.
 const room = 4
 
 // Seal encrypts plain for one place, such as "triggers/ID/config".
@@ -94,7 +87,7 @@ func (s *Sealer) Seal(plain []byte, place string) []byte {
 	return s.aead.Seal(out, nil, plain, []byte(place))
 }
 
-// Open decrypts what Seal made for the same place, or gives errSealed.
+// Open decrypts what Seal encrypted for the same place; its error is errSealed.
 func (s *Sealer) Open(sealed []byte, place string) ([]byte, error) {
 	if len(sealed) == 0 || sealed[0] != version {
 		return nil, errSealed
@@ -105,3 +98,13 @@ func (s *Sealer) Open(sealed []byte, place string) ([]byte, error) {
 	}
 	return plain, nil
 }
+
+// JournalPlace, RecordPlace and StatePlace name data that the engine seals and the
+// store seals again when the master key changes. JournalPlace is the place of each entry of an execution's journal.
+func JournalPlace(executionID string) string { return "journal/" + executionID }
+
+// RecordPlace is the place of the record of a finished execution.
+func RecordPlace(executionID string) string { return "executions/" + executionID + "/record" }
+
+// StatePlace is the place of the state for a retry of a finished execution.
+func StatePlace(executionID string) string { return "executions/" + executionID + "/state" }

@@ -1,10 +1,12 @@
 package secret
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// telling are the names under which credentials travel, in lower case and
-// without anything but letters and digits.
-var telling = names(
+// sensitive are the usual names of credentials, as bare returns them.
+var sensitive = set(
 	"accesskey", "accesskeyid", "accesstoken", "apikey", "apitoken", "authorization", "authtoken", "awsaccesskeyid", "bearer", "bearertoken", "clientsecret",
 	"cookie", "credential", "credentials", "idtoken", "jwt", "otp", "pass", "passcode", "passphrase", "passwd", "password", "pin", "privatekey", "proxyauthorization", "pwd",
 	"refreshtoken", "secret", "secretaccesskey", "secretkey", "session", "sessionid", "sessiontoken", "setcookie", "sharedsecret", "sid", "signingsecret", "subscriptionkey",
@@ -12,30 +14,30 @@ var telling = names(
 	"xamzcredential", "xamzsecuritytoken", "xamzsignature", "xapikey", "xgoogcredential", "xgoogsignature",
 )
 
-// tellingEnds are what such names end with when something stands before it.
-var tellingEnds = []string{"apikey", "apitoken", "accesstoken", "authtoken", "refreshtoken", "clientsecret", "password", "privatekey", "secret", "secretkey", "subscriptionkey"}
+// sensitiveSuffixes mark longer names as sensitive.
+var sensitiveSuffixes = []string{"apikey", "apitoken", "accesstoken", "authtoken", "refreshtoken", "clientsecret", "password", "privatekey", "secret", "secretkey", "subscriptionkey"}
 
 // plurals are names of lists and tables of credentials. A number under one is a
-// count, as of the tokens of a language model.
-var plurals = names("apikeys", "passwords", "secrets", "tokens")
+// count, such as the tokens of a language model.
+var plurals = set("apikeys", "passwords", "secrets", "tokens")
 
-// counted are names under which a number tells nothing.
-var counted = names("pass", "session", "sid")
+// counted are sensitive names under which a number is not a credential.
+var counted = set("pass", "session", "sid")
 
-// inQueries tell of a credential in a query, a form or a cookie alone: elsewhere
-// they are common words. So are inAddresses but between ? or & and the next &.
+// Names that are sensitive only in a query, a form or a cookie, and only as a
+// parameter of a URL or form, because elsewhere they are common words.
 var (
-	inQueries   = names("auth", "key", "sig", "signature")
-	inAddresses = names("code", "session", "sid", "pass", "pin", "otp")
+	queryNames     = set("auth", "key", "sig", "signature")
+	parameterNames = set("code", "session", "sid", "pass", "pin", "otp")
 )
 
-// inHeaders tell of one anywhere in the name of a header.
-var inHeaders = []string{"auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"}
+// headerWords mark a header as sensitive anywhere in its name.
+var headerWords = []string{"auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"}
 
-// harmless are headers that only sound so, or begin so.
-var harmless = []string{"idempotency-key", "x-idempotency-key", "sec-websocket-key", "www-authenticate", "proxy-authenticate", "surrogate-key", "access-control-allow-credentials"}
+// harmlessHeaders contain one of headerWords but no credential.
+var harmlessHeaders = []string{"idempotency-key", "x-idempotency-key", "sec-websocket-key", "www-authenticate", "proxy-authenticate", "surrogate-key", "access-control-allow-credentials"}
 
-func names(list ...string) map[string]bool {
+func set(list ...string) map[string]bool {
 	all := make(map[string]bool, len(list))
 	for _, name := range list {
 		all[name] = true
@@ -43,53 +45,35 @@ func names(list ...string) map[string]bool {
 	return all
 }
 
-// SensitiveHeader reports whether the value of a header of this name may be a
-// credential. Counts of tokens, as in x-ratelimit-remaining-tokens, are none.
+// SensitiveHeader reports whether a header of this name may hold a credential.
+// Counts of tokens, as in x-ratelimit-remaining-tokens, do not.
 func SensitiveHeader(name string) bool {
 	name = strings.ToLower(name)
-	if strings.Contains(name, "ratelimit") {
+	if strings.Contains(name, "ratelimit") || slices.Contains(harmlessHeaders, name) {
 		return false
 	}
-	for _, known := range harmless {
-		if name == known {
-			return false
-		}
-	}
-	for _, word := range inHeaders {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(headerWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// SensitiveName reports whether the member of an object, or the field of a form,
-// of this name may hold a credential.
+// SensitiveName reports whether a member of an object or a field of a form of this
+// name may hold a credential.
 func SensitiveName(name string) bool {
 	name = bare(name)
-	if telling[name] {
-		return true
-	}
-	for _, end := range tellingEnds {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	return sensitive[name] || slices.ContainsFunc(sensitiveSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
-// tellingQuery is SensitiveName for a parameter, by what stands before its name and
-// behind its value.
-func tellingQuery(name string, between bool) bool {
-	if inAddresses[bare(name)] {
-		return between
+// sensitiveParameter is SensitiveName for name=value; delimited reports whether the
+// pair is delimited like a parameter of a URL or form.
+func sensitiveParameter(name string, delimited bool) bool {
+	if parameterNames[bare(name)] {
+		return delimited
 	}
-	return inQueries[bare(name)] || SensitiveName(name)
+	return queryNames[bare(name)] || SensitiveName(name)
 }
 
-// tellingKey reports whether a value under the name key is a credential, and not the
-// name of something: a long word of letters and digits.
-func tellingKey(name, value string) bool {
+// isKey reports whether a value under the name "key" is a credential: a long word
+// with digits.
+func isKey(name, value string) bool {
 	return bare(name) == "key" && len(value) >= 16 && strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \t\r\n/:,{}")
 }
 

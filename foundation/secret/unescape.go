@@ -8,17 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// escapes are what begins an escape in an address, a form, a text of JSON or one
-// of XML.
+// escapes are the first characters of escapes in URLs, forms, JSON and XML.
 const escapes = `%+\&`
 
-// layers is how often a text may have been escaped: an address within a form
-// within a text of JSON.
+// layers is how often a text may have been escaped: a URL in a form in JSON.
 const layers = 3
 
-// unescape takes one layer of escapes out of a text, whoever put them there. At
-// tells for each byte of the text, and for its end, where it comes from, and the
-// second result the same of what is given back. Unit reads one character.
+// unescape decodes one layer of escapes. at holds the original offset of each byte
+// of text and of its end, from those of the result. unit decodes one character.
 func unescape(text string, at []int, unit func(string) (string, int)) (plain string, from []int) {
 	out := make([]byte, 0, len(text))
 	from = make([]int, 0, len(at))
@@ -33,7 +30,7 @@ func unescape(text string, at []int, unit func(string) (string, int)) (plain str
 	return string(out), append(from, at[len(text)])
 }
 
-// places is what unescape begins with.
+// places returns the offsets of an original text.
 func places(text string) []int {
 	at := make([]int, len(text)+1)
 	for i := range at {
@@ -42,8 +39,7 @@ func places(text string) []int {
 	return at
 }
 
-// unescapings gives a text and what it says when one layer of escapes after another
-// is taken out of it.
+// unescapings returns a text and the results of decoding its escapes layer by layer.
 func unescapings(text string) []string {
 	all := []string{text}
 	for at := places(text); len(all) <= layers && strings.ContainsAny(text, escapes); all = append(all, text) {
@@ -52,11 +48,11 @@ func unescapings(text string) []string {
 	return all
 }
 
-// entities are those of XML that programs write.
+// entities are the common ones of XML.
 var entities = map[string]string{"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": `"`, "&apos;": "'", "&#34;": `"`, "&#39;": "'"}
 
-// percent is unit for a text in which nothing but %XX is an escape, such as the
-// names of multipart parts: a backslash there stands for itself, whatever follows.
+// percent is unit for a text in which only %XX is an escape, such as the names of
+// multipart parts.
 func percent(text string) (piece string, size int) {
 	if text[0] == '%' {
 		return unit(text)
@@ -64,7 +60,7 @@ func percent(text string) (piece string, size int) {
 	return text[:1], 1
 }
 
-// unit returns what the beginning of a text stands for, and how many bytes that is.
+// unit decodes the first character of a text and returns its size in bytes.
 func unit(text string) (piece string, size int) {
 	switch text[0] {
 	case '+':
@@ -111,8 +107,7 @@ func hexadecimal(text string, from, to int) (rune, bool) {
 // span is a part of a text, in bytes.
 type span struct{ from, to int }
 
-// unescaped masks what is secret in a text that has escapes or line breaks: however
-// each of its characters is written, and wherever it is broken.
+// unescaped masks secrets with escaped characters or line breaks.
 func (m *Masker) unescaped(text string) string {
 	escaped := len(m.plain) > 0 && strings.ContainsAny(text, escapes)
 	if !escaped && !strings.ContainsAny(text, lineEnds) {
@@ -151,7 +146,7 @@ func (m *Masker) unescaped(text string) string {
 	return masked(text, found)
 }
 
-// masked masks parts of a text, which may overlap.
+// masked masks spans of a text, which may overlap.
 func masked(text string, found []span) string {
 	if len(found) == 0 {
 		return text
@@ -168,13 +163,13 @@ func masked(text string, found []span) string {
 	return out.String() + text[end:]
 }
 
-// lineEnds are what breaks a text into lines, as encoders of base64 do.
+// lineEnds occur inside secrets as base64 encoders write them.
 const lineEnds = "\r\n"
 
 var withoutLineEnds = strings.NewReplacer("\r", "", "\n", "")
 
-// across adds to found the parts of a text that hold a secret in any form, broken
-// into lines. At is as of unescape; nil is the text itself.
+// across appends the spans of secrets that are broken into lines. at is that of
+// unescape, nil for the original text.
 func (m *Masker) across(found []span, text string, at []int) []span {
 	if !strings.ContainsAny(text, lineEnds) {
 		return found
