@@ -10,17 +10,16 @@ import (
 
 type authorizerKey struct{}
 
-// Authorizer adds credentials to a request that is about to be sent, or gives
-// an error when they may not go to its host.
+// Authorizer adds credentials to a request that is about to be sent. Its error says
+// that they may not go to the host.
 type Authorizer func(ctx context.Context, request *http.Request) error
 
-// Authorize returns a context under which each request that a Client sends gets
-// its credentials from authorize. They are added to a copy at the very end, so
-// that no redirect carries them on by itself: authorize is asked again for
-// every hop. When it refuses the first, nothing is sent; when it refuses a later
-// one, that is sent without credentials if it has no body, and else not at all:
-// what a blueprint says to one service is not for another. Requests that authorize makes itself,
-// for a token, are neither authorized nor recorded.
+// Authorize returns a context under which authorize adds credentials to every
+// request of a Client. They are added to a copy just before it is sent, so that no
+// redirect carries them on: authorize is called for every hop. If it fails for the
+// first, nothing is sent; if for a later one, that is sent without credentials, or
+// not at all if it has a body, which is not meant for another service. Requests by
+// authorize itself, for a token, are neither authorized nor recorded.
 func Authorize(ctx context.Context, authorize Authorizer) context.Context {
 	if authorize == nil {
 		return ctx
@@ -28,8 +27,8 @@ func Authorize(ctx context.Context, authorize Authorizer) context.Context {
 	return context.WithValue(ctx, authorizerKey{}, authorize)
 }
 
-// authorized returns the request to send: a copy with credentials, or the request
-// itself where there are none.
+// authorized returns a copy of the request with credentials, or the request itself
+// if the context has none.
 func authorized(request *http.Request) (*http.Request, error) {
 	authorize, ok := request.Context().Value(authorizerKey{}).(Authorizer)
 	if !ok {
@@ -50,20 +49,19 @@ func authorized(request *http.Request) (*http.Request, error) {
 	}
 }
 
-// sent takes the claim out of a failure that nothing has left this machine: the
-// request that was redirected has.
+// sent clears NotSent in a failure: the request that was redirected has been sent.
 func sent(err error) error {
 	var failure *blueprint.Failure
 	if !errors.As(err, &failure) || !failure.NotSent {
 		return err
 	}
-	told := *failure
-	told.NotSent = false
-	return &told
+	corrected := *failure
+	corrected.NotSent = false
+	return &corrected
 }
 
-// withoutMarks returns the context of whoever looks for credentials: it ends with
-// the request's, but what is sent under it is not the request.
+// withoutMarks returns the context for requests that fetch credentials, which are
+// neither authorized nor recorded.
 func withoutMarks(ctx context.Context) context.Context {
 	return context.WithValue(context.WithValue(ctx, authorizerKey{}, nil), hopsKey{}, nil)
 }

@@ -18,10 +18,10 @@ import (
 )
 
 // Text returns a body as UTF-8: decoded from the charset that its byte order
-// mark, its content type, or a declaration in HTML or XML names. Bytes that the
-// charset does not have become U+FFFD. Text in an unknown charset is read as UTF-8.
-// It reports false, with the body as it is, for one that is not UTF-8 and names no
-// charset, or an unknown one for a type that is not textual.
+// mark, its content type, or a declaration in HTML or XML names. Invalid bytes
+// become U+FFFD. Text in an unknown charset is read as UTF-8. It reports false, with
+// the body unchanged, for one that is not UTF-8 and either names no charset, or an
+// unknown one for a type that is not textual.
 func Text(contentType string, body []byte) (text []byte, ok bool) {
 	from := encodingOf(contentType, body)
 	if from == nil {
@@ -34,11 +34,10 @@ func Text(contentType string, body []byte) (text []byte, ok bool) {
 	return bytes.TrimPrefix(text, []byte("\ufeff")), true
 }
 
-// xmlEncoding finds the encoding that an XML declaration names (XML 1.0, 2.8).
+// xmlEncoding matches the encoding that an XML declaration names (XML 1.0, 2.8).
 var xmlEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']`)
 
-// encodingOf returns the encoding from which a body is decoded; nil where it is
-// UTF-8, or where none is known.
+// encodingOf returns the encoding of a body, nil for UTF-8 and unknown ones.
 func encodingOf(contentType string, body []byte) encoding.Encoding {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
 	isHTML := kind == "text/html" || kind == "application/xhtml+xml"
@@ -55,7 +54,7 @@ func encodingOf(contentType string, body []byte) encoding.Encoding {
 			declared = "utf-16le"
 		}
 	}
-	if declared == "" && isText8(body) { // whatever it says of itself, it is UTF-8
+	if declared == "" && isText8(body) { // UTF-8 whatever it declares
 		return nil
 	}
 	if found := xmlEncoding.FindSubmatch(body[:min(len(body), 1024)]); declared == "" && isXML && found != nil {
@@ -79,14 +78,14 @@ func encodingOf(contentType string, body []byte) encoding.Encoding {
 	return from
 }
 
-// isText8 reports whether a body is UTF-8 that other charsets hardly ever are:
-// it has characters beyond ASCII.
+// isText8 reports whether a body is UTF-8 with characters beyond ASCII, which text in
+// other charsets hardly ever is.
 func isText8(body []byte) bool {
 	return utf8.Valid(body) && bytes.ContainsFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// declaredEncoding returns the encoding that a content type names, nil where it
-// is UTF-8, unknown, or not named.
+// declaredEncoding returns the encoding that a content type names, nil for UTF-8 and
+// unknown ones.
 func declaredEncoding(contentType string) encoding.Encoding {
 	_, parameters, _ := mime.ParseMediaType(contentType)
 	from, name := charset.Lookup(strings.TrimSpace(parameters["charset"]))
@@ -96,8 +95,8 @@ func declaredEncoding(contentType string) encoding.Encoding {
 	return from
 }
 
-// BodyValue is blueprint.BodyValue for a body in the charset that its content
-// type names. Text that would not give the same bytes again is kept as base64.
+// BodyValue is blueprint.BodyValue for a body in the charset of its content type.
+// Text that does not encode to the same bytes is stored as base64.
 func BodyValue(contentType string, body []byte) any {
 	from := declaredEncoding(contentType)
 	if from == nil || len(body) == 0 {
@@ -113,8 +112,7 @@ func BodyValue(contentType string, body []byte) any {
 	return map[string]any{base64Key: base64.StdEncoding.EncodeToString(body)}
 }
 
-// BodyBytes returns the bytes of a body that BodyValue, or a person, wrote, in the
-// charset that its content type names.
+// BodyBytes is the inverse of BodyValue.
 func BodyBytes(contentType string, value any) []byte {
 	data := blueprint.BodyBytes(value)
 	to := declaredEncoding(contentType)
@@ -135,7 +133,7 @@ func BodyBytes(contentType string, value any) []byte {
 // blueprint.BodyValue.
 const base64Key = "$base64"
 
-// escaped returns JSON in ASCII alone, which every charset has.
+// escaped returns JSON in ASCII, which every charset can encode.
 func escaped(data []byte) []byte {
 	var out []byte
 	for _, c := range string(data) {

@@ -8,10 +8,10 @@ type class struct {
 	name   string // as in "a private address"
 }
 
-// classes lists what is closed unless the operator opens it, after the
-// special-purpose registries of IPv4 and IPv6. The first match names an
-// address. Some ranges are public by the registry but lead to relays whose
-// target is inside the address; they are closed as well.
+// classes lists the ranges that are closed unless the operator allows them, after
+// the special-purpose registries of IPv4 and IPv6. The first match names an
+// address. Ranges of relays, whose target is part of the address, are included
+// although the registry calls them public.
 var classes = parseClasses([][2]string{
 	{"0.0.0.0/32", "the unspecified address"},
 	{"0.0.0.0/8", "an address of \"this network\""},
@@ -51,11 +51,11 @@ var classes = parseClasses([][2]string{
 	{"ff00::/8", "a multicast address"},
 })
 
-// globalUnicast is all of IPv6 that has been given out for the public internet.
+// globalUnicast is the range of IPv6 that is allocated for the public internet.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// metadata lists services that hand out a machine's credentials to whoever asks
-// from it. Some lie in ranges that are open otherwise.
+// metadata lists services that return the credentials of a machine to any process on
+// it. Some are in ranges that are open otherwise.
 var metadata = parseAddresses(
 	"169.254.169.254",    // most clouds
 	"169.254.170.2",      // container credentials

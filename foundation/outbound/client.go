@@ -17,29 +17,27 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Options sets a Client up. The zero value is a good client that reaches only
-// the public internet.
+// Options configures a Client. The zero value reaches only the public internet.
 type Options struct {
-	// Allow lists the ranges that are open besides the public internet.
+	// Allow lists ranges that are open in addition to the public internet.
 	Allow []netip.Prefix
-	// DialTimeout is for looking a name up and connecting; default 10 s.
+	// DialTimeout bounds the look-up of a name and connecting; default 10 s.
 	DialTimeout time.Duration
-	// TLSTimeout is for the handshake; default 10 s.
+	// TLSTimeout bounds the handshake; default 10 s.
 	TLSTimeout time.Duration
-	// HeaderTimeout is how long an answer may take to begin; default 10 min.
-	// Callers set the time for the whole exchange by the request's context.
+	// HeaderTimeout bounds the wait for the headers of an answer; default 10 min.
+	// The request's context bounds the whole exchange.
 	HeaderTimeout time.Duration
 	// Resolver looks names up; nil means the system's.
 	Resolver *net.Resolver
-	// RootCAs are the authorities that servers may have their certificates
-	// from; nil means the system's.
+	// RootCAs are the trusted certificate authorities; nil means the system's.
 	RootCAs *x509.CertPool
-	// Instead stands in for the network: nothing real is dialled, and so nothing
-	// is refused for where it leads, its port or its spelling. Nil means the network itself.
+	// Network replaces the real network. Nothing is dialled then, so addresses, ports
+	// and spellings are not checked. Nil means the real network.
 	Network Network
 }
 
-// MaxHeaderBytes is how much the headers of an answer may take.
+// MaxHeaderBytes is the maximum size of the headers of an answer.
 const MaxHeaderBytes = 256 << 10
 
 // ErrHeaders says that the headers of an answer are larger than MaxHeaderBytes.
@@ -49,7 +47,7 @@ var ErrHeaders = errors.New("the headers of the answer are too large")
 // number of goroutines.
 type Client struct {
 	guard     *guard
-	instead   Network // nil = the network itself
+	fake      Network // nil = the real network
 	dialer    *net.Dialer
 	transport *http.Transport
 	http      *http.Client
@@ -57,7 +55,7 @@ type Client struct {
 
 // New makes a client. It opens no connection and starts nothing.
 func New(options Options) *Client {
-	c := &Client{guard: newGuard(options.Allow), instead: options.Network}
+	c := &Client{guard: newGuard(options.Allow), fake: options.Network}
 	c.dialer = &net.Dialer{
 		Timeout:        orDefault(options.DialTimeout, 10*time.Second),
 		KeepAlive:      30 * time.Second,
@@ -65,7 +63,7 @@ func New(options Options) *Client {
 		ControlContext: c.control,
 	}
 	c.transport = &http.Transport{
-		Proxy:                  nil, // a proxy of the environment would connect in our place, unguarded
+		Proxy:                  nil, // a proxy would connect unguarded
 		DialContext:            c.DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: options.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    orDefault(options.TLSTimeout, 10*time.Second),
@@ -73,9 +71,8 @@ func New(options Options) *Client {
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: MaxHeaderBytes,
 		ForceAttemptHTTP2:      true,
-		// A request on a connection that was used before may be sent again,
-		// unseen, when the other side closes it; a node that acts once must
-		// not. And a new one is never found closed.
+		// The transport silently repeats a request when a reused connection is
+		// closed by the other side; a node with effect once must not be repeated.
 		DisableKeepAlives: true,
 	}
 	var base http.RoundTripper = c.transport
@@ -114,27 +111,27 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// tooLong reports whether headers were cut off at MaxHeaderBytes. The error has
-// no name in net/http, only these words.
+// tooLong reports whether headers exceeded MaxHeaderBytes. net/http has no error
+// value for it.
 func tooLong(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "server response headers exceeded") || strings.Contains(text, "response header list larger than")
 }
 
-// DialContext connects to "host:port" over TCP. It is for protocols other than
-// HTTP as well. What the guard refuses is a *RefusedError.
+// DialContext connects to "host:port" over TCP, for any protocol. The error for an
+// address that is not allowed is *RefusedError.
 func (c *Client) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
 	default:
-		return nil, fmt.Errorf("connections over %s are not made", network)
+		return nil, fmt.Errorf("network %s is not supported", network)
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	if c.instead != nil {
-		return c.instead.DialContext(ctx, network, address)
+	if c.fake != nil {
+		return c.fake.DialContext(ctx, network, address)
 	}
 	if refused := checkSpelling(host); refused != nil {
 		return nil, refused
@@ -149,7 +146,7 @@ func (c *Client) DialContext(ctx context.Context, network, address string) (net.
 	return conn, err
 }
 
-// control looks at the address of a socket that is about to connect.
+// control checks the address of a socket before it connects.
 func (c *Client) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -161,25 +158,23 @@ func (c *Client) control(_ context.Context, _, address string, _ syscall.RawConn
 	return nil
 }
 
-// Network stands in for the internet: with Options.Instead nothing is looked up
-// and nothing is dialled, the Network answers instead. It is asked for each hop
-// of a redirect. CallerOf(ctx) tells which node asks. It must be safe for
-// concurrent use.
+// Network replaces the internet (Options.Network). It is called for each hop of a
+// redirect; CallerOf(ctx) identifies the node. It must be safe for concurrent use.
 type Network interface {
-	// RoundTrip answers one HTTP request, as http.RoundTripper does. A failure
-	// may be a *blueprint.Failure, which is told as it is.
+	// RoundTrip answers one HTTP request, as http.RoundTripper does. An error that is
+	// a *blueprint.Failure becomes the node's.
 	RoundTrip(request *http.Request) (*http.Response, error)
 	// DialContext opens a connection to "host:port", for mail.
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// TLSConfig returns what is needed to speak TLS to a host over a connection of
-// DialContext, with the same authorities as for HTTP. It is the caller's.
+// TLSConfig returns a new configuration for TLS with a host over a connection of
+// DialContext, with the same authorities as for HTTP.
 func (c *Client) TLSConfig(host string) *tls.Config {
 	return &tls.Config{ServerName: host, RootCAs: c.transport.TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
 }
 
-// CertificateProblem says in words why a certificate is not trusted.
+// CertificateProblem explains why a certificate is not trusted.
 func CertificateProblem(err error) string {
 	var (
 		invalid   x509.CertificateInvalidError
@@ -198,27 +193,26 @@ func CertificateProblem(err error) string {
 	}
 }
 
-// Caller is the node on whose behalf something goes out.
+// Caller is the node that makes a request.
 type Caller struct {
 	ExecutionID string
 	BlueprintID string
 	Address     string // of the node
 	NodeType    string
 	Attempt     int // from 1
-	// Secrets gives what masks the secrets of the run, as far as they are known by
-	// now; nil = none are. It is safe for concurrent use.
+	// Secrets loads the Masker of the secrets of the run that are known so far; nil =
+	// none. It is safe for concurrent use.
 	Secrets interface{ Load() *secret.Masker }
 }
 
 type callerKey struct{}
 
-// WithCaller returns a context under which whatever goes out is known to come from
-// a node.
+// WithCaller returns a context whose requests are made by caller.
 func WithCaller(ctx context.Context, caller Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller)
 }
 
-// CallerOf returns the node that a context belongs to; empty when it is none's.
+// CallerOf returns the caller of a context, the zero Caller without one.
 func CallerOf(ctx context.Context) Caller {
 	caller, _ := ctx.Value(callerKey{}).(Caller)
 	return caller

@@ -15,24 +15,24 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// MaxEvidence is how much of one body Evidence keeps, in bytes.
+// MaxEvidence is how many bytes of a body Evidence keeps.
 const MaxEvidence = 16 << 10
 
-// maxEvidenceText is how much it keeps of an address, and how long the value of a
-// header may be to be kept. All headers together may be as long as a body.
+// maxEvidenceText is how many bytes of a URL Evidence keeps, and the maximum size of a
+// header value. All headers together may be as large as a body.
 const maxEvidenceText = 8 << 10
 
-// Evidence keeps the last request under a context that left this machine, and
-// its answer, for the record of a node that fails. It holds at most MaxEvidence
-// bytes of either body, whatever is sent, and is safe for concurrent use.
+// Evidence keeps the last request that was sent under a context and its answer, for
+// the record of a failed node. It holds at most MaxEvidence bytes of either body
+// and is safe for concurrent use.
 type Evidence struct {
 	mu   sync.Mutex
-	last *evident
+	last *exchange
 	mail *blueprint.StepExchange
 }
 
-// evident is an exchange that may still be under way. The evidence's mu guards it.
-type evident struct {
+// exchange may still be in progress. Evidence.mu guards it.
+type exchange struct {
 	method string
 	url    string
 	header http.Header                   // without credentials of a connection
@@ -54,20 +54,19 @@ func (b *beginning) add(data []byte) {
 
 type evidenceKey struct{}
 
-// WithEvidence returns a context under which evidence is kept.
+// WithEvidence returns a context whose requests are kept as evidence.
 func WithEvidence(ctx context.Context) (context.Context, *Evidence) {
 	e := &Evidence{}
 	return context.WithValue(ctx, evidenceKey{}, e), e
 }
 
-// WithoutEvidence returns a context under which none is kept: for requests that
-// end a conversation, and would take the place of what failed in it.
+// WithoutEvidence returns a context whose requests are not kept: for requests that
+// end a session and would replace the one that failed.
 func WithoutEvidence(ctx context.Context) context.Context {
 	return context.WithValue(ctx, evidenceKey{}, (*Evidence)(nil))
 }
 
-// KeepMail keeps a message that was handed to an SMTP server, or was about to
-// be, as the last exchange of a context.
+// KeepMail keeps a message for an SMTP server as the last exchange of a context.
 func KeepMail(ctx context.Context, x *blueprint.StepExchange) {
 	if e, _ := ctx.Value(evidenceKey{}).(*Evidence); e != nil {
 		e.mu.Lock()
@@ -76,9 +75,8 @@ func KeepMail(ctx context.Context, x *blueprint.StepExchange) {
 	}
 }
 
-// Exchange returns what was kept, masked and without what looks like a
-// credential; nil when nothing was sent. It may be called while a request is
-// under way, and on a nil Evidence.
+// Exchange returns the last exchange, masked and redacted; nil when nothing was sent.
+// It may be called during a request, and on a nil Evidence.
 func (e *Evidence) Exchange(m *secret.Masker) *blueprint.StepExchange {
 	if e == nil {
 		return nil
@@ -110,8 +108,8 @@ func (e *Evidence) Exchange(m *secret.Masker) *blueprint.StepExchange {
 	return stepExchange(out)
 }
 
-// value returns a body as it is shown: parsed when it is JSON and whole, else as
-// text, with replacement characters for what is none; "" when it is empty.
+// value returns a body for display: parsed if it is complete JSON, else as text with
+// replacement characters; "" when it is empty.
 func (b *beginning) value(header http.Header) (value any, cut bool) {
 	data, plain := readable(header, b.data)
 	cut = !b.whole || len(data) > MaxEvidence
@@ -130,7 +128,6 @@ func (b *beginning) value(header http.Header) (value any, cut bool) {
 	return value, cut
 }
 
-// stepExchange returns an exchange as a step shows it.
 func stepExchange(x blueprint.Exchange) *blueprint.StepExchange {
 	out := &blueprint.StepExchange{Request: blueprint.StepRequest{Method: x.Request.Method, URL: x.Request.URL, Headers: present(x.Request.Headers), Body: x.Request.Body}}
 	if x.Response != nil {
@@ -146,8 +143,8 @@ func present(headers map[string]string) map[string]string {
 	return headers
 }
 
-// boundedHeader copies a header. In the place of a value that is too long is how
-// long it is: of a part of it no secret could be taken out.
+// boundedHeader copies a header. Values that are too long are replaced by their size,
+// because secrets cannot be found in a part of them.
 func boundedHeader(header http.Header) http.Header {
 	out, left := make(http.Header, len(header)), MaxEvidence
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -174,18 +171,14 @@ func redactedMail(x *blueprint.StepExchange) *blueprint.StepExchange {
 	return &out
 }
 
-// drainTime is how long Drain waits.
-const drainTime = 2 * time.Second
-
-// Drain reads on in a body that nothing else reads, so that evidence has its
-// beginning. It gives up after 2 s; the body may be closed then.
+// Drain reads the beginning of a body for the evidence. After 2 s it closes the body.
 func Drain(body io.ReadCloser) {
-	patience := time.AfterFunc(drainTime, func() { body.Close() })
-	defer patience.Stop()
-	_, _ = io.CopyN(io.Discard, body, MaxEvidence+1) // what does not come is no part of the evidence
+	timer := time.AfterFunc(2*time.Second, func() { body.Close() })
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, body, MaxEvidence+1) // an incomplete body is evidence too
 }
 
-// beginningOf reads the beginning of a body that is to be had once more.
+// beginningOf reads the beginning of a body from http.Request.GetBody.
 func beginningOf(open func() (io.ReadCloser, error)) *beginning {
 	b := &beginning{}
 	if open == nil {
@@ -202,9 +195,8 @@ func beginningOf(open func() (io.ReadCloser, error)) *beginning {
 	return b
 }
 
-// witness begins the evidence of a request; nil where none is kept. The body is
-// known if the request can give it again, as those of nodes can: it is read only
-// when it is asked for.
+// witness starts the evidence of a request; nil if none is kept. The body is read
+// only by Exchange, by GetBody, which the requests of nodes have.
 func witness(request *http.Request) *witnessed {
 	e, _ := request.Context().Value(evidenceKey{}).(*Evidence)
 	if e == nil {
@@ -213,59 +205,59 @@ func witness(request *http.Request) *witnessed {
 	address := *request.URL
 	address.User = nil
 	text := address.String()
-	return &witnessed{evidence: e, evident: &evident{
+	return &witnessed{evidence: e, exchange: &exchange{
 		method: request.Method, url: text[:min(len(text), maxEvidenceText)], header: boundedHeader(request.Header), body: request.GetBody,
 	}}
 }
 
-// witnessed is the evidence of one request; nil where none is kept.
+// witnessed is the evidence of one request; nil if none is kept.
 type witnessed struct {
 	evidence *Evidence
-	evident  *evident
+	exchange *exchange
 }
 
-// left takes note that the request has a connection to leave by.
-func (w *witnessed) left() {
+// connected records that the request has a connection and so may be sent.
+func (w *witnessed) connected() {
 	if w == nil {
 		return
 	}
 	w.evidence.mu.Lock()
 	defer w.evidence.mu.Unlock()
-	w.evidence.last = w.evident
+	w.evidence.last = w.exchange
 }
 
-// answered takes note of the answer, and of its body as it is read.
+// answered records the answer, and its body while it is read.
 func (w *witnessed) answered(response *http.Response) {
 	if w == nil {
 		return
 	}
-	w.left()
+	w.connected()
 	w.evidence.mu.Lock()
 	defer w.evidence.mu.Unlock()
-	w.evident.status, w.evident.answer = response.StatusCode, boundedHeader(response.Header)
+	w.exchange.status, w.exchange.answer = response.StatusCode, boundedHeader(response.Header)
 	if response.Body != nil {
-		response.Body = &overheard{ReadCloser: response.Body, evidence: w.evidence, into: &w.evident.got}
+		response.Body = &witnessedBody{ReadCloser: response.Body, evidence: w.evidence, into: &w.exchange.got}
 	}
 }
 
-// overheard is a body whose beginning is kept.
-type overheard struct {
+// witnessedBody keeps the beginning of a body.
+type witnessedBody struct {
 	io.ReadCloser
 	evidence *Evidence
 	into     *beginning
 }
 
-// Read reads on.
-func (o *overheard) Read(p []byte) (int, error) {
-	n, err := o.ReadCloser.Read(p)
-	o.evidence.mu.Lock()
-	defer o.evidence.mu.Unlock()
-	o.into.add(p[:n])
-	o.into.whole = err == io.EOF && len(o.into.data) <= MaxEvidence
+// Read implements io.Reader.
+func (b *witnessedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.evidence.mu.Lock()
+	defer b.evidence.mu.Unlock()
+	b.into.add(p[:n])
+	b.into.whole = err == io.EOF && len(b.into.data) <= MaxEvidence
 	return n, err
 }
 
-// ShortLine returns the beginning of what the other side said on one line, at most so many bytes.
+// ShortLine returns text on one line, in at most so many bytes.
 func ShortLine(source string, most int) string {
 	line := strings.Join(strings.Fields(strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {

@@ -18,10 +18,10 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// ErrNodeTimeout is the cause with which the time-out of a node ends its context.
+// ErrNodeTimeout is the cause of a context that ends by the time-out of a node.
 var ErrNodeTimeout = errors.New("the node's time-out")
 
-// The kinds of faults. They are in recordings: never change their meaning.
+// The kinds of faults. Recordings contain them: their meaning must not change.
 const (
 	faultRefused     = "refused"      // by the guard
 	faultDNS         = "dns"          // no such host
@@ -31,21 +31,21 @@ const (
 	faultExpired     = "certificate_expired"
 	faultIssuer      = "certificate_issuer"
 	faultCertificate = "certificate"
-	faultTLS         = "tls"     // the other side speaks none, or another
+	faultTLS         = "tls"     // the other side speaks no TLS, or another version
 	faultNumber      = "errno"   // of the system
 	faultFailure     = "failure" // as the node itself saw it
 	faultOther       = "other"
 )
 
-// numbers are the errors of the system by the names that are the same everywhere.
-var numbers = map[string]syscall.Errno{
+// errnos are system errors by their portable names.
+var errnos = map[string]syscall.Errno{
 	"ECONNREFUSED": syscall.ECONNREFUSED, "ECONNRESET": syscall.ECONNRESET, "ECONNABORTED": syscall.ECONNABORTED, "EHOSTUNREACH": syscall.EHOSTUNREACH,
 	"EHOSTDOWN": syscall.EHOSTDOWN, "ENETUNREACH": syscall.ENETUNREACH, "ENETDOWN": syscall.ENETDOWN, "EPIPE": syscall.EPIPE, "EADDRNOTAVAIL": syscall.EADDRNOTAVAIL,
 	"EMFILE": syscall.EMFILE, "EACCES": syscall.EACCES, "EPERM": syscall.EPERM,
 }
 
-// faultOf describes why an exchange under a context broke off, so that Broken can
-// make an error of the same kind again. Sent tells that the request had left.
+// faultOf describes why an exchange failed, so that ReplayFault can return an
+// equivalent error. sent reports whether the request had been sent.
 func faultOf(ctx context.Context, err error, sent bool) *blueprint.Fault {
 	var (
 		failure   *blueprint.Failure
@@ -87,7 +87,7 @@ func faultOf(ctx context.Context, err error, sent bool) *blueprint.Fault {
 		f.Kind = faultTLS
 	case errors.As(err, &number):
 		f.Kind, f.Reason = faultNumber, number.Error()
-		for name, known := range numbers {
+		for name, known := range errnos {
 			if known == number {
 				f.Code = name
 			}
@@ -96,19 +96,19 @@ func faultOf(ctx context.Context, err error, sent bool) *blueprint.Fault {
 	return f
 }
 
-// FaultOf describes the failure of an exchange of another protocol than HTTP.
+// FaultOf describes the failure of an exchange of a protocol other than HTTP.
 func FaultOf(err error) *blueprint.Fault { return faultOf(context.Background(), err, true) }
 
 type expiryKey struct{}
 
-// WithExpiry returns a context in which a recorded time-out of the node can be
-// repeated: expire ends the context as the time-out would, without the wait.
+// WithExpiry returns a context in which ReplayFault repeats a time-out of the node
+// without the wait, by calling expire.
 func WithExpiry(ctx context.Context, expire func()) context.Context {
 	return context.WithValue(ctx, expiryKey{}, expire)
 }
 
-// Broken returns the error with which a recorded exchange broke off: what a node
-// makes of it is what it made then. It has the effect on ctx that the fault had.
+// ReplayFault returns an error that a node handles as it handled the fault of a
+// recorded exchange, with the same effect on ctx.
 func ReplayFault(ctx context.Context, x *blueprint.Exchange) error {
 	f := x.Fault
 	if f == nil {
@@ -129,32 +129,31 @@ func ReplayFault(ctx context.Context, x *blueprint.Exchange) error {
 	if text == "" {
 		text = "no answer was recorded"
 	}
-	return &broken{f, text}
+	return &recordedError{f, text}
 }
 
-// broken is an error of the past. It stands for the types by which nodes tell
-// errors apart.
-type broken struct {
+// recordedError implements errors.As for the error types that nodes distinguish.
+type recordedError struct {
 	fault *blueprint.Fault
 	text  string
 }
 
 // Error returns the recorded text.
-func (b *broken) Error() string { return b.text }
+func (b *recordedError) Error() string { return b.text }
 
-// Timeout and Temporary make it a net.Error.
-func (b *broken) Timeout() bool {
+// Timeout and Temporary implement net.Error.
+func (b *recordedError) Timeout() bool {
 	return b.fault.Kind == faultTimeout || b.fault.Kind == faultNodeTimeout
 }
-func (b *broken) Temporary() bool { return false }
+func (b *recordedError) Temporary() bool { return false }
 
-// Is is for errors.Is.
-func (b *broken) Is(target error) bool {
+// Is implements errors.Is.
+func (b *recordedError) Is(target error) bool {
 	return target == http.ErrSchemeMismatch && b.fault.Kind == faultTLS
 }
 
-// As is for errors.As.
-func (b *broken) As(target any) bool {
+// As implements errors.As.
+func (b *recordedError) As(target any) bool {
 	kind := b.fault.Kind
 	switch t := target.(type) {
 	case **RefusedError:
@@ -184,7 +183,7 @@ func (b *broken) As(target any) bool {
 		t.Msg = b.text
 		return kind == faultTLS
 	case *syscall.Errno:
-		if number, known := numbers[b.fault.Code]; kind == faultNumber && known {
+		if number, known := errnos[b.fault.Code]; kind == faultNumber && known {
 			*t = number
 			return true
 		}
@@ -192,20 +191,19 @@ func (b *broken) As(target any) bool {
 	return false
 }
 
-// MaxRetryAfter is the longest that another server may make us wait.
+// MaxRetryAfter is the maximum of RetryAfter.
 const MaxRetryAfter = time.Hour
 
-// RetryAfter reads how long a server asks to be left alone (RFC 9110, 10.2.3):
-// whole seconds, or an instant, which is reckoned from what the server says the
-// time is, else from now; with neither of these, the zero time, there is no
-// telling. It returns 0 when nothing is asked, and at most MaxRetryAfter.
+// RetryAfter returns the delay of a Retry-After header (RFC 9110, 10.2.3): seconds,
+// or a date, which is relative to the server's Date header or else to now. It
+// returns 0 without a valid header, and for a date when both are unknown.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
 		return time.Duration(min(seconds, uint64(MaxRetryAfter/time.Second))) * time.Second
 	}
-	if told, err := http.ParseTime(header.Get("Date")); err == nil {
-		now = told
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = date
 	}
 	at, err := http.ParseTime(value)
 	if err != nil || now.IsZero() {

@@ -3,25 +3,24 @@ package outbound
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// RefusedError says that the guard keeps a connection from being made. Nothing
-// was sent.
+// RefusedError is returned for an address that is not allowed. Nothing was sent.
 type RefusedError struct {
-	// Host is what was asked for, as "example.com".
+	// Host is the requested host.
 	Host string
-	// Addr is the address that was refused; it is not valid where none was
-	// looked up.
+	// Addr is the refused address; invalid if the host was not looked up.
 	Addr netip.Addr
-	// Reason says what the address is, as in "a private address".
+	// Reason describes the address, as in "a private address".
 	Reason string
-	// Hint says what the operator or the author can do.
+	// Hint is for the operator or the author.
 	Hint string
 }
 
-// Error returns one line with the hint at its end.
+// Error returns the reason and the hint.
 func (e *RefusedError) Error() string {
 	subject := e.Host
 	switch {
@@ -52,7 +51,7 @@ func newGuard(allow []netip.Prefix) *guard {
 	return g
 }
 
-// check returns nil for an address that is open.
+// check returns nil for an allowed address.
 func (g *guard) check(addr netip.Addr) *RefusedError {
 	addr = addr.WithZone("").Unmap()
 	refused := func(reason string) *RefusedError {
@@ -79,27 +78,16 @@ func (g *guard) check(addr netip.Addr) *RefusedError {
 }
 
 func (g *guard) allowed(addr netip.Addr) bool {
-	for _, prefix := range g.allow {
-		if prefix.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // named reports whether an entry is for this one address.
 func (g *guard) named(addr netip.Addr) bool {
-	for _, prefix := range g.allow {
-		if prefix.IsSingleIP() && prefix.Addr() == addr {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.IsSingleIP() && p.Addr() == addr })
 }
 
-// checkSpelling refuses hosts that are numbers but not an address as everybody
-// writes it: resolvers disagree on whether 0177.0.0.1 is 177.0.0.1, 127.0.0.1
-// or a name.
+// checkSpelling refuses hosts that are numbers but not a canonical address:
+// resolvers disagree on whether 0177.0.0.1 is 177.0.0.1, 127.0.0.1 or a name.
 func checkSpelling(host string) *RefusedError {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return nil

@@ -3,20 +3,19 @@ package outbound
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// Hop is one request that was made, be it the first or one that a redirect
-// asked for.
+// Hop is one request: the first, or that of a redirect.
 type Hop struct {
-	Host   string // with the port, unless it is the scheme's own
+	Host   string // with the port, unless it is the default
 	Status int    // 0 when no answer came
-	Sent   bool   // a connection was there, so that something may have arrived
+	Sent   bool   // there was a connection, so the request may have arrived
 }
 
-// Hops collects the requests made under a context. It may be used by any number
-// of goroutines.
+// Hops collects the requests made under a context. It is safe for concurrent use.
 type Hops struct {
 	mu   sync.Mutex
 	list []Hop
@@ -24,37 +23,30 @@ type Hops struct {
 
 type hopsKey struct{}
 
-// Record returns a context under which every request that a Client makes is
-// recorded.
+// RecordHops returns a context whose requests by a Client are recorded in Hops.
 func RecordHops(ctx context.Context) (context.Context, *Hops) {
 	hops := &Hops{}
 	return context.WithValue(ctx, hopsKey{}, hops), hops
 }
 
-// List returns what was recorded so far, in the order in which it began.
+// List returns the hops so far, in the order of their start.
 func (h *Hops) List() []Hop {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]Hop(nil), h.list...)
+	return slices.Clone(h.list)
 }
 
-// Sent reports whether anything may have left this machine.
+// Sent reports whether anything may have been sent.
 func (h *Hops) Sent() bool {
-	for _, hop := range h.List() {
-		if hop.Sent {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.List(), func(hop Hop) bool { return hop.Sent })
 }
 
-// recordOf returns the record of a context; nil when it has none.
 func recordOf(ctx context.Context) *Hops {
 	hops, _ := ctx.Value(hopsKey{}).(*Hops)
 	return hops
 }
 
-// begin adds a request.
+// begin adds a request. A nil Hops records nothing.
 func (h *Hops) begin(u *url.URL) *hop {
 	if h == nil {
 		return nil
@@ -69,7 +61,7 @@ func (h *Hops) begin(u *url.URL) *hop {
 	return &hop{h, len(h.list) - 1}
 }
 
-// hop is the place of one request in a record; nil when nobody records.
+// hop is one element of Hops; nil if nothing is recorded.
 type hop struct {
 	hops  *Hops
 	index int

@@ -17,23 +17,21 @@ import (
 // MaxRedirects is how many redirects one request follows.
 const MaxRedirects = 5
 
-// ErrRedirects says that a server redirected more often than MaxRedirects.
+// ErrRedirects is returned after more than MaxRedirects redirects.
 var ErrRedirects = errors.New("too many redirects")
 
-// roundTripper sends one request, be it the first or one that a redirect asks
-// for.
+// roundTripper sends one request: the first, or that of a redirect.
 type roundTripper struct {
 	base http.RoundTripper
-	real bool // it reaches the network
+	real bool // base uses the real network
 }
 
-// RoundTrip checks the address as far as it can be before it is looked up,
-// sends the request and records it: without its credentials.
+// RoundTrip checks the URL, sends the request and records it without credentials.
 func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	hop := recordOf(request.Context()).begin(request.URL)
 	if refused := checkURL(request.URL, r.real); refused != nil {
 		closeBody(request)
-		return taped(request, func() bool { return false }, func(*http.Request) (*http.Response, error) { return nil, refused })
+		return record(request, func() bool { return false }, func(*http.Request) (*http.Response, error) { return nil, refused })
 	}
 	sent, err := authorized(request)
 	if err != nil {
@@ -41,15 +39,15 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	seen := witness(request)
-	var left atomic.Bool
+	var connected atomic.Bool
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) {
-			left.Store(true)
+			connected.Store(true)
 			hop.sent()
-			seen.left()
+			seen.connected()
 		},
 	})
-	response, err := taped(request.WithContext(ctx), left.Load, func(copied *http.Request) (*http.Response, error) {
+	response, err := record(request.WithContext(ctx), connected.Load, func(copied *http.Request) (*http.Response, error) {
 		sent := sent.WithContext(context.WithValue(ctx, bareKey{}, request))
 		sent.Body = copied.Body
 		return r.base.RoundTrip(sent)
@@ -65,8 +63,8 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 
 type bareKey struct{}
 
-// Bare returns the request that a Network was asked with as it was before it got
-// its credentials; the body is not to be read.
+// WithoutCredentials returns the request of a Network as it was before credentials
+// were added. Its body must not be read.
 func WithoutCredentials(sent *http.Request) *http.Request {
 	if request, ok := sent.Context().Value(bareKey{}).(*http.Request); ok {
 		return request
@@ -80,8 +78,8 @@ func closeBody(request *http.Request) {
 	}
 }
 
-// checkURL refuses what no look-up is needed for. Where no network is reached a
-// port does no harm.
+// checkURL refuses URLs that need no look-up to be refused. Ports only matter on the
+// real network.
 func checkURL(u *url.URL, real bool) *RefusedError {
 	host := u.Hostname()
 	if u.Scheme != "http" && u.Scheme != "https" {
@@ -102,8 +100,8 @@ func checkURL(u *url.URL, real bool) *RefusedError {
 	return nil
 }
 
-// closedPorts belong to services that may take the text of an HTTP request for
-// commands: remote shells, mail, chat, file sharing, caches and databases.
+// closedPorts are those of services that may interpret the text of an HTTP request
+// as commands: remote shells, mail, chat, file sharing, caches and databases.
 var closedPorts = portSet(
 	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115,
 	117, 119, 123, 135, 137, 138, 139, 143, 161, 162, 179, 389, 427, 445, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554,
@@ -119,8 +117,8 @@ func portSet(ports ...uint16) map[uint16]bool {
 	return set
 }
 
-// checkRedirect is asked before each redirect is followed. The address itself
-// is checked by the round tripper and the dialer like that of any request.
+// checkRedirect implements http.Client.CheckRedirect. The round tripper and the
+// dialer check the address.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return ErrRedirects
@@ -136,8 +134,8 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// SameHost reports whether headers that were meant for one address may be shown
-// to the other: the same host and port, or the step from http to https there.
+// SameHost reports whether headers for one URL may be sent to the other: the same
+// scheme, host and port, or https instead of http.
 func SameHost(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false
@@ -158,8 +156,7 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// public are the headers that another host may see. Any other, known or made
-// up, may carry a credential.
+// public are the headers that another host may see. Any other may be a credential.
 var public = map[string]bool{
 	"Accept": true, "Accept-Language": true, "User-Agent": true,
 	"Content-Type": true, "Content-Language": true, "Content-Encoding": true,
@@ -173,12 +170,11 @@ func dropPrivate(header http.Header) {
 	}
 }
 
-// ErrTooLarge says that a body has more bytes than the caller takes.
+// ErrTooLarge is returned for a body beyond the limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// ReadAll reads a body to its end, up to a limit in bytes; one byte more is
-// ErrTooLarge. The body of an answer that the client decompressed counts
-// decompressed, and no more of it is ever decompressed than the limit.
+// ReadAll reads a body of at most limit bytes, else it returns ErrTooLarge. The limit
+// applies after decompression, and bounds it.
 func ReadAll(body io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err != nil {

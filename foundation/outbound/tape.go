@@ -16,40 +16,38 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// MaxTaped is how much of one body, and MaxTape of all bodies together, a Tape
-// keeps, in bytes. MaxTapedCalls is how many exchanges it keeps.
+// Limits of a Tape: bytes of one body, bytes of all bodies, and exchanges.
 const (
 	MaxTaped      = 1 << 20
 	MaxTape       = 8 << 20
 	MaxTapedCalls = 10_000
 )
 
-// Tape collects what goes out under a context and what comes back, without what
-// looks like a credential; see secret.Redact. What was taken out of a request for
-// that is not in the answer either, whatever it is called there. It may be used by
-// any number of goroutines.
+// Tape records the exchanges under a context, redacted; see secret.Redact. What was
+// redacted in a request is masked in the answer too. A Tape is safe for concurrent
+// use.
 type Tape struct {
 	now  func() time.Time
 	mu   sync.Mutex
-	list []*taping
+	list []*taped
 	room int
-	full bool // exchanges were left out
+	full bool // some exchanges are missing
 }
 
-// taping is an exchange that may still be under way.
-type taping struct {
+// taped is an exchange that may still be in progress.
+type taped struct {
 	blueprint.Exchange
-	hidden *secret.Redactor // what the request had of credentials
-	answer *copied          // nil once it is whole, and while none has begun
+	hidden *secret.Redactor // credentials in the request
+	answer *copied          // nil before the answer and once it is complete
 	status int
 	header http.Header
 }
 
 type tapeKey struct{}
 
-// WithTape returns a context under which every exchange is noted on a tape; now
-// tells the time. What a request gets from Authorize is not on it, nor are
-// requests that are made to get credentials.
+// WithTape returns a context whose exchanges are recorded on a tape; now returns the
+// time. The credentials of Authorize are not recorded, nor are requests for
+// credentials.
 func WithTape(ctx context.Context, now func() time.Time) (context.Context, *Tape) {
 	t := &Tape{now: now, room: MaxTape}
 	return context.WithValue(ctx, tapeKey{}, t), t
@@ -61,8 +59,8 @@ func Unrecorded(ctx context.Context) context.Context {
 	return context.WithValue(WithoutEvidence(ctx), tapeKey{}, (*Tape)(nil))
 }
 
-// Note adds an exchange of another protocol than HTTP to the tape of a context,
-// if it has one. At and the caller are filled in.
+// NoteExchange adds an exchange of a protocol other than HTTP to the tape of a
+// context, if there is one. It sets At and the caller.
 func NoteExchange(ctx context.Context, x blueprint.Exchange) {
 	tape, _ := ctx.Value(tapeKey{}).(*Tape)
 	if tape == nil {
@@ -76,7 +74,7 @@ func NoteExchange(ctx context.Context, x blueprint.Exchange) {
 	defer tape.mu.Unlock()
 	r := at.hidden
 	at.Request = x.Request
-	at.Request.URL, at.Request.Headers = r.Text(x.Request.URL), noted(r, x.Request.Headers)
+	at.Request.URL, at.Request.Headers = r.Text(x.Request.URL), redactedHeaders(r, x.Request.Headers)
 	if text, ok := x.Request.Body.(string); ok {
 		kept, cut := tape.keep([]byte(text))
 		at.Request.Body, at.Request.Cut = string(kept), x.Request.Cut || cut
@@ -84,14 +82,13 @@ func NoteExchange(ctx context.Context, x blueprint.Exchange) {
 	at.Request.Body, at.Error, at.Fault = r.Value(at.Request.Body), r.Text(x.Error), x.Fault
 	if x.Response != nil {
 		answer := *x.Response
-		answer.Headers, answer.Body = noted(r, answer.Headers), r.Value(answer.Body)
+		answer.Headers, answer.Body = redactedHeaders(r, answer.Headers), r.Value(answer.Body)
 		at.Response = &answer
 	}
 	at.Exchange = r.Masker().Exchange(at.Exchange)
 }
 
-// noted returns headers as they may be seen.
-func noted(r *secret.Redactor, headers map[string]string) map[string]string {
+func redactedHeaders(r *secret.Redactor, headers map[string]string) map[string]string {
 	headers = maps.Clone(headers)
 	for name, value := range headers {
 		headers[name] = r.Header(name, value)
@@ -99,9 +96,8 @@ func noted(r *secret.Redactor, headers map[string]string) map[string]string {
 	return headers
 }
 
-// List returns what is on the tape, in the order in which it began, and tells
-// whether exchanges had no room. What is still under way has what has come so
-// far, and says that it was cut.
+// List returns the exchanges in the order of their start, and whether some are
+// missing. One in progress has the body so far and is marked as cut.
 func (t *Tape) List() (list []blueprint.Exchange, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,8 +112,8 @@ func (t *Tape) List() (list []blueprint.Exchange, full bool) {
 	return list, t.full
 }
 
-// begin returns the place of an exchange, nil when there is no room for it.
-func (t *Tape) begin(ctx context.Context) *taping {
+// begin adds an exchange, nil when the tape is full.
+func (t *Tape) begin(ctx context.Context) *taped {
 	caller := CallerOf(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,20 +121,20 @@ func (t *Tape) begin(ctx context.Context) *taping {
 		t.full = true
 		return nil
 	}
-	x := &taping{hidden: secret.NewRedactor(), Exchange: blueprint.Exchange{At: blueprint.TimeOf(t.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt}}
+	x := &taped{hidden: secret.NewRedactor(), Exchange: blueprint.Exchange{At: blueprint.TimeOf(t.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt}}
 	t.list = append(t.list, x)
 	return x
 }
 
-// keep takes as much of a body as there is room for. t.mu is held.
+// keep returns as much of a body as there is room for. t.mu is held.
 func (t *Tape) keep(body []byte) (kept []byte, cut bool) {
 	most := min(len(body), MaxTaped, t.room)
 	t.room -= most
 	return body[:most], most < len(body)
 }
 
-// answered returns an answer whose body was read so far. t.mu is held.
-func (t *Tape) answered(x *taping, body []byte, whole bool) blueprint.ExchangeResponse {
+// answered returns the answer with the body so far. t.mu is held.
+func (t *Tape) answered(x *taped, body []byte, whole bool) blueprint.ExchangeResponse {
 	body, plain := readable(x.header, body)
 	kept, cut := t.keep(body)
 	answer := ResponseOf(x.status, x.header, kept)
@@ -146,9 +142,9 @@ func (t *Tape) answered(x *taping, body []byte, whole bool) blueprint.ExchangeRe
 	return *x.hidden.Masker().Exchange(blueprint.Exchange{Response: &answer}).Response
 }
 
-// taped sends a request by next and notes it.
-// left reports whether it has a connection to leave by.
-func taped(request *http.Request, left func() bool, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+// record sends a request by next and records it. connected reports whether it had a
+// connection.
+func record(request *http.Request, connected func() bool, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	tape, _ := request.Context().Value(tapeKey{}).(*Tape)
 	if tape == nil {
 		return next(request)
@@ -172,17 +168,17 @@ func taped(request *http.Request, left func() bool, next func(*http.Request) (*h
 	defer tape.mu.Unlock()
 	body, plain := readable(request.Header, sent.body)
 	kept, cut := tape.keep(body)
-	early := int64(len(sent.body)) < min(request.ContentLength, MaxTaped) // the answer came before all was sent
+	early := int64(len(sent.body)) < min(request.ContentLength, MaxTaped) // answered before all was sent
 	x.Request.Body, x.Request.Cut = x.hidden.Value(BodyValue(request.Header.Get("Content-Type"), kept)), cut || !plain || early
 	if err != nil {
-		x.Error, x.Fault = secret.RedactText(err.Error()), faultOf(request.Context(), err, left())
+		x.Error, x.Fault = secret.RedactText(err.Error()), faultOf(request.Context(), err, connected())
 	}
 	x.Exchange = x.hidden.Masker().Exchange(x.Exchange)
 	if err != nil {
 		return nil, err
 	}
 	if response.Body == nil {
-		response.Body = http.NoBody // a Network may forget it
+		response.Body = http.NoBody // a Network may leave it nil
 	}
 	x.status, x.header = response.StatusCode, response.Header.Clone()
 	x.answer = &copied{ReadCloser: response.Body, tape: tape}
@@ -191,7 +187,7 @@ func taped(request *http.Request, left func() bool, next func(*http.Request) (*h
 		if x.answer.size > int64(len(x.answer.body)) || len(x.answer.body) > MaxTaped {
 			answer.Size = x.answer.size
 		}
-		if x.Response, x.answer = &answer, nil; err != nil && err != errLeft {
+		if x.Response, x.answer = &answer, nil; err != nil && err != errUnread {
 			x.Error, x.Fault = secret.RedactText(err.Error()), faultOf(request.Context(), err, true)
 			x.Exchange = x.hidden.Masker().Exchange(x.Exchange)
 		}
@@ -200,17 +196,17 @@ func taped(request *http.Request, left func() bool, next func(*http.Request) (*h
 	return response, nil
 }
 
-// copied is a body of which a copy is kept, up to one byte more than MaxTaped.
+// copied is a body that keeps a copy of at most MaxTaped+1 bytes.
 type copied struct {
 	io.ReadCloser
-	tape *Tape           // whose mu guards what follows
+	tape *Tape           // its mu guards the fields below
 	body []byte          //
 	size int64           // how many bytes were read
-	done func(err error) // called once at the end, with mu held; nil error = all was read; may be nil
-	over bool            // it was
+	done func(err error) // called once at the end with mu held; nil = complete; may be nil
+	over bool            // done was called
 }
 
-// Read reads on, and tells done when the end is reached.
+// Read implements io.Reader.
 func (c *copied) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.tape.mu.Lock()
@@ -226,19 +222,18 @@ func (c *copied) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close tells done that nobody reads on.
+// Close implements io.Closer.
 func (c *copied) Close() error {
 	err := c.ReadCloser.Close()
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
-	c.end(errLeft)
+	c.end(errUnread)
 	return err
 }
 
-// errLeft means that a body was not read to its end.
-var errLeft = errors.New("not read to its end")
+// errUnread is the reason for a body that was closed before its end.
+var errUnread = errors.New("not read to its end")
 
-// end takes note of the end. The tape's mu is held.
 func (c *copied) end(err error) {
 	if c.over || c.done == nil {
 		return
@@ -247,8 +242,8 @@ func (c *copied) end(err error) {
 	c.done(err)
 }
 
-// readable returns a body as it reads, and false when it cannot be: what is
-// compressed could hide anything.
+// readable returns a body decompressed. It reports false for unknown compressions,
+// which could hide secrets.
 func readable(header http.Header, body []byte) (plain []byte, ok bool) {
 	coding := strings.ToLower(strings.TrimSpace(header.Get("Content-Encoding")))
 	switch {
@@ -268,9 +263,8 @@ func readable(header http.Header, body []byte) (plain []byte, ok bool) {
 	return plain, true
 }
 
-// RequestOf returns a request, whose body was read, as an exchange keeps it: the
-// values of headers that may be credentials are "***", and so are parameters of
-// the address with telling names, and a name and password in it.
+// RequestOf returns a request, whose body was read, as recorded in an exchange, with
+// sensitive headers and URL parameters redacted, and without the URL's user.
 func RequestOf(request *http.Request, body []byte) blueprint.ExchangeRequest {
 	return requestOf(new(secret.Redactor), request, body)
 }
@@ -283,7 +277,7 @@ func requestOf(r *secret.Redactor, request *http.Request, body []byte) blueprint
 	}
 }
 
-// ResponseOf returns an answer as an exchange keeps it, redacted in the same way.
+// ResponseOf is RequestOf for an answer.
 func ResponseOf(status int, header http.Header, body []byte) blueprint.ExchangeResponse {
 	return blueprint.ExchangeResponse{Status: status, Headers: headersOf(new(secret.Redactor), header), Body: BodyValue(header.Get("Content-Type"), body)}
 }

@@ -126,7 +126,7 @@ func TestWhatARedactorRemembers(t *testing.T) {
 	}
 }
 
-func TestTellingHeaders(t *testing.T) {
+func TestSensitiveHeaders(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Authorization": true, "X-Api-Key": true, "X-Auth-Token": true, "X-My-Secret": true, "X-Password": true, "Set-Cookie": true, "X-Hub-Signature-256": true,
 		"Content-Type": false, "Idempotency-Key": false, "X-RateLimit-Remaining-Tokens": false, "Date": false, "Location": false,
