@@ -1,8 +1,8 @@
-// Package clock is the one source of time: Real follows the machine, Virtual
-// stands still until it is moved, so that a test can let a month pass.
+// Package clock is the source of time of the program: Real is the machine's clock,
+// Virtual advances only when told to, so that a test can simulate a month.
 //
-// Whoever works holds the clock (Hold) for as long as the work lasts. The real
-// clock does not care; the virtual one moves on only when nobody holds it.
+// Work in progress holds the clock (Hold). Real ignores holds; Virtual advances only
+// while there are none.
 package clock
 
 import (
@@ -10,27 +10,25 @@ import (
 	"time"
 )
 
-// Clock tells the time and calls back when an instant is reached. It is safe
-// for concurrent use.
+// Clock returns the time and runs functions at given times. It is safe for
+// concurrent use.
 type Clock interface {
-	// Now returns the present instant in UTC.
+	// Now returns the time in UTC.
 	Now() time.Time
-	// At calls f once, in a goroutine of its own, when the clock reaches t;
-	// at once when it has. The call holds the clock until f returns.
+	// At calls f once in its own goroutine when the clock reaches t, immediately if
+	// it has. The call holds the clock until f returns.
 	At(t time.Time, f func()) *Timer
-	// Upkeep is At for what a server does for itself, which nobody waits for:
-	// Virtual.Next does not tell of it.
+	// Upkeep is At for background maintenance, which Virtual.Next ignores.
 	Upkeep(t time.Time, f func()) *Timer
-	// Hold says that work is going on that began by this instant; release
-	// says, once, that it has come to rest.
+	// Hold keeps the clock from advancing until release is called.
 	Hold() (release func())
 }
 
-// Timer is a call that At has planned.
+// Timer is a call scheduled by At.
 type Timer struct{ stop func() bool }
 
-// Stop cancels the call and tells whether it was in time. A nil Timer may be
-// stopped.
+// Stop cancels the call and reports whether it had not started. It may be called on
+// a nil Timer.
 func (t *Timer) Stop() bool { return t != nil && t.stop() }
 
 // Real is the machine's clock.
@@ -39,29 +37,29 @@ type Real struct{}
 // Now returns the machine's time.
 func (Real) Now() time.Time { return time.Now().UTC() }
 
-// Hold does nothing: the machine's clock waits for nobody.
+// Hold does nothing.
 func (Real) Hold() (release func()) { return func() {} }
 
-// recheck bounds how long a real timer sleeps at once, so that a step of the
-// wall clock, or a machine that slept, is noticed within that time.
+// recheck is how often a real timer compares the wall clock, so that it notices a
+// clock step or a suspended machine.
 const recheck = 30 * time.Second
 
-// At follows the wall clock, not the monotonic one: a machine that slept past
-// t calls f as soon as it wakes.
+// At follows the wall clock, not the monotonic one: a machine that was suspended
+// past t calls f as soon as it resumes.
 func (r Real) At(t time.Time, f func()) *Timer {
-	t = t.Round(0) // without the monotonic part, Sub below compares wall clocks
+	t = t.Round(0) // drop the monotonic reading, so that Sub compares wall clocks
 	var mu sync.Mutex
 	var timer *time.Timer
-	over := false // stopped, or f was called
+	done := false // stopped, or f was called
 	mu.Lock()
 	defer mu.Unlock()
 	timer = time.AfterFunc(r.sleep(t), func() {
 		mu.Lock()
-		due := !over && !time.Now().Round(0).Before(t)
+		due := !done && !time.Now().Round(0).Before(t)
 		switch {
 		case due:
-			over = true
-		case !over:
+			done = true
+		case !done:
 			timer.Reset(r.sleep(t))
 		}
 		mu.Unlock()
@@ -73,13 +71,13 @@ func (r Real) At(t time.Time, f func()) *Timer {
 		mu.Lock()
 		defer mu.Unlock()
 		timer.Stop()
-		inTime := !over
-		over = true
+		inTime := !done
+		done = true
 		return inTime
 	}}
 }
 
-// Upkeep is At.
+// Upkeep implements Clock.
 func (r Real) Upkeep(t time.Time, f func()) *Timer { return r.At(t, f) }
 
 func (Real) sleep(until time.Time) time.Duration {

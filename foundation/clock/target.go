@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// last is as far as a clock may be moved: nothing later can be written.
+// last is the latest time that can be formatted.
 var last = time.Date(9999, 12, 31, 23, 59, 59, int(999*time.Millisecond), time.UTC)
 
-// Target reads where a clock that stands at now is to be moved: {"by": "36h"},
-// a Go duration or whole days as 7d, or {"to": RFC 3339}, as decoded JSON. It
-// is never before now nor behind the year 9999. Errors are short, meant for the
-// caller, and name the key.
+// Target returns the time to which a clock at now is to be moved, between now and the
+// end of the year 9999. value is decoded JSON: {"by": "36h"}, a Go duration or days
+// as in 7d, or {"to": RFC 3339}. Errors are for the caller and name the key.
 func Target(value any, now time.Time) (time.Time, error) {
 	object, ok := value.(map[string]any)
 	by, to := object["by"], object["to"] // null counts as absent
@@ -34,7 +33,7 @@ func Target(value any, now time.Time) (time.Time, error) {
 		text, _ := to.(string)
 		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("to: %q is no RFC 3339 time", shown(text))
+			return time.Time{}, fmt.Errorf("to: %q is not an RFC 3339 time", shown(text))
 		}
 		if at.Before(now) {
 			return time.Time{}, fmt.Errorf("to: the clock stands at %s and cannot go backwards", now.UTC().Format("2006-01-02T15:04:05.000Z"))
@@ -52,7 +51,7 @@ func Target(value any, now time.Time) (time.Time, error) {
 			return time.Time{}, fmt.Errorf("by: %q is too far; at most %dd at once", shown(text), maxDays)
 		}
 		if err != nil || step < 0 {
-			return time.Time{}, fmt.Errorf(`by: %q is no duration forwards; write "36h", "90s" or "7d"`, shown(text))
+			return time.Time{}, fmt.Errorf(`by: %q is not a positive duration; write "36h", "90s" or "7d"`, shown(text))
 		}
 		key, target = "by", now.Add(step)
 	}
@@ -62,7 +61,7 @@ func Target(value any, now time.Time) (time.Time, error) {
 	return target, nil
 }
 
-// shown is how much of what a caller sent an error repeats.
+// shown shortens user input for an error.
 func shown(text string) string {
 	const most = 60
 	if len(text) > most {
@@ -71,7 +70,6 @@ func shown(text string) string {
 	return text
 }
 
-// maxDays is the largest number of days at once.
 const maxDays = 36_500
 
 // ParseDuration reads a Go duration, or a whole number of days as in 7d.

@@ -4,11 +4,12 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
 
-// ErrBackwards refuses to move a virtual clock into the past.
+// ErrBackwards is returned by Advance for a time in the past.
 var ErrBackwards = errors.New("the clock cannot go backwards")
 
 // Virtual is a clock that only Advance moves.
@@ -18,53 +19,53 @@ type Virtual struct {
 	mu     sync.Mutex
 	now    time.Time
 	held   int
-	rest   chan struct{} // closed when held falls to 0; nil while nobody waits
+	idle   chan struct{} // closed when held falls to 0; nil without waiters
 	timers timers
 	seq    uint64
 
-	turns   []func() // that wait until nobody holds the clock
-	hurried int      // how many ask for turns not to wait
+	queue []func() // of WhenIdle
+	eager int      // while above 0, WhenIdle does not wait
 }
 
-// NewVirtual starts at an instant, cut to milliseconds.
+// NewVirtual returns a clock at start, truncated to milliseconds.
 func NewVirtual(start time.Time) *Virtual {
 	return &Virtual{now: start.UTC().Truncate(time.Millisecond)}
 }
 
-// Now returns the instant at which the clock stands.
+// Now implements Clock.
 func (v *Virtual) Now() time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.now
 }
 
-// Hold keeps the clock from moving until release is called.
+// Hold implements Clock.
 func (v *Virtual) Hold() (release func()) {
 	v.mu.Lock()
 	v.held++
 	v.mu.Unlock()
 	var once sync.Once
-	return func() { once.Do(v.letGo) }
+	return func() { once.Do(v.release) }
 }
 
-func (v *Virtual) letGo() {
+func (v *Virtual) release() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.held--; v.held == 0 && !v.nextTurn() && v.rest != nil {
-		close(v.rest)
-		v.rest = nil
+	if v.held--; v.held == 0 && !v.startNext() && v.idle != nil {
+		close(v.idle)
+		v.idle = nil
 	}
 }
 
-// At plans a call. One that is due already starts at once.
-func (v *Virtual) At(t time.Time, f func()) *Timer { return v.plan(&timer{at: t, f: f}) }
+// At implements Clock.
+func (v *Virtual) At(t time.Time, f func()) *Timer { return v.schedule(&timer{at: t, f: f}) }
 
-// Upkeep is At, in the same order, but for Next.
+// Upkeep implements Clock.
 func (v *Virtual) Upkeep(t time.Time, f func()) *Timer {
-	return v.plan(&timer{at: t, f: f, upkeep: true})
+	return v.schedule(&timer{at: t, f: f, upkeep: true})
 }
 
-func (v *Virtual) plan(timer *timer) *Timer {
+func (v *Virtual) schedule(timer *timer) *Timer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	timer.seq = v.seq
@@ -85,21 +86,16 @@ func (v *Virtual) plan(timer *timer) *Timer {
 	}}
 }
 
-// fire runs a timer's function while it holds the clock. v.mu is locked.
+// fire calls a timer's function. v.mu is locked.
 func (v *Virtual) fire(t *timer) {
 	t.fired = true
-	v.held++
-	go func() {
-		defer v.letGo()
-		t.f()
-	}()
+	v.call(t.f)
 }
 
-// Advance moves the clock to an instant, through every instant at which
-// something is due, in order. Before each step all work comes to rest; calls
-// that fall on one instant are made one after the other, in the order in which
-// they were planned. What falls due at the end instant itself is included. It
-// returns early, with the clock somewhere between, when ctx ends.
+// Advance moves the clock to a time, stopping at every scheduled call up to and
+// including that time. Before each call it waits until the clock is not held; calls
+// at the same time run one after the other in the order of their scheduling. If ctx
+// ends, it returns early with the clock in between.
 func (v *Virtual) Advance(ctx context.Context, to time.Time) error {
 	v.advance.Lock()
 	defer v.advance.Unlock()
@@ -108,11 +104,11 @@ func (v *Virtual) Advance(ctx context.Context, to time.Time) error {
 		return ErrBackwards
 	}
 	for {
-		if err := v.atRest(ctx); err != nil {
+		if err := v.waitReleased(ctx); err != nil {
 			return err
 		}
 		v.mu.Lock()
-		if v.held > 0 { // somebody began in between
+		if v.held > 0 { // held again meanwhile
 			v.mu.Unlock()
 			continue
 		}
@@ -130,20 +126,20 @@ func (v *Virtual) Advance(ctx context.Context, to time.Time) error {
 	}
 }
 
-// atRest waits until nobody holds the clock.
-func (v *Virtual) atRest(ctx context.Context) error {
+// waitReleased waits until the clock is not held.
+func (v *Virtual) waitReleased(ctx context.Context) error {
 	v.mu.Lock()
 	if v.held == 0 {
 		v.mu.Unlock()
 		return ctx.Err()
 	}
-	if v.rest == nil {
-		v.rest = make(chan struct{})
+	if v.idle == nil {
+		v.idle = make(chan struct{})
 	}
-	rest := v.rest
+	idle := v.idle
 	v.mu.Unlock()
 	select {
-	case <-rest:
+	case <-idle:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -182,4 +178,78 @@ func (t *timers) Pop() any {
 	*t = (*t)[:len(*t)-1]
 	last.index = -1
 	return last
+}
+
+// WhenIdle calls f in its own goroutine once the clock is not held. Queued functions
+// run in order, each when the work that the previous one started has released the
+// clock, so that the result does not depend on the number of processors. The clock
+// does not advance while functions are queued. The call holds the clock until f
+// returns.
+func (v *Virtual) WhenIdle(f func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.held > 0 && v.eager == 0 {
+		v.queue = append(v.queue, f)
+		return
+	}
+	v.call(f)
+}
+
+// call runs f in a goroutine that holds the clock. v.mu is locked.
+func (v *Virtual) call(f func()) {
+	v.held++
+	go func() {
+		defer v.release()
+		f()
+	}()
+}
+
+// startNext calls the next queued function, if any. v.mu is locked.
+func (v *Virtual) startNext() bool {
+	if len(v.queue) == 0 {
+		return false
+	}
+	v.call(v.queue[0])
+	v.queue = slices.Delete(v.queue, 0, 1)
+	return true
+}
+
+// WaitIdle waits until the clock is not held, at most for patience in real time.
+// After that, functions of WhenIdle run immediately until done is called: the running
+// one may be waiting for the caller.
+func (v *Virtual) WaitIdle(ctx context.Context, patience time.Duration) (done func()) {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for waiting.Err() == nil {
+		if v.waitReleased(waiting) != nil {
+			break
+		}
+		v.mu.Lock()
+		idle := v.held == 0
+		v.mu.Unlock()
+		if idle {
+			return func() {}
+		}
+	}
+	v.mu.Lock()
+	v.eager++
+	v.mu.Unlock()
+	return func() {
+		v.mu.Lock()
+		v.eager--
+		v.mu.Unlock()
+	}
+}
+
+// Next returns the time of the next scheduled call that is not upkeep, false if there
+// is none. It scans all timers.
+func (v *Virtual) Next() (at time.Time, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, timer := range v.timers {
+		if !timer.upkeep && (!ok || timer.at.Before(at)) {
+			at, ok = timer.at, true
+		}
+	}
+	return at.UTC(), ok
 }

@@ -1,4 +1,4 @@
-// Package fileio reads files and pipes within bounds, and writes files whole and
+// Package fileio reads files and pipes up to a limit, and writes files atomically and
 // durably.
 package fileio
 
@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// Write writes a file whole, for its owner alone, and onto the disk: under
-// a name of its own first, which nobody can guess and put a link at, so that nobody
-// ever reads half of it. With fresh set, a file that exists is not replaced.
+// Write writes a file with mode 0600 atomically and syncs it. It writes a temporary
+// file with an unguessable name first. With fresh set, an existing file is an error.
 func Write(path string, data []byte, fresh bool) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), fmt.Sprintf("%s.%d.*.tmp", filepath.Base(path), os.Getpid())) // 0600, and O_EXCL
 	if err != nil {
@@ -38,8 +37,7 @@ func Write(path string, data []byte, fresh bool) (err error) {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder brings the names in a folder onto the disk. Where folders cannot
-// be synced there is nothing to be done about it.
+// SyncFolder syncs the entries of a folder, where the system supports that.
 func SyncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
@@ -52,6 +50,7 @@ func SyncFolder(path string) error {
 	return nil
 }
 
+// Absolute returns the absolute form of path, or path itself if that fails.
 func Absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
@@ -59,8 +58,7 @@ func Absolute(path string) string {
 	return path
 }
 
-// Read reads a file, or a pipe that somebody writes to, of at most a number
-// of bytes.
+// Read reads a file or a named pipe of at most most bytes.
 func Read(name string, most int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -83,6 +81,7 @@ func Read(name string, most int64) ([]byte, error) {
 	return ReadAll(f, most)
 }
 
+// ReadAll reads at most most bytes; more are an error.
 func ReadAll(in io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err == nil && int64(len(data)) > most {
@@ -91,11 +90,11 @@ func ReadAll(in io.Reader, most int64) ([]byte, error) {
 	return data, err
 }
 
-// pipePatience is how long, in real time, a pipe waits for somebody to write to
-// it: a shell opens the other end at about the same moment.
+// pipePatience is how long to wait for the writer of a pipe: a shell opens it at about
+// the same time.
 const pipePatience = 2 * time.Second
 
-// openPipe opens a named pipe, which takes until somebody opens its other end.
+// openPipe opens a named pipe, which blocks until it has a writer.
 func openPipe(name string) (*os.File, error) {
 	type opened struct {
 		file *os.File
@@ -109,12 +108,12 @@ func openPipe(name string) (*os.File, error) {
 	select {
 	case o := <-done:
 		return o.file, o.err
-	case <-time.After(pipePatience): // what waits in the goroutine ends with the process
-		return nil, errors.New("it is a pipe that nobody writes to")
+	case <-time.After(pipePatience): // the goroutine stays until the process ends
+		return nil, errors.New("it is a pipe without a writer")
 	}
 }
 
-// Cause returns the last error of a chain, without the path that is named already.
+// Cause returns the error within a *fs.PathError, without the path, or else err.
 func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -1,11 +1,14 @@
-// Package ids makes every identifier, key and random part of the service from
-// one source of randomness, so that a test can replace that source by a seed.
+// Package ids generates all identifiers, keys and random values of the program from
+// one source of randomness, which a test can replace by a seed.
 package ids
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"io"
+	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,15 +17,15 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Source makes identifiers. It is safe for concurrent use.
+// Source generates identifiers. It is safe for concurrent use.
 type Source struct {
 	mu     sync.Mutex
 	random io.Reader
-	seed   string // what everything follows from; "" = chance
-	turns  turns  // of At
+	seed   string // "" = not seeded
+	uses   uses   // of At
 }
 
-// New takes the source of randomness; nil means crypto/rand.
+// New returns a Source that reads from random; nil means crypto/rand.
 func New(random io.Reader) *Source {
 	if random == nil {
 		random = rand.Reader
@@ -30,8 +33,8 @@ func New(random io.Reader) *Source {
 	return &Source{random: random}
 }
 
-// Bytes returns n random bytes. A source that fails stops the program: nothing
-// that the service makes would be safe without one.
+// Bytes returns n random bytes. It panics if the source fails, because nothing would
+// be secure without it.
 func (s *Source) Bytes(n int) []byte {
 	out := make([]byte, n)
 	s.mu.Lock()
@@ -67,8 +70,7 @@ func (s *Source) ExecutionID(now time.Time) string {
 	return "exec_" + strconv.FormatInt(now.UnixMilli(), 10) + "_" + strings.ToLower(s.ULID(now))
 }
 
-// base32 has no letter that differs from another by its case alone, and no digit
-// that looks like a letter.
+// base32 is the alphabet of RFC 4648 in lower case, without 0 and 1.
 const base32 = "abcdefghijklmnopqrstuvwxyz234567"
 
 // Address returns a random local part of a mail address: 26 characters of
@@ -97,8 +99,7 @@ func (s *Source) Token(n int) string {
 	return string(out)
 }
 
-// KeyPrefix begins every key that the service makes, so that scanners for
-// leaked secrets can tell one.
+// KeyPrefix begins every API key, so that scanners can recognize leaked ones.
 const KeyPrefix = "bpd_"
 
 // keyLength is how many characters of base62 follow the prefix: 256 bits.
@@ -107,41 +108,37 @@ const keyLength = 43
 // APIKey returns a new API key.
 func (s *Source) APIKey() string { return KeyPrefix + s.Token(keyLength) }
 
-// turnsKept is for how long, by the clock, a source remembers how often it was
-// asked for a purpose at an instant.
-const turnsKept = time.Minute
+// usesKept is how long, by the clock, counts of At are kept at least.
+const usesKept = time.Minute
 
-// turns counts how often a seeded source was asked for each purpose at each
-// instant. What is older than turnsKept is forgotten, so that it does not grow
-// for as long as the program runs.
-type turns struct {
+// uses counts the calls of At with the same time and names. Old counts are dropped, so
+// that it does not grow without bound.
+type uses struct {
 	mu      sync.Mutex
 	since   time.Time
 	present map[string]int
 	past    map[string]int
 }
 
-// At returns a source for something that is made at an instant and that the names
-// tell from whatever else is made then: of a seeded source one whose parts follow
-// from the seed, the instant, the names, and how often they were given before at
-// that instant. Whatever is drawn for other names meanwhile, by whichever
-// goroutine, plays no part. Any other source gives itself.
+// At returns a source for values that belong to a time and names. From a seeded source
+// it depends only on the seed, the time, the names, and the number of earlier calls
+// with the same ones, but not on other goroutines. Any other source returns itself.
 func (s *Source) At(now time.Time, names ...string) *Source {
 	if s.seed == "" {
 		return s
 	}
 	of := s.Stream(append([]string{strconv.FormatInt(now.UnixMilli(), 10)}, names...)...)
-	if n := s.turns.count(now, of.seed); n > 0 {
+	if n := s.uses.count(now, of.seed); n > 0 {
 		return of.Stream(strconv.Itoa(n))
 	}
 	return of
 }
 
-// count returns how often it was asked about a name before.
-func (t *turns) count(now time.Time, name string) int {
+// count returns the number of earlier calls for a name.
+func (t *uses) count(now time.Time, name string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.present == nil || now.Sub(t.since) >= turnsKept {
+	if t.present == nil || now.Sub(t.since) >= usesKept {
 		t.past, t.present, t.since = t.present, map[string]int{}, now
 	}
 	n, known := t.present[name]
@@ -150,4 +147,35 @@ func (t *turns) count(now time.Time, name string) int {
 	}
 	t.present[name] = n + 1
 	return n
+}
+
+// Seeded returns a deterministic source for tests, never for secrets.
+func Seeded(seed int64) *Source {
+	return seeded("blueprintd " + strconv.FormatInt(seed, 10))
+}
+
+func seeded(name string) *Source {
+	s := New(mathrand.NewChaCha8(sha256.Sum256([]byte(name))))
+	s.seed = name
+	return s
+}
+
+// IsSeeded reports whether the source is deterministic.
+func (s *Source) IsSeeded() bool { return s.seed != "" }
+
+// Stream returns a source for one purpose. From a seeded source it depends only on the
+// seed and the names and starts anew with each call. Any other source returns itself.
+func (s *Source) Stream(names ...string) *Source {
+	if s.seed == "" {
+		return s
+	}
+	var name strings.Builder
+	name.WriteString(s.seed)
+	for _, part := range names {
+		var size [4]byte
+		binary.BigEndian.PutUint32(size[:], uint32(len(part)))
+		name.Write(size[:]) // "a", "bc" must differ from "ab", "c"
+		name.WriteString(part)
+	}
+	return seeded(name.String())
 }

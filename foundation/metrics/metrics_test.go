@@ -50,12 +50,12 @@ bytes 1.099511627776e+12
 	}
 }
 
-func TestMistakesAreTold(t *testing.T) {
+func TestPageErrors(t *testing.T) {
 	for name, make := range map[string]func(p *Page){
-		"there twice":           func(p *Page) { p.Gauge("a", ""); p.Counter("a", "") },
-		"series a{x=\"1\"} is":  func(p *Page) { f := p.Gauge("a", ""); f.Value(1, "x", "1"); f.Value(2, "x", "1") },
-		"no name of a metric":   func(p *Page) { p.Gauge("a-b", "") },
-		"\"x-y\" is no name of": func(p *Page) { p.Gauge("a", "").Value(1, "x-y", "1") },
+		"duplicate metric a":          func(p *Page) { p.Gauge("a", ""); p.Counter("a", "") },
+		"duplicate series a{x=\"1\"}": func(p *Page) { f := p.Gauge("a", ""); f.Value(1, "x", "1"); f.Value(2, "x", "1") },
+		"not a metric name":           func(p *Page) { p.Gauge("a-b", "") },
+		"\"x-y\" is not a label":      func(p *Page) { p.Gauge("a", "").Value(1, "x-y", "1") },
 	} {
 		p := NewPage()
 		make(p)

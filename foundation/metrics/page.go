@@ -1,10 +1,10 @@
-// Package metrics counts what a program does and writes it down in the text
-// format that Prometheus and its kin read, version 0.0.4.
+// Package metrics implements counters, gauges and histograms, and writes them in the
+// text format of Prometheus, version 0.0.4.
 //
-// Rooms keep counters and histograms, whose labels and bounds are fixed when
-// they are made: what is counted never makes a new series, so that no caller
-// can fill the memory of whoever reads them. Counting takes one atomic
-// addition and no memory. Once somebody asks, a [Page] is made of them.
+// Packages keep counters and histograms with fixed labels and bounds: counting never
+// creates a new series, so that no user can exhaust the memory of the scraper.
+// Counting takes one atomic addition and allocates nothing. A [Page] collects the
+// values for one scrape.
 package metrics
 
 import (
@@ -17,10 +17,10 @@ import (
 	"strings"
 )
 
-// ContentType is what a page is served as.
+// ContentType is that of a page.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Page is what one reading shows. It belongs to one goroutine.
+// Page is the answer to one scrape. It is not safe for concurrent use.
 type Page struct {
 	text   bytes.Buffer
 	names  map[string]bool
@@ -28,8 +28,7 @@ type Page struct {
 	err    error
 }
 
-// Family is the series of one name. Its lines follow each other, so it ends
-// where the next one begins.
+// Family is the series of one name. It must be complete before the next one starts.
 type Family struct {
 	page *Page
 	name string
@@ -42,17 +41,16 @@ const (
 	kindHistogram = "histogram"
 )
 
-// NewPage makes an empty one.
+// NewPage returns an empty page.
 func NewPage() *Page { return &Page{names: map[string]bool{}, series: map[string]bool{}} }
 
-// Counter begins a family of what only goes up. By custom its name ends in
-// _total.
+// Counter starts a family of counters, whose name ends in _total by convention.
 func (p *Page) Counter(name, help string) Family { return p.family(kindCounter, name, help) }
 
-// Gauge begins a family of what goes up and down.
+// Gauge starts a family of gauges.
 func (p *Page) Gauge(name, help string) Family { return p.family(kindGauge, name, help) }
 
-// Histogram begins a family of distributions of seconds.
+// Histogram starts a family of histograms in seconds.
 func (p *Page) Histogram(name, help string) Family { return p.family(kindHistogram, name, help) }
 
 var (
@@ -63,9 +61,9 @@ var (
 func (p *Page) family(kind, name, help string) Family {
 	switch {
 	case !metricName.MatchString(name):
-		p.fail("%q is no name of a metric", name)
+		p.fail("%q is not a metric name", name)
 	case p.names[name]:
-		p.fail("the metric %s is there twice", name)
+		p.fail("duplicate metric %s", name)
 	}
 	p.names[name] = true
 	fmt.Fprintf(&p.text, "# HELP %s %s\n# TYPE %s %s\n", name, strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(help), name, kind)
@@ -78,10 +76,10 @@ func (p *Page) fail(format string, args ...any) {
 	}
 }
 
-// Value adds a series: its value, and its labels as names and values in turn.
+// Value adds a series; labels are alternating names and values.
 func (f Family) Value(value float64, labels ...string) { f.line("", value, labels) }
 
-// Distribution adds a series of a histogram.
+// Distribution adds a series of a histogram; labels are as for Value.
 func (f Family) Distribution(d Distribution, labels ...string) {
 	count := int64(0)
 	for i, n := range d.Counts {
@@ -96,7 +94,6 @@ func (f Family) Distribution(d Distribution, labels ...string) {
 	f.line("_count", float64(count), labels)
 }
 
-// escape is how a label's value is written between quotes.
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 func (f Family) line(suffix string, value float64, labels []string) {
@@ -108,7 +105,7 @@ func (f Family) line(suffix string, value float64, labels []string) {
 			separator = "{"
 		}
 		if !labelName.MatchString(labels[i]) {
-			f.page.fail("%q is no name of a label", labels[i])
+			f.page.fail("%q is not a label name", labels[i])
 		}
 		series.WriteString(separator + labels[i] + `="` + escape.Replace(strings.ToValidUTF8(labels[i+1], "\uFFFD")) + `"`)
 	}
@@ -116,16 +113,15 @@ func (f Family) line(suffix string, value float64, labels []string) {
 		series.WriteByte('}')
 	}
 	if f.page.series[series.String()] {
-		f.page.fail("the series %s is there twice", series.String())
+		f.page.fail("duplicate series %s", series.String())
 	}
 	f.page.series[series.String()] = true
 	f.page.text.WriteString(series.String() + " " + number(value) + "\n")
 }
 
-// number writes a value as briefly as it can be told from all others.
 func number(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
 
-// Write writes the page, or says what the program got wrong in making it.
+// Write writes the page, or returns the first mistake in building it.
 func (p *Page) Write(w io.Writer) error {
 	if p.err != nil {
 		return p.err

@@ -1,12 +1,10 @@
-// Package mutant puts bugs into the program on purpose, one at a time, so that
-// the harnesses that look for such bugs can themselves be tested: a harness
-// that finds nothing proves something only if it would have found these.
+// Package mutant enables one deliberate bug at a time, to test that the test harnesses
+// find such bugs.
 //
-// Without the build tag "mutant" there are no bugs: Is is the constant false,
-// and the compiler removes each question together with what depends on it. With
-// the tag the environment variable BLUEPRINTD_MUTANT names the bug of this
-// process, none when it is empty; the program then says so on its standard
-// error as soon as it starts.
+// Without the build tag "mutant", Is is constantly false, and the compiler removes
+// the code that depends on it. With the tag, the environment variable
+// BLUEPRINTD_MUTANT names the bug of the process, and the program warns on standard
+// error when it starts.
 //
 //	go build -tags mutant -o bad . && BLUEPRINTD_MUTANT=no-recovery ./bad serve
 package mutant
@@ -29,13 +27,13 @@ const (
 // Variable is the environment variable that chooses a bug.
 const Variable = "BLUEPRINTD_MUTANT"
 
-// Description is a bug and, in one line, what the program does wrong with it.
+// Description describes a bug in one line.
 type Description struct {
 	Bug  Bug
 	Does string
 }
 
-// All returns every bug there is.
+// All returns all bugs.
 func All() []Description {
 	return []Description{
 		{AckBeforeCommit, "a run is acknowledged before it is on the disk"},
@@ -44,7 +42,7 @@ func All() []Description {
 		{JournalAfterAct, "a node acts before the journal says that it will"},
 		{NoFiringKey, "one delivery may start any number of runs"},
 		{StatusRewritten, "a start calls completed runs failed"},
-		{EventForgotten, "an event leaves the outbox before anybody is told of it"},
+		{EventForgotten, "an event leaves the outbox before it is delivered"},
 		{LimitForgotten, "a start lets all runs of a limited trigger begin at once"},
 	}
 }

@@ -2,8 +2,8 @@
 
 package mutant
 
-// Enabled reports whether this build can have bugs.
+// Enabled reports whether this build has the tag.
 const Enabled = false
 
-// Is reports whether this process has the bug: never, in this build.
+// Is reports false.
 func Is(Bug) bool { return false }

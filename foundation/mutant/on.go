@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// Enabled reports whether this build can have bugs.
+// Enabled reports whether this build has the tag.
 const Enabled = true
 
 // chosen is the bug of this process, "" for none.
 var chosen = Bug(os.Getenv(Variable))
 
-// Nobody may take such a build for a good one, nor a misspelt bug for one that
-// was planted and not found.
+// The warning keeps such a build from being used by mistake, and a misspelled bug from
+// passing as one that was not found.
 func init() {
 	known := slices.ContainsFunc(All(), func(d Description) bool { return d.Bug == chosen })
 	switch {

@@ -1,7 +1,6 @@
-// Package smtpsink answers one SMTP dialogue over a connection that somebody
-// else made, such as one end of net.Pipe, so that mail can be sent without a
-// network. It takes every login and every recipient; what becomes of a message
-// is for its caller to say.
+// Package smtpsink is an SMTP server for one existing connection, such as an end of
+// net.Pipe, so that mail can be sent without a network. It accepts every login and
+// recipient; its caller decides about messages.
 package smtpsink
 
 import (
@@ -12,56 +11,55 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 )
 
-// MaxMessage is how large a message may be, in bytes.
+// MaxMessage is the maximum size of a message in bytes.
 const MaxMessage = 25 << 20
 
-// maxRecipients is how many a message may have.
 const maxRecipients = 1000
 
-// Accept decides about a message: code and text are what its sender is
-// answered, 250 for one that was taken. Data has its dots taken out, and its
-// lines end in CRLF. It is called for one message of a connection at a time.
+// Accept decides about a message and returns the reply, with code 250 to accept. data
+// is the message without dot-stuffing, with lines ending in CRLF. Calls for one
+// connection are sequential.
 type Accept func(from string, to []string, data []byte) (code int, text string)
 
-// Serve speaks SMTP over a connection, as the server of the name host, until
-// the dialogue ends or somebody closes the connection; it closes the connection
-// and returns then. With secure it offers STARTTLS; whoever wants TLS from the
-// first byte wraps conn before. Nothing is waited for with a clock: the other
-// side, which is of this process, closes the connection when it has had enough.
+// Serve serves SMTP on a connection as the server host until the session ends or the
+// connection is closed, and closes it. With secure it offers STARTTLS; for implicit
+// TLS the caller wraps conn. There are no time-outs: the client is in this process
+// and closes the connection.
 func Serve(conn net.Conn, host string, secure *tls.Config, accept Accept) {
-	ended := newPatient(conn)
+	ended := newBufferedConn(conn)
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{accept: accept}, nil }))
 	server.Domain, server.TLSConfig, server.AllowInsecureAuth, server.EnableSMTPUTF8 = host, secure, true, true
 	server.MaxMessageBytes, server.MaxRecipients = MaxMessage, maxRecipients
-	server.MaxLineLength = MaxMessage // who is refused in the middle of a line is still writing, and would not read why
+	server.MaxLineLength = MaxMessage // a client that is refused within a line still writes and would not read the reply
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	listener := &single{conn: ended, closed: make(chan struct{})}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(listener) // it ends with the listener
+		_ = server.Serve(listener) // ends with the listener
 	}()
 	<-ended.done
 	_ = server.Close()
 	<-served
 }
 
-// single is a listener with one connection to give.
+// single is a listener with one connection.
 type single struct {
 	conn   net.Conn
-	given  sync.Once
-	ending sync.Once
+	accept sync.Once
+	close  sync.Once
 	closed chan struct{}
 }
 
-// Accept returns the connection, and then waits for the end.
+// Accept returns the connection once, then blocks until Close.
 func (l *single) Accept() (conn net.Conn, err error) {
-	l.given.Do(func() { conn = l.conn })
+	l.accept.Do(func() { conn = l.conn })
 	if conn != nil {
 		return conn, nil
 	}
@@ -69,26 +67,23 @@ func (l *single) Accept() (conn net.Conn, err error) {
 	return nil, net.ErrClosed
 }
 
-// Close ends the waiting.
 func (l *single) Close() error {
-	l.ending.Do(func() { close(l.closed) })
+	l.close.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr names the other end.
 func (l *single) Addr() net.Addr { return l.conn.LocalAddr() }
 
-// session is the message that is on its way.
+// session is a smtp.Session with the message being sent.
 type session struct {
 	accept Accept
 	from   string
 	to     []string
 }
 
-// AuthMechanisms are the ways to log in.
 func (*session) AuthMechanisms() []string { return []string{sasl.Plain, sasl.Login} }
 
-// Auth takes any name and password.
+// Auth accepts any name and password.
 func (*session) Auth(mechanism string) (sasl.Server, error) {
 	if mechanism == sasl.Login {
 		return &login{}, nil
@@ -96,15 +91,14 @@ func (*session) Auth(mechanism string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(string, string, string) error { return nil }), nil
 }
 
-// login asks for a name and a password, and takes them.
-type login struct{ asked int }
+// login is the server side of LOGIN, which accepts everything.
+type login struct{ answers int }
 
-// Next takes an answer and asks the next question.
 func (l *login) Next(answer []byte) (question []byte, done bool, err error) {
-	if answer != nil || l.asked > 0 {
-		l.asked++
+	if answer != nil || l.answers > 0 {
+		l.answers++
 	}
-	switch l.asked {
+	switch l.answers {
 	case 0:
 		return []byte("Username:"), false, nil
 	case 1:
@@ -113,25 +107,20 @@ func (l *login) Next(answer []byte) (question []byte, done bool, err error) {
 	return nil, true, nil
 }
 
-// Reset forgets the message.
 func (s *session) Reset() { s.from, s.to = "", nil }
 
-// Logout ends the dialogue.
 func (s *session) Logout() error { return nil }
 
-// Mail begins a message.
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	s.from = from
 	return nil
 }
 
-// Rcpt adds a recipient.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.to = append(s.to, to)
 	return nil
 }
 
-// Data takes the message and asks what becomes of it.
 func (s *session) Data(r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -144,11 +133,81 @@ func (s *session) Data(r io.Reader) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: oneLine(text)}
 }
 
-// oneLine keeps a text from being taken for several replies.
+// oneLine joins the lines of a text, which would be several replies.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" {
 		return "done"
 	}
 	return text
+}
+
+// bufferedConn is a connection whose writes do not block. A net.Pipe has no buffer: if
+// both sides write at the same time, they deadlock.
+type bufferedConn struct {
+	net.Conn
+	done chan struct{} // closed when everything is written, or cannot be, after Close
+
+	mu      sync.Mutex
+	more    *sync.Cond
+	unsent  []byte
+	closing bool
+}
+
+func newBufferedConn(conn net.Conn) *bufferedConn {
+	p := &bufferedConn{Conn: conn, done: make(chan struct{})}
+	p.more = sync.NewCond(&p.mu)
+	go p.send()
+	return p
+}
+
+func (p *bufferedConn) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing {
+		return 0, net.ErrClosed
+	}
+	p.unsent = append(p.unsent, data...)
+	p.more.Signal()
+	return len(data), nil
+}
+
+// Close closes the connection once everything is written. It discards further input.
+func (p *bufferedConn) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closing {
+		p.closing = true
+		p.more.Signal()
+		go func() { _, _ = io.Copy(io.Discard, p.Conn) }()
+	}
+	return nil
+}
+
+// SetWriteDeadline does nothing: writes do not block, and the deadline that TLS sets
+// when it closes would discard buffered data.
+func (p *bufferedConn) SetWriteDeadline(time.Time) error { return nil }
+
+// SetDeadline sets the deadline for reads.
+func (p *bufferedConn) SetDeadline(at time.Time) error { return p.Conn.SetReadDeadline(at) }
+
+func (p *bufferedConn) send() {
+	defer close(p.done)
+	defer p.Conn.Close()
+	for {
+		p.mu.Lock()
+		for len(p.unsent) == 0 && !p.closing {
+			p.more.Wait()
+		}
+		data := p.unsent
+		p.unsent = nil
+		p.mu.Unlock()
+		if len(data) == 0 {
+			return
+		}
+		if _, err := p.Conn.Write(data); err != nil {
+			_ = p.Close()
+			return
+		}
+	}
 }

@@ -25,7 +25,7 @@ func TestAt(t *testing.T) {
 	for i := range 100 {
 		a.At(at.Add(time.Duration(i)*time.Minute), "z")
 	}
-	if n := len(a.turns.past) + len(a.turns.present); n > 4 {
+	if n := len(a.uses.past) + len(a.uses.present); n > 4 {
 		t.Errorf("%d counts are kept", n)
 	}
 	if chance := New(nil); chance.At(at, "x") != chance {
