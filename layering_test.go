@@ -88,7 +88,7 @@ var layers = []struct {
 	{8, "tests/contributing", ""},
 	{8, "tests/bench", "tests/process clients/go/program"},
 	{8, "tests/crash", "tests/process clients/go/program foundation/mutant"},
-	{8, "tests/describe", "blueprint engine/nodes rpc rpc/trpc project server/sandbox"},
+	{8, "tests/describe", "blueprint engine/nodes rpc rpc/trpc project server/sandbox triggers"},
 	{8, "tests/faultfs", ""},
 	{8, "tests/faults", "tests/process clients/go/program tests/faultfs"},
 	{8, "tests/overload", "tests/process clients/go/program"},

@@ -34,6 +34,11 @@ const (
 	SourceRedelivery Source = "redelivery"
 )
 
+// Sources returns all sources, in the order in which documentation lists them.
+func Sources() []Source {
+	return []Source{SourceSchedule, SourceWebhook, SourceAPI, SourceManual, SourceEmail, SourceSlack, SourceEvent, SourceRedelivery}
+}
+
 // TriggerKind holds what every package needs to know of a trigger type: what is
 // stored, redacted and addressed. Package triggers adds to each kind the struct of
 // its config, its rules and its documentation.

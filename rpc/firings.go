@@ -53,10 +53,7 @@ var (
 	decisions = []blueprint.Decision{
 		blueprint.DecisionStarted, blueprint.DecisionDuplicate, blueprint.DecisionSkipped, blueprint.DecisionRefused, blueprint.DecisionCoalesced,
 	}
-	sources = []blueprint.Source{
-		blueprint.SourceSchedule, blueprint.SourceWebhook, blueprint.SourceAPI, blueprint.SourceManual, blueprint.SourceEmail, blueprint.SourceSlack,
-		blueprint.SourceEvent, blueprint.SourceRedelivery,
-	}
+	sources = blueprint.Sources()
 )
 
 // filterReading makes a filter of what a caller gave.

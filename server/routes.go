@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"blueprintd/docs"
 	"blueprintd/project"
 	"blueprintd/rpc/trpc"
+	"blueprintd/triggers"
 	"blueprintd/web"
 )
 
@@ -21,10 +23,12 @@ import (
 // them up.
 func (s *Server) Routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(blueprint.KindOf(blueprint.TriggerWebhook).Path, s.Triggers.Webhook())
-	mux.Handle(blueprint.KindOf(blueprint.TriggerSlack).Path, s.Triggers.Slack())
-	mux.Handle("/webhooks/", s.Triggers.Webhook()) // a mistyped address is answered in the form that senders know
-	mux.Handle(blueprint.KindOf(blueprint.TriggerAPI).Path, s.RPC.Authenticated(blueprint.ScopeRun, s.fireAPI))
+	for _, kind := range triggers.Kinds() {
+		if kind.Endpoint != nil {
+			mux.Handle(kind.Path, s.triggerEndpoint(kind))
+		}
+	}
+	mux.Handle("/webhooks/", s.Triggers.Handler(blueprint.TriggerWebhook)) // mistyped addresses get the errors of webhooks
 	mux.Handle("/mcp", s.mcpRoute())
 	mux.Handle("/clock/advance", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, post(s.ClockAdvance)))
 	mux.Handle("/clock", s.RPC.AuthenticatedUnlimited(blueprint.ScopeRead, s.clockState))
@@ -73,7 +77,7 @@ func (s *Server) Routes() http.Handler {
 // one trailing slash, and refuse an encoded body themselves, in their own form.
 func (s *Server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
-	if !strings.HasPrefix(path, "/webhooks/") && !strings.HasPrefix(path, "/v1/") {
+	if !isTriggerPath(path) {
 		if err := trpc.CheckEncoding(r); err != nil {
 			s.RPC.WritePlainError(w, r, err)
 			return
@@ -84,6 +88,14 @@ func (s *Server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.R
 		trimmed.URL, r = &address, &trimmed
 	}
 	mux.ServeHTTP(w, r)
+}
+
+// isTriggerPath reports whether a path belongs to an endpoint of triggers, or nearly.
+func isTriggerPath(path string) bool {
+	return strings.HasPrefix(path, "/webhooks/") || strings.HasPrefix(path, "/v1/") || slices.ContainsFunc(triggers.Kinds(), func(kind *triggers.Kind) bool {
+		prefix, _, found := strings.Cut(kind.Path, "{triggerId}")
+		return found && strings.HasPrefix(path, prefix)
+	})
 }
 
 // index gives a browser the dashboard, and tells curl what is here.
@@ -99,31 +111,41 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	host := s.APIHost()
-	w.Write([]byte(strings.Join([]string{
+	lines := []string{
 		"blueprintd " + s.Options.Version, "",
 		"dashboard    " + host + "/",
 		"procedures   " + host + "/api/trpc/{router}.{procedure}",
-		"webhooks     " + host + blueprint.KindOf(blueprint.TriggerWebhook).Path,
-		"Slack        " + host + blueprint.KindOf(blueprint.TriggerSlack).Path,
-		"API trigger  " + host + blueprint.KindOf(blueprint.TriggerAPI).Path,
-		"MCP server   " + host + "/mcp",
-		"files        " + host + "/files/{id}",
-		"description  " + host + "/openapi.json",
-		"mail         " + s.mailIndex(),
-		"health       " + host + "/healthz  " + host + "/readyz", "",
-	}, "\n")))
+	}
+	for _, kind := range triggers.Kinds() {
+		if kind.Endpoint != nil {
+			lines = append(lines, fmt.Sprintf("%-12s %s%s", kind.Endpoint.Title, host, kind.Path))
+		}
+	}
+	w.Write([]byte(strings.Join(append(lines,
+		"MCP server   "+host+"/mcp",
+		"files        "+host+"/files/{id}",
+		"description  "+host+"/openapi.json",
+		"mail         "+s.mailIndex(),
+		"health       "+host+"/healthz  "+host+"/readyz", "",
+	), "\n")))
 }
 
-// fireAPI answers POST /v1/triggers/{triggerId}/fire.
-func (s *Server) fireAPI(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-	answer := passOn(w)
-	if err := s.Triggers.ServeAPI(answer, r, caller.Principal); err != nil || answer.status != http.StatusAccepted {
-		return err // nothing was started
+// triggerEndpoint serves the address of a trigger kind. Runs started with an API key
+// are audited.
+func (s *Server) triggerEndpoint(kind *triggers.Kind) http.Handler {
+	if kind.Endpoint.Scope == "" {
+		return s.Triggers.Handler(kind.Type)
 	}
-	s.Store.NoteAction(r.Context(), &blueprint.AuditEntry{
-		ActorID: caller.UserID, Action: "blueprintTriggers.fire", TargetType: "trigger", TargetID: strings.ToLower(r.PathValue("triggerId")), Via: blueprint.ViaAPI,
+	return s.RPC.Authenticated(kind.Endpoint.Scope, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+		answer := passOn(w)
+		if err := s.Triggers.Serve(kind, answer, r, caller.Principal); err != nil || answer.status != http.StatusAccepted {
+			return err
+		}
+		s.Store.NoteAction(r.Context(), &blueprint.AuditEntry{
+			ActorID: caller.UserID, Action: "blueprintTriggers.fire", TargetType: "trigger", TargetID: strings.ToLower(r.PathValue("triggerId")), Via: blueprint.ViaAPI,
+		})
+		return nil
 	})
-	return nil
 }
 
 // post refuses every method but POST.

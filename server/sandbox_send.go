@@ -37,16 +37,14 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 	if err != nil {
 		return err
 	}
-	var handler http.Handler
+	handler := s.Triggers.Handler(trigger.Type)
+	if handler == nil {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: the trigger is one of type %s, which no webhook reaches", trigger.Type)
+	}
 	key := blueprint.KindOf(trigger.Type).Secrets.Secret
 	sender, _ := trigger.Config["preset"].(string)
-	switch trigger.Type {
-	case blueprint.TriggerWebhook:
-		handler = s.Triggers.Webhook()
-	case blueprint.TriggerSlack:
-		handler, sender = s.Triggers.Slack(), "slack"
-	default:
-		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: the trigger is one of type %s, which no webhook reaches", trigger.Type)
+	if trigger.Type == blueprint.TriggerSlack {
+		sender = "slack"
 	}
 	if preset, given := input["preset"]; given {
 		if sender, _ = preset.(string); !slices.Contains(sandbox.Senders[1:], sender) {

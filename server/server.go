@@ -167,7 +167,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 // it are found at the start.
 func (s *Server) raised() {
 	if s.Triggers != nil {
-		s.Triggers.Raised()
+		s.Triggers.Published()
 	}
 }
 

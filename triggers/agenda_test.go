@@ -24,12 +24,12 @@ func TestAgenda(t *testing.T) {
 			now := begin.Add(time.Duration(random.IntN(60)) * time.Second)
 			var want []*scheduled
 			for _, one := range a.byID {
-				if at := one.wakeAt(); !at.IsZero() && !at.After(now) {
+				if at := one.nextDue(); !at.IsZero() && !at.After(now) {
 					want = append(want, one)
 				}
 			}
 			slices.SortFunc(want, func(x, y *scheduled) int {
-				if order := x.wakeAt().Compare(y.wakeAt()); order != 0 {
+				if order := x.nextDue().Compare(y.nextDue()); order != 0 {
 					return order
 				}
 				return x.order - y.order
@@ -40,7 +40,7 @@ func TestAgenda(t *testing.T) {
 			}
 			for _, one := range got {
 				one.next = one.next.Add(time.Duration(random.IntN(60)) * time.Second)
-				a.wait(one)
+				a.enqueue(one)
 			}
 		default:
 			one := a.byID[id]

@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -10,14 +11,14 @@ import (
 	"blueprintd/blueprint"
 )
 
-// firedAnswer is the answer to a firing that started a run, now or before.
+// firedAnswer is the response to a delivery that started a run, now or earlier.
 type firedAnswer struct {
 	Success     bool   `json:"success"`
 	ExecutionID string `json:"executionId"`
 	FiringID    string `json:"firingId"`
 }
 
-// skippedAnswer is the answer to a delivery that was left out by a rule.
+// skippedAnswer is the response to a delivery that a filter skipped.
 type skippedAnswer struct {
 	Success  bool   `json:"success"`
 	Skipped  bool   `json:"skipped"`
@@ -25,8 +26,8 @@ type skippedAnswer struct {
 	FiringID string `json:"firingId"`
 }
 
-// errorAnswer is the answer to a delivery that failed. The ids are there when
-// a run was started.
+// errorAnswer is the response to a delivery that failed. The ids are set if a run
+// was started.
 type errorAnswer struct {
 	Success     bool       `json:"success"`
 	ExecutionID string     `json:"executionId,omitempty"`
@@ -40,24 +41,21 @@ type shownError struct {
 	NodeID  string `json:"nodeId,omitempty"`
 }
 
-// await waits until a run has ended, paused or answered, but not for too long,
-// and not once its caller has left.
+// await waits until a run has ended, paused or responded, at most for SyncTimeout or
+// until ctx ends.
 func (t *Service) await(ctx context.Context, run Run) {
-	waiting, leave := context.WithTimeout(ctx, t.SyncTimeout)
-	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, t.SyncTimeout)
+	defer cancel()
 	select {
 	case <-run.Responded():
 	case <-run.Ended():
-	case <-waiting.Done():
+	case <-ctx.Done():
 	}
 }
 
-// answerRun answers a delivery that has waited for its run: with what the first
-// respond node says, or with the run's end. A run that paused or takes too
-// long goes on without its caller, as does one whose caller leaves.
-//
-// Only a sender that proved to know the trigger's secret is told why a run failed:
-// the texts of nodes hold addresses and data.
+// answerRun writes the response of the first respond node or, without one, the
+// outcome of the run. Only an authenticated sender learns why a run failed, because
+// error messages may contain addresses and data.
 func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing, verified bool) {
 	var ending blueprint.Ending
 	select {
@@ -65,7 +63,8 @@ func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing, verifie
 		ending, _ = run.Ending(context.Background())
 	default:
 	}
-	response := run.Response() // comes before the end
+	answer := errorAnswer{ExecutionID: *firing.ExecutionID, Error: shownError{Code: string(blueprint.CodeInternal), Message: "the run failed"}}
+	response := run.Response() // is set before the end
 	switch {
 	case response != nil:
 		writeResponse(w, response)
@@ -74,20 +73,16 @@ func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing, verifie
 	case ending.Status == blueprint.StatusCompleted:
 		writeJSON(w, http.StatusOK, ending.Output)
 	case !verified:
-		writeJSON(w, http.StatusInternalServerError, errorAnswer{ExecutionID: *firing.ExecutionID, Error: shownError{Code: string(blueprint.CodeInternal), Message: "the run failed"}})
+		writeJSON(w, http.StatusInternalServerError, answer)
 	default:
-		answer := errorAnswer{ExecutionID: *firing.ExecutionID, FiringID: firing.ID, Error: shownError{Code: string(blueprint.CodeInternal), Message: "the run failed"}}
+		answer.FiringID = firing.ID
 		if f := ending.Failure; f != nil {
-			answer.Error.Message, answer.Error.NodeID = f.Message, f.NodeID
-			if f.Code != "" {
-				answer.Error.Code = f.Code
-			}
+			answer.Error = shownError{cmp.Or(f.Code, answer.Error.Code), f.Message, f.NodeID}
 		}
 		writeJSON(w, http.StatusInternalServerError, answer)
 	}
 }
 
-// writeFired names the run that a delivery started.
 func writeFired(w http.ResponseWriter, status int, executionID, firingID string) {
 	writeJSON(w, status, firedAnswer{true, executionID, firingID})
 }
@@ -102,21 +97,18 @@ func writeError(w http.ResponseWriter, err *blueprint.Error) {
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	body, err := blueprint.Encode(value)
-	if err != nil { // a value that no decoder made
+	if err != nil { // not a value from Decode
 		status, body = http.StatusInternalServerError, []byte(`{"success":false,"error":{"code":"INTERNAL_SERVER_ERROR","message":"internal error"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	write(w, status, body)
 }
 
-// writeResponse sends what a respond node says.
+// writeResponse writes the response of a respond node.
 func writeResponse(w http.ResponseWriter, response *blueprint.Response) {
-	status := response.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := cmp.Or(response.Status, http.StatusOK)
 	if status < 200 || status > 599 {
-		writeError(w, blueprint.Errorf(blueprint.CodeInternal, "the respond node chose the status %d, which is no HTTP answer", status))
+		writeError(w, blueprint.Errorf(blueprint.CodeInternal, "the respond node chose the status %d, which is not the status of an HTTP response", status))
 		return
 	}
 	var body []byte
@@ -133,7 +125,7 @@ func writeResponse(w http.ResponseWriter, response *blueprint.Response) {
 		w.Header().Set("Content-Type", kind)
 	}
 	setHeaders(w.Header(), response.Headers)
-	if isText { // which many callers may be told at once: none needs a copy of its own
+	if isText { // written without a copy, as many callers may receive it at once
 		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 		writeHead(w, status)
 		_, _ = io.WriteString(w, text)
@@ -142,9 +134,7 @@ func writeResponse(w http.ResponseWriter, response *blueprint.Response) {
 	write(w, status, body)
 }
 
-// write sends a whole answer. What a blueprint says is shown by a browser on
-// the same host as the dashboard, so it is never guessed to be a page and never
-// runs as one. A caller that has gone is no error.
+// write writes a response. Write errors mean that the caller disconnected.
 func write(w http.ResponseWriter, status int, body []byte) {
 	if len(body) > 0 {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -153,6 +143,8 @@ func write(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body)
 }
 
+// writeHead writes the headers. The response of a blueprint has the same origin as
+// the dashboard, so browsers must not sniff its type or run scripts in it.
 func writeHead(w http.ResponseWriter, status int) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Security-Policy", "sandbox")

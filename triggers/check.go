@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +14,8 @@ const (
 	maxSecret = 1000
 )
 
-// Check returns what is wrong with a trigger's config, whose keys have their known
-// spelling; nil when nothing is. Paths start at the config. Null is the same as
-// absent.
+// Check validates a trigger's config, whose keys must have their canonical spelling.
+// Paths of the issues start at the config. Null is the same as absent.
 func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
 	c := &checker{kind: KindOf(kind), config: config}
 	if blueprint.KindOf(kind).Type == "" {
@@ -29,7 +29,7 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 	return c.issues
 }
 
-// checker gathers what is wrong with a config.
+// checker collects the issues of a config.
 type checker struct {
 	kind   *Kind
 	config map[string]any
@@ -37,7 +37,7 @@ type checker struct {
 }
 
 func (c *checker) refuse(message string, path ...any) {
-	c.issues = append(c.issues, blueprint.Issue{Path: append([]any{}, path...), Message: message})
+	c.issues = append(c.issues, blueprint.Issue{Path: slices.Clone(path), Message: message})
 }
 
 func (c *checker) required(key string) {
@@ -46,9 +46,9 @@ func (c *checker) required(key string) {
 	}
 }
 
-// text returns the value of a key that holds a string, and false when there is
-// nothing to look at any more.
-func (c *checker) text(key string, most int) (string, bool) {
+// text returns the value of a key. It returns false if there is nothing left to
+// validate.
+func (c *checker) text(key string, limit int) (string, bool) {
 	value := c.config[key]
 	if value == nil {
 		return "", false
@@ -57,7 +57,7 @@ func (c *checker) text(key string, most int) (string, bool) {
 	switch {
 	case !ok:
 		c.refuse("must be a string", key)
-	case len(text) > most:
+	case len(text) > limit:
 		c.refuse("is too long", key)
 		ok = false
 	}
@@ -70,11 +70,12 @@ func (c *checker) choice(key string, choices ...string) {
 	}
 }
 
-// guardWords are parts of the names of keys that are meant to keep senders out.
-// Under a name that is not known such a key would guard nothing.
+// guardWords are parts of the names of keys that are meant to authenticate or filter
+// senders. An unknown key with such a name is an error, because it would have no
+// effect.
 var guardWords = []string{"secret", "token", "hmac", "signature", "password", "sender", "from", "allow", "domain", "filter", "auth", "verify"}
 
-// proofWords are those of guardWords that stand for a proof of who the sender is.
+// proofWords are the guardWords about authentication.
 var proofWords = []string{"secret", "token", "hmac", "signature", "password", "auth", "verify"}
 
 func guards(key string, words ...string) bool {
@@ -82,11 +83,15 @@ func guards(key string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(key, word) })
 }
 
-// refusedKey returns why an unknown key is refused: it is meant to guard the
-// trigger, or is nearly a key that does. It returns "" for any other.
+// refusedKey returns why an unknown key is an error: it is named like a guard, or
+// nearly like a known one. It returns "" for any other.
 func (k *Kind) refusedKey(key string) string {
 	meant := blueprint.Nearest(key, blueprint.TriggerConfigKeys(k.Type))
-	switch right := k.guard(key); {
+	right := ""
+	if k.guard != nil {
+		right = k.guard(key)
+	}
+	switch {
 	case meant != "" && (guards(key, guardWords...) || guards(meant, guardWords...)):
 		return fmt.Sprintf("unknown; did you mean %q?", meant)
 	case !guards(key, guardWords...):
@@ -106,8 +111,8 @@ func (c *checker) unknown() {
 	}
 }
 
-// Warnings names the unknown keys of a config that Check accepts: they are kept and
-// have no effect. Paths start at the config.
+// Warnings returns the unknown keys of a config that Check accepts, which have no
+// effect. Paths start at the config.
 func Warnings(kind blueprint.TriggerType, config map[string]any) (issues []blueprint.Issue) {
 	k, known := KindOf(kind), blueprint.TriggerConfigKeys(kind)
 	for _, key := range blueprint.UnknownTriggerKeys(kind, config) {
@@ -115,7 +120,7 @@ func Warnings(kind blueprint.TriggerType, config map[string]any) (issues []bluep
 			continue
 		}
 		hint := blueprint.DidYouMean(key, known)
-		switch meant := k.meant[strings.ToLower(strings.ReplaceAll(key, "_", ""))]; {
+		switch meant := k.aliases[strings.ToLower(strings.ReplaceAll(key, "_", ""))]; {
 		case meant != "":
 			hint = fmt.Sprintf("; did you mean %q?", meant)
 		case hint == "":
@@ -126,10 +131,9 @@ func Warnings(kind blueprint.TriggerType, config map[string]any) (issues []bluep
 	return issues
 }
 
-// Settle returns the config of a trigger that change makes of the one before, nil
-// for a new trigger, in the known spelling of its keys. Issues say what is wrong
-// with it; their paths start at the config and name keys as change does. It
-// changes neither argument.
+// Settle applies change to the previous config, nil for a new trigger, and returns
+// the result with canonical keys, and its issues. Paths start at the config and use
+// the keys of change. It does not modify its arguments.
 func Settle(kind blueprint.TriggerType, before, change map[string]any) (config map[string]any, issues []blueprint.Issue) {
 	change, renamed, issues := blueprint.TriggerConfigSpelling(kind, change)
 	if len(issues) > 0 {
@@ -142,11 +146,9 @@ func Settle(kind blueprint.TriggerType, before, change map[string]any) (config m
 	}
 	issues = Check(kind, config)
 	for i := range issues {
-		if len(issues[i].Path) == 0 {
-			continue
-		}
-		if key, _ := issues[i].Path[0].(string); renamed[key] != "" {
-			issues[i].Path[0] = renamed[key]
+		if path := issues[i].Path; len(path) > 0 {
+			key, _ := path[0].(string)
+			path[0] = cmp.Or(renamed[key], key)
 		}
 	}
 	return config, issues

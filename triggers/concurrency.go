@@ -15,12 +15,11 @@ import (
 // maxConcurrency is the highest limit that config.concurrency may set.
 const maxConcurrency = 1000
 
-// onLimits are the choices of config.concurrency.onLimit; the first counts when
-// there is none.
+// onLimits are the values of config.concurrency.onLimit; the first is the default.
 var onLimits = []string{string(blueprint.LimitQueue), string(blueprint.LimitSkip), string(blueprint.LimitCancel)}
 
-// limits is how many runs of the trigger may go on at once. Here a key that is not
-// known is refused: a limit that is misspelt bounds nothing.
+// limits is the concurrency limit of a trigger. Unknown keys are errors, because a
+// misspelled limit would have no effect.
 type limits map[string]any
 
 func (limits) check(c *checker, f *field) {
@@ -35,7 +34,7 @@ func (limits) check(c *checker, f *field) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(config)) {
 		if name != "limit" && name != "onLimit" {
-			c.refuse("is not known; there are limit and onLimit", key, name)
+			c.refuse("unknown key; want limit and onLimit", key, name)
 		}
 	}
 	if limitOf(config) == 0 {
@@ -52,13 +51,13 @@ func (limits) schema(*field) map[string]any {
 	return map[string]any{
 		"type": []any{"object", "null"}, "required": []any{"limit"}, "additionalProperties": false,
 		"properties": map[string]any{
-			"limit":   map[string]any{"type": "integer", "minimum": json.Number("1"), "maximum": json.Number("1000"), "description": "how many"},
+			"limit":   map[string]any{"type": "integer", "minimum": json.Number("1"), "maximum": json.Number(strconv.Itoa(maxConcurrency)), "description": "how many"},
 			"onLimit": onLimit,
 		},
 	}
 }
 
-// limitOf reads the limit, 0 for one that cannot be.
+// limitOf returns the limit, 0 if it is invalid.
 func limitOf(config map[string]any) int {
 	number, _ := config["limit"].(json.Number)
 	limit, err := strconv.Atoi(number.String())
@@ -68,8 +67,8 @@ func limitOf(config map[string]any) int {
 	return limit
 }
 
-// ConcurrencyOf returns what bounds the runs of a trigger, however they are started; nil
-// when nothing does.
+// ConcurrencyOf returns the group that limits the runs of a trigger, however they are
+// started; nil for no limit.
 func ConcurrencyOf(trigger *blueprint.Trigger) *blueprint.ConcurrencyGroup {
 	config, _ := trigger.Config["concurrency"].(map[string]any)
 	limit := limitOf(config)
@@ -83,8 +82,7 @@ func ConcurrencyOf(trigger *blueprint.Trigger) *blueprint.ConcurrencyGroup {
 	return group
 }
 
-// Concurrency returns what bounds the runs of a trigger now; nil when nothing does, or the
-// trigger was deleted: what it has begun goes on.
+// Concurrency returns the current ConcurrencyOf a trigger, nil for a deleted one.
 func (t *Service) Concurrency(ctx context.Context, triggerID string) (*blueprint.ConcurrencyGroup, error) {
 	binding, err := t.Store.Binding(ctx, triggerID)
 	switch {
@@ -96,9 +94,8 @@ func (t *Service) Concurrency(ctx context.Context, triggerID string) (*blueprint
 	return ConcurrencyOf(&binding.Trigger), nil
 }
 
-// crowded makes an error that may be shown of one that says that the trigger's
-// limit left a firing out.
-func crowded(err error) error {
+// limitError converts a *blueprint.ConcurrencyLimitError to a *blueprint.Error.
+func limitError(err error) error {
 	var full *blueprint.ConcurrencyLimitError
 	if errors.As(err, &full) {
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full, Reason: blueprint.NewReason(blueprint.ReasonLimit, "limit", full.Limit, "running", full.Running)}
@@ -106,9 +103,8 @@ func crowded(err error) error {
 	return err
 }
 
-// isLeftOut reports whether an error says that the trigger's limit left a firing
-// out: the ledger has it as skipped, with the error's message for the reason.
-func isLeftOut(err error) bool {
+// isLimited reports whether the trigger's limit skipped a firing.
+func isLimited(err error) bool {
 	var full *blueprint.ConcurrencyLimitError
 	return errors.As(err, &full)
 }

@@ -30,7 +30,7 @@ func TestCheckConcurrency(t *testing.T) {
 		`{"limit": "1"}`:                  "concurrency.limit: must be a whole number from 1 to 1000",
 		`{"limit": 1, "onLimit": "wait"}`: "concurrency.onLimit: must be one of queue, skip, cancel-running",
 		`{"limit": 1, "onLimit": 1}`:      "concurrency.onLimit: must be one of queue, skip, cancel-running",
-		`{"limit": 1, "onlimit": "skip", "max": 2}`: "concurrency.max: is not known; there are limit and onLimit; concurrency.onlimit: is not known",
+		`{"limit": 1, "onlimit": "skip", "max": 2}`: "concurrency.max: unknown key; want limit and onLimit; concurrency.onlimit: unknown key; want limit and onLimit",
 	} {
 		for kind, rest := range map[blueprint.TriggerType]string{
 			blueprint.TriggerWebhook: ``, blueprint.TriggerManual: ``, blueprint.TriggerAPI: ``, blueprint.TriggerEmail: ``,
@@ -174,8 +174,8 @@ func TestTicksOfAFullConcurrencyGroup(t *testing.T) {
 		if len(rows) != c.rows || len(rows) > 0 && (rows[0].Decision != blueprint.DecisionSkipped || !strings.HasPrefix(rows[0].Reason, c.reason)) {
 			t.Errorf("%v: %+v", c.err, rows)
 		}
-		if got, want := strings.Count(log.String(), "is tried again"), map[bool]int{true: 1}[c.rows == 0]; got != want {
-			t.Errorf("%v: said %d times that it is tried again, want %d", c.err, got, want)
+		if got, want := strings.Count(log.String(), "retrying"), map[bool]int{true: 1}[c.rows == 0]; got != want {
+			t.Errorf("%v: the retry was logged %d times, want %d", c.err, got, want)
 		}
 	}
 }

@@ -11,11 +11,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/net/http/httpguts"
+
 	"blueprintd/blueprint"
 	"blueprintd/triggers/signature"
 )
 
-// newDelivery keeps of a request what the ledger stores of it, all but the body.
+// newDelivery returns what the ledger stores of a request, without the body.
 func newDelivery(r *http.Request) *blueprint.Delivery {
 	d := &blueprint.Delivery{From: r.RemoteAddr, Header: make(map[string][]string, len(r.Header)+1)}
 	for name, values := range r.Header {
@@ -40,7 +42,7 @@ func newDelivery(r *http.Request) *blueprint.Delivery {
 	return d
 }
 
-// valid makes texts of header values, which may be any bytes.
+// valid converts header values, which may be any bytes, to UTF-8.
 func valid(values []string) []string {
 	out := make([]string, len(values))
 	for i, value := range values {
@@ -49,41 +51,36 @@ func valid(values []string) []string {
 	return out
 }
 
-// said is a delivery that somebody with a right to it made: its body is the
-// input.
-func said(input any) *blueprint.Delivery {
+// inputDelivery returns a delivery whose body is the input of an authorized caller.
+func inputDelivery(input any) *blueprint.Delivery {
 	body, err := blueprint.Encode(input)
-	if err != nil { // a value that no decoder made
+	if err != nil { // not a value from Decode
 		return &blueprint.Delivery{}
 	}
 	return &blueprint.Delivery{Body: body, Size: int64(len(body))}
 }
 
-// headersOf returns the headers of a delivery as a run sees them: several values
-// of one name joined by commas.
+// headersOf returns the headers of a delivery as a run sees them: names in lower
+// case, repeated values joined by commas, without signatures.
 func headersOf(d *blueprint.Delivery) map[string]any {
 	out := make(map[string]any, len(d.Header))
 	for name, values := range d.Header {
 		if signature.IsProof(name) {
-			continue // of a row from before its name was known
+			continue // stored by an older version
 		}
 		out[name] = strings.Join(values, ", ")
 	}
 	return out
 }
 
-// judge decides about what came, by the trigger as it is now: it fills in the
-// activation's input and headers, or says why nothing starts. Times that the
-// sender signed are held against at, when the delivery came. Of is how it came.
-func (t *Service) judge(a *activation, of blueprint.Source, at time.Time) *refusal {
-	if kind := kindFrom(of); kind != nil {
+// judge sets the input and the headers of an activation, or refuses it, by the
+// current config of the trigger. Signed times are compared with at, when the
+// delivery was received from the source. The body of a manual firing is the input.
+func (t *Service) judge(a *activation, source blueprint.Source, at time.Time) *refusal {
+	kind := KindOf(a.binding.Trigger.Type)
+	if kind.judge != nil && kind.Source == source && source != blueprint.SourceManual {
 		return kind.judge(t, a, at)
 	}
-	return t.judgeSaid(a)
-}
-
-// judgeSaid takes the body for the input.
-func (t *Service) judgeSaid(a *activation) *refusal {
 	var refused *blueprint.Error
 	if a.input, refused = parseBody(a.firing.Delivery.Body); refused != nil {
 		return &refusal{answer: refused}
@@ -91,9 +88,9 @@ func (t *Service) judgeSaid(a *activation) *refusal {
 	return nil
 }
 
-// readBody reads a body of at most MaxBody bytes, as it came. What is beyond is
-// read as well, within bounds, and thrown away: a client that is still sending
-// when the connection closes never sees the answer.
+// readBody reads a body of at most MaxBody bytes. It discards the rest of a larger
+// one, within limits, because a client that is still sending when the connection
+// closes never sees the response.
 func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
 	tooLarge := blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", t.MaxBody).WithReason(blueprint.ReasonTooLarge)
 	if r.ContentLength > t.MaxBody {
@@ -102,7 +99,7 @@ func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
 	}
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
-		// The length is only claimed, so memory beyond this comes with the bytes.
+		// A larger buffer is allocated only as bytes arrive.
 		body.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, t.MaxBody+1))
@@ -116,16 +113,15 @@ func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
 	return body.Bytes(), nil
 }
 
-// discard reads on past what nobody wants. A client that waits for leave to
-// send needs none.
+// discard reads the rest of a body, unless the client has not started to send it.
 func (t *Service) discard(r *http.Request) {
 	if r.Header.Get("Expect") == "" {
 		_, _ = io.CopyN(io.Discard, r.Body, 2*t.MaxBody)
 	}
 }
 
-// checkContent refuses whatever does not say that it is JSON as it stands. No
-// content type at all will do.
+// checkContent refuses bodies that are not declared as unencoded JSON. A missing
+// content type is accepted.
 func checkContent(d *blueprint.Delivery) *blueprint.Error {
 	for _, value := range d.Header["content-encoding"] {
 		if value != "" && !strings.EqualFold(value, "identity") {
@@ -146,7 +142,7 @@ func checkContent(d *blueprint.Delivery) *blueprint.Error {
 	return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "the body must be JSON: send it with Content-Type: application/json").WithReason(blueprint.ReasonBody)
 }
 
-// parseBody reads a JSON value; an empty body is an empty object.
+// parseBody decodes a JSON value; an empty body is an empty object.
 func parseBody(body []byte) (any, *blueprint.Error) {
 	if !utf8.Valid(body) {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8").WithReason(blueprint.ReasonBody)
@@ -166,11 +162,11 @@ func parseBody(body []byte) (any, *blueprint.Error) {
 	return value, nil
 }
 
-// maxKey bounds the id of a delivery, in bytes.
+// maxKey is the maximum length of a delivery id, in bytes.
 const maxKey = 255
 
-// deliveryID returns the id of a delivery: what the first of the headers that is
-// there says, "" when none is.
+// deliveryID returns the value of the first of the headers that is present, "" if
+// none is.
 func deliveryID(d *blueprint.Delivery, names ...string) (string, *blueprint.Error) {
 	for _, name := range names {
 		switch values := signature.Header(d, name); {
@@ -189,21 +185,15 @@ func deliveryID(d *blueprint.Delivery, names ...string) (string, *blueprint.Erro
 	return "", nil
 }
 
-// triggerHeaders returns the headers of a request as a run sees them: lower-case
-// names, several values of one joined by commas, and nothing that proves who
-// the sender is.
-func triggerHeaders(r *http.Request) map[string]any { return headersOf(newDelivery(r)) }
-
-// reserved are the headers of an answer that no respond node may set, in lower
-// case: they belong to the connection, or they speak for the whole host, on
-// which other people's triggers and the dashboard live as well.
+// reserved are the response headers that a respond node cannot set, in lower case:
+// they control the connection, or the whole origin, which includes the dashboard
+// and the triggers of other users.
 var reserved = strings.Fields(`
 	connection content-encoding content-length date host keep-alive server te trailer transfer-encoding upgrade
 	accept-ch alt-svc clear-site-data critical-ch expect-ct nel origin-agent-cluster permissions-policy public-key-pins refresh
 	report-to reporting-endpoints service-worker-allowed set-cookie set-cookie2 strict-transport-security www-authenticate
 	x-content-type-options x-frame-options x-xss-protection`)
 
-// reservedPrefixes are the beginnings of more of them.
 var reservedPrefixes = []string{"access-control-", "content-security-policy", "cross-origin-", "proxy-", "sec-"}
 
 func isReserved(lower string) bool {
@@ -211,21 +201,12 @@ func isReserved(lower string) bool {
 		slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }
 
-// setHeaders copies the headers that a respond node chose and may choose.
+// setHeaders sets the headers of a respond node that are not reserved.
 func setHeaders(to http.Header, chosen map[string]string) {
 	for name, value := range chosen {
 		name = strings.ToLower(strings.TrimSpace(name))
-		if name != "" && !strings.ContainsFunc(name, notInName) && !isReserved(name) {
+		if httpguts.ValidHeaderFieldName(name) && !isReserved(name) {
 			to.Set(name, value)
 		}
 	}
-}
-
-// notInName reports whether a character may not stand in the name of a header.
-func notInName(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-		return false
-	}
-	return !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }

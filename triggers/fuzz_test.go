@@ -36,7 +36,7 @@ func FuzzWebhookBody(f *testing.F) {
 		r.SetPathValue("triggerId", id)
 		r.Header = http.Header{"Content-Type": {kind}, "Content-Encoding": {encoding}, "Webhook-Id": {key}}
 		w := httptest.NewRecorder()
-		s.Webhook().ServeHTTP(w, r)
+		s.Handler(blueprint.TriggerWebhook).ServeHTTP(w, r)
 		if len(m.rows) != 1 || len(m.rows[0].Reason) > 300 || m.rows[0].Key == "" || len(m.rows[0].Key) > maxKey || !utf8.ValidString(m.rows[0].Reason) {
 			t.Fatalf("rows %+v", m.rows)
 		}
@@ -129,7 +129,7 @@ func FuzzTriggerHeaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, one, two string) {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header[http.CanonicalHeaderKey(name)] = []string{one, two}
-		got := triggerHeaders(r)
+		got := headersOf(newDelivery(r))
 		for key, value := range got {
 			if key != strings.ToLower(key) || signature.Confidential[key] || signature.IsProof(key) || !utf8.ValidString(value.(string)) {
 				t.Fatalf("%q: %q", key, value)

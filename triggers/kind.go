@@ -12,109 +12,76 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Kind is a trigger type: what every package needs to know of it, and what its
-// file in this package, kind_<name>.go, says of its config.
+// Kind is a trigger type. It adds to the entry in blueprint/trigger_kind.go what
+// the file of the type in this package, kind_<name>.go, declares.
 //
-// The config of a kind is a struct that describes itself by tags, from which the
-// check, the JSON Schema and the reading for a delivery are derived:
+// The config of a kind is a struct whose tags define the validation, the JSON
+// Schema and the decoding:
 //
-//	key       the name in the config
-//	doc       what it is for
-//	enum      the texts that it may be, separated by |
-//	required  "true" when it must be given
+//	key       the key in the config
+//	doc       its description
+//	enum      the allowed texts, separated by |
+//	required  "true" for a required key
 //
-// The type of a field is one of this file, or one of its own that is a fieldType.
+// The type of a field is one of this file or another one that implements fieldType.
 type Kind struct {
 	blueprint.TriggerKind
-	Description string // what starts a run, in a sentence
-	NeverFired  string // what to check when an active trigger has an empty ledger
+	Description string    // what starts a run, one sentence
+	NeverFired  string    // what to check when an active trigger has no firings
+	Endpoint    *Endpoint // serves TriggerKind.Path; nil without a path
 
-	fields  []field
-	guard   func(key string) string
-	meant   map[string]string
-	judge   func(t *Service, a *activation, at time.Time) *refusal
-	accepts func(t *Service, binding *blueprint.Binding, input any) *blueprint.Error
-}
-
-// definition is what the file of a kind says of it. C is the struct of its config.
-type definition[C any] struct {
-	of          blueprint.TriggerType
-	description string
-	neverFired  string
-
-	// guard returns which keys keep senders out, for an unknown key that is meant
-	// to; "" when there are none for it.
+	fields []field
+	// guard returns the keys that authenticate or filter senders, as the suggestion
+	// for an unknown key that seems meant to; "" for none.
 	guard func(key string) string
-	// meant are keys that are often written in the place of others, in lower case
-	// and without underscores.
-	meant map[string]string
-	// judge decides about a delivery that came at an instant, for the first time or
-	// to be run again; nil takes the body for the input.
+	// aliases maps common wrong keys, in lower case and without underscores.
+	aliases map[string]string
+	// judge decides about a delivery that was received at an instant, now or, for a
+	// redelivery, earlier. Nil uses the body as input.
 	judge func(t *Service, a *activation, at time.Time) *refusal
-	// accepts refuses an input, also one that is given by hand; nil takes any.
+	// accepts validates an input, also of a manual firing; nil accepts any.
 	accepts func(t *Service, binding *blueprint.Binding, input any) *blueprint.Error
 }
 
-// define makes a kind of a definition. A mistake in a definition is a bug and
-// panics.
-func define[C any](d definition[C]) *Kind {
-	kind := blueprint.KindOf(d.of)
-	k := &Kind{
-		TriggerKind: kind, Description: d.description, NeverFired: d.neverFired, fields: fieldsOf(reflect.TypeFor[C]()),
-		guard: d.guard, meant: d.meant, judge: d.judge, accepts: d.accepts,
-	}
+// define completes a kind whose config is the struct C. It panics if the kind
+// contradicts its entry in package blueprint.
+func define[C any](of blueprint.TriggerType, k Kind) *Kind {
+	k.TriggerKind = blueprint.KindOf(of)
+	k.fields = fieldsOf(reflect.TypeFor[C]())
 	var keys []string
 	for _, f := range k.fields {
 		keys = append(keys, f.key)
 	}
-	if kind.Type == "" || !slices.Equal(slices.Sorted(slices.Values(keys)), slices.Sorted(slices.Values(kind.Keys))) {
-		panic(fmt.Sprintf("triggers: the keys of type %q are %q here and %q in package blueprint", d.of, keys, kind.Keys))
+	if k.Type == "" || !slices.Equal(slices.Sorted(slices.Values(keys)), slices.Sorted(slices.Values(k.Keys))) {
+		panic(fmt.Sprintf("triggers: the keys of type %q are %q here and %q in package blueprint", of, keys, k.Keys))
+	}
+	if (k.Path != "") != (k.Endpoint != nil) {
+		panic(fmt.Sprintf("triggers: type %q needs both a path and an endpoint, or neither", of))
 	}
 	k.fields = slices.Concat(k.fields, commonFields)
-	if k.guard == nil {
-		k.guard = noGuard
-	}
-	if k.judge == nil {
-		k.judge = func(t *Service, a *activation, _ time.Time) *refusal { return t.judgeSaid(a) }
-	}
-	if k.accepts == nil {
-		k.accepts = anyInputOf
-	}
-	return k
+	return &k
 }
 
-// kinds is the table of trigger types, in the order in which documentation lists
-// them. It is filled by init because the kinds refer to functions that read it.
+// kinds lists all kinds in the order of the documentation. It is filled by init
+// because the kinds refer to functions that read it.
 var kinds []*Kind
 
 func init() {
 	kinds = []*Kind{manualKind(), scheduledKind(), webhookKind(), emailKind(), slackKind(), eventKind(), apiKind()}
 }
 
-// KindOf returns the kind of a trigger type; of one that does not exist, a kind that
-// has the keys of every trigger.
+// Kinds returns all kinds in the order of the documentation.
+func Kinds() []*Kind { return slices.Clone(kinds) }
+
+// KindOf returns the kind of a trigger type. For an unknown type it has the common
+// keys only.
 func KindOf(of blueprint.TriggerType) *Kind {
 	for _, kind := range kinds {
 		if kind.Type == of {
 			return kind
 		}
 	}
-	return &Kind{TriggerKind: blueprint.TriggerKind{Type: of}, fields: commonFields, guard: noGuard, accepts: anyInputOf}
-}
-
-func noGuard(string) string { return "" }
-
-func anyInputOf(*Service, *blueprint.Binding, any) *blueprint.Error { return nil }
-
-// kindFrom returns the kind that firings of a source belong to, nil for a source
-// that fires every type.
-func kindFrom(source blueprint.Source) *Kind {
-	for _, kind := range kinds {
-		if kind.Source == source && source != blueprint.SourceManual {
-			return kind
-		}
-	}
-	return nil
+	return &Kind{TriggerKind: blueprint.TriggerKind{Type: of}, fields: commonFields}
 }
 
 // field is one key of a config.
@@ -126,20 +93,32 @@ type field struct {
 	value    fieldType
 }
 
-// fieldType is implemented by the types of the fields of a config, on their zero
-// values.
+// fieldType validates the value of a field. It is called on the zero value of the
+// type of the field.
 type fieldType interface {
 	check(c *checker, f *field)
-	// schema returns the JSON Schema of a value, without its description.
-	schema(f *field) map[string]any
 }
 
-// shapes are the fields of the config structs, by the struct.
-var shapes sync.Map
+// schema returns the JSON Schema of the field, without its description. Unless its
+// type has a schema method, the value is a text.
+func (f *field) schema() map[string]any {
+	if described, ok := f.value.(interface {
+		schema(f *field) map[string]any
+	}); ok {
+		return described.schema(f)
+	}
+	if f.enum != nil {
+		return choiceSchema(f.enum)
+	}
+	return map[string]any{"type": []any{"string", "null"}}
+}
 
-// fieldsOf reads the tags of a config struct. The caller must not change the result.
+// knownFields caches fieldsOf by type.
+var knownFields sync.Map
+
+// fieldsOf returns the fields of a config struct. The result is shared.
 func fieldsOf(t reflect.Type) []field {
-	if known, ok := shapes.Load(t); ok {
+	if known, ok := knownFields.Load(t); ok {
 		return known.([]field)
 	}
 	var fields []field
@@ -151,16 +130,16 @@ func fieldsOf(t reflect.Type) []field {
 			f.enum = strings.Split(list, "|")
 		}
 		if !ok || f.key == "" || f.doc == "" {
-			panic(fmt.Sprintf("triggers: %s.%s needs a key, a doc and a type that can be checked", t, member.Name))
+			panic(fmt.Sprintf("triggers: %s.%s needs a key, a doc and a fieldType", t, member.Name))
 		}
 		fields = append(fields, f)
 	}
-	shapes.Store(t, fields)
+	knownFields.Store(t, fields)
 	return fields
 }
 
-// read returns what a config says. A key that is absent or holds a value of another
-// type leaves its field empty, as do fields that hold neither text nor a boolean.
+// read decodes a config. Absent keys and values of another type leave the zero
+// value, as do fields that are neither text nor boolean.
 func read[C any](config map[string]any) (c C) {
 	target := reflect.ValueOf(&c).Elem()
 	for i, f := range fieldsOf(target.Type()) {
@@ -178,7 +157,7 @@ func read[C any](config map[string]any) (c C) {
 	return c
 }
 
-// commonConfig is what every kind has in its config.
+// commonConfig holds the keys of every kind.
 type commonConfig struct {
 	Concurrency limits  `key:"concurrency" doc:"how many runs of it go on at once"`
 	Breaker     boolean `key:"breaker" doc:"whether it is switched off when its runs keep failing"`
@@ -191,13 +170,12 @@ var commonFields = fieldsOf(reflect.TypeFor[commonConfig]())
 type ConfigSchema struct {
 	Type        blueprint.TriggerType
 	Description string
-	// Schema is the JSON Schema of the config, as a plain JSON value of its own
-	// that the caller may change. It refuses nothing that Check takes.
+	// Schema is a JSON Schema that accepts at least what Check accepts. It is a plain
+	// JSON value owned by the caller.
 	Schema map[string]any
 }
 
-// ConfigSchemas describes every trigger type, in the order in which documentation
-// lists them.
+// ConfigSchemas describes all trigger types in the order of the documentation.
 func ConfigSchemas() []ConfigSchema {
 	out := make([]ConfigSchema, len(kinds))
 	for i, kind := range kinds {
@@ -211,7 +189,7 @@ func (k *Kind) schema() map[string]any {
 	schema := map[string]any{"type": []any{"object", "null"}, "properties": properties, "description": k.Description}
 	for i := range k.fields {
 		f := &k.fields[i]
-		property := f.value.schema(f)
+		property := f.schema()
 		property["description"] = f.doc
 		properties[f.key] = property
 		if !f.required {
@@ -227,7 +205,7 @@ func (k *Kind) schema() map[string]any {
 	return schema
 }
 
-// text is at most maxText bytes, or one of the texts of its enum.
+// text is at most maxText bytes, or one of the texts of the enum.
 type text string
 
 func (text) check(c *checker, f *field) {
@@ -238,13 +216,6 @@ func (text) check(c *checker, f *field) {
 	c.text(f.key, maxText)
 }
 
-func (text) schema(f *field) map[string]any {
-	if f.enum != nil {
-		return choiceSchema(f.enum)
-	}
-	return map[string]any{"type": []any{"string", "null"}}
-}
-
 func choiceSchema(choices []string) map[string]any {
 	list := make([]any, 0, len(choices)+1)
 	for _, choice := range choices {
@@ -253,7 +224,6 @@ func choiceSchema(choices []string) map[string]any {
 	return map[string]any{"enum": append(list, nil)}
 }
 
-// boolean is true or false.
 type boolean bool
 
 func (boolean) check(c *checker, f *field) {
@@ -266,7 +236,6 @@ func (boolean) schema(*field) map[string]any {
 	return map[string]any{"type": []any{"boolean", "null"}}
 }
 
-// uuid is the id of something.
 type uuid string
 
 func (uuid) check(c *checker, f *field) {
@@ -275,28 +244,21 @@ func (uuid) check(c *checker, f *field) {
 	}
 }
 
-func (uuid) schema(f *field) map[string]any { return text("").schema(f) }
-
-// line is a text that is shown in a line.
+// line is a text that is displayed on one line.
 type line string
 
 func (line) check(c *checker, f *field) {
 	if label, ok := c.text(f.key, maxText); ok && strings.ContainsFunc(label, blueprint.IsUnprintable) {
-		c.refuse("must be one line, without control characters and others that are not seen", f.key)
+		c.refuse("must be one line without control or invisible characters", f.key)
 	}
 }
 
-func (line) schema(f *field) map[string]any { return text("").schema(f) }
-
-// assigned is a text that the server writes and nobody needs to check.
+// assigned is a text that the server sets.
 type assigned string
 
 func (assigned) check(*checker, *field) {}
 
-func (assigned) schema(f *field) map[string]any { return text("").schema(f) }
-
-// secretText is a secret, or the one before it. An empty one would let everybody
-// in.
+// secretText is a secret. An empty one would accept every sender.
 type secretText string
 
 func (secretText) check(c *checker, f *field) {
@@ -309,7 +271,7 @@ func (secretText) schema(*field) map[string]any {
 	return map[string]any{"type": []any{"string", "null"}, "minLength": json.Number("1")}
 }
 
-// secretEnd is until when the secret before the present one is valid.
+// secretEnd is the time until which the previous secret is valid.
 type secretEnd string
 
 func (secretEnd) check(c *checker, f *field) {
@@ -322,11 +284,9 @@ func (secretEnd) check(c *checker, f *field) {
 		return
 	}
 	if c.config[f.key] == nil {
-		c.refuse("required beside "+keys.Previous+": until when that is still good", f.key)
+		c.refuse("required with "+keys.Previous+": the time until which that is valid", f.key)
 	}
 	if c.config[keys.Secret] == nil {
-		c.refuse("required beside "+keys.Previous, keys.Secret)
+		c.refuse("required with "+keys.Previous, keys.Secret)
 	}
 }
-
-func (secretEnd) schema(f *field) map[string]any { return text("").schema(f) }

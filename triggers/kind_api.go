@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/jsonschema"
-	"time"
 )
 
 type apiConfig struct {
@@ -20,10 +20,10 @@ type apiConfig struct {
 }
 
 func apiKind() *Kind {
-	return define(definition[apiConfig]{
-		of:          blueprint.TriggerAPI,
-		description: "Fires when its address is called with an API key.",
-		neverFired:  "call POST /v1/triggers/{triggerId}/fire with an API key",
+	return define[apiConfig](blueprint.TriggerAPI, Kind{
+		Description: "Fires when its address is called with an API key.",
+		NeverFired:  "call POST /v1/triggers/{triggerId}/fire with an API key",
+		Endpoint:    apiEndpoint(),
 		judge:       func(t *Service, a *activation, _ time.Time) *refusal { return t.judgeCall(a) },
 		accepts: func(t *Service, binding *blueprint.Binding, input any) *blueprint.Error {
 			return t.schemas.check(binding, input)
@@ -31,7 +31,25 @@ func apiKind() *Kind {
 	})
 }
 
-// inputSchema is a JSON Schema.
+func apiEndpoint() *Endpoint {
+	return &Endpoint{
+		Title: "API trigger",
+		Scope: blueprint.ScopeRun,
+		serve: (*Service).serveAPI,
+		Operation: Operation{
+			ID: "fireTrigger", Tag: "api trigger", Summary: "Start a run by an api trigger",
+			Description: "The body is inputData; it is checked against the trigger's inputSchema.",
+			Example:     map[string]any{"name": "Ada"}, OptionalBody: true,
+			Headers: []OperationHeader{{"Idempotency-Key", "the same key with the same body gives the first run's ids again"}},
+			Responses: []OperationResponse{
+				{200, "the run that this Idempotency-Key started before", "Fired"},
+				{202, "the run is durable", "Fired"},
+			},
+			Refusals: []int{400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 500, 503},
+		},
+	}
+}
+
 type inputSchema map[string]any
 
 func (inputSchema) check(c *checker, f *field) {
@@ -59,26 +77,22 @@ func (inputSchema) schema(*field) map[string]any {
 	return map[string]any{"type": []any{"object", "null"}}
 }
 
-// ServeAPI serves POST /v1/triggers/{triggerId}/fire, whose path value triggerId
-// it reads, for somebody whose key has been checked. It answers 202, or 200 with
-// the first ids when an Idempotency-Key comes again with the same JSON value. An
-// error that it returns is still to be answered; headers that go with it are
-// set.
+// serveAPI responds with 202, or with 200 and the first ids if an Idempotency-Key is
+// repeated with the same JSON value. It sets the headers that belong to an error.
 //
-// Errors, in the order of the checks: CodeMethodNotSupported, CodeBadRequest
-// for a malformed id, CodeNotFound, CodeForbidden, CodeNotFound for a trigger
-// of another type, CodeBadRequest when it is not active, CodeForbidden when its
-// creator has lost access, CodePayloadTooLarge, CodeUnsupportedMedia,
-// CodeBadRequest for the body, CodeConflict for a key that was used with
-// another body, or when the trigger's limit leaves no room, CodeTooManyRequests,
-// CodeUnavailable.
-func (t *Service) ServeAPI(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
+// Errors, in the order of the checks: CodeMethodNotSupported, CodeBadRequest for a
+// malformed id, CodeNotFound, CodeForbidden, CodeNotFound for a trigger of another
+// type, CodeBadRequest for an inactive one, CodeForbidden if its creator lost
+// access, CodePayloadTooLarge, CodeUnsupportedMedia, CodeBadRequest for the body,
+// CodeConflict for a key that was used with another body or if the trigger's limit
+// is reached, CodeTooManyRequests, CodeUnavailable.
+func (t *Service) serveAPI(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "firing a trigger takes POST")
 	}
-	binding, err := t.reachable(r.Context(), principal, strings.ToLower(r.PathValue("triggerId")))
+	binding, err := t.apiTrigger(r.Context(), principal, strings.ToLower(r.PathValue("triggerId")))
 	if err != nil {
 		return err
 	}
@@ -99,8 +113,8 @@ func (t *Service) ServeAPI(w http.ResponseWriter, r *http.Request, principal blu
 	return nil
 }
 
-// reachable finds an api trigger that somebody may fire.
-func (t *Service) reachable(ctx context.Context, principal blueprint.Principal, id string) (*blueprint.Binding, error) {
+// apiTrigger returns an api trigger that the principal may fire.
+func (t *Service) apiTrigger(ctx context.Context, principal blueprint.Principal, id string) (*blueprint.Binding, error) {
 	if !blueprint.IsUUID(id) {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the id of the trigger must be a UUID")
 	}
@@ -111,7 +125,7 @@ func (t *Service) reachable(ctx context.Context, principal blueprint.Principal, 
 	return binding, err
 }
 
-// receiveCall makes an activation of a call, or says why not.
+// receiveCall fills an activation from a request.
 func (t *Service) receiveCall(a *activation, r *http.Request) *blueprint.Error {
 	d := newDelivery(r)
 	a.firing.Delivery = d
@@ -140,7 +154,6 @@ func (t *Service) receiveCall(a *activation, r *http.Request) *blueprint.Error {
 	return nil
 }
 
-// judgeCall looks at the content type and reads the body.
 func (t *Service) judgeCall(a *activation) *refusal {
 	refused := checkContent(a.firing.Delivery)
 	if refused == nil {
@@ -153,14 +166,14 @@ func (t *Service) judgeCall(a *activation) *refusal {
 	return nil
 }
 
-// hash tells JSON values apart, whatever their layout.
+// hash returns the hash of a JSON value, independent of its formatting.
 func hash(value any) string {
-	text, _ := blueprint.Encode(value) // what Decode made can be encoded
+	text, _ := blueprint.Encode(value) // values from Decode can be encoded
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// answerAgain answers a call whose Idempotency-Key has started a run before.
+// answerAgain responds to a call whose Idempotency-Key has already started a run.
 func (t *Service) answerAgain(w http.ResponseWriter, r *http.Request, a *activation, duplicate *blueprint.DuplicateFiringError) error {
 	if a.firing.BodyHash != "" {
 		first, err := t.Store.StartedFiring(r.Context(), a.firing.TriggerID, a.firing.Key)
@@ -178,15 +191,14 @@ func (t *Service) answerAgain(w http.ResponseWriter, r *http.Request, a *activat
 	return nil
 }
 
-// inputSchemas keeps the compiled input schema of each api trigger for as long
-// as its binding stays the same.
+// inputSchemas caches the compiled input schema of each api trigger while its
+// binding is unchanged.
 type inputSchemas struct {
 	mu       sync.Mutex
 	compiled map[string]compiledSchema // by trigger
 }
 
-// maxSchemas bounds the cache; the whole of it is dropped when it is full, which
-// is rare enough not to deserve an order of use.
+// maxSchemas is the size at which the whole cache is dropped.
 const maxSchemas = 2000
 
 type compiledSchema struct {
@@ -194,7 +206,7 @@ type compiledSchema struct {
 	schema  *jsonschema.Schema
 }
 
-// check refuses an input that breaks the trigger's schema.
+// check validates an input against the trigger's schema.
 func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.Error {
 	source := binding.Trigger.Config["inputSchema"]
 	if source == nil {
@@ -217,11 +229,11 @@ func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.E
 		s.compiled[id] = known
 		s.mu.Unlock()
 	}
-	return breaches(known.schema, input)
+	return validateInput(known.schema, input)
 }
 
-// CheckInput returns CodeBadRequest, with issues under "inputData", for an input
-// that breaks the inputSchema of an api trigger; a nil schema takes any.
+// CheckInput validates an input against the inputSchema of an api trigger; nil
+// accepts any. The error is CodeBadRequest with issues under "inputData".
 func CheckInput(source, input any) error {
 	if source == nil {
 		return nil
@@ -230,14 +242,13 @@ func CheckInput(source, input any) error {
 	if err != nil {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).WithReason(blueprint.ReasonSchemaUnusable)
 	}
-	if refused := breaches(compiled, input); refused != nil {
+	if refused := validateInput(compiled, input); refused != nil {
 		return refused
 	}
 	return nil
 }
 
-// breaches lists what of an input breaks a schema; nil when nothing does.
-func breaches(compiled *jsonschema.Schema, input any) *blueprint.Error {
+func validateInput(compiled *jsonschema.Schema, input any) *blueprint.Error {
 	issues := compiled.Validate(input)
 	if len(issues) == 0 {
 		return nil
@@ -248,34 +259,33 @@ func breaches(compiled *jsonschema.Schema, input any) *blueprint.Error {
 	return blueprint.InvalidInput(issues).WithReason(blueprint.ReasonInput)
 }
 
-// Outcome is what became of a call: the run, and how it ended. Ending is nil when
-// the run paused, takes longer than Options.SyncTimeout, or the server stops; it
-// goes on then.
+// Outcome is the result of a Call. Ending is nil if the run is still going on: it
+// paused, took longer than Options.SyncTimeout, or the server stopped.
 type Outcome struct {
 	ExecutionID string
 	Ending      *blueprint.Ending
 	Paused      bool
 }
 
-// Call fires an api trigger as ServeAPI does, with an input that its caller has
-// read, and waits for the end of the run. The run sees the headers of request.
+// Call fires an api trigger as its endpoint does and waits for the end of the run.
+// The run sees the headers of request.
 //
-// Errors: CodeNotFound for a trigger that is unknown or of another type,
-// CodeForbidden, CodeBadRequest when it is not active or for the input, whose
-// issues' paths begin with "inputData", and CodeUnavailable.
+// Errors: CodeNotFound for an unknown trigger or one of another type,
+// CodeForbidden, CodeBadRequest for an inactive trigger or for the input, with
+// issues under "inputData", and CodeUnavailable.
 func (t *Service) Call(ctx context.Context, principal blueprint.Principal, triggerID string, input any, request *http.Request) (*Outcome, error) {
-	binding, err := t.reachable(ctx, principal, strings.ToLower(triggerID))
+	binding, err := t.apiTrigger(ctx, principal, strings.ToLower(triggerID))
 	if err != nil {
 		return nil, err
 	}
 	a := &activation{
 		binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceAPI), input: input, patience: atEnd,
-		headers: triggerHeaders(request),
+		headers: headersOf(newDelivery(request)),
 	}
 	a.firing.SetReason(blueprint.NewReason(blueprint.ReasonCalled))
 	a.firing.Delivery = newDelivery(request)
-	a.firing.Delivery.Body = said(input).Body
-	a.firing.Delivery.Size = int64(len(a.firing.Delivery.Body))
+	entered := inputDelivery(input)
+	a.firing.Delivery.Body, a.firing.Delivery.Size = entered.Body, entered.Size
 	if err := t.fire(ctx, a); err != nil {
 		return nil, err
 	}
@@ -284,7 +294,7 @@ func (t *Service) Call(ctx context.Context, principal blueprint.Principal, trigg
 	defer leave()
 	ending, err := a.run.Ending(waiting)
 	switch {
-	case err != nil: // the run is durable, whatever we know of its end
+	case err != nil: // the run is durable all the same
 	case ending.Status.Terminal():
 		outcome.Ending = &ending
 	default:

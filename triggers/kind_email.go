@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -18,10 +19,9 @@ type emailConfig struct {
 }
 
 func emailKind() *Kind {
-	return define(definition[emailConfig]{
-		of:          blueprint.TriggerEmail,
-		description: "Fires when mail comes to its address.",
-		neverFired:  "see that the server listens for mail (--smtp-addr), and that mail is sent to the address in its config",
+	return define[emailConfig](blueprint.TriggerEmail, Kind{
+		Description: "Fires when mail comes to its address.",
+		NeverFired:  "see that the server listens for mail (--smtp-addr), and that mail is sent to the address in its config",
 		judge:       (*Service).judgeRawMail,
 		guard: func(key string) string {
 			switch {
@@ -60,50 +60,47 @@ func (senderList) schema(*field) map[string]any {
 	return map[string]any{"type": []any{"array", "null"}, "items": map[string]any{"type": "string", "pattern": "@."}}
 }
 
-// MailOptions are what a Service needs for email triggers; without them nobody
-// takes mail.
+// MailOptions configure email triggers; the zero value disables them.
 type MailOptions struct {
-	// Domain stands behind the @ of every mailbox.
-	Domain string
-	// Mailbox gives the trigger of a local part in lower case, or CodeNotFound.
-	Mailbox func(ctx context.Context, address string) (triggerID string, err error)
-	// Parse reads a mail; a mail that cannot be taken is CodeBadRequest.
-	Parse func(raw []byte) (*blueprint.Mail, error)
-	// FileURL gives the address of a file.
+	Domain string // of every mailbox
+	// Mailbox returns the trigger of a local part in lower case, or CodeNotFound.
+	Mailbox func(ctx context.Context, local string) (triggerID string, err error)
+	// Parse parses a mail. The error is CodeBadRequest.
+	Parse   func(raw []byte) (*blueprint.Mail, error)
 	FileURL func(id string) string
 }
 
-// noMailbox is told to whoever writes to where nobody takes mail. It is the
-// same for every cause, so that it tells a stranger nothing.
+// noMailbox is returned for unknown, deleted and inactive triggers alike, so that
+// it reveals nothing.
 func noMailbox() *blueprint.Error {
 	return blueprint.Errorf(blueprint.CodeNotFound, "no mailbox here: the trigger does not exist, was deleted, or is not active")
 }
 
-// Mailbox is nil when a trigger takes mail at a local part, which is in lower
-// case: it is active, and its creator can still manage the blueprint. Otherwise
-// it is CodeNotFound, or CodeUnavailable when the server switched the trigger off
-// and it may be on again later, with a row for a trigger that exists: the mail,
-// which is refused before it is sent, is a delivery too.
+// Mailbox returns nil if a trigger accepts mail at a local part, which is in lower
+// case: it is active, and its creator can still manage the blueprint. Otherwise the
+// error is CodeNotFound, or CodeUnavailable during a pause after failures. The
+// refused delivery of an existing trigger gets a row.
 func (t *Service) Mailbox(ctx context.Context, local string, envelope *blueprint.Envelope) error {
 	_, err := t.mailbox(ctx, local, unreceived(envelope, local, 0))
 	return err
 }
 
-// RefuseMail records a mail for a local part that the server refuses, whatever
-// the trigger: why, and how many bytes it has as far as that is known.
+// RefuseMail records a mail for a local part that the server refuses itself. Size is
+// the number of bytes known to be in it.
 func (t *Service) RefuseMail(ctx context.Context, local string, envelope *blueprint.Envelope, size int64, why blueprint.Reason) {
 	ctx = context.WithoutCancel(ctx)
-	came := unreceived(envelope, local, size)
-	binding, err := t.mailbox(ctx, local, came)
-	if err != nil { // the row is there, or there is no trigger
+	delivery := unreceived(envelope, local, size)
+	binding, err := t.mailbox(ctx, local, delivery)
+	if err != nil { // it has a row, or there is no trigger
 		return
 	}
 	firing := t.newFiring(binding.Trigger.ID, blueprint.SourceEmail)
-	firing.Delivery = came
+	firing.Delivery = delivery
 	t.refuseDelivery(ctx, firing, &refusal{why: why})
 }
 
-func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Delivery) (*blueprint.Binding, error) {
+// mailbox returns the binding of a mailbox, or records the delivery as refused.
+func (t *Service) mailbox(ctx context.Context, local string, delivery *blueprint.Delivery) (*blueprint.Binding, error) {
 	if t.Mail.Mailbox == nil {
 		return nil, noMailbox()
 	}
@@ -122,14 +119,11 @@ func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Del
 		return nil, noMailbox()
 	case !binding.CanManage:
 		why = lostAccess
-	case binding.Tripped != nil: // by the server: it may be on again before the sender gives up
-		wait, over := t.pause(binding)
-		if over && binding.RetryAt != 0 {
+	case binding.Tripped != nil: // may be active again before the sender stops retrying
+		if answer = t.pause(binding); answer == nil && binding.RetryAt != 0 {
 			return binding, nil
 		}
-		if answer = wait; over {
-			answer = blueprint.Errorf(blueprint.CodeUnavailable, "this mailbox takes a rest: try again later")
-		}
+		answer = cmp.Or(answer, blueprint.Errorf(blueprint.CodeUnavailable, "this mailbox is paused: try again later"))
 		why = offReason(binding)
 	case !binding.Trigger.IsActive:
 		why = offReason(binding)
@@ -137,29 +131,27 @@ func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Del
 		return binding, nil
 	}
 	firing := t.newFiring(id, blueprint.SourceEmail)
-	firing.Delivery = came
+	firing.Delivery = delivery
 	t.refuseDelivery(ctx, firing, &refusal{answer: answer, why: why})
 	return nil, answer
 }
 
-// ReceiveMail decides about a mail for a local part. Nil says that it is
-// decided, and that the decision is on the disk: a run was started, or was
-// before by the same mail, or a filter left the mail out.
+// ReceiveMail decides about a mail for a local part. It returns nil once the decision
+// is durable: the mail started a run, now or earlier, or a filter skipped it.
 //
-// Errors: CodeNotFound as with Mailbox; CodeBadRequest when the blueprint cannot
-// run; CodeUnavailable, CodeTooManyRequests and CodeInternal for what may pass.
+// Errors: CodeNotFound as Mailbox; CodeBadRequest if the blueprint cannot run;
+// CodeUnavailable, CodeTooManyRequests and CodeInternal are temporary.
 func (t *Service) ReceiveMail(ctx context.Context, local string, received *blueprint.ReceivedMail) error {
-	// Who sent it may leave; what becomes of the mail is to be known all the same.
-	ctx = context.WithoutCancel(ctx)
-	came := mailDelivery(local, received)
-	binding, err := t.mailbox(ctx, local, came)
+	ctx = context.WithoutCancel(ctx) // the decision is made even if the sender disconnects
+	delivery := mailDelivery(local, received)
+	binding, err := t.mailbox(ctx, local, delivery)
 	if err != nil {
 		return err
 	}
 	a := &activation{binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceEmail), patience: atOnce}
-	a.firing.Delivery = came
-	long := a.identify(received)
-	if first := t.sameMail(ctx, a, long); first != nil {
+	a.firing.Delivery = delivery
+	longKey := a.setMailKey(received)
+	if first := t.earlierMail(ctx, a, longKey); first != nil {
 		t.recordDuplicate(ctx, a, first)
 		return nil
 	}
@@ -171,42 +163,42 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 	case paused != nil:
 		a.firing.Files = nil
 		return t.rejectMail(ctx, a, &refusal{answer: paused, why: offReason(binding)})
-	case !a.binding.Trigger.IsActive: // somebody switched it off a moment ago
+	case !a.binding.Trigger.IsActive: // switched off concurrently
 		a.firing.Files = nil
 		return t.rejectMail(ctx, a, &refusal{answer: noMailbox(), why: blueprint.NewReason(blueprint.ReasonInactive)})
 	case a.resumed:
 		a.firing.SetReason(a.firing.Why.With("letIn", true))
 	}
-	spare, ok := t.mails.take(a, t.Clock.Now())
+	undo, ok := t.mails.take(a, t.Clock.Now())
 	if !ok {
-		a.firing.Files, came.Body = nil, nil // its sender has it, and comes again
+		a.firing.Files, delivery.Body = nil, nil // the sender keeps the mail and retries
 		return t.rejectMail(ctx, a, &refusal{answer: blueprint.Errorf(blueprint.CodeTooManyRequests, "too much mail for this address now")})
 	}
-	first, err := t.startMail(ctx, a, long)
+	first, err := t.startMail(ctx, a, longKey)
 	if err == nil && first == nil {
 		return nil
 	}
-	spare()
+	undo()
 	switch {
 	case first != nil:
 		t.recordDuplicate(ctx, a, first)
 		return nil
-	case isLeftOut(err):
+	case isLimited(err):
 		return t.rejectMail(ctx, a, &refusal{why: shown(err).FiringReason()})
 	}
 	a.firing.Files = nil
 	return t.rejectMail(ctx, a, &refusal{answer: t.failure(a.firing.TriggerID, err)})
 }
 
-// rejectMail records a mail that starts nothing, and gives what its sender is
-// told: nothing when a filter left it out, once that is on the disk.
+// rejectMail records a mail that starts nothing and returns the error for the
+// sender, nil for a skipped mail once its row is durable.
 func (t *Service) rejectMail(ctx context.Context, a *activation, refused *refusal) error {
 	if refused.answer != nil {
 		t.refuseDelivery(ctx, a.firing, refused)
 		return refused.answer
 	}
 	if !t.mayRecord(a.firing, refused.why) {
-		return nil // it is counted
+		return nil
 	}
 	decide(a.firing, blueprint.DecisionSkipped, refused.why)
 	a.firing.Files = nil
@@ -217,22 +209,21 @@ func (t *Service) rejectMail(ctx context.Context, a *activation, refused *refusa
 	return nil
 }
 
-// What the ledger keeps of a mail besides the mail itself, as if it were
-// headers: what its envelope said, and who sent it as far as that was found out
-// when it came. A mail that is judged anew is not looked up anew: keys and
-// addresses in the DNS change.
+// Pseudo-headers under which the ledger stores the envelope of a mail and the result
+// of authenticating the sender. A redelivery uses the stored result, because DNS
+// records change.
 const (
 	envelopeFrom  = "envelope-from"
 	envelopeTo    = "envelope-to"
 	envelopeHello = "envelope-helo"
 	envelopeTLS   = "envelope-tls"
 	senderResults = "authentication-results"
-	senderCheck   = "sender-check" // one of the three below
+	senderCheck   = "sender-check" // senderPassed, senderFailed or senderUndecided
 	senderSPF     = "spf"
 	senderDKIM    = "dkim"
 	senderDMARC   = "dmarc"
-	senderDomain  = "sender-domain"   // the author's, when the check passed
-	senderTwice   = "repeated-header" // the field of which the mail has too many
+	senderDomain  = "sender-domain"   // of the author, if authenticated
+	senderTwice   = "repeated-header" // a field that the mail must not repeat
 
 	senderPassed    = "pass"
 	senderFailed    = "fail"
@@ -249,18 +240,17 @@ func envelopeHeader(envelope *blueprint.Envelope, local string) map[string][]str
 	}
 }
 
-// unreceived is what the ledger stores of a mail that was refused before it was
-// there: nothing can be decided anew about it.
+// unreceived returns the delivery of a mail that was refused before it was received
+// and so cannot be redelivered.
 func unreceived(envelope *blueprint.Envelope, local string, size int64) *blueprint.Delivery {
 	d := &blueprint.Delivery{From: envelope.Remote, Header: envelopeHeader(envelope, local), Size: size}
 	d.AddFact(factReceived, false)
 	return d
 }
 
-// factReceived is false for what was refused before it was there.
+// factReceived is false for a mail that was refused before it was received.
 const factReceived = "received"
 
-// mailDelivery is what the ledger stores of a mail.
 func mailDelivery(local string, received *blueprint.ReceivedMail) *blueprint.Delivery {
 	check := &received.Check
 	d := &blueprint.Delivery{From: received.Remote, Header: envelopeHeader(&received.Envelope, local), Size: int64(len(received.Raw)), Body: received.Raw}
@@ -282,12 +272,12 @@ func mailDelivery(local string, received *blueprint.ReceivedMail) *blueprint.Del
 	return d
 }
 
-// kept returns what a delivery has under a name; "" when it has nothing.
-func kept(d *blueprint.Delivery, name string) string { return strings.Join(d.Header[name], "") }
+// stored returns a pseudo-header of a delivery, "" if it is absent.
+func stored(d *blueprint.Delivery, name string) string { return strings.Join(d.Header[name], "") }
 
-// mailInput is what a run sees of a mail. Without a date that can be read, its
-// date is when it came.
-func (t *Service) mailInput(m *blueprint.Mail, files []blueprint.File, d *blueprint.Delivery, came blueprint.Time) map[string]any {
+// mailInput returns the input of a run. Without a valid Date field, its date is when
+// the mail was received.
+func (t *Service) mailInput(m *blueprint.Mail, files []blueprint.File, d *blueprint.Delivery, received blueprint.Time) map[string]any {
 	from := blueprint.MailAddress{}
 	if len(m.From) > 0 {
 		from = m.From[0]
@@ -296,7 +286,7 @@ func (t *Service) mailInput(m *blueprint.Mail, files []blueprint.File, d *bluepr
 	for i, one := range m.To {
 		to[i] = addressValue(one)
 	}
-	date := came
+	date := received
 	if !m.Date.IsZero() {
 		date = blueprint.TimeOf(m.Date)
 	}
@@ -308,7 +298,7 @@ func (t *Service) mailInput(m *blueprint.Mail, files []blueprint.File, d *bluepr
 	}
 	return map[string]any{
 		"messageId": m.MessageID, "from": addressValue(from), "to": to, "subject": m.Subject, "text": m.Text, "html": m.HTML,
-		"date": date.String(), "headers": t.mailHeaders(m, kept(d, senderResults)), "attachments": attachments,
+		"date": date.String(), "headers": t.mailHeaders(m, stored(d, senderResults)), "attachments": attachments,
 	}
 }
 
@@ -316,18 +306,12 @@ func addressValue(one blueprint.MailAddress) map[string]any {
 	return map[string]any{"address": one.Address, "name": one.Name}
 }
 
-// mailHeaders returns the headers of a mail. The first report of who sent it is
-// our own; those that claim to be are taken out, for the headers of a mail are
-// whatever its sender wrote (RFC 8601, 5).
+// mailHeaders returns the headers of a mail. The first Authentication-Results field
+// is that of this server; it removes others that claim to be (RFC 8601, section 5).
 func (t *Service) mailHeaders(m *blueprint.Mail, results string) map[string]any {
 	out := make(map[string]any, len(m.Headers)+1)
 	for name, values := range m.Headers {
-		list := make([]any, 0, len(values)+1)
-		if name == senderResults {
-			if results != "" {
-				list = append(list, results)
-			}
-		}
+		var list []any
 		for _, value := range values {
 			if name != senderResults || !t.claimsToBeOurs(value) {
 				list = append(list, value)
@@ -337,23 +321,24 @@ func (t *Service) mailHeaders(m *blueprint.Mail, results string) map[string]any 
 			out[name] = list
 		}
 	}
-	if _, there := out[senderResults]; !there && results != "" {
-		out[senderResults] = []any{results}
+	if results != "" {
+		others, _ := out[senderResults].([]any)
+		out[senderResults] = append([]any{results}, others...)
 	}
 	return out
 }
 
-// claimsToBeOurs reports whether a report may be read as one by this server. In
-// doubt it may: comments and quotes can hide a word.
-func (t *Service) claimsToBeOurs(report string) bool {
-	author, _, _ := strings.Cut(report, ";")
+// claimsToBeOurs reports whether an Authentication-Results field may name this
+// server, also within comments and quotes.
+func (t *Service) claimsToBeOurs(value string) bool {
+	author, _, _ := strings.Cut(value, ";")
 	return strings.Contains(strings.ToLower(author), strings.ToLower(t.Mail.Domain))
 }
 
-// judgeRawMail reads what came and decides about it.
+// judgeRawMail judges a stored mail.
 func (t *Service) judgeRawMail(a *activation, at time.Time) *refusal {
 	if t.Mail.Parse == nil {
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "this server reads no mail")}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "this server does not receive mail")}
 	}
 	m, err := t.Mail.Parse(a.firing.Delivery.Body)
 	if err != nil {
@@ -362,36 +347,35 @@ func (t *Service) judgeRawMail(a *activation, at time.Time) *refusal {
 	return t.judgeMail(a, m, at)
 }
 
-// judgeMail holds a mail against the trigger's filters and makes the input of
-// its run. At is when it came.
+// judgeMail applies the trigger's filters to a mail received at an instant, and sets
+// the input.
 func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *refusal {
 	d, config := a.firing.Delivery, read[emailConfig](a.binding.Trigger.Config)
 	for _, name := range []string{senderSPF, senderDKIM, senderDMARC} {
-		d.AddFact(name, kept(d, name))
+		d.AddFact(name, stored(d, name))
 	}
-	if twice := kept(d, senderTwice); twice != "" {
-		d.AddFact("repeatedHeader", twice)
+	if repeated := stored(d, senderTwice); repeated != "" {
+		d.AddFact("repeatedHeader", repeated)
 	}
 	d.AddFact("from", addressesOf(m.From))
 	d.AddFact("messageId", m.MessageID)
-	if why := fromWhom(a.binding.Trigger.Config["allowFrom"], m); why.Code != "" {
+	if why := senderFilter(a.binding.Trigger.Config["allowFrom"], m); why.Code != "" {
 		return &refusal{why: why}
 	}
 	if bool(config.RequireAuth) {
-		switch kept(d, senderCheck) {
+		switch stored(d, senderCheck) {
 		case senderPassed:
 		case senderUndecided:
-			// Whoever sent it tries again; who has it judged again cannot.
-			code := blueprint.CodeUnavailable
+			code := blueprint.CodeUnavailable // the sender retries
 			if a.firing.Source == blueprint.SourceRedelivery {
 				code = blueprint.CodeBadRequest
 			}
-			return &refusal{answer: blueprint.Errorf(code, "requireAuth: the DNS did not say whether the domain of the sender answers for the mail")}
+			return &refusal{answer: blueprint.Errorf(code, "requireAuth: a DNS failure prevented authenticating the domain of the sender")}
 		default:
-			if twice := kept(d, senderTwice); twice != "" {
-				return &refusal{why: blueprint.NewReason(blueprint.ReasonRequireAuth, "repeated", twice)}
+			if repeated := stored(d, senderTwice); repeated != "" {
+				return &refusal{why: blueprint.NewReason(blueprint.ReasonRequireAuth, "repeated", repeated)}
 			}
-			return &refusal{why: blueprint.NewReason(blueprint.ReasonRequireAuth, "results", kept(d, senderResults))}
+			return &refusal{why: blueprint.NewReason(blueprint.ReasonRequireAuth, "results", stored(d, senderResults))}
 		}
 	}
 	var files []blueprint.File
@@ -410,15 +394,15 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 	return nil
 }
 
-// fileID is the length of a file's id, in characters: it cannot be guessed.
+// fileID is the length of a file's id, in characters, which must not be guessable.
 const fileID = 32
 
-// fromWhom returns why a list of addresses and @domains leaves a mail out, without
-// a code when it does not. Everybody whom the mail says it is from must be on the list.
-func fromWhom(list any, m *blueprint.Mail) (why blueprint.Reason) {
+// senderFilter returns why config.allowFrom skips a mail; its code is "" if it does
+// not. All addresses of the From field must be on the list.
+func senderFilter(list any, m *blueprint.Mail) (why blueprint.Reason) {
 	allowed, ok := list.([]any)
 	if !ok {
-		return why // no list, or none that could be stored
+		return why
 	}
 	if len(m.From) == 0 {
 		return blueprint.NewReason(blueprint.ReasonAllowFrom)

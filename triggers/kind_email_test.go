@@ -121,8 +121,8 @@ func TestMailIsBounded(t *testing.T) {
 		after time.Duration
 		full  bool
 	}{
-		{id, mailBurst - 1<<20, 0, false}, {id, 2 << 20, 0, false}, {id, 1, 0, true}, {other, 1, 0, false}, {id, 1, mailSpan / 2, true},
-		{id, 1, 2 * mailSpan, false}, {id, 100 << 20, time.Hour, false}, {id, 1, mailSpan, true},
+		{id, mailBurst - 1<<20, 0, false}, {id, 2 << 20, 0, false}, {id, 1, 0, true}, {other, 1, 0, false}, {id, 1, mailInterval / 2, true},
+		{id, 1, 2 * mailInterval, false}, {id, 100 << 20, time.Hour, false}, {id, 1, mailInterval, true},
 	} {
 		if err := c.Advance(t.Context(), c.Now().Add(step.after)); err != nil {
 			t.Fatal(err)
@@ -179,14 +179,14 @@ func TestMailBudgetsAreForgotten(t *testing.T) {
 		take(fmt.Sprint("trigger ", i), 1000)
 	}
 	take("busy", 10*mailRate)
-	if n := len(budget.taken); n != 501 {
+	if n := len(budget.used); n != 501 {
 		t.Errorf("%d are known", n)
 	}
-	if err := v.Advance(t.Context(), begin.Add(mailSpan+time.Second)); err != nil {
+	if err := v.Advance(t.Context(), begin.Add(mailInterval+time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	take("another", 1000)
-	if n := len(budget.taken); n != 2 || budget.taken["busy"].bytes < 8*mailRate {
-		t.Errorf("later %d are known, and the busy one took %v", n, budget.taken["busy"])
+	if n := len(budget.used); n != 2 || budget.used["busy"].bytes < 8*mailRate {
+		t.Errorf("later %d are known, and the busy one took %v", n, budget.used["busy"])
 	}
 }

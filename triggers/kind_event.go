@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
 	"blueprintd/blueprint"
-	"slices"
 )
 
 type eventConfig struct {
@@ -17,11 +17,10 @@ type eventConfig struct {
 }
 
 func eventKind() *Kind {
-	return define(definition[eventConfig]{
-		of:          blueprint.TriggerEvent,
-		description: "Fires on an event of this server.",
-		neverFired:  "see that the event of its config happens in the same organization, and not only in the blueprint's own runs",
-		meant:       map[string]string{"eventtype": "event"},
+	return define[eventConfig](blueprint.TriggerEvent, Kind{
+		Description: "Fires on an event of this server.",
+		NeverFired:  "see that the event of its config happens in the same organization, and not only in the blueprint's own runs",
+		aliases:     map[string]string{"eventtype": "event"},
 		guard: func(key string) string {
 			if guards(key, "filter", "from") {
 				return `"event" or "blueprintId"`
@@ -31,7 +30,7 @@ func eventKind() *Kind {
 	})
 }
 
-// eventName is an event of the server, or one that a blueprint may raise.
+// eventName is a service event or a custom event.
 type eventName string
 
 func (eventName) check(c *checker, f *field) {
@@ -49,57 +48,55 @@ func (eventName) schema(*field) map[string]any {
 	return map[string]any{"anyOf": append(events, map[string]any{"type": "null"}, map[string]any{"type": "string", "pattern": `^custom\.[A-Za-z0-9_.-]+$`})}
 }
 
-// Emit raises an event: every active event trigger of its organization that
-// listens to its name starts its blueprint, once for each Key of an event,
-// however often it is raised. It returns the number of runs that were started,
-// now or when the event was raised before. What was started is durable when it
-// returns, and each trigger that was asked has a row in the ledger.
+// Emit publishes a custom event: every active event trigger of the organization
+// that listens to its name starts its blueprint, once for each Key. It returns how
+// many runs were started, now or by an earlier call with the same Key. They are
+// durable when it returns, and each subscribed trigger has a row in the ledger.
 //
-// An error means that some could not be started for a reason that may pass
-// (CodeUnavailable, CodeInternal): raised again under the same Key, the event
-// reaches these and nobody twice.
+// An error (CodeUnavailable, CodeInternal) means that some runs could not be
+// started for now. A call with the same Key then starts only these.
 func (t *Service) Emit(ctx context.Context, e blueprint.Event) (delivered int, err error) {
 	ids, err := t.Store.Listeners(ctx, e.OrganizationID, e.Name)
 	if err != nil {
 		return 0, err
 	}
 	var batch []*activation
+	flush := func() {
+		started, failed := t.startEvents(ctx, batch)
+		delivered, err, batch = delivered+started, errors.Join(err, failed), nil
+	}
 	for _, id := range ids {
-		a, failed := t.hearing(ctx, &e, id)
-		if failed != nil {
+		a, failed := t.eventActivation(ctx, &e, id)
+		switch {
+		case failed != nil:
 			err = errors.Join(err, failed)
-			continue
-		}
-		if a == nil {
-			continue
-		}
-		if a.firing.Decision != "" {
+		case a == nil:
+		case a.firing.Decision != "":
 			t.record(ctx, a.firing)
-			continue
-		}
-		if batch = append(batch, a); len(batch) == maxBatch {
-			started, failed := t.hear(ctx, batch)
-			delivered, err, batch = delivered+started, errors.Join(err, failed), nil
+		default:
+			if batch = append(batch, a); len(batch) == maxBatch {
+				flush()
+			}
 		}
 	}
-	started, failed := t.hear(ctx, batch)
-	return delivered + started, errors.Join(err, failed)
+	flush()
+	return delivered, err
 }
 
-// hearing makes an activation of an event for one trigger; nil when that does not
-// listen to it any more, or its ledger said before that no more of what the event
-// began in starts. One whose firing has a decision starts nothing. Any other is
-// counted for the chain: who cannot start it gives it back with unstarted.
-func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID string) (*activation, error) {
+// eventActivation returns the activation of an event for one trigger. It is nil if
+// the trigger is no longer subscribed, or if its chain of events is exhausted and
+// the ledger already says so. If its firing has a decision, it starts nothing.
+// Otherwise it counts as a run of the chain until chains.unstarted is called.
+func (t *Service) eventActivation(ctx context.Context, e *blueprint.Event, triggerID string) (*activation, error) {
 	binding, err := t.Store.Binding(ctx, triggerID)
 	switch {
-	case blueprint.CodeOf(err) == blueprint.CodeNotFound: // deleted a moment ago
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound: // deleted concurrently
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case binding.Definition.OrganizationID != e.OrganizationID || !binding.Trigger.IsActive || !binding.Trigger.MatchesEvent(e.Name):
 		return nil, nil
-	case !binding.Member && !strings.EqualFold(e.BlueprintID, binding.Trigger.BlueprintID): // what others do is not for its ears
+	case !binding.Member && !strings.EqualFold(e.BlueprintID, binding.Trigger.BlueprintID): // no access to events of other blueprints
 		return nil, nil
 	}
 	a := &activation{
@@ -108,7 +105,7 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 	}
 	a.firing.Key = e.Key
 	a.firing.SetReason(blueprint.NewReason(blueprint.ReasonEvent, "event", e.Name))
-	if why := apart(e, binding); why.Code != "" { // there may be many of these: they do not keep what came
+	if why := eventFilter(e, binding); why.Code != "" { // without the delivery, as there may be many of these
 		decide(a.firing, blueprint.DecisionSkipped, why)
 		return a, nil
 	}
@@ -118,7 +115,7 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 			input[name] = id
 		}
 	}
-	a.input, a.hidden, a.firing.Delivery = input, e.Hidden, said(input)
+	a.input, a.hidden, a.firing.Delivery = input, e.Hidden, inputDelivery(input)
 	a.firing.Delivery.Hidden = e.Hidden
 	if !binding.CanManage {
 		decide(a.firing, blueprint.DecisionRefused, lostAccess)
@@ -128,9 +125,9 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 		decide(a.firing, blueprint.DecisionRefused, blueprint.NewReason(blueprint.ReasonEventDepth, "depth", a.depth))
 		return a, nil
 	}
-	switch grows, tell := t.chains.grow(a.root, triggerID); {
-	case grows:
-	case tell:
+	switch grown, first := t.chains.grow(a.root, triggerID); {
+	case grown:
+	case first:
 		decide(a.firing, blueprint.DecisionRefused, blueprint.NewReason(blueprint.ReasonEventRuns, "event", a.root))
 	default:
 		t.counts.unheard.Add(1)
@@ -139,12 +136,13 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 	return a, nil
 }
 
-// apart returns why a trigger has nothing to do with an event of the name that
-// it listens to, without a code when it has.
-func apart(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason) {
+// eventFilter returns why a subscribed trigger skips an event; its code is "" if
+// it does not.
+func eventFilter(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason) {
 	wanted := string(read[eventConfig](b.Trigger.Config).Blueprint)
+	causedByRuns := blueprint.IsCustomEvent(e.Name) || strings.HasPrefix(e.Name, "execution.")
 	switch {
-	case b.Trigger.BlueprintID == e.BlueprintID && ofRun(e.Name):
+	case b.Trigger.BlueprintID == e.BlueprintID && causedByRuns: // would start itself forever
 		return blueprint.NewReason(blueprint.ReasonOwnRun)
 	case wanted != "" && !strings.EqualFold(wanted, e.BlueprintID):
 		return blueprint.NewReason(blueprint.ReasonOfBlueprint, "got", e.BlueprintID, "wanted", wanted)
@@ -152,81 +150,80 @@ func apart(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason) {
 	return why
 }
 
-// ofRun reports whether an event is one that runs cause, and that a blueprint which
-// heard its own would cause again and again.
-func ofRun(name string) bool {
-	return blueprint.IsCustomEvent(name) || strings.HasPrefix(name, "execution.")
-}
-
-// noWait has ended: ticks and events come again later rather than keep others
-// waiting.
+// noWait is a context that has ended: ticks and events do not wait for memory but
+// are retried later.
 var noWait = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }()
 
-// hear starts a batch: first all runs are begun, then they are waited for, so
-// that they share commits. It returns how many there are.
-func (t *Service) hear(ctx context.Context, batch []*activation) (started int, err error) {
-	runs, failures := make([]Run, len(batch)), make([]error, len(batch))
+// startBatch starts the runs of a batch before it waits for any, so that they share
+// commits. It returns the error of each.
+func (t *Service) startBatch(ctx context.Context, batch []*activation) []error {
+	runs, errs := make([]Run, len(batch)), make([]error, len(batch))
 	for i, a := range batch {
-		runs[i], failures[i] = t.begin(noWait, a)
+		runs[i], errs[i] = t.begin(noWait, a)
 	}
 	for i, a := range batch {
-		_, failed := t.finish(ctx, a, runs[i], failures[i])
-		if failed != nil {
+		if _, errs[i] = t.finish(ctx, a, runs[i], errs[i]); errs[i] != nil {
 			t.chains.unstarted(a.root)
 		}
+	}
+	return errs
+}
+
+// startEvents starts a batch of Emit and records what could not be started.
+func (t *Service) startEvents(ctx context.Context, batch []*activation) (started int, err error) {
+	for i, failed := range t.startBatch(ctx, batch) {
 		var duplicate *blueprint.DuplicateFiringError
 		if failed == nil || errors.As(failed, &duplicate) {
 			started++
 			continue
 		}
-		decision, why := t.unheard(a, failed)
+		a := batch[i]
+		decision, why := t.notStartedReason(a, failed)
 		decide(a.firing, decision, why)
 		t.record(ctx, a.firing)
-		if answer := shown(failed); isPassing(answer) || answer.Code == blueprint.CodeInternal {
-			err = answer // one of them is enough to try again
+		if answer := shown(failed); isTemporary(answer) || answer.Code == blueprint.CodeInternal {
+			err = answer
 		}
 	}
 	return started, err
 }
 
-// unheard tells what becomes of a firing whose run could not be started.
-func (t *Service) unheard(a *activation, err error) (decision blueprint.Decision, why blueprint.Reason) {
-	if isLeftOut(err) {
-		return blueprint.DecisionSkipped, shown(crowded(err)).FiringReason()
+func (t *Service) notStartedReason(a *activation, err error) (blueprint.Decision, blueprint.Reason) {
+	if isLimited(err) {
+		return blueprint.DecisionSkipped, shown(limitError(err)).FiringReason()
 	}
 	return blueprint.DecisionRefused, t.failure(a.firing.TriggerID, err).FiringReason()
 }
 
-// maxChains is how many chains of events are remembered at least, those that grew
-// last; there may be twice as many.
+// maxChains is the size of a generation of chains; the two most recent ones are
+// kept.
 const maxChains = 10_000
 
-// chains counts the runs that events led to, by the key of the first event of
-// each chain: that runs cause events, and events runs, must end however many
-// listen. The count is in memory: a chain that outlives a restart is counted anew,
-// and ends by its depth at the latest. It is safe for concurrent use, and its zero
+// chains counts the runs of each chain of events, by the key of its first event,
+// and limits them: runs cause events, and events runs, so the number must be
+// bounded however many triggers are subscribed. A restart resets the counts; the
+// depth of a chain still bounds it. It is safe for concurrent use, and its zero
 // value is ready for use.
 type chains struct {
-	mu          sync.Mutex
-	now, before map[string]*chain
+	mu                sync.Mutex
+	current, previous map[string]*chain
 }
 
-// chain is what one event led to.
 type chain struct {
 	runs    int
-	refused map[string]bool // the triggers whose ledger says that it led to too many
+	refused map[string]bool // triggers with a row that says that the chain is exhausted
 }
 
-// grow counts a run that a chain is to start for a trigger. When that would be
-// one too many, tell says whether the trigger's ledger has no word of it yet.
-func (c *chains) grow(root, triggerID string) (grows, tell bool) {
+// grow counts a run that a chain is to start for a trigger. If the chain is
+// exhausted, first reports whether the trigger's ledger does not say so yet.
+func (c *chains) grow(root, triggerID string) (grown, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	one := c.of(root)
+	one := c.get(root)
 	if one.runs < blueprint.MaxEventRuns {
 		one.runs++
 		return true, false
@@ -241,27 +238,27 @@ func (c *chains) grow(root, triggerID string) (grows, tell bool) {
 	return false, true
 }
 
-// unstarted takes back a run that was counted and could not be started.
+// unstarted uncounts a run that could not be started.
 func (c *chains) unstarted(root string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if one := c.of(root); one.runs > 0 {
+	if one := c.get(root); one.runs > 0 {
 		one.runs--
 	}
 }
 
-// of returns a chain, and keeps it from being forgotten for a while. c.mu is held.
-func (c *chains) of(root string) *chain {
-	one := c.now[root]
+// get returns a chain and moves it to the current generation. c.mu is held.
+func (c *chains) get(root string) *chain {
+	one := c.current[root]
 	if one != nil {
 		return one
 	}
-	if one = c.before[root]; one == nil {
+	if one = c.previous[root]; one == nil {
 		one = &chain{}
 	}
-	if c.now == nil || len(c.now) >= maxChains {
-		c.now, c.before = map[string]*chain{}, c.now
+	if c.current == nil || len(c.current) >= maxChains {
+		c.current, c.previous = map[string]*chain{}, c.current
 	}
-	c.now[root] = one
+	c.current[root] = one
 	return one
 }

@@ -231,7 +231,7 @@ func TestChains(t *testing.T) {
 		t.Errorf("another %+v", request.Trigger)
 	}
 	raise(0, "") // twice: it is nobody's run
-	if one := s.chains.of("k0"); one.runs != 2 {
+	if one := s.chains.get("k0"); one.runs != 2 {
 		t.Errorf("%d runs", one.runs)
 	}
 }
@@ -250,7 +250,7 @@ func TestChainsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if kept := len(c.now) + len(c.before); kept > 2*maxChains {
+	if kept := len(c.current) + len(c.previous); kept > 2*maxChains {
 		t.Errorf("%d are kept", kept)
 	}
 }

@@ -8,28 +8,24 @@ import (
 	"blueprintd/blueprint"
 )
 
-// manualConfig has no keys of its own.
 type manualConfig struct{}
 
 func manualKind() *Kind {
-	return define(definition[manualConfig]{
-		of:          blueprint.TriggerManual,
-		description: "Fired by hand.",
-		neverFired:  "fire it with blueprintTriggers.fire",
+	return define[manualConfig](blueprint.TriggerManual, Kind{
+		Description: "Fired by hand.",
+		NeverFired:  "fire it with blueprintTriggers.fire",
 	})
 }
 
-// Fire starts the blueprint of a trigger of any type by hand, for somebody who
-// can manage it, with input as if it came from the trigger's own source.
-// With record set, or when the trigger says so, what
-// the run exchanges is kept. The run is durable when Fire returns.
+// Fire starts the blueprint of a trigger of any type manually, with the input that
+// the trigger's own source would provide. The exchanges of the run are recorded if
+// record or config.record is true. The run is durable when Fire returns.
 //
-// Errors: CodeNotFound for an unknown trigger, CodeForbidden for who may not
-// manage the blueprint, CodeBadRequest for an inactive trigger, an input that
-// breaks an api trigger's schema, or a blueprint that cannot run, CodeForbidden
-// when the trigger's creator has lost access, CodeConflict when its limit leaves
-// no room, CodeTooManyRequests, and CodeUnavailable. All but the first two leave
-// a row.
+// Errors: CodeNotFound for an unknown trigger, CodeForbidden if the principal cannot
+// manage the blueprint, CodeBadRequest for an inactive trigger, an input that does
+// not match an api trigger's schema, or a blueprint that cannot run, CodeForbidden
+// if the trigger's creator lost access, CodeConflict if its limit is reached,
+// CodeTooManyRequests, and CodeUnavailable. All but the first two leave a row.
 func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any, record bool) (executionID, firingID string, err error) {
 	triggerID = strings.ToLower(triggerID)
 	binding, err := t.manageable(ctx, principal, triggerID)
@@ -37,7 +33,7 @@ func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, trigg
 		return "", "", err
 	}
 	a := &activation{binding: binding, input: input, record: record, patience: soon, firing: t.newFiring(triggerID, blueprint.SourceManual)}
-	a.firing.Delivery = said(input)
+	a.firing.Delivery = inputDelivery(input)
 	a.firing.SetReason(blueprint.NewReason(blueprint.ReasonManual))
 	if err := t.fire(ctx, a); err != nil {
 		return "", "", err
@@ -45,15 +41,15 @@ func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, trigg
 	return *a.firing.ExecutionID, a.firing.ID, nil
 }
 
-// manageable finds a trigger for somebody who must be able to manage its
-// blueprint.
+// manageable returns the binding of a trigger whose blueprint the principal can
+// manage.
 func (t *Service) manageable(ctx context.Context, principal blueprint.Principal, triggerID string) (*blueprint.Binding, error) {
 	binding, err := t.Store.Binding(ctx, triggerID)
 	if err != nil {
 		return nil, err
 	}
 	if principal.UserID == binding.Principal.UserID && binding.CanManage {
-		return binding, nil // the creator: known without asking the disk
+		return binding, nil // the creator, without a read from the store
 	}
 	if _, err := t.Store.GetTrigger(ctx, principal, triggerID); err != nil {
 		return nil, err
@@ -61,14 +57,14 @@ func (t *Service) manageable(ctx context.Context, principal blueprint.Principal,
 	return binding, nil
 }
 
-// fire starts an activation that somebody with a right to it asked for. A
-// *blueprint.DuplicateFiringError is passed on.
+// fire starts an activation of an authorized caller and records failures, except a
+// *blueprint.DuplicateFiringError.
 func (t *Service) fire(ctx context.Context, a *activation) error {
 	if refused := t.permit(a); refused != nil {
 		t.recordRefused(ctx, a.firing, refused.FiringReason())
 		return refused
 	}
-	if refused := KindOf(a.binding.Trigger.Type).accepts(t, a.binding, a.input); refused != nil {
+	if refused := t.acceptInput(a); refused != nil {
 		t.recordRefused(ctx, a.firing, refused.FiringReason())
 		return refused
 	}
@@ -78,7 +74,7 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 	switch {
 	case errors.As(err, &duplicate):
 		return duplicate
-	case isLeftOut(err):
+	case isLimited(err):
 		t.recordSkipped(ctx, a.firing, shown(err).FiringReason())
 		return blueprint.Errorf(blueprint.CodeConflict, "%s", shown(err).Message)
 	case err != nil:
@@ -88,7 +84,15 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 	return nil
 }
 
-// permit refuses whatever may not fire at all.
+// acceptInput validates the input by the rules of the trigger's kind.
+func (t *Service) acceptInput(a *activation) *blueprint.Error {
+	if accepts := KindOf(a.binding.Trigger.Type).accepts; accepts != nil {
+		return accepts(t, a.binding, a.input)
+	}
+	return nil
+}
+
+// permit refuses triggers that cannot fire.
 func (t *Service) permit(a *activation) *blueprint.Error {
 	switch {
 	case !a.binding.Trigger.IsActive:

@@ -113,7 +113,7 @@ func call(s *Service, who blueprint.Principal, id string, d delivery) *httptest.
 		r.Header.Add(name, value)
 	}
 	w := httptest.NewRecorder()
-	if err := s.ServeAPI(w, r, who); err != nil {
+	if err := s.Serve(KindOf(blueprint.TriggerAPI), w, r, who); err != nil {
 		var shown *blueprint.Error
 		if !errors.As(err, &shown) {
 			shown = blueprint.Errorf(blueprint.CodeInternal, "internal error")

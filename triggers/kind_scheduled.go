@@ -1,13 +1,13 @@
 package triggers
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/triggers/cron"
-	"encoding/json"
 )
 
 type scheduledConfig struct {
@@ -17,14 +17,12 @@ type scheduledConfig struct {
 }
 
 func scheduledKind() *Kind {
-	return define(definition[scheduledConfig]{
-		of:          blueprint.TriggerScheduled,
-		description: "Fires when a cron expression is due.",
-		neverFired:  "see that a server is running on this database, and when the next tick is due",
+	return define[scheduledConfig](blueprint.TriggerScheduled, Kind{
+		Description: "Fires when a cron expression is due.",
+		NeverFired:  "see that a server is running on this database, and when the next tick is due",
 	})
 }
 
-// cronText is a cron expression.
 type cronText string
 
 func (cronText) check(c *checker, f *field) { c.cron(f.key) }
@@ -33,25 +31,21 @@ func (cronText) schema(*field) map[string]any {
 	return map[string]any{"type": "string", "minLength": json.Number("1"), "examples": []any{"0 9 * * 1-5"}}
 }
 
-// zoneName is the name of a time zone.
 type zoneName string
 
 func (zoneName) check(c *checker, f *field) { c.zone(f.key) }
 
-func (zoneName) schema(f *field) map[string]any { return text("").schema(f) }
-
-// The rules for ticks that were missed.
+// Values of config.catchUp, the rule for missed ticks.
 const (
-	catchUpLatest = "latest" // the last one runs and stands for all
-	catchUpAll    = "all"    // each of them runs, up to maxCatchUp
-	catchUpNone   = "none"   // they are left out
+	catchUpLatest = "latest" // only the last one runs
+	catchUpAll    = "all"    // each of the last maxCatchUp runs
+	catchUpNone   = "none"   // none runs
 )
 
-// maxExpression only keeps an expression small; the parser has its own limit
-// and says so in better words.
+// maxExpression bounds a config; the parser has a lower limit with a better message.
 const maxExpression = 10_000
 
-// Timing is the config of a scheduled trigger.
+// Timing is the parsed config of a scheduled trigger.
 type Timing struct {
 	Expression string
 	ZoneName   string
@@ -61,7 +55,7 @@ type Timing struct {
 	Zone     *time.Location
 }
 
-// ReadSchedule reads the config of a scheduled trigger.
+// ReadSchedule parses the config of a scheduled trigger.
 func ReadSchedule(config map[string]any) (Timing, []blueprint.Issue) {
 	c := &checker{config: config}
 	t := Timing{CatchUp: catchUpLatest}
@@ -74,7 +68,7 @@ func ReadSchedule(config map[string]any) (Timing, []blueprint.Issue) {
 	return t, c.issues
 }
 
-// cron reads a cron expression, which must be given.
+// cron parses a required cron expression.
 func (c *checker) cron(key string) (expression string, schedule *cron.Schedule) {
 	c.required(key)
 	expression, ok := c.text(key, maxExpression)
@@ -88,36 +82,25 @@ func (c *checker) cron(key string) (expression string, schedule *cron.Schedule) 
 	return expression, schedule
 }
 
-// zone reads the name of a time zone; absent is UTC.
+// zone parses the name of a time zone; the default is UTC.
 func (c *checker) zone(key string) (name string, zone *time.Location) {
 	name, ok := c.text(key, maxText)
 	if !ok && c.config[key] != nil {
 		return name, nil
 	}
 	zone, err := cron.LoadZone(name)
-	if err != nil {
-		c.refuse(zoneMessage(err), key)
+	var refused *cron.ParseError
+	if errors.As(err, &refused) { // without the field, which the path of the issue names
+		c.refuse(refused.Message, key)
 	}
 	return name, zone
 }
 
-// zoneMessage leaves out the field of a refused time zone, which the path of
-// the issue names.
-func zoneMessage(err error) string {
-	var refused *cron.ParseError
-	if errors.As(err, &refused) {
-		return refused.Message
-	}
-	return err.Error()
-}
-
-// maxPreview is how many ticks a preview may show.
 const maxPreview = 100
 
-// Preview returns the next count instants, at most 100, at which an expression is
-// due in a time zone ("" is UTC), written as ledger rows write theirs. Errors
-// are CodeBadRequest, with issues whose paths are "cron", "timezone" and
-// "count".
+// Preview returns the next count ticks, at most maxPreview, of an expression in a
+// time zone ("" is UTC), formatted as in the ledger. Errors are CodeBadRequest, with
+// issues under "cron", "timezone" and "count".
 func (t *Service) Preview(expression, timezone string, count int) ([]string, error) {
 	return preview(expression, timezone, count, t.Clock.Now())
 }
@@ -142,77 +125,67 @@ func preview(expression, timezone string, count int, now time.Time) ([]string, e
 	return ticks, nil
 }
 
-// maxCatchUp is how many missed ticks the rule "all" runs.
+// maxCatchUp is the maximum number of missed ticks that run with catchUpAll.
 const maxCatchUp = 100
 
-// onTime is how late a tick may be decided and still count as on time. It is
-// less than the distance of two ticks, so at most one of several is.
+// onTime is how late a tick may be decided and still count as on time. As ticks are
+// at least that far apart, at most one of several is on time.
 const onTime = time.Minute
 
-// step is one thing to do about the due ticks of a schedule; each is one
-// commit, which moves the cursor to its last tick.
+// step is a decision about due ticks of a schedule. It is one transaction, which
+// advances the cursor to its last tick.
 type step struct {
-	// at is the tick that runs; zero when the step leaves out ticks only.
-	at time.Time
-	// missed is how many other ticks the run stands for.
-	missed int
-	// late says that the tick itself was missed, too.
-	late bool
-	// left are the ticks that get no run of their own, nil for none.
-	left *lot
-	// behind are the ticks of the steps behind it that were missed as well, nil
-	// for none.
-	behind *lot
+	at      time.Time  // the tick that runs; zero = none
+	missed  int        // number of other ticks that the run covers
+	late    bool       // whether at itself was missed
+	skipped *tickRange // ticks without a run of their own; nil = none
+	later   *tickRange // missed ticks of the following steps; nil = none
 }
 
-// lot is several ticks in a row.
-type lot struct {
+// tickRange is a sequence of consecutive ticks.
+type tickRange struct {
 	count       int
 	first, last time.Time
 }
 
-func (l *lot) String() string {
+func (l *tickRange) String() string {
 	if l.count == 1 {
 		return "the tick of " + instant(l.first) + " was missed"
 	}
 	return fmt.Sprintf("%d ticks from %s to %s were missed", l.count, instant(l.first), instant(l.last))
 }
 
-// because returns a reason about the ticks.
-func (l *lot) because(code blueprint.ReasonCode) blueprint.Reason {
+func (l *tickRange) because(code blueprint.ReasonCode) blueprint.Reason {
 	return blueprint.NewReason(code, "count", l.count, "first", instant(l.first), "last", instant(l.last))
 }
 
-// and returns a lot and the one behind it as one; nil is none.
-func (l *lot) and(behind *lot) *lot {
+// join returns the range of l and the following ticks. Both may be nil.
+func (l *tickRange) join(next *tickRange) *tickRange {
 	switch {
 	case l == nil:
-		return behind
-	case behind == nil:
+		return next
+	case next == nil:
 		return l
 	}
-	return &lot{count: l.count + behind.count, first: l.first, last: behind.last}
+	return &tickRange{count: l.count + next.count, first: l.first, last: next.last}
 }
 
-// end is where the cursor stands once the step is done.
+// end returns the cursor after the step.
 func (s *step) end() time.Time {
 	if s.at.IsZero() {
-		return s.left.last
+		return s.skipped.last
 	}
 	return s.at
 }
 
-// stale reports whether the tick of a step that was on time is so no more.
+// stale reports whether the tick was on time when decided, but is late by now.
 func (s *step) stale(now time.Time) bool {
 	return !s.at.IsZero() && !s.late && now.Sub(s.at) >= onTime
 }
 
-// due decides what becomes of every tick after a cursor, up to now. A tick was
-// missed when the server was not up at that instant, or when it is too late by
-// now; up is since when the server has been up.
-//
-// The decision depends on nothing but its arguments, so a server that stops
-// between two steps goes on with the same ones.
+// due decides about all ticks after a cursor up to now. A tick was missed if it is
+// before up, when the server started, or too late by now. The steps depend only on
+// the arguments, so that a restarted server continues with the same ones.
 func (t *Timing) due(cursor, now, up time.Time) []step {
 	ticks, total := t.Schedule.Between(cursor, now, t.Zone, maxCatchUp+1)
 	if total == 0 {
@@ -233,33 +206,32 @@ func (t *Timing) due(cursor, now, up time.Time) []step {
 		}
 	}
 	ticks = ticks[max(0, len(ticks)-runs):]
-	var left *lot
+	var skipped *tickRange
 	if rest := total - len(ticks); rest > 0 {
-		left = t.rest(cursor, now, rest)
+		skipped = t.firstTicks(cursor, now, rest)
 	}
 	var steps []step
-	if t.CatchUp == catchUpNone && left != nil {
-		// They are dropped for good; no run stands for them.
-		steps = append(steps, step{left: left})
-		left = nil
+	if t.CatchUp == catchUpNone && skipped != nil { // no run covers them
+		steps = append(steps, step{skipped: skipped})
+		skipped = nil
 	}
 	for i, at := range ticks {
 		s := step{at: at, late: !(lastOnTime && i == len(ticks)-1)}
-		if left != nil {
-			s.missed, s.left, left = left.count, left, nil
+		if skipped != nil {
+			s.missed, s.skipped, skipped = skipped.count, skipped, nil
 		}
 		steps = append(steps, s)
 	}
 	for i := len(steps) - 1; i > 0; i-- {
-		steps[i-1].behind = steps[i].unmet(true).and(steps[i].behind)
+		steps[i-1].later = steps[i].unmet(true).join(steps[i].later)
 	}
 	return steps
 }
 
-// rest describes the first count ticks after a cursor.
-func (t *Timing) rest(cursor, now time.Time, count int) *lot {
+// firstTicks returns the first count ticks after a cursor.
+func (t *Timing) firstTicks(cursor, now time.Time, count int) *tickRange {
 	first, _ := t.Schedule.Next(cursor, t.Zone)
-	l := &lot{count: count, first: first, last: first}
+	l := &tickRange{count: count, first: first, last: first}
 	_, total := t.Schedule.Between(cursor, now, t.Zone, 0)
 	if after := total - count; count > 1 {
 		ticks, _ := t.Schedule.Between(cursor, now, t.Zone, after+1)
@@ -268,5 +240,5 @@ func (t *Timing) rest(cursor, now time.Time, count int) *lot {
 	return l
 }
 
-// instant writes a tick as ledger rows and keys have it.
+// instant formats a tick as in ledger rows and keys.
 func instant(at time.Time) string { return blueprint.TimeOf(at).String() }

@@ -36,8 +36,8 @@ func describe(steps []step, ticks []time.Time) string {
 	text := ""
 	for _, s := range steps {
 		left := 0
-		if s.left != nil {
-			left = s.left.count
+		if s.skipped != nil {
+			left = s.skipped.count
 		}
 		switch {
 		case s.at.IsZero():
@@ -77,9 +77,9 @@ func TestDue(t *testing.T) {
 		{"a day down, latest", "0 * * * *", day, hour / 2, down, "latest", "r(0,23,23)"},
 		{"a month down, latest", "* * * * *", 30 * day, time.Second, down, "latest", "r(0,43199,43199)"},
 		{"a month down, none", "* * * * *", 30 * day, time.Second, down, "none", "S(43200)"},
-		{"a jump onto a tick, latest", "0 * * * *", 3 * hour, 0, 0, "latest", "R(0,2,2)"},
-		{"a jump onto a tick, none", "0 * * * *", 3 * hour, 0, 0, "none", "S(2)R(0,0,0)"},
-		{"a jump onto a tick, all", "0 * * * *", 3 * hour, 0, 0, "all", "r(2,0,0)r(1,0,0)R(0,0,0)"},
+		{"a maxDrift onto a tick, latest", "0 * * * *", 3 * hour, 0, 0, "latest", "R(0,2,2)"},
+		{"a maxDrift onto a tick, none", "0 * * * *", 3 * hour, 0, 0, "none", "S(2)R(0,0,0)"},
+		{"a maxDrift onto a tick, all", "0 * * * *", 3 * hour, 0, 0, "all", "r(2,0,0)r(1,0,0)R(0,0,0)"},
 		{"a blocked loop, none", "* * * * *", 3 * time.Minute, 10 * time.Second, hour, "none", "S(2)R(0,0,0)"},
 		{"a cursor ahead", "* * * * *", -hour, 0, hour, "all", ""},
 	}
@@ -115,14 +115,14 @@ func TestDueAllIsCapped(t *testing.T) {
 			t.Errorf("%d ticks: %d runs, want %d", c.ticks, len(steps), c.runs)
 		}
 		rest := c.ticks - c.runs
-		if steps[0].missed != rest || (rest == 0) != (steps[0].left == nil) {
+		if steps[0].missed != rest || (rest == 0) != (steps[0].skipped == nil) {
 			t.Errorf("%d ticks: the first stands for %d", c.ticks, steps[0].missed)
 		}
-		if rest > 0 && (!steps[0].left.first.Equal(cursor.Add(time.Minute)) || !steps[0].left.last.Equal(steps[0].at.Add(-time.Minute)) || steps[0].left.count != rest) {
-			t.Errorf("%d ticks: left %s", c.ticks, steps[0].left)
+		if rest > 0 && (!steps[0].skipped.first.Equal(cursor.Add(time.Minute)) || !steps[0].skipped.last.Equal(steps[0].at.Add(-time.Minute)) || steps[0].skipped.count != rest) {
+			t.Errorf("%d ticks: left %s", c.ticks, steps[0].skipped)
 		}
 		for i, s := range steps {
-			if want := now.Add(-time.Duration(len(steps)-1-i) * time.Minute); !s.at.Equal(want) || i > 0 && (s.missed != 0 || s.left != nil) || s.late == (c.onTime && i == len(steps)-1) {
+			if want := now.Add(-time.Duration(len(steps)-1-i) * time.Minute); !s.at.Equal(want) || i > 0 && (s.missed != 0 || s.skipped != nil) || s.late == (c.onTime && i == len(steps)-1) {
 				t.Errorf("%d ticks: step %d is %+v", c.ticks, i, s)
 			}
 		}
@@ -161,11 +161,11 @@ func checkCover(t *testing.T, tm *Timing, cursor, now, up time.Time) {
 		if again := tm.due(cursor, now, up); len(ticks) <= maxCatchUp && describe(again, ticks) != describe(steps[i:], ticks) {
 			t.Fatalf("%s after step %d: %s, not %s", tm.Expression, i, describe(again, ticks), describe(steps[i:], ticks))
 		}
-		if s.left != nil {
-			if s.left.count < 1 || !s.left.first.Equal(ticks[at]) || !s.left.last.Equal(ticks[at+s.left.count-1]) {
-				t.Fatalf("%s: left %s, ticks from %s", tm.Expression, s.left, ticks[at])
+		if s.skipped != nil {
+			if s.skipped.count < 1 || !s.skipped.first.Equal(ticks[at]) || !s.skipped.last.Equal(ticks[at+s.skipped.count-1]) {
+				t.Fatalf("%s: left %s, ticks from %s", tm.Expression, s.skipped, ticks[at])
 			}
-			at += s.left.count
+			at += s.skipped.count
 		}
 		if !s.at.IsZero() {
 			if !s.at.Equal(ticks[at]) {

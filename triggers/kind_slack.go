@@ -22,10 +22,10 @@ type slackConfig struct {
 }
 
 func slackKind() *Kind {
-	return define(definition[slackConfig]{
-		of:          blueprint.TriggerSlack,
-		description: "Fires on an event in Slack.",
-		neverFired:  "see that the Slack app's event subscription has the address of this trigger, and that the bot is in the channel",
+	return define[slackConfig](blueprint.TriggerSlack, Kind{
+		Description: "Fires on an event in Slack.",
+		NeverFired:  "see that the Slack app's event subscription has the address of this trigger, and that the bot is in the channel",
+		Endpoint:    slackEndpoint(),
 		judge:       (*Service).judgeSlack,
 		guard: func(key string) string {
 			switch {
@@ -39,8 +39,24 @@ func slackKind() *Kind {
 	})
 }
 
-// channelName is the id of a channel, or the name of one that the bot of a
-// connection can see.
+func slackEndpoint() *Endpoint {
+	return &Endpoint{
+		Title: "Slack",
+		serve: deliveries(blueprint.TriggerSlack, http.StatusOK),
+		Operation: Operation{
+			ID: "deliverSlackEvent", Tag: "webhooks", Summary: "Deliver an event of Slack's Events API",
+			Schema: map[string]any{"type": "object"}, Example: map[string]any{"type": "url_verification", "challenge": "abc"},
+			Headers: []OperationHeader{
+				{"X-Slack-Signature", "v0=, and the hex HMAC-SHA256 that Slack makes with the signing secret"},
+				{"X-Slack-Request-Timestamp", "seconds since 1970, at most five minutes away"},
+			},
+			Responses: []OperationResponse{{200, "received; for url_verification the challenge", ""}},
+			Refusals:  []int{400, 401, 404, 405, 408, 413, 415, 429, 500, 503},
+		},
+	}
+}
+
+// channelName is the id of a channel, or a name that a connection resolves.
 type channelName string
 
 func (channelName) check(c *checker, f *field) {
@@ -54,15 +70,7 @@ func (channelName) check(c *checker, f *field) {
 	}
 }
 
-func (channelName) schema(f *field) map[string]any { return text("").schema(f) }
-
-// Slack serves POST /webhooks/slack/{triggerId}, whose path value triggerId it
-// reads: Slack's Events API. The package comment says how.
-func (t *Service) Slack() http.Handler {
-	return t.counted(func(w http.ResponseWriter, r *http.Request) { t.serveDelivery(w, r, slackEndpoint) })
-}
-
-// judgeSlack looks at content type, signature, body and filters, in that order.
+// judgeSlack checks content type, signature, body and filters, in that order.
 func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	d := a.firing.Delivery
 	refused := checkContent(d)
@@ -84,7 +92,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	case "event_callback":
 		return t.judgeSlackEvent(a, envelope)
 	case "url_verification":
-		return greeting(body)
+		return slackChallenge(body)
 	case "":
 		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: it must be an object with a type").WithReason(blueprint.ReasonBody)}
 	case "app_rate_limited":
@@ -94,7 +102,6 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	}
 }
 
-// judgeSlackEvent reads an event and holds it against the filters.
 func (t *Service) judgeSlackEvent(a *activation, envelope map[string]any) *refusal {
 	event, ok := envelope["event"].(map[string]any)
 	if !ok {
@@ -109,14 +116,15 @@ func (t *Service) judgeSlackEvent(a *activation, envelope map[string]any) *refus
 	return t.filterSlack(a, event, input)
 }
 
-// isForm reports whether a body is a form, as Slack sends for what people press.
+// isForm reports whether a body is a form, which Slack sends for slash commands and
+// buttons.
 func isForm(d *blueprint.Delivery) bool {
 	return strings.HasPrefix(strings.ToLower(strings.Join(d.Header["content-type"], "")), "application/x-www-form-urlencoded")
 }
 
-// greeting answers Slack when it asks whether somebody is here; nil for
-// anything else.
-func greeting(body any) *refusal {
+// slackChallenge returns the reply to Slack's verification of the address; nil for
+// any other body.
+func slackChallenge(body any) *refusal {
 	envelope, _ := body.(map[string]any)
 	if envelope["type"] != "url_verification" {
 		return nil
@@ -128,13 +136,13 @@ func greeting(body any) *refusal {
 	return &refusal{why: blueprint.NewReason(blueprint.ReasonSlackCheck), reply: map[string]any{"challenge": challenge}}
 }
 
-// slackInput is what a run sees of an event.
+// slackInput returns the input of a run.
 func slackInput(envelope, event map[string]any) map[string]any {
 	return map[string]any{
 		"eventId":   textAt(envelope, "event_id"),
 		"eventType": textAt(event, "type"),
-		"channel":   first(textAt(event, "channel"), textAt(event, "channel", "id"), textAt(event, "channel_id"), textAt(event, "item", "channel")),
-		"user":      first(textAt(event, "user"), textAt(event, "user", "id"), textAt(event, "user_id")),
+		"channel":   firstNonNil(textAt(event, "channel"), textAt(event, "channel", "id"), textAt(event, "channel_id"), textAt(event, "item", "channel")),
+		"user":      firstNonNil(textAt(event, "user"), textAt(event, "user", "id"), textAt(event, "user_id")),
 		"text":      textAt(event, "text"),
 		"ts":        textAt(event, "ts"),
 		"threadTs":  textAt(event, "thread_ts"),
@@ -143,7 +151,7 @@ func slackInput(envelope, event map[string]any) map[string]any {
 	}
 }
 
-// textAt returns the text that keys lead to, nil when there is none.
+// textAt returns the text at a path of keys, nil if there is none.
 func textAt(object map[string]any, keys ...string) any {
 	var value any = object
 	for _, key := range keys {
@@ -156,8 +164,7 @@ func textAt(object map[string]any, keys ...string) any {
 	return nil
 }
 
-// first returns the first value that is there.
-func first(values ...any) any {
+func firstNonNil(values ...any) any {
 	for _, value := range values {
 		if value != nil {
 			return value
@@ -166,28 +173,27 @@ func first(values ...any) any {
 	return nil
 }
 
-// channelTimeout is how long the name of a channel may take, in real time:
-// Slack wants an answer within three seconds.
-const channelTimeout = 2 * time.Second
+const (
+	// channelTimeout limits the lookup of a channel's name, in real time. Slack
+	// expects a response within three seconds.
+	channelTimeout = 2 * time.Second
+	channelRetry   = time.Minute // after a failed lookup
+)
 
-// channelRetry is when Slack may try again what could not be looked at.
-const channelRetry = time.Minute
-
-// filterSlack reports whether a trigger listens to an event.
 func (t *Service) filterSlack(a *activation, event, input map[string]any) *refusal {
 	wanted := string(read[slackConfig](a.binding.Trigger.Config).EventType)
 	if wanted != "" && !isSlackEvent(event, wanted) {
-		return &refusal{why: blueprint.NewReason(blueprint.ReasonEventType, "got", fmt.Sprint(first(input["eventType"], "")), "wanted", wanted)}
+		return &refusal{why: blueprint.NewReason(blueprint.ReasonEventType, "got", fmt.Sprint(firstNonNil(input["eventType"], "")), "wanted", wanted)}
 	}
 	return t.filterChannel(a, input)
 }
 
-// channelKinds are what Slack calls the kinds of channels where an app
-// subscribes to messages, and what a message calls its own.
+// channelKinds maps the message events to which an app subscribes to the
+// channel_type of the messages.
 var channelKinds = map[string]string{"message.channels": "channel", "message.groups": "group", "message.im": "im", "message.mpim": "mpim", "message.app_home": "app_home"}
 
-// isSlackEvent reports whether an event is of a type, by the event's own name for
-// it or by the one under which an app subscribes.
+// isSlackEvent reports whether an event has a type, or the subscription name of a
+// message event.
 func isSlackEvent(event map[string]any, wanted string) bool {
 	if kind, ok := channelKinds[wanted]; ok {
 		return event["type"] == "message" && event["channel_type"] == kind
@@ -195,13 +201,13 @@ func isSlackEvent(event map[string]any, wanted string) bool {
 	return event["type"] == wanted
 }
 
-// isChannelID tells the id of a channel from a name, which has no capitals.
+// isChannelID distinguishes the id of a channel from a name, which has no capitals.
 func isChannelID(text string) bool {
 	return text != "" && text[0] >= 'A' && text[0] <= 'Z' && strings.Trim(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// filterChannel holds an event against the trigger's channel. An event whose
-// channel's name cannot be known is not decided: Slack sends it again.
+// filterChannel applies config.channel. If the lookup of the channel's name fails,
+// it refuses the event temporarily, and Slack sends it again.
 func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
 	wanted := string(read[slackConfig](a.binding.Trigger.Config).Channel)
 	id, _ := input["channel"].(string)
@@ -226,10 +232,10 @@ func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
 	return nil
 }
 
-var errNoConnection = blueprint.Errorf(blueprint.CodeBadRequest, "connectionId names no connection to ask")
+var errNoConnection = blueprint.Errorf(blueprint.CodeBadRequest, "connectionId is not set")
 
-// channelName asks Slack with the connection that the trigger names, by the
-// right of who made the trigger.
+// channelName looks up the name of a channel with the trigger's connection and the
+// permissions of its creator.
 func (t *Service) channelName(a *activation, channel string) (string, error) {
 	connection := string(read[slackConfig](a.binding.Trigger.Config).Connection)
 	if connection == "" || t.Channels == nil {
@@ -240,21 +246,19 @@ func (t *Service) channelName(a *activation, channel string) (string, error) {
 	return t.Channels.ChannelName(ctx, a.binding.Principal.UserID, strings.ToLower(connection), channel)
 }
 
-// channelUnknown says why it cannot be known whether a channel is the one of a
-// name, and what to do about it.
+// channelUnknown returns the reason for a failed lookup.
 func (t *Service) channelUnknown(a *activation, wanted string, err error) blueprint.Reason {
-	const cure = ": set config.connectionId, or use the channel's id"
+	const hint = ": set config.connectionId, or use the channel's id"
 	switch {
 	case errors.Is(err, errNoConnection):
-		return blueprint.MessageReason(blueprint.ReasonNoConnection, fmt.Sprintf("no connection looks up %q", wanted)+cure)
+		return blueprint.MessageReason(blueprint.ReasonNoConnection, fmt.Sprintf("no connection looks up %q", wanted)+hint)
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
-		return blueprint.MessageReason(blueprint.ReasonNoConnection, fmt.Sprintf("the connection that looks up %q is not found", wanted)+cure)
+		return blueprint.MessageReason(blueprint.ReasonNoConnection, fmt.Sprintf("the connection that looks up %q is not found", wanted)+hint)
 	}
-	return blueprint.MessageReason(blueprint.ReasonMessage, fmt.Sprintf("the connection cannot look up %q: %s", wanted, t.channelTrouble(a, err)))
+	return blueprint.MessageReason(blueprint.ReasonMessage, fmt.Sprintf("the connection cannot look up %q: %s", wanted, t.lookupFailure(a, err)))
 }
 
-// channelTrouble says why a name cannot be known.
-func (t *Service) channelTrouble(a *activation, err error) string {
+func (t *Service) lookupFailure(a *activation, err error) string {
 	var failure *blueprint.Failure
 	switch {
 	case errors.As(err, &failure):

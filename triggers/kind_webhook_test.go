@@ -47,8 +47,8 @@ func deliver(s *Service, id string, d delivery) *httptest.ResponseRecorder {
 	}
 	w := httptest.NewRecorder()
 	mux := http.NewServeMux()
-	mux.Handle("/webhooks/blueprint/{triggerId}", s.Webhook())
-	mux.Handle("/webhooks/slack/{triggerId}", s.Slack())
+	mux.Handle("/webhooks/blueprint/{triggerId}", s.Handler(blueprint.TriggerWebhook))
+	mux.Handle("/webhooks/slack/{triggerId}", s.Handler(blueprint.TriggerSlack))
 	mux.ServeHTTP(w, r)
 	return w
 }
@@ -190,7 +190,7 @@ func TestWebhookUnknownTriggerIsNotRead(t *testing.T) {
 		r := httptest.NewRequest("POST", "/webhooks/blueprint/"+id, unread{t})
 		r.SetPathValue("triggerId", id)
 		w := httptest.NewRecorder()
-		s.Webhook().ServeHTTP(w, r)
+		s.Handler(blueprint.TriggerWebhook).ServeHTTP(w, r)
 		checkError(t, w, blueprint.CodeNotFound)
 	}
 }
@@ -469,7 +469,7 @@ func TestWebhookBodyEndsEarly(t *testing.T) {
 		r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader(`{"a":`), broken{c.err}))
 		r.SetPathValue("triggerId", strings.ToUpper(id))
 		w := httptest.NewRecorder()
-		s.Webhook().ServeHTTP(w, r)
+		s.Handler(blueprint.TriggerWebhook).ServeHTTP(w, r)
 		checkError(t, w, c.want)
 		if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused {
 			t.Errorf("row %+v", row)

@@ -68,7 +68,7 @@ func serve(t testing.TB, path string, at time.Time) *server {
 	logger := slog.New(slog.DiscardHandler)
 	s := &server{t: t, clock: clock.NewVirtual(at), gate: make(chan struct{}), begun: make(chan struct{}, 1000)}
 	source := ids.New(nil)
-	s.store, err = store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: string(schema), Sealer: sealer, Clock: s.clock, IDs: source, Logger: logger, OnEvents: func() { s.triggers.Raised() }})
+	s.store, err = store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: string(schema), Sealer: sealer, Clock: s.clock, IDs: source, Logger: logger, OnEvents: func() { s.triggers.Published() }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +81,9 @@ func serve(t testing.TB, path string, at time.Time) *server {
 	})
 	s.triggers = triggers.New(triggers.Options{Store: s.store, Runner: runner{s.engine}, Clock: s.clock, IDs: source, Logger: logger, SyncTimeout: time.Minute, Relimit: s.engine.Relimit})
 	mux := http.NewServeMux()
-	mux.Handle("/webhooks/blueprint/{triggerId}", s.triggers.Webhook())
+	mux.Handle("/webhooks/blueprint/{triggerId}", s.triggers.Handler(blueprint.TriggerWebhook))
 	mux.HandleFunc("/v1/triggers/{triggerId}/fire", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.triggers.ServeAPI(w, r, s.user); err != nil {
+		if err := s.triggers.Serve(triggers.KindOf(blueprint.TriggerAPI), w, r, s.user); err != nil {
 			w.WriteHeader(blueprint.CodeOf(err).HTTPStatus())
 			io.WriteString(w, err.Error())
 		}

@@ -61,13 +61,13 @@ func TestRedeliver(t *testing.T) {
 		{name: "a schema", kind: "api", config: map[string]any{"inputSchema": map[string]any{"required": []any{"b"}}}, source: "api", code: blueprint.CodeBadRequest, says: "b", rowIs: "refused"},
 		{name: "inactive", kind: "webhook", source: "webhook", change: func(_ *blueprint.Firing, b *blueprint.Binding) { b.Trigger.IsActive = false }, code: blueprint.CodeBadRequest, says: "not active", rowIs: "refused"},
 		{name: "access lost", kind: "webhook", source: "webhook", change: func(_ *blueprint.Firing, b *blueprint.Binding) { b.CanManage = false }, code: blueprint.CodeForbidden, says: "no longer manage", rowIs: "refused"},
-		{name: "not kept", kind: "webhook", source: "webhook", change: func(f *blueprint.Firing, _ *blueprint.Binding) { f.Delivery.Body = nil }, code: blueprint.CodeBadRequest, says: "7 bytes was not kept"},
+		{name: "not kept", kind: "webhook", source: "webhook", change: func(f *blueprint.Firing, _ *blueprint.Binding) { f.Delivery.Body = nil }, code: blueprint.CodeBadRequest, says: "7 bytes was not stored"},
 		{name: "not received", kind: "email", source: "email", change: func(f *blueprint.Firing, _ *blueprint.Binding) {
 			f.Delivery = &blueprint.Delivery{Facts: map[string]any{"received": false}}
-		}, code: blueprint.CodeBadRequest, says: "nothing was received of it: ask for it again"},
-		{name: "older", kind: "webhook", source: "webhook", change: func(f *blueprint.Firing, _ *blueprint.Binding) { f.Delivery = nil }, code: blueprint.CodeBadRequest, says: "nothing is stored"},
+		}, code: blueprint.CodeBadRequest, says: "it was not received: ask the sender to send it again"},
+		{name: "older", kind: "webhook", source: "webhook", change: func(f *blueprint.Firing, _ *blueprint.Binding) { f.Delivery = nil }, code: blueprint.CodeBadRequest, says: "its delivery was not stored"},
 		{name: "another type by now", kind: "manual", source: "webhook", code: blueprint.CodeBadRequest, says: "of type manual"},
-		{name: "no tick", kind: "scheduled", source: "schedule", code: blueprint.CodeBadRequest, says: "of no tick"},
+		{name: "no tick", kind: "scheduled", source: "schedule", code: blueprint.CodeBadRequest, says: "it has no tick"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMemory()

@@ -28,7 +28,7 @@ func TestRotate(t *testing.T) {
 			map[string]any{"signingSecret": "new", "channel": "C1", "previousSigningSecret": "old", "previousSigningSecretUntil": "2026-03-02T10:30:00.000Z"}, "2026-03-02T10:30:00.000Z", ""},
 		{"the first", "webhook", map[string]any{}, "", "24h", map[string]any{"secret": "SECRET"}, "", ""},
 		{"made up for Standard Webhooks", "webhook", map[string]any{"preset": "standard", "secret": "old"}, "", "0s", map[string]any{"preset": "standard", "secret": "SECRET"}, "", ""},
-		{"the same", "webhook", map[string]any{"secret": "old"}, "old", "", nil, "", "secret: must be another"},
+		{"the same", "webhook", map[string]any{"secret": "old"}, "old", "", nil, "", "secret: must differ"},
 		{"blank", "slack", map[string]any{"signingSecret": "old"}, " ", "", nil, "", "secret: must not be empty"},
 		{"too long a secret", "webhook", nil, strings.Repeat("x", 1001), "", nil, "", "secret: is too long"},
 		{"too long a time", "webhook", map[string]any{"secret": "old"}, "new", "31d", nil, "", "keepPreviousFor: must be"},

@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"slices"
@@ -11,141 +12,137 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// reread is how often, in real time, the schedules are read anew for changes
-// that another process made.
-const reread = 30 * time.Second
-
-// jump is by how much the clock may run ahead of real time before that counts
-// as an outage: the machine slept, or its clock was set forward.
-const jump = 15 * time.Second
+const (
+	// pollInterval is how often, in real time, schedules and outbox are read for
+	// changes by other processes.
+	pollInterval = 30 * time.Second
+	// maxDrift is how far the clock may run ahead of real time before that counts as
+	// an outage: the machine was suspended, or its clock set forward.
+	maxDrift = 15 * time.Second
+)
 
 // scheduler is the loop behind Run. One goroutine owns it.
 type scheduler struct {
 	*Service
 	agenda     agenda
-	generation int64     // of the schedules in the agenda; 0 before the first reading
-	up         time.Time // since when the server has been up without a gap
-	seen       time.Time // the clock when it was last looked at
-	seenReal   time.Time // real time then; only differences to it count
+	generation int64     // of the schedules in the agenda; 0 before the first load
+	up         time.Time // since when the server has been up without interruption
+	seen       time.Time // the clock when it was last observed
+	seenReal   time.Time // real time then
 
-	timer *loopTimer // its instant is zero when none is set, or it is to be set anew
-	holds []func()   // of the clock, let go once everything due is decided
-	stale bool       // a schedule turned out to differ from what was read
+	timer    *loopTimer // its instant is zero if it must be set
+	releases []func()   // of holds of the clock, called once everything due is decided
+	stale    bool       // a schedule differs from what was loaded
 }
 
-// Changed tells that a trigger was made, changed, switched or deleted. The
-// clock does not move on until Run has taken notice. A change by another
-// process is noticed within half a minute of real time without it.
+// Changed notifies Run of a new, changed, switched or deleted trigger. The clock does
+// not advance until Run has noticed. Without it, changes are found within half a
+// minute of real time.
 func (t *Service) Changed() { t.changed.notify(t.Clock) }
 
-// Run fires every schedule, and tells of the events in the outbox, until ctx
-// ends, and returns when all that it started
-// has ended. It begins with the ticks that were missed while no server ran. A
-// watchdog of its own looks after it meanwhile. An error says that the schedules
-// cannot be read at the start; while that may pass, it is tried again.
+// Run fires the schedules, beginning with ticks that were missed while no server ran,
+// and delivers the events of the outbox, watched by a watchdog. It returns after ctx
+// ends, when everything that it started has ended. It returns an error if the
+// schedules cannot be read at the start, except for a temporary one.
 func (t *Service) Run(ctx context.Context) error {
 	s := &scheduler{Service: t, timer: newLoopTimer()}
 	defer s.end()
-	defer t.watched(ctx)()
-	defer t.dispatch(ctx)()
-	s.holds = append(s.holds, t.Clock.Hold())
+	defer t.startWatchdog(ctx)()
+	defer t.startRelay(ctx)()
+	s.releases = append(s.releases, t.Clock.Hold())
 	s.up = t.Clock.Now()
 	s.observe()
-	if err := s.first(ctx); err != nil || ctx.Err() != nil {
+	if err := s.firstLoad(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	anew := time.NewTicker(reread)
-	defer anew.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
 	for {
 		s.decide(ctx)
-		s.arm(ctx)
-		s.letGo()
+		s.setTimer(ctx)
+		s.release()
 		if ctx.Err() != nil {
 			return nil
 		}
-		select { // what is due comes first, so that chance has no part in it
-		case release := <-s.timer.wakes:
-			s.woken(release)
+		select { // due ticks first, so that the order is deterministic
+		case release := <-s.timer.fired:
+			s.timerFired(release)
 			continue
 		default:
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case release := <-s.timer.wakes:
-			s.woken(release)
+		case release := <-s.timer.fired:
+			s.timerFired(release)
 			continue
 		case <-t.changed.notified:
-		case <-anew.C:
+		case <-poll.C:
 		}
-		s.holds = append(s.holds, t.Clock.Hold())
-		s.holds = append(s.holds, t.changed.take()...)
+		s.releases = append(s.releases, t.Clock.Hold())
+		s.releases = append(s.releases, t.changed.take()...)
 		if t.Relimit != nil {
 			t.Relimit(ctx)
 		}
 		if err := s.load(ctx); err != nil && ctx.Err() == nil {
-			t.Logger.Warn("the schedules could not be read; those read before stay in force", "error", err)
+			t.Logger.Warn("reading the schedules failed, using the previous ones", "error", err)
 		}
 	}
 }
 
-// first reads the schedules for the first time. The clock stays held until it
-// has, so that none of their ticks is passed over.
-func (s *scheduler) first(ctx context.Context) error {
+// firstLoad loads the schedules while the clock is held, so that no tick is skipped.
+func (s *scheduler) firstLoad(ctx context.Context) error {
 	for {
 		err := s.load(ctx)
 		switch {
-		case err == nil, ctx.Err() != nil: // a store that was lost ends ctx
+		case err == nil, ctx.Err() != nil: // a lost store ends ctx
 			return nil
 		case blueprint.CodeOf(err) != blueprint.CodeUnavailable:
 			return err
 		}
-		s.Logger.Warn("the schedules cannot be read yet, so none fires; it is tried again", "error", err, "hint", "look at the disk of the database")
-		again := time.NewTimer(retryDelay)
+		s.Logger.Warn("reading the schedules failed, none fires; retrying", "error", err, "hint", "check the disk of the database")
+		retry := time.NewTimer(retryDelay)
 		select {
 		case <-ctx.Done():
-		case <-again.C:
+		case <-retry.C:
 		}
-		again.Stop()
+		retry.Stop()
 	}
 }
 
-// woken takes note that the timer went off.
-func (s *scheduler) woken(release func()) {
-	s.timer.at = time.Time{} // spent, unless it was an earlier one; then it is set anew
-	s.holds = append(s.holds, release)
+func (s *scheduler) timerFired(release func()) {
+	s.timer.at = time.Time{}
+	s.releases = append(s.releases, release)
 }
 
 // end stops what the loop started.
 func (s *scheduler) end() {
 	s.timer.stop()
-	s.holds = append(s.holds, s.changed.end()...)
-	s.letGo()
+	s.releases = append(s.releases, s.changed.end()...)
+	s.release()
 	s.timer.calls.Wait()
 	s.stopThrottle()
 }
 
-func (s *scheduler) letGo() {
-	for _, release := range s.holds {
+func (s *scheduler) release() {
+	for _, release := range s.releases {
 		release()
 	}
-	s.holds = nil
+	s.releases = nil
 }
 
-// observe looks at the clock. One that ran ahead of real time was set forward,
-// or the machine slept: nobody was up in between. When in between is not known;
-// for as long as real time has gone by since the last look, which is half a
-// minute at most, the server may have been up again, and what was due then is
-// not too late. A virtual clock always runs ahead; but it stops at every tick,
+// observe reads the clock. If it ran ahead of real time, the machine was suspended or
+// the clock set forward, and the server was down in between. As it is unknown when,
+// ticks within the real time since the last observation, at most pollInterval, still
+// count as on time. A virtual clock always runs ahead, but stops at every tick,
 // which then is not before up.
 //
-// A clock that was set back to before the server was up shows instants of which
-// it has not seen any before: it is up in all of them.
+// If the clock is set back to before up, the server counts as up from there on.
 func (s *scheduler) observe() time.Time {
 	now, real := s.Clock.Now(), time.Now()
-	if passed := real.Sub(s.seenReal); !s.seen.IsZero() && now.Sub(s.seen)-passed >= jump {
-		s.up = now.Add(-min(passed, reread))
-		s.timer.at = time.Time{} // it may sleep on for up to half a minute; it is set anew
+	if passed := real.Sub(s.seenReal); !s.seen.IsZero() && now.Sub(s.seen)-passed >= maxDrift {
+		s.up = now.Add(-min(passed, pollInterval))
+		s.timer.at = time.Time{} // a timer set before would fire late
 	}
 	if now.Before(s.seen) {
 		s.counts.backwards.Add(1)
@@ -158,8 +155,8 @@ func (s *scheduler) observe() time.Time {
 	return now
 }
 
-// load reads the schedules that have changed since they were last read; at
-// first that is all. What was known of one whose timing is the same stays.
+// load reads the schedules that changed since the last load. It keeps the state of
+// those whose timing is the same.
 func (s *scheduler) load(ctx context.Context) error {
 	rows, generation, err := s.Store.Schedules(ctx, s.generation)
 	if err != nil {
@@ -175,7 +172,7 @@ func (s *scheduler) load(ctx context.Context) error {
 		if one == nil || !one.sameTiming(&rows[i].Trigger) {
 			one = s.newScheduled(&rows[i])
 		}
-		one.stand(rows[i].Cursor.Time())
+		one.advance(rows[i].Cursor.Time())
 		s.agenda.add(one)
 	}
 	s.generation, s.stale = generation, false
@@ -183,17 +180,16 @@ func (s *scheduler) load(ctx context.Context) error {
 	return nil
 }
 
-// arm sets the one timer to the next instant at which anything is to be done.
-func (s *scheduler) arm(ctx context.Context) {
+func (s *scheduler) setTimer(ctx context.Context) {
 	next := s.agenda.next()
 	s.counts.next.Set(int64(blueprint.TimeOf(next)))
 	s.timer.set(ctx, s.Clock, next)
 }
 
-// decide does what is to be done about every tick that is due.
+// decide processes all due ticks.
 func (s *scheduler) decide(ctx context.Context) {
 	now := s.observe()
-	for range 2 { // a second time when schedules had to be read again
+	for range 2 { // again if schedules had to be reloaded
 		all := s.agenda.due(now)
 		due := slices.Clone(all)
 		slices.SortStableFunc(due, func(a, b *scheduled) int { return a.next.Compare(b.next) })
@@ -205,7 +201,7 @@ func (s *scheduler) decide(ctx context.Context) {
 			due = append(due[len(batch):], s.round(ctx, batch)...)
 		}
 		for _, one := range all {
-			s.agenda.wait(one)
+			s.agenda.enqueue(one)
 		}
 		if !s.stale || s.load(ctx) != nil {
 			return
@@ -213,62 +209,61 @@ func (s *scheduler) decide(ctx context.Context) {
 	}
 }
 
-// signal wakes a loop. Whatever notifies it holds the clock until the loop has taken
-// notice.
+// signal notifies a loop. It holds the clock until the loop has noticed.
 type signal struct {
-	notified chan struct{} // holds one
+	notified chan struct{} // with a buffer of one
 
-	mu    sync.Mutex
-	holds []func()
-	ended bool // nobody takes notice any more
+	mu       sync.Mutex
+	releases []func() // of holds of the clock
+	ended    bool     // the loop has ended
 }
 
 func newSignal() *signal { return &signal{notified: make(chan struct{}, 1)} }
 
-func (b *signal) notify(c clock.Clock) {
+func (s *signal) notify(c clock.Clock) {
 	release := c.Hold()
-	b.mu.Lock()
-	if b.ended {
-		b.mu.Unlock()
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
 		release()
 		return
 	}
-	b.holds = append(b.holds, release)
-	b.mu.Unlock()
+	s.releases = append(s.releases, release)
+	s.mu.Unlock()
 	select {
-	case b.notified <- struct{}{}:
+	case s.notified <- struct{}{}:
 	default:
 	}
 }
 
-// take returns the holds of all notifications so far.
-func (b *signal) take() []func() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	holds := b.holds
-	b.holds = nil
-	return holds
+// take returns the releases of all notifications so far.
+func (s *signal) take() []func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	releases := s.releases
+	s.releases = nil
+	return releases
 }
 
-func (b *signal) end() []func() {
-	b.mu.Lock()
-	b.ended = true
-	b.mu.Unlock()
-	return b.take()
+func (s *signal) end() []func() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	return s.take()
 }
 
-// loopTimer is the one timer of a loop. From the instant at which it goes off the
-// clock is held until the loop lets go of what it was sent.
+// loopTimer is the timer of a loop. When it fires it holds the clock and sends the
+// release to the loop.
 type loopTimer struct {
 	timer *clock.Timer
-	at    time.Time // zero = it is not set
-	wakes chan func()
+	at    time.Time // zero = not set
+	fired chan func()
 	calls sync.WaitGroup
 }
 
-func newLoopTimer() *loopTimer { return &loopTimer{wakes: make(chan func())} }
+func newLoopTimer() *loopTimer { return &loopTimer{fired: make(chan func())} }
 
-// set has it go off at an instant; zero is never.
+// set sets the instant at which the timer fires; zero is never.
 func (a *loopTimer) set(ctx context.Context, c clock.Clock, at time.Time) {
 	if at.Equal(a.at) {
 		return
@@ -282,14 +277,13 @@ func (a *loopTimer) set(ctx context.Context, c clock.Clock, at time.Time) {
 		defer a.calls.Done()
 		done := make(chan struct{})
 		select {
-		case a.wakes <- sync.OnceFunc(func() { close(done) }):
+		case a.fired <- sync.OnceFunc(func() { close(done) }):
 			<-done
 		case <-ctx.Done():
 		}
 	})
 }
 
-// stop takes it back.
 func (a *loopTimer) stop() {
 	if a.timer.Stop() {
 		a.calls.Done()
@@ -297,125 +291,109 @@ func (a *loopTimer) stop() {
 	a.timer, a.at = nil, time.Time{}
 }
 
-// agenda holds the active schedules, ordered by when something is to be done
-// about them. What it costs to find those that are due, and to change one, does
-// not grow with the number of the others.
+// agenda holds the active schedules in a heap ordered by due time.
 type agenda struct {
-	byID    map[string]*scheduled
-	waiting waiting // those that have a next instant
-	made    int
+	byID  map[string]*scheduled
+	queue scheduleQueue // schedules with a due time
+	added int
 }
 
-// add puts a schedule in the place of the one that its trigger had before.
+// add adds a schedule or replaces the previous one of the same trigger.
 func (a *agenda) add(one *scheduled) {
 	if old := a.byID[one.trigger.ID]; old != nil {
 		one.order = old.order
 		a.remove(old.trigger.ID)
 	} else {
-		a.made++
-		one.order = a.made
+		a.added++
+		one.order = a.added
 	}
 	if a.byID == nil {
 		a.byID = map[string]*scheduled{}
 	}
 	a.byID[one.trigger.ID] = one
-	a.wait(one)
+	a.enqueue(one)
 }
 
 func (a *agenda) remove(id string) {
-	one := a.byID[id]
-	if one == nil {
-		return
-	}
-	delete(a.byID, id)
-	a.rest(one)
-}
-
-// wait lets a schedule wait for its next instant, unless it has none.
-func (a *agenda) wait(one *scheduled) {
-	one.place = -1
-	if one.wake = one.wakeAt(); !one.wake.IsZero() {
-		heap.Push(&a.waiting, one)
+	if one := a.byID[id]; one != nil {
+		delete(a.byID, id)
+		if one.index >= 0 {
+			heap.Remove(&a.queue, one.index)
+		}
 	}
 }
 
-// rest takes a schedule out of those that wait.
-func (a *agenda) rest(one *scheduled) {
-	if one.place >= 0 {
-		heap.Remove(&a.waiting, one.place)
+// enqueue queues a schedule for its due time, if it has one.
+func (a *agenda) enqueue(one *scheduled) {
+	one.index = -1
+	if one.dueAt = one.nextDue(); !one.dueAt.IsZero() {
+		heap.Push(&a.queue, one)
 	}
 }
 
-// next is the earliest instant at which something is to be done; zero is never.
+// next returns the earliest due time; zero for none.
 func (a *agenda) next() time.Time {
-	if len(a.waiting) == 0 {
+	if len(a.queue) == 0 {
 		return time.Time{}
 	}
-	return a.waiting[0].wake
+	return a.queue[0].dueAt
 }
 
-// due takes out the schedules about which something is to be done by now. Each
-// must be given back with wait.
+// due removes the schedules that are due from the queue. The caller must enqueue
+// them again.
 func (a *agenda) due(now time.Time) (list []*scheduled) {
-	for len(a.waiting) > 0 && !a.waiting[0].wake.After(now) {
-		list = append(list, heap.Pop(&a.waiting).(*scheduled))
+	for len(a.queue) > 0 && !a.queue[0].dueAt.After(now) {
+		list = append(list, heap.Pop(&a.queue).(*scheduled))
 	}
 	return list
 }
 
-// waiting is a heap by instant, then by age.
-type waiting []*scheduled
+// scheduleQueue implements heap.Interface, by due time, then by order.
+type scheduleQueue []*scheduled
 
-// Len, Less, Swap, Push and Pop are for package heap.
-func (w waiting) Len() int { return len(w) }
+func (q scheduleQueue) Len() int { return len(q) }
 
-func (w waiting) Less(i, j int) bool {
-	if order := w[i].wake.Compare(w[j].wake); order != 0 {
-		return order < 0
-	}
-	return w[i].order < w[j].order
+func (q scheduleQueue) Less(i, j int) bool {
+	return cmp.Or(q[i].dueAt.Compare(q[j].dueAt), cmp.Compare(q[i].order, q[j].order)) < 0
 }
 
-func (w waiting) Swap(i, j int) {
-	w[i], w[j] = w[j], w[i]
-	w[i].place, w[j].place = i, j
+func (q scheduleQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
 }
 
-// Push is for package heap.
-func (w *waiting) Push(one any) {
-	one.(*scheduled).place = len(*w)
-	*w = append(*w, one.(*scheduled))
+func (q *scheduleQueue) Push(one any) {
+	one.(*scheduled).index = len(*q)
+	*q = append(*q, one.(*scheduled))
 }
 
-// Pop is for package heap.
-func (w *waiting) Pop() any {
-	last := len(*w) - 1
-	one := (*w)[last]
-	(*w)[last] = nil
-	*w = (*w)[:last]
-	one.place = -1
+func (q *scheduleQueue) Pop() any {
+	last := len(*q) - 1
+	one := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	one.index = -1
 	return one
 }
 
-// scheduled is an active schedule. Every tick up to cursor is decided.
+// scheduled is an active schedule. All ticks up to cursor are decided.
 type scheduled struct {
 	Timing
 	trigger  blueprint.Trigger
 	cursor   time.Time
-	next     time.Time // the first tick after cursor; zero for none
-	retry    time.Time // not before
+	next     time.Time // the first tick after cursor; zero = none
+	retry    time.Time // no earlier attempt
 	steps    []step    // still to be done
-	warned   time.Time // the tick that was last said to be tried again
-	reported time.Time // the last tick that an event told of as missed
+	warned   time.Time // the last tick whose retry was logged
+	reported time.Time // the last tick that a trigger.missed event covered
 
-	// Where it stands in the agenda.
-	order int // of two that are due at once, the lower goes first
-	wake  time.Time
-	place int // -1 when it does not wait
+	order int // in the agenda, of schedules that are due at the same time
+	dueAt time.Time
+	index int // in the queue; -1 = not queued
 }
 
-// wakeAt is when something is to be done about a schedule; zero is never.
-func (one *scheduled) wakeAt() time.Time {
+// nextDue returns when the schedule is due; zero for never.
+func (one *scheduled) nextDue() time.Time {
 	if one.next.IsZero() || one.retry.Before(one.next) {
 		return one.next
 	}

@@ -613,7 +613,7 @@ func TestCursorAheadIsSaid(t *testing.T) {
 	var log bytes.Buffer
 	stop := start(t, newService(m, v, logTo(&log)), mover(t, v))
 	stop()
-	if !strings.Contains(log.String(), "silent until") {
+	if !strings.Contains(log.String(), "does not fire before its last tick") {
 		t.Errorf("log %q", log.String())
 	}
 }
@@ -661,7 +661,7 @@ func TestRunWaitsForStore(t *testing.T) {
 		m.readError = nil
 		m.mu.Unlock()
 		pass(5 * time.Minute)
-		if got := tally(m, id); got != "c1ss" || !strings.Contains(log.String(), "it is tried again") {
+		if got := tally(m, id); got != "c1ss" || !strings.Contains(log.String(), "retrying") {
 			t.Errorf("rows %s, log %s", got, log.String())
 		}
 		stop()

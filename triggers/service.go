@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -12,154 +13,138 @@ import (
 	"blueprintd/foundation/ids"
 )
 
-// Store is the disk under this package: what triggers are, and what became of
-// each of their firings. It is safe for concurrent use. Errors with
-// CodeUnavailable may pass.
+// Store stores triggers, their ledgers and the outbox. It is safe for concurrent
+// use. CodeUnavailable is a temporary error.
 type Store interface {
-	// Binding returns what is needed to fire a trigger, as it is now. A trigger
-	// that is unknown or deleted is CodeNotFound.
+	// Binding returns the current data needed to fire a trigger, the same pointer
+	// while nothing has changed. The error is CodeNotFound for an unknown or deleted
+	// trigger.
 	Binding(ctx context.Context, triggerID string) (*blueprint.Binding, error)
-	// RecentBinding returns a binding that may be out of date, and the generation
-	// that it is of; 0 = it is what Binding gives. A run that is made of it names
-	// the generation. Binding gives the same pointer while nothing has changed.
+	// RecentBinding returns a binding that may be out of date, and its generation, 0 if
+	// it is current. A run that is started with it must state the generation.
 	RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error)
-	// GetTrigger is CodeForbidden for somebody who may not manage the trigger's
-	// blueprint.
+	// GetTrigger returns CodeForbidden if the principal cannot manage the blueprint.
 	GetTrigger(ctx context.Context, principal blueprint.Principal, triggerID string) (blueprint.Trigger, error)
-	// Schedules gives, oldest first, the scheduled triggers that have changed
-	// since a generation, and the present one; since 0, every active one. One
-	// whose IsActive is false is no longer there.
+	// Schedules returns, oldest first, the scheduled triggers that have changed since a
+	// generation, and the current generation; for 0 all active ones. A trigger whose
+	// IsActive is false is no longer scheduled.
 	Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error)
-	// SchedulesAfter returns a page of at most limit active schedules, oldest first:
-	// those after the one that last names, 0 for the first page, each with its
-	// organization; one whose config cannot be read without it. An empty page is
-	// the end.
+	// SchedulesAfter returns a page of active schedules with their organizations,
+	// oldest first, starting after the position last (0 = the first page). The
+	// organization is "" if the config is unreadable. The last page is empty.
 	SchedulesAfter(ctx context.Context, last int64, limit int) (page []blueprint.Schedule, next int64, err error)
-	// RecordFirings stores rows that start nothing, moves the schedule's cursor
-	// and raises events, all or nothing. The cursor never goes back; zero leaves
-	// it.
+	// RecordFirings stores rows that start nothing, advances the schedule's cursor and
+	// publishes events, all or nothing. The cursor never moves back; 0 leaves it.
 	RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) error
-	// LetIn switches on a trigger that the server switched off and that may be
-	// tried again; it tells whether it did.
+	// LetIn switches on a trigger that the server switched off and whose pause is over.
+	// It reports whether it did.
 	LetIn(ctx context.Context, triggerID string) (bool, error)
-	// StartedFiring returns the row of the firing that started a run with a key,
-	// or CodeNotFound.
+	// StartedFiring returns the firing with which a key started a run, or CodeNotFound.
 	StartedFiring(ctx context.Context, triggerID, key string) (*blueprint.Firing, error)
-	// FiringWithDelivery returns a row of the ledger with what came, to who can
-	// manage its trigger's blueprint; for anybody else it is CodeNotFound.
+	// FiringWithDelivery returns a row with its delivery. The error is CodeNotFound if
+	// the principal cannot manage the trigger's blueprint.
 	FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (blueprint.Firing, error)
-	// FiringsToRedeliver lists, oldest first, the rows of a trigger's ledger that
-	// a request is about, at most its limit, and tells how many there are in all.
-	// It needs AccessManage: CodeNotFound, or CodeForbidden; CodeBadRequest when
-	// its After is no place.
+	// FiringsToRedeliver returns, oldest first, the rows that a request selects, at most
+	// its limit, and their total number. Errors: CodeNotFound or CodeForbidden without
+	// AccessManage, CodeBadRequest for an invalid After.
 	FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.RedeliveryCandidate, matched int, err error)
-	// Listeners lists the active triggers of an organization that listen to an
-	// event, oldest first.
+	// Listeners returns the active triggers of an organization that are subscribed to
+	// an event, oldest first.
 	Listeners(ctx context.Context, organizationID, event string) ([]string, error)
-	// Events lists what is in the outbox behind a place, oldest first. NextEvents
-	// shares limit out among the organizations that have some, each one's behind
-	// the place that after names.
+	// Events returns the events of the outbox after a sequence number, oldest first.
+	// NextEvents divides limit among the organizations; after holds the sequence number
+	// of each.
 	Events(ctx context.Context, after int64, limit int) ([]blueprint.OutboxEvent, error)
 	NextEvents(ctx context.Context, after map[string]int64, limit int) ([]blueprint.OutboxEvent, error)
-	// EventsTold takes events out of it, by their keys, and stores rows that start
-	// nothing, of any trigger, all or nothing.
+	// EventsTold deletes events from the outbox by key and stores rows that start
+	// nothing, of any triggers, all or nothing.
 	EventsTold(ctx context.Context, keys []string, firings ...blueprint.Firing) error
 }
 
 // Runner starts runs.
 type Runner interface {
-	// Start begins a run, fills in the request's firing and returns, at the latest
-	// when the caller would have to wait for a node.
-	// The run is durable within patience, or earlier; 0 is before its first
-	// node starts. CodeBadRequest says that the blueprint cannot run so,
-	// CodeUnavailable that it can later. While there is no room for a large input
-	// it waits, at most until ctx ends.
+	// Start begins a run and sets the execution id of the request's firing. It returns
+	// at the latest when the run waits for a node. The run is durable within patience;
+	// 0 = before its first node starts. It waits for memory for a large input until ctx
+	// ends. Errors: CodeBadRequest if the blueprint cannot run, CodeUnavailable if it
+	// cannot now.
 	Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (Run, error)
 }
 
-// Run is a hold on a run that was started. It is safe for concurrent use.
+// Run is a started run. It is safe for concurrent use.
 type Run interface {
-	// Accepted waits until the run and its firing are durable. When the key
-	// had started a run before, it gives a *blueprint.DuplicateFiringError, and
-	// the run does not exist.
+	// Accepted waits until the run and its firing are durable. If the key has already
+	// started a run, the error is a *blueprint.DuplicateFiringError and this run does
+	// not exist.
 	Accepted(ctx context.Context) error
-	// Ending waits until the run has ended or paused and returns what came of it,
-	// the output unaltered; Ended returns a channel that closes then.
+	// Ending waits until the run has ended or paused and returns the outcome. Ended
+	// returns a channel that is closed then.
 	Ending(ctx context.Context) (blueprint.Ending, error)
 	Ended() <-chan struct{}
-	// Responded returns a channel that closes when a respond node has answered.
+	// Responded returns a channel that is closed when a respond node has run.
 	Responded() <-chan struct{}
-	// Response is the answer of the first respond node, nil before there is one.
+	// Response returns the response of the first respond node, nil before.
 	Response() *blueprint.Response
 }
 
-// Channels knows the names of Slack's channels. It is safe for concurrent use.
+// Channels looks up Slack channels. It is safe for concurrent use.
 type Channels interface {
-	// ChannelName returns the name of a channel, without #, as the bot of a
-	// connection sees it that the user must be allowed to use; "" for one that
-	// has none, as a talk of two people. A *blueprint.Error or *blueprint.Failure
-	// says why it cannot be known, in words that hold no secret.
+	// ChannelName returns the name of a channel, without #, as seen by the bot of a
+	// connection that the user may use; "" if it has none, such as a direct message.
+	// The message of a *blueprint.Error or *blueprint.Failure contains no secret.
 	ChannelName(ctx context.Context, userID, connectionID, channelID string) (string, error)
 }
 
-// Options are what a Service needs. Those up to Logger are required.
+// Options configure a Service. Those up to Logger are required.
 type Options struct {
 	Store  Store
 	Runner Runner
 	Clock  clock.Clock
 	IDs    *ids.Source
 	Logger *slog.Logger
-	// MaxBody is how many bytes a body may have; 0 = 5 MiB.
+	// MaxBody is the maximum size of a body in bytes; 0 = 5 MiB.
 	MaxBody int64
-	// SyncTimeout is how long a webhook caller waits for a run; 0 = 30 s. It is
-	// real time.
+	// SyncTimeout is how long a caller waits for a run, in real time; 0 = 30 s.
 	SyncTimeout time.Duration
-	// Relimit is told when limits may have changed (config.concurrency), and twice
-	// a minute in case another process has done so; nil = the limits are never asked for.
+	// Relimit is called when config.concurrency may have changed, and twice a minute in
+	// case another process changed it; nil = never.
 	Relimit func(ctx context.Context)
-	// Channels are asked by Slack triggers that name their channel; nil = nobody
-	// knows the names.
+	// Channels are used by Slack triggers with a channel name; nil = lookups fail.
 	Channels Channels
-	// Mail is for email triggers.
-	Mail MailOptions
+	Mail     MailOptions
 }
 
-// Service starts executions: by schedule, by webhook, by event, by hand,
-// through the API. It is safe for concurrent use.
+// Service starts executions. It is safe for concurrent use.
 type Service struct {
 	Options
 	schemas  inputSchemas
 	throttle throttle
 	mails    mailBudget
 	started  atomic.Int64
-	missing  atomic.Int64 // firings that the ledger lacks since it last took a row
+	missing  atomic.Int64 // rows lost since the store became unavailable
 	counts   counts
-	bulks    sync.Map // the ids of the triggers for which RedeliverSeveral is at work
+	bulks    sync.Map // ids of the triggers with a RedeliverSeveral in progress
 	overdue  overdue
 
-	changed *signal // for the scheduler: schedules have changed
-	raised  *signal // for the relay: events are in the outbox
-	chains  chains
+	changed   *signal // schedules
+	published *signal // events
+	chains    chains
 }
 
-// New makes a service. Webhooks and fire work at once; schedules fire, and
-// events of the outbox are told, while Run runs.
+// New returns a service. Endpoints and Fire work at once; schedules and the outbox
+// are processed while Run runs.
 func New(options Options) *Service {
-	if options.MaxBody == 0 {
-		options.MaxBody = 5 << 20
-	}
-	if options.SyncTimeout == 0 {
-		options.SyncTimeout = 30 * time.Second
-	}
+	options.MaxBody = cmp.Or(options.MaxBody, 5<<20)
+	options.SyncTimeout = cmp.Or(options.SyncTimeout, 30*time.Second)
 	return &Service{
-		Options: options, changed: newSignal(), raised: newSignal(),
+		Options: options, changed: newSignal(), published: newSignal(),
 		schemas:  inputSchemas{compiled: map[string]compiledSchema{}},
 		throttle: throttle{buckets: map[string]*bucket{}},
 		counts:   newCounts(),
 	}
 }
 
-// Settle is the function Settle, with the rules that need the time.
+// Settle is the function Settle, with the rules that depend on the time.
 func (t *Service) Settle(kind blueprint.TriggerType, before, change map[string]any) (map[string]any, []blueprint.Issue) {
 	config, issues := Settle(kind, before, change)
 	until := blueprint.KindOf(kind).Secrets.Until
@@ -175,5 +160,5 @@ func (t *Service) Warnings(kind blueprint.TriggerType, config map[string]any) []
 	return Warnings(kind, config)
 }
 
-// Started counts the ledger rows of decision "started" since New.
+// Started returns how many runs were started since New.
 func (t *Service) Started() int64 { return t.started.Load() }

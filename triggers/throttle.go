@@ -9,13 +9,12 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// The address of a webhook or a mailbox is all that a sender needs to have
-// deliveries refused, and to send again what came before, and each leaves a row. So a trigger has rowBurst such rows to spare
-// and gets rowRate of them back in each countDelay; what comes beyond is
-// counted, and one row tells the count once in each countDelay. That is at most
-// 17,000 rows, or ten megabytes, in a day. The bodies of refused deliveries are
-// kept with their rows as long as they are at most byteBurst bytes together,
-// and byteRate more in each countDelay: 160 MB in a day.
+// Anyone who knows an address can send deliveries that are refused or repeated, and
+// each leaves a row. A trigger may therefore use rowBurst rows, and rowRate more in
+// each countDelay. Deliveries beyond are counted, and one row per countDelay records
+// the count. That is at most 17,000 rows or 10 MB per day. The bodies stored with
+// these rows are limited to byteBurst bytes, and byteRate more in each countDelay,
+// which is 160 MB per day.
 const (
 	rowBurst   = 1000
 	rowRate    = 10
@@ -24,28 +23,28 @@ const (
 	countDelay = time.Minute
 )
 
-// throttle holds back rows of deliveries that start nothing.
+// throttle limits the rows of deliveries that start nothing.
 type throttle struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket // by trigger
-	sweepAt int                // so many buckets: those that are full again are dropped
+	sweepAt int                // number of buckets at which full ones are dropped
 	stopped bool
-	pending sync.WaitGroup // planned counts
+	pending sync.WaitGroup // scheduled calls of recordCount
 }
 
-// bucket is what a trigger has to spare.
+// bucket is the remaining allowance of a trigger.
 type bucket struct {
 	rows  float64
 	bytes float64
-	at    time.Time        // when these were right
+	at    time.Time        // of the last refill
 	count int              // deliveries without a row
 	last  blueprint.Reason // of the last of them
 	from  blueprint.Source
 	timer *clock.Timer
 }
 
-// mayRecord reports whether a delivery that starts nothing gets a row of its own. When it
-// does not, it has been counted. A body for which there is no room is dropped.
+// mayRecord reports whether a delivery that starts nothing gets its own row. If not,
+// the delivery is counted. It drops a body that exceeds the allowance.
 func (t *Service) mayRecord(firing *blueprint.Firing, why blueprint.Reason) bool {
 	now, triggerID, d := t.Clock.Now(), firing.TriggerID, firing.Delivery
 	t.throttle.mu.Lock()
@@ -80,21 +79,20 @@ func (t *Service) mayRecord(firing *blueprint.Firing, why blueprint.Reason) bool
 	return false
 }
 
-// refill gives back what a trigger has to spare by now.
 func (b *bucket) refill(now time.Time) {
 	if passed := now.Sub(b.at); passed > 0 {
-		spans := float64(passed) / float64(countDelay)
-		b.rows = min(rowBurst, b.rows+rowRate*spans)
-		b.bytes = min(byteBurst, b.bytes+byteRate*spans)
+		intervals := float64(passed) / float64(countDelay)
+		b.rows = min(rowBurst, b.rows+rowRate*intervals)
+		b.bytes = min(byteBurst, b.bytes+byteRate*intervals)
 	}
 	b.at = now
 }
 
-// minSweep is how many buckets there are at least before some are dropped.
+// minSweep is the minimum number of buckets for a sweep.
 const minSweep = 1000
 
-// sweep drops the buckets that are full again, as a new one is, once their number
-// has doubled. The throttle's mu is held.
+// sweep drops full buckets, which equal new ones, whenever the number of buckets has
+// doubled. s.mu is held.
 func (s *throttle) sweep(now time.Time) {
 	if len(s.buckets) < max(minSweep, s.sweepAt) {
 		return
@@ -119,8 +117,7 @@ func (t *Service) recordCount(triggerID string, b *bucket) {
 	}
 }
 
-// stopThrottle stores the counts that are still open, and returns when nothing
-// goes on any more.
+// stopThrottle stores the pending counts and waits for those being stored.
 func (t *Service) stopThrottle() {
 	t.throttle.mu.Lock()
 	t.throttle.stopped = true
@@ -136,4 +133,69 @@ func (t *Service) stopThrottle() {
 		t.throttle.pending.Done()
 	}
 	t.throttle.pending.Wait()
+}
+
+// A mail that starts a run is stored twice, as received and as the run's input.
+// Each trigger may therefore use mailBurst bytes, and mailRate more in each
+// mailInterval, which is 8.5 GB per day. The last mail may exceed the allowance.
+const (
+	mailBurst    = 64 << 20
+	mailRate     = 1 << 20
+	mailInterval = 10 * time.Second
+)
+
+// mailBudget limits the bytes of accepted mail. Its zero value is ready for use.
+type mailBudget struct {
+	mu    sync.Mutex
+	used  map[string]mailUsage // by trigger; without entries that have decayed to 0
+	swept time.Time
+}
+
+type mailUsage struct {
+	bytes float64
+	at    time.Time
+}
+
+// take counts a mail for its trigger and reports whether the allowance is not used
+// up yet. Undo reverts that.
+func (b *mailBudget) take(a *activation, now time.Time) (undo func(), ok bool) {
+	input, _ := blueprint.Encode(a.input) // an error is reported when the run starts
+	id, size := a.firing.TriggerID, float64(len(a.firing.Delivery.Body)+len(input))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if passed := now.Sub(b.swept); passed < 0 || passed >= mailInterval {
+		b.swept = now
+		for other := range b.used {
+			b.add(other, 0, now)
+		}
+	}
+	if b.at(id, now) >= mailBurst {
+		return nil, false
+	}
+	b.add(id, size, now)
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.add(id, -size, b.used[id].at)
+	}, true
+}
+
+// at returns the bytes in use at a time. b.mu is held.
+func (b *mailBudget) at(id string, now time.Time) float64 {
+	used := b.used[id]
+	if passed := now.Sub(used.at); used.bytes > 0 && passed > 0 {
+		return max(0, used.bytes-mailRate*float64(passed)/float64(mailInterval))
+	}
+	return used.bytes
+}
+
+// add adds to the bytes in use at a time. b.mu is held.
+func (b *mailBudget) add(id string, bytes float64, now time.Time) {
+	if b.used == nil {
+		b.used = map[string]mailUsage{}
+	}
+	b.used[id] = mailUsage{b.at(id, now) + bytes, now}
+	if b.used[id].bytes <= 0 {
+		delete(b.used, id)
+	}
 }

@@ -127,7 +127,7 @@ func TestWebhookCallerLeaves(t *testing.T) {
 	leave()
 	r := httptest.NewRequestWithContext(gone, "POST", "/", strings.NewReader("{}"))
 	r.SetPathValue("triggerId", id)
-	s.Webhook().ServeHTTP(httptest.NewRecorder(), r)
+	s.Handler(blueprint.TriggerWebhook).ServeHTTP(httptest.NewRecorder(), r)
 	if row := m.lastRow(t); row.Decision != blueprint.DecisionStarted || s.Started() != 1 {
 		t.Errorf("row %+v", row)
 	}

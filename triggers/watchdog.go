@@ -14,57 +14,51 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// How the watchdog looks; all but OverdueAfter and lateAfter are real time.
+// Intervals of the watchdog, in real time except for lateAfter and OverdueAfter.
 const (
-	// watchEvery is how often it looks whether the scheduler seems well, which
-	// costs next to nothing.
-	watchEvery = 30 * time.Second
-	// watchAll is how often it looks at all schedules although nothing seems
-	// wrong, and the longest that it waits when something does.
-	watchAll = 15 * time.Minute
-	// watchShare is what part of the time looking at all schedules may take.
-	watchShare = 200
-	// watchPage is how many schedules it reads at once.
-	watchPage = 500
-	// watchPatience is how long the disk may take for one page.
-	watchPatience = 10 * time.Second
-	// lateAfter is when a tick about which nothing is decided becomes suspect,
-	// and OverdueAfter when it is certain that something is wrong.
+	watchInterval = 30 * time.Second // between checks of the scheduler's counters
+	// sweepInterval is the interval between checks of all schedules if nothing seems
+	// wrong, and the maximum otherwise.
+	sweepInterval = 15 * time.Minute
+	// sweepShare bounds the time spent on sweeps, to 1/sweepShare.
+	sweepShare   = 200
+	sweepPage    = 500 // schedules
+	storeTimeout = 10 * time.Second
+	// lateAfter is when an undecided tick becomes suspect, and OverdueAfter when it is
+	// overdue.
 	lateAfter    = onTime
 	OverdueAfter = 2 * time.Minute
 )
 
-// watchdog looks after the scheduler: whether it does what it is there for, by
-// what the disk holds, whatever the scheduler itself believes. It shares nothing
-// with it but the disk and the clock. One goroutine owns it.
+// watchdog checks that the scheduler decides ticks. It relies on the store and the
+// clock only, not on the state of the scheduler. One goroutine owns it.
 //
-// A tick that is due is a suspect at first, and overdue when a later look finds
-// it undecided still: after a start, or when a machine wakes, the scheduler gets
-// the time in between to catch up.
+// An undecided tick is first a suspect. It is overdue if a later sweep finds it again,
+// which gives the scheduler time to catch up after a start or when a machine resumes.
 type watchdog struct {
 	*Service
-	look      int       // counts the looks at all schedules
-	next      time.Time // when to look at all next, in real time
-	soonest   time.Time // when to do so if something seems wrong
-	postponed int64     // as it was counted when that was looked at last
+	sweeps    int
+	next      time.Time // of the next sweep, in real time
+	soonest   time.Time // the same if something seems wrong
+	postponed int64     // ticks, at the last sweep
 	alarm     watchAlarm
 }
 
-// watched starts a watchdog. Ending it waits until it has.
-func (t *Service) watched(ctx context.Context) (end func()) {
+// startWatchdog starts a watchdog; stop ends it and waits.
+func (t *Service) startWatchdog(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		w := &watchdog{Service: t}
-		defer w.alarm.wait()
-		every := time.NewTicker(watchEvery)
-		defer every.Stop()
+		defer w.alarm.work.Wait()
+		ticker := time.NewTicker(watchInterval)
+		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case real := <-every.C:
+			case real := <-ticker.C:
 				w.watch(ctx, real)
 			}
 		}
@@ -75,9 +69,9 @@ func (t *Service) watched(ctx context.Context) (end func()) {
 	}
 }
 
-// watch looks at all schedules when it is time to, or something seems wrong.
+// watch sweeps if it is time to or something seems wrong.
 func (w *watchdog) watch(ctx context.Context, real time.Time) {
-	if real.Before(w.next) && (real.Before(w.soonest) || !w.wrong(w.Clock.Now())) {
+	if real.Before(w.next) && (real.Before(w.soonest) || !w.suspicious(w.Clock.Now())) {
 		return
 	}
 	w.postponed = w.counts.postponed.Value()
@@ -93,32 +87,25 @@ func (w *watchdog) watch(ctx context.Context, real time.Time) {
 	switch {
 	case err == nil:
 		w.counts.watched.Set(int64(blueprint.TimeOf(w.Clock.Now())))
-	case !w.overdue.failed(): // once, until it can be looked at again
-		w.Logger.Warn("whether all schedules fire could not be looked at", "error", err, "hint", "look at the disk of the database")
+	case !w.overdue.failed(): // only the first failure
+		w.Logger.Warn("schedule watchdog check failed", "error", err, "hint", "check the disk of the database")
 	}
-	w.overdue.looked(w.look, failure)
-	w.soonest, w.next = real.Add(min(watchShare*took.Elapsed(), watchAll)), real.Add(watchAll)
+	w.overdue.swept(w.sweeps, failure)
+	w.soonest, w.next = real.Add(min(sweepShare*took.Elapsed(), sweepInterval)), real.Add(sweepInterval)
 }
 
-// wrong reports whether the scheduler seems not to do its work, by what it says of
-// itself. What it does not know of is found when all schedules are looked at.
-func (w *watchdog) wrong(now time.Time) bool {
+// suspicious reports whether the counters of the scheduler indicate a problem.
+func (w *watchdog) suspicious(now time.Time) bool {
 	looked, next := blueprint.Time(w.counts.looked.Value()), blueprint.Time(w.counts.next.Value())
-	switch {
-	case looked == 0, now.Sub(looked.Time()) > reread+lateAfter: // it does not look
-	case next != 0 && now.Sub(next.Time()) > lateAfter: // it is in the middle of something
-	case w.counts.postponed.Value() != w.postponed: // it could not do something
-	case w.overdue.any(), w.overdue.failed():
-	default:
-		return false
-	}
-	return true
+	return looked == 0 || now.Sub(looked.Time()) > pollInterval+lateAfter || // it does not check for due ticks
+		next != 0 && now.Sub(next.Time()) > lateAfter || // it is stuck
+		w.counts.postponed.Value() != w.postponed ||
+		w.overdue.any() || w.overdue.failed()
 }
 
-// sweep reads all active schedules and finds those that are silent. It keeps
-// nothing of the others.
+// sweep reads all active schedules and reports the silent ones.
 func (w *watchdog) sweep(ctx context.Context, real time.Time) error {
-	w.look++
+	w.sweeps++
 	now := w.Clock.Now()
 	var silent []*silence
 	for last := int64(0); ; {
@@ -131,26 +118,25 @@ func (w *watchdog) sweep(ctx context.Context, real time.Time) error {
 				silent = append(silent, one)
 			}
 		}
-		if last = next; len(page) < watchPage {
+		if last = next; len(page) < sweepPage {
 			break
 		}
 	}
-	w.alarm.tell(ctx, w.Service, silent)
+	w.alarm.report(ctx, w.Service, silent)
 	return nil
 }
 
 func (w *watchdog) page(ctx context.Context, last int64) ([]blueprint.Schedule, int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, watchPatience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return w.Store.SchedulesAfter(ctx, last, watchPage)
+	return w.Store.SchedulesAfter(ctx, last, sweepPage)
 }
 
-// examine returns what is known of a schedule that is silent, nil for one that is
-// well or only seems silent so far.
+// examine returns the silence of a schedule; nil if it is well or only a suspect.
 func (w *watchdog) examine(row *blueprint.Schedule, now, real time.Time) *silence {
 	timing, issues := ReadSchedule(row.Trigger.Config)
 	if len(issues) > 0 {
-		one := w.overdue.find(row, time.Time{}, real, w.look)
+		one := w.overdue.find(row, time.Time{}, real, w.sweeps)
 		w.overdue.confirm(one)
 		return one
 	}
@@ -158,7 +144,7 @@ func (w *watchdog) examine(row *blueprint.Schedule, now, real time.Time) *silenc
 	if !ok || now.Sub(due) <= lateAfter {
 		return nil
 	}
-	one := w.overdue.find(row, due, real, w.look)
+	one := w.overdue.find(row, due, real, w.sweeps)
 	if !one.found.Before(real) || now.Sub(due) <= OverdueAfter {
 		return nil
 	}
@@ -168,125 +154,114 @@ func (w *watchdog) examine(row *blueprint.Schedule, now, real time.Time) *silenc
 	return one
 }
 
-// How much the watchdog says after one look; the rest is summed up in the log,
-// and raised after the next ones.
+// Limits per sweep. The log summarizes the rest; further events follow after later
+// sweeps.
 const (
-	mostSaid   = 10
-	mostRaised = 1000
+	maxLogged = 10
+	maxEvents = 1000
 )
 
-// silentHint says what to do when a tick is overdue.
-const silentHint = "GET /readyz?verbose tells whether the disk or the queue is the reason; if neither is, start the server anew"
+const silentHint = "GET /readyz?verbose shows whether the disk or the queue is the reason; otherwise restart the server"
 
-// watchAlarm says once of each schedule that it is silent: in the log, and as an
-// event. The disk may keep it waiting, but never the watchdog.
+// watchAlarm reports each silence once, to the log and as an event. Events are
+// published in the background, so that the store never blocks the watchdog.
 type watchAlarm struct {
 	busy atomic.Bool
 	work sync.WaitGroup
 }
 
-func (a *watchAlarm) wait() { a.work.Wait() }
-
-// tell says what has not been said before.
-func (a *watchAlarm) tell(ctx context.Context, s *Service, silent []*silence) {
-	said := 0
+func (a *watchAlarm) report(ctx context.Context, s *Service, silent []*silence) {
+	count := 0
 	for _, one := range silent {
-		if !one.said {
-			one.said = true
-			if said++; said <= mostSaid {
-				one.log(s)
-			}
+		if one.logged {
+			continue
+		}
+		one.logged = true
+		count++
+		if count <= maxLogged && !one.due.IsZero() { // the scheduler logs invalid configs
+			s.Logger.Warn("tick overdue", "trigger", one.schedule.Trigger.ID, "due", instant(one.due), "hint", silentHint)
 		}
 	}
-	if said > mostSaid {
-		s.Logger.Warn("further schedules are silent", "schedules", said-mostSaid, "hint", silentHint)
+	if count > maxLogged {
+		s.Logger.Warn("further ticks overdue", "schedules", count-maxLogged, "hint", silentHint)
 	}
-	if a.busy.Load() { // what was to be raised before is not yet
+	if a.busy.Load() {
 		return
 	}
-	var fresh []*silence
+	var unpublished []*silence
 	for _, one := range silent {
-		if !one.raised && len(fresh) < mostRaised {
-			fresh = append(fresh, one)
+		if !one.published && len(unpublished) < maxEvents {
+			unpublished = append(unpublished, one)
 		}
 	}
-	if len(fresh) == 0 {
+	if len(unpublished) == 0 {
 		return
 	}
 	a.busy.Store(true)
 	a.work.Go(func() {
 		defer a.busy.Store(false)
-		for _, one := range fresh {
-			if !s.overdue.still(one) {
+		for _, one := range unpublished {
+			if !s.overdue.lasts(one) {
 				continue
 			}
-			if err := one.raise(ctx, s); err != nil {
+			if err := one.publish(ctx, s); err != nil {
 				if ctx.Err() == nil {
-					s.Logger.Warn("that schedules are silent could not be raised as events and is tried again", "error", err)
+					s.Logger.Warn("publishing overdue ticks failed, retrying", "error", err)
 				}
 				return
 			}
-			one.raised = true
+			one.published = true
 		}
 	})
 }
 
-// log says that a schedule is silent, unless the scheduler has.
-func (one *silence) log(s *Service) {
+// publish publishes the trigger.missed event of a silence.
+func (one *silence) publish(ctx context.Context, s *Service) error {
+	var ticks *tickRange
+	reason := "the config of the schedule is invalid, so it does not fire; update it"
 	if !one.due.IsZero() {
-		s.Logger.Warn("a tick is overdue: nothing has been decided about it", "trigger", one.schedule.Trigger.ID, "due", instant(one.due), "hint", silentHint)
+		ticks = &tickRange{count: 1, first: one.due, last: one.due}
+		reason = "the tick of " + instant(one.due) + " was due and is not decided"
 	}
-}
-
-// raise raises the event that a schedule is silent.
-func (one *silence) raise(ctx context.Context, s *Service) error {
-	var ticks *lot
-	reason := "the config of the schedule cannot be read, so it does not fire; update it"
-	if !one.due.IsZero() {
-		ticks = &lot{count: 1, first: one.due, last: one.due}
-		reason = "the tick of " + instant(one.due) + " was due, and nothing has been decided about it"
-	}
-	ctx, cancel := context.WithTimeout(ctx, watchPatience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	event := s.missedEvent(&one.schedule, ticks, missedOverdue, reason)
-	return s.Store.RecordFirings(ctx, one.schedule.Trigger.ID, nil, 0, []blueprint.Event{event}...)
+	return s.Store.RecordFirings(ctx, one.schedule.Trigger.ID, nil, 0, s.missedEvent(&one.schedule, ticks, missedOverdue, reason))
 }
 
-// OverdueSchedule is an active schedule that is silent.
+// OverdueSchedule is an active schedule whose ticks are not decided.
 type OverdueSchedule struct {
 	TriggerID string
-	// Since is when its first undecided tick was due; zero when its config cannot
-	// be read, so that it has none.
+	// Since is the first undecided tick; zero if the config is invalid.
 	Since blueprint.Time
 }
 
-// Overdue names at most limit of the schedules that Stats counts as overdue,
-// those that cannot be read first and then the oldest.
+// Overdue returns at most limit of the schedules that Stats counts as overdue, those
+// with an invalid config first, then the oldest.
 func (t *Service) Overdue(limit int) []OverdueSchedule { return t.overdue.list(limit) }
 
-// overdue is what the watchdog knows of schedules that are silent. The scheduler
-// strikes out whatever it decides. It is safe for concurrent use.
+// overdue holds the silent schedules that the watchdog found. The scheduler removes
+// those that it decides. It is safe for concurrent use.
 type overdue struct {
-	mu      sync.Mutex
-	silent  map[string]*silence // by trigger; suspects, too
-	certain int64               // of them, those that are no mere suspects
-	failure string              // why the last look at all failed
+	mu        sync.Mutex
+	silent    map[string]*silence // by trigger, including suspects
+	confirmed int64               // without suspects
+	failure   string              // of the last sweep
 }
 
-// silence is a schedule about whose next tick nothing has been decided although
-// it was due. What follows is the watchdog's own, but for certain.
+// silence is an undecided tick of a schedule that was due. The watchdog owns it,
+// except for confirmed.
 type silence struct {
-	schedule blueprint.Schedule // without its config
-	due      time.Time          // zero: it cannot be read
-	found    time.Time          // when the watchdog found it first, in real time
-	certain  bool               // it is not just late
-	said     bool               // in the log
-	raised   bool               // as an event
-	seen     int                // in which look last
+	schedule  blueprint.Schedule // without its config
+	due       time.Time          // zero = the config is invalid
+	found     time.Time          // by the first sweep, in real time
+	confirmed bool               // guarded by overdue.mu
+	logged    bool
+	published bool
+	sweep     int // the last that found it
 }
 
-// decided strikes out a schedule whose ticks up to an instant are decided. It
-// gives 1 when that makes a tick known that was counted as missed before, else 0.
+// decided removes a schedule whose ticks up to an instant are decided. It returns how
+// many ticks, 0 or 1, were already counted as missed.
 func (o *overdue) decided(triggerID string, upTo time.Time) (counted int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -294,31 +269,29 @@ func (o *overdue) decided(triggerID string, upTo time.Time) (counted int) {
 	if found == nil || found.due.IsZero() || found.due.After(upTo) {
 		return 0
 	}
-	return o.strike(found)
+	o.remove(found)
+	if found.confirmed {
+		return 1
+	}
+	return 0
 }
 
-// strike forgets a silence. o.mu is held.
-func (o *overdue) strike(one *silence) (counted int) {
+// remove removes a silence. o.mu is held.
+func (o *overdue) remove(one *silence) {
 	delete(o.silent, one.schedule.Trigger.ID)
-	if !one.certain {
-		return 0
+	if one.confirmed {
+		o.confirmed--
 	}
-	o.certain--
-	if one.due.IsZero() {
-		return 0
-	}
-	return 1
 }
 
-// find takes note, in a look, of a schedule that is silent, and gives what is
-// known of it. A later tick of the same schedule is another silence.
-func (o *overdue) find(row *blueprint.Schedule, due, real time.Time, look int) *silence {
+// find returns the silence of a schedule, which is new for another tick than before.
+func (o *overdue) find(row *blueprint.Schedule, due, real time.Time, sweep int) *silence {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	one := o.silent[row.Trigger.ID]
 	if one == nil || !one.due.Equal(due) {
 		if one != nil {
-			o.strike(one)
+			o.remove(one)
 		}
 		one = &silence{schedule: *row, due: due, found: real}
 		one.schedule.Trigger.Config = nil
@@ -327,46 +300,45 @@ func (o *overdue) find(row *blueprint.Schedule, due, real time.Time, look int) *
 		}
 		o.silent[row.Trigger.ID] = one
 	}
-	one.seen = look
+	one.sweep = sweep
 	return one
 }
 
-// confirm makes a suspect certain, unless it has been decided meanwhile. It
-// tells whether it was a suspect until now.
+// confirm confirms a suspect, unless it was decided meanwhile, and reports whether it
+// was a suspect.
 func (o *overdue) confirm(one *silence) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if one.certain || o.silent[one.schedule.Trigger.ID] != one {
+	if one.confirmed || o.silent[one.schedule.Trigger.ID] != one {
 		return false
 	}
-	one.certain = true
-	o.certain++
+	one.confirmed = true
+	o.confirmed++
 	return true
 }
 
-// still reports whether a silence lasts.
-func (o *overdue) still(one *silence) bool {
+// lasts reports whether a silence is still undecided.
+func (o *overdue) lasts(one *silence) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.silent[one.schedule.Trigger.ID] == one
 }
 
-// looked ends a look at all: who was not found in it is silent no more, or gone.
-// With an error nothing is known of those that were not come to.
-func (o *overdue) looked(look int, failure string) {
+// swept ends a sweep. Unless it failed, silences that it did not find are removed.
+func (o *overdue) swept(sweep int, failure string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.failure = failure; failure != "" {
 		return
 	}
 	for _, one := range o.silent {
-		if one.seen != look {
-			o.strike(one)
+		if one.sweep != sweep {
+			o.remove(one)
 		}
 	}
 }
 
-// any reports whether a schedule whose ticks can be known is silent, or seems so.
+// any reports whether a schedule with a valid config is silent or a suspect.
 func (o *overdue) any() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -378,17 +350,16 @@ func (o *overdue) any() bool {
 	return false
 }
 
-// failed reports whether the last look at all failed.
+// failed reports whether the last sweep failed.
 func (o *overdue) failed() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.failure != ""
+	_, failure := o.state()
+	return failure != ""
 }
 
-func (o *overdue) state() (certain int64, failure string) {
+func (o *overdue) state() (confirmed int64, failure string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.certain, o.failure
+	return o.confirmed, o.failure
 }
 
 func (o *overdue) list(limit int) []OverdueSchedule {
@@ -396,7 +367,7 @@ func (o *overdue) list(limit int) []OverdueSchedule {
 	defer o.mu.Unlock()
 	list := []OverdueSchedule{}
 	for id, one := range o.silent {
-		if one.certain {
+		if one.confirmed {
 			list = append(list, OverdueSchedule{TriggerID: id, Since: blueprint.TimeOf(one.due)})
 		}
 	}
@@ -406,53 +377,47 @@ func (o *overdue) list(limit int) []OverdueSchedule {
 	return list[:min(limit, len(list))]
 }
 
-// What a trigger.missed event says of its ticks besides blueprint.Decision.
+// Values of decision in a trigger.missed event, besides those of blueprint.Decision.
 const (
-	missedCoalesced = string(blueprint.DecisionCoalesced) // a run stands for them
-	missedSkipped   = string(blueprint.DecisionSkipped)   // none does
-	missedLate      = "late"                              // the run is started too late
-	missedOverdue   = "overdue"                           // nothing is decided yet
+	missedCoalesced = string(blueprint.DecisionCoalesced) // a run covers them
+	missedSkipped   = string(blueprint.DecisionSkipped)
+	missedLate      = "late"    // the run starts late
+	missedOverdue   = "overdue" // not decided yet
 )
 
-// unmet returns the ticks of a step for which no run is started when they are due,
-// nil for none; runs says whether the step starts one.
-func (st *step) unmet(runs bool) *lot {
-	var l lot
-	if st.left != nil {
-		l = *st.left
+// unmet returns the ticks of a step without a run on time, nil for none. Runs is
+// whether the step starts a run.
+func (st *step) unmet(runs bool) *tickRange {
+	if st.at.IsZero() || runs && !st.late {
+		return st.skipped
 	}
-	if !st.at.IsZero() && (st.late || !runs) {
-		if l.count == 0 {
-			l.first = st.at
-		}
-		l.count, l.last = l.count+1, st.at
-	}
-	if l.count == 0 {
-		return nil
-	}
-	return &l
+	return st.skipped.join(&tickRange{count: 1, first: st.at, last: st.at})
 }
 
-// undelivered gives what the event of a step tells of its ticks that were not run when
-// they were due: all that were missed by then, those of the steps behind it as
-// well, so that an outage is told once. Nil when they were told of already. A
-// server that is stopped within these steps tells of the rest again.
-func (one *scheduled) unreported(st *step, unmet *lot) *lot {
+// unreported returns the ticks for the event of a step: its unmet ones and those of
+// the following steps, so that an outage is one event. It is nil if an earlier event
+// covered them. A server that is restarted between these steps reports the rest again.
+func (one *scheduled) unreported(st *step, unmet *tickRange) *tickRange {
 	if unmet == nil || !unmet.last.After(one.reported) {
 		return nil
 	}
-	return unmet.and(st.behind)
+	return unmet.join(st.later)
 }
 
-// missedEvents returns what is raised with a step.
-func (s *scheduler) missedEvents(one *scheduled, st *step, unmet *lot, of *blueprint.Binding, decision, reason string) []blueprint.Event {
-	if st.behind != nil {
-		reason += "; behind it " + st.behind.String() + ", and the ledger tells of each"
+// missedEvents returns the event to publish with a step, if any.
+func (s *scheduler) missedEvents(one *scheduled, st *step, unmet *tickRange, b *blueprint.Binding, decision, reason string) []blueprint.Event {
+	if st.later != nil {
+		reason += "; later " + st.later.String() + "; the ledger has each"
 	}
-	return one.unreported(st, unmet).events(s.Service, of, decision, reason)
+	ticks := one.unreported(st, unmet)
+	if ticks == nil {
+		return nil
+	}
+	schedule := &blueprint.Schedule{Trigger: blueprint.Trigger{ID: b.Trigger.ID, BlueprintID: b.Definition.BlueprintID}, OrganizationID: b.Definition.OrganizationID}
+	return []blueprint.Event{s.missedEvent(schedule, ticks, decision, reason)}
 }
 
-// lateEvents returns what is raised with the run of a step.
+// lateEvents returns the event to publish with the run of a step, if any.
 func (s *scheduler) lateEvents(one *scheduled, st *step, a *activation) []blueprint.Event {
 	if a.coalesced != nil {
 		return s.missedEvents(one, st, st.unmet(true), a.binding, missedCoalesced, a.coalesced.Reason)
@@ -460,36 +425,16 @@ func (s *scheduler) lateEvents(one *scheduled, st *step, a *activation) []bluepr
 	return s.missedEvents(one, st, st.unmet(true), a.binding, missedLate, a.firing.Reason)
 }
 
-// events returns the one event that tells of some ticks for which no run was
-// started when they were due, or none when there are no such ticks.
-func (l *lot) events(t *Service, of *blueprint.Binding, decision, reason string) []blueprint.Event {
-	if l == nil {
-		return nil
-	}
-	place := &blueprint.Schedule{Trigger: blueprint.Trigger{ID: of.Trigger.ID, BlueprintID: of.Definition.BlueprintID}, OrganizationID: of.Definition.OrganizationID}
-	return []blueprint.Event{t.missedEvent(place, l, decision, reason)}
-}
-
-// missedEvent tells of the ticks of a lot; nil when which they were is not known.
-func (t *Service) missedEvent(of *blueprint.Schedule, l *lot, decision, reason string) blueprint.Event {
+// missedEvent returns a trigger.missed event. Ticks are nil if they are unknown.
+func (t *Service) missedEvent(schedule *blueprint.Schedule, ticks *tickRange, decision, reason string) blueprint.Event {
 	data := map[string]any{
-		"triggerId": of.Trigger.ID, "missed": json.Number("0"), "firstDueAt": nil, "lastDueAt": nil, "decision": decision, "reason": reason,
+		"triggerId": schedule.Trigger.ID, "missed": json.Number("0"), "firstDueAt": nil, "lastDueAt": nil, "decision": decision, "reason": reason,
 	}
-	if l != nil {
-		data["missed"], data["firstDueAt"], data["lastDueAt"] = json.Number(strconv.Itoa(l.count)), instant(l.first), instant(l.last)
+	if ticks != nil {
+		data["missed"], data["firstDueAt"], data["lastDueAt"] = json.Number(strconv.Itoa(ticks.count)), instant(ticks.first), instant(ticks.last)
 	}
 	return blueprint.Event{
-		Name: blueprint.EventTriggerMissed, OrganizationID: of.OrganizationID, BlueprintID: of.Trigger.BlueprintID,
+		Name: blueprint.EventTriggerMissed, OrganizationID: schedule.OrganizationID, BlueprintID: schedule.Trigger.BlueprintID,
 		At: blueprint.TimeOf(t.Clock.Now()), Data: data,
-	}
-}
-
-// met takes note that the ticks of a step are decided, and counts those that were
-// not run when they were due; nil is none. A tick that the watchdog counted is not counted
-// again.
-func (t *Service) met(triggerID string, st *step, unmet *lot) {
-	counted := t.overdue.decided(triggerID, st.end())
-	if unmet != nil {
-		t.counts.missed.Add(int64(unmet.count - counted))
 	}
 }

@@ -77,9 +77,9 @@ func TestWatchdogOverTheStore(t *testing.T) {
 	real := time.Now()
 	look := func(at time.Duration) string {
 		mover(t, v)(begin.Add(at))
-		real = real.Add(watchEvery)
+		real = real.Add(watchInterval)
 		w.watch(t.Context(), real)
-		w.alarm.wait()
+		w.alarm.work.Wait()
 		text := ""
 		for _, one := range s.Overdue(9) {
 			text += fmt.Sprint(map[string]string{minutely.ID: "minutely", unread.ID: "unread"}[one.TriggerID], " ", int64(one.Since), ", ")
@@ -111,13 +111,15 @@ func TestWatchdogOverTheStore(t *testing.T) {
 	}
 	want := map[string]any{
 		"triggerId": minutely.ID, "missed": 1, "firstDueAt": instant(due), "lastDueAt": instant(due), "decision": "overdue",
-		"reason": "the tick of " + instant(due) + " was due, and nothing has been decided about it",
+		"reason": "the tick of " + instant(due) + " was due and is not decided",
 	}
 	if e := events[1]; !blueprint.Equal(e.Data, want) || e.OrganizationID != made.OrganizationID || e.BlueprintID != made.ID || e.At != blueprint.TimeOf(due.Add(121*time.Second)) {
 		t.Errorf("%+v", e)
 	}
 	// Deciding the tick strikes it out at once.
-	s.met(minutely.ID, &step{at: due, late: true}, nil)
+	if s.overdue.decided(minutely.ID, due) != 1 {
+		t.Error("the overdue tick was not counted as missed")
+	}
 	if stats := s.Stats(); stats.Overdue != 1 || stats.Missed != 1 {
 		t.Errorf("%+v", stats)
 	}

@@ -85,7 +85,7 @@ func TestSchedulerHangs(t *testing.T) {
 		if got := missedEvents(m); !slices.Equal(got, want) || len(m.snapshot()) != 0 {
 			t.Errorf("events %q, want %q; rows %v", got, want, m.snapshot())
 		}
-		if text := log.String(); strings.Count(text, "level=WARN") != 2 || strings.Count(text, "is overdue") != 2 || !strings.Contains(text, minutely) || !strings.Contains(text, "hint=") {
+		if text := log.String(); strings.Count(text, "level=WARN") != 2 || strings.Count(text, "tick overdue") != 2 || !strings.Contains(text, minutely) || !strings.Contains(text, "hint=") {
 			t.Errorf("log %s", text)
 		}
 
@@ -177,7 +177,7 @@ func TestWatchdogWithoutDisk(t *testing.T) {
 		stop := bring(t, s)
 		defer stop()
 		pass(10 * time.Minute)
-		if stats := s.Stats(); stats.WatchError != "the queue is full" || stats.Watched != 0 || strings.Count(log.String(), "could not be looked at") != 1 {
+		if stats := s.Stats(); stats.WatchError != "the queue is full" || stats.Watched != 0 || strings.Count(log.String(), "watchdog check failed") != 1 {
 			t.Errorf("%+v\n%s", stats, log.String())
 		}
 		m.mu.Lock()
@@ -219,7 +219,7 @@ func TestMachineSlept(t *testing.T) {
 func TestManySilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		for range mostRaised + 200 {
+		for range maxEvents + 200 {
 			m.trigger(blueprint.TriggerScheduled, schedule("0 * * * *"), time.Now())
 		}
 		store := stuck{m, make(chan struct{})}
@@ -227,10 +227,10 @@ func TestManySilent(t *testing.T) {
 		s := newService(m, clock.Real{}, logTo(&log), func(o *Options) { o.Store = store })
 		stop := bring(t, s)
 		pass(time.Hour + 10*time.Minute)
-		if stats := s.Stats(); stats.Overdue != mostRaised+200 || stats.Missed != mostRaised+200 || len(missedEvents(m)) != mostRaised+200 {
+		if stats := s.Stats(); stats.Overdue != maxEvents+200 || stats.Missed != maxEvents+200 || len(missedEvents(m)) != maxEvents+200 {
 			t.Errorf("%+v, %d events", stats, len(missedEvents(m)))
 		}
-		if text := log.String(); strings.Count(text, "is overdue") != mostSaid || strings.Count(text, "further schedules are silent") != 1 || !strings.Contains(text, fmt.Sprint("schedules=", mostRaised+200-mostSaid)) {
+		if text := log.String(); strings.Count(text, "tick overdue") != maxLogged || strings.Count(text, "further ticks overdue") != 1 || !strings.Contains(text, fmt.Sprint("schedules=", maxEvents+200-maxLogged)) {
 			t.Errorf("log %s", text)
 		}
 		close(store.let)

@@ -207,7 +207,7 @@ func TestMailFilters(t *testing.T) {
 		t.Helper()
 		row := ada.firings(t, trigger)[0]
 		told := ada.refused(t, blueprint.CodeBadRequest, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
-		if !strings.Contains(told, "nothing was received of it: ask for it again") {
+		if !strings.Contains(told, "it was not received: ask the sender to send it again") {
 			t.Errorf("%s: %s", what, told)
 		}
 	}

@@ -72,7 +72,7 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 		k.mu.Unlock()
 		return
 	}
-	done := again && a.Status == 400 && strings.Contains(string(a.Body), "must be another than the present one")
+	done := again && a.Status == 400 && strings.Contains(string(a.Body), "must differ from the current one")
 	if !done && !c.heard(a, "rotateSecret") {
 		return
 	}

@@ -2,9 +2,11 @@ package describe
 
 import (
 	"maps"
+	"strconv"
 
 	"blueprintd/blueprint"
 	"blueprintd/project"
+	"blueprintd/triggers"
 )
 
 // plainTags group the routes beside the procedures.
@@ -23,28 +25,6 @@ var plainTags = []object{
 func plainPaths() object {
 	noKey := object{"security": []any{}}
 	paths := object{
-		blueprint.KindOf(blueprint.TriggerWebhook).Path: object{"parameters": pathID("triggerId"), "post": operation("deliverWebhook", "webhooks", "Deliver to a webhook trigger",
-			noKey, takes(true, object{}, object{"order": 42, "email": "ada@example.org"}), object{"description": "The body is any JSON value, at most `--max-body` of it, and becomes inputData. " +
-				"When the trigger has a secret, one of the signature headers must be there, and every one that is there must be right. With `respond: wait` the answer is that of the run: " +
-				"what its respond node says, else its output."},
-			parameters(
-				headerParameter("X-Webhook-Signature", "hex HMAC-SHA256 of the body with the secret, with or without sha256= before it; X-Signature and X-Hub-Signature-256 are the same"),
-				headerParameter("webhook-id", "the delivery's id: the same id starts one run only; X-GitHub-Delivery and Idempotency-Key are such ids too"),
-			),
-			answers(object{
-				"200": answer("a delivery that came before, one that a filter left out, or with respond: wait what the run gave", object{}),
-				"202": answer("the run is durable", ref("Fired")),
-				"500": answer("the server failed, or with respond: wait the run", ref("WebhookError")),
-			}, "WebhookError", 400, 401, 404, 405, 408, 413, 415, 429, 503))},
-		blueprint.KindOf(blueprint.TriggerSlack).Path: object{"parameters": pathID("triggerId"), "post": operation("deliverSlackEvent", "webhooks", "Deliver an event of Slack's Events API",
-			noKey, takes(true, object{"type": "object"}, object{"type": "url_verification", "challenge": "abc"}),
-			parameters(headerParameter("X-Slack-Signature", "v0=, and the hex HMAC-SHA256 that Slack makes with the signing secret"), headerParameter("X-Slack-Request-Timestamp", "seconds since 1970, at most five minutes away")),
-			answers(object{"200": answer("received; for url_verification the challenge", object{})}, "WebhookError", 400, 401, 404, 405, 408, 413, 415, 429, 500, 503))},
-		blueprint.KindOf(blueprint.TriggerAPI).Path: object{"parameters": pathID("triggerId"), "post": operation("fireTrigger", "api trigger", "Start a run by an api trigger",
-			keyScope(blueprint.ScopeRun), takes(false, object{}, object{"name": "Ada"}), object{"description": "The body is inputData; it is checked against the trigger's inputSchema."},
-			parameters(headerParameter("Idempotency-Key", "the same key with the same body gives the first run's ids again")),
-			answers(object{"200": answer("the run that this Idempotency-Key started before", ref("Fired")), "202": answer("the run is durable", ref("Fired"))},
-				"PlainError", 400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 500, 503))},
 		"/files/{id}": object{"parameters": pathID("id"), "get": operation("getFile", "files", "Download a file that came with a mail", object{"responses": object{
 			"200": object{"description": "the file", "content": object{"application/octet-stream": object{"schema": object{"type": "string", "contentEncoding": "binary"}}}},
 		}}, keyScope(blueprint.ScopeRead), answers(nil, "PlainError", 400, 401, 403, 404, 405, 429, 500, 503))},
@@ -71,7 +51,41 @@ func plainPaths() object {
 		"/schemas/{file}": object{"parameters": []any{schemaFile()}, "get": operation("getSchema", "documents", "Get a JSON Schema for editors", noKey, answers(object{"200": object{"description": "a JSON Schema (2020-12)", "content": object{"application/schema+json": object{"schema": object{"type": "object"}}}}}, "PlainError", 404))},
 	}
 	maps.Copy(paths, sandboxPaths())
+	for _, kind := range triggers.Kinds() {
+		if kind.Endpoint != nil {
+			paths[kind.Path] = object{"parameters": pathID("triggerId"), "post": triggerOperation(kind.Endpoint)}
+		}
+	}
 	return paths
+}
+
+// triggerOperation describes the endpoint of a trigger kind.
+func triggerOperation(e *triggers.Endpoint) object {
+	o, security, errors := &e.Operation, object{"security": []any{}}, "WebhookError"
+	if e.Scope != "" {
+		security, errors = keyScope(e.Scope), "PlainError"
+	}
+	schema, responses := object{}, object{}
+	maps.Copy(schema, o.Schema)
+	for _, r := range o.Responses {
+		body := object{}
+		if r.Schema != "" {
+			body = ref(r.Schema)
+		}
+		responses[strconv.Itoa(r.Status)] = answer(r.Description, body)
+	}
+	var headers []any
+	for _, h := range o.Headers {
+		headers = append(headers, headerParameter(h.Name, h.Description))
+	}
+	doc := operation(o.ID, o.Tag, o.Summary, security, takes(!o.OptionalBody, schema, o.Example), answers(responses, errors, o.Refusals...))
+	if headers != nil {
+		doc["parameters"] = headers
+	}
+	if o.Description != "" {
+		doc["description"] = o.Description
+	}
+	return doc
 }
 
 // keyScope names the scope that a key needs for an operation.
@@ -92,7 +106,7 @@ func operation(id, tag, summary string, parts ...object) object {
 	return out
 }
 
-func takes(required bool, schema, example object) object {
+func takes(required bool, schema object, example any) object {
 	return object{"requestBody": object{"required": required, "content": object{"application/json": object{"schema": schema, "example": example}}}}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
+	"blueprintd/triggers"
 )
 
 // call is something that a client asks for. It waits in a goroutine of its own.
@@ -112,7 +113,7 @@ func (w *world) deliver() {
 		request.SetPathValue("triggerId", w.api)
 		request.Header.Set("Idempotency-Key", key)
 		answer := &answerOf{header: http.Header{}}
-		err := p.triggers.ServeAPI(answer, request, owner)
+		err := p.triggers.Serve(triggers.KindOf(blueprint.TriggerAPI), answer, request, owner)
 		return func() {
 			if err != nil {
 				w.refused(err, blueprint.CodeConflict)

@@ -74,7 +74,7 @@ func TestOutbox(t *testing.T) {
 	}
 	// Whoever raises one holds the clock until it has been told.
 	m.raise(endedRun(251))
-	s.Raised()
+	s.Published()
 	move(begin.Add(time.Hour))
 	if got := m.keys(first); !strings.HasSuffix(got, " s251") || m.runs()[len(m.runs())-1].Firing.ReceivedAt != blueprint.TimeOf(begin) {
 		t.Errorf("told %s", got)
@@ -83,7 +83,7 @@ func TestOutbox(t *testing.T) {
 	m.remove(second)
 	m.remove(deafOne)
 	m.raise(endedRun(252))
-	s.Raised()
+	s.Published()
 	move(begin.Add(2 * time.Hour))
 	if left := m.untold(); len(left) > 0 || strings.Contains(m.keys(first), "252") {
 		t.Errorf("nobody listens: left %v", left)
@@ -100,13 +100,13 @@ func TestOutboxIsLookedAt(t *testing.T) {
 		id := m.hears(nil)
 		stop := start(t, s, mover(t, v))
 		m.raise(endedRun(1))
-		<-time.NewTimer(reread).C
+		<-time.NewTimer(pollInterval).C
 		synctest.Wait()
 		if got := m.keys(id); got != "s1" {
 			t.Errorf("told %q", got)
 		}
 		stop()
-		s.Raised() // nobody takes notice any more: the clock is free
+		s.Published() // nobody takes notice any more: the clock is free
 		mover(t, v)(begin.Add(time.Hour))
 	})
 }
@@ -133,7 +133,7 @@ func TestOutboxTriesAgain(t *testing.T) {
 	start(t, s, move)
 	m.raise(endedRun(1))
 	m.raise(endedRun(2))
-	s.Raised()
+	s.Published()
 	move(begin)
 	if m.keys(fine) != "s1 s2" || m.keys(busy) != "s2" || m.keys(skips) != "s1 s2" || !slices.Equal(m.untold(), []string{endedRun(1).Key}) || s.Stats().Undelivered != 1 {
 		t.Errorf("at first: %q, %q, %q, left %v, %d untold", m.keys(fine), m.keys(busy), m.keys(skips), m.untold(), s.Stats().Undelivered)
@@ -147,10 +147,10 @@ func TestOutboxTriesAgain(t *testing.T) {
 		t.Errorf("tried again after %s", got)
 	}
 	m.raise(endedRun(3))
-	s.Raised()
+	s.Published()
 	move(v.Now())
 	open = true
-	move(v.Now().Add(lastAgain))
+	move(v.Now().Add(lastRetry))
 	if m.keys(fine) != "s1 s2 s3" || m.keys(busy) != "s2 s3 s1" || m.keys(skips) != "s1 s2 s3" || len(m.untold()) != 0 || s.Stats().Undelivered != 0 {
 		t.Errorf("at last: %q, %q, %q, left %v", m.keys(fine), m.keys(busy), m.keys(skips), m.untold())
 	}
@@ -197,7 +197,7 @@ func TestOutboxFails(t *testing.T) {
 		m.mu.Lock()
 		c.fail(m)
 		m.mu.Unlock()
-		s.Raised()
+		s.Published()
 		move(begin.Add(time.Minute))
 		m.mu.Lock()
 		c.mend(m)
@@ -223,13 +223,13 @@ func TestOutboxIsBounded(t *testing.T) {
 		}
 		return nil
 	}
-	const events = maxWaiting + 3*outboxPage
+	const events = maxBlocked + 3*outboxPage
 	for n := range events {
 		m.raise(endedRun(n + 1))
 	}
 	move := mover(t, v)
 	start(t, s, move)
-	if got := s.Stats().Undelivered; got < maxWaiting || got > maxWaiting+outboxPage {
+	if got := s.Stats().Undelivered; got < maxBlocked || got > maxBlocked+outboxPage {
 		t.Errorf("%d are remembered", got)
 	}
 	move(begin.Add(time.Minute))

@@ -28,7 +28,7 @@ func TestOutboxCrowd(t *testing.T) {
 		}
 		return nil
 	}
-	const events = maxWaiting + 2*outboxPage
+	const events = maxBlocked + 2*outboxPage
 	for n := range events {
 		m.raise(endedRun(n + 1))
 	}
@@ -38,30 +38,30 @@ func TestOutboxCrowd(t *testing.T) {
 	move := mover(t, v)
 	start(t, s, move)
 	rows := strings.Fields(m.keys(noisy))
-	if got := m.keys(quiet); got != "s5000" || s.Stats().Undelivered != maxCrowd || len(rows) != events-maxCrowd || rows[0] != fmt.Sprint("r", maxCrowd+1) {
+	if got := m.keys(quiet); got != "s5000" || s.Stats().Undelivered != maxWaiting || len(rows) != events-maxWaiting || rows[0] != fmt.Sprint("r", maxWaiting+1) {
 		t.Fatalf("at first: quiet %q, %d wait, %d rows, %v", got, s.Stats().Undelivered, len(rows), rows[0])
 	}
 	if row := m.lastRow(t); !strings.Contains(row.Reason, "1000 runs of this trigger wait; 100 events wait for this trigger already; redeliver runs it") || row.Delivery == nil {
 		t.Errorf("row %+v", row)
 	}
-	move(begin.Add(longestPatience + lastAgain))
+	move(begin.Add(maxWaitingTime + lastRetry))
 	row := m.lastRow(t)
 	if got := len(strings.Fields(m.keys(noisy))); got != events || len(m.untold()) > 0 || s.Stats().Undelivered != 0 || !strings.Contains(row.Reason, "it was tried for 10 minutes; redeliver runs it") {
 		t.Errorf("at last: %d rows, %d left, %d wait, %q", got, len(m.untold()), s.Stats().Undelivered, row.Reason)
 	}
-	for n := range maxCrowd + 1 {
+	for n := range maxWaiting + 1 {
 		m.raise(endedRun(6000 + n))
 	}
-	s.Raised()
+	s.Published()
 	move(v.Now())
-	if got := s.Stats().Undelivered; got != maxCrowd {
+	if got := s.Stats().Undelivered; got != maxWaiting {
 		t.Errorf("after them %d wait", got)
 	}
 	m.mu.Lock()
 	m.refuseStart = nil
 	m.mu.Unlock()
-	move(v.Now().Add(lastAgain))
-	if got := m.keys(noisy); !strings.HasSuffix(got, fmt.Sprint(" s", 6000+maxCrowd-1)) || len(m.untold()) > 0 {
+	move(v.Now().Add(lastRetry))
+	if got := m.keys(noisy); !strings.HasSuffix(got, fmt.Sprint(" s", 6000+maxWaiting-1)) || len(m.untold()) > 0 {
 		t.Errorf("%d left, %s", len(m.untold()), got[len(got)-100:])
 	}
 }
@@ -71,17 +71,17 @@ func TestOutboxCrowd(t *testing.T) {
 func TestOutboxCrowdOfAll(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))
-	for range 2 * maxCrowdOfAll / maxCrowd {
+	for range 2 * maxWaitingOfOrg / maxWaiting {
 		m.hears(nil)
 	}
 	m.refuseStart = func(r *blueprint.StartRequest) error {
 		return blueprint.Errorf(blueprint.CodeTooManyRequests, "too many")
 	}
-	for n := range maxCrowd {
+	for n := range maxWaiting {
 		m.raise(endedRun(n + 1))
 	}
 	start(t, s, mover(t, s.Clock.(*clock.Virtual)))
-	if got := len(m.snapshot()); got != maxCrowdOfAll || !strings.Contains(m.lastRow(t).Reason, "of this organization already") {
+	if got := len(m.snapshot()); got != maxWaitingOfOrg || !strings.Contains(m.lastRow(t).Reason, "of this organization already") {
 		t.Errorf("%d rows, the last: %s", got, m.lastRow(t).Reason)
 	}
 }
@@ -116,7 +116,7 @@ func TestOutboxSharesCommits(t *testing.T) {
 		}
 	}
 	rows := m.snapshot()
-	if most := len(rows)/maxRows + 11; m.commits > most || len(m.untold()) > 0 {
+	if most := len(rows)/maxPendingRows + 11; m.commits > most || len(m.untold()) > 0 {
 		t.Errorf("%d commits, at most %d; %d left", m.commits, most, len(m.untold()))
 	}
 	for _, row := range rows {
@@ -183,14 +183,14 @@ func TestOutboxTriesAgainMeanwhile(t *testing.T) {
 		go func() { done <- s.Run(ctx) }()
 		<-time.NewTimer(20 * time.Second).C
 		for range 5 {
-			s.Raised()
+			s.Published()
 		}
 		<-time.NewTimer(2 * time.Second).C
-		s.raised.mu.Lock()
-		if holds := len(s.raised.holds); fmt.Sprint(tries) != "[0 6 16]" || holds > 0 {
+		s.published.mu.Lock()
+		if holds := len(s.published.releases); fmt.Sprint(tries) != "[0 6 16]" || holds > 0 {
 			t.Errorf("tried after %v others, %d still hold the clock", tries, holds)
 		}
-		s.raised.mu.Unlock()
+		s.published.mu.Unlock()
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
