@@ -1,183 +1,147 @@
-// Package triggers starts executions: by schedule, by webhook, by event, through
-// the API and by hand.
+// Package triggers starts executions: by schedule, webhook, mail, Slack event, event
+// of the server, API call and manually.
 //
 // # The ledger
 //
-// Whatever activates a trigger ends as a row of the firing ledger that says what
-// became of it and why:
+// Every activation of a trigger becomes a row of the firing ledger with a decision and
+// a reason:
 //
 //	started    a run was started; the row and the run are one transaction
-//	duplicate  its key had started a run before
-//	skipped    a filter or the catch-up rule left it out
-//	coalesced  missed ticks for which a later one stands
-//	refused    it was not allowed, or not valid
+//	duplicate  the key has already started a run
+//	skipped    a filter or the catch-up rule skipped it
+//	coalesced  missed ticks that a later one covers
+//	refused    it was not allowed or not valid
 //
-// A key is unique among a trigger's started rows, so one delivery or one tick
-// starts at most one run. A refused delivery does not use up its key.
+// A key is unique among a trigger's started rows, so a delivery or a tick starts at
+// most one run. A refused delivery does not use up its key.
 //
-// What came is stored with the row that says what was decided about it, and
-// with the run when it started one, in one transaction, before anybody is told.
-// A sender that has an answer therefore finds its row after a crash, and one
-// that had none yet, and whose delivery may have left no trace, is to send again.
-// In "wait" mode without a delivery id, that transaction is made when the run
-// ends or has worked for a second, whichever is first: a crash before it leaves
-// neither row nor run, and the sender has no answer. A row that starts nothing
-// is the exception when the disk is full: its sender is answered all the same,
-// and the log says what the ledger lacks.
+// The delivery is stored with the row, and with the run if there is one, in one
+// transaction before the sender is answered. After a crash, a sender with a response
+// finds its row; without a response, it must send again. In "wait" mode without a
+// delivery id, that transaction is made when the run ends or after a second, whichever
+// is first. As an exception, rows that start nothing are lost when the disk is full,
+// which is logged.
 //
 // # Redelivery
 //
-// Redeliver runs a firing again, whatever became of it, as a new row of source
-// "redelivery" whose key is its own id. What came is stored with the first row
-// and is judged anew, by the trigger's present config: a delivery that was
-// refused for its signature runs once the secret is right. Times that were
-// signed are held against when it came. A tick runs as that tick again, with a
-// missedCount of 0.
+// Redeliver runs a firing again, whatever its decision, as a new row of source
+// "redelivery". The stored delivery is judged again by the current config, so one that
+// was refused for its signature runs once the secret is right. Signed times are
+// compared with the time of the original. A tick runs with a missedCount of 0.
 //
-// RedeliverSeveral does so with all rows of one kind, the oldest first, but for
-// those that were run again already without failing. It works for one request of
-// a trigger at a time. The key of such a row names the first and how many of its
-// redeliveries failed, so a request that is repeated runs nothing twice.
-//
-// Explain says in words what became of a firing, and what usually makes a
-// signature wrong: it tries what senders do with body, secret and digest, and
-// names what would fit. No secret, signature or digest is in what it says.
+// RedeliverSeveral redelivers all selected rows, oldest first, except those that were
+// redelivered without failing. It serves one request per trigger at a time. The key of
+// such a row is derived from the original and the number of failed redeliveries, so a
+// repeated request runs nothing twice.
 //
 // # Kinds
 //
-// A trigger type is an entry of the table in blueprint/trigger_kind.go, which holds
-// its source, its route, its config keys and which of them are secrets, and one file
-// of this package, kind_<name>.go: the struct of its config, whose tags make the
-// check and the JSON Schema, and what judges a delivery; see Kind. A type that is
-// called under a route of its own is mounted in server/routes.go and described in
-// tests/describe/routes.go.
+// A trigger type has an entry in blueprint/trigger_kind.go, with its source, path,
+// config keys and secrets, and a file kind_<name>.go in this package, with the struct
+// of its config, its rules and, if it has a path, its Endpoint; see Kind. The server
+// mounts and documents the endpoints of Kinds.
 //
 // # Webhooks
 //
-// Webhook checks a delivery in this order: the method (405), the trigger
-// (404 when it does not exist, is of another type, is inactive, or its creator
-// can no longer manage the blueprint; one answer for all), the size of the body
-// (413), content type and encoding (415), the signature (401), the delivery id
-// and the JSON (400). A trigger that does not exist is answered without a look
-// at the body.
+// A delivery is checked in this order: method (405), trigger (404 if it does not
+// exist, is of another type, is inactive, or its creator can no longer manage the
+// blueprint), size of the body (413), content type and encoding (415), signature
+// (401), delivery id and JSON (400). For an unknown trigger, the body is not read.
 //
-// With config.secret, at least one of these must be there, and all that are
-// there must be right, each sent once:
+// With config.secret, at least one of these must be present, each at most once, and
+// all that are present must be valid:
 //
 //	X-Webhook-Signature, X-Signature, X-Hub-Signature-256
-//	    hexadecimal HMAC-SHA256 of the body as it came, in any letter case, with
-//	    or without "sha256=" before it
+//	    hexadecimal HMAC-SHA256 of the body, in any letter case, with or without the
+//	    prefix "sha256="
 //	webhook-id, webhook-timestamp, webhook-signature
-//	    Standard Webhooks: "v1," and base64, one or several; the key is the
-//	    secret, or what the base64 after "whsec_" stands for; the timestamp may
-//	    be five minutes from the clock
+//	    Standard Webhooks: one or several of "v1," and base64; the key is the secret,
+//	    decoded if it is base64 after "whsec_"; the timestamp may differ from the clock
+//	    by five minutes
 //
-// Only Standard Webhooks signs a time. With the other three, somebody who
-// recorded a delivery can send it again, and a delivery id keeps it from running
-// twice only while nobody changes that id, which is not signed.
+// Only Standard Webhooks signs a time. With the others, a recorded delivery can be
+// replayed with another delivery id, which is not signed.
 //
-// The delivery id is the first of webhook-id, X-GitHub-Delivery and
-// Idempotency-Key that is there; without one every delivery stands for itself.
-// One that comes again is answered 200 with the ids of the first.
+// The delivery id is the first of webhook-id, X-GitHub-Delivery and Idempotency-Key
+// that is present. A repeated one is answered with 200 and the first ids.
 //
-// With config.preset, which needs config.secret, the one scheme of a service
-// must be there and right, others are not looked at, and the id is where that
-// service has it:
+// With config.preset, which requires config.secret, the scheme of one service must be
+// present and valid, and the id is where that service puts it:
 //
 //	github    X-Hub-Signature-256; X-GitHub-Delivery
-//	stripe    Stripe-Signature: "t=" and one or several "v1=", over the time, a
-//	          dot and the body; the body's id
-//	slack     X-Slack-Signature: "v0=", over "v0:", X-Slack-Request-Timestamp, a
-//	          colon and the body; the body's event_id
+//	stripe    Stripe-Signature: "t=" and one or several "v1=", over the time, a dot and
+//	          the body; the body's id
+//	slack     X-Slack-Signature: "v0=", over "v0:", X-Slack-Request-Timestamp, a colon
+//	          and the body; the body's event_id
 //	standard  Standard Webhooks; webhook-id
 //
-// The times of the last three may be five minutes from the clock. A new scheme
-// is an entry in the table of presets (signature/scheme.go) and a function that takes its header
-// apart.
+// The times of the last three may differ from the clock by five minutes. A new scheme
+// is an entry of the presets in signature/scheme.go.
 //
-// Beside config.secret the one before it, config.previousSecret, is good until
-// config.previousSecretUntil by the clock; Rotate makes the change. The reason
-// in the ledger says which of the two proved a delivery. When none did, the
-// delivery's facts say what its signature looked like, without a word of it.
+// config.previousSecret is valid until config.previousSecretUntil; see Rotate. The
+// reason in the ledger names the secret that verified a delivery. If none did, the
+// facts of the delivery describe the form of its signature, not its value.
 //
-// A delivery is acknowledged (202) when the run is on the disk. With
-// config.respond "wait" the answer is that of the first respond node, or else
-// the run's output (200) or error (500); 202 when the run pauses or takes longer
-// than Options.SyncTimeout. It goes on then, as it does when the caller leaves.
+// A delivery is answered with 202 when the run is durable. With config.respond "wait"
+// the response is that of the first respond node, or else the run's output (200) or
+// error (500); 202 if the run pauses or takes longer than Options.SyncTimeout.
 //
-// A run sees the body as inputData and the headers, but for what proves who the
-// sender is, as trigger.headers.
+// A run receives the body as inputData and the headers, except signatures, as
+// trigger.headers.
 //
-// Rows of refused deliveries cost their sender nothing, so a trigger has 1,000
-// of them to spare and gets ten back in a minute; what comes beyond is counted,
-// and one row a minute tells how many there were and why the last was refused.
+// Rows of refused deliveries are limited to 1,000 per trigger and ten more per minute.
+// One row per minute counts the rest, with the reason of the last.
 //
 // # Slack
 //
-// Slack serves the Events API: the same checks in the same order, with
-// config.signingSecret and Slack's scheme. A run sees {"eventId", "eventType",
-// "channel", "user", "text", "ts", "threadTs", "teamId", "raw"}, null where an
-// event has none; the channel of a reaction is that of its item. The key is the
-// event's id. An event is answered 200 as soon as its run is on the disk.
+// The Slack endpoint serves the Events API with the same checks, config.signingSecret
+// and Slack's scheme. A run receives {"eventId", "eventType", "channel", "user",
+// "text", "ts", "threadTs", "teamId", "raw"}, null where an event has none; the channel
+// of a reaction is that of its item. The key is the event's id. An event is answered
+// with 200 when its run is durable.
 //
-// config.eventType lets one type through, by the event's own name or, for
-// messages, by that of the subscription, such as message.channels. config.channel
-// is the id of a channel, or the name of one that the bot of
-// config.connectionId can see; Options.Channels is asked by the right of who
-// made the trigger. Whatever a filter leaves out, or is no event, is answered 200
-// and has a skipped row; so has the challenge by which Slack tries an address
-// out, which is answered for an active trigger once it is signed right.
+// config.eventType selects one type, by the event's own name or by that of a message
+// subscription, such as message.channels. config.channel is the id of a channel, or a
+// name that the bot of config.connectionId can look up, with the permissions of the
+// trigger's creator. Skipped and other requests are answered with 200, as is the signed
+// challenge with which Slack verifies the address of an active trigger.
 //
-// When nothing can be started for a reason that may pass, or a channel's name
-// cannot be known, the answer is 503 (429 when there is too much of it) with
-// Retry-After, and Slack sends the event again. It is told not to when no other
-// try could end better. Forms, which slash commands and buttons send, are
-// answered 415.
+// For temporary failures, including the lookup of a channel's name, the response is 503
+// or 429 with Retry-After, and Slack retries. X-Slack-No-Retry prevents retries that
+// cannot succeed. Forms, which slash commands and buttons send, are answered with 415.
 //
 // # Mail
 //
-// Mailbox and ReceiveMail decide about mail for the addresses of email triggers;
-// who speaks SMTP calls them. A mail has the Message-ID for its key, so one that
-// comes again starts nothing; without one it stands for itself. Since everybody
-// can write any Message-ID, a mail of the same with another author or body, and
-// no domain that answers for both, is another mail: its key says what is in it,
-// "<id> sha256:0123456789abcdef". In this order:
-// a trigger that does not exist, is inactive, or whose creator lost access has
-// no mailbox; a key that has started a run is a duplicate; config.allowFrom and
-// config.requireAuth leave out what does not match (skipped, and the sender hears
-// nothing of it); what is too much for one trigger (mailBurst) may come again; a
-// blueprint that cannot run refuses for good.
+// Mailbox, ReceiveMail and RefuseMail implement mail.Receiver. The key of a mail is its
+// Message-ID; a mail without one is never a duplicate. A mail with a known Message-ID
+// but another author or body, which the same domain did not authenticate, is not a
+// duplicate either; its key is "<id> sha256:0123456789abcdef". The checks, in order: an
+// unknown or inactive trigger, or one whose creator lost access, has no mailbox; a key
+// that has started a run is a duplicate; config.allowFrom and config.requireAuth skip
+// what does not match, without an error for the sender; beyond mailBurst the sender
+// must retry; a blueprint that cannot run refuses the mail for good.
 //
-// allowFrom holds the From header against addresses and @domains. Everybody can
-// write there what they like, so alone it keeps out mistakes and not people.
-// requireAuth does: the author's domain must answer for the mail, by DMARC or,
-// where it publishes no record, by an aligned SPF or DKIM. For a mail that has
-// a header twice that it may have once, such as Subject, nobody answers: which of
-// them was signed, nobody can tell. When the DNS does not answer, the sender is
-// asked to come again.
+// allowFrom compares the From header with addresses and @domains. As that can be
+// forged, only requireAuth keeps out others: the author's domain must pass DMARC or,
+// without a record, have an aligned SPF or DKIM result. A mail that repeats a header
+// such as Subject never passes. If the DNS fails, the sender must retry.
 //
-// A run sees the mail as inputData. What is absent is "" there; without a Date
-// that can be read it is when the mail came. The first value of
-// headers["authentication-results"] is this server's own report, and none of the
-// others speaks in its name.
+// A run receives the mail as inputData. Absent fields are ""; without a valid Date it
+// is the time of receipt. The first value of headers["authentication-results"] is this
+// server's; others that use its name are removed.
 //
 // # Events
 //
-// Every active event trigger of the same organization whose config.event is the
-// name of an event starts its blueprint. The key of the firing is that of the
-// event, so one that is raised or told again, as after a crash, starts nothing
-// twice. Rows are skipped when the event is of another blueprint than
-// config.blueprintId, or is custom or of an execution and of the listening
-// blueprint itself; these do not keep what came. Rows are refused when more than
-// blueprint.MaxEventDepth events led to it, each caused by the one before, or when
-// the first of these has led to blueprint.MaxEventRuns runs through events: of
-// that each trigger has one row, and what comes after it starts nothing without a
-// row. How many there were is not known to the next server; the depth is.
-// Triggers that are not active, or that listen
-// to another name, have no row.
+// Every active event trigger of an organization whose config.event is the name of an
+// event starts its blueprint. The key is that of the event, so an event that is
+// delivered again starts nothing twice. A row is skipped if the event is of another
+// blueprint than config.blueprintId, or is custom or of an execution and of the
+// subscribed blueprint itself. It is refused if more than blueprint.MaxEventDepth
+// events led to it, or if the first of them has led to blueprint.MaxEventRuns runs,
+// which is recorded once per trigger. A restart resets the number of runs, but not the
+// depth. Triggers that are inactive or subscribed to another event have no row.
 //
-// The service's own events are written into the outbox of the store in the
-// transaction that makes them true:
+// Service events are written to the outbox in the transaction that makes them true:
 //
 //	execution.completed   data {"status", "triggerId"?, "output"}; an output of
 //	                      more than 64 KiB of JSON is null, and "outputTooLarge" true
@@ -187,91 +151,79 @@
 //	                      data {"title", "version", "status"}
 //	trigger.missed        a tick was due, and no run was started for it
 //
-// Runs that another run waits for raise none of the first three: the end of that
-// one tells. Run empties the outbox, each organization's oldest event first;
-// organizations take turns. An event leaves it once everybody who listens has a
-// row; whoever cannot be told for a reason that may pass is told again, five
-// seconds later at first, then less and less often down to once in five minutes,
-// without a row for that and without keeping the other events waiting. What only
-// one trigger lacks, as room among its waiting runs, is waited for by at most 100
-// events for it, 1,000 in its organization, and for 10 minutes; the row of one
-// beyond that is refused, and redeliver runs it. When a server dies between a run
-// and the deletion of its event, the next one tells again, and the row says
-// duplicate.
+// Runs that another run waits for publish none of the first three. Run delivers the
+// events of the outbox, oldest first, in turns between organizations. An event is
+// deleted once every subscribed trigger has a row. Temporary failures leave no row and
+// do not block other events; delivery is retried after five seconds at first, and every
+// five minutes at last. If a trigger itself is overloaded, 100 events of it and 1,000
+// of its organization wait for up to ten minutes; others are refused and can be
+// redelivered. If a server stops before an event is deleted, the next one delivers it
+// again, and the rows are duplicates.
 //
-// Emit raises an event that a blueprint made up, custom.<name>, and tells of it
-// at once: the node that raises it has a key of its own, and is repeated.
+// Emit publishes a custom event, custom.<name>, immediately; the node that emits it
+// has a key of its own and is repeated.
 //
-// A run sees {"event", "at", "blueprintId", "executionId", "data"} as inputData.
+// A run receives {"event", "at", "blueprintId", "executionId", "data"} as inputData.
 //
-// # Triggers that the server switches off
+// # The breaker
 //
-// When the last 20 runs of a trigger all failed, the server switches it off, in
-// the transaction of the last one, with a row of the ledger that says so and a
-// warning in the log. Runs that were cancelled, fired by hand or redelivered do
-// not count when they fail; any that completes makes the count begin anew. With
-// config.breaker false it never happens. Who turns the trigger on again begins
-// with a count of none. A delivery meanwhile is refused with the reason.
+// When the last 20 runs of a trigger failed, the server switches it off, in the
+// transaction of the last one, with a row of the ledger and a warning in the log.
+// Failures of cancelled, manual and redelivered runs do not count; any completed run
+// resets the count, as does switching the trigger on. config.breaker false disables
+// this. Deliveries to a trigger that is off are refused with the reason.
 //
-// Strangers can make the runs of a webhook without a secret fail, and those of a
-// mailbox whose senders need not be on a list and prove it. So that they cannot
-// keep others out, senders are told to come again (503, 451), and the first
-// delivery after 15 minutes switches such a trigger on: one more failure switches
-// it off again, a run that completes makes the count begin anew. When somebody
+// Strangers can cause failures of a webhook without a secret, and of a mailbox without
+// allowFrom and requireAuth. So that they cannot disable it for good, senders are asked
+// to retry (503, 451), and the first delivery after 15 minutes switches the trigger on:
+// one more failure switches it off again, a completed run resets the count. If a user
 // switched it off, it stays off.
 //
 // # Schedules
 //
-// Run is one loop with one timer, set to the nearest tick of all active
-// schedules. Finding it, and reading one schedule that was changed, costs the
-// same however many others there are. A schedule has a cursor: every tick up to it is decided. The cursor
-// moves in the transaction that decides the next ticks, so none is lost and none
-// decided twice, whenever the server stops and whichever way the clock is set;
-// the key of a tick is its instant.
+// Run is a loop with one timer, set to the nearest tick of all active schedules. All
+// ticks up to a schedule's cursor are decided. The cursor advances in the transaction
+// that decides the next ticks, so none is lost or decided twice, whenever the server
+// stops and however the clock is set. The key of a tick is its instant.
 //
-// A tick was missed when the server was not up at its instant, when the clock
-// jumped over it, or when a minute has passed since. How far a clock jumped is
-// known, but only to half a minute when: a tick that may have been due just after
-// it counts as met. Where a clock is set back, what was decided stays so. Of
-// missed ticks,
-// config.catchUp says what becomes:
+// A tick was missed if the server was not up at its instant, if the clock jumped over
+// it, or if a minute has passed since. When a jump happened is known only to half a
+// minute, and ticks within that time count as on time. config.catchUp decides about
+// missed ticks:
 //
-//	latest  the last one runs; one coalesced row for the others, whose number
-//	        is the run's missedCount
-//	all     each of the last 100 runs, the oldest first; one coalesced row for
-//	        those before, whose number is the missedCount of the oldest run
+//	latest  the last one runs; one coalesced row for the others, whose number is the
+//	        run's missedCount
+//	all     each of the last 100 runs, oldest first; one coalesced row for the others,
+//	        whose number is the missedCount of the oldest run
 //	none    none runs; one skipped row for all of them
 //
-// A tick that cannot be started because the queue or the disk is full is tried
-// again; once a minute has passed it counts as missed.
+// A tick that cannot start because the queue or the disk is full is retried; after a
+// minute it counts as missed.
 //
-// Of the ticks for which no run was started on time one event trigger.missed
-// tells, in the transaction of the first decision about them: one for a whole
-// outage. Its data:
+// One trigger.missed event reports all ticks of an outage, in the transaction of the
+// first decision about them. Its data:
 //
 //	triggerId   of the schedule
-//	missed      how many ticks it tells of, those that run late among them
+//	missed      number of ticks, including those that run late
 //	firstDueAt  the first and the last of them
 //	lastDueAt
-//	decision    of the first of them; of each the ledger tells
-//	            coalesced  a run stands for them, perhaps late itself
-//	            late       its run was started late
-//	            skipped    catchUp, or the trigger's limit, left it out
+//	decision    of the first of them; the ledger has the others
+//	            coalesced  a run covers them, perhaps late itself
+//	            late       its run started late
+//	            skipped    by catchUp or the trigger's limit
 //	            refused    it was not allowed, or the blueprint cannot run
-//	            overdue    nothing is decided yet: the watchdog's
-//	            paused     the server switched the schedule off, for its runs keep
-//	                       failing: missed is 0, and both instants are null
+//	            overdue    not decided yet; published by the watchdog
+//	            paused     the breaker switched the schedule off: missed is 0, and both
+//	                       instants are null
 //	reason      in words
 //
-// A watchdog looks after all this, by what is on the disk and not by what the
-// scheduler believes: at all schedules every quarter of an hour, and within half
-// a minute when something seems wrong. A tick that was due more than two minutes
-// ago and is not decided, at two looks in a row, is overdue: that is logged,
-// counted in Stats and raised, once for each tick; what becomes of the tick in
-// the end is raised as well. A schedule whose config cannot be read any more
-// stays among the overdue ones; it is raised once after each start, with missed 0
-// and null for both instants.
+// A watchdog checks by the content of the store that ticks are decided, every quarter
+// of an hour and within half a minute if something seems wrong. A tick that was due
+// more than two minutes ago and is undecided in two successive checks is overdue: that
+// is logged, counted in Stats and published, once per tick, as is its later decision. A
+// schedule with an invalid config stays overdue; it is published once per start, with
+// missed 0 and null for both instants.
 //
-// Everything that is due at one instant of a virtual clock is decided, and its
-// runs are on the disk, before the clock moves on.
+// With a virtual clock, everything that is due at an instant is decided and durable
+// before the clock advances.
 package triggers

@@ -105,7 +105,7 @@ func mountedRoutes(t *testing.T) (patterns []string) {
 		if method, ok := call.Fun.(*ast.SelectorExpr); ok && strings.HasPrefix(method.Sel.Name, "Handle") && len(call.Args) == 2 {
 			literal, ok := call.Args[0].(*ast.BasicLit)
 			if !ok {
-				patterns = append(patterns, triggerRoute(t, call.Args[0]))
+				patterns = append(patterns, triggerRoutes(t, call.Args[0])...)
 				return true
 			}
 			pattern, err := strconv.Unquote(literal.Value)
@@ -120,19 +120,16 @@ func mountedRoutes(t *testing.T) (patterns []string) {
 	return patterns
 }
 
-// triggerRoute reads blueprint.KindOf(blueprint.TriggerWebhook).Path and its like.
-func triggerRoute(t *testing.T, pattern ast.Expr) string {
+// triggerRoutes returns the paths of all trigger kinds for the pattern kind.Path.
+func triggerRoutes(t *testing.T, pattern ast.Expr) (paths []string) {
 	t.Helper()
-	if path, ok := pattern.(*ast.SelectorExpr); ok && path.Sel.Name == "Path" {
-		if call, ok := path.X.(*ast.CallExpr); ok && len(call.Args) == 1 {
-			name, _ := call.Args[0].(*ast.SelectorExpr)
-			for _, kind := range blueprint.TriggerKinds() {
-				if name != nil && strings.EqualFold(name.Sel.Name, "Trigger"+string(kind.Type)) {
-					return kind.Path
-				}
-			}
+	if path, ok := pattern.(*ast.SelectorExpr); !ok || path.Sel.Name != "Path" {
+		t.Fatal("a route is mounted under neither a literal nor the path of a trigger kind")
+	}
+	for _, kind := range blueprint.TriggerKinds() {
+		if kind.Path != "" {
+			paths = append(paths, kind.Path)
 		}
 	}
-	t.Fatal("a route is mounted under neither a literal nor the path of a trigger kind")
-	return ""
+	return paths
 }

@@ -6,6 +6,7 @@ import (
 	"go/format"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,6 +96,43 @@ var additions = []addition{
 		},
 	},
 	{
+		name: "trigger-kind-with-address", heading: "Add a trigger kind", most: 7,
+		edits: []edit{
+			{"blueprint/trigger_kind.go", "\tTriggerAPI       TriggerType = \"api\"\n", "\tTriggerBeacon    TriggerType = \"beacon\"\n"},
+			{"blueprint/trigger_kind.go", "\tSourceRedelivery Source = \"redelivery\"\n", "\tSourceBeacon     Source = \"beacon\"\n"},
+			{"blueprint/trigger_kind.go", "return []Source{SourceSchedule, ", "SourceBeacon, "},
+			{
+				"blueprint/trigger_kind.go", "\t{Type: TriggerManual, Source: SourceManual},\n",
+				"\t{\n\t\tType: TriggerBeacon, Source: SourceBeacon, Path: \"/beacons/{triggerId}\", Keys: []string{\"place\"},\n" +
+					"\t\tOpen: func(map[string]any) bool { return true },\n\t},\n",
+			},
+			{"triggers/kind.go", "kinds = []*Kind{manualKind(), ", "beaconKind(), "},
+			{"triggers/check_test.go", "\t\t{\"manual\", `{}`, \"\"},\n", "\t\t{\"beacon\", `{\"place\": 1}`, \"place: must be a string\"},\n"},
+			{"schema.sql", "CHECK (type IN ('manual', ", "'beacon', "},
+			{"schema.sql", "CHECK (source IN ('schedule', ", "'beacon', "},
+			{
+				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
+				`  beacon: {
+    title: 'Beacon',
+    source: 'beacon',
+    icon: IconWebhook,
+    text: 'A beacon that posts to an address.',
+    gives: 'inputData is the JSON body.',
+    start: () => ({}),
+    keys: ['place'],
+    use: 'Send to it',
+    listensTo: (config) => textOf(config, 'place'),
+    sample: () => ({}),
+  },
+`,
+			},
+			{
+				"web/src/pages/triggers/trigger-forms.test.tsx", "const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {\n",
+				"  beacon: { fill: () => undefined, config: {} },\n",
+			},
+		},
+	},
+	{
 		name: "connection-type", heading: "Add a connection type", most: 5,
 		edits: []edit{
 			{"blueprint/connection_kind.go", "\tConnectionSlack      ConnectionType = \"slack\"\n", "\tConnectionCalendar   ConnectionType = \"calendar\"\n"},
@@ -178,7 +216,7 @@ func TestAdditions(t *testing.T) {
 		return
 	}
 	replaced := o.write(t)
-	test := exec.CommandContext(t.Context(), "go", "test", "-overlay", replaced, "-vet=off", "-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts)$", "./engine/nodes", "./triggers", "./blueprint")
+	test := exec.CommandContext(t.Context(), "go", "test", "-overlay", replaced, "-vet=off", "-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts|TestTriggerEndpoints)$", "./engine/nodes", "./triggers", "./blueprint", "./tests/describe")
 	test.Dir = o.root
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("the test tables with the new rows: %v\n%s", err, out)
@@ -310,6 +348,8 @@ func use(t *testing.T, binary string) {
 	if text, _ := firstText(run); text != "HELLO ADA" {
 		t.Errorf("the run of the new node, by the new trigger, returned %v", run)
 	}
+	beacon := s.Mutate("blueprintTriggers.create", process.Object{"blueprintId": blueprint, "triggerType": "beacon", "config": process.Object{"place": "roof"}})
+	useAddress(t, s, "/beacons/"+process.At(beacon, "id").(string))
 	made := s.Mutate("connection.create", process.Object{
 		"name": "Team", "type": "calendar", "config": process.Object{"baseUrl": s.Host, "token": "a-token"},
 	})
@@ -321,6 +361,22 @@ func use(t *testing.T, binary string) {
 		t.Errorf("the connection cannot be opened: %v", tested)
 	}
 	s.Stop()
+}
+
+// useAddress starts a run at the address of a trigger and redelivers it.
+func useAddress(t *testing.T, s *process.Server, path string) {
+	t.Helper()
+	status, fired := s.Post(path, "", process.Object{"name": "Bob"})
+	if status != http.StatusAccepted {
+		t.Fatalf("POST %s: status %d, want 202: %v", path, status, fired)
+	}
+	again := s.Mutate("blueprintTriggers.redeliver", process.Object{"firingId": process.At(fired, "firingId")})
+	for _, id := range []any{process.At(fired, "executionId"), process.At(again, "executionId")} {
+		run := s.Until(id.(string), "completed", "failed")
+		if text, _ := firstText(run); text != "HELLO BOB" {
+			t.Errorf("the run of the trigger with an address returned %v", run)
+		}
+	}
 }
 
 // firstText returns the text in the output of the first step of a run.

@@ -13,6 +13,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
+	"blueprintd/triggers"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -32,6 +33,21 @@ func TestProcedures(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("%s differs; run make goldens (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestTriggerEndpoints tests that the address of every trigger kind is described.
+func TestTriggerEndpoints(t *testing.T) {
+	for _, kind := range triggers.Kinds() {
+		if kind.Path == "" {
+			continue
+		}
+		path, _ := plainPaths()[kind.Path].(object)
+		operation, _ := path["post"].(object)
+		responses, _ := operation["responses"].(object)
+		if operation["operationId"] == nil || len(responses) == 0 {
+			t.Errorf("%s: the description of POST %s is %v, want an operation with responses", kind.Type, kind.Path, operation)
+		}
 	}
 }
 

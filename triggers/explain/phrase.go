@@ -71,8 +71,10 @@ func (t phrase) subject(f *blueprint.Firing) string {
 		return "An event"
 	case blueprint.SourceRedelivery:
 		return "A redelivery"
+	case blueprint.SourceManual:
+		return "A firing by hand"
 	}
-	return "A firing by hand"
+	return "A firing by " + string(f.Source) + id
 }
 
 // run names the run of a row and says what became of it.
