@@ -33,6 +33,13 @@ async function tool(cwd, program, args, more = {}) {
   });
 }
 
+/** A file that a page of the documentation shows, by its name there. */
+async function documented(page, name) {
+  const text = await readFile(join(root, 'docs', page), 'utf8');
+  const [, block] = new RegExp(`^\`\`\`\\w+ ${name.replaceAll('.', '\\.')}\\n(.*?)^\`\`\``, 'ms').exec(text) ?? assert.fail(`docs/${page} shows no ${name}`);
+  return block;
+}
+
 /** Whether a process is there; one that has ended and is only not asked about is not. */
 async function alive(pid) {
   if (process.platform === 'linux') {
@@ -91,6 +98,12 @@ describe('npm', () => {
     await gone(100);
   });
 
+  test('the test that the documentation shows', async () => {
+    await writeFile(join(project, 'vitest/greet.test.ts'), await documented('fake-backend.md', 'greet.test.ts'));
+    await tool(project, 'node_modules/.bin/vitest', ['run', 'vitest/greet.test.ts']);
+    await rm(join(project, 'vitest/greet.test.ts'));
+  });
+
   test('a project tests with Jest', async () => {
     await tool(project, 'node_modules/.bin/jest', []);
   });
@@ -132,6 +145,14 @@ describe('Go', () => {
     const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '-v', '-parallel', '20', './...'], { GOFLAGS: '', GOWORK: 'off' });
     assert.match(said, /^ok\s+example\.org\/flows/m);
     await gone(42);
+  });
+
+  test('the test that the documentation shows', async () => {
+    const project = join(folder, 'go', 'greet');
+    await mkdir(project);
+    await writeFile(join(project, 'greet_test.go'), await documented('fake-backend.md', 'greet/greet_test.go'));
+    const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '.'], { GOFLAGS: '', GOWORK: 'off' });
+    assert.match(said, /^ok\s+example\.org\/flows\/greet/m);
   });
 
   test('the program is built where there is none', async () => {
