@@ -18,10 +18,10 @@ build: ## build ./blueprintd, statically linked
 test: ## the tests that need Go alone
 	go test ./...
 
-goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate
+goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate, pages of the documentation
 	go test ./engine/nodes -run '^TestCatalogue$$' -update
 	go test ./rpc -run NodeTypes -update
-	go test ./command -run '^TestCorpus$$' -update
+	go test ./command -run '^(TestCorpus|TestHelp)$$' -update
 	go test ./tests/api -run 'RouterType|OpenAPI|Schemas' -update
 	go test ./tests/describe -run 'Procedures|Pages' -update
 

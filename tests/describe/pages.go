@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -348,4 +349,43 @@ func kindOf(property map[string]any) string {
 func cellOf(v any) string {
 	s, _ := v.(string)
 	return strings.ReplaceAll(s, "|", "\\|")
+}
+
+// listedCommand is a command in the help of one that has some.
+var listedCommand = regexp.MustCompile(`(?m)^   ([a-z-]+) {2,}\S`)
+
+// CLIPage returns the page of the documentation about the command line, made from the
+// help of each command: NAME.txt in a folder.
+func CLIPage(folder string) ([]byte, error) {
+	var page bytes.Buffer
+	page.WriteString("# Command line\n\nEvery command with its flags and examples, as `--help` prints them. This page is generated.\n\nEach flag of `serve` has an environment variable, `BLUEPRINTD_<FLAG>`; those of other commands too, unless they say what a single call does. `source <(blueprintd completion bash)` completes commands and flags in bash. Exit codes: 0 done, 1 failed, 2 wrong usage or a bad file, 3 paused.\n")
+	add := func(name string) (help string, err error) {
+		text, err := os.ReadFile(filepath.Join(folder, strings.ReplaceAll(name, " ", "-")+".txt"))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&page, "\n## %s\n\n```text\n%s\n```\n", name, strings.TrimSpace(string(text)))
+		return string(text), nil
+	}
+	all, err := add("blueprintd")
+	if err != nil {
+		return nil, err
+	}
+	for _, listed := range listedCommand.FindAllStringSubmatch(all, -1) {
+		if listed[1] == "help" {
+			continue
+		}
+		help, err := add(listed[1])
+		if err != nil {
+			return nil, err
+		}
+		if _, commands, has := strings.Cut(help, "\nCOMMANDS:\n"); has {
+			for _, below := range listedCommand.FindAllStringSubmatch(commands, -1) {
+				if _, err := add(listed[1] + " " + below[1]); err != nil && below[1] != "help" {
+					return nil, err
+				}
+			}
+		}
+	}
+	return page.Bytes(), nil
 }

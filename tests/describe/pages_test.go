@@ -17,6 +17,7 @@ func TestPages(t *testing.T) {
 	}
 	for name, make := range map[string]func() ([]byte, error){
 		"api":   func() ([]byte, error) { return APIPage(document) },
+		"cli":   func() ([]byte, error) { return CLIPage("../../command/testdata/help") },
 		"nodes": func() ([]byte, error) { return NodesPage(nodes.All(nodes.Dependencies{}), "testdata/nodes") },
 	} {
 		t.Run(name, func(t *testing.T) {
