@@ -226,10 +226,8 @@ func undamaged(err error) error {
 	case explained || code != sqliteCorrupt && code != sqliteNotADB:
 		return err
 	}
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: message, Err: err,
-		Hint: "blueprintd doctor --full tells what is damaged; restore an earlier backup with blueprintd restore --force",
-	}
+	return conflict(err, "blueprintd doctor --full tells what is damaged; restore an earlier backup with blueprintd restore --force",
+		"%s", message)
 }
 
 // noSpace returns an error that names the full disk if that is the reason.
@@ -257,8 +255,6 @@ func notWritable(err error, path string) error {
 	default:
 		return noSpace(err, path)
 	}
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: fmt.Sprintf("no backup can be written into %s: %s", filepath.Dir(path), reason), Err: err,
-		Hint: "choose another place for the backup",
-	}
+	return conflict(err, "choose another place for the backup",
+		"no backup can be written into %s: %s", filepath.Dir(path), reason)
 }

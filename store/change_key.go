@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
+	"blueprintd/store/dbfile"
 )
 
 // resealedAtOnce is how many rows are selected at a time when the master key is
@@ -133,10 +133,8 @@ func (s *Store) resealValue(t *transaction, c sealedColumn, row sealedRow, next 
 		if o.AllowDamaged {
 			return nil
 		}
-		return &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "the database is damaged: " + place + " cannot be opened with its master key",
-			Hint: "restore a backup with blueprintd restore; --allow-damaged changes the key all the same and leaves what cannot be read as it is",
-		}
+		return dbfile.Refusal("restore a backup with blueprintd restore; --allow-damaged changes the key all the same and leaves what cannot be read as it is",
+			"the database is damaged: %s cannot be opened with its master key", place)
 	}
 	var stored any = next.Seal(plain, place)
 	if c.sum != nil {

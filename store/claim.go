@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"blueprintd/blueprint"
 	"blueprintd/store/dbfile"
 )
 
@@ -86,10 +85,8 @@ func (s *Store) sameKey() error {
 }
 
 // errOtherKey is returned for a database that belongs to another master key.
-var errOtherKey = &blueprint.Error{
-	Code: blueprint.CodeConflict, Message: "the secrets of the database are encrypted with another master key",
-	Hint: "name the key file that belongs to this database with --master-key-file",
-}
+var errOtherKey = dbfile.Refusal("name the key file that belongs to this database with --master-key-file",
+	"the secrets of the database are encrypted with another master key")
 
 // OtherKey reports whether an error says that the database belongs to another master
 // key.

@@ -161,10 +161,8 @@ func (p *pruner) refuse(size, limit int64, u usage, held bool) {
 }
 
 // errDiskLimit is returned for new runs above the limit of the disk.
-var errDiskLimit = &blueprint.Error{
-	Code: blueprint.CodeUnavailable, Message: "the database has reached its size limit, and nothing can be removed now", RetryAfter: retryAfter,
-	Hint: "let a backup or another program that reads the database end, raise --max-disk, or cancel unfinished runs; the log of the server says which",
-}
+var errDiskLimit = unavailable(nil, "let a backup or another program that reads the database end, raise --max-disk, or cancel unfinished runs; the log of the server says which",
+	"the database has reached its size limit, and nothing can be removed now")
 
 // evictionRest is for how many checks of the limit rows of the ledger that could not
 // be removed are not read again: most of them stay for three days, and there may be

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // The result codes of SQLite that the store tells apart. The low byte of an
@@ -81,6 +82,19 @@ var refusals = map[int]struct{ message, hint string }{
 	sqliteCannotOpen: {"the database, or a file beside it, cannot be opened", "check the owner and the mode of the database, its folder and the files beside it, and how many files the process may open"},
 }
 
+// conflict returns a CodeConflict error with a cause; dbfile.Refusal returns one without.
+func conflict(cause error, hint, format string, args ...any) *blueprint.Error {
+	err := dbfile.Refusal(hint, format, args...)
+	err.Err = cause
+	return err
+}
+
+// unavailable returns a CodeUnavailable error for what may succeed later. The cause may
+// be nil.
+func unavailable(cause error, hint, message string) *blueprint.Error {
+	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, Hint: hint, RetryAfter: retryAfter, Err: cause}
+}
+
 // explain turns the failure of a whole transaction into the error for its callers.
 func explain(err error) error {
 	switch severityOf(err) {
@@ -93,7 +107,7 @@ func explain(err error) error {
 	if !known {
 		reason.message, reason.hint = "the database cannot be written now", "see the log for the reason"
 	}
-	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: reason.message, Hint: reason.hint, RetryAfter: retryAfter, Err: err}
+	return unavailable(err, reason.hint, reason.message)
 }
 
 // passing explains an error of a read: the same read may succeed later, or it met a
@@ -106,10 +120,8 @@ func passing(err error) error {
 	}
 	switch resultCode(err) & 0xff {
 	case sqliteIOError:
-		return &blueprint.Error{
-			Code: blueprint.CodeUnavailable, Message: "the disk of the database cannot be read", RetryAfter: retryAfter,
-			Hint: "look for disk errors in the system log, then run blueprintd doctor --full", Err: err,
-		}
+		return unavailable(err, "look for disk errors in the system log, then run blueprintd doctor --full",
+			"the disk of the database cannot be read")
 	case sqliteCorrupt, sqliteNotADB:
 		return damagedPart(err)
 	}
@@ -122,10 +134,8 @@ func passing(err error) error {
 // unopened explains why a database cannot be opened.
 func unopened(err error) error {
 	if resultCode(err)&0xff == sqliteCorrupt {
-		return &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "the database file is damaged",
-			Hint: "blueprintd doctor --full tells what is damaged; " + restoreHint, Err: err,
-		}
+		return conflict(err, "blueprintd doctor --full tells what is damaged; "+restoreHint,
+			"the database file is damaged")
 	}
 	return passing(err)
 }
@@ -146,26 +156,22 @@ func (o *Options) fullAtStart(err error) error {
 	if !full {
 		return err
 	}
-	return &blueprint.Error{
-		Code: blueprint.CodeUnavailable, Message: "the disk of the database is full", RetryAfter: retryAfter, Err: err,
-		Hint: "free some space on it, or choose another place with --db, and start again",
-	}
+	return unavailable(err, "free some space on it, or choose another place with --db, and start again",
+		"the disk of the database is full")
 }
 
 // restoreHint is the hint to restore a backup.
 const restoreHint = "restore a backup with blueprintd restore --force, which keeps what is there under another name"
 
 // errClosed is returned for calls after the end of Run or Close.
-var errClosed = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is shutting down", RetryAfter: retryAfter}
+var errClosed = unavailable(nil, "", "the server is shutting down")
 
 // broken returns the error for all calls once the store has failed for good.
 func broken(err error) error {
 	var lost *lostFileError
 	if errors.As(err, &lost) {
-		return &blueprint.Error{
-			Code: blueprint.CodeUnavailable, Message: "files of the database are gone and the server is stopping", RetryAfter: retryAfter,
-			Hint: "stop a server before you touch its files; the log says what was saved and where", Err: err,
-		}
+		return unavailable(err, "stop a server before you touch its files; the log says what was saved and where",
+			"files of the database are gone and the server is stopping")
 	}
 	message, hint := "the database has failed and the server is stopping", "blueprintd doctor --full tells whether the database is sound"
 	switch code := resultCode(err) & 0xff; {
@@ -177,7 +183,7 @@ func broken(err error) error {
 	case code == sqliteCorrupt || code == sqliteNotADB:
 		message, hint = "the database is damaged and the server is stopping", "blueprintd doctor --full tells what is damaged; "+restoreHint
 	}
-	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, Hint: hint, RetryAfter: retryAfter, Err: err}
+	return unavailable(err, hint, message)
 }
 
 // errFenced ends a server whose database another server has claimed.

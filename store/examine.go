@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 const countUnfinished = "SELECT count(*) FROM executions WHERE end_time IS NULL"
@@ -110,10 +111,8 @@ func sound(ctx context.Context, conn *sql.Conn, check string) error {
 var errUnsound = errors.New("not every part is sound")
 
 func unsound(reason any) error {
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is damaged: %v", reason),
-		Hint: "restore an older backup with blueprintd restore", Err: errUnsound,
-	}
+	return conflict(errUnsound, "restore an older backup with blueprintd restore",
+		"the database is damaged: %v", reason)
 }
 
 // countRows counts the rows of every table.
@@ -207,8 +206,6 @@ func (d *DamagedRuns) String() string {
 
 // damagedContents returns the error for a backup that would contain damage.
 func damagedContents(d *DamagedRuns) error {
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is damaged: what it holds of %d runs is not what was stored: %s", d.Count, d),
-		Hint: "blueprintd doctor --full tells more; keep your older backups; --allow-damaged makes the backup all the same",
-	}
+	return dbfile.Refusal("blueprintd doctor --full tells more; keep your older backups; --allow-damaged makes the backup all the same",
+		"the database is damaged: what it holds of %d runs is not what was stored: %s", d.Count, d)
 }

@@ -50,10 +50,8 @@ func (s *Store) checkFileSystem(path string) error {
 		return err
 	}
 	if p.ReadOnly {
-		return &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "the disk of the database is mounted read-only",
-			Hint: "mount it writable, or choose another place with --db",
-		}
+		return dbfile.Refusal("mount it writable, or choose another place with --db",
+			"the disk of the database is mounted read-only")
 	}
 	if warning != nil && s.options.Server {
 		s.options.Logger.Warn(warning.Message, "path", s.options.Path, "hint", warning.Hint)
@@ -187,10 +185,8 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 		return foreign("it is not an SQLite database")
 	}
 	if resultCode(err)&0xff == sqliteCorrupt && size(path+"-wal") > 0 {
-		return &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "the database file is damaged, or its write-ahead log " + path + "-wal is that of another database",
-			Hint: "put back the log that belongs to it, or restore a backup with blueprintd restore", Err: err,
-		}
+		return conflict(err, "put back the log that belongs to it, or restore a backup with blueprintd restore",
+			"the database file is damaged, or its write-ahead log %s-wal is that of another database", path)
 	}
 	return err
 }
@@ -286,10 +282,8 @@ func checkLog(path string) error {
 	if soundLogHeader(header) || strings.Trim(string(header), "\x00") == "" {
 		return nil
 	}
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: "the write-ahead log " + path + " is damaged or no such log, and what was committed last is in it",
-		Hint: "restore the database and its log from a backup; without a backup move the log away, which loses what is in it",
-	}
+	return dbfile.Refusal("restore the database and its log from a backup; without a backup move the log away, which loses what is in it",
+		"the write-ahead log %s is damaged or no such log, and what was committed last is in it", path)
 }
 
 // soundLogHeader checks the checksum of the header of a write-ahead log.

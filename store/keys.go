@@ -34,7 +34,7 @@ func (s *Store) CreateKey(ctx context.Context, userID, name, token string) (key 
 // one, or another user's, is CodeConflict; one of fewer than eight characters,
 // without a scope or with an expiry in the past CodeBadRequest.
 func (s *Store) CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey) (key blueprint.APIKey, err error) {
-	userID, name, token := given.UserID, given.Name, given.Key
+	userID, token := given.UserID, given.Key
 	defer wrap(&err, "create key for user %s", userID)
 	if len(token) < shortestKey {
 		return key, blueprint.Errorf(blueprint.CodeBadRequest, "a key has at least %d characters", shortestKey)
@@ -47,7 +47,7 @@ func (s *Store) CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey)
 		return key, invalidKey("expiresAt", "must be in the future")
 	}
 	hash := sha256.Sum256([]byte(token))
-	made := blueprint.APIKey{ID: s.drawn("key", userID).ULID(now), Name: name, Last4: token[len(token)-4:], Scopes: given.Scopes, CreatedAt: blueprint.TimeOf(now), ExpiresAt: given.ExpiresAt}
+	made := blueprint.APIKey{ID: s.drawn("key", userID).ULID(now), Name: given.Name, Last4: token[len(token)-4:], Scopes: given.Scopes, CreatedAt: blueprint.TimeOf(now), ExpiresAt: given.ExpiresAt}
 	const insert = "INSERT INTO api_keys (id, user_id, name, hash, last4, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 	err = s.write(ctx, func(t *transaction) error {
 		var owner string
@@ -67,10 +67,10 @@ func (s *Store) CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey)
 		}
 		t.changed()
 		key = made
-		if _, err := t.exec(insert, key.ID, userID, name, hash[:], key.Last4, key.Scopes.String(), key.CreatedAt, timeOrNull(key.ExpiresAt)); err != nil {
+		if _, err := t.exec(insert, key.ID, userID, key.Name, hash[:], key.Last4, key.Scopes.String(), key.CreatedAt, timeOrNull(key.ExpiresAt)); err != nil {
 			return err
 		}
-		detail := map[string]any{"name": name, "userId": userID, "scopes": key.Scopes.String()}
+		detail := map[string]any{"name": key.Name, "userId": userID, "scopes": key.Scopes.String()}
 		if key.ExpiresAt != 0 {
 			detail["expiresAt"] = key.ExpiresAt
 		}
@@ -232,19 +232,31 @@ type keyUseChange struct {
 	at    int64
 }
 
-// storeKeyUses stores the last uses of keys.
-func (s *Store) storeKeyUses(ctx context.Context) {
-	changes := s.uses.changes()
+// storeUses stores the last uses of keys and sessions.
+func (s *Store) storeUses(ctx context.Context) {
+	write, changes := s.unstoredUses()
 	if len(changes) == 0 {
 		return
 	}
-	if err := s.write(ctx, writeKeyUses(changes)); err != nil {
-		s.options.Logger.Warn("the last uses of keys were not stored and will be tried again", "error", err)
+	if err := s.write(ctx, write); err != nil {
+		s.options.Logger.Warn("storing the last uses of keys and sessions failed, retrying", "error", err)
 		return
 	}
 	for _, change := range changes {
 		change.use.stored.Store(change.at)
 	}
+}
+
+// unstoredUses returns the last uses of keys and sessions that are not stored yet, and
+// what stores them.
+func (s *Store) unstoredUses() (write func(*transaction) error, all []keyUseChange) {
+	keys, sessions := s.uses.changes(), s.sessionUses.changes()
+	return func(t *transaction) error {
+		if err := writeKeyUses(t, keys); err != nil {
+			return err
+		}
+		return writeSessionUses(t, sessions)
+	}, append(keys, sessions...)
 }
 
 func (u *keyUses) changes() (list []keyUseChange) {
@@ -258,14 +270,12 @@ func (u *keyUses) changes() (list []keyUseChange) {
 	return list
 }
 
-func writeKeyUses(changes []keyUseChange) func(*transaction) error {
+func writeKeyUses(t *transaction, changes []keyUseChange) error {
 	const update = "UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?"
-	return func(t *transaction) error {
-		for _, change := range changes {
-			if _, err := t.exec(update, change.at, change.keyID); err != nil {
-				return err
-			}
+	for _, change := range changes {
+		if _, err := t.exec(update, change.at, change.keyID); err != nil {
+			return err
 		}
-		return nil
 	}
+	return nil
 }

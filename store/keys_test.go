@@ -89,11 +89,11 @@ func TestStoreKeyUses(t *testing.T) {
 	ann := user(t, s, "ann")
 	must(s.CreateKey(ctx, ann.UserID, "laptop", "12345678"))(t)
 	before := s.commits.Load()
-	s.storeKeyUses(ctx)
+	s.storeUses(ctx)
 	must(s.Authenticate(ctx, "12345678"))(t)
 	must(s.Authenticate(ctx, "12345678"))(t)
-	s.storeKeyUses(ctx)
-	s.storeKeyUses(ctx)
+	s.storeUses(ctx)
+	s.storeUses(ctx)
 	if got := s.commits.Load() - before; got != 1 {
 		t.Errorf("%d transactions for one use, want 1", got)
 	}

@@ -14,7 +14,6 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"blueprintd/blueprint"
 	"blueprintd/foundation/mutant"
 	"blueprintd/store/dbfile"
 )
@@ -158,10 +157,8 @@ func (s *Store) keepNames(path string) error {
 	if err == nil {
 		return nil
 	}
-	return &blueprint.Error{
-		Code: blueprint.CodeUnavailable, Message: "the folder of the database cannot be synced to the disk", RetryAfter: retryAfter,
-		Hint: "look for disk errors in the system log, then start again", Err: err,
-	}
+	return unavailable(err, "look for disk errors in the system log, then start again",
+		"the folder of the database cannot be synced to the disk")
 }
 
 // useWAL sets the journal mode, which is part of the file. It is called only once the
@@ -180,10 +177,8 @@ func (s *Store) useWAL() error {
 		return err
 	}
 	if mode != "wal" {
-		return &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "the database cannot keep a write-ahead log in its folder",
-			Hint: "put the database on a local disk; network file systems do not work",
-		}
+		return dbfile.Refusal("put the database on a local disk; network file systems do not work",
+			"the database cannot keep a write-ahead log in its folder")
 	}
 	return nil
 }

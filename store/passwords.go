@@ -43,50 +43,42 @@ func (s *Store) AnyPassword(ctx context.Context) (some bool, err error) {
 // setup link. CodeNotFound for an unknown user.
 func (s *Store) SetPassword(ctx context.Context, userID, hash string) (err error) {
 	defer wrap(&err, "set the password of user %s", userID)
-	return s.ending(ctx, func(t *transaction, ended *[]string) error {
-		changed, err := t.exec("UPDATE users SET password = ? WHERE id = ?", hash, userID)
-		if err == nil && changed == 0 {
-			return notFound("user", userID)
-		}
-		if err == nil {
-			err = endLinks(t, userID)
-		}
-		if err != nil {
-			return err
-		}
-		if err := endSessions(t, ended, userID, ""); err != nil {
-			return err
-		}
-		return s.auditSession(ctx, t, userID, subject{kind: "user", id: userID, detail: map[string]any{"changed": []string{"password"}}})
-	})
+	missing := notFound("user", userID)
+	return s.replacePassword(ctx, userID, "", missing, "UPDATE users SET password = ? WHERE id = ?", hash, userID)
 }
 
 // ChangePassword sets the hash of the principal's password and ends all their sessions
 // except the current one. CodeConflict if the stored hash is not before any more.
 func (s *Store) ChangePassword(ctx context.Context, principal blueprint.Principal, before, hash string) (err error) {
 	defer wrap(&err, "change the password of user %s", principal.UserID)
+	conflict := blueprint.Errorf(blueprint.CodeConflict, "the password was changed meanwhile")
+	return s.replacePassword(ctx, principal.UserID, principal.SessionID, conflict, "UPDATE users SET password = ? WHERE id = ? AND password = ?", hash, principal.UserID, before)
+}
+
+// replacePassword changes a password with a statement, and ends the setup link and the
+// sessions of its user except but. If the statement changes nothing it returns refused.
+func (s *Store) replacePassword(ctx context.Context, userID, but string, refused error, update string, args ...any) error {
 	return s.ending(ctx, func(t *transaction, ended *[]string) error {
-		changed, err := t.exec("UPDATE users SET password = ? WHERE id = ? AND password = ?", hash, principal.UserID, before)
+		changed, err := t.exec(update, args...)
 		if err == nil && changed == 0 {
-			return blueprint.Errorf(blueprint.CodeConflict, "the password was changed meanwhile")
+			return refused
 		}
 		if err == nil {
-			err = endLinks(t, principal.UserID)
+			err = endLogins(t, ended, userID, but)
 		}
 		if err != nil {
 			return err
 		}
-		if err := endSessions(t, ended, principal.UserID, principal.SessionID); err != nil {
-			return err
-		}
-		return s.auditSession(ctx, t, principal.UserID, subject{kind: "user", id: principal.UserID, detail: map[string]any{"changed": []string{"password"}}})
+		return s.auditSession(ctx, t, userID, subject{kind: "user", id: userID, detail: map[string]any{"changed": []string{"password"}}})
 	})
 }
 
-// endLinks ends the setup link of a user.
-func endLinks(t *transaction, userID string) error {
-	_, err := t.exec("DELETE FROM setup_links WHERE user_id = ?", userID)
-	return err
+// endLogins ends the setup link of a user and the sessions except but.
+func endLogins(t *transaction, ended *[]string, userID, but string) error {
+	if _, err := t.exec("DELETE FROM setup_links WHERE user_id = ?", userID); err != nil {
+		return err
+	}
+	return endSessions(t, ended, userID, but)
 }
 
 // CreateSetupLink stores the hash of a token with which a user sets a password
@@ -111,11 +103,7 @@ func (s *Store) CreateSetupLink(ctx context.Context, userID, token string) (err 
 // unknown, used, replaced or expired.
 func (s *Store) SetupLink(ctx context.Context, token string) (link blueprint.SetupLink, err error) {
 	defer wrap(&err, "setup link")
-	err = s.read(ctx, func(q *session) error {
-		link, err = s.setupLink(q, token)
-		return err
-	})
-	return link, err
+	return readValue(ctx, s, func(q *session) (blueprint.SetupLink, error) { return s.setupLink(q, token) })
 }
 
 func (s *Store) setupLink(q *session, token string) (link blueprint.SetupLink, err error) {
@@ -143,7 +131,9 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 		email := link.Email
 		if link.Initial {
 			email = with.Email
-			if err := renameWorkspace(t, link, with.Name); err != nil {
+			// A workspace that has the name of its user keeps it.
+			const rename = "UPDATE organizations SET name = ? WHERE created_by = ? AND personal = 1 AND name = ?"
+			if _, err := t.exec(rename, with.Name, link.UserID, link.Name); err != nil {
 				return err
 			}
 		}
@@ -152,10 +142,7 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 			return blueprint.Errorf(blueprint.CodeConflict, "there is another user with the email %s", email)
 		}
 		if err == nil {
-			err = endLinks(t, link.UserID)
-		}
-		if err == nil {
-			err = endSessions(t, ended, link.UserID, "")
+			err = endLogins(t, ended, link.UserID, "")
 		}
 		if err == nil {
 			made, err = s.insertSession(t, ended, link.UserID, sessionToken, agent)
@@ -170,10 +157,4 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 		return s.auditSession(ctx, t, link.UserID, subject{kind: "session", id: made.ID, detail: map[string]any{"changed": changed, "fresh": link.Initial}})
 	})
 	return made, err
-}
-
-// renameWorkspace gives a workspace that has the name of its user the new name.
-func renameWorkspace(t *transaction, link blueprint.SetupLink, name string) error {
-	_, err := t.exec("UPDATE organizations SET name = ? WHERE created_by = ? AND personal = 1 AND name = ?", name, link.UserID, link.Name)
-	return err
 }

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 
 	"modernc.org/sqlite"
-
-	"blueprintd/blueprint"
 )
 
 // readers is a pool of connections that only read. In WAL mode readers and the writer
@@ -153,10 +151,8 @@ func (r *readers) close() error {
 const maxAge = 5
 
 // errSlowRead ends a read that prevents the log from being emptied.
-var errSlowRead = &blueprint.Error{
-	Code: blueprint.CodeUnavailable, Message: "reading this takes too long beside what is being written", RetryAfter: retryAfter,
-	Hint: "ask for a smaller page, or again when the server is less busy",
-}
+var errSlowRead = unavailable(nil, "ask for a smaller page, or again when the server is less busy",
+	"reading this takes too long beside what is being written")
 
 // expire ends reads that have outlasted a number of checks of the log, at their next
 // row.

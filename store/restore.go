@@ -68,15 +68,11 @@ func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options
 	case o.Unverified:
 		return false, nil
 	case len(keys) == 0:
-		return false, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "there is no master key to verify " + name + " with",
-			Hint: "put the key file that belongs to the backup beside the database, as " + options.Path + ".key, or name it with --master-key-file; " + meaning,
-		}
+		return false, dbfile.Refusal("put the key file that belongs to the backup beside the database, as "+options.Path+".key, or name it with --master-key-file; "+meaning,
+			"there is no master key to verify %s with", name)
 	}
-	return false, &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: name + " does not verify with the master key: it was made with another one, or was changed by somebody who does not have it",
-		Hint: "name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. " + meaning,
-	}
+	return false, dbfile.Refusal("name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. "+meaning,
+		"%s does not verify with the master key: it was made with another one, or was changed by somebody who does not have it", name)
 }
 
 // Restore makes a backup the database at options.Path. Of options it uses Path, Schema,
@@ -169,10 +165,8 @@ func mayRestoreOver(path string, force bool) error {
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		var refused *blueprint.Error
 		if err := dbfile.MayReplace(path+suffix, force); errors.As(err, &refused) && refused.Code == blueprint.CodeConflict {
-			return &blueprint.Error{
-				Code: blueprint.CodeConflict, Message: path + suffix + " exists already",
-				Hint: "restore under another name with --db, or with --force, which keeps the old one as " + path + dbfile.BeforeRestore + "...",
-			}
+			return dbfile.Refusal("restore under another name with --db, or with --force, which keeps the old one as "+path+dbfile.BeforeRestore+"...",
+				"%s exists already", path+suffix)
 		} else if err != nil {
 			return err
 		}
@@ -288,10 +282,8 @@ func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.
 	if options.Sealer == nil {
 		message = "there is no master key, and the backup has secrets that are encrypted with one"
 	}
-	return nil, &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: message,
-		Hint: "put the key file that belongs to the backup beside the database, as " + options.Path + ".key, or name it with --master-key-file",
-	}
+	return nil, dbfile.Refusal("put the key file that belongs to the backup beside the database, as "+options.Path+".key, or name it with --master-key-file",
+		"%s", message)
 }
 
 // resealFile encrypts a database that no process has open with the current key instead
@@ -402,10 +394,8 @@ func foldLog(ctx context.Context, path string) (folded bool, err error) {
 	}
 	switch resultCode(err) & 0xff {
 	case sqliteBusy, sqliteLocked:
-		return false, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "another program has the database " + path + " open", Err: err,
-			Hint: "end that program first; nothing was changed",
-		}
+		return false, conflict(err, "end that program first; nothing was changed",
+			"another program has the database %s open", path)
 	case sqliteFull:
 		return false, err
 	}

@@ -43,24 +43,18 @@ func marks(q *session) (blank bool, err error) {
 	case application != dbfile.ApplicationID:
 		return false, foreign("it belongs to another program")
 	case version > schemaVersion:
-		return false, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is of form %d, and this program knows forms up to %d", version, schemaVersion),
-			Hint: "use the newer blueprintd that wrote it",
-		}
+		return false, dbfile.Refusal("use the newer blueprintd that wrote it",
+			"the database is of form %d, and this program knows forms up to %d", version, schemaVersion)
 	case version < schemaVersion:
-		return false, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is of form %d, which this program cannot bring up to form %d", version, schemaVersion),
-			Hint: "export its blueprints with the blueprintd that wrote it and import them into a new database",
-		}
+		return false, dbfile.Refusal("export its blueprints with the blueprintd that wrote it and import them into a new database",
+			"the database is of form %d, which this program cannot bring up to form %d", version, schemaVersion)
 	}
 	return false, nil
 }
 
 func foreign(reason string) error {
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: "the file is no database of blueprintd: " + reason,
-		Hint: "choose another name with --db; the file was left as it is",
-	}
+	return dbfile.Refusal("choose another name with --db; the file was left as it is",
+		"the file is no database of blueprintd: %s", reason)
 }
 
 // create creates the schema in an empty database, in one transaction.
@@ -107,10 +101,8 @@ func compareSchema(ctx context.Context, found *sql.Conn, schema string) error {
 		return err
 	}
 	if !slices.Equal(want, have) {
-		return &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "the tables of the database are not those of this program",
-			Hint: "when another build of blueprintd wrote it, export its blueprints with that one and import them into a new database; else restore a backup",
-		}
+		return dbfile.Refusal("when another build of blueprintd wrote it, export its blueprints with that one and import them into a new database; else restore a backup",
+			"the tables of the database are not those of this program")
 	}
 	return nil
 }

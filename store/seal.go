@@ -5,13 +5,12 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
+	"blueprintd/store/dbfile"
 )
 
 // errNoKey is returned to a tool that was opened without the master key.
-var errNoKey = &blueprint.Error{
-	Code: blueprint.CodeConflict, Message: "this needs the master key, because it has to do with a secret",
-	Hint: "name the key file that belongs to this database with --master-key-file",
-}
+var errNoKey = dbfile.Refusal("name the key file that belongs to this database with --master-key-file",
+	"this needs the master key, because it has to do with a secret")
 
 // sealable encodes a JSON value for two columns, one of which is NULL: plain, or sealed
 // for its place if it is secret.

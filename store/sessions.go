@@ -95,16 +95,11 @@ func (s *Store) Sessions(ctx context.Context, principal blueprint.Principal) (li
 func (s *Store) EndSession(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "end session %s of user %s", id, principal.UserID)
 	return s.ending(ctx, func(t *transaction, ended *[]string) error {
-		var there bool
-		err := t.row("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND user_id = ?)", []any{id, principal.UserID}, &there)
-		if err == nil && !there {
+		if err := deleteSessions(t, ended, "DELETE FROM sessions WHERE id = ? AND user_id = ? RETURNING id", id, principal.UserID); err != nil {
+			return err
+		}
+		if len(*ended) == 0 {
 			return notFound("session", id)
-		}
-		if err != nil {
-			return err
-		}
-		if err := deleteSessions(t, ended, "DELETE FROM sessions WHERE id = ? RETURNING id", id); err != nil {
-			return err
 		}
 		return s.auditSession(ctx, t, principal.UserID, subject{kind: "session", id: id})
 	})
@@ -199,21 +194,6 @@ func (s *Store) AuthenticateSession(ctx context.Context, token string) (_ bluepr
 
 func errSignIn() error {
 	return blueprint.Errorf(blueprint.CodeUnauthorized, "the session has ended; sign in again")
-}
-
-// storeSessionUses stores the last uses of sessions.
-func (s *Store) storeSessionUses(ctx context.Context) {
-	changes := s.sessionUses.changes()
-	if len(changes) == 0 {
-		return
-	}
-	if err := s.write(ctx, func(t *transaction) error { return writeSessionUses(t, changes) }); err != nil {
-		s.options.Logger.Warn("the last uses of sessions were not stored and will be tried again", "error", err)
-		return
-	}
-	for _, change := range changes {
-		change.use.stored.Store(change.at)
-	}
 }
 
 // writeSessionUses extends sessions according to their last uses.

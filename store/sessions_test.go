@@ -158,11 +158,11 @@ func TestSessionUses(t *testing.T) {
 	signedIn(t, s, ann.UserID, "a-very-secret-token")
 	must(s.BeginSession(ctx, ann.UserID, oneHash, "idle", ""))(t)
 	before := s.commits.Load()
-	s.storeSessionUses(ctx)
+	s.storeUses(ctx)
 	pass(t, s, time.Minute)
 	admitted(t, s, "a-very-secret-token")
-	s.storeSessionUses(ctx)
-	s.storeSessionUses(ctx)
+	s.storeUses(ctx)
+	s.storeUses(ctx)
 	if got := s.commits.Load() - before; got != 1 {
 		t.Errorf("%d transactions for one use, want 1", got)
 	}

@@ -242,8 +242,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 		s.adviseVacuum(upkeep)
 	}
 	group.Go(func() { pruner.run(upkeep, hold) })
-	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeKeyUses) })
-	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeSessionUses) })
+	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeUses) })
 	if !s.options.Ephemeral {
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
 		group.Go(func() { s.every(upkeep, watchInterval, s.checkFiles) })
@@ -251,14 +250,8 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	err = s.serve(ctx)
 	stop()
 	group.Wait()
-	if changes := s.uses.changes(); err == nil && len(changes) > 0 {
-		last := &job{run: writeKeyUses(changes), done: make(chan struct{})}
-		s.writer.connection.Lock()
-		s.process([]*job{last})
-		err = last.err
-	}
-	if changes := s.sessionUses.changes(); err == nil && len(changes) > 0 {
-		last := &job{run: func(t *transaction) error { return writeSessionUses(t, changes) }, done: make(chan struct{})}
+	if write, changes := s.unstoredUses(); err == nil && len(changes) > 0 {
+		last := &job{run: write, done: make(chan struct{})}
 		s.writer.connection.Lock()
 		s.process([]*job{last})
 		err = last.err
@@ -277,17 +270,6 @@ func (s *Store) every(ctx context.Context, interval time.Duration, f func(contex
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// committed updates the state of the store after a commit.
-func (s *Store) committed(bump bool) {
-	s.commits.Add(1)
-	if s.rewound.Load() {
-		s.rewound.Store(false)
-	}
-	if bump && s.options.Ephemeral {
-		s.generation.Add(1)
 	}
 }
 

@@ -93,7 +93,11 @@ func (s *Store) end(b *batch) (err error) {
 	}
 	s.noteDataVersion()
 	s.learn(w.subscriptions.generation) // before OnEvents
-	s.committed(b.bump)
+	s.commits.Add(1)
+	s.rewound.Store(false)
+	if b.bump && s.options.Ephemeral {
+		s.generation.Add(1)
+	}
 	s.written.Add(int64(b.written))
 	s.boundLog(b.written)
 	return nil

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"blueprintd/blueprint"
 	"blueprintd/store/dbfile"
 )
 
@@ -108,10 +107,8 @@ func (s *Store) checkSpace() {
 }
 
 // errLowSpace refuses a new run while the disk is nearly full.
-var errLowSpace = &blueprint.Error{
-	Code: blueprint.CodeUnavailable, Message: "the disk of the server is nearly full, and no new runs are taken", RetryAfter: retryAfter,
-	Hint: "free some space on the disk of the database; nothing has to be restarted",
-}
+var errLowSpace = unavailable(nil, "free some space on the disk of the database; nothing has to be restarted",
+	"the disk of the server is nearly full, and no new runs are taken")
 
 // rescuedMark stands between the name of a database and the number of the
 // server's start in the name of what was rescued of it, and oldLog behind that

@@ -158,15 +158,11 @@ func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, sums Tr
 	case m.Kind != backupKind:
 		return m, sums, notBackup(name)
 	case m.Form > backupForm || m.Schema > schema:
-		return m, sums, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schema),
-			Hint: "restore it with blueprintd " + m.Version + " or newer",
-		}
+		return m, sums, Refusal("restore it with blueprintd "+m.Version+" or newer",
+			"%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schema)
 	case m.Schema < schema:
-		return m, sums, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the older blueprintd %s: its database is of form %d, which this program cannot bring up to form %d", name, m.Version, m.Schema, schema),
-			Hint: "restore it with that blueprintd, export its blueprints with it, and import them here",
-		}
+		return m, sums, Refusal("restore it with that blueprintd, export its blueprints with it, and import them here",
+			"%s was written by the older blueprintd %s: its database is of form %d, which this program cannot bring up to form %d", name, m.Version, m.Schema, schema)
 	case m.PageSize*m.Pages != body:
 		return m, sums, Damaged(name, "it does not have the size that it names")
 	}
@@ -175,16 +171,12 @@ func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, sums Tr
 }
 
 func notBackup(name string) error {
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: name + " is no whole backup of blueprintd: the end of one is not there",
-		Hint: "name a file that blueprintd backup wrote; when this is one, its copying was cut off, so copy it again",
-	}
+	return Refusal("name a file that blueprintd backup wrote; when this is one, its copying was cut off, so copy it again",
+		"%s is no whole backup of blueprintd: the end of one is not there", name)
 }
 
 // Damaged returns the error for a backup that cannot be restored.
 func Damaged(name, reason string) error {
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: name + " is damaged: " + reason,
-		Hint: "copy the file again from where it was made, or take another backup; nothing was changed",
-	}
+	return Refusal("copy the file again from where it was made, or take another backup; nothing was changed",
+		"%s is damaged: %s", name, reason)
 }

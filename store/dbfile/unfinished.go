@@ -55,10 +55,8 @@ func MayReplaceBackup(path string, force bool) error {
 	if err != nil {
 		return err
 	}
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: path + " is no backup of blueprintd and is not replaced",
-		Hint: "choose another name, or move that file away yourself",
-	}
+	return Refusal("choose another name, or move that file away yourself",
+		"%s is no backup of blueprintd and is not replaced", path)
 }
 
 // MayReplace refuses a name that is taken, with force unless it is a regular file.
