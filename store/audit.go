@@ -80,11 +80,12 @@ func (s *Store) drawn(names ...string) *ids.Source {
 	return s.options.IDs.At(s.options.Clock.Now(), names...)
 }
 
-// unchanged records that a call changed nothing: it gets no line.
-func (t *transaction) unchanged(ctx context.Context) {
+// unchanged records that a call changed nothing: it gets no line. It returns nil.
+func (t *transaction) unchanged(ctx context.Context) error {
 	if actor := blueprint.ActorOf(ctx); actor != nil {
 		actor.MarkAudited()
 	}
+	return nil
 }
 
 // encodeDetail encodes a detail as JSON, within its limits.

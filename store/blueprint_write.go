@@ -30,7 +30,7 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := s.planAllows(t, principal); err != nil {
 			return err
 		}
-		organization, err := homeOf(t, principal, given.OrganizationID)
+		organization, err := homeOf(t.session, principal, given.OrganizationID)
 		if err != nil {
 			return err
 		}
@@ -68,25 +68,11 @@ func (s *Store) planAllows(t *transaction, principal blueprint.Principal) error 
 	if limit == 0 {
 		return nil
 	}
-	var count int
-	err := t.row("SELECT count(*) FROM blueprints WHERE created_by = ? AND deleted_at IS NULL", []any{principal.UserID}, &count)
+	count, err := countBlueprints(t.session, principal)
 	if err == nil && count >= limit {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "blueprint limit of the plan exceeded (%d of %d)", count, limit)
 	}
 	return err
-}
-
-// homeOf returns the organization that a new blueprint belongs to.
-func homeOf(t *transaction, principal blueprint.Principal, organizationID string) (string, error) {
-	if organizationID == "" {
-		err := t.row("SELECT id FROM organizations WHERE created_by = ? AND personal = 1", []any{principal.UserID}, &organizationID)
-		return organizationID, err
-	}
-	member, err := isMember(t.session, principal, organizationID)
-	if err == nil && !member {
-		return "", forbidden("organization_id: you are not a member of this organization")
-	}
-	return organizationID, err
 }
 
 func encodeTags(tags []string) (string, error) {
@@ -156,8 +142,7 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 			if patch.Source != nil && (moveSource(&updated, *patch.Source) || settled) {
 				return s.keepSource(ctx, t, &before, &updated)
 			}
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		if row.Version, err = nextVersion(row.Version, patch.Version, content); err != nil {
 			return err
@@ -264,6 +249,11 @@ func apply(patch blueprint.BlueprintPatch, b *blueprint.Blueprint) (content, cha
 	return content, changed || content
 }
 
+func titleOf(t *transaction, blueprintID string) (title string, err error) {
+	err = t.row("SELECT title FROM blueprints WHERE id = ?", []any{blueprintID}, &title)
+	return title, err
+}
+
 func saveBlueprint(t *transaction, b *blueprint.Blueprint) error {
 	tags, err := encodeTags(b.Tags)
 	if err != nil {
@@ -290,11 +280,11 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 		if _, err := t.exec("UPDATE blueprints SET deleted_at = ? WHERE id = ?", now, id); err != nil {
 			return err
 		}
-		var title, organizationID string
-		if err := t.row("SELECT title, organization_id FROM blueprints WHERE id = ?", []any{id}, &title, &organizationID); err != nil {
+		title, err := titleOf(t, id)
+		if err != nil {
 			return err
 		}
-		if err := s.audit(ctx, t, subject{"blueprint", id, organizationID, map[string]any{"title": title}}); err != nil {
+		if err := s.auditOfBlueprint(ctx, t, id, subject{kind: "blueprint", id: id, detail: map[string]any{"title": title}}); err != nil {
 			return err
 		}
 		if _, err := t.exec("UPDATE triggers SET deleted_at = ?, changed = "+nextGeneration+" WHERE blueprint_id = ? AND deleted_at IS NULL", now, id); err != nil {

@@ -30,11 +30,11 @@ func categoriesOf(q *session, id string) ([]blueprint.Label, error) {
 	return list, err
 }
 
-// categoryHome returns the organization whose categories are meant, which the
-// principal must be a member of; "" is their personal workspace.
-func categoryHome(q *session, principal blueprint.Principal, organizationID string) (string, error) {
+// homeOf returns the id of an organization of which the principal must be a member:
+// CodeForbidden. "" is their personal workspace.
+func homeOf(q *session, principal blueprint.Principal, organizationID string) (string, error) {
 	if organizationID == "" {
-		err := q.row("SELECT id FROM organizations WHERE created_by = ? AND personal = 1", []any{principal.UserID}, &organizationID)
+		err := q.row(scopeOf["user"], []any{principal.UserID}, &organizationID)
 		return organizationID, err
 	}
 	return organizationID, memberOf(q, principal, organizationID)
@@ -45,7 +45,7 @@ func categoryHome(q *session, principal blueprint.Principal, organizationID stri
 func (s *Store) Categories(ctx context.Context, principal blueprint.Principal, organizationID string) (list []blueprint.Category, err error) {
 	defer wrap(&err, "categories for user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
-		home, err := categoryHome(q, principal, organizationID)
+		home, err := homeOf(q, principal, organizationID)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principa
 	defer wrap(&err, "create category for user %s", principal.UserID)
 	made = blueprint.Category{ID: s.drawn("category", principal.UserID).UUID(), Name: name, Slug: slug(name)}
 	err = s.write(ctx, func(t *transaction) error {
-		if made.OrganizationID, err = categoryHome(t.session, principal, organizationID); err != nil {
+		if made.OrganizationID, err = homeOf(t.session, principal, organizationID); err != nil {
 			return err
 		}
 		if err := room(t, "categories of the organization", mostCategories, "SELECT count(*) FROM categories WHERE organization_id = ?", made.OrganizationID); err != nil {
@@ -139,8 +139,7 @@ func (s *Store) SetCategories(ctx context.Context, principal blueprint.Principal
 			return err
 		}
 		if slices.Equal(before, list) {
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		return s.audit(ctx, t, subject{"blueprint", blueprintID, organizationID, map[string]any{"categories": slugs(list), "categoriesBefore": slugs(before)}})
 	})

@@ -56,8 +56,7 @@ func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		if member.Role = role; before == role {
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		if before == "" {
 			if err := room(t, "collaborators of the blueprint", mostCollaborators, "SELECT count(*) FROM collaborators WHERE blueprint_id = ?", blueprintID); err != nil {
@@ -94,14 +93,11 @@ func (s *Store) DropCollaborator(ctx context.Context, principal blueprint.Princi
 		if before == "" {
 			return blueprint.Errorf(blueprint.CodeNotFound, "blueprint %s has no collaborator %s", blueprintID, userID)
 		}
-		_, organizationID, err := homeOfBlueprint(t.session, blueprintID)
-		if err != nil {
+		t.changed()
+		if _, err := t.exec("DELETE FROM collaborators WHERE blueprint_id = ? AND user_id = ?", blueprintID, userID); err != nil {
 			return err
 		}
-		if err := removeCollaborator(t, blueprintID, userID); err != nil {
-			return err
-		}
-		return s.audit(ctx, t, subject{"blueprint", blueprintID, organizationID, map[string]any{"userId": userID, "roleBefore": string(before)}})
+		return s.auditOfBlueprint(ctx, t, blueprintID, subject{kind: "blueprint", id: blueprintID, detail: map[string]any{"userId": userID, "roleBefore": string(before)}})
 	})
 }
 
@@ -127,11 +123,5 @@ func setCollaborator(t *transaction, blueprintID, userID string, role blueprint.
 	if err == nil && set == 0 {
 		return notFound("blueprint", blueprintID)
 	}
-	return err
-}
-
-func removeCollaborator(t *transaction, blueprintID, userID string) error {
-	t.changed()
-	_, err := t.exec("DELETE FROM collaborators WHERE blueprint_id = ? AND user_id = ?", blueprintID, userID)
 	return err
 }

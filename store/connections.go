@@ -53,23 +53,13 @@ func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Princi
 
 // connectionRoom refuses a connection for others, and one too many.
 func connectionRoom(t *transaction, principal blueprint.Principal, organizationID string) error {
-	var count int
 	if organizationID == "" {
-		err := t.row("SELECT count(*) FROM connections WHERE created_by = ? AND organization_id IS NULL", []any{principal.UserID}, &count)
-		return tooManyConnections(count, err)
+		return room(t, "connections", mostConnections, "SELECT count(*) FROM connections WHERE created_by = ? AND organization_id IS NULL", principal.UserID)
 	}
 	if err := memberOf(t.session, principal, organizationID); err != nil {
 		return err
 	}
-	err := t.row("SELECT count(*) FROM connections WHERE organization_id = ?", []any{organizationID}, &count)
-	return tooManyConnections(count, err)
-}
-
-func tooManyConnections(count int, err error) error {
-	if err == nil && count >= mostConnections {
-		return blueprint.Errorf(blueprint.CodeBadRequest, "limit of connections exceeded (%d of %d)", count, mostConnections)
-	}
-	return err
+	return room(t, "connections", mostConnections, "SELECT count(*) FROM connections WHERE organization_id = ?", organizationID)
 }
 
 // Connections lists the connections that the principal may use, without secrets,
@@ -114,18 +104,13 @@ func (s *Store) Connection(ctx context.Context, principal blueprint.Principal, i
 // allows its use: CodeNotFound, or a *blueprint.MissingGrant.
 func (s *Store) ConnectionForUse(ctx context.Context, authority blueprint.Authority, id string) (_ *blueprint.Connection, err error) {
 	defer wrap(&err, "connection %s for use by user %s", id, authority.PrincipalID)
-	var c blueprint.Connection
-	err = s.read(ctx, func(q *session) error {
+	return readValue(ctx, s, func(q *session) (*blueprint.Connection, error) {
 		if err := authorize(q, authority, blueprint.Resource{Kind: blueprint.ResourceConnection, ID: id}); err != nil {
-			return err
+			return nil, err
 		}
-		c, err = s.connectionFor(q, authority.PrincipalID, id, connectionUse)
-		return err
+		c, err := s.connectionFor(q, authority.PrincipalID, id, connectionUse)
+		return &c, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &c, nil
 }
 
 // UpdateConnection changes the name unless it is nil, and merges change into the
@@ -220,11 +205,7 @@ const (
 // none. CodeNotFound if the user may not use the connection.
 func (s *Store) Token(ctx context.Context, connectionID, userID string) (token []byte, err error) {
 	defer wrap(&err, "token of connection %s for user %s", connectionID, userID)
-	err = s.read(ctx, func(q *session) error {
-		token, err = s.tokenFor(q, connectionID, userID)
-		return err
-	})
-	return token, err
+	return readValue(ctx, s, func(q *session) ([]byte, error) { return s.tokenFor(q, connectionID, userID) })
 }
 
 func (s *Store) tokenFor(q *session, connectionID, userID string) ([]byte, error) {
@@ -233,11 +214,8 @@ func (s *Store) tokenFor(q *session, connectionID, userID string) ([]byte, error
 	}
 	var sealed []byte
 	err := q.row("SELECT sealed_token FROM connection_tokens WHERE connection_id = ? AND user_id = ?", []any{connectionID, userID}, &sealed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, optional(err)
 	}
 	return s.unsealed(sealed, tokenPlace(connectionID, userID))
 }

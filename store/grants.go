@@ -62,8 +62,7 @@ func (s *Store) grantVersion(ctx context.Context, t *transaction, userID, id, me
 		return err
 	}
 	if made == 0 {
-		t.unchanged(ctx)
-		return nil
+		return t.unchanged(ctx)
 	}
 	return s.auditOfUser(ctx, t, userID, subject{kind: "blueprint", id: id, detail: map[string]any{"version": meaning}})
 }
@@ -79,7 +78,7 @@ func (s *Store) RevokeGrants(ctx context.Context, principal blueprint.Principal,
 			return err
 		}
 		if removed == 0 {
-			t.unchanged(ctx)
+			_ = t.unchanged(ctx)
 			_, err := accessTo(t.session, principal.UserID, id, blueprint.AccessView)
 			return err
 		}

@@ -27,7 +27,7 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 	const insert = `INSERT INTO blueprints (id, title, title_fold, description, description_fold, status, visibility, version, tags,
 		created_by, organization_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	err = s.write(ctx, func(t *transaction) error {
-		if row.OrganizationID, err = homeOf(t, principal, ""); err != nil {
+		if row.OrganizationID, err = homeOf(t.session, principal, ""); err != nil {
 			return err
 		}
 		_, err := t.exec(insert, row.BlueprintID, b.Title, fold(b.Title), b.Description, fold(b.Description), blueprint.StatusDraft,

@@ -59,8 +59,7 @@ func (s *Store) CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey)
 		case owner != userID || key.RevokedAt != 0:
 			return blueprint.Errorf(blueprint.CodeConflict, "this key was given out before; choose another one")
 		default:
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		if err := knownUser(t, userID); err != nil {
 			return err
@@ -137,8 +136,7 @@ func (s *Store) revoke(ctx context.Context, id, condition string, more ...any) e
 		case err != nil:
 			return err
 		case before != 0:
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		t.changed()
 		if _, err := t.exec("UPDATE api_keys SET revoked_at = ? WHERE id = ?", now, id); err != nil {

@@ -59,8 +59,7 @@ func (s *Store) EnableTool(ctx context.Context, principal blueprint.Principal, t
 			return err
 		}
 		if enabled {
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		if name == "" {
 			if name, err = addTool(t, principal.UserID, triggerID, toolName(&trigger, title, principal.UserID)); err != nil {
@@ -90,8 +89,7 @@ func (s *Store) DisableTool(ctx context.Context, principal blueprint.Principal, 
 			}
 		}
 		if !enabled {
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		if err := setTool(t, principal.UserID, triggerID, false); err != nil {
 			return err

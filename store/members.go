@@ -62,8 +62,7 @@ func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, or
 			return err
 		}
 		if member.Role = role; before == role {
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		if before == "" {
 			if err := room(t, "members of the organization", mostMembers, "SELECT count(*) FROM memberships WHERE organization_id = ?", organizationID); err != nil {
@@ -111,7 +110,11 @@ func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, o
 		if err := t.row("SELECT name FROM users WHERE id = ?", []any{userID}, &name); err != nil {
 			return err
 		}
-		if err := removeMember(t, organizationID, userID); err != nil {
+		t.changed()
+		if _, err := t.exec("DELETE FROM memberships WHERE organization_id = ? AND user_id = ?", organizationID, userID); err != nil {
+			return err
+		}
+		if err := keepsOwner(t, organizationID); err != nil {
 			return err
 		}
 		return s.audit(ctx, t, subject{"organization", organizationID, organizationID, map[string]any{

@@ -62,8 +62,7 @@ func (s *Store) RenameOrganization(ctx context.Context, principal blueprint.Prin
 		}
 		before := organization.Name
 		if organization.Name = name; before == name {
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		if _, err := t.exec("UPDATE organizations SET name = ? WHERE id = ?", name, id); err != nil {
 			return err
@@ -149,15 +148,6 @@ func setMember(t *transaction, organizationID, userID string, role blueprint.Org
 		ON CONFLICT DO UPDATE SET role = excluded.role`
 	t.changed()
 	if _, err := t.exec(upsert, organizationID, userID, string(role), now); err != nil {
-		return err
-	}
-	return keepsOwner(t, organizationID)
-}
-
-func removeMember(t *transaction, organizationID, userID string) error {
-	t.changed()
-	removed, err := t.exec("DELETE FROM memberships WHERE organization_id = ? AND user_id = ?", organizationID, userID)
-	if removed == 0 || err != nil {
 		return err
 	}
 	return keepsOwner(t, organizationID)

@@ -66,103 +66,71 @@ func decode(data []byte, place string) (any, error) {
 	return value, nil
 }
 
-// sealedColumn is a column with values that are encrypted with the master key. The key
-// of a row is two numbers; if one is enough the other is 0.
+// sealedColumn is a column with values that are encrypted with the master key.
 type sealedColumn struct {
 	table, column string
-	// first and second are the key, order is the condition of the rows after ?1 and ?2,
-	// row that of the row ?1 and ?2.
-	first, second, order, row string
 	// parts are at most three texts from which place returns what the value is bound
 	// to.
 	parts string
 	place func(parts [3]string) string
+	rowKey
 	// sum returns the place of the checksum at the end of the value; nil if it has
 	// none.
 	sum func(first, second int64, parts [3]string) string
 }
 
+// rowKey says how the rows of a table are selected: by two numbers, of which the other
+// is 0 if one is enough.
+type rowKey struct {
+	// first and second are the key, order is the condition of the rows after ?1 and ?2,
+	// row that of the row ?1 and ?2.
+	first, second, order, row string
+}
+
+// byRowid is the key of the tables whose rows have one number.
+var byRowid = rowKey{first: "x.rowid", second: "0", order: "x.rowid > ?1 AND ?2 = 0", row: "rowid = ?1 AND ?2 = 0"}
+
 // sealed is the condition that a row has a value.
 func (c *sealedColumn) sealed() string { return "x." + c.column + " IS NOT NULL" }
-
-// For rows whose key is one number.
-const (
-	rowOrder = "x.rowid > ?1 AND ?2 = 0"
-	rowNamed = "rowid = ?1 AND ?2 = 0"
-)
 
 // sealedColumns lists all of them. A column that is missing here would be lost when the
 // master key is changed; a test compares the list with the schema.
 var sealedColumns = []sealedColumn{
+	sealedBy("blueprint_contents", "sealed_variables", "x.blueprint_id, x.version, ''", func(p [3]string) string { return variablesPlace(p[0], p[1]) }),
+	sealedBy("triggers", "sealed_config", "x.id, '', ''", byID(configPlace)),
+	sealedBy("firings", "sealed_reason", "x.id, '', ''", byID(reasonPlace)),
+	sealedBy("firings", "sealed_body_hash", "x.id, '', ''", byID(bodyHashPlace)),
+	sealedBy("firings", "sealed_delivery", "x.id, '', ''", byID(deliveryPlace)),
+	sealedBy("files", "sealed_head", "x.id, '', ''", byID(filePlace)),
+	sealedBy("connections", "sealed_config", "x.id, x.type, "+connectionOwner, func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) }),
+	sealedBy("connection_tokens", "sealed_token", "x.connection_id, x.user_id, ''", func(p [3]string) string { return tokenPlace(p[0], p[1]) }),
+	sealedBy("sign_ins", "sealed_secret", "lower(hex(x.state_hash)), x.connection_id || '/' || x.user_id, "+signInPromise,
+		func(p [3]string) string { return signInPlace(p[0], p[1], p[2]) }),
+	sealedBy("events", "sealed_data", "x.key, '', ''", byID(eventPlace)),
 	{
-		table: "blueprint_contents", column: "sealed_variables",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.blueprint_id, x.version, ''",
-		place: func(p [3]string) string { return variablesPlace(p[0], p[1]) },
+		table: "executions", column: "record", parts: "x.id, '', ''", place: byID(secret.RecordPlace), rowKey: byRowid,
+		sum: func(_, _ int64, p [3]string) string { return recordPlace(p[0]) },
 	},
 	{
-		table: "triggers", column: "sealed_config",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return configPlace(p[0]) },
-	},
-	{
-		table: "firings", column: "sealed_reason",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return reasonPlace(p[0]) },
-	},
-	{
-		table: "firings", column: "sealed_body_hash",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return bodyHashPlace(p[0]) },
-	},
-	{
-		table: "firings", column: "sealed_delivery",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return deliveryPlace(p[0]) },
-	},
-	{
-		table: "files", column: "sealed_head",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return filePlace(p[0]) },
-	},
-	{
-		table: "connections", column: "sealed_config",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, x.type, " + connectionOwner,
-		place: func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) },
-	},
-	{
-		table: "connection_tokens", column: "sealed_token",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.connection_id, x.user_id, ''",
-		place: func(p [3]string) string { return tokenPlace(p[0], p[1]) },
-	},
-	{
-		table: "sign_ins", column: "sealed_secret",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "lower(hex(x.state_hash)), x.connection_id || '/' || x.user_id, " + signInPromise,
-		place: func(p [3]string) string { return signInPlace(p[0], p[1], p[2]) },
-	},
-	{
-		table: "events", column: "sealed_data",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.key, '', ''",
-		place: func(p [3]string) string { return eventPlace(p[0]) },
-	},
-	{
-		table: "executions", column: "record",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return secret.RecordPlace(p[0]) },
-		sum:   func(_, _ int64, p [3]string) string { return recordPlace(p[0]) },
-	},
-	{
-		table: "executions", column: "state",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return secret.StatePlace(p[0]) },
-		sum:   func(_, _ int64, p [3]string) string { return statePlace(p[0]) },
+		table: "executions", column: "state", parts: "x.id, '', ''", place: byID(secret.StatePlace), rowKey: byRowid,
+		sum: func(_, _ int64, p [3]string) string { return statePlace(p[0]) },
 	},
 	{
 		table: "journal", column: "entry",
-		first: "x.execution", second: "x.position", order: "(x.execution, x.position) > (?1, ?2)", row: "execution = ?1 AND position = ?2",
-		parts: "coalesce((SELECT e.id FROM executions e WHERE e.seq = x.execution), ''), '', ''",
-		place: func(p [3]string) string { return secret.JournalPlace(p[0]) },
-		sum:   func(first, second int64, _ [3]string) string { return entryPlace(first, second) },
+		parts: "coalesce((SELECT e.id FROM executions e WHERE e.seq = x.execution), ''), '', ''", place: byID(secret.JournalPlace),
+		rowKey: rowKey{first: "x.execution", second: "x.position", order: "(x.execution, x.position) > (?1, ?2)", row: "execution = ?1 AND position = ?2"},
+		sum:    func(first, second int64, _ [3]string) string { return entryPlace(first, second) },
 	},
+}
+
+// sealedBy returns a column without a checksum.
+func sealedBy(table, column, parts string, place func(parts [3]string) string) sealedColumn {
+	return sealedColumn{table: table, column: column, parts: parts, place: place, rowKey: byRowid}
+}
+
+// byID returns the place of a value that is bound to an id alone.
+func byID(place func(id string) string) func(parts [3]string) string {
+	return func(parts [3]string) string { return place(parts[0]) }
 }
 
 // holdsSealed reports whether anything is encrypted. It may have to read the whole

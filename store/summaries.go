@@ -157,7 +157,11 @@ func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, lim
 // the plan counts them.
 func (s *Store) CountBlueprints(ctx context.Context, principal blueprint.Principal) (count int, err error) {
 	defer wrap(&err, "count blueprints of user %s", principal.UserID)
-	err = s.readRow(ctx, "SELECT count(*) FROM blueprints WHERE created_by = ? AND deleted_at IS NULL", []any{principal.UserID}, &count)
+	return readValue(ctx, s, func(q *session) (int, error) { return countBlueprints(q, principal) })
+}
+
+func countBlueprints(q *session, principal blueprint.Principal) (count int, err error) {
+	err = q.row("SELECT count(*) FROM blueprints WHERE created_by = ? AND deleted_at IS NULL", []any{principal.UserID}, &count)
 	return count, err
 }
 
@@ -224,14 +228,9 @@ func (s *Store) opine(ctx context.Context, principal blueprint.Principal, id str
 			return err
 		}
 		if reflect.DeepEqual(before, o) {
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
-		_, organizationID, err := homeOfBlueprint(t.session, id)
-		if err != nil {
-			return err
-		}
-		return s.audit(ctx, t, subject{"blueprint", id, organizationID, detail})
+		return s.auditOfBlueprint(ctx, t, id, subject{kind: "blueprint", id: id, detail: detail})
 	})
 	return o, err
 }

@@ -118,8 +118,8 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 			return err
 		}
 		if kind == blueprint.TriggerAPI {
-			var title string
-			if err := t.row("SELECT title FROM blueprints WHERE id = ?", []any{blueprintID}, &title); err != nil {
+			title, err := titleOf(t, blueprintID)
+			if err != nil {
 				return err
 			}
 			if _, err := addTool(t, principal.UserID, trigger.ID, toolName(&trigger, title, principal.UserID)); err != nil {
@@ -189,8 +189,8 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 			return err
 		}
 		if trigger.CreatedBy == principal.UserID && trigger.Type == blueprint.TriggerAPI {
-			var title string
-			if err := t.row("SELECT title FROM blueprints WHERE id = ?", []any{trigger.BlueprintID}, &title); err != nil {
+			title, err := titleOf(t, trigger.BlueprintID)
+			if err != nil {
 				return err
 			}
 			if err := renameOwnTool(t, principal, id, toolName(&before, title, principal.UserID), toolName(&trigger, title, principal.UserID)); err != nil {

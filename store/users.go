@@ -55,8 +55,7 @@ func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, n
 		}
 		before := user.Name
 		if user.Name = name; before == name {
-			t.unchanged(ctx)
-			return nil
+			return t.unchanged(ctx)
 		}
 		if _, err := t.exec("UPDATE users SET name = ? WHERE id = ?", name, user.ID); err != nil {
 			return err
