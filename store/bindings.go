@@ -108,10 +108,7 @@ func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page
 			return err
 		})
 	})
-	if err != nil {
-		return nil, last, err
-	}
-	return page, next, nil
+	return page, next, err
 }
 
 // scanSchedule reads a schedule and its cursor, the column after those of a trigger.

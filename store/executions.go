@@ -179,6 +179,14 @@ func textOrNull[T ~string](text T) any {
 	return string(text)
 }
 
+// blobOrNull returns NULL for nil, for which the driver would store an empty value.
+func blobOrNull(data []byte) any {
+	if data == nil {
+		return nil
+	}
+	return data
+}
+
 func timeOrNull(t blueprint.Time) any {
 	if t == 0 {
 		return nil

@@ -13,9 +13,10 @@ import (
 // is not included.
 func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, id string) (story *blueprint.FiringStory, err error) {
 	defer wrap(&err, "story of firing %s for user %s", id, principal.UserID)
-	story = &blueprint.FiringStory{}
-	err = s.read(ctx, func(q *session) error {
+	return readValue(ctx, s, func(q *session) (*blueprint.FiringStory, error) {
+		story := &blueprint.FiringStory{}
 		var sealed []byte
+		var err error
 		story.Firing, story.Trigger, err = s.ownFiring(q, principal, id, ", f.sealed_delivery", &sealed)
 		if err == nil {
 			story.Firing.Delivery, err = s.openDelivery(id, sealed)
@@ -29,22 +30,15 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 			story.Tripped = tripped.trip()
 		}
 		if err != nil || story.Firing.ExecutionID == nil {
-			return err
+			return story, err
 		}
 		story.Run = &blueprint.FiringRun{ExecutionID: *story.Firing.ExecutionID, Status: blueprint.StatusNotFound}
 		err = q.row("SELECT status FROM executions WHERE id = ?", []any{story.Run.ExecutionID}, &story.Run.Status)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
 		if err == nil && !story.Run.Status.Terminal() {
 			story.Unfinished, err = unfinished(q, &story.Trigger)
 		}
-		return err
+		return story, optional(err)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return story, nil
 }
 
 // TriggerStory returns what is stored about a trigger, except its ledger;
@@ -52,31 +46,28 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 // for the command line, which acts for the owner.
 func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.TriggerStory, err error) {
 	defer wrap(&err, "story of trigger %s", id)
-	story = &blueprint.TriggerStory{}
 	const query = "SELECT " + triggerColumns + `, t.created_at, t.cursor_at, t.failures, ` + tripColumns + `, b.title, b.status, b.created_by,
 		coalesce((SELECT firings FROM firing_counts WHERE trigger_id = t.id), 0),
 		coalesce((SELECT f.received_at FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = t.id ORDER BY f.seq LIMIT 1), 0)
 		FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ? AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
-	err = s.read(ctx, func(q *session) error {
+	return readValue(ctx, s, func(q *session) (*blueprint.TriggerStory, error) {
+		story := &blueprint.TriggerStory{}
 		var tripped storedTrip
+		var err error
 		story.Trigger, err = s.scanTrigger(also(q.first(query, id),
 			&story.CreatedAt, &story.Cursor, &story.Failures, &tripped.failures, &tripped.run, &tripped.retries, &story.BlueprintTitle, &story.BlueprintStatus, &story.Owner.UserID, &story.Firings, &story.Oldest))
 		if err != nil {
-			return orNotFound(err, "trigger", id)
+			return nil, orNotFound(err, "trigger", id)
 		}
 		story.Tripped = tripped.trip()
 		var access blueprint.Access
-		err := q.row("SELECT "+accessLevel+" FROM blueprints b WHERE b.id = ?2", []any{story.Trigger.CreatedBy, story.Trigger.BlueprintID}, &access)
+		err = q.row("SELECT "+accessLevel+" FROM blueprints b WHERE b.id = ?2", []any{story.Trigger.CreatedBy, story.Trigger.BlueprintID}, &access)
 		story.CanManage = access >= blueprint.AccessManage
 		if err == nil {
 			story.Unfinished, err = unfinished(q, &story.Trigger)
 		}
-		return err
+		return story, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return story, nil
 }
 
 // ownFiring reads a row of the ledger, with more columns of f, for a user who can manage

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"blueprintd/blueprint"
@@ -76,34 +75,23 @@ func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more fun
 func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	var execution any
-	if f.ExecutionID != nil {
-		execution = *f.ExecutionID
+	var origin string
+	var sealed, bodyHash []byte
+	err := s.sealReason(f)
+	if err == nil && f.BodyHash != "" {
+		bodyHash, err = s.seal([]byte(f.BodyHash), bodyHashPlace(f.ID))
 	}
-	var again, sealed, why, bodyHash any
-	if err := s.sealReason(f); err != nil {
+	if err != nil {
 		return err
 	}
-	if f.BodyHash != "" {
-		hash, err := s.seal([]byte(f.BodyHash), bodyHashPlace(f.ID))
-		if err != nil {
-			return err
-		}
-		bodyHash = hash
-	}
-	if f.SealedWhy != nil {
-		why = f.SealedWhy
-	}
 	if d := f.Delivery; d != nil {
-		again, _ = d.Facts[blueprint.FactRedeliveryOf].(string)
-		if d.Sealed != nil {
-			sealed = d.Sealed
+		sealed = d.Sealed
+		if f.Source == blueprint.SourceRedelivery {
+			origin, _ = d.Facts[blueprint.FactRedeliveryOf].(string)
 		}
 	}
-	if again == "" || f.Source != blueprint.SourceRedelivery {
-		again = nil
-	}
-	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), string(f.Why.Code), why, execution, bodyHash, again, sealed)
+	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision),
+		string(f.Why.Code), blobOrNull(f.SealedWhy), f.ExecutionID, blobOrNull(bodyHash), textOrNull(origin), blobOrNull(sealed))
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
 		first := &blueprint.DuplicateFiringError{}
 		const earlier = "SELECT id, execution_id FROM firings WHERE trigger_id = ? AND key = ? AND decision = 'started'"
@@ -111,14 +99,20 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 			return first
 		}
 	}
-	for i := 0; err == nil && i < len(f.Files); i++ {
+	if err != nil {
+		return err
+	}
+	for i := range f.Files {
 		file := &f.Files[i]
-		var head []byte
-		if head, err = s.sealHead(file); err == nil {
-			_, err = t.exec("INSERT INTO files (id, firing, part, sealed_head, size) VALUES (?, ?, ?, ?, ?)", file.ID, seq, file.Part, head, file.Size)
+		head, err := s.sealHead(file)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec("INSERT INTO files (id, firing, part, sealed_head, size) VALUES (?, ?, ?, ?, ?)", file.ID, seq, file.Part, head, file.Size); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // moveCursor moves a trigger's cursor forward; zero leaves it.
@@ -135,38 +129,21 @@ func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
 // trigger service.
 func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *blueprint.Firing, err error) {
 	defer wrap(&err, "started firing of trigger %s", triggerID)
-	var firing blueprint.Firing
-	err = s.read(ctx, func(q *session) error {
-		firing, err = s.startedFiring(q, triggerID, key)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &firing, nil
-}
-
-func (s *Store) startedFiring(q *session, triggerID, key string) (blueprint.Firing, error) {
 	const query = "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? AND f.key = ? AND f.decision = 'started'"
-	firing, err := s.scanFiring(q.first(query, triggerID, key))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = notFound("started firing with key", key)
-	}
-	return firing, err
+	return readValue(ctx, s, func(q *session) (*blueprint.Firing, error) {
+		firing, err := s.scanFiring(q.first(query, triggerID, key))
+		return &firing, orNotFound(err, "started firing with key", key)
+	})
 }
 
 // Firing returns a row of the ledger to a user who can manage its trigger's blueprint;
 // for any other user it is CodeNotFound.
 func (s *Store) Firing(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
 	defer wrap(&err, "firing %s for user %s", id, principal.UserID)
-	err = s.read(ctx, func(q *session) error {
-		firing, _, err = s.ownFiring(q, principal, id, "")
-		return err
+	return readValue(ctx, s, func(q *session) (blueprint.Firing, error) {
+		firing, _, err := s.ownFiring(q, principal, id, "")
+		return firing, err
 	})
-	if err != nil {
-		return blueprint.Firing{}, err
-	}
-	return firing, nil
 }
 
 // Firings lists the ledger of a trigger, the newest row first, and returns the number
@@ -193,18 +170,14 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 // nil if the firing has none.
 func (s *Store) FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
 	defer wrap(&err, "delivery of firing %s for user %s", id, principal.UserID)
-	err = s.read(ctx, func(q *session) error {
+	return readValue(ctx, s, func(q *session) (blueprint.Firing, error) {
 		var sealed []byte
-		firing, _, err = s.ownFiring(q, principal, id, ", f.sealed_delivery", &sealed)
+		firing, _, err := s.ownFiring(q, principal, id, ", f.sealed_delivery", &sealed)
 		if err == nil {
 			firing.Delivery, err = s.openDelivery(id, sealed)
 		}
-		return err
+		return firing, err
 	})
-	if err != nil {
-		return blueprint.Firing{}, err
-	}
-	return firing, nil
 }
 
 // sealFiring encrypts what may reveal the input of a run, its delivery and the
@@ -259,7 +232,7 @@ func (s *Store) openBodyHash(firingID string, sealed []byte) string {
 	return string(hash)
 }
 
-// bodyHashPlace names what that is bound to.
+// bodyHashPlace returns what the sealed hash of a body is bound to.
 func bodyHashPlace(firingID string) string { return "firings/" + firingID + "/body_hash" }
 
 // reasonPlace returns what the sealed parameters of a reason are bound to.
@@ -326,28 +299,14 @@ func (s *Store) File(ctx context.Context, principal blueprint.Principal, id stri
 	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_id = ?1, 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
 		FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.id = f.trigger_id JOIN blueprints b ON b.id = t.blueprint_id
 		LEFT JOIN executions e ON e.id = f.execution_id WHERE p.id = ?2`
-	err = s.read(ctx, func(q *session) error {
-		file.ID = id
+	return s.readFile(ctx, id, func(q *session) (stored storedFile, err error) {
 		var ran, manages bool
-		var firing string
-		var head []byte
-		var first sql.NullString
-		err := q.row(query, []any{principal.UserID, id}, &file.Part, &head, &file.Size, &ran, &manages, &firing, &first)
+		err = q.row(query, []any{principal.UserID, id}, &stored.part, &stored.head, &stored.size, &ran, &manages, &stored.firing, &stored.first)
 		if err == nil && !ran && !manages {
-			return notFound("file", id)
+			err = sql.ErrNoRows
 		}
-		if err == nil {
-			err = s.openHead(&file, head)
-		}
-		if err == nil {
-			body, err = s.bodyOf(q, firing, first)
-		}
-		return missing(err, id)
+		return stored, err
 	})
-	if err != nil {
-		return blueprint.File{}, nil, err
-	}
-	return file, body, nil
 }
 
 // FileOfRun returns a file of the delivery that started a run, and the body of the
@@ -357,22 +316,36 @@ func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, ex
 	defer wrap(&err, "file of execution %s", executionID)
 	const query = `SELECT p.part, p.sealed_head, p.size, f.id, f.redelivery_of
 		FROM files p JOIN firings f ON f.seq = p.firing WHERE p.id = ?1 AND f.execution_id = ?2 AND f.decision = 'started'`
-	err = s.read(ctx, func(q *session) error {
-		file.ID = id
-		var firing string
-		var head []byte
-		var first sql.NullString
-		err := q.row(query, []any{id, executionID}, &file.Part, &head, &file.Size, &firing, &first)
+	return s.readFile(ctx, id, func(q *session) (stored storedFile, err error) {
+		err = q.row(query, []any{id, executionID}, &stored.part, &stored.head, &stored.size, &stored.firing, &stored.first)
 		if err == nil {
 			err = authorize(q, authority, blueprint.Resource{Kind: blueprint.ResourceFile, ID: id})
 		}
+		return stored, err
+	})
+}
+
+// storedFile is the row of a file.
+type storedFile struct {
+	part   int
+	head   []byte // sealed
+	size   int64
+	firing string
+	first  sql.NullString // the first delivery of a redelivery
+}
+
+// readFile returns the file that look finds, and the body of its delivery.
+func (s *Store) readFile(ctx context.Context, id string, look func(*session) (storedFile, error)) (file blueprint.File, body []byte, err error) {
+	err = s.read(ctx, func(q *session) error {
+		stored, err := look(q)
+		file = blueprint.File{ID: id, Part: stored.part, Size: stored.size}
 		if err == nil {
-			err = s.openHead(&file, head)
+			err = s.openHead(&file, stored.head)
 		}
 		if err == nil {
-			body, err = s.bodyOf(q, firing, first)
+			body, err = s.bodyOf(q, stored.firing, stored.first)
 		}
-		return missing(err, id)
+		return orNotFound(err, "file", id)
 	})
 	if err != nil {
 		return blueprint.File{}, nil, err
@@ -398,10 +371,6 @@ func (s *Store) bodyOf(q *session, firingID string, first sql.NullString) ([]byt
 		return nil, err
 	}
 	return delivery.Body, nil
-}
-
-func missing(err error, id string) error {
-	return orNotFound(err, "file", id)
 }
 
 // fileHead is what the sender declares about a file.

@@ -127,20 +127,16 @@ func (s *Store) FindSignIn(ctx context.Context, stateHash []byte) (found bluepri
 	defer wrap(&err, "find sign-in")
 	const query = "SELECT " + signInColumns + " FROM sign_ins WHERE state_hash = ? AND expires_at > ?"
 	now := blueprint.TimeOf(s.options.Clock.Now())
-	err = s.read(ctx, func(q *session) error {
-		found, err = s.scanSignIn(q.first(query, stateHash, now))
-		if errors.Is(err, sql.ErrNoRows) {
-			return errNoSignIn()
+	return readValue(ctx, s, func(q *session) (blueprint.SignIn, error) {
+		found, err := s.scanSignIn(q.first(query, stateHash, now))
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			err = errNoSignIn()
+		case err == nil:
+			err = mayUse(q, found.UserID, found.ConnectionID)
 		}
-		if err != nil {
-			return err
-		}
-		return mayUse(q, found.UserID, found.ConnectionID)
+		return found, err
 	})
-	if err != nil {
-		return blueprint.SignIn{}, err
-	}
-	return found, nil
 }
 
 func errNoSignIn() error {

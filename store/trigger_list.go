@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"strings"
 
 	"blueprintd/blueprint"
@@ -106,19 +104,11 @@ func (s *Store) labelled(q *session, within string, args []any, search string) (
 func (s *Store) TriggerDetails(ctx context.Context, principal blueprint.Principal, id string) (one blueprint.ListedTrigger, err error) {
 	defer wrap(&err, "details of trigger %s for user %s", id, principal.UserID)
 	const query = listedTrigger + " FROM triggers t" + listedTables + "WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL"
-	err = s.read(ctx, func(q *session) error {
-		var access blueprint.Access
-		one, access, err = s.scanListedTrigger(q.first(query, principal.UserID, id))
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("trigger", id)
+	return readValue(ctx, s, func(q *session) (blueprint.ListedTrigger, error) {
+		one, access, err := s.scanListedTrigger(q.first(query, principal.UserID, id))
+		if err != nil {
+			return one, orNotFound(err, "trigger", id)
 		}
-		if err == nil {
-			err = needs(access, blueprint.AccessManage)
-		}
-		return err
+		return one, needs(access, blueprint.AccessManage)
 	})
-	if err != nil {
-		return blueprint.ListedTrigger{}, err
-	}
-	return one, nil
 }

@@ -2,9 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,55 +14,40 @@ import (
 // It needs AccessManage: CodeNotFound, or CodeForbidden.
 func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id string) (list []blueprint.BlueprintVersion, err error) {
 	defer wrap(&err, "versions of blueprint %s for user %s", id, principal.UserID)
-	const query = `SELECT v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
-		FROM blueprint_versions v JOIN blueprint_contents c ON c.blueprint_id = v.blueprint_id AND c.version = v.content_version
-		WHERE v.blueprint_id = ? ORDER BY v.seq DESC`
 	err = s.read(ctx, func(q *session) error {
 		if _, err := accessTo(q, principal.UserID, id, blueprint.AccessManage); err != nil {
 			return err
 		}
-		return q.each(query, []any{id}, func(scan scanner) error {
-			var v blueprint.BlueprintVersion
-			var contentVersion string
-			var mapText, variables, sealed []byte
-			if err := scan(&v.Version, &v.CreatedAt, &v.CreatedBy, &contentVersion, &mapText, &variables, &sealed); err != nil {
-				return err
-			}
-			v.BlueprintMap, v.EnvironmentVariables, err = s.content(id, contentVersion, mapText, variables, sealed)
-			list = append(list, v)
-			return err
-		})
+		return collect(q, &list, versionQuery+" ORDER BY v.seq DESC", []any{id}, s.scanVersion)
 	})
 	return list, err
+}
+
+const versionQuery = `SELECT v.blueprint_id, v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
+	FROM blueprint_versions v JOIN blueprint_contents c ON c.blueprint_id = v.blueprint_id AND c.version = v.content_version
+	WHERE v.blueprint_id = ?`
+
+func (s *Store) scanVersion(scan scanner) (v blueprint.BlueprintVersion, err error) {
+	var id, contentVersion string
+	var mapText, variables, sealed []byte
+	if err := scan(&id, &v.Version, &v.CreatedAt, &v.CreatedBy, &contentVersion, &mapText, &variables, &sealed); err != nil {
+		return v, err
+	}
+	v.BlueprintMap, v.EnvironmentVariables, err = s.content(id, contentVersion, mapText, variables, sealed)
+	return v, err
 }
 
 // VersionContent returns the content of one version of a blueprint, with its secrets, to
 // a user who can manage it: CodeNotFound, or CodeForbidden.
 func (s *Store) VersionContent(ctx context.Context, principal blueprint.Principal, id, version string) (v *blueprint.BlueprintVersion, err error) {
 	defer wrap(&err, "version %s of blueprint %s for user %s", version, id, principal.UserID)
-	const query = `SELECT v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
-		FROM blueprint_versions v JOIN blueprint_contents c ON c.blueprint_id = v.blueprint_id AND c.version = v.content_version
-		WHERE v.blueprint_id = ? AND v.version = ?`
-	v = &blueprint.BlueprintVersion{}
-	err = s.read(ctx, func(q *session) error {
+	return readValue(ctx, s, func(q *session) (*blueprint.BlueprintVersion, error) {
 		if _, err := accessTo(q, principal.UserID, id, blueprint.AccessManage); err != nil {
-			return err
+			return nil, err
 		}
-		var contentVersion string
-		var mapText, variables, sealed []byte
-		err := q.row(query, []any{id, version}, &v.Version, &v.CreatedAt, &v.CreatedBy, &contentVersion, &mapText, &variables, &sealed)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("version", version)
-		}
-		if err == nil {
-			v.BlueprintMap, v.EnvironmentVariables, err = s.content(id, contentVersion, mapText, variables, sealed)
-		}
-		return err
+		v, err := s.scanVersion(q.first(versionQuery+" AND v.version = ?", id, version))
+		return &v, orNotFound(err, "version", version)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
 }
 
 // Definition returns the newest version of a blueprint, with its secrets, and the access
@@ -94,11 +78,7 @@ func (s *Store) definition(ctx context.Context, id, version string) (definition 
 	if definition, ok := s.definitions.get(id+" "+version, 0); ok {
 		return definition, s.usable()
 	}
-	err = s.read(ctx, func(q *session) error {
-		definition, err = s.readDefinition(q, id, version)
-		return err
-	})
-	return definition, err
+	return readValue(ctx, s, func(q *session) (*blueprint.Definition, error) { return s.readDefinition(q, id, version) })
 }
 
 // readDefinition reads and caches one version.
@@ -179,14 +159,7 @@ func parseVersion(text string) (v version, ok bool) {
 
 func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
 
-func (v version) above(other version) bool {
-	for i := range v {
-		if v[i] != other[i] {
-			return v[i] > other[i]
-		}
-	}
-	return false
-}
+func (v version) above(other version) bool { return slices.Compare(v[:], other[:]) > 0 }
 
 func versionIssue(message string) error {
 	return &blueprint.Error{
