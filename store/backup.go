@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -153,7 +152,7 @@ func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r 
 	if _, err := source.exec("BEGIN"); err != nil {
 		return err
 	}
-	if r.Rows, err = countRows(ctx, source.conn); err != nil {
+	if r.Rows, err = countRows(source); err != nil {
 		return err
 	}
 	if err := source.row(countUnfinished, nil, &r.Unfinished); err != nil {
@@ -195,17 +194,17 @@ func mark(source *session, partial string) error {
 	if err := source.row("PRAGMA page_size", nil, &pageSize); err != nil {
 		return err
 	}
-	return withDatabase(context.Background(), partial, []string{"_synchronous=OFF", "_pragma=journal_mode(OFF)"}, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d", pageSize, dbfile.ApplicationID))
+	return withDatabase(context.Background(), partial, []string{"_synchronous=OFF", "_pragma=journal_mode(OFF)"}, func(q *session) error {
+		_, err := q.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d", pageSize, dbfile.ApplicationID))
 		return err
 	})
 }
 
 // leaveWAL takes the copy out of WAL mode, so that it is a single file.
 func leaveWAL(ctx context.Context, path string) error {
-	return withDatabase(ctx, path, []string{"_pragma=locking_mode(EXCLUSIVE)"}, func(conn *sql.Conn) error {
+	return withDatabase(ctx, path, []string{"_pragma=locking_mode(EXCLUSIVE)"}, func(q *session) error {
 		var mode string
-		if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode); err != nil {
+		if err := q.row("PRAGMA journal_mode = DELETE", nil, &mode); err != nil {
 			return err
 		}
 		if mode != "delete" {

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,8 +72,8 @@ func TestBackup(t *testing.T) {
 		t.Errorf("files %v", got)
 	}
 	users := 0
-	check(t, withDatabase(t.Context(), path, nil, func(conn *sql.Conn) error {
-		return conn.QueryRowContext(t.Context(), "SELECT count(*) FROM users").Scan(&users)
+	check(t, withDatabase(t.Context(), path, nil, func(q *session) error {
+		return q.row("SELECT count(*) FROM users", nil, &users)
 	}))
 	if users != 1 {
 		t.Errorf("as a database it has %d users", users)

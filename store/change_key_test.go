@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -168,9 +167,7 @@ func TestChangeKey(t *testing.T) {
 // something in each of the columns.
 func sealedValues(t *testing.T, options Options) (values [][]byte) {
 	t.Helper()
-	check(t, withDatabase(context.Background(), options.Path, nil, func(conn *sql.Conn) error {
-		q := &session{conn: conn, statements: map[string]*sql.Stmt{}}
-		defer q.forget()
+	check(t, withDatabase(context.Background(), options.Path, nil, func(q *session) error {
 		for _, c := range sealedColumns {
 			known := len(values)
 			err := q.each("SELECT "+c.column+" FROM "+c.table+" x WHERE "+c.sealed(), nil, func(scan func(...any) error) error {
@@ -261,8 +258,8 @@ func TestChangeKeyBesideTool(t *testing.T) {
 func TestChangeKeyOfDamaged(t *testing.T) {
 	ctx := context.Background()
 	options, _ := sealedWorld(t)
-	check(t, withDatabase(ctx, options.Path, nil, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, "UPDATE executions SET state = CAST(state || x'00' AS BLOB)")
+	check(t, withDatabase(ctx, options.Path, nil, func(q *session) error {
+		_, err := q.exec("UPDATE executions SET state = CAST(state || x'00' AS BLOB)")
 		return err
 	}))
 	s := must(OpenToChangeKey(ctx, options))(t)

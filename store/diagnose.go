@@ -243,7 +243,7 @@ func (d *diagnosis) contentOnce() {
 			d.add("form", Dubious, "start blueprintd serve, which makes it a database", "it is an SQLite database with nothing in it")
 			return nil
 		}
-		if err := compareSchema(d.ctx, q.conn, d.options.Schema); err != nil {
+		if err := compareSchema(d.ctx, q, d.options.Schema); err != nil {
 			return err
 		}
 		d.add("form", Fine, "", "a database of blueprintd, form %d", schemaVersion)
@@ -269,35 +269,17 @@ func (d *diagnosis) contentOnce() {
 
 // integrity runs the checks of SQLite.
 func (d *diagnosis) integrity(q *session) {
-	checks := []string{"PRAGMA quick_check(5)"}
+	checks := []string{checkPagesQuick}
 	if d.full {
-		checks = []string{"PRAGMA integrity_check(5)", "PRAGMA foreign_key_check"}
+		checks = []string{checkPages, checkReferences}
 	}
-	var found []string
-	for _, check := range checks {
-		err := q.each(check, nil, func(scan scanner) error {
-			var text string
-			if check != "PRAGMA foreign_key_check" {
-				err := scan(&text)
-				if text != "ok" {
-					found = append(found, strings.ReplaceAll(text, "\n", "; "))
-				}
-				return err
-			}
-			var row, parent, key any
-			err := scan(&text, &row, &parent, &key)
-			if len(found) < 5 {
-				found = append(found, fmt.Sprintf("row %v of %s refers to a row of %v that is not there", row, text, parent))
-			}
-			return err
-		})
-		if err != nil {
-			found = append(found, err.Error())
-		}
+	found, err := problems(q, checks...)
+	if err != nil {
+		found = append(found, err.Error())
 	}
 	switch {
 	case len(found) > 0:
-		d.add("integrity", Broken, "restore a backup with blueprintd restore", "the database is damaged: %s", strings.Join(found, "; "))
+		d.add("integrity", Broken, "restore a backup with blueprintd restore", "the database is damaged: %s", strings.ReplaceAll(strings.Join(found, "; "), "\n", "; "))
 	case d.full:
 		d.add("integrity", Fine, "", "every page, index and reference is sound")
 	default:

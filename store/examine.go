@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"blueprintd/blueprint"
@@ -27,36 +28,32 @@ type examined struct {
 // database of this program in the current form and that every page, index and reference
 // is sound. It writes nothing.
 func examine(ctx context.Context, path, schema string) (found examined, err error) {
-	err = withDatabase(ctx, path, []string{"_query_only=1"}, func(conn *sql.Conn) error {
-		session := &session{conn: conn, statements: map[string]*sql.Stmt{}}
-		defer session.forget()
-		for _, check := range []string{"PRAGMA integrity_check(1)", "PRAGMA foreign_key_check"} {
-			if err := sound(ctx, conn, check); err != nil {
-				return err
-			}
+	err = withDatabase(ctx, path, []string{"_query_only=1"}, func(q *session) error {
+		if err := sound(q); err != nil {
+			return err
 		}
-		if blank, err := marks(session); err != nil {
+		if blank, err := marks(q); err != nil {
 			return err
 		} else if blank {
 			return foreign("it is empty")
 		}
-		if err := compareSchema(ctx, conn, schema); err != nil {
+		if err := compareSchema(ctx, q, schema); err != nil {
 			return err
 		}
-		if found.rows, err = countRows(ctx, conn); err != nil {
+		if found.rows, err = countRows(q); err != nil {
 			return err
 		}
-		if found.damaged, err = contents(session); err != nil {
+		if found.damaged, err = contents(q); err != nil {
 			return err
 		}
-		if found.sealed, err = holdsSealed(&transaction{session: session}); err != nil {
+		if found.sealed, err = holdsSealed(&transaction{session: q}); err != nil {
 			return err
 		}
 		return errors.Join(
-			session.row(countUnfinished, nil, &found.unfinished),
-			session.row("SELECT key_check FROM meta", nil, &found.keyCheck),
-			session.row("PRAGMA page_size", nil, &found.pageSize),
-			session.row("PRAGMA page_count", nil, &found.pages))
+			q.row(countUnfinished, nil, &found.unfinished),
+			q.row("SELECT key_check FROM meta", nil, &found.keyCheck),
+			q.row("PRAGMA page_size", nil, &found.pageSize),
+			q.row("PRAGMA page_count", nil, &found.pages))
 	})
 	if code := resultCode(err) & 0xff; code == sqliteCorrupt || code == sqliteNotADB {
 		err = unsound(err)
@@ -65,46 +62,49 @@ func examine(ctx context.Context, path, schema string) (found examined, err erro
 }
 
 // withDatabase calls use with a connection to a database.
-func withDatabase(ctx context.Context, path string, settings []string, use func(*sql.Conn) error) (err error) {
-	pool, err := sql.Open("sqlite", fileURI(path, append(commonSettings[:len(commonSettings):len(commonSettings)], settings...)))
+func withDatabase(ctx context.Context, path string, settings []string, use func(*session) error) (err error) {
+	return withURI(ctx, fileURI(path, slices.Concat(commonSettings, settings)), use)
+}
+
+func withURI(ctx context.Context, uri string, use func(*session) error) (err error) {
+	pool, err := sql.Open("sqlite", uri)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	conn, err := pool.Conn(ctx)
+	q, err := newSession(ctx, pool)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	return use(conn)
+	defer func() { err = errors.Join(err, q.close()) }()
+	return use(q)
 }
 
-// sound runs a check of SQLite, which returns no row, or one "ok", without problems.
-func sound(ctx context.Context, conn *sql.Conn, check string) error {
-	rows, err := conn.QueryContext(ctx, check)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var what any
-		columns, err := rows.Columns()
-		if err != nil {
-			return err
-		}
-		into := make([]any, len(columns))
-		for i := range into {
-			into[i] = new(any)
-		}
-		into[0] = &what
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		if what != "ok" {
-			return unsound(fmt.Sprintf("%s found: %v", strings.TrimPrefix(check, "PRAGMA "), what))
+// The checks of SQLite return a text for each problem; those of pages "ok" for none.
+const (
+	checkPages      = "PRAGMA integrity_check(5)"
+	checkPagesQuick = "PRAGMA quick_check(5)"
+	checkReferences = `SELECT 'row ' || coalesce(rowid, '') || ' of ' || "table" || ' refers to a row of ' || parent || ' that is not there'
+		FROM pragma_foreign_key_check LIMIT 5`
+)
+
+// problems runs checks of SQLite and returns what they find.
+func problems(q *session, checks ...string) (list []string, err error) {
+	for _, check := range checks {
+		if err := collect(q, &list, check, nil, column); err != nil {
+			return list, err
 		}
 	}
-	return rows.Err()
+	return slices.DeleteFunc(list, func(text string) bool { return text == "ok" }), nil
+}
+
+// sound checks every page, index and reference.
+func sound(q *session) error {
+	found, err := problems(q, checkPages, checkReferences)
+	if err == nil && len(found) > 0 {
+		err = unsound(found[0])
+	}
+	return err
 }
 
 // errUnsound marks an error that a check of the whole database has found.
@@ -116,27 +116,16 @@ func unsound(reason any) error {
 }
 
 // countRows counts the rows of every table.
-func countRows(ctx context.Context, conn *sql.Conn) (map[string]int64, error) {
-	rows, err := conn.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+func countRows(q *session) (map[string]int64, error) {
 	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	if err := rows.Err(); err != nil {
+	err := collect(q, &names, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name", nil, column)
+	if err != nil {
 		return nil, err
 	}
 	counts := map[string]int64{}
 	for _, name := range names {
 		var n int64
-		if err := conn.QueryRowContext(ctx, `SELECT count(*) FROM "`+strings.ReplaceAll(name, `"`, `""`)+`"`).Scan(&n); err != nil {
+		if err := q.row(`SELECT count(*) FROM "`+strings.ReplaceAll(name, `"`, `""`)+`"`, nil, &n); err != nil {
 			return nil, err
 		}
 		counts[name] = n

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -170,7 +170,7 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 		if err != nil || blank {
 			return err
 		}
-		if err := compareSchema(ctx, q.conn, s.options.Schema); err != nil {
+		if err := compareSchema(ctx, q, s.options.Schema); err != nil {
 			return err
 		}
 		if size(path+"-wal") > 0 {
@@ -242,18 +242,7 @@ func probeFile(ctx context.Context, path string, use func(q *session) error) err
 }
 
 func probeWith(ctx context.Context, path, mode string, use func(q *session) error) (err error) {
-	uri := strings.Replace(fileURI(path, probeSettings), "mode=rw", mode, 1)
-	pool, err := sql.Open("sqlite", uri)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	q, err := newSession(ctx, pool)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, q.close()) }()
-	return use(q)
+	return withURI(ctx, strings.Replace(fileURI(path, probeSettings), "mode=rw", mode, 1), use)
 }
 
 // logMagic begins every write-ahead log; its last bit tells the byte order of
@@ -288,23 +277,20 @@ func checkLog(path string) error {
 
 // soundLogHeader checks the checksum of the header of a write-ahead log.
 func soundLogHeader(header []byte) bool {
-	word := func(i int, bigEndian bool) uint32 {
-		b := header[4*i:]
-		if bigEndian {
-			return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
-		}
-		return uint32(b[3])<<24 | uint32(b[2])<<16 | uint32(b[1])<<8 | uint32(b[0])
-	}
-	magic := word(0, true)
+	magic := binary.BigEndian.Uint32(header)
 	if magic&^1 != logMagic {
 		return false
 	}
-	var one, two uint32
-	for i := 0; i < 6; i += 2 {
-		one += word(i, magic&1 == 1) + two
-		two += word(i+1, magic&1 == 1) + one
+	word := binary.LittleEndian.Uint32
+	if magic&1 == 1 {
+		word = binary.BigEndian.Uint32
 	}
-	return one == word(6, true) && two == word(7, true)
+	var one, two uint32
+	for i := 0; i < 24; i += 8 {
+		one += word(header[i:]) + two
+		two += word(header[i+4:]) + one
+	}
+	return one == binary.BigEndian.Uint32(header[24:]) && two == binary.BigEndian.Uint32(header[28:])
 }
 
 // size returns the size of a file, 0 when there is none.

@@ -158,8 +158,7 @@ type keyUse struct{ at, stored atomic.Int64 }
 // keyUses holds the last use of each key that was used, so that a request
 // costs no write.
 type keyUses struct {
-	mu    sync.Mutex
-	byKey map[string]*keyUse
+	byKey sync.Map // ids to *keyUse
 }
 
 // Authenticate returns whose key a token is and what the key allows. A token
@@ -192,34 +191,21 @@ func (s *Store) Authenticate(ctx context.Context, token string) (_ blueprint.Adm
 }
 
 func (u *keyUses) of(keyID string) *keyUse {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	use := u.byKey[keyID]
-	if use == nil {
-		if u.byKey == nil {
-			u.byKey = map[string]*keyUse{}
-		}
-		use = &keyUse{}
-		u.byKey[keyID] = use
-	}
-	return use
+	use, _ := u.byKey.LoadOrStore(keyID, &keyUse{})
+	return use.(*keyUse)
 }
 
 func (u *keyUses) last(keyID string) blueprint.Time {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if use := u.byKey[keyID]; use != nil {
-		return blueprint.Time(use.at.Load())
+	if use, known := u.byKey.Load(keyID); known {
+		return blueprint.Time(use.(*keyUse).at.Load())
 	}
 	return 0
 }
 
 // forget drops the uses of keys or sessions that have ended.
 func (u *keyUses) forget(ids []string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	for _, id := range ids {
-		delete(u.byKey, id)
+		u.byKey.Delete(id)
 	}
 }
 
@@ -258,11 +244,10 @@ func (s *Store) unstoredUses() (write func(*transaction) error, all []keyUseChan
 }
 
 func (u *keyUses) changes() (list []keyUseChange) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for keyID, use := range u.byKey {
+	for keyID, value := range u.byKey.Range {
+		use := value.(*keyUse)
 		if at := use.at.Load(); at != use.stored.Load() {
-			list = append(list, keyUseChange{keyID, use, at})
+			list = append(list, keyUseChange{keyID.(string), use, at})
 		}
 	}
 	return list

@@ -141,24 +141,13 @@ func (p *pruner) pass(ctx context.Context) {
 		return
 	}
 	defer p.logPruned(metrics.Begin())
-	err := p.pruneSessions(ctx)
-	if err == nil {
-		err = p.pruneExecutions(ctx)
-	}
-	if err == nil {
-		err = p.pruneFirings(ctx)
-	}
-	if err == nil {
-		err = p.pruneAudit(ctx)
-	}
-	if err == nil {
-		err = p.pruneHours(ctx)
-	}
-	if err == nil {
-		err = p.shrink(ctx)
-	}
-	if err != nil && ctx.Err() == nil && p.usable() == nil {
-		p.options.Logger.Warn("old runs could not be pruned now; it is tried again", "path", p.options.Path, "error", err)
+	for _, step := range []func(context.Context) error{p.pruneSessions, p.pruneExecutions, p.pruneFirings, p.pruneAudit, p.pruneHours, p.shrink} {
+		if err := step(ctx); err != nil {
+			if ctx.Err() == nil && p.usable() == nil {
+				p.options.Logger.Warn("pruning failed, retrying", "path", p.options.Path, "error", err)
+			}
+			return
+		}
 	}
 }
 

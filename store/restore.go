@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -223,7 +222,7 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 	if r.Unfinished = found.unfinished; found.damaged.Count > 0 {
 		r.Damaged = &found.damaged // as they were when the backup was made
 	}
-	return withDatabase(ctx, temporary, []string{"_synchronous=FULL"}, func(conn *sql.Conn) error {
+	return withDatabase(ctx, temporary, []string{"_synchronous=FULL"}, func(q *session) error {
 		// Sessions and links that were ended or used since the backup must not be valid
 		// again.
 		changes := map[string]*int64{"DELETE FROM sessions": &r.Sessions, "DELETE FROM setup_links": new(int64)}
@@ -231,11 +230,8 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 			changes["UPDATE triggers SET is_active = 0 WHERE is_active = 1 AND deleted_at IS NULL"] = &r.Paused
 		}
 		for change, count := range changes {
-			result, err := conn.ExecContext(ctx, change)
-			if err == nil {
-				*count, err = result.RowsAffected()
-			}
-			if err != nil {
+			var err error
+			if *count, err = q.exec(change); err != nil {
 				return err
 			}
 		}
@@ -244,7 +240,7 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 			return nil
 		}
 		now := options.Clock.Now()
-		_, err := conn.ExecContext(ctx, insertAudit, options.IDs.ULID(now), int64(blueprint.TimeOf(now)), actor.UserID, "", actor.Action, "database", r.Digest, actor.Via,
+		_, err := q.exec(insertAudit, options.IDs.ULID(now), int64(blueprint.TimeOf(now)), actor.UserID, "", actor.Action, "database", r.Digest, actor.Via,
 			encodeDetail(map[string]any{"asOf": r.At, "pausedTriggers": r.Paused, "endedSessions": r.Sessions}))
 		return err
 	})
@@ -382,13 +378,13 @@ func foldLog(ctx context.Context, path string) (folded bool, err error) {
 	}
 	// First copy the log like any program, so that a kill leaves a valid database;
 	// then find out whether other processes have it open.
-	err = withDatabase(ctx, path, nil, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	err = withDatabase(ctx, path, nil, func(q *session) error {
+		_, err := q.exec("PRAGMA wal_checkpoint(TRUNCATE)")
 		return err
 	})
 	if err == nil {
-		err = withDatabase(ctx, path, []string{"_pragma=locking_mode(EXCLUSIVE)"}, func(conn *sql.Conn) error {
-			_, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE; COMMIT")
+		err = withDatabase(ctx, path, []string{"_pragma=locking_mode(EXCLUSIVE)"}, func(q *session) error {
+			_, err := q.conn.ExecContext(ctx, "BEGIN EXCLUSIVE; COMMIT")
 			return err
 		})
 	}

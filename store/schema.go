@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ func (s *Store) recognise(ctx context.Context) error {
 	case blank:
 		return s.create(ctx)
 	}
-	return compareSchema(ctx, s.writer.session.conn, s.options.Schema)
+	return compareSchema(ctx, s.writer.session, s.options.Schema)
 }
 
 // marks reads the marks of a file: blank if it is empty, an error unless it is a
@@ -91,12 +90,12 @@ func (s *Store) create(ctx context.Context) error {
 
 // compareSchema refuses a database whose schema is not exactly the current one: it was
 // damaged, tampered with, or created by a build that was never released.
-func compareSchema(ctx context.Context, found *sql.Conn, schema string) error {
+func compareSchema(ctx context.Context, found *session, schema string) error {
 	want, err := wantedObjects(ctx, schema)
 	if err != nil {
 		return err
 	}
-	have, err := objects(ctx, found)
+	have, err := objects(found)
 	if err != nil {
 		return err
 	}
@@ -115,43 +114,30 @@ func wantedObjects(ctx context.Context, schema string) (list []string, err error
 	if known, ok := wanted.Load(schema); ok {
 		return known.([]string), nil
 	}
-	pool, err := sql.Open("sqlite", "file::memory:")
-	if err != nil {
-		return nil, err
-	}
-	defer pool.Close()
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, schema); err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
-	if list, err = objects(ctx, conn); err == nil {
+	err = withURI(ctx, "file::memory:", func(q *session) error {
+		if _, err := q.conn.ExecContext(ctx, schema); err != nil {
+			return fmt.Errorf("schema: %w", err)
+		}
+		list, err = objects(q)
+		return err
+	})
+	if err == nil {
 		wanted.Store(schema, list)
 	}
 	return list, err
 }
 
 // objects lists the objects of a schema, regardless of comments and blanks.
-func objects(ctx context.Context, conn *sql.Conn) ([]string, error) {
-	rows, err := conn.QueryContext(ctx, "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []string
-	for rows.Next() {
+func objects(q *session) (list []string, err error) {
+	const query = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1"
+	err = collect(q, &list, query, nil, func(scan scanner) (string, error) {
 		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			return nil, err
-		}
+		err := scan(&name, &text)
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
 			lines[i], _, _ = strings.Cut(line, "--")
 		}
-		list = append(list, name+": "+strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
-	}
-	return list, rows.Err()
+		return name + ": " + strings.Join(strings.Fields(strings.Join(lines, " ")), " "), err
+	})
+	return list, err
 }
