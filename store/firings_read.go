@@ -13,7 +13,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// matching selects rows f of the ledger by a blueprint.FiringFilter; matchingArgs
+// matching selects rows f of the ledger by a blueprint.FiringFilter; ledgerArgs
 // returns its arguments.
 const matching = ` f.trigger_id = ?1 AND f.seq BETWEEN ?2 AND ?3 AND f.received_at >= ?4 AND f.received_at < ?5
 	AND (?6 = '' OR instr(?6, ' ' || f.decision || ' ') > 0) AND (?7 = '' OR instr(?7, ' ' || f.source || ' ') > 0) AND (?8 = '' OR f.key = ?8)
@@ -48,10 +48,7 @@ func (s *Store) FindFirings(ctx context.Context, principal blueprint.Principal, 
 	defer wrap(&err, "find firings of trigger %s for user %s", triggerID, principal.UserID)
 	list = []blueprint.Firing{}
 	err = s.read(ctx, func(q *session) error {
-		if _, err := s.managedTrigger(q, principal, triggerID); err != nil {
-			return err
-		}
-		args, err := matchingArgs(q, triggerID, &filter)
+		args, err := s.ledgerArgs(q, principal, triggerID, &filter)
 		if err != nil {
 			return err
 		}
@@ -82,10 +79,7 @@ func (s *Store) scanLedgerRow(scan scanner) (row blueprint.LedgerRow, err error)
 func (s *Store) Ledger(ctx context.Context, principal blueprint.Principal, triggerID string, filter blueprint.FiringFilter, limit int) (list []blueprint.LedgerRow, err error) {
 	defer wrap(&err, "ledger of trigger %s for user %s", triggerID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
-		if _, err := s.managedTrigger(q, principal, triggerID); err != nil {
-			return err
-		}
-		args, err := matchingArgs(q, triggerID, &filter)
+		args, err := s.ledgerArgs(q, principal, triggerID, &filter)
 		if err != nil {
 			return err
 		}
@@ -126,10 +120,7 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 	defer wrap(&err, "sums of the ledger of trigger %s for user %s", triggerID, principal.UserID)
 	filter := blueprint.FiringFilter{From: since}
 	err = s.read(ctx, func(q *session) error {
-		if _, err := s.managedTrigger(q, principal, triggerID); err != nil {
-			return err
-		}
-		args, err := matchingArgs(q, triggerID, &filter)
+		args, err := s.ledgerArgs(q, principal, triggerID, &filter)
 		if err != nil {
 			return err
 		}
@@ -198,14 +189,11 @@ const cameOrTick = " (f.sealed_delivery IS NOT NULL OR f.due_at IS NOT NULL)"
 func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.RedeliveryCandidate, matched int, err error) {
 	defer wrap(&err, "firings to run again of trigger %s for user %s", request.TriggerID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
-		if _, err := s.managedTrigger(q, principal, request.TriggerID); err != nil {
-			return err
-		}
-		passed, err := placeInLedger(q, request.TriggerID, request.After)
+		args, err := s.ledgerArgs(q, principal, request.TriggerID, &request.Filter)
 		if err != nil {
 			return err
 		}
-		args, err := matchingArgs(q, request.TriggerID, &request.Filter)
+		passed, err := placeInLedger(q, request.TriggerID, request.After)
 		if err != nil {
 			return err
 		}
@@ -238,9 +226,8 @@ func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
 
 // redeliveries lists the firings that ran one again, the newest first.
 func (s *Store) redeliveries(q *session, id string) ([]blueprint.Redelivery, error) {
-	const query = `SELECT r.id, r.execution_id, r.received_at, r.decision, r.reason_code, r.sealed_reason,
-		CASE WHEN r.execution_id IS NULL THEN '' ELSE coalesce((SELECT e.status FROM executions e WHERE e.id = r.execution_id), 'not_found') END
-		FROM firings r WHERE r.redelivery_of = ? ORDER BY r.seq DESC LIMIT ?`
+	const query = "SELECT f.id, f.execution_id, f.received_at, f.decision, f.reason_code, f.sealed_reason, " + firingRun +
+		" FROM firings f WHERE f.redelivery_of = ? ORDER BY f.seq DESC LIMIT ?"
 	list := []blueprint.Redelivery{}
 	err := q.each(query, []any{id, blueprint.MaxRedeliveries}, func(scan scanner) error {
 		var r blueprint.Redelivery
@@ -284,7 +271,12 @@ func countMatching(q *session, filter *blueprint.FiringFilter, args []any) (tota
 	return total, err
 }
 
-func matchingArgs(q *session, triggerID string, filter *blueprint.FiringFilter) ([]any, error) {
+// ledgerArgs returns the arguments of a filter for a trigger that the principal can
+// manage: CodeNotFound, or CodeForbidden.
+func (s *Store) ledgerArgs(q *session, principal blueprint.Principal, triggerID string, filter *blueprint.FiringFilter) ([]any, error) {
+	if _, err := s.managedTrigger(q, principal, triggerID); err != nil {
+		return nil, err
+	}
 	from, to := int64(filter.From), int64(filter.To)
 	first, last, err := firingWindow(q, triggerID, filter)
 	if filter.From == 0 {
@@ -296,7 +288,7 @@ func matchingArgs(q *session, triggerID string, filter *blueprint.FiringFilter) 
 	return []any{triggerID, first, last, from, to, spaced(filter.Decisions), spaced(filter.Sources), filter.Key, string(filter.Status)}, err
 }
 
-// spaced joins words such that each has a blank on both sides.
+// spaced joins words such that each has a blank on both sides; "" for none.
 func spaced[T ~string](words []T) string {
 	text := ""
 	for _, word := range words {

@@ -148,18 +148,16 @@ func (l *runSearch) fill(page *blueprint.RunPage) error {
 // Each of these selects positions of runs, newest first: of the runs with key ?1,
 // created from ?2 on, the next ?5 after the position ?3, ?4.
 const (
-	runsOfUser = `SELECT x.created_at, x.seq FROM executions x INDEXED BY executions_user WHERE x.user_id = ?1
-		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
-	runsOfOrganization = `SELECT x.created_at, x.seq FROM executions x INDEXED BY executions_organization WHERE x.organization_id = ?1
-		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
-	runsOfBlueprint = `SELECT x.created_at, x.seq FROM executions x INDEXED BY executions_blueprint WHERE x.blueprint_id = ?1
-		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
+	runsOfUser         = runsFrom + "INDEXED BY executions_user WHERE x.user_id = ?1" + nextRuns
+	runsOfOrganization = runsFrom + "INDEXED BY executions_organization WHERE x.organization_id = ?1" + nextRuns
+	runsOfBlueprint    = runsFrom + "INDEXED BY executions_blueprint WHERE x.blueprint_id = ?1" + nextRuns
 	// unfinishedRuns has no key; the key of runsByID is the beginning of an id up to
 	// the millisecond, which few runs share.
-	unfinishedRuns = `SELECT x.created_at, x.seq FROM executions x INDEXED BY executions_unfinished WHERE x.end_time IS NULL AND ?1 = ''
-		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
-	runsByID = `SELECT x.created_at, x.seq FROM executions x WHERE x.id >= ?1 AND x.id < ?1 || '~'
-		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
+	unfinishedRuns = runsFrom + "INDEXED BY executions_unfinished WHERE x.end_time IS NULL AND ?1 = ''" + nextRuns
+	runsByID       = runsFrom + "WHERE x.id >= ?1 AND x.id < ?1 || '~'" + nextRuns
+
+	runsFrom = "SELECT x.created_at, x.seq FROM executions x "
+	nextRuns = " AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5"
 )
 
 // runSource is a list of runs that is read in parts.
@@ -281,14 +279,12 @@ const pickRuns = "SELECT " + executionColumns + `, e.seq,
 // positions.
 func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.ListedRun, places []blueprint.RunPosition, err error) {
 	list := []byte{'['}
-	for i, place := range chunk {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = strconv.AppendInt(list, place.Seq, 10)
+	for _, place := range chunk {
+		list = append(strconv.AppendInt(list, place.Seq, 10), ',')
 	}
+	list[len(list)-1] = ']'
 	f := l.filter
-	args := []any{l.principal.UserID, string(append(list, ']')), string(f.Status), f.BlueprintID, f.OrganizationID, f.TriggerID, f.Search, l.scoped, f.ParentExecutionID}
+	args := []any{l.principal.UserID, string(list), string(f.Status), f.BlueprintID, f.OrganizationID, f.TriggerID, f.Search, l.scoped, f.ParentExecutionID}
 	err = l.each(pickRuns, args, func(scan scanner) error {
 		one, place, err := scanListedRun(scan)
 		found, places = append(found, one), append(places, place)

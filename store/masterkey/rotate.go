@@ -4,8 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/fileio"
@@ -127,4 +132,46 @@ func writeKeys(path, like string, lines []string) error {
 		return err
 	}
 	return errors.Join(dbfile.GiveTo(file, like), file.Close())
+}
+
+// staleKeyName is the end of the name, beside a master key's file, of a new one
+// that a process was writing, whose number is in it.
+var staleKeyName = regexp.MustCompile(`^\.new\.([1-9][0-9]{0,9})(?:\.[0-9]{1,10})?\.tmp$`)
+
+// removeStale removes new keys that were being written by processes that have ended,
+// and returns their names. No other rotation is under way: the caller holds the
+// database.
+func removeStale(path string) (removed []string, err error) {
+	folder := filepath.Dir(path)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		end, beside := strings.CutPrefix(entry.Name(), filepath.Base(path))
+		match := staleKeyName.FindStringSubmatch(end)
+		if !beside || !entry.Type().IsRegular() || match == nil || !isGone(match[1]) {
+			continue
+		}
+		name := fileio.Absolute(filepath.Join(folder, entry.Name()))
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return removed, err
+		}
+		removed = append(removed, name)
+	}
+	return removed, nil
+}
+
+// isGone reports whether it is certain that no process has a number.
+func isGone(number string) bool {
+	id, err := strconv.Atoi(number)
+	if err != nil {
+		return false
+	}
+	process, err := os.FindProcess(id)
+	if err != nil {
+		return false
+	}
+	defer process.Release()
+	return errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
