@@ -308,7 +308,7 @@ func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	first := len(s.audits.late) == 1
 	s.audits.mu.Unlock()
 	if !first {
-		return // who was before this one has seen to it
+		return // the first line has queued the job
 	}
 	flush := s.flushLines()
 	if err := s.enqueue(context.WithoutCancel(ctx), flush); err != nil {
@@ -319,7 +319,7 @@ func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 		time.AfterFunc(lineRest, s.writer.signal)
 		return
 	}
-	s.writer.signal() // a virtual clock stands still meanwhile
+	s.writer.signal() // the held virtual clock must not wait
 }
 
 // flushLines returns a job that writes the lines that are queued when it runs.

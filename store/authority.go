@@ -43,7 +43,7 @@ func authorize(q *session, authority blueprint.Authority, resource blueprint.Res
 	return nil
 }
 
-// rightQueries tell for each kind of resource ?2 whether user ?1 may use it, and
+// rightQueries select for each kind of resource ?2 whether user ?1 may use it, and
 // its name.
 var rightQueries = map[blueprint.ResourceKind]string{
 	blueprint.ResourceConnection: "SELECT (" + connectionLevel + ") >= 1, c.name FROM connections c WHERE c.id = ?2",

@@ -16,14 +16,14 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// BackupOptions say how a backup is made.
+// BackupOptions are the options of Backup.
 type BackupOptions struct {
 	Force   bool   // replace a backup of the same name
 	KeyFile string // the file with the master key, which is never written to
 	// AllowDamaged permits a backup of a database with damaged runs, which the report
 	// names; otherwise it is refused.
 	AllowDamaged bool
-	Version      string // of the program, for whoever reads the file
+	Version      string // of the program
 	// Progress, if not nil, is called with the current stage and its progress, done of
 	// total; 0 of 0 if that is unknown.
 	Progress func(stage string, done, total int64)

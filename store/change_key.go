@@ -12,12 +12,12 @@ import (
 // changed; one of their values at a time is in memory.
 const resealedAtOnce = 500
 
-// ChangeKeyOptions say how the master key is changed.
+// ChangeKeyOptions are the options of ChangeKey.
 type ChangeKeyOptions struct {
 	// AllowDamaged leaves values that cannot be decrypted with the current key as they
 	// are; without it they are a CodeConflict error.
 	AllowDamaged bool
-	// Progress, if not nil, is told what is going on.
+	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
 }
 

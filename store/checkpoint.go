@@ -62,7 +62,7 @@ func (s *Store) checkpoint(ctx context.Context) {
 		s.counts.checkpointFailures.Add(1)
 	}
 	if err != nil && ctx.Err() == nil && !s.endIfLost(err) {
-		s.options.Logger.Warn("a checkpoint failed and will be tried again", "path", s.options.Path, "error", err)
+		s.options.Logger.Warn("checkpoint failed, retrying", "path", s.options.Path, "error", err)
 	}
 }
 

@@ -30,7 +30,7 @@ type limitState struct {
 // until there is space.
 func (p *pruner) relieve(ctx context.Context) {
 	if err := p.relieveNow(ctx); err != nil && ctx.Err() == nil && p.usable() == nil {
-		p.options.Logger.Warn("the size limit of the database could not be kept now; it is tried again", "path", p.options.Path, "error", err)
+		p.options.Logger.Warn("the size limit of the database could not be kept, retrying", "path", p.options.Path, "error", err)
 	}
 }
 

@@ -6,15 +6,15 @@
 //
 // A single connection writes. Run commits all writes that queued during the previous
 // commit together: on a busy server many callers share one fsync, on an idle one
-// nobody waits for a timer. Each write has its own savepoint, so that a failing one
+// no write waits for a timer. Each write has its own savepoint, so that a failing one
 // undoes itself alone. When a method that writes returns nil, its change is on the
 // disk (the log is synced with each commit); when it returns an error, nothing was
 // changed. Readers have their own connections. A reader sees one state of the
 // database and never waits for the writer.
 //
 // An exported method is one transaction. The query that reads a row also decides
-// whether the principal may see or change it; a method without a principal says who
-// may call it.
+// whether the principal may see or change it; a method without a principal documents
+// its callers.
 //
 // # Events and the breaker
 //

@@ -106,8 +106,8 @@ func onPage(where string) string {
 }
 
 // ExecutionLogs lists the runs of a blueprint, newest first, each with its
-// record when it has ended: all of them to a user who can manage it, their own to who
-// may only see it. CodeNotFound, or CodeForbidden.
+// record when it has ended: all of them to a user who can manage it, the user's own
+// to one who may only see it. CodeNotFound, or CodeForbidden.
 func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal, blueprintID string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
 	defer wrap(&err, "execution logs of blueprint %s for user %s", blueprintID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {

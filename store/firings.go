@@ -219,8 +219,8 @@ func (s *Store) openReason(firingID string, code string, sealed []byte) blueprin
 	return why
 }
 
-// openBodyHash returns what tells the body of a firing from others. What cannot be
-// read is like no body: the row is listed all the same.
+// openBodyHash returns the hash of the body of a firing, "unreadable" if it cannot be
+// decrypted: the row is listed all the same.
 func (s *Store) openBodyHash(firingID string, sealed []byte) string {
 	if len(sealed) == 0 {
 		return ""

@@ -176,9 +176,9 @@ const ranAgain = ` EXISTS (SELECT 1 FROM firings r WHERE r.redelivery_of = f.id 
 const failedAgain = `(SELECT count(*) FROM firings r JOIN executions e ON e.id = r.execution_id
 	WHERE r.redelivery_of = f.id AND r.decision = 'started' AND e.status = 'failed')`
 
-// cameOrTick is true of a firing f of something that came, or of a tick: the
-// server's own remarks in a ledger are not.
-const cameOrTick = " (f.sealed_delivery IS NOT NULL OR f.due_at IS NOT NULL)"
+// deliveryOrTick is true for a firing f of a delivery or of a tick, not for the
+// server's own entries in a ledger.
+const deliveryOrTick = " (f.sealed_delivery IS NOT NULL OR f.due_at IS NOT NULL)"
 
 // FiringsToRedeliver lists the rows of a trigger's ledger that a request is
 // about: those after its position that its filter lets through, except
@@ -198,7 +198,7 @@ func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Prin
 			return err
 		}
 		args = append(args, request.Again, passed)
-		chosen := along(&request.Filter) + " AND f.seq > ?11 AND f.source <> 'redelivery' AND" + cameOrTick + " AND (?10 OR NOT" + ranAgain + ")"
+		chosen := along(&request.Filter) + " AND f.seq > ?11 AND f.source <> 'redelivery' AND" + deliveryOrTick + " AND (?10 OR NOT" + ranAgain + ")"
 		if err := q.row("SELECT count(*)"+chosen, args, &matched); err != nil || matched == 0 {
 			return err
 		}

@@ -39,7 +39,7 @@ func (g *gate) value() (int64, error) {
 	if current != nil {
 		<-current.done
 	}
-	runtime.Gosched() // let callers that are about to ask join
+	runtime.Gosched() // let concurrent callers join
 	g.mu.Lock()
 	g.next, g.waiting, g.current = nil, 0, r
 	g.mu.Unlock()

@@ -154,7 +154,7 @@ func inspectEmpty(path string) error {
 
 func (s *Store) inspectContent(ctx context.Context, path string) error {
 	if size(path+"-journal") > 0 {
-		return nil // it is being made, or that was cut off: SQLite knows how to wait or to undo
+		return nil // it is being created, or that was interrupted: SQLite waits or rolls back
 	}
 	err := probe(ctx, path, func(q *session, whole bool) error {
 		blank, err := marks(q)
@@ -201,7 +201,7 @@ func sameOrigin(ctx context.Context, q *session, path string) error {
 		return err
 	}
 	if err := probeFile(ctx, path, func(q *session) error { return q.row(query, nil, &here) }); err != nil {
-		return nil // a checkpoint was cut off in it: the log alone tells
+		return nil // a checkpoint was interrupted in it: only the log is complete
 	}
 	if here != there {
 		return dbfile.Refusal("put back the log that belongs to it, or restore a backup with blueprintd restore",
@@ -245,8 +245,8 @@ func probeWith(ctx context.Context, path, mode string, use func(q *session) erro
 	return withURI(ctx, strings.Replace(fileURI(path, probeSettings), "mode=rw", mode, 1), use)
 }
 
-// logMagic begins every write-ahead log; its last bit tells the byte order of
-// the checksums.
+// logMagic begins every write-ahead log; its last bit is the byte order of the
+// checksums.
 const logMagic = 0x377f0682
 
 // checkLog refuses a write-ahead log that SQLite would take for an empty one

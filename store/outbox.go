@@ -82,7 +82,7 @@ func (s *Store) publish(t *transaction, events []blueprint.Event) error {
 		}
 		data, err := blueprint.Encode(e.Data)
 		if err != nil { // the event matters more than its data
-			s.options.Logger.Error("an event is told without its data", "event", e.Name, "execution", e.ExecutionID, "error", err)
+			s.options.Logger.Error("event published without its data", "event", e.Name, "execution", e.ExecutionID, "error", err)
 			data = []byte("null")
 		}
 		key := s.drawn("event", e.Name, e.ExecutionID, e.BlueprintID).ULID(s.options.Clock.Now())
@@ -98,7 +98,7 @@ func (s *Store) publish(t *transaction, events []blueprint.Event) error {
 	return nil
 }
 
-// eventPlace names what the sealed data of an event is bound to.
+// eventPlace returns what the sealed data of an event is bound to.
 func eventPlace(key string) string { return "events/" + key + "/data" }
 
 // outcome is what a committed transaction has to announce.
@@ -120,7 +120,7 @@ func (s *Store) notify(done outcome) {
 	for _, id := range done.tripped {
 		s.counts.tripped.Add(1)
 		s.options.Logger.Warn("a trigger was switched off because its runs keep failing", "trigger", id, "failures", maxFailures,
-			"hint", "its ledger names the last run; mend the cause and switch it on again")
+			"hint", "its ledger names the last run; fix the cause and switch it on again")
 	}
 }
 
@@ -205,7 +205,7 @@ func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []bl
 			e.Data, err = readData(data)
 		}
 		if err != nil { // later events must not wait indefinitely
-			s.options.Logger.Error("an event is told without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
+			s.options.Logger.Error("event delivered without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
 		}
 		list = append(list, e)
 		return nil

@@ -33,7 +33,7 @@ type RestoreReport struct {
 	Resealed int64 `json:"resealed,omitempty"`
 }
 
-// RestoreOptions say how a database is restored.
+// RestoreOptions are the options of Restore.
 type RestoreOptions struct {
 	Force         bool   // put it in the place of the database that is there
 	PauseTriggers bool   // switch all triggers off
@@ -44,7 +44,7 @@ type RestoreOptions struct {
 	// Unverified accepts a backup that none of the keys has signed. Its digest has to
 	// fit all the same.
 	Unverified bool
-	// Progress, if not nil, is told what is going on.
+	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
 }
 

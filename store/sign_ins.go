@@ -88,8 +88,8 @@ func openSignIns(t *transaction, i *blueprint.SignIn) (count int, err error) {
 
 // TakeSignIn returns a sign-in by the hash of its state and deletes it, so that the
 // state is valid once. CodeNotFound if there is none, it has expired, or its user may
-// not use the connection any more. It takes no principal: the state proves who comes
-// back.
+// not use the connection any more. It takes no principal: the state identifies the
+// user.
 func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken blueprint.SignIn, err error) {
 	defer wrap(&err, "take sign-in")
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -103,7 +103,7 @@ func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken bluepri
 		case err != nil:
 			return err
 		case i.ExpiresAt <= now:
-			return nil // and it is gone
+			return nil // deleted
 		}
 		switch err := mayUse(t.session, i.UserID, i.ConnectionID); blueprint.CodeOf(err) {
 		case "":
@@ -204,8 +204,7 @@ func placeOf(i *blueprint.SignIn, versions string) string {
 // signInPromise is the last part of what a sealed secret is bound to.
 const signInPromise = "x.versions || '/' || x.execution_id || '/' || x.address"
 
-// signInPlace names what a sealed secret is bound to: all that the state
-// promises. The hash is in hexadecimal.
+// signInPlace returns what a sealed secret is bound to: all that the state stands for. The hash is in hexadecimal.
 func signInPlace(hash, person, promise string) string {
 	return "sign_ins/" + hash + "/" + person + "/" + promise + "/secret"
 }

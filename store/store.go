@@ -18,7 +18,7 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// Options say which database to open, and how.
+// Options are the options of Open.
 type Options struct {
 	// Path is the database file; its folder must exist. It is ignored if Ephemeral.
 	Path string

@@ -174,7 +174,7 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 				return err
 			}
 		}
-		if isActive != nil && !*isActive { // now it is off because somebody says so
+		if isActive != nil && !*isActive { // a user has turned it off
 			if _, err := t.exec("UPDATE triggers SET paused_at = NULL WHERE id = ?", id); err != nil {
 				return err
 			}

@@ -67,8 +67,8 @@ func (w *watchedFiles) check(path string) error {
 		case err == nil && !os.SameFile(info, w.files[suffix]):
 			return &lostFileError{path: path, suffix: suffix, replaced: true}
 		}
-		// Any other error says nothing of the files: the folder may be
-		// unreadable for a while, and the store has them open.
+		// Any other error is no reason to stop: the folder may be unreadable for a
+		// while, and the store has the files open.
 	}
 	return nil
 }
@@ -110,9 +110,8 @@ func (s *Store) checkSpace() {
 var errLowSpace = unavailable(nil, "free some space on the disk of the database; nothing has to be restarted",
 	"the disk of the server is nearly full, and no new runs are taken")
 
-// rescuedMark stands between the name of a database and the number of the
-// server's start in the name of what was rescued of it, and oldLog behind that
-// in the name of the log that the lost database had.
+// A rescued database is named after the lost one, rescuedMark and the epoch of the
+// server; its old log has the suffix oldLog in addition.
 const (
 	rescuedMark = ".rescued-"
 	oldLog      = ".old-wal"
@@ -126,7 +125,7 @@ const (
 func (s *Store) rescue(cause error) {
 	var lost *lostFileError
 	if !errors.As(cause, &lost) || lost.replaced && lost.suffix != "" || lost.suffix == "-shm" {
-		return // the next start reads the log, or finds what somebody put there
+		return // the next start reads the log or the replacement
 	}
 	w := s.writer
 	w.connection.Lock()
@@ -139,7 +138,7 @@ func (s *Store) rescue(cause error) {
 			err = errors.New("other processes keep it from being copied")
 		}
 		if err != nil {
-			logger.Error("what was committed could not be saved", "path", path, "error", err, "hint", "restore the last backup with blueprintd restore")
+			logger.Error("rescue of committed data failed", "path", path, "error", err, "hint", "restore the last backup with blueprintd restore")
 			return
 		}
 		logger.Warn("all that was committed was saved", "path", path, "hint", "start the server again")
@@ -147,7 +146,7 @@ func (s *Store) rescue(cause error) {
 	}
 	where := freeName(fmt.Sprintf("%s%s%d", path, rescuedMark, s.epoch))
 	if err := s.copyInto(where); err != nil {
-		logger.Error("what was committed could not be saved", "path", where, "error", err, "hint", "restore the last backup with blueprintd restore --force")
+		logger.Error("rescue of committed data failed", "path", where, "error", err, "hint", "restore the last backup with blueprintd restore --force")
 		return
 	}
 	hint := recoverHint(path, where)

@@ -41,9 +41,9 @@ func OwnerName(info os.FileInfo) string {
 	return "somebody"
 }
 
-// GiveTo gives an open file, which is to replace the one at path, the owner and
-// group of that one, or of its folder when there is none: root may have created it
-// for a server that runs as another user. Only root can change an owner; for other
+// GiveTo sets the owner and group of an open file, which is to replace the one at
+// path, to those of that one, or of its folder if there is none: root may have created
+// it for a server that runs as another user. Only root can change an owner; for other
 // users the attempt may fail without an error.
 func GiveTo(file *os.File, path string) error {
 	info, err := os.Stat(path)

@@ -199,7 +199,7 @@ func WasUsed(path string) bool {
 	return err == nil && strings.HasSuffix(string(text), "\n"+usedMark)
 }
 
-// GiveTo gives the lock file the owner of another file.
+// GiveTo sets the owner of the lock file to that of another file.
 func (l *Lock) GiveTo(path string) error { return GiveTo(l.file, path) }
 
 // Release drops the lock.

@@ -1,6 +1,5 @@
-// Package dbfile knows a database as a file: which file system it is on, which
-// server holds it, who owns it, what lies beside it, and how a backup of it is
-// laid out. It runs no SQL.
+// Package dbfile handles a database as a file: its file system, its lock, its owner,
+// the files beside it, and the format of its backups. It runs no SQL.
 //
 // # Lock
 //

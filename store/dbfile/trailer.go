@@ -14,8 +14,8 @@ import (
 )
 
 // A backup is one file: the pages of an SQLite database, and behind them a
-// trailer of fixed length. SQLite takes the number of pages from its own header
-// and does not look at what follows, so that the file opens as a database too.
+// trailer of fixed length. SQLite takes the number of pages from its own header and
+// ignores what follows, so that the file opens as a database too.
 //
 //	pages     the database, its journal mode not WAL
 //	manifest  JSON on one line, filled up with blanks to manifestSize
@@ -23,9 +23,9 @@ import (
 //	          derived from the master key, of the SHA-256 of all before it
 //	digest    "sha256 ", the SHA-256 of all before it in hexadecimal, "\n"
 //
-// The digest stands last and covers all but itself; it is compared as text. So
-// any byte that changes, is missing or is added by accident shows. Anybody can
-// make a digest fit; only who has the master key can make a signature fit.
+// The digest covers all but itself and is compared as text, so that any byte that
+// changes, is missing or is added by accident is noticed. Only the holder of the
+// master key can make a signature fit.
 const (
 	digestSize    = 72
 	signatureSize = 77

@@ -199,7 +199,7 @@ func Remove(path string) {
 	}
 }
 
-// Publish atomically gives a finished file its name.
+// Publish atomically renames a finished file to its name.
 func Publish(partial, path string, force bool) error {
 	if force {
 		if err := os.Rename(partial, path); err != nil {

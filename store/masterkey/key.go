@@ -20,11 +20,11 @@ import (
 
 // Key is the key that encrypts the secrets of a database.
 type Key struct {
-	Path   string // "" for a key of the moment
+	Path   string // "" for a key without a file
 	made   bool   // there was no file
 	Sealer *secret.Sealer
-	Old    []*secret.Sealer // that the file has kept, the newest first
-	// adopted says that a change of the key, which was cut off, was finished.
+	Old    []*secret.Sealer // earlier keys in the file, the newest first
+	// adopted reports that an interrupted change of the key was finished.
 	adopted bool
 }
 
@@ -62,8 +62,8 @@ func Open(database, chosen string, logger *slog.Logger) (Key, error) {
 	return key, err
 }
 
-// Read reads the master key of a database. Where there is none, the
-// key that it gives has no sealer.
+// Read reads the master key of a database. The Sealer of the result is nil if there
+// is no file.
 func Read(database, chosen string, logger *slog.Logger) (Key, error) {
 	key := Key{Path: File(database, chosen)}
 	data, err := fileio.Read(key.Path, mostKeyFile)
@@ -84,8 +84,8 @@ func Read(database, chosen string, logger *slog.Logger) (Key, error) {
 	return key, nil
 }
 
-// refused takes a new key back when the database could not be opened with it,
-// and says so when the one that belongs to the database is not there.
+// refused removes a new key when the database could not be opened with it, and
+// returns an error that names the missing key if the database had one.
 func (k Key) refused(err error) error {
 	if !k.made {
 		return err
@@ -98,8 +98,8 @@ func (k Key) refused(err error) error {
 	return err
 }
 
-// IsCredential reports whether a file was handed over by the service manager,
-// which lets nobody but the service read it, in ways that its mode does not show.
+// IsCredential reports whether a file is a credential of the service manager, which
+// only the service can read whatever its mode.
 func IsCredential(path string) bool {
 	folder := os.Getenv("CREDENTIALS_DIRECTORY")
 	return folder != "" && filepath.Dir(fileio.Absolute(path)) == filepath.Clean(folder)

@@ -14,9 +14,8 @@ import (
 	"blueprintd/store"
 )
 
-// NewSuffix stands behind the name of a master key's file in the name of the
-// one that takes its place. The file is there before the database has the new
-// key, and gets the name of the old one after that.
+// NewSuffix is the suffix of the file of the next master key. The file exists before
+// the database has the new key, and is renamed to the old one after that.
 const NewSuffix = ".new"
 
 // mostKeyFile bounds the size of a key file, in bytes: about a thousand keys.
@@ -51,8 +50,8 @@ func RealPath(path string) string {
 	return path
 }
 
-// NextKey reads the key that a change of the master key, which was cut off, has
-// left; nil when there is none.
+// NextKey reads the key that an interrupted change of the master key has left; nil
+// if there is none.
 func (k *Key) NextKey() (*secret.Sealer, error) {
 	path := RealPath(k.Path) + NewSuffix
 	data, err := fileio.Read(path, mostKeyFile)
@@ -69,8 +68,8 @@ func (k *Key) NextKey() (*secret.Sealer, error) {
 	return keys[0], nil
 }
 
-// Open opens a database with its master key. Where a change of the key was cut
-// off after the database had the new one, the file gets its name now.
+// Open opens a database with its master key. If a change of the key was interrupted
+// after the database had the new one, the file is renamed now.
 func (k *Key) Open(open func(*secret.Sealer) (*store.Store, error)) (*store.Store, error) {
 	s, err := open(k.Sealer)
 	if err == nil {
@@ -97,8 +96,8 @@ func (k *Key) Open(open func(*secret.Sealer) (*store.Store, error)) (*store.Stor
 	return s, nil
 }
 
-// adopt gives the new key the name of the old one. Another process may have been
-// faster.
+// adopt renames the file of the new key to that of the old one, unless another
+// process has done so.
 func (k *Key) adopt() error {
 	path := RealPath(k.Path)
 	err := os.Rename(path+NewSuffix, path)

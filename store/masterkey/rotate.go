@@ -19,34 +19,33 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// Rotation gives a database a new master key. Its steps are such that after a
-// kill at any moment one of the two files has the key that the database has:
+// Rotation replaces the master key of a database. After a kill at any step one of the
+// two files has the key of the database:
 //
-//	new    the new key, with the old ones behind it, lies beside the old file
+//	new    the new file, with the new key and the old ones, is complete
 //	switch the database has the new key, in one transaction
-//	name   the new file has taken the name of the old one
+//	name   the new file is renamed to the old one
 //
-// Until "switch" the database opens with the old key, and the next rotation
-// replaces the new one; from then on whoever opens the database finds that it
-// belongs to the new one, and does "name"; see masterKey.open.
+// Until "switch" the database opens with the old key, and the next rotation replaces
+// the new one; after it Key.Open finds the new key and does "name".
 type Rotation struct {
 	Key     Key
 	Store   store.Options
 	Options store.ChangeKeyOptions
 	Forget  bool // keep no old keys
-	// after, if not nil, is called when a step is done; its error ends the
-	// rotation there, as a kill would.
+	// After, if not nil, is called after each step; its error ends the rotation there,
+	// as a kill would.
 	After func(step string) error
 }
 
-// Report says which key is where.
+// Report is the result of a Rotation.
 type Report struct {
 	Database string `json:"database"`
 	Key      string `json:"key"`
-	// Finished says that an earlier rotation was finished, and nothing else done.
+	// Finished reports that only an earlier rotation was finished.
 	Finished bool `json:"finishedEarlier,omitempty"`
-	// OldKeys is how many keys of before the file keeps, and Removed the files
-	// that were left by rotations that were killed.
+	// OldKeys is the number of earlier keys in the file. Removed are the files that
+	// killed rotations have left.
 	OldKeys int      `json:"oldKeys"`
 	Removed []string `json:"removed,omitempty"`
 	store.ChangeKeyReport
@@ -122,7 +121,7 @@ func keyLines(path string) ([]string, error) {
 	return strings.Fields(string(data)), err
 }
 
-// writeKeys writes a key file, onto the disk, for the owner of the one at like.
+// writeKeys writes and syncs a key file with the owner of the file like.
 func writeKeys(path, like string, lines []string) error {
 	if err := fileio.Write(path, []byte(strings.Join(lines, "\n")+"\n"), false); err != nil {
 		return err
