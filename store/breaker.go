@@ -148,11 +148,11 @@ func retryAt(trigger *blueprint.Trigger, pausedAt blueprint.Time) blueprint.Time
 	return pausedAt + blueprint.Time(blueprint.BreakerPause/time.Millisecond)
 }
 
-// LetIn turns a paused trigger on for a delivery that arrives when the trigger may be
+// Reactivate turns a paused trigger on for a delivery that arrives when the trigger may be
 // tried again, and reports whether it did. One more failure pauses it again; a
 // completed run resets the count. It takes no principal: it is for the trigger service.
-func (s *Store) LetIn(ctx context.Context, triggerID string) (done bool, err error) {
-	defer wrap(&err, "let in by trigger %s", triggerID)
+func (s *Store) Reactivate(ctx context.Context, triggerID string) (done bool, err error) {
+	defer wrap(&err, "reactivate trigger %s", triggerID)
 	err = s.write(ctx, func(t *transaction) error {
 		failing, err := s.failing(t)
 		if err != nil {

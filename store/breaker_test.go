@@ -227,7 +227,7 @@ func TestBreakerLetsIn(t *testing.T) {
 		}
 		letIn := func(want bool) {
 			t.Helper()
-			if done, err := s.LetIn(ctx, trigger.ID); done != want || err != nil {
+			if done, err := s.Reactivate(ctx, trigger.ID); done != want || err != nil {
 				t.Errorf("%s: let in %v, %v; want %v", c.name, done, err, want)
 			}
 		}

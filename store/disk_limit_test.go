@@ -435,8 +435,8 @@ func TestFullLedger(t *testing.T) {
 	for _, cursor := range []blueprint.Time{0, blueprint.TimeOf(start.Add(time.Hour))} {
 		wantCode(t, s.RecordFirings(ctx, trigger.ID, []blueprint.Firing{firing(s, trigger, "k")}, cursor), blueprint.CodeUnavailable)
 	}
-	wantCode(t, s.EventsTold(ctx, nil, firing(s, trigger, "k")), blueprint.CodeUnavailable)
-	check(t, s.EventsTold(ctx, []string{"k"})) // which makes room
+	wantCode(t, s.RemoveEvents(ctx, nil, firing(s, trigger, "k")), blueprint.CodeUnavailable)
+	check(t, s.RemoveEvents(ctx, []string{"k"})) // which makes room
 	if got := stored(t, s, "SELECT count(*) || '/' || (SELECT count(*) FROM triggers WHERE cursor_at >= "+fmt.Sprint(int64(blueprint.TimeOf(start.Add(time.Hour))))+") FROM firings"); got != "0/0" {
 		t.Errorf("rows and cursors: %s", got)
 	}

@@ -48,7 +48,7 @@ func (s *Store) forget(ctx context.Context, list []blueprint.OutboxEvent) {
 	for i := range list {
 		keys = append(keys, list[i].Key)
 	}
-	if err := s.EventsTold(ctx, keys); err != nil {
+	if err := s.RemoveEvents(ctx, keys); err != nil {
 		s.options.Logger.Warn("events could not be forgotten", "error", err)
 	}
 }

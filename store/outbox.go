@@ -213,12 +213,12 @@ func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []bl
 	return list, err
 }
 
-// EventsTold removes events from the outbox, by their keys, and writes rows of the
+// RemoveEvents removes events from the outbox, by their keys, and writes rows of the
 // ledger for firings that start no run, of any trigger, in the same transaction.
 // CodeUnavailable if there are rows and the disk is nearly full or the database is at
 // its size limit. It takes no principal: it is for the
 // trigger service.
-func (s *Store) EventsTold(ctx context.Context, keys []string, firings ...blueprint.Firing) (err error) {
+func (s *Store) RemoveEvents(ctx context.Context, keys []string, firings ...blueprint.Firing) (err error) {
 	defer wrap(&err, "delete %d events and record %d firings", len(keys), len(firings))
 	if len(firings) > 0 {
 		if err := s.roomForFirings(); err != nil {

@@ -98,7 +98,7 @@ func TestOutbox(t *testing.T) {
 			list[0].At != blueprint.TimeOf(start) || !cmp.Equal(list[0].Data, any(map[string]any{"n": json.Number("1.50")})) {
 			t.Errorf("read %+v", list)
 		}
-		check(t, s.EventsTold(ctx, []string{list[0].Key, list[1].Key, "unknown"}))
+		check(t, s.RemoveEvents(ctx, []string{list[0].Key, list[1].Key, "unknown"}))
 		if left := must(s.Events(ctx, 0, 10))(t); len(left) != 2 || left[0].Seq != 1 || left[1].Seq != 4 {
 			t.Errorf("left %+v", left)
 		}
@@ -235,7 +235,7 @@ func TestBlueprintEvents(t *testing.T) {
 				if e.OrganizationID != b.OrganizationID || e.BlueprintID == "" || e.ExecutionID != "" || e.Depth != 0 {
 					t.Errorf("%s: %+v", c.name, e)
 				}
-				check(t, s.EventsTold(ctx, []string{e.Key}))
+				check(t, s.RemoveEvents(ctx, []string{e.Key}))
 			}
 		}
 	})
@@ -316,10 +316,10 @@ func TestEventsToldWithRows(t *testing.T) {
 			check(t, err)
 			return total
 		}
-		if err := s.EventsTold(ctx, keys, rows[0], bad); err == nil || len(outboxOf(t, s)) != 1 || rowsOf(one) != 0 {
+		if err := s.RemoveEvents(ctx, keys, rows[0], bad); err == nil || len(outboxOf(t, s)) != 1 || rowsOf(one) != 0 {
 			t.Errorf("a row that is not valid: %v, %d events, %d rows", err, len(outboxOf(t, s)), rowsOf(one))
 		}
-		check(t, s.EventsTold(ctx, keys, rows...))
+		check(t, s.RemoveEvents(ctx, keys, rows...))
 		if len(outboxOf(t, s)) != 0 || rowsOf(one) != 1 || rowsOf(two) != 2 {
 			t.Errorf("%d events, %d and %d rows", len(outboxOf(t, s)), rowsOf(one), rowsOf(two))
 		}

@@ -207,7 +207,7 @@ func (t *Service) resume(ctx context.Context, b *blueprint.Binding) (_ *blueprin
 	if wait := t.pause(b); wait != nil {
 		return b, false, wait
 	}
-	done, err := t.Store.LetIn(ctx, b.Trigger.ID)
+	done, err := t.Store.Reactivate(ctx, b.Trigger.ID)
 	if err != nil {
 		return b, false, t.failure(b.Trigger.ID, err)
 	}

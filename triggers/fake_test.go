@@ -46,7 +46,7 @@ type memory struct {
 	refuseStart func(request *blueprint.StartRequest) error
 	readError   error
 	outbox      []blueprint.OutboxEvent
-	keepEvents  error // what EventsTold fails with
+	keepEvents  error // what RemoveEvents fails with
 	commits     int   // how often it was called
 	// result makes the run of a request; nil is one that has ended.
 	result func(request *blueprint.StartRequest) *fakeRun
@@ -218,7 +218,7 @@ func (m *memory) NextEvents(_ context.Context, after map[string]int64, limit int
 	return list, m.readError
 }
 
-func (m *memory) EventsTold(_ context.Context, keys []string, firings ...blueprint.Firing) error {
+func (m *memory) RemoveEvents(_ context.Context, keys []string, firings ...blueprint.Firing) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.commits++
@@ -258,7 +258,7 @@ func (m *memory) untold() (keys []string) {
 	return keys
 }
 
-func (m *memory) LetIn(_ context.Context, id string) (bool, error) {
+func (m *memory) Reactivate(_ context.Context, id string) (bool, error) {
 	if m.readError != nil {
 		return false, m.readError
 	}

@@ -388,7 +388,7 @@ func (r *relay) store(ctx context.Context, states []*eventDelivery) error {
 	if len(keys)+len(firings) == 0 {
 		return nil
 	}
-	err := r.Store.EventsTold(ctx, keys, firings...)
+	err := r.Store.RemoveEvents(ctx, keys, firings...)
 	if err == nil || len(rows) == 0 {
 		for _, row := range rows {
 			r.stored(row, nil)
@@ -398,14 +398,14 @@ func (r *relay) store(ctx context.Context, states []*eventDelivery) error {
 	for _, row := range rows {
 		one := err
 		if !isTemporary(err) {
-			one = r.Store.EventsTold(ctx, nil, *row.firing)
+			one = r.Store.RemoveEvents(ctx, nil, *row.firing)
 		}
 		r.stored(row, one)
 	}
 	if keys = deliveredKeys(states); len(keys) == 0 {
 		return nil
 	}
-	return r.Store.EventsTold(ctx, keys)
+	return r.Store.RemoveEvents(ctx, keys)
 }
 
 func (r *relay) stored(row pendingRow, err error) {

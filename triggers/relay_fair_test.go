@@ -151,12 +151,12 @@ type feeder struct {
 	told atomic.Int64
 }
 
-func (f *feeder) EventsTold(ctx context.Context, keys []string, rows ...blueprint.Firing) error {
+func (f *feeder) RemoveEvents(ctx context.Context, keys []string, rows ...blueprint.Firing) error {
 	<-time.NewTimer(time.Second).C // what a commit takes
 	if n := f.told.Add(1); n < 30 {
 		f.raise(endedRun(int(10 + n)))
 	}
-	return f.memory.EventsTold(ctx, keys, rows...)
+	return f.memory.RemoveEvents(ctx, keys, rows...)
 }
 
 // What waits to be told again is told when it is due, though there are others all

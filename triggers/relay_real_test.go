@@ -171,11 +171,11 @@ func (d *dying) call() error {
 	return nil
 }
 
-func (d *dying) EventsTold(ctx context.Context, keys []string, rows ...blueprint.Firing) error {
+func (d *dying) RemoveEvents(ctx context.Context, keys []string, rows ...blueprint.Firing) error {
 	if err := d.call(); err != nil {
 		return err
 	}
-	return d.Store.EventsTold(ctx, keys, rows...)
+	return d.Store.RemoveEvents(ctx, keys, rows...)
 }
 
 func (d *dying) RecordFirings(ctx context.Context, id string, rows []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) error {

@@ -36,9 +36,9 @@ type Store interface {
 	// RecordFirings stores rows that start nothing, advances the schedule's cursor and
 	// publishes events, all or nothing. The cursor never moves back; 0 leaves it.
 	RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) error
-	// LetIn switches on a trigger that the server switched off and whose pause is over.
+	// Reactivate switches on a trigger that the server switched off and whose pause is over.
 	// It reports whether it did.
-	LetIn(ctx context.Context, triggerID string) (bool, error)
+	Reactivate(ctx context.Context, triggerID string) (bool, error)
 	// StartedFiring returns the firing with which a key started a run, or CodeNotFound.
 	StartedFiring(ctx context.Context, triggerID, key string) (*blueprint.Firing, error)
 	// FiringWithDelivery returns a row with its delivery. The error is CodeNotFound if
@@ -56,9 +56,9 @@ type Store interface {
 	// of each.
 	Events(ctx context.Context, after int64, limit int) ([]blueprint.OutboxEvent, error)
 	NextEvents(ctx context.Context, after map[string]int64, limit int) ([]blueprint.OutboxEvent, error)
-	// EventsTold deletes events from the outbox by key and stores rows that start
+	// RemoveEvents deletes events from the outbox by key and stores rows that start
 	// nothing, of any triggers, all or nothing.
-	EventsTold(ctx context.Context, keys []string, firings ...blueprint.Firing) error
+	RemoveEvents(ctx context.Context, keys []string, firings ...blueprint.Firing) error
 }
 
 // Runner starts runs.

@@ -107,7 +107,7 @@ func (j journal) SchedulesAfter(_ context.Context, last int64, _ int) (page []bl
 	return page, 1, err
 }
 
-// Listeners, Events, NextEvents and EventsTold have nothing: these worlds have no events.
+// Listeners, Events, NextEvents and RemoveEvents have nothing: these worlds have no events.
 func (j journal) Listeners(context.Context, string, string) ([]string, error) { return nil, nil }
 
 func (j journal) Events(context.Context, int64, int) ([]blueprint.OutboxEvent, error) {
@@ -118,10 +118,10 @@ func (j journal) NextEvents(context.Context, map[string]int64, int) ([]blueprint
 	return nil, nil
 }
 
-func (j journal) EventsTold(context.Context, []string, ...blueprint.Firing) error { return nil }
+func (j journal) RemoveEvents(context.Context, []string, ...blueprint.Firing) error { return nil }
 
-// LetIn switches nothing on: none of the triggers is off.
-func (j journal) LetIn(context.Context, string) (bool, error) { return false, nil }
+// Reactivate switches nothing on: none of the triggers is off.
+func (j journal) Reactivate(context.Context, string) (bool, error) { return false, nil }
 
 func (j journal) StartedFiring(_ context.Context, trigger, key string) (*blueprint.Firing, error) {
 	if j.isDead() {
