@@ -112,7 +112,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	defer scripts.Background()()
 	local := &local.Run{
 		Version:    programOf(c).Version,
-		Definition: definition, Variables: testsuite.StandIns(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testsuite.TestSeed),
+		Definition: definition, Variables: testsuite.Placeholders(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testsuite.TestSeed),
 		Scripts: scripts, Errors: c.App.ErrWriter, Instead: stage, Connections: open, Record: true,
 		Wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) },
 		Halts: f.Run.Status == blueprint.StatusPaused, Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },

@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// callOf returns a call as it is compared; whole has all of it.
+// callOf returns a call as a JSON value, with whole including headers and host.
 func callOf(x *blueprint.Exchange, whole bool) map[string]any {
 	out := map[string]any{"nodeId": x.NodeID, "method": x.Request.Method, "url": x.Request.URL}
 	if x.Request.Body != nil {
@@ -30,8 +30,7 @@ func callOf(x *blueprint.Exchange, whole bool) map[string]any {
 	return out
 }
 
-// calls compares the calls: with a list all of them in their order, with an
-// object as callSet says.
+// calls compares the calls with a list of all of them in order, or an object for callSet.
 func (m *matching) calls(path []any, want any, made []blueprint.Exchange) {
 	if object, is := want.(map[string]any); is {
 		m.callSet(path, object, made)
@@ -41,7 +40,7 @@ func (m *matching) calls(path []any, want any, made []blueprint.Exchange) {
 	for i := range max(len(list), len(made)) {
 		switch {
 		case i >= len(made):
-			m.differ(Mismatch{Path: below(path, i), What: fmt.Sprintf("only %d went out", len(made)), Expected: list[i], Missing: true})
+			m.differ(Mismatch{Path: below(path, i), What: fmt.Sprintf("only %s", blueprint.Counted(len(made), "call")), Expected: list[i], Missing: true})
 		case i >= len(list):
 			m.differ(Mismatch{Path: path, What: fmt.Sprintf("call %d", i+1), Got: callOf(&made[i], false), Surplus: true})
 		default:
@@ -50,7 +49,7 @@ func (m *matching) calls(path []any, want any, made []blueprint.Exchange) {
 	}
 }
 
-// call compares one call with what is expected of it.
+// call compares a call with its expectation.
 func (m *matching) call(path []any, want any, made *blueprint.Exchange) {
 	got := callOf(made, true)
 	expected, _ := want.(map[string]any)
@@ -64,7 +63,7 @@ func (m *matching) call(path []any, want any, made *blueprint.Exchange) {
 	}
 }
 
-// headers compares headers, in whatever letters their names are written.
+// headers compares headers; their names are case-insensitive.
 func (m *matching) headers(path []any, want, got map[string]any) {
 	if _, _, is := matcherOf(want); is {
 		m.value(path, want, got, true)
@@ -79,7 +78,7 @@ func (m *matching) headers(path []any, want, got map[string]any) {
 	}
 }
 
-// hostAsWritten returns a host in lower case, and anything else as it is.
+// hostAsWritten returns an expected host in lower case, and other members unchanged.
 func hostAsWritten(name string, want any) any {
 	if host, is := want.(string); is && name == "host" {
 		return strings.ToLower(host)
@@ -87,8 +86,8 @@ func hostAsWritten(name string, want any) any {
 	return want
 }
 
-// seenAs returns a member of a call as an expectation looks at it: a host that is
-// expected without its port has none.
+// seenAs returns a member of a call for comparison: a host without its port if the
+// expected one has none.
 func seenAs(name string, want, got any) any {
 	host, is := want.(string)
 	if !is || name != "host" || strings.Contains(host, ":") {
@@ -98,8 +97,7 @@ func seenAs(name string, want, got any) any {
 	return plain
 }
 
-// callSet compares the calls with an object of unordered (these and no others, in
-// any order), some (these, and perhaps others), and none (not one like these).
+// callSet compares the calls with an object of unordered, some and none.
 func (m *matching) callSet(path []any, want map[string]any, made []blueprint.Exchange) {
 	for _, name := range []string{"unordered", "some"} {
 		list, given := want[name].([]any)
@@ -109,7 +107,7 @@ func (m *matching) callSet(path []any, want map[string]any, made []blueprint.Exc
 		of := pair(list, made)
 		for i, call := range of {
 			if call < 0 {
-				m.differ(Mismatch{Path: below(path, name, i), What: fmt.Sprintf("no call is like it; %d went out", len(made)), Expected: list[i], Missing: true})
+				m.differ(Mismatch{Path: below(path, name, i), What: fmt.Sprintf("no match among %s", blueprint.Counted(len(made), "call")), Expected: list[i], Missing: true})
 			}
 		}
 		for i := range made {
@@ -134,9 +132,8 @@ func callFits(want any, made *blueprint.Exchange) bool {
 	return len(m.found) == 0
 }
 
-// pair finds for each expected call one that was made and fits it, no call for
-// two, and for as many as possible: what is vague gives way to what is exact. -1
-// stands for none.
+// pair assigns a different matching call to as many expected calls as possible, -1 to the
+// others (a maximum bipartite matching by augmenting paths).
 func pair(want []any, made []blueprint.Exchange) []int {
 	of, by := make([]int, len(want)), map[int]int{}
 	fits := make([][]int, len(want))

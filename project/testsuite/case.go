@@ -16,14 +16,14 @@ import (
 	"blueprintd/project/local"
 )
 
-// testedID is the id of the blueprint of every test, and testSeed what all ids of
-// its run follow from: a test is the same each time.
+// testedID is the id of the tested blueprint, and TestSeed the seed of all other ids, so
+// that runs are reproducible.
 const (
 	testedID = "00000000-0000-4000-8000-000000000001"
 	TestSeed = 1
 )
 
-// testCase is a test that is ready to run.
+// testCase is a loaded test.
 type testCase struct {
 	suite      *Suite
 	name       string // of the file
@@ -34,13 +34,13 @@ type testCase struct {
 	others     map[string]*blueprint.Definition
 	names      map[string]bool // of connections to which the blueprints refer
 	nodes      []string
-	cassette   *recording.Cassette // nil = none
+	cassette   *recording.Cassette // nil for none
 
 	stage   *Stage   // of the last run
-	outcome *Outcome // once it has run
+	outcome *Outcome // nil before the run
 }
 
-// result runs the test and judges it.
+// result runs the test and compares the outcome with its expectations.
 func (c *testCase) result(ctx context.Context) *Result {
 	document := c.test.File.Document
 	r := &Result{
@@ -61,20 +61,20 @@ func (c *testCase) result(ctx context.Context) *Result {
 		player.Rules = c.rules()
 	}
 	record, err := c.run(ctx, player)
-	if ctx.Err() != nil { // a run that was cancelled tells nothing
+	if ctx.Err() != nil {
 		r.NotRun = true
 		return r
 	}
 	if err != nil {
-		at := document.At([]any{"tests", c.test.Index})
-		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, project.MessageOf(err), project.Excerpt(document, blueprint.Issue{Path: []any{"tests", c.test.Index}}, nil, c.secrets()...))
+		at := document.At(c.test.path())
+		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, project.MessageOf(err), r.Excerpt(c.test.path()))
 		return r
 	}
 	c.outcome = &Outcome{Recording: record, Nodes: c.nodes}
 	r.Mismatches = c.test.judge(c.outcome)
 	for _, key := range c.stage.Unused() {
-		at := document.At([]any{"tests", c.test.Index, "stubs", key})
-		r.Notes = append(r.Notes, fmt.Sprintf("%s:%d:%d: the stub %q never answered", c.name, at.Line, at.Column, key))
+		at := document.At(c.test.path("stubs", key))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s:%d:%d: the stub %q was not used", c.name, at.Line, at.Column, key))
 	}
 	if player != nil {
 		if r.Differences = player.Differences(); !c.suite.Replay {
@@ -85,7 +85,7 @@ func (c *testCase) result(ctx context.Context) *Result {
 	return r
 }
 
-// secrets returns the names of the variables that are secret.
+// secrets returns the names of the secret variables.
 func (c *testCase) secrets() (names []string) {
 	for i := range c.definition.Variables {
 		if v := &c.definition.Variables[i]; v.Secret {
@@ -98,24 +98,16 @@ func (c *testCase) secrets() (names []string) {
 func (c *testCase) run(ctx context.Context, player *recording.Player) (*blueprint.Recording, error) {
 	connections := map[string]recording.Connection{}
 	if c.cassette != nil {
-		for id, connection := range c.cassette.Connections {
-			connections[id] = connection
-		}
+		maps.Copy(connections, c.cassette.Connections)
 	}
-	for id, connection := range c.test.Connections {
-		connections[id] = connection
-	}
+	maps.Copy(connections, c.test.Connections)
 	nameConnected(connections, c.names)
-	definitions := []*blueprint.Definition{c.definition}
-	for _, other := range c.others {
-		definitions = append(definitions, other)
-	}
-	open := local.Stubs(connections, definitions...)
+	open := local.Stubs(connections, append(slices.Collect(maps.Values(c.others)), c.definition)...)
 	stage := NewStage(c.test, testedID, player, c.suite.Replay)
 	c.stage = stage
 	local := &local.Run{
 		Version:    c.suite.Version,
-		Definition: c.definition, Others: c.others, Variables: StandIns(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
+		Definition: c.definition, Others: c.others, Variables: Placeholders(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
 		IDs: ids.Seeded(TestSeed), Scripts: c.suite.Scripts, Errors: c.suite.Errors, Instead: stage, Connections: open,
 		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
 		Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
@@ -123,7 +115,8 @@ func (c *testCase) run(ctx context.Context, player *recording.Player) (*blueprin
 	return local.Do(ctx)
 }
 
-// rules takes the time of a recording from its exchanges.
+// rules returns the rules of comparison with the cassette, whose time span is that of its
+// exchanges.
 func (c *testCase) rules() recording.Rules {
 	var from, to time.Time
 	for i := range c.cassette.Exchanges {
@@ -135,7 +128,7 @@ func (c *testCase) rules() recording.Rules {
 			to = at
 		}
 	}
-	if !from.IsZero() { // nodes ask after they began, and go on after they asked
+	if !from.IsZero() { // nodes start before their requests and end after them
 		from, to = from.Add(-time.Hour), to.Add(time.Hour)
 	}
 	given := []any{c.test.Variables, c.test.InputData}
@@ -145,8 +138,8 @@ func (c *testCase) rules() recording.Rules {
 	return recording.Rules{Volatile: recording.NewVolatile(from, to, c.cassette, given...)}
 }
 
-// HandlesOf gives the handles at which each node of a map may go on, by its address
-// as nodesOf gives it; nil for a node that may take any.
+// HandlesOf adds the handles of the nodes of a map to out, by their addresses as in
+// NodesOf with a prefix; nil for nodes that accept any handle.
 func HandlesOf(m any, before string, out map[string][]string) {
 	object, _ := m.(map[string]any)
 	nodes, _ := object["nodes"].([]any)
@@ -159,44 +152,43 @@ func HandlesOf(m any, before string, out map[string][]string) {
 			out[before+id] = nil
 			continue
 		}
-		ways := append([]string{"main"}, kind.Handles...)
+		handles := append([]string{"main"}, kind.Handles...)
 		if node["onError"] == string(blueprint.OnErrorBranch) {
-			ways = append(ways, blueprint.ErrorHandle)
+			handles = append(handles, blueprint.ErrorHandle)
 		}
 		cases, _ := config["cases"].([]any)
 		for _, element := range cases {
 			object, _ := element.(map[string]any)
 			if handle, ok := object["handle"].(string); ok {
-				ways = append(ways, handle)
+				handles = append(handles, handle)
 			}
 		}
-		out[before+id] = ways
+		out[before+id] = handles
 		if kind.Type == "for-each" {
 			HandlesOf(config, before+id+"[*]/", out)
 		}
 	}
 }
 
-// UnknownHandles tells which branches a test expects that their nodes do not have.
-func UnknownHandles(test *Test, ways map[string][]string) (issues []blueprint.Issue) {
+// UnknownHandles returns an issue for each expected branch with an unknown handle.
+func UnknownHandles(test *Test, handles map[string][]string) (issues []blueprint.Issue) {
 	branches, _ := test.Expect["branches"].(map[string]any)
 	for _, address := range slices.Sorted(maps.Keys(branches)) {
 		handle, _ := branches[address].(string)
-		known := ways[everyItem(address)]
+		known := handles[everyItem(address)]
 		if known == nil || slices.Contains(known, handle) {
 			continue
 		}
 		issues = append(issues, blueprint.Issue{
-			Path: []any{"tests", test.Index, "expect", "branches", address}, Severity: blueprint.SeverityError,
+			Path: test.path("expect", "branches", address), Severity: blueprint.SeverityError,
 			Message: fmt.Sprintf("the node has no handle %q", handle) + blueprint.DidYouMean(handle, known),
 		})
 	}
 	return issues
 }
 
-// nameConnected gives the stand-ins of connections to which blueprints refer what
-// is said of them by name: by the test, or, if there is one of that name alone, by
-// the recording.
+// nameConnected adds the connections to which blueprints refer by name: those of the
+// test, or the only one of that name in the recording.
 func nameConnected(connections map[string]recording.Connection, names map[string]bool) {
 	for name := range names {
 		id := project.DerivedID(project.ConnectionKey, name)
@@ -216,14 +208,14 @@ func nameConnected(connections map[string]recording.Connection, names map[string
 	}
 }
 
-// UnknownConnections refuses what a test says of connections to which nothing can
-// refer.
+// UnknownConnections returns an issue for each connection of a test to which no blueprint
+// refers.
 func UnknownConnections(t *Test, names map[string]bool) (issues []blueprint.Issue) {
 	for _, name := range slices.Sorted(maps.Keys(t.Connections)) {
 		if !names[name] && !blueprint.IsUUID(name) {
 			issues = append(issues, blueprint.Issue{
-				Path:    []any{"tests", t.Index, "connections", name},
-				Message: "is no id, and no blueprint here refers to a connection of this name" + blueprint.DidYouMean(name, slices.Sorted(maps.Keys(names))),
+				Path:    t.path("connections", name),
+				Message: "is not an id, and no blueprint refers to a connection with this name" + blueprint.DidYouMean(name, slices.Sorted(maps.Keys(names))),
 				Spot:    blueprint.Spot{OnKey: true},
 			})
 		}
@@ -231,8 +223,8 @@ func UnknownConnections(t *Test, names map[string]bool) (issues []blueprint.Issu
 	return issues
 }
 
-// ReferredConnections returns the names of connections to which the blueprints of a
-// test file refer, as far as they can be read.
+// ReferredConnections returns the names of connections to which the readable blueprints
+// of a test file refer.
 func ReferredConnections(tests *File, name string) map[string]bool {
 	names := map[string]bool{}
 	for _, path := range append(slices.Collect(maps.Values(tests.Blueprints)), tests.Blueprint) {

@@ -1,80 +1,76 @@
-// Package testsuite is the tests that people keep beside their blueprints: it reads
-// test files, answers for the outside world while a blueprint runs, judges what
-// came of the run, and reports.
+// Package testsuite runs the tests of blueprints: it reads test files, replaces the
+// outside world while a blueprint runs, compares the run with the expectations, and
+// reports the results.
 //
 // A test file is named *.test.yaml or *.test.json:
 //
-//	blueprint: order.blueprint.yaml        # beside the test file
-//	blueprints: {UUID: path}               # those that nodes run, by the id that they name
+//	blueprint: order.blueprint.yaml        # relative to the test file
+//	blueprints: {UUID: path}               # blueprints that nodes run, by id
 //	tests:
 //	  - name: a large order is approved
 //	    variables: {limit: 100}
 //	    inputData: {total: 500}
-//	    clock: 2030-01-31T09:00:00Z        # where the virtual clock begins; 2000-01-01T00:00:00Z without it
-//	    cassette: order.cassette.json      # a recording that answers what no stub does
-//	    connections: {crm: {type: http, config: {}}}   # by name, as blueprints refer to them, or by id
+//	    clock: 2030-01-31T09:00:00Z        # start of the virtual clock, by default 2000-01-01T00:00:00Z
+//	    cassette: order.cassette.json      # a recording that answers requests without a stub
+//	    connections: {crm: {type: http, config: {}}}   # by name, as in references, or by id
 //	    stubs:
 //	      approve: {output: {approved: true}}
 //	      api.example.com: {status: 200, body: {ok: true}}
 //	    expect:
 //	      status: completed
 //
-// A secret variable that is required, and that a test does not give, is the text
-// "stand-in-for-a-secret" (1 when it is a number, true when it is a boolean): test files are for
-// all to read, so secrets stay out of them.
+// A required secret variable that a test does not set is "stand-in-for-a-secret" (1 for a
+// number, true for a boolean), so that test files contain no secrets.
 //
 // # Stubs
 //
 // The key of a stub is the address of a node (its id; loop[3]/inner, or
 // loop[*]/inner for every item), or a host ("api.example.com", "*.example.com",
-// with a port if only that one is meant). A stub of a node is tried before one of
-// its host, one with a number before one with [*], and an exact host before a
-// pattern. It is one of
+// optionally with a port). A stub of a node takes precedence over one of its host, an
+// item number over [*], and an exact host over a pattern. A stub is one of
 //
-//	{"output": value, "handle"?: name}   stands for the node's work. For human and
+//	{"output": value, "handle"?: name}   replaces the work of the node. For human and
 //	                                     approval-gate nodes the output is the answer,
-//	                                     and it is judged as one. Without output the
-//	                                     node's input is passed on
-//	{"status", "headers"?, "body"?}      answers HTTP requests; for mail, 250 takes it
-//	{"error": text}                      the node fails, or its host cannot be reached
+//	                                     and is validated like one. Without output, the
+//	                                     node passes its input on
+//	{"status", "headers"?, "body"?}      answers HTTP requests; for mail, 250 accepts it
+//	{"error": text}                      fails the node, or makes the host unreachable
 //
-// each with "times" (how often it answers; default for ever) and "delayMs" (real
-// time, at most a minute), or a list of these, which answer in turn: each once
-// unless it says times, the last for ever. Nothing real is ever reached: what
-// neither a stub nor the cassette answers fails its node, and the message shows
-// the stub to write.
+// each with "times" (the number of answers, unlimited by default) and "delayMs" (real
+// time, at most a minute), or a list of these, which answer in turn: each once unless
+// it has times, the last without limit. No real service is reached: a request without
+// a stub or a recorded answer fails its node, with a message that shows the stub to
+// write.
 //
-// Nodes of blueprints that nodes run are reached by their hosts alone.
+// Nodes of blueprints that nodes run can only be stubbed by their hosts.
 //
 // # Expectations
 //
-// expect holds status ("completed", "failed" or "paused"), and if wanted output,
-// error (the text of the run's error, or a matcher), steps (by address: status,
-// output, error), branches (by address: the handle that was taken) and calls:
-// all the requests that went out, each with what is to be compared of nodeId,
-// method, url, host, headers and body. They come in the order in which their
-// nodes ended; of one instant of the clock, those of runs that a node started
-// come last. Where the order does not matter, calls is an object instead, of
+// expect has a status ("completed", "failed" or "paused") and optionally an output, an
+// error (the message of the run's error, or a matcher), steps (by address: status,
+// output, error), branches (by address: the taken handle) and calls: all outgoing
+// requests, each with any of nodeId, method, url, host, headers and body. Calls are in
+// the order in which their nodes ended; at the same time of the clock, calls of started
+// runs come last. If the order does not matter, calls is an object of
 //
-//	{"unordered": [...]}    these and no others, in any order; or
-//	{"some": [...]}         these, each another call, and perhaps others
-//	{"none": [...]}         not one call is like any of these; alone, or beside them
+//	{"unordered": [...]}    all calls in any order; or
+//	{"some": [...]}         some of the calls, each a different one
+//	{"none": [...]}         calls that must not happen; alone or with the others
 //
-// A test that expects nothing yet, without expect or with an empty one, is for
-// "test --update" alone. That writes what came of the run: what fits stays as it
-// is, and so does everything else in the file. What the test itself lacks, such as
-// a stub, is never written, and neither is what is shared by an anchor or a merge.
+// A test without expect, or with an empty one, can only run with "test --update", which
+// writes the actual results to the file. Matching expectations and everything else in
+// the file stay unchanged. It does not write incomplete tests, such as those without a
+// needed stub, or expectations that are shared by an anchor or a merge.
 //
 // Values are compared exactly, numbers by their value. Objects whose only member
-// begins with $ are matchers instead, wherever they stand:
+// begins with $ are matchers:
 //
-//	{"$any": true}          anything, but it must be there
+//	{"$any": true}          any value that is present
 //	{"$exact": {...}}       this value, in which no object is a matcher
 //	{"$type": "string"}     any string; also number, boolean, object, array, null
-//	{"$match": "regexp"}    a string in which the expression (RE2) is found
-//	{"$partial": {...}}     an object with these members, and perhaps others; an
-//	                        array that begins with these elements
+//	{"$match": "regexp"}    a string that matches the expression (RE2)
+//	{"$partial": {...}}     an object with at least these members, or an array that
+//	                        begins with these elements
 //
-// The bodies and headers of calls, and the members of a call, are compared as in
-// $partial by themselves.
+// The bodies and headers of calls are compared as in $partial.
 package testsuite

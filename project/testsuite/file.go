@@ -10,24 +10,24 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// The bounds of a test file.
+// The limits of a test file.
 const (
 	MaxTests = 10_000
 	MaxStubs = 10_000
 )
 
-// defaultClock is where the clock of a test begins that names none.
+// defaultClock is the default start of the clock of a test.
 var defaultClock = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // File is a test file.
 type File struct {
 	Document   *document.Document
 	Blueprint  string            // path, relative to the file
-	Blueprints map[string]string // by the id that nodes name
+	Blueprints map[string]string // paths of other blueprints by id
 	Tests      []*Test
 }
 
-// Test is one test of a file.
+// Test is a test of a file.
 type Test struct {
 	File        *File
 	Index       int // in the file
@@ -36,49 +36,46 @@ type Test struct {
 	InputData   any
 	Clock       time.Time
 	ClockGiven  bool
-	Cassette    string // path, relative to the file; "" = none
+	Cassette    string // path, relative to the file; "" for none
 	Connections map[string]recording.Connection
 	Stubs       []*Stub
-	Expect      map[string]any // nil when the test expects nothing yet
+	Expect      map[string]any // nil for a test without expectations
 }
 
-// Stub answers in place of a node, or of a host.
+// Stub answers instead of a node or a host.
 type Stub struct {
 	Key     string
 	Answers []Answer
 }
 
-// Answer is one thing that a stub answers.
+// Answer is an answer of a stub.
 type Answer struct {
 	HasOutput bool
 	Output    any
 	Handle    string
-	Status    int // of an HTTP answer; 0 = it is none
+	Status    int // of an HTTP response; 0 for none
 	Headers   map[string]string
 	Body      any
 	Error     string
-	Times     int // how often it answers; 0 = for ever
+	Times     int // 0 for no limit
 	DelayMs   int
 }
 
-// ofNode reports whether the answer stands for a node's work.
+// ofNode reports whether the answer replaces the work of a node.
 func (a *Answer) ofNode() bool { return a.HasOutput || a.Handle != "" }
 
-// path is where something of the test stands in the file.
+// path returns the path of a part of the test in the file.
 func (t *Test) path(parts ...any) []any { return append([]any{"tests", t.Index}, parts...) }
 
-// Outcome is what came of the run of a test.
+// Outcome is the result of the run of a test.
 type Outcome struct {
 	Recording *blueprint.Recording
-	// Nodes are the ids of the blueprint's nodes, those within a for-each node
-	// with loop[*]/ before them.
-	Nodes []string
+	Nodes     []string // the addresses of the blueprint's nodes, as in NodesOf
 }
 
-// Placeholders returns the variables of a local run, for which no file has the secrets:
-// a secret variable that is required and not given, and one of another type than
-// text that is given as "***", gets a value that fits its type.
-func StandIns(declared []blueprint.Variable, given map[string]any) map[string]any {
+// Placeholders returns the variables of a local run. Required secrets that are not given,
+// and numbers and booleans given as "***", get a value of their type.
+func Placeholders(declared []blueprint.Variable, given map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, given)
 	for i := range declared {

@@ -9,10 +9,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// judge tells where the outcome of a test is not as it expects.
+// judge returns the mismatches between the outcome of a test and its expectations.
 func (t *Test) judge(o *Outcome) []Mismatch {
 	m := &matching{}
-	at := func(parts ...any) []any { return t.path(append([]any{"expect"}, parts...)...) }
+	at := func(parts ...any) []any { return below(t.path("expect"), parts...) }
 	x := o.Recording
 	actual := expectationOf(o)
 	if want, given := t.Expect["status"]; given && want != string(x.Status) {
@@ -35,7 +35,7 @@ func (t *Test) judge(o *Outcome) []Mismatch {
 	for _, address := range slices.Sorted(maps.Keys(steps)) {
 		step, there := done[address].(map[string]any)
 		if !there {
-			m.differ(Mismatch{Path: at("steps", address), What: "the node never began", Expected: steps[address], Missing: true})
+			m.differ(Mismatch{Path: at("steps", address), What: "the node did not start", Expected: steps[address], Missing: true})
 			continue
 		}
 		want, _ := steps[address].(map[string]any)
@@ -50,14 +50,14 @@ func (t *Test) judge(o *Outcome) []Mismatch {
 	branches, _ := t.Expect["branches"].(map[string]any)
 	for _, address := range slices.Sorted(maps.Keys(branches)) {
 		if got := actual["branches"].(map[string]any)[address]; got != branches[address] {
-			m.differ(Mismatch{Path: at("branches", address), What: "the handle that was taken", Expected: branches[address], Got: got})
+			m.differ(Mismatch{Path: at("branches", address), What: "the taken handle", Expected: branches[address], Got: got})
 		}
 	}
 	if want, given := t.Expect["calls"]; given {
 		m.calls(at("calls"), want, x.Exchanges)
 	}
 	t.order(m.found)
-	if _, told := t.Expect["status"]; !told && x.Failure != nil && len(m.found) > 0 { // an expected status tells of it by itself
+	if _, hasStatus := t.Expect["status"]; !hasStatus && x.Failure != nil && len(m.found) > 0 {
 		first := &m.found[0]
 		if first.What != "" {
 			first.What += "; "
@@ -67,7 +67,7 @@ func (t *Test) judge(o *Outcome) []Mismatch {
 	return m.found
 }
 
-// order sorts mismatches by where they stand in the file.
+// order sorts mismatches by their positions in the file.
 func (t *Test) order(found []Mismatch) {
 	if t.File == nil || t.File.Document == nil {
 		return
@@ -85,8 +85,8 @@ func failure(f *blueprint.RunError) string {
 	return fmt.Sprintf("node %q: %s", f.NodeID, f.Message)
 }
 
-// expectationOf returns an outcome as an expectation that fits it: status, output, error
-// when there is one, steps, branches and calls.
+// expectationOf returns the expectation that an outcome matches exactly: status, output,
+// error if there is one, steps, branches and calls.
 func expectationOf(o *Outcome) map[string]any {
 	x := o.Recording
 	out := map[string]any{"status": string(x.Status), "output": x.Output}

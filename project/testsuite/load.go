@@ -16,13 +16,13 @@ import (
 	"blueprintd/project"
 )
 
-// mostTestFiles bounds what a folder is searched for.
-const mostTestFiles = 10_000
+// maxWatched is the largest number of watched files in folders.
+const maxWatched = 10_000
 
+// IsTestFile reports whether a file is named like a test file.
 func IsTestFile(name string) bool { return project.KindOf(filepath.Base(name)) == project.KindTest }
 
-// testFiles finds the test files of files and folders, as project.Scan does: hidden
-// folders, node_modules and what leads out of a folder are left out.
+// testFiles lists files, and the test files that project.Scan finds in folders.
 func testFiles(names []string) (files []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -47,8 +47,8 @@ func testFiles(names []string) (files []string, err error) {
 	return slices.Compact(files), nil
 }
 
-// load reads test files and what they name. A bad one is pointed at, and is a
-// result of its own.
+// load reads test files and the files that they name. An invalid one is printed and
+// becomes a result of its own.
 func (t *Suite) load(files []string) (cases []*testCase, bad []*Result) {
 	for _, name := range files {
 		found, wrong := t.loadFile(name)
@@ -62,7 +62,7 @@ func (t *Suite) load(files []string) (cases []*testCase, bad []*Result) {
 	return cases, bad
 }
 
-// loadFile returns the tests of a file, or what is wrong with it, in lines.
+// loadFile returns the tests of a file, or the lines of its errors.
 func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 	data, err := fileio.Read(name, document.MaxSize)
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 	}
 	beside := func(path string) string {
 		path = filepath.Join(filepath.Dir(name), path)
-		t.saw(path)
+		t.addWatched(path)
 		return path
 	}
 	others, names := map[string]*blueprint.Definition{}, map[string]bool{}
@@ -92,7 +92,7 @@ func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 		}
 		to := project.Follow(path, beside(f.Blueprint), b)
 		for path := range to.Files {
-			t.saw(filepath.FromSlash(path))
+			t.addWatched(filepath.FromSlash(path))
 		}
 		below, wrong := to.Connect()
 		maps.Copy(others, below)
@@ -120,7 +120,7 @@ func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 		one := &testCase{suite: t, name: name, data: data, test: test, definition: definition, others: others, names: names, nodes: nodes, source: beside(f.Blueprint)}
 		if test.Cassette != "" {
 			if one.cassette, err = recording.ReadCassetteFile(beside(test.Cassette)); err != nil {
-				wrong += project.Pointed(f.Document, []blueprint.Issue{{Path: []any{"tests", test.Index, "cassette"}, Message: beside(test.Cassette) + ": " + project.MessageOf(err)}})
+				wrong += project.Pointed(f.Document, []blueprint.Issue{{Path: test.path("cassette"), Message: beside(test.Cassette) + ": " + project.MessageOf(err)}})
 				continue
 			}
 		}
@@ -131,48 +131,43 @@ func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 	return cases, wrong
 }
 
-// saw keeps a file that tests depend on, to be watched.
-func (t *Suite) saw(path string) {
+// addWatched records a file on which tests depend.
+func (t *Suite) addWatched(path string) {
 	if info, err := os.Stat(path); err == nil && t.named != nil {
 		t.named[path] = info
 	}
 }
 
-// loadTested reads a blueprint that a test file names; wrong tells why it cannot
-// be run.
+// loadTested reads a blueprint that a test file names at a path. wrong is the lines of its
+// errors. As a test file may name any file of the machine, errors are shown only for
+// files that are named like blueprints.
 func loadTested(f *File, path string, at ...any) (b *project.Blueprint, wrong string) {
+	pointed := func(message string) string {
+		return project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: message}})
+	}
 	b, issues, err := project.ReadFile(&project.Inputs{}, path)
 	var syntax *document.SyntaxError
-	switch {
-	case errors.As(err, &syntax) && !project.MayShow(path):
-		return nil, unshown(f, path, at)
-	case errors.As(err, &syntax):
-		return nil, syntax.Error() + "\n" + syntax.Excerpt()
-	case err != nil:
-		return nil, project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: err.Error()}})
+	isSyntax := errors.As(err, &syntax)
+	if err != nil && !isSyntax {
+		return nil, pointed(err.Error())
 	}
-	all := slices.Clone(issues)
-	issues = slices.DeleteFunc(issues, func(i blueprint.Issue) bool { return i.Severity == blueprint.SeverityWarning })
+	bad := project.Errors(issues)
 	switch {
-	case len(issues) > 0 && !project.MayShow(path):
-		return nil, unshown(f, path, at)
-	case len(issues) > 0:
-		return nil, project.Pointed(b.Document, issues, all...)
+	case (isSyntax || len(bad) > 0) && !project.MayShow(path):
+		return nil, pointed(path + " is not a valid blueprint; run blueprintd validate for its errors, which are shown only for files named *.blueprint.yaml")
+	case isSyntax:
+		return nil, syntax.Error() + "\n" + syntax.Excerpt()
+	case len(bad) > 0:
+		return nil, project.Pointed(b.Document, bad, issues...)
 	}
 	if m, _ := blueprint.ParseMap(b.Map); m == nil || len(m.Nodes) == 0 {
-		return nil, project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " has no nodes to run"}})
+		return nil, pointed(path + " has no nodes to run")
 	}
 	return b, ""
 }
 
-// unshown says of a file no more than that it cannot be run: a test file may name
-// any file of this machine.
-func unshown(f *File, path string, at []any) string {
-	return project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " is no blueprint without errors, and of a file that is not named *.blueprint.yaml nothing is shown; blueprintd validate shows it"}})
-}
-
-// NodesOf returns the addresses of a map's nodes, those that run for each item with
-// loop[*]/ before them.
+// NodesOf returns the addresses of the nodes of a map. Those inside for-each nodes have
+// the prefix loop[*]/.
 func NodesOf(m any) (list []string) {
 	object, _ := m.(map[string]any)
 	nodes, _ := object["nodes"].([]any)

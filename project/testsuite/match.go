@@ -9,20 +9,20 @@ import (
 	"blueprintd/foundation/recording"
 )
 
-// Mismatch is one way in which an outcome is not as expected.
+// Mismatch is a difference between an outcome and its expectation.
 type Mismatch struct {
-	Path     []any // where the expectation stands in the test file, as far as it does
+	Path     []any // of the expectation in the test file
 	What     string
 	Expected any
 	Got      any
-	Missing  bool // it was expected, and is not there
-	Surplus  bool // it is there, and was not expected
+	Missing  bool // there is no value
+	Surplus  bool // no value was expected
 }
 
-// maxMismatches bounds those of one test.
+// maxMismatches is the largest number of mismatches of a test.
 const maxMismatches = 50
 
-// matching compares an outcome with what is expected.
+// matching compares an outcome with its expectations.
 type matching struct {
 	found   []Mismatch
 	literal bool // no object is a matcher
@@ -35,8 +35,8 @@ func (m *matching) differ(d Mismatch) {
 	}
 }
 
-// value compares; partial allows objects to have more members, and arrays more
-// elements, than are expected.
+// value compares two values. partial allows objects to have more members, and arrays to
+// have more elements, than expected.
 func (m *matching) value(path []any, want, got any, partial bool) {
 	switch want := want.(type) {
 	case map[string]any:

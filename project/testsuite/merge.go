@@ -8,8 +8,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// exactly returns an expectation that only this value fits: an object that would be
-// a matcher stands in {"$exact": ...}.
+// exactly returns an expectation that only this value matches. Objects that look like
+// matchers are wrapped in {"$exact": ...}.
 func exactly(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -31,8 +31,8 @@ func exactly(value any) any {
 	return value
 }
 
-// merged returns an expectation that a value fits, and keeps of the present one what
-// it fits already. partial is as in matching.value.
+// merged returns an expectation that a value matches, and keeps the parts of the old one
+// that it matches already. partial is that of matching.value.
 func merged(want, got any, partial bool) any {
 	m := &matching{}
 	if m.value(nil, want, got, partial); len(m.found) == 0 {
@@ -78,7 +78,7 @@ func merged(want, got any, partial bool) any {
 	return exactly(got)
 }
 
-// mergedCalls does the same for the calls.
+// mergedCalls is merged for calls.
 func mergedCalls(want any, made []blueprint.Exchange) any {
 	object, is := want.(map[string]any)
 	if !is {
@@ -102,7 +102,7 @@ func mergedCalls(want any, made []blueprint.Exchange) any {
 		of := pair(list, made)
 		kept := []any{}
 		for i, call := range of {
-			for k := 0; call < 0 && k < len(made); k++ { // of the calls that nobody expects, the next of its node
+			for k := 0; call < 0 && k < len(made); k++ { // the next unexpected call of its node
 				if sameNode(list[i], &made[k]) && !slices.Contains(of, k) {
 					call = k
 					of[i] = k

@@ -14,8 +14,8 @@ import (
 	"blueprintd/foundation/recording"
 )
 
-// RoundTrip answers an HTTP request: by a stub of its node, of its host, or by
-// the cassette.
+// RoundTrip answers an HTTP request by a stub of its node, a stub of its host, or the
+// cassette.
 func (s *Stage) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := s.roundTrip(request)
 	return response, s.noted(err)
@@ -30,7 +30,7 @@ func (s *Stage) roundTrip(request *http.Request) (*http.Response, error) {
 		if request.Body != nil {
 			defer request.Body.Close()
 		}
-		asked, err := recording.RequestOf(request) // the tape keeps what is read
+		asked, err := recording.RequestOf(request) // reads the body, which the recording includes
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,8 @@ func redactedURL(u *url.URL) string {
 	return bare.String()
 }
 
-// answer takes the answer of a stub for a node's request to a host.
+// answer returns the next answer of a stub for a request to a host, nil if there is no
+// stub.
 func (s *Stage) answer(ctx context.Context, scheme, host string) (*Answer, error) {
 	caller := outbound.CallerOf(ctx)
 	var keys []string
@@ -66,12 +67,12 @@ func (s *Stage) answer(ctx context.Context, scheme, host string) (*Answer, error
 	keys = append(keys, hostKeys(scheme, strings.ToLower(host))...)
 	a, err := s.take(keys, func(a *Answer) bool { return !a.ofNode() })
 	if errors.Is(err, errSpent) {
-		return nil, &blueprint.Failure{Code: codeStub, Permanent: true, NotSent: true, Message: fmt.Sprintf(`%s for %s; give it a higher "times", or one more answer`, err, host)}
+		return nil, &blueprint.Failure{Code: codeStub, Permanent: true, NotSent: true, Message: fmt.Sprintf(`%s for %s; increase its "times" or add an answer`, err, host)}
 	}
 	return a, err
 }
 
-// hostKeys are the keys under which a host may have a stub, the nearest first.
+// hostKeys returns the possible keys of stubs of a host, the most specific one first.
 func hostKeys(scheme, host string) (keys []string) {
 	name, port := host, ""
 	if alone, after, err := net.SplitHostPort(host); err == nil {
@@ -96,7 +97,7 @@ func hostKeys(scheme, host string) (keys []string) {
 	}
 }
 
-// DialContext answers mail in the same way.
+// DialContext answers mail like RoundTrip answers requests.
 func (s *Stage) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	connection, err := s.dial(ctx, network, address)
 	return connection, s.noted(err)
@@ -128,10 +129,11 @@ func (s *Stage) dial(ctx context.Context, network, address string) (net.Conn, er
 	return nil, unstubbed("mail to "+address, host, `{status: 250}`)
 }
 
-// unstubbed is the failure of what nobody answers, with what to write.
+// unstubbed returns the failure of a request without an answer. Its message contains the
+// stub to write.
 func unstubbed(what, host, answer string) error {
 	return &blueprint.Failure{
 		Code: codeStub, Permanent: true, NotSent: true,
-		Message: fmt.Sprintf("nothing real is reached in a test, and nothing stands for %s; add to the test: stubs: {%q: %s}", what, host, answer),
+		Message: fmt.Sprintf("tests reach no real service, and there is no stub for %s; add to the test: stubs: {%q: %s}", what, host, answer),
 	}
 }

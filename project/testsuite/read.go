@@ -16,9 +16,8 @@ import (
 	"blueprintd/foundation/recording"
 )
 
-// Read reads a test file. The issues tell all that is wrong with it; with one
-// that is an error the file must not be used. Errors are *document.SyntaxError. With
-// open, a test may have no expectation yet.
+// Read reads a test file, which must not be used if there are issues. open allows tests
+// without expectations. The error is a *document.SyntaxError.
 func Read(name string, data []byte, open bool) (*File, []blueprint.Issue, error) {
 	doc, err := document.Parse(name, data)
 	if err != nil {
@@ -30,7 +29,7 @@ func Read(name string, data []byte, open bool) (*File, []blueprint.Issue, error)
 	return r.file, r.issues, nil
 }
 
-// InOrder puts issues in the order of the places that they are about.
+// InOrder sorts issues by their positions in a document.
 func InOrder(d *document.Document, issues []blueprint.Issue) {
 	slices.SortStableFunc(issues, func(a, b blueprint.Issue) int {
 		x, y := d.SpanOf(a).Start, d.SpanOf(b).Start
@@ -51,7 +50,7 @@ func (r *reader) wrong(path []any, format string, args ...any) {
 	}
 }
 
-// misnamed is wrong for the name of a member.
+// misnamed is wrong for the key of a member.
 func (r *reader) misnamed(path []any, format string, args ...any) {
 	before := len(r.issues)
 	if r.wrong(path, format, args...); len(r.issues) > before {
@@ -59,7 +58,7 @@ func (r *reader) misnamed(path []any, format string, args ...any) {
 	}
 }
 
-// object returns a value that must be an object of known members.
+// object returns a value that must be an object with only known members; nil for any.
 func (r *reader) object(value any, path []any, known ...string) map[string]any {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -68,7 +67,7 @@ func (r *reader) object(value any, path []any, known ...string) map[string]any {
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if known != nil && !slices.Contains(known, name) {
-			r.misnamed(below(path, name), "is unknown here%s; known are %s", blueprint.DidYouMean(name, known), strings.Join(known, ", "))
+			r.misnamed(below(path, name), "unknown field%s; the fields are %s", blueprint.DidYouMean(name, known), strings.Join(known, ", "))
 		}
 	}
 	return object
@@ -76,7 +75,7 @@ func (r *reader) object(value any, path []any, known ...string) map[string]any {
 
 func below(path []any, parts ...any) []any { return append(slices.Clone(path), parts...) }
 
-// text returns a member that must be a string, "" when it is not there.
+// text returns a member that must be a string, "" if it is missing.
 func (r *reader) text(object map[string]any, name string, path []any, required bool) string {
 	value, given := object[name]
 	text, ok := value.(string)
@@ -89,17 +88,17 @@ func (r *reader) text(object map[string]any, name string, path []any, required b
 	return text
 }
 
-// path returns a member that must be the path of a file, from the test file on: one
-// that begins elsewhere is another one on each machine.
+// path returns a member that must be a path relative to the test file. Absolute paths
+// differ between machines.
 func (r *reader) path(object map[string]any, name string, path []any, required bool) string {
 	text := r.text(object, name, path, required)
 	if filepath.IsAbs(text) || strings.HasPrefix(text, "/") || strings.HasPrefix(text, `\\`) {
-		r.wrong(below(path, name), "must be a path that begins at this file's folder, not an absolute one")
+		r.wrong(below(path, name), "must be a path relative to this file")
 	}
 	return text
 }
 
-// whole returns a member that must be a whole number, 0 when it is not there.
+// whole returns a member that must be a whole number, 0 if it is missing.
 func (r *reader) whole(object map[string]any, name string, path []any, least, most int) int {
 	value, given := object[name]
 	if !given {
@@ -126,7 +125,7 @@ func (r *reader) read(value any) {
 		list := r.object(given, []any{"blueprints"})
 		for _, id := range slices.Sorted(maps.Keys(list)) {
 			if !blueprint.IsUUID(id) {
-				r.misnamed([]any{"blueprints", id}, "must be the id that a node names, a UUID")
+				r.misnamed([]any{"blueprints", id}, "must be the id in a node, a UUID")
 			}
 			r.file.Blueprints[id] = r.path(list, id, []any{"blueprints"}, true)
 		}
@@ -188,8 +187,8 @@ func (r *reader) test(t *Test, value any) {
 	given := object["expect"]
 	if empty, is := given.(map[string]any); given != nil && !(is && len(empty) == 0) {
 		t.Expect = r.expect(given, t.path("expect"))
-	} else if !r.open { // nothing is expected yet
-		r.wrong(t.path("expect"), "required; blueprintd test --update writes it")
+	} else if !r.open {
+		r.wrong(t.path("expect"), "required; run blueprintd test --update to write it")
 	}
 }
 

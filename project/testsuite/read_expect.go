@@ -1,16 +1,16 @@
 package testsuite
 
 import (
-	"blueprintd/project"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"blueprintd/project"
 )
 
-var (
-	types = []string{"string", "number", "boolean", "object", "array", "null"}
-)
+// types are the arguments of $type.
+var types = []string{"string", "number", "boolean", "object", "array", "null"}
 
 func (r *reader) expect(value any, at []any) map[string]any {
 	object := r.object(value, at, "status", "output", "error", "steps", "branches", "calls")
@@ -48,7 +48,7 @@ func (r *reader) expect(value any, at []any) map[string]any {
 	return object
 }
 
-// calls reads what is expected of the calls: a list, or an object of lists.
+// calls checks the expected calls: a list, or an object of lists.
 func (r *reader) calls(value any, at []any) {
 	if sets, is := value.(map[string]any); is {
 		r.object(sets, at, callSets...)
@@ -56,7 +56,7 @@ func (r *reader) calls(value any, at []any) {
 		_, some := sets["some"]
 		switch {
 		case unordered && some:
-			r.wrong(at, "unordered names all calls, and some only some of them: leave one of them out")
+			r.wrong(at, "unordered and some exclude each other")
 		case len(sets) == 0:
 			r.wrong(at, "must have one of %s, or be a list", strings.Join(callSets, ", "))
 		}
@@ -70,7 +70,7 @@ func (r *reader) calls(value any, at []any) {
 	r.callList(value, at)
 }
 
-// callSets are the lists of calls whose order does not matter.
+// callSets are the members of an object of calls.
 var callSets = []string{"none", "some", "unordered"}
 
 func (r *reader) callList(value any, at []any) {
@@ -99,7 +99,7 @@ func (r *reader) oneOf(object map[string]any, name string, at []any, list []stri
 	}
 }
 
-// matchers finds the matchers in a value, and what is wrong with them.
+// matchers checks the matchers in a value.
 func (r *reader) matchers(value any, at []any) {
 	switch v := value.(type) {
 	case []any:
@@ -132,7 +132,7 @@ func (r *reader) matchers(value any, at []any) {
 			if !ok {
 				r.wrong(here, "must be a regular expression")
 			} else if _, err := regexp.Compile(text); err != nil || len(text) > maxPattern {
-				r.wrong(here, "is no regular expression that Go's RE2 reads")
+				r.wrong(here, "must be a regular expression in the syntax of RE2")
 			}
 		case "$partial":
 			switch argument.(type) {
@@ -141,16 +141,16 @@ func (r *reader) matchers(value any, at []any) {
 				r.wrong(here, "must be an object or an array")
 			}
 		default:
-			r.wrong(here, "there is no matcher %s; there are $any, $exact, $match, $partial, $type; what is meant as it stands is written {\"$exact\": {%q: ...}}", name, name)
+			r.wrong(here, "unknown matcher %s; the matchers are $any, $exact, $match, $partial, $type; write a literal value as {\"$exact\": {%q: ...}}", name, name)
 		}
 	}
 }
 
-// maxPattern bounds a regular expression, in bytes.
+// maxPattern is the length of the longest regular expression, in bytes.
 const maxPattern = 4096
 
-// matcherOf returns the matcher that an object is: it has one member, which begins
-// with $, and that is not how binary bodies are written.
+// matcherOf returns the name and argument of an object that is a matcher: it has one
+// member, whose name begins with $. $base64 marks a binary body instead.
 func matcherOf(object map[string]any) (name string, argument any, is bool) {
 	if len(object) != 1 {
 		return "", nil, false

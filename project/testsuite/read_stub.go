@@ -11,7 +11,7 @@ import (
 	"blueprintd/project"
 )
 
-// stub reads one stub: an answer, or a list of them.
+// stub reads a stub: an answer, or a list of answers.
 func (r *reader) stub(key string, value any, at []any) *Stub {
 	s := &Stub{Key: key}
 	list, several := value.([]any)
@@ -55,7 +55,7 @@ func (r *reader) answer(value any, at []any) (a Answer) {
 			switch text := headers[name].(type) {
 			case string:
 				if !headerName.MatchString(name) || strings.ContainsAny(text, "\r\n\x00") {
-					r.wrong(below(at, "headers", name), "is no header of one line")
+					r.wrong(below(at, "headers", name), "is not a valid header")
 				}
 				a.Headers[strings.ToLower(name)] = text
 			case nil, map[string]any, []any:
@@ -78,7 +78,7 @@ func (r *reader) answer(value any, at []any) (a Answer) {
 	case kinds != 1:
 		r.wrong(at, "must have either output (or handle), or status, or error")
 	case !hasStatus && (hasBody || a.Headers != nil):
-		r.wrong(at, "body and headers stand beside status")
+		r.wrong(at, "body and headers require status")
 	case hasError && a.Error == "":
 		a.Error = "the service cannot be reached"
 	}
@@ -87,21 +87,20 @@ func (r *reader) answer(value any, at []any) (a Answer) {
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// Check tells which stubs and expectations of a test name no node of the
-// blueprint, and which stubs answer otherwise than their key can. Nodes are as
-// in Outcome.
+// Check returns the issues of stubs and expectations with unknown nodes, and of stubs
+// whose answers do not fit their key. nodes are those of NodesOf.
 func (t *Test) Check(nodes []string) []blueprint.Issue {
 	r := &reader{}
 	for _, s := range t.Stubs {
 		at := t.path("stubs", s.Key)
 		node := slices.Contains(nodes, everyItem(s.Key))
 		if !node && !isHost(s.Key) {
-			r.misnamed(at, "there is no node %q, and it is no host either%s", s.Key, known(nodes))
+			r.misnamed(at, "is neither a node nor a host: %q%s", s.Key, known(nodes))
 			continue
 		}
 		for i := range s.Answers {
 			if !node && s.Answers[i].ofNode() {
-				r.wrong(at, "output and handle stand for a node's work, and %q is a host: write status and body", s.Key)
+				r.wrong(at, "output and handle are for nodes, and %q is a host; write status and body", s.Key)
 				break
 			}
 		}
@@ -111,7 +110,7 @@ func (t *Test) Check(nodes []string) []blueprint.Issue {
 		for _, address := range slices.Sorted(maps.Keys(list)) {
 			switch {
 			case strings.Contains(address, "[*]"):
-				r.misnamed(t.path("expect", part, address), "[*] is for stubs; name one item, as in %s", strings.ReplaceAll(address, "[*]", "[0]"))
+				r.misnamed(t.path("expect", part, address), "[*] is only allowed in stubs; name one item, as in %s", strings.ReplaceAll(address, "[*]", "[0]"))
 			case !slices.Contains(nodes, everyItem(address)):
 				r.misnamed(t.path("expect", part, address), "there is no node %q%s", address, known(nodes))
 			}
@@ -129,7 +128,7 @@ func known(nodes []string) string {
 
 var itemNumber = regexp.MustCompile(`\[[0-9]+\]/`)
 
-// everyItem returns an address with [*] in place of the numbers of items.
+// everyItem replaces the item numbers of an address by [*].
 func everyItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
 
 var hostForm = regexp.MustCompile(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)

@@ -24,18 +24,18 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 		{whole, ""},
 		{`[]`, "must be an object"},
 		{`{"tests": []}`, "blueprint: required; tests: must hold at least one test"},
-		{`{"blueprint": "a", "tests": 1, "x": 1}`, "tests: must be an array of tests; x: is unknown here; known are $schema, blueprint, blueprints, tests"},
+		{`{"blueprint": "a", "tests": 1, "x": 1}`, "tests: must be an array of tests; x: unknown field; the fields are $schema, blueprint, blueprints, tests"},
 		{one(`"stubs": {"n": {}}`), "tests[0].stubs.n: must have either output (or handle), or status, or error"},
 		{one(`"stubs": {"n": {"output": 1, "status": 200}}`), "tests[0].stubs.n: must have either output (or handle), or status, or error"},
-		{one(`"stubs": {"n": {"output": 1, "body": 1}}`), "tests[0].stubs.n: body and headers stand beside status"},
+		{one(`"stubs": {"n": {"output": 1, "body": 1}}`), "tests[0].stubs.n: body and headers require status"},
 		{one(`"stubs": {"n": []}`), "tests[0].stubs.n: must hold at least one answer"},
 		{one(`"stubs": {"n": {"status": 99}}`), "tests[0].stubs.n.status: must be a whole number from 100 to 999"},
-		{one(`"stubs": {"n": {"status": 200, "headers": {"a b": "c"}}}`), "tests[0].stubs.n.headers.a b: is no header of one line"},
+		{one(`"stubs": {"n": {"status": 200, "headers": {"a b": "c"}}}`), "tests[0].stubs.n.headers.a b: is not a valid header"},
 		{one(`"clock": "soon"`), "tests[0].clock: must be an instant such as 2030-01-31T09:00:00Z"},
 		{one(`"connections": {"x": {"type": "ftp"}}`), `tests[0].connections.x.type: there is no connection type "ftp"`},
 		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "done", "output": {"$what": 1}}}]}`,
-			"tests[0].expect.status: must be one of completed, failed, paused, running; tests[0].expect.output.$what: there is no matcher $what; there are $any, $exact, $match, $partial, $type; what is meant as it stands is written {\"$exact\": {\"$what\": ...}}"},
-		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "completed", "output": {"$match": "("}}}]}`, "tests[0].expect.output.$match: is no regular expression that Go's RE2 reads"},
+			"tests[0].expect.status: must be one of completed, failed, paused, running; tests[0].expect.output.$what: unknown matcher $what; the matchers are $any, $exact, $match, $partial, $type; write a literal value as {\"$exact\": {\"$what\": ...}}"},
+		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "completed", "output": {"$match": "("}}}]}`, "tests[0].expect.output.$match: must be a regular expression in the syntax of RE2"},
 	} {
 		_, issues, err := Read("a.test.json", []byte(test.text), false)
 		if err != nil {

@@ -1,7 +1,6 @@
 package testsuite
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,37 +11,35 @@ import (
 	"blueprintd/foundation/recording"
 )
 
-// Result is what a test came to.
+// Result is the result of a test, or of an invalid test file.
 type Result struct {
 	File        string
 	Test        string
 	Took        time.Duration
 	Mismatches  []Mismatch
-	Differences []recording.Difference // from the recording; of a replay
+	Differences []recording.Difference // of a replay from the recording
 	Fault       error                  // why it could not run, or could not be written
-	Broken      bool                   // it stands for a file that cannot be read; Fault tells why
-	NotRun      bool                   // it was not run to its end, so there is nothing to say of it
-	Updated     bool                   // its expectation was written anew
-	Notes       []string               // what is no failure, and good to know
+	Broken      bool                   // the file is invalid; Fault is the reason
+	NotRun      bool                   // it did not run to its end
+	Updated     bool                   // its expectation was written
+	Notes       []string
 	Pos         func(path []any) (line, column int)
-	Excerpt     func(path []any) string // the line of the file with a caret
+	Excerpt     func(path []any) string // the source line with a caret
 	Nodes       []string                // of its blueprint
-	Reached     []string                // the nodes that did something
+	Reached     []string                // the executed nodes
 	Blueprint   string
 }
 
-// Passed reports whether it was run and nothing is wrong.
+// Passed reports whether the test ran and did not fail.
 func (r *Result) Passed() bool { return !r.NotRun && !r.Failed() }
 
-// Failed reports whether something is wrong.
-func (r *Result) Failed() bool { return !r.NotRun && !r.fine() }
-
-func (r *Result) fine() bool {
-	return r.Fault == nil && (r.Updated || len(r.Mismatches) == 0) && len(r.Differences) == 0
+// Failed reports whether the test ran and failed.
+func (r *Result) Failed() bool {
+	return !r.NotRun && (r.Fault != nil || !r.Updated && len(r.Mismatches) > 0 || len(r.Differences) > 0)
 }
 
-// Lines tells what is wrong, for people: each begins with file:line:column when
-// it is about a line of the file. With carets the line itself is shown beneath.
+// Lines describes the failure. Lines about a place in the file begin with
+// file:line:column; carets adds the source line.
 func (r *Result) Lines(carets bool) (lines []string) {
 	if r.Fault != nil {
 		lines = append(lines, strings.Split(strings.TrimRight(r.Fault.Error(), "\n"), "\n")...)
@@ -63,7 +60,7 @@ func (r *Result) Lines(carets bool) (lines []string) {
 	return lines
 }
 
-// String tells a mismatch in one line.
+// String describes the mismatch in one line.
 func (m *Mismatch) String() string {
 	where := blueprint.PathText(m.Path[min(3, len(m.Path)):])
 	if m.What != "" {
@@ -71,14 +68,14 @@ func (m *Mismatch) String() string {
 	}
 	switch {
 	case m.Missing:
-		return fmt.Sprintf("%s: expected %s, and it is missing", where, brief(m.Expected))
+		return fmt.Sprintf("%s: expected %s, got nothing", where, brief(m.Expected))
 	case m.Surplus:
-		return fmt.Sprintf("%s: got %s, which is not expected", where, brief(m.Got))
+		return fmt.Sprintf("%s: expected nothing, got %s", where, brief(m.Got))
 	}
 	return fmt.Sprintf("%s: expected %s, got %s", where, brief(m.Expected), brief(m.Got))
 }
 
-// brief writes a value in at most about 300 characters.
+// brief returns the first 300 bytes of a value as JSON.
 func brief(value any) string {
 	data, err := blueprint.Encode(value)
 	if err != nil {
@@ -91,7 +88,8 @@ func brief(value any) string {
 	return blueprint.OneLine(string(data))
 }
 
-// Paint colours a text: "32" is green, "31" red, "90" grey. Nil leaves it.
+// Paint colours a text by an SGR parameter: "32" is green, "31" red, "90" grey. A nil
+// Paint returns the text unchanged.
 type Paint func(color, text string) string
 
 func (p Paint) paint(color, text string) string {
@@ -101,8 +99,8 @@ func (p Paint) paint(color, text string) string {
 	return p(color, text)
 }
 
-// Tell writes one test for people.
-func Tell(out io.Writer, r *Result, paint Paint) error {
+// Print writes the result of a test for a terminal.
+func Print(out io.Writer, r *Result, paint Paint) error {
 	mark, note := paint.paint("32", "✓"), ""
 	switch {
 	case r.NotRun:
@@ -113,7 +111,7 @@ func Tell(out io.Writer, r *Result, paint Paint) error {
 	case r.Updated:
 		note = " (written)"
 	}
-	text := fmt.Sprintf("%s %s: %s%s %s\n", mark, r.File, blueprint.OneLine(r.Test), note, paint.paint("90", took(r.Took)))
+	text := fmt.Sprintf("%s %s: %s%s %s\n", mark, r.File, blueprint.OneLine(r.Test), note, paint.paint("90", fmt.Sprintf("%d ms", r.Took.Milliseconds())))
 	if r.Failed() {
 		for _, line := range r.Lines(true) {
 			text += "    " + line + "\n"
@@ -126,9 +124,7 @@ func Tell(out io.Writer, r *Result, paint Paint) error {
 	return err
 }
 
-func took(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
-
-// Sum writes how many passed or not, in colours, and how many nodes of the blueprints were reached.
+// Sum writes the numbers of passed and failed tests, and of executed nodes.
 func Sum(out io.Writer, results []*Result, paint Paint) error {
 	passed, failed, left, broken := 0, 0, 0, 0
 	nodes, reached := map[string]bool{}, map[string]bool{}
@@ -157,10 +153,8 @@ func Sum(out io.Writer, results []*Result, paint Paint) error {
 	if left > 0 {
 		text += fmt.Sprintf(", %d not run", left)
 	}
-	if broken == 1 {
-		text += ", " + paint.paint("31", "1 test file is bad")
-	} else if broken > 1 {
-		text += ", " + paint.paint("31", fmt.Sprintf("%d test files are bad", broken))
+	if broken > 0 {
+		text += ", " + paint.paint("31", blueprint.Counted(broken, "invalid test file"))
 	}
 	if len(nodes) > 0 {
 		text += fmt.Sprintf("; %d of %d nodes executed (%d %%)", len(reached), len(nodes), len(reached)*100/len(nodes))
@@ -180,7 +174,7 @@ func Sum(out io.Writer, results []*Result, paint Paint) error {
 	return err
 }
 
-// cover notes which nodes of the blueprint a run reached.
+// cover sets the nodes that a run executed.
 func (r *Result) cover(o *Outcome) {
 	r.Nodes = o.Nodes
 	for i := range o.Recording.Steps {
@@ -193,9 +187,4 @@ func (r *Result) cover(o *Outcome) {
 			}
 		}
 	}
-}
-
-// Order sorts results by their files and their places there.
-func Order(results []*Result) {
-	slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(a.File, b.File) })
 }

@@ -12,8 +12,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TAP writes results as TAP version 14, which readers of version 13 take too. With
-// interrupted it ends as what was stopped does.
+// TAP writes results as TAP version 14, which version 13 readers accept. interrupted adds
+// a "Bail out!" line.
 func TAP(out io.Writer, results []*Result, interrupted bool) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "TAP version 14\n1..%d\n", len(results))
@@ -42,7 +42,7 @@ func TAP(out io.Writer, results []*Result, interrupted bool) error {
 	return err
 }
 
-// label names a test, or a file that cannot be read.
+// label returns the name of a test or of an invalid file.
 func (r *Result) label() string {
 	if r.Broken {
 		return r.File
@@ -89,9 +89,9 @@ type junitDetail struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes results as the XML that build servers read: a suite for each
-// file. A test that could not run, or a file that cannot be read, is an error, a
-// test that came out otherwise a failure, and one that was not run is skipped.
+// JUnit writes results as JUnit XML with a suite for each file. A test that could not run
+// and an invalid file are errors, a mismatch is a failure, and a test that did not run is
+// skipped.
 func JUnit(out io.Writer, results []*Result) error {
 	all := junitSuites{Name: "blueprintd"}
 	var total time.Duration
@@ -142,7 +142,7 @@ func JUnit(out io.Writer, results []*Result) error {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
-// printable leaves out what XML cannot hold.
+// printable removes characters that XML does not allow.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == unicode.ReplacementChar || r == 0xfffe || r == 0xffff {
@@ -174,8 +174,8 @@ type jsonWrong struct {
 	Got      json.RawMessage `json:"got,omitempty"`
 }
 
-// JSON writes results for programs: an array with an object for each test, and
-// one without a name for each file that cannot be read.
+// JSON writes results as an array with an object for each test, and one without a name
+// for each invalid file.
 func JSON(out io.Writer, results []*Result) error {
 	list := []jsonResult{}
 	for _, r := range results {

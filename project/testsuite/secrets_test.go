@@ -7,7 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-func TestStandIns(t *testing.T) {
+func TestPlaceholders(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		variable blueprint.Variable
@@ -27,10 +27,10 @@ func TestStandIns(t *testing.T) {
 		{"no secret, masked", blueprint.Variable{Type: blueprint.VariableNumber}, map[string]any{"v": "***"}, "***"},
 	} {
 		c.variable.Name = "v"
-		if got := StandIns([]blueprint.Variable{c.variable}, c.given)["v"]; got != c.want {
+		if got := Placeholders([]blueprint.Variable{c.variable}, c.given)["v"]; got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-		if _, issues := blueprint.BindVariables([]blueprint.Variable{c.variable}, StandIns([]blueprint.Variable{c.variable}, c.given)); c.variable.Secret && len(issues) > 0 {
+		if _, issues := blueprint.BindVariables([]blueprint.Variable{c.variable}, Placeholders([]blueprint.Variable{c.variable}, c.given)); c.variable.Secret && len(issues) > 0 {
 			t.Errorf("%s: the run does not start: %v", c.name, issues)
 		}
 	}

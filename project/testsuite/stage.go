@@ -12,54 +12,44 @@ import (
 	"blueprintd/foundation/recording"
 )
 
-// Stage is the world around the run of one test: it answers for nodes and for
-// the network. It is safe for concurrent use.
+// Stage replaces nodes and the network in the run of a test by stubs and a cassette. It
+// is safe for concurrent use.
 type Stage struct {
 	blueprintID string
 	player      *recording.Player // nil without a cassette
 
-	mu    sync.Mutex
-	stubs map[string]*playing
-	own   string // the first failure that was the test's own
+	mu         sync.Mutex
+	stubs      map[string]*activeStub
+	incomplete string // the first failure caused by the test itself
 }
 
-// playing is a stub at work.
-type playing struct {
+// activeStub is a stub with its state.
+type activeStub struct {
 	*Stub
-	at   int // the answer whose turn it is
-	used int // how often it has answered
+	at   int // the index of the current answer
+	used int // the number of its uses
 	ever bool
 }
 
-// NewStage makes the world of a test of the blueprint with an id. With recorded
-// the cassette alone answers, and no stub does.
+// NewStage returns the Stage of a test of a blueprint. If recorded is set, only stubs of
+// nodes are used, and the cassette answers requests.
 func NewStage(t *Test, blueprintID string, player *recording.Player, recorded bool) *Stage {
-	s := &Stage{blueprintID: blueprintID, player: player, stubs: map[string]*playing{}}
+	s := &Stage{blueprintID: blueprintID, player: player, stubs: map[string]*activeStub{}}
 	for _, stub := range t.Stubs {
-		s.stubs[strings.ToLower(stub.Key)] = &playing{Stub: stub}
-		s.stubs[stub.Key] = s.stubs[strings.ToLower(stub.Key)]
-		if recorded && !stub.ofNode() {
-			delete(s.stubs, strings.ToLower(stub.Key))
-			delete(s.stubs, stub.Key)
+		if recorded && !slices.ContainsFunc(stub.Answers, func(a Answer) bool { return a.ofNode() }) {
+			continue
 		}
+		active := &activeStub{Stub: stub}
+		s.stubs[strings.ToLower(stub.Key)], s.stubs[stub.Key] = active, active
 	}
 	return s
 }
 
-func (s *Stub) ofNode() bool {
-	for i := range s.Answers {
-		if s.Answers[i].ofNode() {
-			return true
-		}
-	}
-	return false
-}
+// errSpent means that a stub has no answers left.
+var errSpent = errors.New("the stub has no answers left")
 
-// errSpent tells that a stub has answered as often as it may.
-var errSpent = errors.New("the stub has answered as often as it may")
-
-// take returns the answer whose turn it is, nil when there is no stub of these
-// keys. accept tells which answers are meant.
+// take returns the next answer of the first stub with one of keys whose answer is
+// accepted, nil if there is none.
 func (s *Stage) take(keys []string, accept func(*Answer) bool) (*Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +75,7 @@ func (s *Stage) take(keys []string, accept func(*Answer) bool) (*Answer, error) 
 	return nil, nil
 }
 
-// Instead returns a type whose nodes do what their stubs say, and their own work
-// where there is none.
+// Instead returns a node type whose nodes use their stubs, and run normally without one.
 func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 	stubbed := *kind
 	stubbed.Run = func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
@@ -96,7 +85,7 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 		a, err := s.take([]string{task.Address, everyItem(task.Address)}, func(a *Answer) bool { return a.ofNode() || a.Error != "" })
 		switch {
 		case errors.Is(err, errSpent):
-			return blueprint.Result{}, s.noted(&blueprint.Failure{Code: codeStub, Permanent: true, Message: err.Error() + `; give it a higher "times", or one more answer`})
+			return blueprint.Result{}, s.noted(&blueprint.Failure{Code: codeStub, Permanent: true, Message: err.Error() + `; increase its "times" or add an answer`})
 		case a == nil:
 			return kind.Run(ctx, task)
 		}
@@ -113,7 +102,7 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 			result, err := kind.Answer(task, a.Output)
 			var refused *blueprint.Error
 			if errors.As(err, &refused) && refused.Code == blueprint.CodeBadRequest {
-				err = s.noted(&blueprint.Failure{Code: codeStub, Permanent: true, Message: "the stub's output is no answer that the node takes: " + refused.Message})
+				err = s.noted(&blueprint.Failure{Code: codeStub, Permanent: true, Message: "the stub's output is not a valid answer: " + refused.Message})
 			}
 			return result, err
 		}
@@ -126,35 +115,34 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 	return &stubbed
 }
 
-// codeStub is the code of a failure that is the test's own.
-const codeStub = "not_stubbed"
+// The codes of failures caused by the test itself.
+const (
+	codeStub     = "not_stubbed"
+	codeRecorded = "not_recorded" // the cassette has no answer
+)
 
-// codeRecorded is the code of a request that the cassette does not answer.
-const codeRecorded = "not_recorded"
-
-// noted keeps the first failure that is the test's own.
+// noted records the first failure caused by the test itself.
 func (s *Stage) noted(err error) error {
 	var failure *blueprint.Failure
 	if errors.As(err, &failure) && (failure.Code == codeStub || failure.Code == codeRecorded) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.own == "" {
-			s.own = failure.Message
+		if s.incomplete == "" {
+			s.incomplete = failure.Message
 		}
 	}
 	return err
 }
 
-// unready tells what failed because of the test itself and not because of the
-// blueprint: a request that nothing answered, or a stub that is used up. "" says
-// that nothing did.
+// unready returns the first failure caused by the test itself: a request without an
+// answer, or a stub without answers left. "" means none.
 func (s *Stage) unready() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.own
+	return s.incomplete
 }
 
-// Unused returns the keys of the stubs that never answered, sorted.
+// Unused returns the sorted keys of the stubs that were not used.
 func (s *Stage) Unused() (keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +155,7 @@ func (s *Stage) Unused() (keys []string) {
 	return keys
 }
 
-// pause waits in real time.
+// pause waits for a real time.
 func pause(ctx context.Context, milliseconds int) error {
 	if milliseconds == 0 {
 		return nil

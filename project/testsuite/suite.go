@@ -1,6 +1,7 @@
 package testsuite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 	"blueprintd/project"
 )
 
-// Suite are the tests of some files and folders, and how to run and report them.
+// Suite runs and reports the tests of files and folders.
 type Suite struct {
 	Names   []string // files and folders
 	Update  bool
@@ -32,16 +33,16 @@ type Suite struct {
 	Paint   Paint
 	Scripts *script.Pool
 	Version string
-	// complain tells what went wrong between two runs of a watch.
+	// Complain reports the errors of Watch.
 	Complain func(error)
-	named    project.Listing // the files that the tests name, as they were read; nil = nobody asks
+	named    project.Listing // the files on which the tests depend; nil if not watching
 }
 
-// Once runs all tests and tells how they went.
+// Once runs all tests and reports the results.
 func (t *Suite) Once(ctx context.Context) error {
 	for _, name := range t.Names {
 		if project.KindOf(name) == project.KindBlueprint {
-			return blueprint.InputErrorf("blueprintd run "+blueprint.ShellWord(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
+			return blueprint.InputErrorf("name a *.test.yaml file, or run blueprintd run "+blueprint.ShellWord(name), "%s is a blueprint, not a test file", name)
 		}
 	}
 	files, err := testFiles(t.Names)
@@ -51,10 +52,10 @@ func (t *Suite) Once(ctx context.Context) error {
 	files = onceEach(files)
 	cases, bad := t.load(files)
 	if len(cases) == 0 && bad == nil {
-		return blueprint.InputErrorf("blueprintd test DIR; a test file is named *.test.yaml", "there are no tests here%s", t.filter())
+		return blueprint.InputErrorf("name a folder with *.test.yaml files", "there are no tests%s", t.filter())
 	}
 	results := append(t.runAll(ctx, cases), bad...)
-	Order(results)
+	slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(a.File, b.File) })
 	if err := t.report(results, ctx.Err() != nil); err != nil {
 		return err
 	}
@@ -62,14 +63,14 @@ func (t *Suite) Once(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return blueprint.Hinted("", "interrupted")
 	case bad != nil:
-		return &blueprint.InputError{} // what is wrong was told
+		return &blueprint.InputError{} // already reported
 	case slices.ContainsFunc(results, (*Result).Failed):
-		return &blueprint.Error{Code: blueprint.CodeInternal} // which tests was told
+		return &blueprint.Error{Code: blueprint.CodeInternal} // already reported
 	}
 	return nil
 }
 
-// onceEach leaves out the files that are named twice, however they are named.
+// onceEach removes duplicates of the same file.
 func onceEach(files []string) (out []string) {
 	seen := map[string]bool{}
 	for _, name := range files {
@@ -95,9 +96,9 @@ func (t *Suite) filter() string {
 	return ""
 }
 
-// runAll runs tests side by side. Results come in the order of the tests; each is
-// told as soon as those before it are. What the end of ctx or --bail left undone
-// is told as not run, and with --update nothing of it is written.
+// runAll runs tests concurrently. Results are in the order of the tests, and each is
+// printed after those before it. Tests that the end of ctx or Bail leaves out are not
+// run, and their expectations are not written.
 func (t *Suite) runAll(whole context.Context, cases []*testCase) []*Result {
 	ctx, cancel := context.WithCancel(whole)
 	defer cancel()
@@ -114,7 +115,7 @@ func (t *Suite) runAll(whole context.Context, cases []*testCase) []*Result {
 		}
 	}()
 	var mu sync.Mutex
-	told := 0
+	printed := 0
 	var group sync.WaitGroup
 	for range min(t.Jobs, len(cases)) {
 		group.Go(func() {
@@ -122,8 +123,8 @@ func (t *Suite) runAll(whole context.Context, cases []*testCase) []*Result {
 				result := cases[i].result(ctx)
 				mu.Lock()
 				results[i] = result
-				for ; !t.Update && told < len(results) && results[told] != nil && !results[told].NotRun; told++ {
-					t.tell(results[told])
+				for ; !t.Update && printed < len(results) && results[printed] != nil && !results[printed].NotRun; printed++ {
+					t.print(results[printed])
 				}
 				if t.Bail && result.Failed() {
 					cancel()
@@ -141,20 +142,20 @@ func (t *Suite) runAll(whole context.Context, cases []*testCase) []*Result {
 	if t.Update && whole.Err() == nil {
 		t.write(cases, results)
 	}
-	for _, r := range results[told:] { // those that were written, or lie behind one that was not run
-		t.tell(r)
+	for _, r := range results[printed:] { // updated tests, and those after one that did not run
+		t.print(r)
 	}
 	return results
 }
 
-// tell shows people one result. A reader who went away is noticed at the sum.
-func (t *Suite) tell(r *Result) {
+// print prints a result. It ignores errors, as Sum fails too if the output is closed.
+func (t *Suite) print(r *Result) {
 	if t.Format == "" {
-		_ = Tell(t.Out, r, t.Paint)
+		_ = Print(t.Out, r, t.Paint)
 	}
 }
 
-// report writes the results in the forms that were asked for.
+// report writes the results in the chosen formats.
 func (t *Suite) report(results []*Result, interrupted bool) error {
 	if t.Junit != "" {
 		f, err := os.Create(t.Junit)

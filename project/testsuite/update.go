@@ -2,10 +2,9 @@ package testsuite
 
 import "maps"
 
-// Present returns what the expectation of a test would have to be for the outcome
-// to fit it. What fits stays as it was written, matchers too, and what nobody
-// looked at stays out; a test that expects nothing yet gets status, output and
-// error.
+// Present returns the expectation of a test changed to match the outcome. Matching parts
+// and matchers stay, and nothing is added to partial expectations. A test without
+// expectations gets status, output and error.
 func (t *Test) Present(o *Outcome) map[string]any {
 	actual := expectationOf(o)
 	if len(t.Expect) == 0 {
@@ -33,12 +32,8 @@ func (t *Test) Present(o *Outcome) map[string]any {
 		out["steps"] = presentSteps(steps, actual["steps"].(map[string]any))
 	}
 	if branches, given := t.Expect["branches"].(map[string]any); given {
-		present := map[string]any{}
-		for address := range branches {
-			if handle, taken := actual["branches"].(map[string]any)[address]; taken {
-				present[address] = handle
-			}
-		}
+		present := maps.Clone(actual["branches"].(map[string]any))
+		maps.DeleteFunc(present, func(address string, _ any) bool { return !has(branches, address) })
 		out["branches"] = present
 	}
 	if calls, given := t.Expect["calls"]; given {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// change puts a value in the place of another, where they differ and no further
-// up than it must; ok is false when that cannot be done in place.
+// change replaces the differing parts of a value at a path, as deep in it as possible. ok
+// is false if that cannot be done in place.
 func (t *text) change(path []any, old, present any) (ok bool) {
 	switch present := present.(type) {
 	case map[string]any:
@@ -51,19 +51,19 @@ func has(object map[string]any, name string) bool {
 	return there
 }
 
-// equal reports whether two plain values are the same, numbers by their value.
+// equal reports whether two JSON values are equal, numbers by their value.
 func equal(a, b any) bool {
 	m := &matching{literal: true}
 	m.value(nil, a, b, false)
 	return len(m.found) == 0
 }
 
-// replace puts a value in the place of the whole one at a path.
+// replace replaces the whole value at a path.
 func (t *text) replace(path []any, old, present any) bool {
 	start := t.valueAt(path)
 	name, member := path[len(path)-1].(string)
 	if !member && old == nil {
-		return false // an element of which nothing may be written
+		return false // an element that may not be written at all
 	}
 	flow := t.inFlow(path)
 	key, from := start, start
@@ -73,7 +73,7 @@ func (t *text) replace(path []any, old, present any) bool {
 		if from, ok = t.colon(key); !ok {
 			return false
 		}
-		if old == nil && start <= key { // nothing is written
+		if old == nil && start <= key { // an empty value
 			start = from
 		}
 	}
@@ -116,14 +116,14 @@ func (t *text) replace(path []any, old, present any) bool {
 		t.splice(from, end, " "+written)
 	case multiline:
 		t.splice(from, end, "\n"+written)
-	default: // what stands behind the value on its line stays there
+	default: // a comment after the value stays on its line
 		t.splice(from, end, "")
 		t.after(end, written)
 	}
 	return true
 }
 
-// after puts lines behind the line of an offset.
+// after inserts lines after the line of an offset.
 func (t *text) after(offset int, lines string) {
 	for t.byteAt(offset) != '\n' {
 		offset++
@@ -131,7 +131,7 @@ func (t *text) after(offset int, lines string) {
 	t.splice(offset, offset, "\n"+lines)
 }
 
-// insert adds a member to an object that has some.
+// insert adds a member to a non-empty object.
 func (t *text) insert(path []any, name string, value any) bool {
 	start := t.valueAt(path)
 	if c := t.byteAt(start); c == '{' {
@@ -176,12 +176,12 @@ func (t *text) insert(path []any, name string, value any) bool {
 	return true
 }
 
-// remove takes a member away from an object that keeps others.
+// remove removes a member of an object with others.
 func (t *text) remove(path []any) bool {
 	key, line := t.keyAt(path)
 	if !t.inFlow(path) {
 		if len(bytes.TrimSpace(t.data[line:key])) > 0 {
-			return false // behind the dash of an element
+			return false // after the dash of an element
 		}
 		t.splice(line, t.blockEnd(key, t.column(key), false), "")
 		return true

@@ -8,23 +8,22 @@ import (
 	"blueprintd/blueprint"
 )
 
-// rewritten is a test file with other expectations.
+// rewritten is a test file with changed expectations.
 type rewritten struct {
 	Data []byte
-	Bare bool // comments within what changed are gone
+	Bare bool // comments inside changed values are lost
 }
 
-// withExpectations returns a test file with other expectations, by the places of their
-// tests. All else stays as it is, byte for byte, and so do the comments between
-// what did not change. What comes of it is read again: an expectation that is
-// shared with others (by an anchor or a merge), and any other that cannot be
-// changed without changing something else, is refused with CodeBadRequest.
+// withExpectations returns a test file with changed expectations, by the indices of their
+// tests. Everything else stays the same, byte for byte, including comments between
+// unchanged parts. The result is parsed again to verify that. Expectations that cannot
+// be changed alone, such as shared ones, fail with CodeBadRequest.
 func (f *File) withExpectations(data []byte, expectations map[int]map[string]any) (*rewritten, error) {
 	bare := bytes.TrimPrefix(data, []byte("\ufeff"))
 	mark := data[:len(data)-len(bare)]
 	returns := bytes.Count(bare, []byte("\r\n"))
 	if n := bytes.Count(bare, []byte("\r")); n != returns || returns > 0 && returns != bytes.Count(bare, []byte("\n")) {
-		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the file's lines end in different ways, so nothing is written; let an editor end them all with \\n")
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the file mixes \\n and \\r\\n, so nothing is written; convert all line ends to \\n")
 	}
 	before := bytes.ReplaceAll(bare, []byte("\r\n"), []byte("\n"))
 	now, err := f.rewriteAll(before, expectations)
@@ -39,8 +38,8 @@ func (f *File) withExpectations(data []byte, expectations map[int]map[string]any
 	return out, nil
 }
 
-// rewriteAll changes all expectations at once, and each by itself when that
-// does not come out as it is meant.
+// rewriteAll changes all expectations at once, or one by one if the result is not as
+// intended.
 func (f *File) rewriteAll(data []byte, expectations map[int]map[string]any) ([]byte, error) {
 	t, err := newText(f.Document.Name, data)
 	if err != nil {
@@ -61,15 +60,15 @@ func (f *File) rewriteAll(data []byte, expectations map[int]map[string]any) ([]b
 			now, ok = f.rewrite(data, one, true)
 		}
 		if !ok {
-			return nil, cannot(index, "it cannot be changed here without changing something else")
+			return nil, cannot(index, "the change would affect something else")
 		}
 		data = now
 	}
 	return data, nil
 }
 
-// rewrite changes expectations, where they differ or as a whole. ok tells
-// whether that, and nothing else, is what came of it.
+// rewrite changes the differing parts of expectations, or with whole all of them. ok
+// reports whether the result parses as intended.
 func (f *File) rewrite(data []byte, expectations map[int]map[string]any, whole bool) (now []byte, ok bool) {
 	t, err := newText(f.Document.Name, data)
 	if err != nil {
@@ -109,7 +108,7 @@ func (f *File) rewrite(data []byte, expectations map[int]map[string]any, whole b
 	return now, equal(meant, again.document.Value)
 }
 
-// shared tells why the expectation of a test is not its alone, "" when it is.
+// shared returns how the expectation of a test is shared, "" if it is not.
 func (t *text) shared(index int) string {
 	object, _ := t.document.Value.(map[string]any)
 	list, _ := object["tests"].([]any)
@@ -122,14 +121,14 @@ func (t *text) shared(index int) string {
 	from, ok := t.colon(key)
 	switch c := t.byteAt(t.blanks(from)); {
 	case !ok, key < t.valueAt(at), index+1 < len(list) && key >= t.valueAt([]any{"tests", index + 1}):
-		return "it stands elsewhere, and comes here by an alias or a merge"
+		return "it comes from an alias or a merge"
 	case c == '&' || c == '*':
 		return "it is shared by an anchor or an alias"
 	}
 	return ""
 }
 
-// comments counts the lines of YAML that have a comment.
+// comments counts the lines of YAML with a comment.
 func comments(data []byte) (n int) {
 	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		if i := bytes.IndexByte(line, '#'); i == 0 || i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
@@ -140,5 +139,5 @@ func comments(data []byte) (n int) {
 }
 
 func cannot(index int, why string) error {
-	return blueprint.Errorf(blueprint.CodeBadRequest, "tests[%d].expect cannot be written, and the file is left as it was: %s; write its expect out by itself, or change it by hand", index, why)
+	return blueprint.Errorf(blueprint.CodeBadRequest, "tests[%d].expect cannot be written, and the file is unchanged: %s; write it without sharing, or edit it yourself", index, why)
 }

@@ -75,7 +75,7 @@ func TestRewriteRefusesWhatIsShared(t *testing.T) {
 		}
 		if out, err := f.withExpectations([]byte(text), map[int]map[string]any{test.index: {"status": "paused"}}); err == nil {
 			t.Errorf("%s became %s", name, out.Data)
-		} else if !strings.Contains(err.Error(), "change it by hand") {
+		} else if !strings.Contains(err.Error(), "edit it yourself") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -123,11 +123,11 @@ func TestCallsInAnyOrder(t *testing.T) {
 	for _, test := range []struct{ want, wrong string }{
 		{`[{"nodeId": "a"}, {"host": "TWO.example.com"}, {"headers": {"X-A": "b"}}]`, ""},
 		{`{"unordered": [{"host": "one.example.com"}, {"method": "POST"}, {"nodeId": "a"}]}`, ""},
-		{`{"unordered": [{"nodeId": "a"}, {"nodeId": "b"}]}`, `unordered (call 3): got {"method":"GET","nodeId":"c","url":"https://one.example.com/3"}, which is not expected`},
+		{`{"unordered": [{"nodeId": "a"}, {"nodeId": "b"}]}`, `unordered (call 3): expected nothing, got {"method":"GET","nodeId":"c","url":"https://one.example.com/3"}`},
 		{`{"some": [{"nodeId": "c"}]}`, ""},
-		{`{"some": [{"nodeId": "c"}, {"nodeId": "c"}]}`, `some[1] (no call is like it; 3 went out): expected {"nodeId":"c"}, and it is missing`},
+		{`{"some": [{"nodeId": "c"}, {"nodeId": "c"}]}`, `some[1] (no match among 3 calls): expected {"nodeId":"c"}, got nothing`},
 		{`{"none": [{"method": "DELETE"}]}`, ""},
-		{`{"none": [{"nodeId": "c"}]}`, `none[0] (call 3): got {"method":"GET","nodeId":"c","url":"https://one.example.com/3"}, which is not expected`},
+		{`{"none": [{"nodeId": "c"}]}`, `none[0] (call 3): expected nothing, got {"method":"GET","nodeId":"c","url":"https://one.example.com/3"}`},
 	} {
 		m := &matching{}
 		m.calls([]any{"tests", 0, "expect"}, decoded(t, test.want), callsMade())

@@ -2,28 +2,27 @@ package testsuite
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 )
 
-// text is the text of a test file in which expectations are changed: what is to
-// be put in the place of what is gathered first, and then done. It changes bytes and
-// not the tree of a YAML library, which writes the rest of the file anew: go-yaml
-// loses blank lines, \r\n and the comment behind a value that is replaced, and of
-// braces over several lines with a comment it makes what is no YAML any more.
+// text edits the bytes of a test file: edits are collected first and then applied. It does
+// not use the tree of a YAML library, which formats the whole file: go-yaml loses blank
+// lines, \r\n and comments after replaced values, and turns multi-line braces with a
+// comment into invalid YAML.
 type text struct {
 	document *document.Document
-	data     []byte // with \n alone at the ends of lines
+	data     []byte // with \n as line ends
 	starts   []int  // offsets of the lines
 	isJSON   bool
 	edits    []splice
 }
 
-// splice puts a text in the place of a piece.
+// splice replaces a range of bytes.
 type splice struct {
 	from, to int
 	with     string
@@ -44,7 +43,7 @@ func newText(name string, data []byte) (*text, error) {
 	return t, nil
 }
 
-// offset returns where a place in the text is, and where its line begins.
+// offset returns the offset of a position and of its line.
 func (t *text) offset(at document.Position) (offset, line int) {
 	line = t.starts[min(max(at.Line, 1), len(t.starts))-1]
 	offset = line
@@ -57,23 +56,22 @@ func (t *text) offset(at document.Position) (offset, line int) {
 	return offset, line
 }
 
-// valueAt returns where the value at a path begins.
+// valueAt returns the offset of the value at a path.
 func (t *text) valueAt(path []any) int {
 	offset, _ := t.offset(t.document.At(path))
 	return offset
 }
 
-// keyAt returns where the name of the member at a path stands, and its line.
+// keyAt returns the offset of the key at a path and of its line.
 func (t *text) keyAt(path []any) (offset, line int) {
 	return t.offset(t.document.SpanOf(blueprint.Issue{Path: path, Spot: blueprint.Spot{OnKey: true}}).Start)
 }
 
 func (t *text) splice(from, to int, with string) { t.edits = append(t.edits, splice{from, to, with}) }
 
-// done returns the text with all that was gathered; ok is false when two of them
-// meet.
+// done returns the edited text; ok is false if edits overlap.
 func (t *text) done() (data []byte, ok bool) {
-	sort.SliceStable(t.edits, func(i, k int) bool { return t.edits[i].from < t.edits[k].from })
+	slices.SortStableFunc(t.edits, func(a, b splice) int { return cmp.Compare(a.from, b.from) })
 	at := 0
 	var out []byte
 	for _, e := range t.edits {
@@ -86,7 +84,7 @@ func (t *text) done() (data []byte, ok bool) {
 	return append(out, t.data[at:]...), true
 }
 
-// inFlow reports whether the value at a path stands in braces or brackets.
+// inFlow reports whether the value at a path is inside braces or brackets.
 func (t *text) inFlow(path []any) bool {
 	for i := range path {
 		if c := t.byteAt(t.valueAt(path[:i])); c == '{' || c == '[' {
@@ -103,7 +101,7 @@ func (t *text) byteAt(offset int) byte {
 	return t.data[offset]
 }
 
-// blanks returns the offset behind blanks.
+// blanks returns the offset after blanks.
 func (t *text) blanks(offset int) int {
 	for c := t.byteAt(offset); c == ' ' || c == '\t'; c = t.byteAt(offset) {
 		offset++
@@ -111,7 +109,7 @@ func (t *text) blanks(offset int) int {
 	return offset
 }
 
-// colon returns the offset behind the colon of a name.
+// colon returns the offset after the colon of a key.
 func (t *text) colon(key int) (offset int, ok bool) {
 	at := key
 	if c := t.byteAt(key); c == '"' || c == '\'' {
@@ -125,7 +123,7 @@ func (t *text) colon(key int) (offset int, ok bool) {
 	return 0, false
 }
 
-// quoted returns the offset behind a text in quotes.
+// quoted returns the offset after a quoted string.
 func (t *text) quoted(from int) int {
 	quote := t.data[from]
 	for at := from + 1; at < len(t.data); at++ {
@@ -141,7 +139,7 @@ func (t *text) quoted(from int) int {
 	return len(t.data)
 }
 
-// end returns the offset behind a value that does not stand on lines of its own.
+// end returns the offset after an inline value.
 func (t *text) end(from int, flow bool) int {
 	switch t.byteAt(from) {
 	case '"', '\'':
@@ -159,10 +157,10 @@ func (t *text) end(from int, flow bool) int {
 	return from + len(bytes.TrimRight(t.data[from:at], " \t"))
 }
 
-// closing returns the offset behind what is in braces or brackets.
+// closing returns the offset after a value in braces or brackets.
 func (t *text) closing(from int) int {
 	depth := 0
-	before := byte(',') // the last that is no blank
+	before := byte(',') // the last non-blank
 	for at := from; at < len(t.data); at++ {
 		c := t.data[at]
 		switch {
@@ -187,8 +185,8 @@ func (t *text) closing(from int) int {
 	return len(t.data)
 }
 
-// blockEnd returns the end of the last line with content that belongs to a key, or
-// with siblings to the object, that stands at an indentation.
+// blockEnd returns the end of the last non-empty line of a key at an indentation, or with
+// siblings of its object.
 func (t *text) blockEnd(from, indent int, siblings bool) int {
 	end, first := len(t.data), true
 	for at := from; at < len(t.data); {
@@ -214,7 +212,7 @@ func (t *text) blockEnd(from, indent int, siblings bool) int {
 	return end
 }
 
-// column returns how many characters of its line stand before an offset.
+// column returns the number of characters before an offset in its line.
 func (t *text) column(offset int) int {
 	line := t.lineOf(offset)
 	return len([]rune(string(t.data[line:offset])))
@@ -228,7 +226,7 @@ func (t *text) lineOf(offset int) int {
 	return t.starts[i]
 }
 
-// margin returns the blanks at the beginning of the line of an offset.
+// margin returns the indentation of the line of an offset.
 func (t *text) margin(offset int) string {
 	line := t.lineOf(offset)
 	return string(t.data[line:t.blanks(line)])

@@ -11,27 +11,17 @@ import (
 	"blueprintd/blueprint/document"
 )
 
-// expectOrder is the order in which an expectation is written.
+// expectOrder is the order of the members of a written expectation.
 var expectOrder = []string{"status", "error", "output", "branches", "steps", "calls"}
 
-// inOrder returns the members of an object: those of an expectation in their order,
-// the others behind.
+// inOrder returns the names of the members of an object: those in expectOrder first, then
+// the others sorted.
 func inOrder(object map[string]any) []string {
-	var names []string
-	for _, name := range expectOrder {
-		if has(object, name) {
-			names = append(names, name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	names := slices.Concat(expectOrder, slices.DeleteFunc(slices.Sorted(maps.Keys(object)), func(name string) bool { return slices.Contains(expectOrder, name) }))
+	return slices.DeleteFunc(names, func(name string) bool { return !has(object, name) })
 }
 
-// keyText writes the name of a member as YAML.
+// keyText returns a key as YAML.
 func keyText(name string) string {
 	data, err := document.Marshal([]document.Member{{Name: name, Value: true}}, false)
 	if err != nil {
@@ -40,9 +30,9 @@ func keyText(name string) string {
 	return strings.TrimSuffix(string(data), ": true\n")
 }
 
-// blockText writes a value as YAML in lines: what stands behind the key, or lines
-// of their own that are deeper than an indentation. As an element of a list it
-// has the indentation itself, and the first line none.
+// blockText returns a value as block YAML: inline after its key, or as lines with a deeper
+// indentation. The lines of an element of a list have the same indentation, and the
+// first one has none.
 func blockText(name string, value any, indent int, member bool) (written string, lines bool) {
 	var members []document.Member
 	object, isObject := value.(map[string]any)
@@ -76,15 +66,15 @@ func blockText(name string, value any, indent int, member bool) (written string,
 	return strings.ReplaceAll(out, "\n", "\n"+pad), true
 }
 
-// flowLine is how long a value may be that is written into a line with others.
-const flowLine = 120
+// maxFlowLine is the length of the longest inline value in braces.
+const maxFlowLine = 120
 
-// flowText writes a value for braces: as JSON over several lines, or in the way
-// of YAML on one. ok is false for what would make a line too long to read.
+// flowText returns a value for use in braces: multi-line JSON, or flow YAML in one line.
+// ok is false if the line is too long.
 func (t *text) flowText(value any, margin string, several bool) (written string, ok bool) {
 	if !t.isJSON && !several {
 		written = flowValue(value)
-		return written, len(written) <= flowLine
+		return written, len(written) <= maxFlowLine
 	}
 	data, err := blueprint.Encode(value)
 	if err != nil {
@@ -100,7 +90,7 @@ func (t *text) flowText(value any, margin string, several bool) (written string,
 	return out.String(), true
 }
 
-// encodeInOrder writes an object with the members of an expectation in their order.
+// encodeInOrder returns an object as JSON with its members as in inOrder.
 func encodeInOrder(object map[string]any) []byte {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -142,8 +132,7 @@ func flowValue(value any) string {
 	return flowScalar(value, written)
 }
 
-// flowScalar returns a scalar as it is written elsewhere when that can stand in
-// braces, and as JSON otherwise.
+// flowScalar returns a scalar as written, or as JSON if that is not allowed in braces.
 func flowScalar(value any, written string) string {
 	if strings.HasPrefix(written, `"`) || !strings.ContainsAny(written, ",[]{}\n|") {
 		return written

@@ -17,7 +17,7 @@ import (
 	"blueprintd/project"
 )
 
-// write puts what came of the tests that failed, or expect nothing yet, into
+// write writes the actual results of failed tests, and of tests without expectations, to
 // their files.
 func (t *Suite) write(cases []*testCase, results []*Result) {
 	files := map[string][]int{}
@@ -25,7 +25,7 @@ func (t *Suite) write(cases []*testCase, results []*Result) {
 		switch wanted := len(r.Mismatches) > 0 || len(cases[i].test.Expect) == 0; {
 		case !wanted || r.Fault != nil || r.NotRun:
 		case cases[i].stage.unready() != "":
-			r.Fault = fmt.Errorf("%s is not written, because the test is not complete: %s", r.File, cases[i].stage.unready())
+			r.Fault = fmt.Errorf("%s is not written, because the test is incomplete: %s", r.File, cases[i].stage.unready())
 		default:
 			files[r.File] = append(files[r.File], i)
 		}
@@ -47,19 +47,19 @@ func (t *Suite) write(cases []*testCase, results []*Result) {
 		}
 		if err == nil && written.Bare {
 			last := results[list[len(list)-1]]
-			last.Notes = append(last.Notes, name+": comments within what was written anew are gone")
+			last.Notes = append(last.Notes, name+": comments inside changed values were lost")
 		}
 	}
 }
 
-// replaceFile puts another content in the place of a file's, all of it or
-// nothing. A file that is not as it was read stays.
+// replaceFile replaces the content of a file atomically, unless it has changed since it
+// was read.
 func replaceFile(name string, before, now []byte) (err error) {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return err
 	}
-	old, err := os.OpenFile(path, os.O_RDWR, 0) // whether it may be written to is seen here
+	old, err := os.OpenFile(path, os.O_RDWR, 0) // fails for a read-only file
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func replaceFile(name string, before, now []byte) (err error) {
 		return err
 	}
 	if !bytes.Equal(data, before) {
-		return errors.New("it was changed while the tests ran, and is left as it is; run them again")
+		return errors.New("it changed while the tests ran, so it is not written; run them again")
 	}
 	info, err := old.Stat()
 	if err != nil {
@@ -87,14 +87,15 @@ func replaceFile(name string, before, now []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// Watch runs the tests whenever a file that may matter to them changes.
+// Watch runs the tests, and again when a file changes on which they may depend, until ctx
+// ends.
 func (t *Suite) Watch(ctx context.Context) error {
 	return t.watchBy(ctx, clock.Real{}, func(w *project.Watcher) { w.Follow(t.folders) })
 }
 
-// watchBy is Watch by a clock; begin prepares the watcher.
+// watchBy is Watch with a clock; begin prepares the watcher.
 func (t *Suite) watchBy(ctx context.Context, c clock.Clock, begin func(*project.Watcher)) error {
-	seen, err := t.look()
+	seen, err := t.scan()
 	if err != nil {
 		return blueprint.InputErrorf("check the path", "%s", err)
 	}
@@ -113,7 +114,7 @@ func (t *Suite) watchBy(ctx context.Context, c clock.Clock, begin func(*project.
 					seen[path] = info
 				}
 			}
-			watcher = project.NewWatcher(c, seen, t.look)
+			watcher = project.NewWatcher(c, seen, t.scan)
 			begin(watcher)
 			defer watcher.Close()
 		}
@@ -126,7 +127,7 @@ func (t *Suite) watchBy(ctx context.Context, c clock.Clock, begin func(*project.
 	}
 }
 
-// roots are the folders in which the tests stand.
+// roots returns the folders of the tests.
 func (t *Suite) roots() []string {
 	folders := make([]string, len(t.Names))
 	for i, name := range t.Names {
@@ -138,7 +139,7 @@ func (t *Suite) roots() []string {
 	return folders
 }
 
-// folders are all folders of the files that look lists.
+// folders returns all folders of the files that scan lists.
 func (t *Suite) folders() []string {
 	var all []string
 	for _, root := range t.roots() {
@@ -151,9 +152,9 @@ func (t *Suite) folders() []string {
 	return slices.Compact(all)
 }
 
-// look lists the files of the folders in which the tests stand, and those that
-// the tests name, wherever they are.
-func (t *Suite) look() (project.Listing, error) {
+// scan lists the YAML and JSON files in the folders of the tests, and the files on which
+// the tests depend elsewhere.
+func (t *Suite) scan() (project.Listing, error) {
 	list := project.Listing{}
 	for _, name := range t.roots() {
 		err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
@@ -167,7 +168,7 @@ func (t *Suite) look() (project.Listing, error) {
 			case entry.IsDir() || !strings.HasSuffix(path, ".yaml") && !strings.HasSuffix(path, ".yml") && !strings.HasSuffix(path, ".json"):
 				return nil
 			}
-			if info, err := entry.Info(); err == nil && len(list) < mostTestFiles {
+			if info, err := entry.Info(); err == nil && len(list) < maxWatched {
 				list[path] = info
 			}
 			return nil

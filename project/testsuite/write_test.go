@@ -59,7 +59,7 @@ func TestAFileThatWasChangedIsNotWritten(t *testing.T) {
 	cases, _ := suite.load([]string{path})
 	write("t/a.test.yaml", "mine\n")
 	results := suite.runAll(t.Context(), cases)
-	if r := results[0]; r.Fault == nil || r.Updated || !strings.Contains(r.Fault.Error(), "it was changed while the tests ran") {
+	if r := results[0]; r.Fault == nil || r.Updated || !strings.Contains(r.Fault.Error(), "it changed while the tests ran") {
 		t.Errorf("%+v", r)
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != "mine\n" {

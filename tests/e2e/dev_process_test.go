@@ -155,9 +155,9 @@ func TestDev(t *testing.T) {
 
 	// Those that cannot be run say so, and those that need what was saved run too.
 	save(t, filepath.Join(dir, "other.test.yaml"), "{")
-	d.until(`0 passed, 1 test file is bad`)
+	d.until(`0 passed, 1 invalid test file`)
 	save(t, filepath.Join(dir, "other.test.yaml"), strings.Replace(tested, "a.blueprint.yaml", "nowhere.blueprint.yaml", 1))
-	d.until(`0 passed, 1 test file is bad`)
+	d.until(`0 passed, 1 invalid test file`)
 	p := process.Connect(t, d.host)
 	save(t, filepath.Join(dir, "p.blueprint.yaml"), "title: P\nblueprint_map:\n  nodes:\n    - {id: p, type: template, title: P, config: {text: p}}\n")
 	d.until(`^p.blueprint.yaml: completed`)
@@ -169,7 +169,7 @@ func TestDev(t *testing.T) {
 	d.until(`✓ .*other.test.yaml: needs a`)
 	save(t, filepath.Join(dir, "x.cassette.json"), `{`)
 	save(t, filepath.Join(dir, "other.test.yaml"), "blueprint: p.blueprint.yaml\ntests:\n  - {name: plays, cassette: x.cassette.json, expect: {status: completed, output: {text: p}}}\n")
-	d.until(`0 passed, 1 test file is bad`)
+	d.until(`0 passed, 1 invalid test file`)
 	save(t, filepath.Join(dir, "x.cassette.json"), `{"format": "blueprintd-cassette/1", "exchanges": []}`)
 	d.until(`✓ .*other.test.yaml: plays`)
 	for _, name := range []string{"p.blueprint.yaml", "other.test.yaml"} {
