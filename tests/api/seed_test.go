@@ -79,7 +79,7 @@ func seedCases() []seedCase {
 		{"empty secret", `"${HOOK}"`, `""`, "triggers[0].config.secret: must not be empty"},
 		{"user without a name", "{email: grace@example.org, name: Grace}", "{email: grace@example.org}", ""},
 		{"empty owner", "owner: grace@example.org", "owner: ''", "owner: is not an email address"},
-		{"lists of nothing", "users:", "xusers:", "is no member"},
+		{"lists of nothing", "users:", "xusers:", "unknown field"},
 		{"unknown type", "type: http,", "type: htp,", "connections[0]"},
 		{"no yaml", "users:", "users: [", ":"},
 	}
