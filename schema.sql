@@ -49,7 +49,7 @@ CREATE TABLE sessions (
   id           TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 26),
   hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256
   user_id      TEXT NOT NULL REFERENCES users (id),
-  agent        TEXT NOT NULL, -- what the browser says it is
+  agent        TEXT NOT NULL, -- the User-Agent header
   created_at   INTEGER NOT NULL,
   last_used_at INTEGER NOT NULL,
   expires_at   INTEGER NOT NULL
@@ -58,8 +58,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_user ON sessions (user_id);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 
--- Links with which a person sets a password, good once. A new one for the same
--- person takes the place of the old.
+-- Links with which a user sets a password once. A new one for the same user replaces
+-- the old.
 CREATE TABLE setup_links (
   user_id    TEXT NOT NULL PRIMARY KEY REFERENCES users (id),
   hash       BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256
@@ -141,11 +141,11 @@ CREATE TABLE blueprints (
   created_at       INTEGER NOT NULL,
   updated_at       INTEGER NOT NULL CHECK (updated_at >= created_at),
   deleted_at       INTEGER,
-  -- Sums over ratings, kept here so that a list need not add them up.
+  -- Sums over ratings, stored so that a list need not compute them.
   rating_sum       REAL NOT NULL DEFAULT 0 CHECK (rating_sum >= 0),
   rating_count     INTEGER NOT NULL DEFAULT 0 CHECK (rating_count >= 0),
-  -- Where it is kept outside, as "sync:NAME:PATH" of a file in a folder, and the
-  -- version that was last made from there. NULL = nowhere.
+  -- Its external source, as "sync:NAME:PATH" of a file in a folder, and the version
+  -- that was last set from there. NULL = none.
   source           TEXT CHECK (source <> ''),
   synced_version   TEXT,
   CHECK ((source IS NULL) = (synced_version IS NULL))
@@ -155,7 +155,7 @@ CREATE INDEX blueprints_creator ON blueprints (created_by, created_at) WHERE del
 CREATE INDEX blueprints_home ON blueprints (created_by, organization_id) WHERE deleted_at IS NULL;
 CREATE INDEX blueprints_organization ON blueprints (organization_id, created_at) WHERE deleted_at IS NULL;
 CREATE INDEX blueprints_public ON blueprints (created_at) WHERE deleted_at IS NULL AND visibility = 'public';
--- No two blueprints of an organization are kept in the same place.
+-- No two blueprints of an organization have the same source.
 CREATE UNIQUE INDEX blueprints_source ON blueprints (organization_id, source) WHERE deleted_at IS NULL AND source IS NOT NULL;
 
 -- Every version that a blueprint ever had. Runs are pinned to one.
@@ -190,8 +190,8 @@ CREATE TABLE blueprint_contents (
   CHECK ((variables IS NULL) <> (sealed_variables IS NULL))
 ) STRICT;
 
--- Versions by somebody else that a user lets use what is theirs. The version is
--- a meaning_version.
+-- Versions by other authors that a user lets use the user's own resources. The
+-- version is a meaning_version.
 CREATE TABLE grants (
   user_id      TEXT NOT NULL REFERENCES users (id),
   blueprint_id TEXT NOT NULL REFERENCES blueprints (id),
@@ -257,18 +257,18 @@ CREATE TABLE triggers (
   deleted_at    INTEGER,
   event         TEXT, -- of an event trigger: the one it listens to; * = all but custom ones
   address       TEXT UNIQUE CHECK (address <> ''), -- of an email trigger: its mailbox, before the @
-  -- How many of its runs in a row have failed; and, when the server switched it
-  -- off for that, how many these were then and the last of them, else NULL.
+  -- How many of its runs in a row have failed; and, if the breaker paused it, their
+  -- number then and the last of them, else NULL.
   failures      INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
   paused_failures INTEGER CHECK (paused_failures IS NULL OR paused_failures > 0 AND is_active = 0),
   paused_run    TEXT CHECK ((paused_run IS NULL) = (paused_failures IS NULL)),
-  -- When it did; NULL when nobody but its people can switch it on again.
+  -- When it was paused; NULL if only a user can turn it on again.
   paused_at     INTEGER CHECK (paused_at IS NULL OR paused_failures IS NOT NULL),
-  -- When it was switched on last; 0 = never since it was made. Runs that were
-  -- created before then do not count as failed.
+  -- When it was last turned on; 0 = never since its creation. Failures of runs that
+  -- were created before do not count.
   on_since      INTEGER NOT NULL DEFAULT 0,
-  -- The names of what was changed in its config since its blueprint was last
-  -- made from its source; NULL = nothing.
+  -- The keys of its config that were changed since its blueprint was last set from
+  -- its source; NULL = none.
   edited        TEXT CHECK (json_valid(edited)),
   CHECK ((config IS NULL) <> (sealed_config IS NULL))
 ) STRICT;
@@ -293,7 +293,7 @@ CREATE TABLE mcp_tools (
 
 CREATE INDEX mcp_tools_trigger ON mcp_tools (trigger_id);
 
--- The ledger: one row for every activation of a trigger, whatever became of it.
+-- The ledger: one row for every activation of a trigger, whatever its outcome.
 CREATE TABLE firings (
   seq          INTEGER PRIMARY KEY,
   id           TEXT NOT NULL UNIQUE CHECK (length(id) = 26),
@@ -303,18 +303,18 @@ CREATE TABLE firings (
   due_at       INTEGER,
   received_at  INTEGER NOT NULL,
   decision     TEXT NOT NULL CHECK (decision IN ('started', 'duplicate', 'skipped', 'refused', 'coalesced')),
-  -- Why, as a code of blueprint.ReasonCode, and its parameters, a JSON object; the
-  -- sentence is made when it is shown.
+  -- Why, as a blueprint.ReasonCode, and its parameters, a JSON object; the sentence
+  -- is generated when it is shown.
   reason_code  TEXT NOT NULL,
   sealed_reason BLOB,
   execution_id TEXT,
-  -- Where a key that comes again must come with the same body: tells it from others.
-  -- It is sealed, because bodies can be guessed.
+  -- The hash of the body, if a repeated key must have the same body. It is sealed,
+  -- because bodies can be guessed.
   sealed_body_hash BLOB,
-  -- Of a redelivery: the firing that it ran again.
+  -- Of a redelivery: the original firing.
   redelivery_of TEXT CHECK (redelivery_of IS NULL OR source = 'redelivery'),
-  -- What came, as it came: JSON of all but the body, and behind a line break the
-  -- body, unless it was not kept. It may hold anybody's secrets.
+  -- The delivery: JSON of all but the body and, after a line break, the unchanged
+  -- body if it is stored. It may contain secrets.
   sealed_delivery BLOB,
   CHECK (decision <> 'started' OR execution_id IS NOT NULL)
 ) STRICT;
@@ -322,11 +322,11 @@ CREATE TABLE firings (
 -- One tick, delivery, mail or event starts at most one run.
 CREATE UNIQUE INDEX firings_started ON firings (trigger_id, key) WHERE decision = 'started';
 CREATE INDEX firings_trigger ON firings (trigger_id);
--- What people look for: why something did not run.
+-- For users who look for why something did not run.
 CREATE INDEX firings_unstarted ON firings (trigger_id, decision) WHERE decision <> 'started';
 CREATE INDEX firings_redelivered ON firings (redelivery_of) WHERE redelivery_of IS NOT NULL;
 
--- What came with a firing and its run may name; the bytes are in the delivery.
+-- The files of a delivery, which a run can name; their bytes are in the delivery.
 CREATE TABLE files (
   id           TEXT NOT NULL PRIMARY KEY CHECK (length(id) >= 26),
   firing       INTEGER NOT NULL REFERENCES firings (seq) ON DELETE CASCADE,
@@ -337,9 +337,9 @@ CREATE TABLE files (
 
 CREATE INDEX files_firing ON files (firing);
 
--- The outbox: what has happened and is still to be told to the triggers that
--- listen. A row is written in the transaction that makes it true, if anybody
--- listens, and deleted once each of them has its row in the ledger.
+-- The outbox: events that still have to be delivered to the triggers that listen. A
+-- row is written in the transaction of the event, if a trigger listens, and deleted
+-- once each of these triggers has its row in the ledger.
 CREATE TABLE events (
   seq             INTEGER PRIMARY KEY,
   key             TEXT NOT NULL UNIQUE CHECK (length(key) = 26), -- ULID: the key of the firings
@@ -375,17 +375,16 @@ END;
 
 -- Connections ---------------------------------------------------------------
 
--- How to reach another service. One that is deleted is gone, with all that
--- hangs on it.
+-- How to reach another service. Deleting one deletes its tokens and sign-ins.
 CREATE TABLE connections (
   seq             INTEGER PRIMARY KEY,
   id              TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
   name            TEXT NOT NULL CHECK (name <> ''),
   type            TEXT NOT NULL CHECK (type IN ('ai-provider', 'mcp-server', 'oauth2', 'http', 'smtp', 'slack')),
   sealed_config   BLOB NOT NULL,
-  organization_id TEXT REFERENCES organizations (id), -- NULL: it is its creator's own
+  organization_id TEXT REFERENCES organizations (id), -- NULL = of its creator
   created_by      TEXT NOT NULL REFERENCES users (id),
-  configured_by   TEXT REFERENCES users (id), -- who said all of the config; NULL: several did
+  configured_by   TEXT REFERENCES users (id), -- who set the whole config; NULL = several users
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL CHECK (updated_at >= created_at)
 ) STRICT;
@@ -393,7 +392,7 @@ CREATE TABLE connections (
 CREATE INDEX connections_creator ON connections (created_by) WHERE organization_id IS NULL;
 CREATE INDEX connections_organization ON connections (organization_id) WHERE organization_id IS NOT NULL;
 
--- What a service gave to a person who signed in there, or to us for them.
+-- The tokens that a service issued for a user.
 CREATE TABLE connection_tokens (
   connection_id TEXT NOT NULL REFERENCES connections (id) ON DELETE CASCADE,
   user_id       TEXT NOT NULL REFERENCES users (id),
@@ -402,16 +401,16 @@ CREATE TABLE connection_tokens (
   PRIMARY KEY (connection_id, user_id)
 ) STRICT;
 
--- Tickets are addresses that a run asked a person to visit; the others are people
--- who were sent on from there to a service and have not come back yet. Such a row
--- is deleted by the one who comes back with its state.
+-- Tickets are addresses that a run asked a user to visit; the other rows are sign-ins
+-- that were begun at a service and are not finished. Such a row is deleted when the
+-- user returns with its state.
 CREATE TABLE sign_ins (
   state_hash    BLOB NOT NULL PRIMARY KEY CHECK (length(state_hash) = 32), -- SHA-256
   ticket        INTEGER NOT NULL CHECK (ticket IN (0, 1)),
   connection_id TEXT NOT NULL REFERENCES connections (id) ON DELETE CASCADE,
   user_id       TEXT NOT NULL REFERENCES users (id),
   sealed_secret BLOB NOT NULL,
-  execution_id  TEXT NOT NULL, -- the run that waits, which may be gone; '' = none
+  execution_id  TEXT NOT NULL, -- the run that waits, which may be pruned; '' = none
   address       TEXT NOT NULL, -- of the node in it
   versions      TEXT NOT NULL CHECK (json_valid(versions)), -- that are granted by signing in
   created_at    INTEGER NOT NULL, -- of a ticket: when it was last asked for
@@ -455,7 +454,7 @@ CREATE INDEX executions_user ON executions (user_id, created_at);
 CREATE INDEX executions_unfinished ON executions (created_at) WHERE end_time IS NULL;
 -- What is pruned first: of completed and of failed runs those that ended first.
 CREATE INDEX executions_ended ON executions (status, end_time) WHERE end_time IS NOT NULL;
--- What people of a trigger look for, and run again.
+-- For users who look for failed runs of a trigger to run them again.
 CREATE INDEX executions_failed ON executions (trigger_id, end_time) WHERE status = 'failed' AND trigger_id IS NOT NULL;
 
 -- What has ended stays as it ended. Its record is sealed anew when the master key

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"reflect"
@@ -17,36 +18,15 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 	defer wrap(&err, "create blueprint for user %s", principal.UserID)
 	id := s.drawn("blueprint", principal.UserID).UUID()
 	now := blueprint.TimeOf(s.options.Clock.Now())
-	if given.Status == "" {
-		given.Status = blueprint.StatusDraft
-	}
-	tags, err := encodeTags(given.Tags)
-	if err != nil {
-		return made, err
-	}
-	const insert = `INSERT INTO blueprints (id, title, title_fold, description, description_fold, status, visibility, version, tags,
-		created_by, organization_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	err = s.write(ctx, func(t *transaction) error {
 		if err := s.planAllows(t, principal); err != nil {
 			return err
 		}
-		organization, err := homeOf(t.session, principal, given.OrganizationID)
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(insert, id, given.Title, fold(given.Title), given.Description, fold(given.Description), given.Status,
-			blueprint.VisibilityPrivate, blueprint.InitialVersion, tags, principal.UserID, organization, now, now)
-		if err != nil {
-			return err
-		}
-		if err := setSource(t, id, given.Source, blueprint.InitialVersion); err != nil {
-			return err
-		}
-		if err := s.insertContent(t, id, blueprint.InitialVersion, given.Map, blueprint.KeepSecrets(nil, given.Variables)); err != nil {
+		if given.OrganizationID, err = homeOf(t.session, principal, given.OrganizationID); err != nil {
 			return err
 		}
 		ref := blueprint.VersionRef{BlueprintID: id, Version: blueprint.InitialVersion, Author: principal.UserID}
-		if err := insertVersion(t, ref, blueprint.InitialVersion, given.Title, blueprint.InitialVersion, given.Budget, principal.UserID, now); err != nil {
+		if err := s.insertBlueprint(t, given, ref, now); err != nil {
 			return err
 		}
 		row, err := s.blueprintFor(t, principal, id)
@@ -60,6 +40,28 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 		return s.publish(t, written(&made, blueprint.EventBlueprintCreated, "", now))
 	})
 	return made, err
+}
+
+// insertBlueprint inserts a private blueprint with the version of ref.
+func (s *Store) insertBlueprint(t *transaction, b blueprint.NewBlueprint, ref blueprint.VersionRef, now blueprint.Time) error {
+	const insert = `INSERT INTO blueprints (id, title, title_fold, description, description_fold, status, visibility, version, tags,
+		created_by, organization_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	tags, err := encodeTags(b.Tags)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(insert, ref.BlueprintID, b.Title, fold(b.Title), b.Description, fold(b.Description), cmp.Or(b.Status, blueprint.StatusDraft),
+		blueprint.VisibilityPrivate, ref.Version, tags, ref.Author, b.OrganizationID, now, now)
+	if err != nil {
+		return err
+	}
+	if err := setSource(t, ref.BlueprintID, b.Source, ref.Version); err != nil {
+		return err
+	}
+	if err := s.insertContent(t, ref.BlueprintID, ref.Version, b.Map, blueprint.KeepSecrets(nil, b.Variables)); err != nil {
+		return err
+	}
+	return insertVersion(t, ref, ref.Version, b.Title, ref.Version, b.Budget, ref.Author, now)
 }
 
 // planAllows refuses one blueprint too many.

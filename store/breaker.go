@@ -61,17 +61,15 @@ func (s *Store) failing(t *transaction) (map[string]bool, error) {
 	if w.failing != nil {
 		return w.failing, nil
 	}
-	found := map[string]bool{}
-	err := t.each("SELECT id FROM triggers WHERE failures > 0", nil, func(scan scanner) error {
-		var id string
-		err := scan(&id)
-		found[id] = true
-		return err
-	})
-	if err == nil {
-		w.failing = found
+	var ids []string
+	if err := collect(t.session, &ids, "SELECT id FROM triggers WHERE failures > 0", nil, column); err != nil {
+		return nil, err
 	}
-	return found, err
+	w.failing = map[string]bool{}
+	for _, id := range ids {
+		w.failing[id] = true
+	}
+	return w.failing, nil
 }
 
 // ownFiringOf reports whether a run was started by a regular firing of its trigger.
@@ -85,10 +83,9 @@ func ownFiringOf(t *transaction, c *blueprint.JournalCommit) (bool, error) {
 	return source != blueprint.SourceManual && source != blueprint.SourceRedelivery, nil
 }
 
-// tripColumns selects why the breaker paused trigger t; see storedTrip.
+// tripColumns selects why the breaker paused trigger t, for storedTrip.
 const tripColumns = "coalesce(t.paused_failures, 0), coalesce(t.paused_run, ''), t.paused_at IS NOT NULL"
 
-// storedTrip holds tripColumns.
 type storedTrip struct {
 	failures int
 	run      string

@@ -80,10 +80,9 @@ func (s *Store) Connections(ctx context.Context, principal blueprint.Principal, 
 			}
 			query, args = selected+"c.organization_id = ?1"+order, []any{organizationID}
 		}
-		return q.each(query, args, func(scan scanner) error {
+		return collect(q, &list, query, args, func(scan scanner) (blueprint.Connection, error) {
 			c, err := s.scanConnection(scan)
-			list = append(list, shown(c))
-			return err
+			return shown(c), err
 		})
 	})
 	return list, err

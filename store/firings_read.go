@@ -202,11 +202,9 @@ func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Prin
 		if err := q.row("SELECT count(*)"+chosen, args, &matched); err != nil || matched == 0 {
 			return err
 		}
-		return q.each("SELECT "+firingColumns+", "+failedAgain+chosen+" ORDER BY f.seq LIMIT ?12", append(args, request.Limit), func(scan scanner) error {
-			var one blueprint.RedeliveryCandidate
+		return collect(q, &list, "SELECT "+firingColumns+", "+failedAgain+chosen+" ORDER BY f.seq LIMIT ?12", append(args, request.Limit), func(scan scanner) (one blueprint.RedeliveryCandidate, err error) {
 			one.Firing, err = s.scanFiring(also(scan, &one.Failed))
-			list = append(list, one)
-			return err
+			return one, err
 		})
 	})
 	return list, matched, err
@@ -229,14 +227,12 @@ func (s *Store) redeliveries(q *session, id string) ([]blueprint.Redelivery, err
 	const query = "SELECT f.id, f.execution_id, f.received_at, f.decision, f.reason_code, f.sealed_reason, " + firingRun +
 		" FROM firings f WHERE f.redelivery_of = ? ORDER BY f.seq DESC LIMIT ?"
 	list := []blueprint.Redelivery{}
-	err := q.each(query, []any{id, blueprint.MaxRedeliveries}, func(scan scanner) error {
-		var r blueprint.Redelivery
+	err := collect(q, &list, query, []any{id, blueprint.MaxRedeliveries}, func(scan scanner) (r blueprint.Redelivery, err error) {
 		var code string
 		var sealed []byte
-		err := scan(&r.FiringID, &r.ExecutionID, &r.ReceivedAt, &r.Decision, &code, &sealed, &r.Status)
+		err = scan(&r.FiringID, &r.ExecutionID, &r.ReceivedAt, &r.Decision, &code, &sealed, &r.Status)
 		r.Reason = s.openReason(r.FiringID, code, sealed).String()
-		list = append(list, r)
-		return err
+		return r, err
 	})
 	return list, err
 }

@@ -19,30 +19,19 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 		return row, fmt.Errorf("runs are imported into a database in memory alone")
 	}
 	b, now := given.Blueprint, row.CreatedAt
-	tags, err := encodeTags(b.Tags)
-	if err != nil {
-		return row, err
-	}
+	b.Status, b.Source, b.Budget = "", "", nil
 	row.UserID, row.LogID = principal.UserID, s.options.IDs.ULID(now.Time())
-	const insert = `INSERT INTO blueprints (id, title, title_fold, description, description_fold, status, visibility, version, tags,
-		created_by, organization_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	err = s.write(ctx, func(t *transaction) error {
 		if row.OrganizationID, err = homeOf(t.session, principal, ""); err != nil {
 			return err
 		}
-		_, err := t.exec(insert, row.BlueprintID, b.Title, fold(b.Title), b.Description, fold(b.Description), blueprint.StatusDraft,
-			blueprint.VisibilityPrivate, row.BlueprintVersion, tags, principal.UserID, row.OrganizationID, now, now)
+		b.OrganizationID = row.OrganizationID
+		ref := blueprint.VersionRef{BlueprintID: row.BlueprintID, Version: row.BlueprintVersion, Author: principal.UserID}
+		err := s.insertBlueprint(t, b, ref, now)
 		if duplicate(err) {
 			return blueprint.Errorf(blueprint.CodeConflict, "there is a blueprint %s already", row.BlueprintID)
 		}
 		if err != nil {
-			return err
-		}
-		if err := s.insertContent(t, row.BlueprintID, row.BlueprintVersion, b.Map, blueprint.KeepSecrets(nil, b.Variables)); err != nil {
-			return err
-		}
-		ref := blueprint.VersionRef{BlueprintID: row.BlueprintID, Version: row.BlueprintVersion, Author: principal.UserID}
-		if err := insertVersion(t, ref, row.BlueprintVersion, b.Title, row.BlueprintVersion, nil, principal.UserID, now); err != nil {
 			return err
 		}
 		commit := &blueprint.JournalCommit{Row: row}

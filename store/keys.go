@@ -98,11 +98,9 @@ func (s *Store) AllKeys(ctx context.Context) (keys []blueprint.OwnedKey, err err
 	defer wrap(&err, "all keys")
 	const query = "SELECT " + keyColumns + ", u.id, u.email FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id"
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, nil, func(scan scanner) (err error) {
-			var key blueprint.OwnedKey
+		return collect(q, &keys, query, nil, func(scan scanner) (key blueprint.OwnedKey, err error) {
 			key.APIKey, err = s.scanKey(also(scan, &key.UserID, &key.UserEmail))
-			keys = append(keys, key)
-			return err
+			return key, err
 		})
 	})
 	return keys, err

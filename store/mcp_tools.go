@@ -232,12 +232,9 @@ func (s *Store) Callables(ctx context.Context, principal blueprint.Principal, li
 		WHERE m.user_id = ?1 AND m.enabled = 1 AND t.is_active = 1 AND t.deleted_at IS NULL AND b.deleted_at IS NULL AND b.status = 'published'
 		AND ` + mayStart + " AND " + creatorManages + " ORDER BY t.seq LIMIT ?2"
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, []any{principal.UserID, limit}, func(scan scanner) error {
-			var c Callable
-			var err error
+		return collect(q, &list, query, []any{principal.UserID, limit}, func(scan scanner) (c Callable, err error) {
 			c.Trigger, err = s.scanTrigger(also(scan, &c.Name, &c.Title, &c.Description, &c.CanManage))
-			list = append(list, c)
-			return err
+			return c, err
 		})
 	})
 	return list, err

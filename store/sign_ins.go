@@ -154,10 +154,9 @@ func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string)
 		if err := mayUse(q, userID, connectionID); err != nil {
 			return err
 		}
-		return q.each(query, []any{connectionID, userID, now}, func(scan scanner) error {
+		return collect(q, &list, query, []any{connectionID, userID, now}, func(scan scanner) (blueprint.SignIn, error) {
 			i, _, err := scanBareSignIn(scan)
-			list = append(list, i)
-			return err
+			return i, err
 		})
 	})
 	return list, err

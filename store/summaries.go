@@ -71,11 +71,10 @@ func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal
 		if err := q.row("SELECT count(*) FROM blueprints b"+where, args, &total); err != nil {
 			return err
 		}
-		err := q.each(query, append(args, countedMap, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) error {
+		err := collect(q, &list, query, append(args, countedMap, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) (blueprint.BlueprintSummary, error) {
 			one, err := scanSummary(scan)
 			one.IsOwner = one.CreatedBy == principal.UserID
-			list = append(list, one)
-			return err
+			return one, err
 		})
 		if err != nil {
 			return err

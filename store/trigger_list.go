@@ -71,10 +71,9 @@ func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Princip
 		if err := q.row("SELECT count(*)"+found, args, &total); err != nil {
 			return err
 		}
-		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) error {
+		return collect(q, &list, query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) (blueprint.ListedTrigger, error) {
 			one, _, err := s.scanListedTrigger(scan)
-			list = append(list, one)
-			return err
+			return one, err
 		})
 	})
 	return list, total, err
