@@ -32,7 +32,7 @@ func readSandbox(c *cli.Context, o *server.Options) error {
 	case o.ACME != nil:
 		return usage("use --tls-cert and --tls-key, or no TLS", "%s: certificates come from a real authority, and a sandbox reaches none", given(c, "sandbox"))
 	}
-	o.Sandbox = &server.SandboxOptions{Told: c.App.ErrWriter}
+	o.Sandbox = &server.SandboxOptions{Report: c.App.ErrWriter}
 	o.Resolver = sandbox.NoNames{}
 	if name == "" {
 		return nil

@@ -5,18 +5,18 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// listen takes a port.
 func listen(address string) (net.Listener, error) {
 	var listening net.ListenConfig
-	listening.SetMultipathTCP(false) // whose sockets cannot be told to admit no more connections
+	listening.SetMultipathTCP(false) // its sockets cannot refuse connections
 	return listening.Listen(context.Background(), "tcp", address)
 }
 
-// APIHost is the host root under which others reach this server.
+// APIHost returns the root URL of the server for clients.
 func (s *site) APIHost() string {
 	if s.Options.PublicURL != "" {
 		return s.Options.PublicURL
@@ -27,8 +27,8 @@ func (s *site) APIHost() string {
 	return "http://" + s.LocalAddress()
 }
 
-// LocalAddress is where the server can be reached on this machine: an address
-// that stands for all of them is none that anybody could call.
+// LocalAddress returns the host and port of the listener; the loopback address for an
+// unspecified one.
 func (s *site) LocalAddress() string {
 	address, ok := s.Listener.Addr().(*net.TCPAddr)
 	if !ok || !address.IP.IsUnspecified() {
@@ -37,8 +37,7 @@ func (s *site) LocalAddress() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
 }
 
-// listenCause returns the reason why a port could not be taken, without the
-// address that the message names already.
+// listenCause returns the cause of a listen error, without the address.
 func listenCause(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -47,18 +46,15 @@ func listenCause(err error) error {
 	return err
 }
 
-// chooseSecureHost returns the host, and the port unless it is the usual one,
-// under which a client finds the certificate to fit: the address itself when it
-// is good for that, else the first name.
+// chooseSecureHost returns the host, and the port unless it is 443, for which the
+// certificate is valid: the address itself if possible, else the first name.
 func (s *site) chooseSecureHost() string {
 	host, port, err := net.SplitHostPort(s.LocalAddress())
 	if err != nil {
 		return s.LocalAddress()
 	}
-	for _, name := range s.Certificates.Names() {
-		if name == host {
-			return withPort(host, port)
-		}
+	if slices.Contains(s.Certificates.Names(), host) {
+		return withPort(host, port)
 	}
 	for _, name := range s.Certificates.Names() {
 		if _, err := netip.ParseAddr(name); err != nil && !strings.HasPrefix(name, "*") {
@@ -78,7 +74,6 @@ func withPort(host, port string) string {
 	return host
 }
 
-// scheme is what is spoken on the address of the server.
 func (s *site) scheme() string {
 	if s.Certificates != nil {
 		return "https"
@@ -86,30 +81,24 @@ func (s *site) scheme() string {
 	return "http"
 }
 
-// exposed is what to say when keys travel so that others can read them: neither
-// the server nor a proxy before it speaks TLS, and more than this machine can
-// connect. "" = they do not.
+// exposed returns a warning if other machines can connect without TLS, "" otherwise.
 func (s *site) exposed() string {
-	if s.Certificates != nil || strings.HasPrefix(s.Options.PublicURL, "https://") {
-		return ""
-	}
-	if s.onlyHere() {
+	if s.Certificates != nil || strings.HasPrefix(s.Options.PublicURL, "https://") || s.onlyHere() {
 		return ""
 	}
 	return "keys and data travel unencrypted on " + s.Listener.Addr().String() + ": whoever listens on the way can read them"
 }
 
-// exposedHint is what to do about it.
 const exposedHint = "use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://..."
 
-// onlyHere reports whether the server listens to this machine alone.
+// onlyHere reports whether the server listens on loopback alone.
 func (s *site) onlyHere() bool {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
 	return err != nil || address.Addr().Unmap().IsLoopback()
 }
 
-// guessable is what to say when others can reach a server whose keys and links
-// follow from a number; "" = they cannot, or they do not.
+// guessable returns a warning if other machines can reach a server whose keys and links
+// follow from --seed-ids, "" otherwise.
 func (s *site) guessable() string {
 	if s.Options.SeedIDs == nil || s.onlyHere() && s.Options.PublicURL == "" {
 		return ""
@@ -117,5 +106,4 @@ func (s *site) guessable() string {
 	return "keys, ids and links follow from --seed-ids: whoever knows or guesses the number has them"
 }
 
-// guessableHint is what to do about it.
 const guessableHint = "listen on 127.0.0.1 without --public-url, or leave --seed-ids out"

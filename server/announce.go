@@ -10,12 +10,11 @@ import (
 	"blueprintd/foundation/fileio"
 )
 
-// ReadyOnOutput is the ready file that is no file: a line of JSON on standard
-// output, in place of what people would read there. A program that starts the
-// server and reads from its pipe needs to look for no file.
+// ReadyOnOutput as the ready file is standard output: one line of JSON in the place of the
+// text for users.
 const ReadyOnOutput = "-"
 
-// whereabouts are what programs that wait for the server are told.
+// whereabouts is the content of the ready file.
 type whereabouts struct {
 	BaseURL      string  `json:"baseUrl"`
 	APIHost      string  `json:"apiHost"`
@@ -30,7 +29,7 @@ func (s *Server) whereabouts() whereabouts {
 	return whereabouts{s.APIHost() + "/api/trpc", s.APIHost(), s.APIHost() + "/", s.SMTPAddress(), s.Bootstrap.APIKey, s.Bootstrap.Seeded, os.Getpid()}
 }
 
-// announceToProgram tells the program that started the server where it is.
+// announceToProgram writes the ready file to standard output.
 func (s *Server) announceToProgram() error {
 	data, err := json.Marshal(s.whereabouts())
 	if err != nil {
@@ -40,7 +39,6 @@ func (s *Server) announceToProgram() error {
 	return err
 }
 
-// writeReadyFile tells programs that wait for the server where it is.
 func (s *Server) writeReadyFile() error {
 	if s.Options.ReadyFile == "" {
 		return nil
@@ -55,8 +53,7 @@ func (s *Server) writeReadyFile() error {
 	return nil
 }
 
-// removeReadyFile takes the ready file away at the end, unless another server
-// has written its own there meanwhile.
+// removeReadyFile removes the ready file, unless another server has replaced it.
 func (s *Server) removeReadyFile() {
 	if s.Options.ReadyFile == "" || s.Options.ReadyFile == ReadyOnOutput {
 		return

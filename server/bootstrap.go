@@ -15,28 +15,27 @@ import (
 	"blueprintd/store/masterkey"
 )
 
-// sample is the blueprint that a first start comes with.
+// sample is the blueprint of a first start.
 //
 //go:embed sample.blueprint.yaml
 var sample []byte
 
-// bootstrapped is what a start has to tell: what is new on a first one.
+// bootstrapped is the result of a start.
 type bootstrapped struct {
-	APIKey  string // made or given at this start
-	Made    bool   // made: shown this once
+	APIKey  string // created or given at this start
+	Made    bool   // the key was created, and is shown this once
 	hook    string // trigger of the sample blueprint
 	Fresh   bool   // there was no user before
-	keyless bool   // the owner has no key to use
-	Setup   string // link with which the owner sets a password; "" when somebody has one
+	keyless bool   // the owner has no usable key
+	Setup   string // link with which the owner sets a password; "" if any user has one
 	Account blueprint.User
-	Seeded  *seeded // what the seed file made or found; nil = there is none
+	Seeded  *seeded // nil = no seed file
 }
 
-// firstStart creates the server's owner, a key and the sample blueprint where there
-// is nobody yet, gives a key from the command line to the owner, and makes
-// the link with which they set a password as long as nobody has one: all of it, or
-// nothing, so that a start that is cut off is a first one again. The audit log has
-// no lines of it: nobody did it.
+// firstStart creates the server's owner, a key and the sample blueprint if there is no user
+// yet, stores a key from the command line, and creates the link for the owner's password
+// while no user has one. It is one transaction, so that an interrupted first start is
+// repeated. It writes no audit entries.
 func (s *Server) firstStart(ctx context.Context) (w bootstrapped, err error) {
 	err = s.Store.Transact(ctx, func() (err error) {
 		w, err = s.bootstrap(ctx)
@@ -71,8 +70,8 @@ func (s *Server) bootstrap(ctx context.Context) (w bootstrapped, err error) {
 	return w, err
 }
 
-// ownerKey creates the server's owner, unless there is one, and their key at the first
-// start, unless the seed has given them one.
+// ownerKey creates the server's owner if there is none, and at the first start a key unless
+// the seed has one.
 func (s *Server) ownerKey(ctx context.Context, w bootstrapped, from *seeder) (_ bootstrapped, err error) {
 	w.Account, err = s.Store.ServerOwner(ctx)
 	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
@@ -86,7 +85,7 @@ func (s *Server) ownerKey(ctx context.Context, w bootstrapped, from *seeder) (_ 
 	if from != nil {
 		given = from.keyOf(w.Account.Email)
 		if has, err := s.Store.HasKey(ctx, w.Account.ID, given); err != nil || !has {
-			given = "" // they were there before the seed, or it was revoked
+			given = "" // the user existed before the seed, or the key is revoked
 			if err != nil {
 				return w, err
 			}
@@ -114,7 +113,7 @@ func (s *Server) ownerKey(ctx context.Context, w bootstrapped, from *seeder) (_ 
 	return w, err
 }
 
-// addSample stores the sample blueprint and gives the id of its webhook trigger.
+// addSample stores the sample blueprint and returns the id of its webhook trigger.
 func (s *Server) addSample(ctx context.Context, owner blueprint.User) (string, error) {
 	doc, err := document.Parse("hello.blueprint.yaml", sample)
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *Server) addSample(ctx context.Context, owner blueprint.User) (string, e
 	return found[0].ID, nil
 }
 
-// Announce says where things are and what to paste next, and writes the ready
+// Announce prints the addresses of the server and commands to try, and writes the ready
 // file.
 func (s *Server) Announce() error {
 	if s.Options.ReadyFile == ReadyOnOutput {

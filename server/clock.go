@@ -43,19 +43,19 @@ func (s *Server) ClockAdvance(w http.ResponseWriter, r *http.Request, caller *tr
 	if errors.Is(err, clock.ErrBackwards) {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
 	} else if err != nil {
-		s.Options.Logger.Warn("the clock was not moved as far as somebody asked who has gone, or the server stops", "now", virtual.Now(), "to", to)
+		s.Options.Logger.Warn("clock advance interrupted", "now", virtual.Now(), "to", to)
 		return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the clock came as far as " + blueprint.TimeOf(virtual.Now()).String() + "; the server stops"}
 	}
 	w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
 	return WriteJSON(w, http.StatusOK, map[string]any{"now": blueprint.TimeOf(virtual.Now()), "fired": s.Triggers.Started() - before})
 }
 
-// finishFor is how long what somebody asked for goes on who has hung up.
+// finishFor bounds the work for a client that has disconnected.
 const finishFor = 10 * time.Minute
 
-// finishing returns a context in which what a request asks for is finished after its
-// client has hung up: to ask for it again would do it twice. It ends after a while,
-// and when the server stops.
+// finishing returns a context that outlives the request by finishFor, so that an advance
+// is finished when the client disconnects: repeating it would advance twice. It ends when
+// the server stops.
 func (s *Server) finishing(asked context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	go func() {
@@ -76,8 +76,8 @@ func (s *Server) finishing(asked context.Context) (ctx context.Context, done fun
 	return ctx, cancel
 }
 
-// clockState answers GET /clock: {"now", "next"?}, where the virtual clock stands
-// and the next instant at which something is due that people wait for.
+// clockState answers GET /clock: {"now", "next"?}, the time of the virtual clock and the
+// next instant at which user work is due.
 func (s *Server) clockState(w http.ResponseWriter, r *http.Request, _ *trpc.Caller) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -95,7 +95,6 @@ func (s *Server) clockState(w http.ResponseWriter, r *http.Request, _ *trpc.Call
 	return WriteJSON(w, http.StatusOK, state)
 }
 
-// errRealClock says that there is no clock to look at or to move.
 var errRealClock = &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server runs on real time; start it with --clock virtual"}
 
 // WriteJSON answers with a JSON value.
@@ -111,7 +110,7 @@ func WriteJSON(w http.ResponseWriter, status int, value any) error {
 	return err
 }
 
-// sourceOf returns the source of ids: of chance without a seed.
+// sourceOf returns the source of ids, which is random without a seed.
 func sourceOf(seed *int64) *ids.Source {
 	if seed == nil {
 		return ids.New(nil)
@@ -119,8 +118,7 @@ func sourceOf(seed *int64) *ids.Source {
 	return ids.Seeded(*seed)
 }
 
-// still returns the virtual clock of a server that is to do the same each time;
-// nil for any other.
+// still returns the virtual clock of a server with seeded ids; nil otherwise.
 func (s *Server) still() *clock.Virtual {
 	virtual, ok := s.Options.Clock.(*clock.Virtual)
 	if !ok || s.Options.SeedIDs == nil {
@@ -129,7 +127,7 @@ func (s *Server) still() *clock.Virtual {
 	return virtual
 }
 
-// turn returns how runs take turns; nil when they need not.
+// turn returns the function that serializes runs; nil for concurrent runs.
 func (s *Server) turn() func(func()) {
 	if virtual := s.still(); virtual != nil {
 		return virtual.WhenIdle
@@ -137,13 +135,12 @@ func (s *Server) turn() func(func()) {
 	return nil
 }
 
-// settleFor is how long, in real time, a request waits for what those before it
-// began to come to rest. One that comes from a run itself would wait for ever.
+// settleFor bounds, in real time, how long a request waits for the work of earlier ones.
+// A request of a run itself would wait forever.
 const settleFor = time.Second
 
-// repeatable makes answers follow the virtual clock: their Date is that of the
-// clock, and where ids are seeded a request is looked at once what others began
-// has come to rest, so that it finds the same each time.
+// repeatable makes answers reproducible under a virtual clock: their Date is that of the
+// clock, and with seeded ids a request waits until earlier work is done.
 func (s *Server) repeatable(next http.Handler) http.Handler {
 	virtual, ok := s.Options.Clock.(*clock.Virtual)
 	if !ok {
@@ -160,8 +157,8 @@ func (s *Server) repeatable(next http.Handler) http.Handler {
 	})
 }
 
-// waits reports whether a path may show what is under way. Those about the server
-// itself answer at once.
+// waits reports whether a request waits for earlier work. Those about the server itself do
+// not.
 func waits(path string) bool {
 	switch path {
 	case "/healthz", "/readyz", "/metrics", "/clock/advance":

@@ -19,8 +19,8 @@ import (
 	"blueprintd/web"
 )
 
-// site is what shows the dashboard to people: an address, a database and who is signed
-// in. A Server is one, and so is what shows the file of a run.
+// site serves the dashboard: a listener, a database and sessions. A Server and a viewer
+// embed one.
 type site struct {
 	lifecycle
 	Options   Options
@@ -30,59 +30,59 @@ type site struct {
 	Accounts  *accounts.Service
 	RPC       *trpc.Handler // for API keys
 	Dashboard *trpc.Handler // for sessions
-	Link      *openLink     // signs in who develops; nil = there is none
-	opened    closers       // what was opened so far
+	Link      *openLink     // signs in the developer; nil = none
+	opened    closers
 
-	Certificates Certificates // nil = no TLS is spoken
-	SecureHost   string       // host and port that they fit
+	Certificates Certificates // nil = no TLS
+	SecureHost   string       // host and port for which they are valid
 }
 
-// DashboardRoot is where the dashboard calls procedures. Nothing there knows
-// API keys, and nothing elsewhere but /files knows sessions.
+// DashboardRoot is the root of the dashboard's procedures. It accepts sessions and no API
+// keys; elsewhere only /files accepts sessions.
 const DashboardRoot = "/app/trpc"
 
-// Each address may call openBurst procedures that need no session at once, and
-// openRate a second after that. Nobody types faster; many may share an address.
+// The rate limit of procedures without a session, by address, which several users may
+// share: calls a second, and burst.
 const (
 	openRate  = 2
 	OpenBurst = 50
 )
 
-// sessions tells who is signed in.
+// sessions authenticates session tokens.
 type sessions struct{ store *store.Store }
 
-// Authenticate returns whose session a token is. A session has all scopes.
+// Authenticate implements trpc.Authenticator. A session has all scopes.
 func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Admission, error) {
 	principal, err := s.store.AuthenticateSession(ctx, token)
 	return blueprint.Admission{Principal: principal, Scopes: blueprint.AllScopes()}, err
 }
 
-// newDashboard makes what answers the dashboard's calls. The limits of a user
-// are those of a key.
+// newDashboard returns the handler of the dashboard's calls. The rate limit of a user is
+// that of a key.
 func (s *site) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc.Handler {
 	o := &s.Options
 	cookie := rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 	var public *trpc.Limiter
-	if _, virtual := o.Clock.(*clock.Virtual); !virtual { // a clock that stands still would never refill a bucket
+	if _, virtual := o.Clock.(*clock.Virtual); !virtual { // a virtual clock does not refill buckets
 		public = trpc.NewLimiter(o.Clock, openRate, OpenBurst)
 	}
 	return trpc.NewHandler(append(service.Procedures(), rpc.NewSessions(s.Store, s.Accounts, cookie).Procedures()...), trpc.Options{
-		Root: DashboardRoot, Authenticator: sessions{s.Store}, Token: cookie.Token, NoToken: "nobody is signed in; sign in first", Via: blueprint.ViaDashboard,
+		Root: DashboardRoot, Authenticator: sessions{s.Store}, Token: cookie.Token, NoToken: "not signed in; sign in first", Via: blueprint.ViaDashboard,
 		Device: func(r *http.Request) string { return s.Accounts.DeviceID(cookie.Device(r)) },
 		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.Proxies(), MaxBody: o.MaxBody, Draining: s.Draining, Logger: o.Logger,
 	})
 }
 
-// serveDashboard answers a call of the dashboard. Nothing of it stays in a
-// cache, which knows nothing of who is signed in.
+// serveDashboard answers a call of the dashboard. Answers must not be cached: they depend
+// on the session.
 func (s *site) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "private, no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	s.Dashboard.ServeHTTP(w, r)
 }
 
-// CookieName has the port in it, for browsers do not tell the cookies of one
-// port of a host from those of another.
+// CookieName returns the name of the session cookie. It contains the port, because
+// browsers send the cookies of a host to all its ports.
 func (s *site) CookieName() string {
 	name := "blueprintd"
 	if address, ok := s.Listener.Addr().(*net.TCPAddr); ok {
@@ -96,14 +96,13 @@ func (s *site) overTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.APIHost(), "https://")
 }
 
-// fromDashboard makes what refuses the requests of other pages, which browsers
-// send with the cookie all the same: to change something, and to read something
-// as well.
+// fromDashboard returns a check that refuses requests of other sites, which browsers send
+// with the cookie too.
 func (s *site) fromDashboard() func(*http.Request) error {
 	protection := http.NewCrossOriginProtection()
 	if own, err := url.Parse(s.Options.PublicURL); err == nil && own.Host != "" {
 		if err := protection.AddTrustedOrigin(strings.ToLower(own.Scheme + "://" + own.Host)); err != nil {
-			s.Options.Logger.Warn("pages of the public address can call only by its own name", "error", err)
+			s.Options.Logger.Warn("public URL not accepted as an origin", "error", err)
 		}
 	}
 	return func(r *http.Request) error {
@@ -118,10 +117,9 @@ func (s *site) fromDashboard() func(*http.Request) error {
 	}
 }
 
-// misnamed refuses a name that somebody made to lead to this machine, whose page
-// in a browser here would then be of the same origin as the dashboard. A server
-// that only this machine reaches has no other names than those of every machine,
-// unless it is told one; what API keys open needs no such care.
+// misnamed refuses a host name that is not the server's, against DNS rebinding: a page of
+// that name would have the same origin as the dashboard. It applies to servers on loopback
+// without a public URL. Requests with API keys do not need it.
 func (s *site) misnamed(r *http.Request) error {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
 	if s.Options.PublicURL != "" || s.Certificates != nil || err != nil || !address.Addr().Unmap().IsLoopback() || isLocalHost(r.Host) {
@@ -130,7 +128,7 @@ func (s *site) misnamed(r *http.Request) error {
 	return blueprint.Errorf(blueprint.CodeForbidden, "the dashboard is at %s/; for another name, such as that of a proxy, start the server with --public-url", s.APIHost())
 }
 
-// fileFor answers /files/{id} to who has an API key, and to who is signed in.
+// fileFor answers /files/{id} by API key or session.
 func (s *Server) fileFor() http.Handler {
 	byKey, bySession := s.RPC.Authenticated(blueprint.ScopeRead, s.file), s.Dashboard.Authenticated(blueprint.ScopeRead, s.file)
 	cookie := rpc.SessionCookie{Name: s.CookieName(), Secure: s.overTLS}
@@ -143,8 +141,7 @@ func (s *Server) fileFor() http.Handler {
 	})
 }
 
-// page answers with what the dashboard consists of, and otherwise that nothing
-// is there.
+// page serves the files of the dashboard, and 404 otherwise.
 func (s *site) page(w http.ResponseWriter, r *http.Request) {
 	if s.misnamed(r) != nil || !web.Serve(w, r, s.IDs) && !web.ServeMissing(w, r, s.IDs) {
 		s.nothingHere(w, r)

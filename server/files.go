@@ -12,16 +12,16 @@ import (
 	"blueprintd/triggers/mail"
 )
 
-// harmless are the types of files that may be told to a browser as what they
-// are: none of them is a page, or runs anything.
+// harmless are the content types that a browser may receive: none is a page or can run
+// code.
 var harmless = map[string]bool{
 	"application/pdf": true, "application/zip": true, "image/gif": true, "image/jpeg": true, "image/png": true, "image/webp": true,
 	"text/calendar": true, "text/csv": true, "text/plain": true,
 }
 
-// file answers GET /files/{id}: what came with a mail, to who may see the run
-// that it started. It is offered as a download and never as a page: whoever can
-// send a mail chose what is in it.
+// file answers GET /files/{id} with an attachment of a mail, if the caller may see the run
+// that it started. It is a download and never a page, since its content is that of the
+// sender.
 func (s *Server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -45,23 +45,23 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Calle
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Cache-Control", "private, no-store")
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(content) // who leaves early needs no answer
+		_, _ = w.Write(content)
 	}
 	return nil
 }
 
-// fileOfRun gives a run a file that came with what started it.
+// fileOfRun returns a file of the delivery that started a run.
 func (s *Server) fileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (blueprint.File, []byte, error) {
 	return s.open(ctx, true, func(ctx context.Context) (blueprint.File, []byte, error) {
 		return s.Store.FileOfRun(ctx, authority, executionID, id)
 	})
 }
 
-// mostDecoding is how many files are decoded at once: each takes the memory of
-// the whole mail that it is in. Others wait.
-const mostDecoding = 4
+// maxDecoding is the number of files that are decoded at once: each takes the memory of
+// its whole mail.
+const maxDecoding = 4
 
-// open reads a file, and its bytes if they are wanted.
+// open reads a file, and its content if it is wanted.
 func (s *Server) open(ctx context.Context, wanted bool, read func(context.Context) (blueprint.File, []byte, error)) (found blueprint.File, content []byte, err error) {
 	select {
 	case s.decoding <- struct{}{}:
@@ -77,7 +77,7 @@ func (s *Server) open(ctx context.Context, wanted bool, read func(context.Contex
 	return found, content, err
 }
 
-// disposition offers a file under its name (RFC 6266).
+// disposition returns the Content-Disposition of a download (RFC 6266).
 func disposition(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {

@@ -15,11 +15,10 @@ import (
 	"blueprintd/triggers"
 )
 
-// readyAgain is when to ask again whether the server takes work.
+// readyAgain is the Retry-After of a server that is not ready.
 const readyAgain = 2 * time.Second
 
-// check is one thing that a server needs to work well. Detail says how it is,
-// in words for people, and Hint what to do about it.
+// check is a health check. Detail and Hint are for the operator.
 type check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
@@ -33,13 +32,13 @@ type Readiness struct {
 	Checks []check `json:"checks,omitempty"`
 }
 
-// health answers GET /healthz: the process is alive, whatever it is doing.
+// health answers GET /healthz: the process is alive.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	WriteJSON(w, http.StatusOK, map[string]any{"status": "ok"})
 }
 
-// healthFirst answers how the server is, whatever else it is asked: who watches
-// over it is not to find it dead because it has much to do.
+// healthFirst answers /healthz and /readyz ahead of the limits on requests, so that a busy
+// server does not look dead.
 func (s *Server) healthFirst(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch asks := r.Method == http.MethodGet || r.Method == http.MethodHead; {
@@ -53,13 +52,13 @@ func (s *Server) healthFirst(next http.Handler) http.Handler {
 	})
 }
 
-// readyz answers GET /readyz. Details are for who asks on this machine.
+// readyz answers GET /readyz. Details are for requests from this machine.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && isLocalRequest(r))
 }
 
-// writeReadiness tells whether the server takes work: from the end of the
-// recovery to the beginning of the end.
+// writeReadiness reports whether the server accepts work: from the end of recovery until it
+// drains.
 func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verbose bool) {
 	answer, status := Readiness{Status: "ready"}, http.StatusOK
 	if !s.Ready.Load() {
@@ -72,7 +71,6 @@ func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verb
 	WriteJSON(w, status, answer)
 }
 
-// checks looks at everything.
 func (s *Server) checks(ctx context.Context) []check {
 	database := s.Store.Stats()
 	return append(s.checkCertificate(), []check{
@@ -82,8 +80,7 @@ func (s *Server) checks(ctx context.Context) []check {
 	}...)
 }
 
-// slowWriter is how long the writer may be at one batch of writes before it
-// counts as stuck.
+// slowWriter is the duration of a commit from which the writer counts as stuck.
 const slowWriter = 10 * time.Second
 
 func DatabaseCheck(stats *store.Stats, now time.Time) check {
@@ -97,21 +94,18 @@ func DatabaseCheck(stats *store.Stats, now time.Time) check {
 	}
 	switch {
 	case stats.Failure != nil:
-		c.OK, c.Detail, c.Hint = false, stats.Failure.Error(), "start the server anew; blueprintd doctor looks at the database"
+		c.OK, c.Detail, c.Hint = false, stats.Failure.Error(), "restart the server; blueprintd doctor checks the database"
 	case !stats.BusySince.IsZero() && now.Sub(stats.BusySince) > slowWriter:
-		c.OK, c.Hint = false, "the disk does not answer: look at the system's log"
+		c.OK, c.Hint = false, "the disk does not answer: check the system log"
 	case !c.OK:
-		c.Hint = "it is tried again; look at the disk if it stays so"
+		c.Hint = "it is retried; check the disk if it persists"
 	}
 	return c
 }
 
 func diskCheck(stats *store.Stats) check {
 	c := check{Name: "disk", OK: !stats.LowSpace && !stats.Full}
-	switch {
-	case stats.Reserve == 0 && stats.Free == 0:
-		c.Detail = "nothing is known of it"
-	default:
+	if c.Detail = "unknown"; stats.Reserve != 0 || stats.Free != 0 {
 		c.Detail = fmt.Sprintf("%d bytes free, new runs are refused below %d; the database has %d, its log %d", stats.Free, stats.Reserve, stats.Database, stats.Log)
 	}
 	if stats.Limit > 0 {
@@ -128,13 +122,13 @@ func diskCheck(stats *store.Stats) check {
 
 func (s *Server) checkRecovery() check {
 	if !s.IsOpen() {
-		return check{Name: "recovery", Detail: fmt.Sprintf("under way: %d runs to take up", s.Engine.Stats().Recovered), Hint: "wait"}
+		return check{Name: "recovery", Detail: fmt.Sprintf("in progress: %d runs to recover", s.Engine.Stats().Recovered), Hint: "wait"}
 	}
-	return check{Name: "recovery", OK: true, Detail: fmt.Sprintf("done: %d unfinished runs were taken up", s.Engine.Stats().Recovered)}
+	return check{Name: "recovery", OK: true, Detail: fmt.Sprintf("done: %d unfinished runs recovered", s.Engine.Stats().Recovered)}
 }
 
-// slowScheduler is how long the scheduler may look away. It looks at least
-// twice a minute.
+// slowScheduler is the time without a check from which the scheduler counts as stuck. It
+// checks at least twice a minute.
 const slowScheduler = 90 * time.Second
 
 func (s *Server) checkScheduler() check {
@@ -144,13 +138,13 @@ func (s *Server) checkScheduler() check {
 		c.Detail = "not started"
 		return c
 	}
-	c.Detail = fmt.Sprintf("%d schedules, last look at %s, the latest tick was begun %s after it was due", stats.Schedules, stats.Looked, stats.Lag)
+	c.Detail = fmt.Sprintf("%d schedules, last check at %s, the latest tick started %s after it was due", stats.Schedules, stats.Looked, stats.Lag)
 	if stats.Next != 0 {
-		c.Detail += ", next look at " + stats.Next.String()
+		c.Detail += ", next check at " + stats.Next.String()
 	}
 	_, virtual := s.Options.Clock.(*clock.Virtual)
 	if away := s.Options.Clock.Now().Sub(stats.Looked.Time()); !virtual && s.Ready.Load() && away > slowScheduler {
-		c.OK, c.Hint = false, "the disk keeps it waiting, or the machine slept a moment ago"
+		c.OK, c.Hint = false, "the disk is slow, or the machine was suspended"
 	}
 	return c
 }
@@ -159,13 +153,13 @@ func (s *Server) checkQueue() check {
 	stats := s.Engine.Stats()
 	c := check{
 		Name: "queue", OK: stats.Queued < stats.MaxQueued,
-		Detail: fmt.Sprintf("%d of at most %d runs work, %d of at most %d wait for their turn", stats.Working, stats.MaxRunning, stats.Queued, stats.MaxQueued),
+		Detail: fmt.Sprintf("%d of at most %d runs working, %d of at most %d queued", stats.Working, stats.MaxRunning, stats.Queued, stats.MaxQueued),
 	}
 	if stats.Flows > 0 {
-		c.Detail += fmt.Sprintf(", of %d triggers or users, the most of one %d", stats.Flows, stats.LongestQueue)
+		c.Detail += fmt.Sprintf(" for %d triggers or users, at most %d of one", stats.Flows, stats.LongestQueue)
 	}
 	if stats.Blocked > 0 {
-		c.Detail += fmt.Sprintf("; %d wait until others of their trigger have ended", stats.Blocked)
+		c.Detail += fmt.Sprintf("; %d wait for a slot of their concurrency group", stats.Blocked)
 	}
 	if !c.OK {
 		c.Hint = "new runs are refused; see --max-running and --max-queued"
@@ -190,7 +184,7 @@ func (s *Server) checkClock() check {
 	c := check{Name: "clock", OK: true, Detail: fmt.Sprintf("%s, %s", kind, blueprint.TimeOf(s.Options.Clock.Now()))}
 	if n := s.Triggers.Stats().Backwards; n > 0 {
 		c.Detail += fmt.Sprintf(", went backwards %d times", n)
-		c.Hint = "let the clock be steered slowly; no tick runs twice"
+		c.Hint = "adjust the clock gradually; no tick runs twice"
 	}
 	return c
 }
@@ -198,14 +192,13 @@ func (s *Server) checkClock() check {
 func (s *Server) checkDraining() check {
 	select {
 	case <-s.Draining:
-		return check{Name: "draining", Detail: "the server is stopping: it finishes what is under way"}
+		return check{Name: "draining", Detail: "the server is stopping: runs are draining"}
 	default:
 		return check{Name: "draining", OK: true, Detail: "no"}
 	}
 }
 
-// checkCertificate looks whether clients will take the certificate; without TLS
-// there is nothing to look at.
+// checkCertificate checks whether clients accept the certificate; nil without TLS.
 func (s *Server) checkCertificate() []check {
 	if s.Certificates == nil {
 		return nil
@@ -213,16 +206,15 @@ func (s *Server) checkCertificate() []check {
 	c := check{Name: "certificate", Detail: s.Certificates.About()}
 	switch until := s.Certificates.Expiry(); {
 	case until.IsZero():
-		c.Detail, c.Hint = "none was obtained yet for one of "+c.Detail, "the log says what the authority answered"
+		c.Detail, c.Hint = "missing for one of "+c.Detail, "the log has the answer of the authority"
 	case clock.Real{}.Now().After(until):
-		c.Detail, c.Hint = "expired on "+until.UTC().Format(time.DateOnly)+": "+c.Detail, "renew it; the log says why that did not happen by itself"
+		c.Detail, c.Hint = "expired on "+until.UTC().Format(time.DateOnly)+": "+c.Detail, "renew it; the log says why the renewal failed"
 	default:
 		c.OK = true
 	}
 	return []check{c}
 }
 
-// writeCertificate adds when the certificate expires.
 func (s *Server) writeCertificate(p *metrics.Page) {
 	if s.Certificates == nil {
 		return
@@ -234,22 +226,22 @@ func (s *Server) writeCertificate(p *metrics.Page) {
 	gauge(p, "tls_certificate_expiry_seconds", "When the first certificate expires, in seconds since 1970; 0 = one is missing.", until)
 }
 
-// mostNamed is how many overdue schedules a check names.
-const mostNamed = 3
+// maxNamed is how many triggers a check names.
+const maxNamed = 3
 
-// checkSchedules reports whether every schedule fires, as the watchdog knows.
 func (s *Server) checkSchedules() check {
-	return schedulesCheck(s.Triggers.Stats(), s.Triggers.Overdue(mostNamed))
+	return schedulesCheck(s.Triggers.Stats(), s.Triggers.Overdue(maxNamed))
 }
 
-// schedulesCheck is that of some schedules, the first of which are named.
+// schedulesCheck checks the state of the schedule watchdog; first are the overdue
+// schedules to name.
 func schedulesCheck(stats triggers.Stats, first []triggers.OverdueSchedule) check {
 	c := check{Name: "schedules", OK: stats.Overdue == 0 && stats.WatchError == "", Detail: fmt.Sprintf("none overdue, %d ticks missed since the start", stats.Missed)}
 	if stats.Watched != 0 {
-		c.Detail += ", looked at all at " + stats.Watched.String()
+		c.Detail += ", last full check at " + stats.Watched.String()
 	}
 	if stats.WatchError != "" {
-		c.Detail, c.Hint = "whether they fire could not be looked at: "+stats.WatchError, "look at the disk of the database"
+		c.Detail, c.Hint = "schedule watchdog check failed: "+stats.WatchError, "check the disk of the database"
 	}
 	if stats.Overdue == 0 {
 		return c
@@ -267,25 +259,25 @@ func schedulesCheck(stats triggers.Stats, first []triggers.OverdueSchedule) chec
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	c.Detail = fmt.Sprintf("%d overdue: %s", stats.Overdue, strings.Join(names, ", "))
-	c.Hint = "if database and queue are well, start the server anew"
+	c.Hint = "if database and queue are healthy, restart the server"
 	if unread {
 		c.Hint = "update the config of those that cannot be read; for others, " + c.Hint
 	}
 	return c
 }
 
-// CheckTriggers tells of the triggers that the server switched off: nothing
-// fires them until somebody has looked at them.
+// CheckTriggers checks for triggers that the breaker has switched off.
 func (s *Server) CheckTriggers(ctx context.Context) check {
-	return triggersCheck(s.Store.PausedTriggers(ctx, mostNamed))
+	return triggersCheck(s.Store.PausedTriggers(ctx, maxNamed))
 }
 
-// triggersCheck is that of so many triggers in all, the first of which are named.
+// triggersCheck checks for triggers switched off by the breaker: total in all, of which it
+// names first.
 func triggersCheck(first []store.PausedTrigger, total int, err error) check {
-	c := check{Name: "triggers", OK: true, Detail: "the server keeps none switched off"}
+	c := check{Name: "triggers", OK: true, Detail: "none switched off by the server"}
 	switch {
 	case err != nil:
-		return check{Name: c.Name, Detail: "which ones the server keeps switched off could not be looked at: " + err.Error(), Hint: "look at the disk of the database"}
+		return check{Name: c.Name, Detail: "triggers cannot be read: " + err.Error(), Hint: "check the disk of the database"}
 	case total == 0:
 		return c
 	}
@@ -301,6 +293,6 @@ func triggersCheck(first []store.PausedTrigger, total int, err error) check {
 		were = fmt.Sprintf("%d triggers were", total)
 	}
 	c.OK, c.Detail = false, were+" switched off by the server: "+strings.Join(names, ", ")
-	c.Hint = "blueprintd why ID tells more; mend the cause, then switch it on with isActive: true, or delete it"
+	c.Hint = "see blueprintd why ID; fix the cause, then switch it on with isActive: true, or delete it"
 	return c
 }

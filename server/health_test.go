@@ -48,10 +48,10 @@ func TestSchedulesCheck(t *testing.T) {
 		hint  string
 	}{
 		{triggers.Stats{}, nil, "none overdue, 0 ticks missed since the start", ""},
-		{triggers.Stats{Missed: 5, Watched: at}, nil, "none overdue, 5 ticks missed since the start, looked at all at " + at.String(), ""},
-		{triggers.Stats{Missed: 5, WatchError: "the disk is full"}, nil, "whether they fire could not be looked at: the disk is full", "look at the disk"},
+		{triggers.Stats{Missed: 5, Watched: at}, nil, "none overdue, 5 ticks missed since the start, last full check at " + at.String(), ""},
+		{triggers.Stats{Missed: 5, WatchError: "the disk is full"}, nil, "schedule watchdog check failed: the disk is full", "check the disk"},
 		{triggers.Stats{Overdue: 5}, []triggers.OverdueSchedule{{TriggerID: "a", Since: at}, {TriggerID: "b", Since: at + 1000}},
-			"5 overdue: a since " + at.String() + ", b since " + (at + 1000).String() + ", and 3 more", "start the server anew"},
+			"5 overdue: a since " + at.String() + ", b since " + (at + 1000).String() + ", and 3 more", "restart the server"},
 		{triggers.Stats{Overdue: 1, WatchError: "x"}, []triggers.OverdueSchedule{{TriggerID: "a"}}, "1 overdue: a cannot be read", "update the config"},
 	} {
 		got := schedulesCheck(test.stats, test.first)
@@ -71,10 +71,10 @@ func TestTriggersCheck(t *testing.T) {
 		says  string
 		hint  string
 	}{
-		{nil, 0, nil, "the server keeps none switched off", ""},
+		{nil, 0, nil, "none switched off by the server", ""},
 		{named[:1], 1, nil, "1 trigger was switched off by the server: a (20 runs in a row failed, the last of them exec_1)", "isActive: true"},
 		{named, 5, nil, "5 triggers were switched off by the server: a (20 runs in a row failed, the last of them exec_1), b (20 runs in a row failed, the last of them exec_2), and 3 more", "why ID"},
-		{nil, 0, errors.New("the disk is gone"), "which ones the server keeps switched off could not be looked at: the disk is gone", "disk"},
+		{nil, 0, errors.New("the disk is gone"), "triggers cannot be read: the disk is gone", "disk"},
 	} {
 		got := triggersCheck(test.first, test.total, test.err)
 		if got.Name != "triggers" || got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {

@@ -4,21 +4,20 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"blueprintd/server/limits"
 )
 
-// lifecycle is how far a server is between its start and its end. It is safe for
-// concurrent use.
+// lifecycle is the state of a server. It is safe for concurrent use after begin.
 type lifecycle struct {
-	Opened   chan struct{} // closes when recovery is done: requests are let in
-	Ready    atomic.Bool   // it takes work
+	Opened   chan struct{} // closes when recovery is done and requests are answered
+	Ready    atomic.Bool   // the server accepts work
 	Draining chan struct{} // closes when the server begins to stop
-	lost     chan struct{} // closes when the database has failed for good
+	lost     chan struct{} // closes when the database has failed permanently
 }
 
-// begin is called before anything else.
 func (l *lifecycle) begin() {
 	l.Opened, l.Draining, l.lost = make(chan struct{}), make(chan struct{}), make(chan struct{})
 }
@@ -26,7 +25,7 @@ func (l *lifecycle) begin() {
 // IsOpen reports whether recovery is done.
 func (l *lifecycle) IsOpen() bool { return isClosed(l.Opened) }
 
-// hasLost reports whether the database has failed for good.
+// hasLost reports whether the database has failed permanently.
 func (l *lifecycle) hasLost() bool { return isClosed(l.lost) }
 
 func isClosed(c <-chan struct{}) bool {
@@ -38,26 +37,26 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// closers are what was opened, in that order.
+// closers are functions in the order in which their resources were opened.
 type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }
 
-// close closes all of it, the last one first.
+// close calls the functions in reverse order.
 func (c closers) close() (err error) {
-	for i := len(c) - 1; i >= 0; i-- {
-		err = errors.Join(err, c[i]())
+	for _, f := range slices.Backward(c) {
+		err = errors.Join(err, f())
 	}
 	return err
 }
 
-// httpListener is one address of the server and what answers there.
+// httpListener is a listener with its HTTP server.
 type httpListener struct {
 	*limits.Connections
 	http *http.Server
 }
 
-// run answers until ctx has ended and rest, unless it is nil, is closed.
+// run serves until ctx has ended and rest, unless it is nil, is closed.
 func (l *httpListener) run(ctx context.Context, rest <-chan struct{}) error {
 	failed := make(chan error, 1)
 	go func() { failed <- l.http.Serve(l.Connections) }()

@@ -12,7 +12,6 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// logServing tells where the server is and on what it stands.
 func (s *Server) logServing() {
 	database := "memory"
 	if !s.Options.Ephemeral {
@@ -38,35 +37,31 @@ func (s *Server) logServing() {
 	}
 }
 
-// logStopping tells what is under way when the server begins to stop, and gives
-// the numbers of then.
+// logStopping logs the work in progress and returns its statistics for logStopped.
 func (s *Server) logStopping() engine.Stats {
 	stats := s.Engine.Stats()
 	s.Options.Logger.Info("stopping", "working", stats.Working, "queued", stats.Queued, "connections", s.main.Open())
 	return stats
 }
 
-// logStopped tells what became of that. What did not end goes on at the next
-// start.
+// logStopped logs how many of these runs have ended; the rest continue at the next start.
 func (s *Server) logStopped(before engine.Stats) {
 	after := s.Engine.Stats()
 	ended := after.Completed + after.Failed - before.Completed - before.Failed
 	s.Options.Logger.Info("stopped", "ended", ended, "left", max(0, int64(before.Working+before.Queued)-ended), "connections", s.main.Open())
 }
 
-// The HTTP server may write so many lines in so much time: what clients do
-// wrong must not fill the log.
+// At most httpLines messages of the HTTP server are logged in httpSpan, so that clients
+// cannot fill the log.
 const (
 	httpLines = 20
 	httpSpan  = time.Minute
 )
 
-// handshakeFailed begins what is said of who did not come to terms about TLS.
 const handshakeFailed = "http: TLS handshake error"
 
-// httpLog passes what the HTTP server has to say on to the log, line by line:
-// crashed handlers, connections that could not be accepted, clients that send
-// nonsense. It is safe for concurrent use.
+// httpLog is an io.Writer that logs the messages of the HTTP server, such as panics and
+// failed handshakes. It is safe for concurrent use.
 type httpLog struct {
 	logger *slog.Logger
 
@@ -78,12 +73,11 @@ type httpLog struct {
 
 func newHTTPLog(logger *slog.Logger) *httpLog { return &httpLog{logger: logger, span: metrics.Begin()} }
 
-// Write takes one message. The first line says what is wrong, what follows is
-// the stack of the goroutine.
+// Write logs a message. Lines after the first are the stack of a goroutine.
 func (l *httpLog) Write(data []byte) (int, error) {
 	message, stack, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 	if strings.HasPrefix(message, handshakeFailed) && strings.HasSuffix(message, ": EOF") {
-		return len(data), nil // somebody looked whether the port is open, or was told in plain words to speak TLS
+		return len(data), nil // a port scan, or a client without TLS that was refused
 	}
 	l.mu.Lock()
 	omitted := 0
@@ -109,6 +103,6 @@ func (l *httpLog) Write(data []byte) (int, error) {
 	if omitted > 0 {
 		attributes = append(attributes, "omitted", omitted)
 	}
-	l.logger.Log(context.Background(), level, "the HTTP server had a problem", attributes...)
+	l.logger.Log(context.Background(), level, "HTTP server error", attributes...)
 	return len(data), nil
 }

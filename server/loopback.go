@@ -10,14 +10,12 @@ import (
 	"blueprintd/server/limits"
 )
 
-// forwarded are the headers by which a proxy tells that it speaks for others.
+// forwarded are the headers of proxies.
 var forwarded = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"}
 
-// isLocalRequest reports whether a request comes from this machine itself and not
-// through a proxy on it. Who may look at the machine may look at the server:
-// what answers only here asks for no key. A proxy that says nothing of itself
-// still shows by the name that it was asked for, as long as it passes that on;
-// so does a page in a browser here whose name was made to lead to this machine.
+// isLocalRequest reports whether a request comes from this machine and not through a
+// proxy on it. Routes that require it need no key. A proxy without such headers is detected
+// by the Host that it forwards, as is DNS rebinding.
 func isLocalRequest(r *http.Request) bool {
 	for _, name := range forwarded {
 		if _, there := r.Header[name]; there {
@@ -28,8 +26,8 @@ func isLocalRequest(r *http.Request) bool {
 	return err == nil && address.Addr().Unmap().IsLoopback() && isLocalHost(r.Host)
 }
 
-// isLocalHost reports whether the host of a request, with a port or without, can
-// only be this machine.
+// isLocalHost reports whether the host of a request, with or without a port, is localhost
+// or a loopback address.
 func isLocalHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -40,8 +38,7 @@ func isLocalHost(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback()
 }
 
-// nothingHere is the answer to a path that leads nowhere, and to any that leads to
-// the dashboard by a name that is not its own.
+// nothingHere answers an unknown path, or a host name that misnamed refuses.
 func (s *site) nothingHere(w http.ResponseWriter, r *http.Request) {
 	if err := s.misnamed(r); err != nil {
 		s.RPC.WritePlainError(w, r, err)
@@ -50,13 +47,13 @@ func (s *site) nothingHere(w http.ResponseWriter, r *http.Request) {
 	s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; the procedures are under %s/api/trpc", r.URL.Path, s.APIHost()))
 }
 
-// notYet refuses what comes before the runs of the last process are taken up.
+// notYet answers requests before the end of recovery.
 func (s *site) notYet(w http.ResponseWriter, r *http.Request) {
-	s.RPC.WritePlainError(w, r, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is starting: it takes up unfinished runs", RetryAfter: readyAgain})
+	s.RPC.WritePlainError(w, r, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is starting: it recovers unfinished runs", RetryAfter: readyAgain})
 }
 
-// metrics answers GET /metrics on the address of everybody: to who asks on this
-// machine, unless there is another address for it.
+// metrics answers GET /metrics on the main listener: to requests from this machine, unless
+// metrics have a listener of their own.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	if s.MetricsListener != nil || !isLocalRequest(r) {
 		s.nothingHere(w, r)
@@ -65,11 +62,10 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	s.writeMetrics(w, r)
 }
 
-// maxScrapers is how many connections may be open on the address for metrics.
+// maxScrapers is the maximal number of connections of the metrics listener.
 const maxScrapers = 64
 
-// watch takes the address that serves metrics and health alone, when one was
-// chosen. Whoever can reach it sees everything that is there.
+// watch opens the listener for metrics and health, if there is one. It needs no key.
 func (s *Server) watch() error {
 	if s.Options.MetricsAddr == "" {
 		return nil
@@ -88,6 +84,6 @@ func (s *Server) watch() error {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; here are /metrics, /healthz and /readyz", r.URL.Path))
 	})
-	s.MetricsListener = &httpListener{limits.NewConnections(listener, maxScrapers), s.newHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(mux))}
+	s.MetricsListener = &httpListener{limits.NewConnections(listener, maxScrapers), s.newHTTP(limits.NewAnswers(maxAnswers, s.Draining).Handler(mux))}
 	return nil
 }

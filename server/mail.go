@@ -11,10 +11,10 @@ import (
 	"blueprintd/triggers/mail"
 )
 
-// mailDomain is what stands behind the @ of every trigger's address.
+// mailDomain returns the domain of the triggers' addresses.
 func (s *Server) mailDomain() string { return cmp.Or(s.Options.MailDomain, store.DefaultMailDomain) }
 
-// mailOptions are what triggers need to take mail.
+// mailOptions returns the mail options of triggers.
 func (s *Server) mailOptions() triggers.MailOptions {
 	return triggers.MailOptions{
 		Domain: s.mailDomain(), Mailbox: s.Store.Mailbox, Parse: mail.Parse,
@@ -22,7 +22,7 @@ func (s *Server) mailOptions() triggers.MailOptions {
 	}
 }
 
-// receiveMail takes the port for mail, when one was chosen.
+// receiveMail opens the SMTP listener, if there is one.
 func (s *Server) receiveMail() error {
 	o := &s.Options
 	if o.SMTPAddr == "" {
@@ -43,7 +43,7 @@ func (s *Server) receiveMail() error {
 	return nil
 }
 
-// serveMail receives mail from when recovery is done until the server stops.
+// serveMail receives mail from the end of recovery until ctx ends.
 func (s *Server) serveMail(ctx context.Context, recovered <-chan struct{}) error {
 	select {
 	case <-recovered:
@@ -53,7 +53,7 @@ func (s *Server) serveMail(ctx context.Context, recovered <-chan struct{}) error
 	}
 }
 
-// SMTPAddress is where mail goes; "" when it goes nowhere.
+// SMTPAddress returns the address of the SMTP listener, "" if there is none.
 func (s *Server) SMTPAddress() string {
 	if s.mail == nil {
 		return ""
@@ -61,7 +61,7 @@ func (s *Server) SMTPAddress() string {
 	return s.mail.Listener.Addr().String()
 }
 
-// mailIndex tells where mail goes.
+// mailIndex describes the SMTP listener.
 func (s *Server) mailIndex() string {
 	if at := s.SMTPAddress(); at != "" {
 		return "SMTP on " + at + ", for the addresses of email triggers"

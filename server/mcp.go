@@ -14,8 +14,8 @@ import (
 	"blueprintd/triggers"
 )
 
-// mcpRoute answers /mcp. A browser says in Origin which page it acts for; that
-// of a stranger is refused, also when its name has been made to lead here.
+// mcpRoute answers /mcp. Requests with the Origin of another site are refused, which also
+// prevents DNS rebinding.
 func (s *Server) mcpRoute() http.Handler {
 	handler := mcp.NewHandler(mcpTools{s.Store, s.Triggers, Runner{s.Engine, s.Options.SyncTimeout}}, s.Options.Version, s.Options.MaxBody, s.Options.Logger)
 	guarded := s.RPC.Authenticated(blueprint.ScopeRun, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
@@ -23,15 +23,15 @@ func (s *Server) mcpRoute() http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" && !s.allowsOrigin(origin) {
-			s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeForbidden, "pages of this origin may not call; the operator can let them with --cors-origin"))
+			s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeForbidden, "pages of this origin may not call; allow it with --cors-origin"))
 			return
 		}
 		guarded.ServeHTTP(w, r)
 	})
 }
 
-// allowsOrigin reports whether pages of an origin may call: our own, and those
-// that the operator named.
+// allowsOrigin reports whether pages of an origin may call: the server's own and those of
+// --cors-origin.
 func (s *Server) allowsOrigin(origin string) bool {
 	own, err := url.Parse(s.APIHost())
 	return err == nil && strings.EqualFold(origin, own.Scheme+"://"+own.Host) || slices.Contains(s.Options.Origins, "*") || slices.Contains(s.Options.Origins, origin)
@@ -44,7 +44,7 @@ type mcpTools struct {
 	runner   Runner
 }
 
-// Published returns the tools of a user.
+// Published implements mcp.Tools.
 func (d mcpTools) Published(ctx context.Context, principal blueprint.Principal, most int) ([]mcp.Published, error) {
 	callables, err := d.store.Callables(ctx, principal, most)
 	if err != nil {
@@ -61,9 +61,9 @@ func (d mcpTools) Published(ctx context.Context, principal blueprint.Principal, 
 	return list, nil
 }
 
-// Call starts a run and waits for it: a firing of the trigger for who can manage
-// its blueprint. Anybody else runs the blueprint under their own authority, as
-// with blueprint.execute.
+// Call implements mcp.Tools. It fires the trigger if the caller can manage the blueprint;
+// otherwise the caller runs the blueprint under their own authority, as with
+// blueprint.execute.
 func (d mcpTools) Call(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
 	call := d.fire
 	if !tool.Fires {
@@ -107,7 +107,7 @@ func (d mcpTools) execute(ctx context.Context, principal blueprint.Principal, to
 	return outcomeOf(id, ending), nil
 }
 
-// outcomeOf describes a run that may not have ended.
+// outcomeOf returns the outcome of a run; a nil ending is one that is still running.
 func outcomeOf(id string, ending *blueprint.Ending) *mcp.Outcome {
 	outcome := &mcp.Outcome{ExecutionID: id, Status: blueprint.StatusRunning}
 	if ending != nil {

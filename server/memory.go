@@ -12,28 +12,25 @@ import (
 	"blueprintd/foundation/fileio"
 )
 
-// memoryShares divides the memory that the server may use among what clients
-// can fill. The rest is for the database's pages, scripts, answers and garbage.
+// memoryShares divides the memory limit among what clients can fill. The rest is for the
+// pages of the database, scripts and garbage.
 type memoryShares struct {
 	Heap     int64 // the collector's goal
-	Arriving int64 // request bodies as they are read
-	Decoded  int64 // request bodies that have arrived, as JSON values
-	Inputs   int64 // inputs of runs at work
-	Answers  int64 // large answers that their readers have not fetched
+	Arriving int64 // request bodies being read
+	Decoded  int64 // request bodies as JSON values
+	Inputs   int64 // inputs of running executions
+	Answers  int64 // large answers that clients have not read
 }
 
-// sharesOf divides limit bytes.
 func sharesOf(limit int64) memoryShares {
-	return memoryShares{Heap: limit / 4 * 3, Arriving: limit / 16, Decoded: limit / 4, Inputs: limit / 8, Answers: min(mostAnswers, limit/8)}
+	return memoryShares{Heap: limit / 4 * 3, Arriving: limit / 16, Decoded: limit / 4, Inputs: limit / 8, Answers: min(maxAnswers, limit/8)}
 }
 
-// mostAnswers is how many bytes of large answers wait for their readers, however
-// much memory there is.
-const mostAnswers = 128 << 20
+// maxAnswers bounds memoryShares.Answers.
+const maxAnswers = 128 << 20
 
-// MemoryLimit returns how many bytes of memory the server may use: what was
-// chosen, else GOMEMLIMIT, else the limit of the cgroup or the memory of the
-// machine, whichever is less.
+// MemoryLimit returns how many bytes of memory the server may use: chosen unless it is 0,
+// else GOMEMLIMIT, else the lower of the cgroup's limit and the physical memory.
 func MemoryLimit(chosen int64) int64 {
 	if chosen > 0 {
 		return chosen
@@ -48,11 +45,10 @@ func MemoryLimit(chosen int64) int64 {
 	return min(limit, cgroupLimit("/"))
 }
 
-// unknownMemory is assumed where the system does not say how much there is.
+// unknownMemory is assumed if the physical memory is unknown.
 const unknownMemory = 1 << 30
 
-// ownMemoryLimit returns the value of GOMEMLIMIT, which the runtime has read; 0
-// when it is not set or off.
+// ownMemoryLimit returns the value of GOMEMLIMIT; 0 if it is not set or off.
 func ownMemoryLimit() int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		return 0
@@ -63,18 +59,16 @@ func ownMemoryLimit() int64 {
 	return 0
 }
 
-// LimitMemory sets the collector's goal: close to it, the collector works more
-// often instead of letting garbage gather. GOMEMLIMIT is the operator's own
-// goal and is left alone, unless --memory-limit is given too.
+// LimitMemory sets the collector's goal. GOMEMLIMIT has precedence, unless chosen is
+// set.
 func LimitMemory(chosen int64) {
 	if chosen > 0 || os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(sharesOf(MemoryLimit(chosen)).Heap)
 	}
 }
 
-// cgroupLimit returns the least memory limit of the process's cgroup and those
-// above it, version 1 or 2; math.MaxInt64 when there is none. The files are
-// looked up below root.
+// cgroupLimit returns the lowest memory limit of the process's cgroup and its parents,
+// version 1 or 2; math.MaxInt64 if there is none. The files are read below root.
 func cgroupLimit(root string) int64 {
 	limit := int64(math.MaxInt64)
 	data, err := fileio.Read(path.Join(root, "proc/self/cgroup"), 64<<10)
@@ -94,8 +88,8 @@ func cgroupLimit(root string) int64 {
 		default:
 			continue
 		}
-		// In a container the path may be that of the host; its own group is then
-		// the root of what is mounted.
+		// In a container the path may be that of the host; the own group is then
+		// the root of the mount.
 		for at := path.Join("/", parts[2]); ; at = path.Dir(at) {
 			if text, err := fileio.Read(path.Join(root, folder, at, file), 64); err == nil {
 				if value, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && value > 0 {
@@ -110,21 +104,17 @@ func cgroupLimit(root string) int64 {
 	return limit
 }
 
-// BallastSize is how much garbage may gather before it is collected, besides as
-// much as is alive; ballastPiece is what it is made of.
+// The ballast is allocated in pieces of ballastPiece bytes.
 const (
 	BallastSize  = 32 << 20
 	ballastPiece = 1 << 20
 )
 
-// Ballast makes the collector think that a small server is a larger one. With
-// a few megabytes alive it would otherwise collect a hundred times a second
-// under load and spend a fifth of the server's time on it. The memory is never
-// touched, so it is an address range and no more; beside much that is alive it
-// makes no difference. Whoever sets GOGC decides alone.
-//
-// It comes in pieces, for the runtime clears, and so touches, whatever begins in
-// memory that was used before: that is at most one of them.
+// Ballast returns BallastSize bytes that raise the live heap in the eyes of the collector;
+// nil if GOGC is set. With a few live megabytes it would otherwise run a hundred times a
+// second under load and take a fifth of the CPU. The memory is never touched, so it uses
+// address space alone. It is allocated in pieces because the runtime clears, and so
+// touches, an allocation that begins in used memory: that is at most one of them.
 //
 // The caller keeps it alive as long as it serves.
 func Ballast() [][]byte {
@@ -138,12 +128,11 @@ func Ballast() [][]byte {
 	return pieces
 }
 
-// manyRecovered is how many runs, taken up one by one at the start, leave so
-// much garbage behind that it is worth giving back at once.
+// manyRecovered is the number of recovered runs from which tidyMemory frees memory.
 const manyRecovered = 1000
 
-// tidyMemory gives back what recovery needed and nothing holds any more. Left
-// to itself, the collector would come to it when as much again has gathered.
+// tidyMemory frees the garbage of recovery, which the collector would keep until as much
+// again is allocated.
 func (s *Server) tidyMemory() {
 	if s.Engine.Stats().Recovered >= manyRecovered {
 		debug.FreeOSMemory()

@@ -18,8 +18,7 @@ import (
 	"blueprintd/triggers"
 )
 
-// writeMetrics answers with all series. Their labels hold names that this
-// program chose, and never what a user wrote.
+// writeMetrics writes all series. Labels never hold text of users.
 func (s *Server) writeMetrics(w http.ResponseWriter, r *http.Request) {
 	p := metrics.NewPage()
 	s.writeServer(p)
@@ -43,7 +42,6 @@ func (s *Server) writeMetrics(w http.ResponseWriter, r *http.Request) {
 
 const prefix = "blueprintd_"
 
-// gauge and counter add a family of one series without labels.
 func gauge(p *metrics.Page, name, help string, value int64) {
 	p.Gauge(prefix+name, help).Value(float64(value))
 }
@@ -73,12 +71,12 @@ func writeRuns(p *metrics.Page, stats engine.Stats) {
 	ended := p.Counter(prefix+"runs_ended_total", "Runs that ended, by how.")
 	ended.Value(float64(stats.Completed), "status", string(blueprint.StatusCompleted))
 	ended.Value(float64(stats.Failed), "status", string(blueprint.StatusFailed))
-	gauge(p, "runs_working", "Runs that have their turn to work.", int64(stats.Working))
-	gauge(p, "runs_queued", "Runs that wait for their turn.", int64(stats.Queued))
-	gauge(p, "runs_queued_flows", "Triggers, and users without one, of whose runs some wait for their turn.", int64(stats.Flows))
-	gauge(p, "runs_queued_longest", "The most runs of one of them that wait for their turn.", int64(stats.LongestQueue))
-	gauge(p, "runs_standing", "Runs at rest until others of their trigger have ended.", int64(stats.Blocked))
-	gauge(p, "runs_waiting", "Runs at rest until an instant.", int64(stats.Waiting))
+	gauge(p, "runs_working", "Runs being executed.", int64(stats.Working))
+	gauge(p, "runs_queued", "Runs in the queue.", int64(stats.Queued))
+	gauge(p, "runs_queued_flows", "Triggers, and users without one, with queued runs.", int64(stats.Flows))
+	gauge(p, "runs_queued_longest", "Most queued runs of one trigger or user.", int64(stats.LongestQueue))
+	gauge(p, "runs_standing", "Runs that wait for a slot of their concurrency group.", int64(stats.Blocked))
+	gauge(p, "runs_waiting", "Runs suspended until an instant.", int64(stats.Waiting))
 	gauge(p, "runs_paused", "Runs that wait for an answer.", stats.Paused)
 	gauge(p, "run_input_bytes_held", "Bytes, about, of input of new runs in memory.", int64(stats.Held))
 	p.Histogram(prefix+"run_duration_seconds", "From the start of a run to its end, on the server's clock.").Distribution(stats.Durations)
@@ -97,8 +95,8 @@ func writeTriggers(p *metrics.Page, stats triggers.Stats) {
 	gauge(p, "schedules_active", "Schedules that fire.", stats.Schedules)
 	gauge(p, "schedules_overdue", "Schedules with a tick that was due and about which nothing is decided, or that cannot be read.", stats.Overdue)
 	counter(p, "ticks_missed_total", "Ticks for which no run was started when they were due.", stats.Missed)
-	gauge(p, "events_untold", "Events that could not be told to all triggers that listen, and are told again later.", stats.Undelivered)
-	counter(p, "events_unheard_total", "How often an event started nothing, without a row, because its chain had led to as many runs as it may.", stats.Unheard)
+	gauge(p, "events_untold", "Events not delivered to all triggers yet; delivery is retried.", stats.Undelivered)
+	counter(p, "events_unheard_total", "Events that started no run because their chain reached its limit.", stats.Unheard)
 	counter(p, "clock_backwards_total", "How often the clock was found to have gone backwards.", stats.Backwards)
 	answers := p.Counter(prefix+"webhook_requests_total", "Requests to webhooks, by the status of their answer.")
 	for status := http.StatusOK; status < 600; status++ {
@@ -127,7 +125,7 @@ func writeStore(p *metrics.Page, stats store.Stats) {
 	gauge(p, "database_bytes", "Size of the database file.", stats.Database)
 	gauge(p, "wal_bytes", "Size of its write-ahead log.", stats.Log)
 	if stats.Free > 0 || stats.Reserve > 0 {
-		gauge(p, "disk_free_bytes", "What is free on the disk of the database.", stats.Free)
+		gauge(p, "disk_free_bytes", "Free space on the disk of the database.", stats.Free)
 		gauge(p, "disk_reserve_bytes", "New runs are refused while less is free.", stats.Reserve)
 	}
 	counter(p, "checkpoint_failures_total", "Checkpoints that failed and are tried again.", stats.CheckpointFailures)
@@ -136,20 +134,19 @@ func writeStore(p *metrics.Page, stats store.Stats) {
 	counter(p, "pruned_firings_total", "Rows that were removed from the ledger.", stats.PrunedFirings)
 }
 
-// writeProcess adds what is known of every process and every Go program, under
-// the names that others use for it too. What the system does not tell is left
-// out.
+// writeProcess adds the usual series of processes and Go programs. Values that the system
+// does not provide are left out.
 func writeProcess(p *metrics.Page) {
 	p.Gauge("go_goroutines", "Goroutines that exist.").Value(float64(runtime.NumGoroutine()))
 	heap := []runtimemetrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	runtimemetrics.Read(heap) // without stopping anything
+	runtimemetrics.Read(heap) // without stopping the world
 	if heap[0].Value.Kind() == runtimemetrics.KindUint64 {
 		p.Gauge("go_memstats_heap_alloc_bytes", "Bytes of objects on the heap.").Value(float64(heap[0].Value.Uint64()))
 	}
 	if pages, ok := processField("/proc/self/statm", "", 1); ok {
 		p.Gauge("process_resident_memory_bytes", "Memory in use, as the system counts it.").Value(float64(pages) * float64(os.Getpagesize()))
 	}
-	// The fields behind the program's name, which may hold anything.
+	// The fields follow the program's name, which may contain spaces.
 	user, ok := processField("/proc/self/stat", ") ", 11)
 	system, alsoOK := processField("/proc/self/stat", ") ", 12)
 	if ok && alsoOK {
@@ -165,8 +162,7 @@ func writeProcess(p *metrics.Page) {
 	}
 }
 
-// processField reads one of the numbers that the system tells of this process:
-// field n behind the last mark.
+// processField returns field n after the last mark of a file of /proc/self.
 func processField(path, mark string, n int) (int64, bool) {
 	data, err := fileio.Read(path, 4096)
 	if err != nil {

@@ -1,32 +1,33 @@
 package server
 
 import (
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net/netip"
+	"time"
+
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server/certificate"
 	"blueprintd/store"
 	"blueprintd/triggers/mail"
-	"crypto/tls"
-	"io"
-	"log/slog"
-	"net/netip"
-	"time"
 )
 
-// Options are what the command line says about a server.
+// Options configure a Server.
 type Options struct {
 	Version   string
-	Develops  bool   // it is that of blueprintd dev
-	APIKey    string // of the server's owner; "" = one is made at the first start
-	ReadyFile string // gets a line once requests are answered; "" = none
+	Develops  bool   // the server of blueprintd dev
+	APIKey    string // of the server's owner; "" = a new one at the first start
+	ReadyFile string // is written once requests are answered; "" = none
 	Clock     clock.Clock
-	Seed      *project.Seed   // what the server begins with; nil = nothing
-	SeedIDs   *int64          // what ids, keys and chance follow from; nil = nothing
-	Sandbox   *SandboxOptions // nil = the server reaches the world
+	Seed      *project.Seed   // initial content; nil = none
+	SeedIDs   *int64          // seed of ids, keys and random numbers; nil = random
+	Sandbox   *SandboxOptions // nil = the real network
 	Logger    *slog.Logger
 	Out       io.Writer
-	UntilEOF  io.Reader // the server stops when it ends; nil = it does not look
+	UntilEOF  io.Reader // the server stops at its end; nil = none
 
 	Network
 	Database
@@ -36,17 +37,17 @@ type Options struct {
 	TLS
 }
 
-// Network is where the server listens, who may reach it and whom it may reach.
+// Network configures listeners and the networks that may be reached.
 type Network struct {
 	Addr           string
 	MetricsAddr    string // "" = metrics are on Addr
-	PublicURL      string // "" = it follows from Addr
+	PublicURL      string // "" = derived from Addr
 	Origins        []string
 	TrustedProxies trpc.Proxies
 	AllowNet       []netip.Prefix // private networks that nodes may call
 }
 
-// Database is where everything is kept.
+// Database configures the database.
 type Database struct {
 	DB             string // path of the file
 	Schema         string // SQL
@@ -57,14 +58,14 @@ type Database struct {
 	MaxDisk        int64 // bytes; 0 = no bound
 }
 
-// History is how long what is over is kept.
+// History limits how long history is stored.
 type History struct {
 	KeepExecutions store.Keep
 	KeepFirings    store.Keep
 	KeepAudit      store.Keep
 }
 
-// Limits bound what callers and runs take.
+// Limits bound callers and runs.
 type Limits struct {
 	SyncTimeout    time.Duration
 	MaxBody        int64 // bytes
@@ -76,35 +77,34 @@ type Limits struct {
 	MaxConnections int
 	MemoryLimit    int64         // bytes; 0 = what the system allows
 	AdmissionWait  time.Duration // 0 = the default
-	ReadTimeout    time.Duration // for what a client sends, in real time; 0 = 10 seconds for headers, a minute for all
+	ReadTimeout    time.Duration // of a request, in real time; 0 = 10 seconds for headers, a minute for all
 }
 
-// Mail is how mail is received.
+// Mail configures the SMTP server.
 type Mail struct {
 	SMTPAddr   string // "" = no mail is received
 	MailDomain string
-	SMTPTLS    *tls.Config   // nil = STARTTLS is not offered
+	SMTPTLS    *tls.Config   // nil = no STARTTLS
 	MaxMail    int64         // bytes
-	Resolver   mail.Resolver // of who sent a mail; nil = the machine's
+	Resolver   mail.Resolver // for the domains of senders; nil = the system's
 }
 
-// TLS is where certificates come from.
+// TLS configures certificates.
 type TLS struct {
-	TLSFiles *certificate.Files       // nil = no certificate was named
-	ACME     *certificate.ACMEOptions // nil = none is obtained
+	TLSFiles *certificate.Files       // nil = none
+	ACME     *certificate.ACMEOptions // nil = none
 }
 
-// SandboxOptions are what the command line says about the sandbox.
+// SandboxOptions configure the sandbox.
 type SandboxOptions struct {
-	Expect any       // what has to be asked before the end, as a plain JSON value; nil = nothing
-	Told   io.Writer // where what was not asked is told
+	Expect any       // expectations, as a JSON value; nil = none
+	Report io.Writer // receives the unmet expectations
 }
 
-// thisMachine is where a proxy stands that a public address leads to, unless
-// something else is said.
+// thisMachine is always trusted as a proxy when there is a public URL.
 var thisMachine = trpc.Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// Proxies are those that are believed.
+// Proxies returns the trusted proxies.
 func (o *Options) Proxies() trpc.Proxies {
 	if o.PublicURL == "" {
 		return o.TrustedProxies

@@ -8,8 +8,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// Virtual returns the clock of a server whose time is moved by hand; nil for any
-// other.
+// Virtual returns the virtual clock; nil if the clock is real.
 func (o *Options) Virtual() *clock.Virtual {
 	virtual, _ := o.Clock.(*clock.Virtual)
 	return virtual
@@ -28,7 +27,7 @@ func (s *Server) requireOwner(caller *trpc.Caller) error {
 	return blueprint.Errorf(blueprint.CodeForbidden, "only the owner of this server may do this: it affects the runs of all users")
 }
 
-// noteOwnerAction writes a line of the audit log for such a change.
+// noteOwnerAction writes an audit entry of such a change.
 func (s *Server) noteOwnerAction(r *http.Request, caller *trpc.Caller, action string, detail map[string]any) {
 	s.Store.NoteAction(r.Context(), &blueprint.AuditEntry{ActorID: caller.UserID, Action: action, TargetType: "server", Via: caller.Via, Detail: detail})
 }

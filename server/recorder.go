@@ -5,25 +5,24 @@ import (
 	"net/http"
 )
 
-// recorder remembers the status of an answer that it passes on, or keeps all of
-// an answer that goes nowhere.
+// recorder records the status of an answer that it forwards, or a whole answer.
 type recorder struct {
-	to     http.ResponseWriter // nil = it goes nowhere
+	to     http.ResponseWriter // nil = the answer is recorded
 	header http.Header
 	status int // 0 = it has not begun
 	body   bytes.Buffer
 }
 
-// passOn makes a recorder of an answer that goes to w.
+// passOn returns a recorder that forwards to w.
 func passOn(w http.ResponseWriter) *recorder { return &recorder{to: w, header: w.Header()} }
 
-// keep makes a recorder of an answer that goes nowhere.
+// keep returns a recorder of a whole answer.
 func keep() *recorder { return &recorder{header: http.Header{}} }
 
-// Header returns the headers.
+// Header implements http.ResponseWriter.
 func (r *recorder) Header() http.Header { return r.header }
 
-// WriteHeader notes the status.
+// WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
@@ -33,7 +32,7 @@ func (r *recorder) WriteHeader(status int) {
 	}
 }
 
-// Write passes data on, or keeps it.
+// Write implements http.ResponseWriter.
 func (r *recorder) Write(data []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
@@ -44,5 +43,5 @@ func (r *recorder) Write(data []byte) (int, error) {
 	return r.body.Write(data)
 }
 
-// Unwrap lets http.ResponseController reach the writer behind.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.to }

@@ -18,9 +18,8 @@ import (
 	"blueprintd/web"
 )
 
-// Routes is the table of everything that the server answers. The procedures
-// come first: their paths are not those of files, and a ServeMux would tidy
-// them up.
+// Routes returns the handler of all requests. Procedures are dispatched before the
+// ServeMux, which would clean their paths.
 func (s *Server) Routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, kind := range triggers.Kinds() {
@@ -73,8 +72,8 @@ func (s *Server) Routes() http.Handler {
 	})
 }
 
-// serveRoute answers an address outside the procedures. Addresses of triggers take
-// one trailing slash, and refuse an encoded body themselves, in their own form.
+// serveRoute answers a path outside the procedures. Endpoints of triggers accept one
+// trailing slash, and refuse an encoded body in a form of their own.
 func (s *Server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if !isTriggerPath(path) {
@@ -98,7 +97,7 @@ func isTriggerPath(path string) bool {
 	})
 }
 
-// index gives a browser the dashboard, and tells curl what is here.
+// index answers / with the dashboard for browsers, and with a list of addresses otherwise.
 func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	if s.misnamed(r) != nil {
 		s.nothingHere(w, r)
@@ -174,8 +173,7 @@ func (s *Server) serveSchema(w http.ResponseWriter, r *http.Request) {
 	serveDocument(w, r, "application/schema+json", data)
 }
 
-// serveDocument sends a JSON document that is the same until the next version of
-// the program. It holds nothing of this server, and needs no key.
+// serveDocument writes a JSON document that is constant for a version of the program.
 func serveDocument(w http.ResponseWriter, r *http.Request, contentType string, data []byte) {
 	sum := sha256.Sum256(data)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ import (
 	"blueprintd/triggers/mail"
 )
 
-// newSandbox makes what answers in the place of the network; nil without --sandbox.
+// newSandbox returns the sandbox; nil without --sandbox.
 func newSandbox(o Options, source *ids.Source) (*sandbox.Sandbox, error) {
 	if o.Sandbox == nil {
 		return nil, nil
@@ -36,7 +37,7 @@ func newSandbox(o Options, source *ids.Source) (*sandbox.Sandbox, error) {
 	return made, err
 }
 
-// RuledNames are the names that rules and expectations can be about.
+// RuledNames returns the names that rules and expectations may use.
 func RuledNames() sandbox.Known {
 	known := sandbox.Known{NodeTypes: slices.Sorted(maps.Keys(project.CatalogueOf(nodes.Dependencies{})))}
 	for _, procedure := range append(rpc.Procedures(), rpc.SessionProcedures()...) {
@@ -48,7 +49,7 @@ func RuledNames() sandbox.Known {
 	return known
 }
 
-// withSandbox puts the sandbox where the network would be.
+// withSandbox replaces the network by the sandbox, if there is one.
 func (s *Server) withSandbox(o outbound.Options) outbound.Options {
 	if s.sandbox != nil {
 		o.Network, o.RootCAs = s.sandbox, s.sandbox.Authorities()
@@ -56,7 +57,7 @@ func (s *Server) withSandbox(o outbound.Options) outbound.Options {
 	return o
 }
 
-// wrapCatalogue returns the node types for who runs them.
+// wrapCatalogue returns the node types for the engine.
 func (s *Server) wrapCatalogue(catalogue blueprint.Catalogue) blueprint.Catalogue {
 	if s.sandbox == nil {
 		return catalogue
@@ -64,7 +65,7 @@ func (s *Server) wrapCatalogue(catalogue blueprint.Catalogue) blueprint.Catalogu
 	return s.sandbox.Catalogue(catalogue)
 }
 
-// fault returns what breaks calls of procedures; nil without a sandbox.
+// fault returns the faults of procedures; nil without a sandbox.
 func (s *Server) fault() func(procedure string) *trpc.Fault {
 	if s.sandbox == nil {
 		return nil
@@ -78,8 +79,8 @@ func (s *Server) fault() func(procedure string) *trpc.Fault {
 	}
 }
 
-// injectFault answers a request to a plain way in that a rule of the sandbox is
-// about, and tells whether it did.
+// injectFault answers a request outside the procedures by a rule of the sandbox, and
+// reports whether it did.
 func (s *Server) injectFault(w http.ResponseWriter, r *http.Request) bool {
 	if s.sandbox == nil {
 		return false
@@ -96,20 +97,15 @@ func (s *Server) injectFault(w http.ResponseWriter, r *http.Request) bool {
 	if f.Status == 0 && !f.Cut {
 		return false
 	}
-	var value any = f.Value
+	value := f.Value
 	if f.Failure != nil {
-		said := map[string]any{"code": string(f.Failure.Code), "message": f.Failure.Message}
-		if f.Failure.Code == "" {
-			said["code"] = string(blueprint.CodeInternal)
-		}
-		value = map[string]any{"error": said}
+		object := map[string]any{"error": map[string]any{"code": cmp.Or(f.Failure.Code, blueprint.CodeInternal), "message": f.Failure.Message}}
 		if route == "webhooks" {
-			value = map[string]any{"success": false, "error": said}
+			object["success"] = false
 		}
+		value = object
 	}
-	for name, values := range f.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), f.Header)
 	body := blueprint.BodyBytes(value)
 	if f.Status != 0 {
 		if w.Header().Get("Content-Type") == "" {
@@ -129,8 +125,8 @@ func (s *Server) injectFault(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// Unmet tells what was expected of a sandbox and did not come, a line for each.
-// The error ends the program with the exit code 1.
+// Unmet prints the unmet expectations, one to a line, and returns an error if there is
+// any.
 func (s *Server) Unmet() error { return unmetExpectations(s.Options, s.sandbox) }
 
 func unmetExpectations(o Options, world *sandbox.Sandbox) error {
@@ -139,7 +135,7 @@ func unmetExpectations(o Options, world *sandbox.Sandbox) error {
 	}
 	list := world.Unmet()
 	for _, one := range list {
-		fmt.Fprintln(o.Sandbox.Told, blueprint.OneLine(one.Problem))
+		fmt.Fprintln(o.Sandbox.Report, blueprint.OneLine(one.Problem))
 	}
 	switch len(list) {
 	case 0:
@@ -150,8 +146,7 @@ func unmetExpectations(o Options, world *sandbox.Sandbox) error {
 	return blueprint.Hinted("see the lines above", "%d expectations were not met", len(list))
 }
 
-// UnmetBefore tells what was expected of the sandbox of a server that was stopped
-// before it was ready.
+// UnmetBefore is Unmet for a server that was stopped before it was ready.
 func UnmetBefore(o Options) error {
 	world, err := newSandbox(o, sourceOf(o.SeedIDs))
 	if err != nil {
@@ -160,11 +155,11 @@ func UnmetBefore(o Options) error {
 	return unmetExpectations(o, world)
 }
 
-// maxSandbox is how large a request to the sandbox may be, in bytes.
+// maxSandbox bounds requests to the sandbox, in bytes.
 const maxSandbox = 4 << 20
 
-// ruledOnly is sandboxOnly for what concerns the runs of all. What changes something
-// is noted as the action.
+// ruledOnly is sandboxOnly for the server's owner. PUT and DELETE write an audit entry with
+// the action.
 func (s *Server) ruledOnly(action string, methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 	next := s.sandboxOnly(methods)
 	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
@@ -185,14 +180,10 @@ func (s *Server) ruledOnly(action string, methods map[string]trpc.PlainFunc) trp
 
 // sandboxOnly answers by method where there is a sandbox, and 404 where there is none.
 func (s *Server) sandboxOnly(methods map[string]trpc.PlainFunc) trpc.PlainFunc {
-	var allowed []string
-	for name := range methods {
-		allowed = append(allowed, name)
-	}
-	slices.Sort(allowed)
+	allowed := slices.Sorted(maps.Keys(methods))
 	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		if s.sandbox == nil {
-			return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server reaches the world; start it with --sandbox to have fakes in its place"}
+			return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server has no sandbox; start it with --sandbox"}
 		}
 		next := methods[r.Method]
 		if next == nil {
@@ -203,7 +194,7 @@ func (s *Server) sandboxOnly(methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 	}
 }
 
-// sandboxClear answers DELETE /sandbox: calls and rules are forgotten.
+// sandboxClear answers DELETE /sandbox: it clears calls and rules.
 func (s *Server) sandboxClear() trpc.PlainFunc {
 	return s.ruledOnly("sandbox.clear", map[string]trpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		s.sandbox.Clear()
@@ -211,8 +202,8 @@ func (s *Server) sandboxClear() trpc.PlainFunc {
 	}})
 }
 
-// sandboxCalls answers GET /sandbox/calls with what went out, oldest first: the
-// owner sees all of it, others what runs sent that they may see.
+// sandboxCalls answers GET /sandbox/calls with the outbound calls, oldest first: all of
+// them to the owner, those of visible runs to others.
 func (s *Server) sandboxCalls() trpc.PlainFunc {
 	return s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		query := r.URL.Query()
@@ -231,7 +222,7 @@ func (s *Server) sandboxCalls() trpc.PlainFunc {
 	}})
 }
 
-// mayWatch tells of which runs a caller may see the traffic.
+// mayWatch returns a function that reports whether a caller may see a run.
 func (s *Server) mayWatch(ctx context.Context, caller *trpc.Caller) func(executionID string) bool {
 	known := map[string]bool{}
 	return func(id string) bool {
@@ -279,7 +270,7 @@ func (s *Server) sandboxExpectations() trpc.PlainFunc {
 	}})
 }
 
-// sandboxVerify answers POST /sandbox/verify: whether all came that was expected.
+// sandboxVerify answers POST /sandbox/verify with the unmet expectations.
 func (s *Server) sandboxVerify() trpc.PlainFunc {
 	return s.ruledOnly("", map[string]trpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		unmet := s.sandbox.Unmet()
@@ -287,7 +278,7 @@ func (s *Server) sandboxVerify() trpc.PlainFunc {
 	}})
 }
 
-// jsonBody reads a JSON value of at most so many bytes.
+// jsonBody reads a JSON body of at most most bytes.
 func jsonBody(w http.ResponseWriter, r *http.Request, most int64) (any, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var large *http.MaxBytesError
@@ -302,11 +293,11 @@ func jsonBody(w http.ResponseWriter, r *http.Request, most int64) (any, error) {
 	return blueprint.Decode(data)
 }
 
-// authorizePath is where people sign in in a sandbox, at whichever service.
+// authorizePath is the sign-in page of every service in a sandbox.
 const authorizePath = "/sandbox/authorize"
 
-// signInPage returns the page of ours that stands for the sign-in page of any
-// service, asked as that one would be; nil without a sandbox.
+// signInPage returns a function that replaces the sign-in page of a service by that of the
+// sandbox; nil without a sandbox.
 func (s *Server) signInPage() func(page string) string {
 	if s.sandbox == nil {
 		return nil
@@ -320,9 +311,9 @@ func (s *Server) signInPage() func(page string) string {
 	}
 }
 
-// sandboxAuthorize answers GET /sandbox/authorize as a service does where somebody
-// has signed in already and allowed all: it sends them back with a code. Back is
-// our own callback, whatever the address says.
+// sandboxAuthorize answers GET /sandbox/authorize like a service at which the user is
+// signed in and has consented: it redirects with a code, always to the server's own
+// callback.
 func (s *Server) sandboxAuthorize(w http.ResponseWriter, r *http.Request) {
 	if s.sandbox == nil || s.misnamed(r) != nil {
 		s.page(w, r)

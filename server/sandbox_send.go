@@ -12,10 +12,10 @@ import (
 	"blueprintd/server/sandbox"
 )
 
-// sandboxSend answers POST /sandbox/send {"webhook": triggerId, "body"?,
-// "preset"?, "headers"?}: it sends a webhook to a trigger of this server, signed
-// with the trigger's secret as the service would that the preset names, and gives
-// what was sent and what came back. Who asks must be able to manage the trigger.
+// sandboxSend answers POST /sandbox/send {"webhook": triggerId, "body"?, "preset"?,
+// "headers"?}: it delivers to a trigger of this server, signed with its secret in the way of
+// the preset's service, and returns request and response. The caller must manage the
+// trigger.
 func (s *Server) sandboxSend() trpc.PlainFunc {
 	return s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})
 }
@@ -82,7 +82,7 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 	})
 }
 
-// sendInput looks at what is to be sent.
+// sendInput checks the body of /sandbox/send.
 func sendInput(value any) (map[string]any, error) {
 	input, isObject := value.(map[string]any)
 	if !isObject {
@@ -101,8 +101,8 @@ func sendInput(value any) (map[string]any, error) {
 	return input, nil
 }
 
-// cutShort is injectFault for an answer that goes nowhere: where the connection is
-// to break, it has the status 0.
+// cutShort is injectFault for a recorded answer. If the fault closes the connection, the
+// status is 0.
 func (s *Server) cutShort(answer *recorder, request *http.Request) (answered bool) {
 	defer func() {
 		if broke := recover(); broke == http.ErrAbortHandler {

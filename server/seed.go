@@ -11,14 +11,14 @@ import (
 	"blueprintd/store"
 )
 
-// seeded is what a seed file made or found, as the ready file tells it.
+// seeded is what a seed file created or found, for the ready file.
 type seeded struct {
 	Users         []seededUser         `json:"users"`
 	Organizations []seededOrganization `json:"organizations"`
 	Connections   []seededConnection   `json:"connections"`
 	Blueprints    []seededBlueprint    `json:"blueprints"`
 
-	Left int `json:"-"` // that were there before and were left alone
+	Left int `json:"-"` // number of existing objects, which are unchanged
 }
 
 type seededUser struct {
@@ -45,11 +45,11 @@ type seededBlueprint struct {
 type seededTrigger struct {
 	ID   string `json:"id"`
 	Type string `json:"triggerType"`
-	URL  string `json:"url,omitempty"` // where it is called; an address for mail
+	URL  string `json:"url,omitempty"` // or the mail address
 }
 
-// seeder stores a seed. What is there already is left alone: users by email,
-// organizations, connections and blueprints by name and owner.
+// seeder stores a seed. Existing objects stay unchanged: users by email, organizations,
+// connections and blueprints by name and owner.
 type seeder struct {
 	*Server
 	seed  *project.Seed
@@ -66,7 +66,7 @@ func newSeeder(s *Server) *seeder {
 	}
 }
 
-// addUsers makes the users that are not there.
+// addUsers creates the users that do not exist.
 func (w *seeder) addUsers(ctx context.Context) error {
 	for _, given := range w.seed.Users {
 		user, err := w.Store.UserByEmail(ctx, given.Email)
@@ -95,7 +95,7 @@ func (w *seeder) addUsers(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns the key that the seed gives a user, "" when it gives none.
+// keyOf returns the key of a user in the seed, "" if it has none.
 func (w *seeder) keyOf(email string) string {
 	for _, user := range w.seed.Users {
 		if project.SameEmail(user.Email, email) {
@@ -105,7 +105,7 @@ func (w *seeder) keyOf(email string) string {
 	return ""
 }
 
-// user finds somebody by email; "" is the server's owner.
+// user returns a user by email; "" is the server's owner.
 func (w *seeder) user(ctx context.Context, email string) (blueprint.User, error) {
 	if email == "" {
 		return w.Store.ServerOwner(ctx)
@@ -113,7 +113,7 @@ func (w *seeder) user(ctx context.Context, email string) (blueprint.User, error)
 	return w.Store.UserByEmail(ctx, email)
 }
 
-// apply stores all but the users.
+// apply stores everything but the users.
 func (w *seeder) apply(ctx context.Context) error {
 	for i := range w.seed.Organizations {
 		if err := w.addOrganization(ctx, &w.seed.Organizations[i]); err != nil {
@@ -191,13 +191,13 @@ func (w *seeder) addConnection(ctx context.Context, given *project.SeedConnectio
 	return nil
 }
 
-// failed says why a seed could not be stored, of which nothing is.
+// failed wraps an error with the name of the seed file.
 func (w *seeder) failed(err error) error {
 	message, hint := blueprint.DescribeError(err)
 	return blueprint.Hinted(hint, "the seed file %s cannot be stored: %s", w.seed.Name, message)
 }
 
-// table is what people read of a seed.
+// table formats a seed for the start message.
 func (d *seeded) table(name string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "  seed      %s: %s, %s, %s, %s", name, blueprint.Counted(len(d.Users), "user"), blueprint.Counted(len(d.Organizations), "organization"),
@@ -214,7 +214,7 @@ func (d *seeded) table(name string) string {
 	return text.String()
 }
 
-// addBlueprint makes a blueprint with its triggers.
+// addBlueprint creates a blueprint with its triggers.
 func (w *seeder) addBlueprint(ctx context.Context, given *project.SeedBlueprint) error {
 	owner, err := w.user(ctx, given.Owner)
 	if err != nil {
@@ -252,12 +252,12 @@ func (w *seeder) addBlueprint(ctx context.Context, given *project.SeedBlueprint)
 	return nil
 }
 
-// tied puts the ids of connections in the place of their names.
+// tied replaces the names of connections by their ids.
 func (w *seeder) tied(value any) any {
 	return project.Connected(value, nil, func(name string, _ []any) string { return w.ties[name] })
 }
 
-// furnish gives a new blueprint its visibility and its triggers.
+// furnish adds visibility and triggers to a new blueprint.
 func (w *seeder) furnish(ctx context.Context, principal blueprint.Principal, id string, given *project.SeedBlueprint) error {
 	if given.Visibility == blueprint.VisibilityPublic {
 		if _, err := w.Store.UpdateBlueprint(ctx, principal, id, blueprint.BlueprintPatch{Visibility: &given.Visibility}); err != nil {
@@ -273,8 +273,8 @@ func (w *seeder) furnish(ctx context.Context, principal blueprint.Principal, id 
 	return nil
 }
 
-// ImportBlueprint stores a parsed file with its triggers, or nothing, and gives
-// the new id.
+// ImportBlueprint stores a parsed file with its triggers, or nothing, and returns the new
+// id.
 func ImportBlueprint(ctx context.Context, s *store.Store, owner blueprint.Principal, b *project.Blueprint) (string, error) {
 	created, err := s.CreateBlueprint(ctx, owner, blueprint.NewBlueprint{
 		Title: b.Title, Description: b.Description, Status: blueprint.StatusDraft, Tags: b.Tags, Map: b.Map, Variables: b.Variables, Budget: b.Budget,
@@ -282,13 +282,10 @@ func ImportBlueprint(ctx context.Context, s *store.Store, owner blueprint.Princi
 	if err != nil {
 		return "", err
 	}
-	undo := func(err error) (string, error) {
-		_, undone := s.DeleteBlueprint(ctx, owner, created.ID)
-		return "", errors.Join(err, undone)
-	}
 	for _, t := range b.Triggers {
 		if err := importTrigger(ctx, s, owner, created.ID, t); err != nil {
-			return undo(err)
+			_, undone := s.DeleteBlueprint(ctx, owner, created.ID)
+			return "", errors.Join(err, undone)
 		}
 	}
 	return created.ID, nil

@@ -1,12 +1,9 @@
 // Package server is one serving process. New wires the store, the engine, the triggers,
-// the API and the dashboard; Run opens the listeners, mounts every handler and ends
-// when its context does: first no new request is let in, then runs and deliveries come
-// to rest, then the database is closed.
+// the API and the dashboard. Run serves until its context ends; then it refuses new
+// requests, drains runs and deliveries, and closes the database.
 //
-// Options is a plain value that the command line, the tests and dev fill in. What the
-// process tells the world stands in files of their own: health, metrics, the log of
-// requests, the OpenAPI document, systemd. A Viewer shows the file of one run in the
-// same dashboard, without a server behind it.
+// Options is a plain value. Health, metrics, the log and systemd have files of their own. A
+// viewer shows the file of a run in the same dashboard, without an engine.
 package server
 
 import (
@@ -46,37 +43,36 @@ import (
 	"blueprintd/triggers/mail"
 )
 
-// admissionWait is how long a request waits for memory, in real time, before it
-// is refused.
+// admissionWait is the real time that a request waits for memory before it is refused.
 const admissionWait = 10 * time.Second
 
-// Server is everything that serve runs, wired.
+// Server is a serving process.
 type Server struct {
 	site
 	Engine      *engine.Engine
 	Scripts     *script.Pool
 	Triggers    *triggers.Service
 	connections *connections.Service
-	mail        *mail.Server     // nil = none is received
-	sandbox     *sandbox.Sandbox // in the place of the network; nil = the network itself
-	decoding    chan struct{}    // has room for each file that may be decoded now
+	mail        *mail.Server     // nil = no mail is received
+	sandbox     *sandbox.Sandbox // replaces the network; nil = the real network
+	decoding    chan struct{}    // semaphore of mail attachments being decoded
 	bodies      *limits.Bodies
 	Bootstrap   bootstrapped
 
 	main              *httpListener
-	MetricsListener   *httpListener          // nil = metrics have no address of their own
-	challengeListener *httpListener          // for an ACME authority; nil = it proves nothing by plain HTTP
-	ACME              *certificate.Authority // nil = none is asked for certificates
+	MetricsListener   *httpListener          // nil = metrics are served on main
+	challengeListener *httpListener          // ACME HTTP-01; nil = none
+	ACME              *certificate.Authority // nil = no certificates are obtained
 
 	up      metrics.Stopwatch
-	began   time.Time // on the wall
+	began   time.Time // wall clock
 	manager notifier
 }
 
-// New opens the database and wires all packages. Nothing runs yet, but the
-// port is taken: who connects from now on is answered once Run is called.
+// New opens the database, listens, and wires all packages. Connections are accepted once
+// Run is called.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs)}, decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs)}, decoding: make(chan struct{}, maxDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.Addr, listenCause(err))
@@ -104,7 +100,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	s.opened.add(s.Store.Close)
 	if o.ReadyFile != "" && o.ReadyFile != ReadyOnOutput {
-		os.Remove(o.ReadyFile) // of a server that was killed: nobody may take it for this one's
+		os.Remove(o.ReadyFile) // a stale one of a server that was killed
 	}
 	s.Accounts = accounts.New(accounts.Options{Store: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("accounts"), Sealer: key.Sealer, Failed: s.Store.NoteWrongPassword})
 	if s.Bootstrap, err = s.firstStart(ctx); err != nil {
@@ -157,22 +153,21 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if err = s.watch(); err != nil {
 		return nil, err
 	}
-	if err = ctx.Err(); err != nil { // told to stop meanwhile
+	if err = ctx.Err(); err != nil { // stopped meanwhile
 		return nil, err
 	}
 	return s, nil
 }
 
-// raised tells that events came into the outbox. Those of before anybody empties
-// it are found at the start.
+// raised notifies the triggers of events in the outbox. Events before that are found at
+// the start.
 func (s *Server) raised() {
 	if s.Triggers != nil {
 		s.Triggers.Published()
 	}
 }
 
-// newHTTP makes an HTTP server that has patience with its clients, but only so
-// much.
+// newHTTP returns an HTTP server with time limits for clients.
 func (s *site) newHTTP(handler http.Handler) *http.Server {
 	whole := s.Options.ReadTimeout
 	return &http.Server{
@@ -181,8 +176,7 @@ func (s *site) newHTTP(handler http.Handler) *http.Server {
 	}
 }
 
-// masterKey returns the key that encrypts secrets: one of the moment for a
-// database that lasts no longer.
+// masterKey returns the key that encrypts secrets; a random one for a database in memory.
 func (s *Server) masterKey() (masterkey.Key, error) {
 	if s.Options.Ephemeral {
 		sealer, err := secret.NewSealer(secret.NewKey())
@@ -191,9 +185,9 @@ func (s *Server) masterKey() (masterkey.Key, error) {
 	return masterkey.Open(s.Options.DB, s.Options.MasterKeyFile, s.Options.Logger)
 }
 
-// Run serves until ctx ends, then brings everything to rest in the reverse
-// order: no new work, nodes under way finish or are journalled, the last
-// commits are made. A failure of the disk ends it at once.
+// Run serves until ctx ends, then drains in reverse order: no new work starts, running
+// nodes finish or are journalled, the last commits are made. A failure of the disk ends it
+// at once.
 func (s *Server) Run(ctx context.Context) error {
 	// The database outlives everything that writes to it.
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
@@ -206,7 +200,7 @@ func (s *Server) Run(ctx context.Context) error {
 		storeEnded <- err
 	}()
 
-	stopScripts := s.Scripts.Background() // they outlive the runs that wait for them
+	stopScripts := s.Scripts.Background() // they end after the runs that use them
 	group, working := errgroup.WithContext(ctx)
 	recovered, atRest := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
@@ -227,7 +221,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { return s.ServeHTTP(working, recovered, atRest) })
 	group.Go(func() error {
 		select {
-		case err := <-storeEnded: // only a failed disk ends it before it is told to
+		case err := <-storeEnded: // it ends early only if the disk fails
 			storeEnded <- err
 			return errors.Join(err, errors.New("the database stopped"))
 		case <-working.Done():
@@ -262,9 +256,9 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// ServeHTTP answers requests: until recovery is done only how the server is.
-// Then it tells the world that it is ready. When the server stops it goes on answering until the engine is at rest, so
-// that who comes late is told 503 instead of finding the door shut.
+// ServeHTTP serves the main listener: health alone until recovery is done, when it
+// announces that the server is ready. While the engine drains it answers late requests
+// with 503.
 func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{}) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.serveMain() }()
@@ -296,26 +290,26 @@ func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{
 	<-atRest
 	most := 15 * time.Second
 	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable || s.hasLost() {
-		most = 200 * time.Millisecond // the disk has failed: there is nothing left to answer but that
+		most = 200 * time.Millisecond // the disk has failed: no other answer is possible
 	}
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
 	s.main.Leave(patience)
 	if err := s.main.http.Shutdown(patience); err != nil {
-		s.Options.Logger.Warn("some requests did not end in time", "error", err)
+		s.Options.Logger.Warn("requests did not end in time", "error", err)
 		return s.main.http.Close()
 	}
 	return nil
 }
 
-// Runner is the engine as the procedures see it.
+// Runner implements rpc.Runner by the engine.
 type Runner struct {
 	*engine.Engine
 	timeout time.Duration
 }
 
-// begun returns the id of a run once it is durable. Whoever asked may go away
-// meanwhile; that it was begun is to be known all the same.
+// begun returns the id of a run once it is durable, even if the caller disconnects
+// meanwhile.
 func begun(ctx context.Context, handle *engine.Handle) (string, error) {
 	if err := handle.Accepted(context.WithoutCancel(ctx)); err != nil {
 		return "", err
@@ -323,13 +317,12 @@ func begun(ctx context.Context, handle *engine.Handle) (string, error) {
 	return handle.ID, nil
 }
 
-// Execute starts a run and waits for it as long as one may wait for an answer.
+// Execute starts a run and waits for it up to the time limit of synchronous calls.
 func (r Runner) Execute(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Execution, error) {
 	return executeUntil(ctx, r, request, (*engine.Handle).Wait)
 }
 
-// executeToEnd is Execute for a caller that is given the output as data; nil for a
-// run of which the end is not known.
+// executeToEnd is Execute with the unredacted output; nil for a run that has not ended.
 func (r Runner) executeToEnd(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Ending, error) {
 	return executeUntil(ctx, r, request, func(h *engine.Handle, ctx context.Context) (*blueprint.Ending, error) {
 		ending, err := h.Ending(ctx)
@@ -353,7 +346,7 @@ func executeUntil[T any](ctx context.Context, r Runner, request *blueprint.Start
 	case refused != nil:
 		return "", nil, refused
 	case waiting.Err() != nil:
-		err = ctx.Err() // nil unless the client hung up: it goes on without us
+		err = ctx.Err() // nil unless the client disconnected
 	}
 	return id, nil, err
 }
@@ -367,12 +360,12 @@ func (r Runner) Start(ctx context.Context, request *blueprint.StartRequest) (str
 	return begun(ctx, handle)
 }
 
-// Resume gives an answer to a paused run.
+// Resume answers a paused run.
 func (r Runner) Resume(ctx context.Context, a rpc.ResumeAnswer) error {
 	return r.Engine.Resume(ctx, engine.Answer(a))
 }
 
-// Retry starts a finished run anew.
+// Retry starts a new run from a finished one.
 func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (string, error) {
 	handle, err := r.Engine.Retry(ctx, stored, fromNodeID, principal, canManage)
 	if err != nil {
@@ -381,7 +374,7 @@ func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fr
 	return begun(ctx, handle)
 }
 
-// starter is the engine as the triggers see it.
+// starter implements the runner of triggers by the engine.
 type starter struct{ engine *engine.Engine }
 
 // Start begins a run.
@@ -393,20 +386,20 @@ func (s starter) Start(ctx context.Context, request *blueprint.StartRequest, pat
 	return handle, nil
 }
 
-// Blueprints gives the engine the blueprints that nodes run.
+// Blueprints returns the blueprints that nodes run.
 type Blueprints struct{ Store *store.Store }
 
 // Runnable returns a blueprint that a user may run.
 func (b Blueprints) Runnable(ctx context.Context, userID, blueprintID string) (*blueprint.Definition, bool, error) {
 	if !blueprint.IsUUID(blueprintID) {
-		return nil, false, blueprint.Errorf(blueprint.CodeNotFound, "%q is no blueprint's id", blueprintID)
+		return nil, false, blueprint.Errorf(blueprint.CodeNotFound, "%q is not the id of a blueprint", blueprintID)
 	}
 	definition, access, err := b.Store.Definition(ctx, blueprint.Principal{UserID: userID}, blueprintID)
 	return definition, access >= blueprint.AccessManage, err
 }
 
-// newConnections makes what opens connections for nodes. The engine, whose runs
-// it wakes, is there before anybody can sign in.
+// newConnections returns the connections of nodes. s.Engine is set before a user can sign
+// in.
 func (s *Server) newConnections(way *outbound.Client) *connections.Service {
 	return connections.New(connections.Options{
 		Store: s.Store, HTTP: way, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), APIHost: s.APIHost, Logger: s.Options.Logger,
@@ -417,7 +410,7 @@ func (s *Server) newConnections(way *outbound.Client) *connections.Service {
 	})
 }
 
-// info is what everybody with a key may know of a server that was started then.
+// info describes the server to callers with a key.
 func (s *site) info(started time.Time) rpc.ServerInfo {
 	o := &s.Options
 	info := rpc.ServerInfo{

@@ -19,34 +19,29 @@ import (
 )
 
 const (
-	// openLength is how many characters of base62 the secret of an address has.
-	openLength = 43
-	// OpenLife is how long an address is good that a developer's server prints.
-	OpenLife = 15 * time.Minute
-	// mostOpened bounds how many addresses of before are told from those of nobody.
-	mostOpened = 100
+	openLength = 43               // base62 characters of a token
+	OpenLife   = 15 * time.Minute // of a link of a developer's server
+	maxSpent   = 100              // used tokens that are remembered
 )
 
-// openLink is an address of a server that signs in to the dashboard who visits it:
-// once, and only from where the server is reached by names of this machine. It is
-// safe for concurrent use.
+// openLink is a URL that signs its visitor in to the dashboard: once, and only by a host
+// name of this machine. It is safe for concurrent use.
 type openLink struct {
 	server *site
-	UserID string        // who is signed in
-	to     string        // where it leads
-	life   time.Duration // of each, by the clock of the machine; 0 = as long as the server is there, and there is one alone
-	again  string        // what to say of one that is not good any more
+	UserID string        // is signed in
+	to     string        // path after the sign-in
+	life   time.Duration // of each link, in real time; 0 = one link without expiry
+	again  string        // hint for a used link
 
-	mu    sync.Mutex // who holds it judges a visit
-	Token string     // "" = it was used, and there is no other
+	mu    sync.Mutex // serializes visits
+	Token string     // "" = used, and not replaced
 	Until time.Time
-	spent []string             // tokens of before
-	next  func(address string) // is told each address but the first; nil = nobody is
+	spent []string             // used tokens
+	next  func(address string) // is called with each new link; nil = none
 }
 
-// newOpenLink makes the address that signs in the owner of a developer's server
-// in memory that this machine alone reaches, by a name of its own; nil for others,
-// and when somebody had a password from the start.
+// newOpenLink returns a link for the owner of a developer's server in memory that listens
+// on loopback alone; nil for other servers, and if any user has a password.
 func (s *Server) newOpenLink() *openLink {
 	if s.Bootstrap.Setup == "" || !s.Options.Develops || !s.Options.Ephemeral || !s.onlyHere() || s.Options.PublicURL != "" {
 		return nil
@@ -59,11 +54,11 @@ func (s *Server) newOpenLink() *openLink {
 	return l
 }
 
-// renew puts another address in the place of the one before.
+// renew replaces the link, or removes it if life is 0.
 func (l *openLink) renew() {
 	if l.Token != "" {
 		l.spent = append(l.spent, l.Token)
-		l.spent = l.spent[max(0, len(l.spent)-mostOpened):]
+		l.spent = l.spent[max(0, len(l.spent)-maxSpent):]
 	}
 	if l.Token = ""; l.life > 0 {
 		l.Token = ids.New(nil).Token(openLength) // random also where ids follow from a number
@@ -71,14 +66,14 @@ func (l *openLink) renew() {
 	}
 }
 
-// Then has somebody told each address that there is from now on.
-func (l *openLink) Then(told func(address string)) {
+// Then sets the function that receives new links.
+func (l *openLink) Then(next func(address string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.next = told
+	l.next = next
 }
 
-// URL is the whole address that is good now.
+// URL returns the valid link.
 func (l *openLink) URL() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,11 +82,10 @@ func (l *openLink) URL() string {
 
 func (l *openLink) address() string { return l.server.APIHost() + "/open/" + l.Token }
 
-// errSpent refuses an address that is not good any more.
-var errSpent = errors.New("the address is not good any more")
+// errSpent is the error for a used or expired link.
+var errSpent = errors.New("the link is used or expired")
 
-// Use calls f for who has a token if it is good, which it then is no more; an error
-// of f leaves it so. When there is another one, it is told.
+// Use calls f if token is valid, and then replaces the link unless f fails.
 func (l *openLink) Use(token string, f func() error) error {
 	l.mu.Lock()
 	late := l.life > 0 && clock.Real{}.Now().After(l.Until)
@@ -99,21 +93,21 @@ func (l *openLink) Use(token string, f func() error) error {
 	if !late && token == l.Token {
 		err = f()
 	}
-	var told func(string)
+	var next func(string)
 	address := ""
 	if late || err == nil {
 		if l.renew(); l.Token != "" {
-			told, address = l.next, l.address()
+			next, address = l.next, l.address()
 		}
 	}
 	l.mu.Unlock()
-	if told != nil {
-		told(address)
+	if next != nil {
+		next(address)
 	}
 	return err
 }
 
-// knows reports whether a token is one that was given out.
+// knows reports whether a token is valid or used.
 func (l *openLink) knows(token string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,14 +115,13 @@ func (l *openLink) knows(token string) bool {
 	return token != "" && slices.ContainsFunc(append(l.spent, l.Token), func(one string) bool { return subtle.ConstantTimeCompare([]byte(one), given) == 1 })
 }
 
-// mountLink has a mux answer the address, as if there were nothing when there is
-// none.
+// mountLink registers the link; without one its path is unknown.
 func (s *site) mountLink(mux *http.ServeMux) {
 	mux.HandleFunc("GET /open/{token}", func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case s.Link == nil:
 			s.page(w, r)
-		case r.Method == http.MethodHead: // what previews a link does not use it up
+		case r.Method == http.MethodHead: // link previews do not use it up
 			w.Header().Set("Allow", http.MethodGet)
 			w.WriteHeader(blueprint.CodeMethodNotSupported.HTTPStatus())
 		default:
@@ -137,7 +130,7 @@ func (s *site) mountLink(mux *http.ServeMux) {
 	})
 }
 
-// visit signs in who comes first, and leads there who is signed in already.
+// visit signs in the first visitor, and redirects one who is signed in already.
 func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 	s, token := l.server, r.PathValue("token")
 	w.Header().Set("Cache-Control", "no-store")
@@ -147,7 +140,7 @@ func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if ahead(r) {
-		http.Error(w, "This address signs in who visits it: it cannot be fetched ahead.", blueprint.CodeUnavailable.HTTPStatus())
+		http.Error(w, "This link signs its visitor in and cannot be prefetched.", blueprint.CodeUnavailable.HTTPStatus())
 		return
 	}
 	cookie := s.SessionCookie()
@@ -162,14 +155,14 @@ func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This address is not good any more. "+l.again, http.StatusGone)
 	default:
 		if r.Context().Err() == nil {
-			s.Options.Logger.Warn("nobody could be signed in by the address", "error", err)
+			s.Options.Logger.Warn("sign-in by link failed", "error", err)
 		}
-		http.Error(w, "Nobody can be signed in at this moment; try the same address again.", blueprint.CodeUnavailable.HTTPStatus())
+		http.Error(w, "The sign-in failed; try the same link again.", blueprint.CodeUnavailable.HTTPStatus())
 	}
 }
 
-// SignIn makes the session and has the browser keep it. Of one that has hung up
-// nothing stays: nobody would be signed in.
+// SignIn creates a session and sets its cookies. If the client has disconnected, the
+// session is ended again.
 func (l *openLink) SignIn(w http.ResponseWriter, r *http.Request, cookie rpc.SessionCookie) error {
 	s := l.server
 	ctx := blueprint.WithActor(context.WithoutCancel(r.Context()), &blueprint.Actor{Via: blueprint.ViaDashboard, Action: "session.create"})
@@ -188,12 +181,12 @@ func (l *openLink) SignIn(w http.ResponseWriter, r *http.Request, cookie rpc.Ses
 	return nil
 }
 
-// SessionCookie is how the dashboard's cookies are set and read.
+// SessionCookie returns the cookies of the dashboard.
 func (s *site) SessionCookie() rpc.SessionCookie {
 	return rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 }
 
-// ahead reports whether a browser fetches what nobody has asked for yet.
+// ahead reports whether a request is a prefetch.
 func ahead(r *http.Request) bool {
 	return slices.ContainsFunc([]string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"}, func(name string) bool {
 		purpose := strings.ToLower(strings.Join(r.Header.Values(name), ","))

@@ -10,40 +10,39 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notifier tells systemd, when it started the process as a service of Type=notify,
-// that the server is ready, stopping or alive. Otherwise it does nothing.
+// notifier notifies systemd that a service of Type=notify is ready, stopping or alive. It
+// has no effect without NOTIFY_SOCKET.
 type notifier struct {
-	Interval time.Duration // between two signs of life; 0 = none are wanted
+	Interval time.Duration // of watchdog notifications; 0 = none
 	Logger   *slog.Logger
 }
 
-// newNotifier reads from the environment how often systemd wants a sign of life.
+// newNotifier reads the watchdog interval from the environment.
 func newNotifier(logger *slog.Logger) notifier {
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		logger.Warn("the watchdog of the service manager stays off", "error", err)
+		logger.Warn("systemd watchdog is off: bad WATCHDOG_USEC or WATCHDOG_PID", "error", err)
 	}
 	return notifier{Interval: limit / 2, Logger: logger}
 }
 
-// tell sends one state. A manager that cannot be reached is no reason to stop.
-func (n notifier) tell(state string) {
+// notify sends a state. Errors are logged.
+func (n notifier) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		n.Logger.Warn("the service manager cannot be told how the server is", "state", state, "error", err)
+		n.Logger.Warn("systemd notification failed", "state", state, "error", err)
 	}
 }
 
 func (n notifier) Ready(host string) {
-	n.tell(fmt.Sprintf(daemon.SdNotifyReady+"\nMAINPID=%d\nSTATUS=ready on %s", os.Getpid(), host))
+	n.notify(fmt.Sprintf(daemon.SdNotifyReady+"\nMAINPID=%d\nSTATUS=ready on %s", os.Getpid(), host))
 }
 
 func (n notifier) Stopping() {
-	n.tell(daemon.SdNotifyStopping + "\nSTATUS=finishing what is under way")
+	n.notify(daemon.SdNotifyStopping + "\nSTATUS=draining")
 }
 
-// Watch gives a sign of life, twice as often as is wanted, for as long as alive
-// answers in time. It measures real time, as the manager does: when what it
-// asks hangs, the signs stay out, and the manager starts the service anew.
+// Watch notifies the watchdog at twice the wanted rate, in real time, as long as alive
+// returns nil in time. If alive hangs, systemd restarts the service.
 func (n notifier) Watch(ctx context.Context, alive func(context.Context) error) {
 	if n.Interval == 0 {
 		return
@@ -61,7 +60,7 @@ func (n notifier) Watch(ctx context.Context, alive func(context.Context) error) 
 		case err := <-answered:
 			asking = false
 			if err == nil {
-				n.tell(daemon.SdNotifyWatchdog)
+				n.notify(daemon.SdNotifyWatchdog)
 			} else if ctx.Err() == nil {
 				n.Logger.Warn("the database does not answer", "error", err)
 			}

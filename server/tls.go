@@ -14,19 +14,15 @@ import (
 	"blueprintd/server/limits"
 )
 
-// Certificates are what the server shows of itself to who speaks TLS.
+// Certificates are the TLS certificates of the server.
 type Certificates interface {
-	// Get returns one that fits, soon.
 	Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// Expiry is when the first of them expires; the zero time when one is missing.
-	Expiry() time.Time
-	// Names returns the names that they are for.
-	Names() []string
-	// About says in words for people what they are.
-	About() string
+	Expiry() time.Time // the first expiry; zero if a certificate is missing
+	Names() []string   // for which they are valid
+	About() string     // a description for the operator
 }
 
-// secure has TLS spoken on the address of the server, when that was chosen.
+// secure enables TLS on the main listener, if there are certificates.
 func (s *Server) secure() (err error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch o := &s.Options; {
@@ -46,7 +42,7 @@ func (s *Server) secure() (err error) {
 		return nil
 	}
 	if strings.HasPrefix(strings.ToLower(s.Options.PublicURL), "http://") {
-		s.Options.Logger.Warn("the public address is an http one, and this server speaks https alone: links that it gives lead nowhere unless a proxy stands before it",
+		s.Options.Logger.Warn("public URL is http but the server serves https: links work only through a proxy",
 			"public_url", s.Options.PublicURL, "hint", "--public-url https://...")
 	}
 	config.GetCertificate = s.Certificates.Get
@@ -54,15 +50,13 @@ func (s *Server) secure() (err error) {
 	s.main.Secure(config)
 	s.main.http.TLSConfig = config
 	s.main.http.Handler = strict(s.main.http.Handler)
-	// What one client can have under way, and what the server holds of it
-	// unread, is less than what HTTP/2 allows by default.
+	// Less than the defaults: streams of a client, and what is buffered of it.
 	s.main.http.HTTP2 = &http.HTTP2Config{
 		MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10, WriteByteTimeout: 30 * time.Second,
 	}
 	return nil
 }
 
-// serveMain answers on the address of the server.
 func (s *Server) serveMain() error {
 	if s.Certificates != nil {
 		return s.main.http.ServeTLS(s.main.Connections, "", "")
@@ -70,9 +64,8 @@ func (s *Server) serveMain() error {
 	return s.main.http.Serve(s.main.Connections)
 }
 
-// strict tells browsers for a year to come by https only. They remember it of
-// the name, whatever its port, so it is only said when https has its usual port
-// and the name is one that others do not share.
+// strict sets Strict-Transport-Security for a year. Browsers apply it to the name on every
+// port, so it is set only if https has its default port and the name is not shared.
 func strict(next http.Handler) http.Handler {
 	const year = 365 * 24 * time.Hour
 	value := "max-age=" + strconv.Itoa(int(year.Seconds()))
@@ -90,11 +83,10 @@ func isOwnName(host string) bool {
 	return err != nil && blueprint.IsMailDomain(strings.ToLower(host)) && strings.Contains(host, ".") && !strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
-// maxProofs is how many connections may be open on the address for proofs.
+// maxProofs is the maximal number of connections of the challenge listener.
 const maxProofs = 256
 
-// listenForProofs takes the address on which an authority looks by plain http
-// whether the domains lead here, when one was chosen.
+// listenForProofs opens the listener for ACME HTTP-01 challenges, if there is one.
 func (s *Server) listenForProofs() error {
 	address := s.Options.ACME.HTTPAddr
 	if address == "" {
@@ -106,19 +98,18 @@ func (s *Server) listenForProofs() error {
 	}
 	s.opened.add(listener.Close)
 	proofs := s.ACME.Manager.HTTPHandler(http.HandlerFunc(s.sendToTLS))
-	s.challengeListener = &httpListener{limits.NewConnections(listener, maxProofs), s.newHTTP(limits.NewAnswers(mostAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.challengeListener = &httpListener{limits.NewConnections(listener, maxProofs), s.newHTTP(limits.NewAnswers(maxAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := *r
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
-			asked.Host = host // a port is no part of what is proved
+			asked.Host = host // the challenge is for the name alone
 		}
 		proofs.ServeHTTP(w, &asked)
 	})))}
 	return nil
 }
 
-// sendToTLS sends who looks for something on to https. What somebody sends is
-// refused: it came unencrypted, and clients that repeated it by themselves would
-// hide that from who wrote the address.
+// sendToTLS redirects GET and HEAD to https. Other methods are refused: their bodies were
+// sent unencrypted, and a redirect would hide that.
 func (s *Server) sendToTLS(w http.ResponseWriter, r *http.Request) {
 	host := s.APIHost()
 	if d := s.ACME.Domains[strings.ToLower(r.Host)]; d != nil {
@@ -136,7 +127,7 @@ func (s *Server) sendToTLS(w http.ResponseWriter, r *http.Request) {
 	}
 	to := r.URL.EscapedPath()
 	if !strings.HasPrefix(to, "/") {
-		to = "/" + to // or it would be read as more of the host
+		to = "/" + to // it must not extend the host
 	}
 	if r.URL.RawQuery != "" {
 		to += "?" + r.URL.RawQuery

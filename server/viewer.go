@@ -21,17 +21,16 @@ import (
 	"blueprintd/triggers/explain"
 )
 
-// viewer shows one run in the dashboard, to this machine alone. It has a
-// database in memory, and neither an engine nor triggers: there is nothing in it
-// that could run anything.
+// viewer shows a run from a file in the dashboard, to this machine alone. It has a
+// database in memory, and neither an engine nor triggers.
 type viewer struct {
 	*site // its link leads to the run
 }
 
-// ViewerEmail is who looks at the run.
+// ViewerEmail is the address of the viewer's user.
 const ViewerEmail = "viewer@localhost"
 
-// NewViewer makes a viewer and takes its port.
+// NewViewer returns a viewer that listens on address.
 func NewViewer(ctx context.Context, version, schema, address string, f *recording.File, log io.Writer) (_ *viewer, err error) {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	source := ids.New(nil)
@@ -68,22 +67,21 @@ func NewViewer(ctx context.Context, version, schema, address string, f *recordin
 	began := clock.Real{}.Now()
 	types := project.Catalogue()
 	service := rpc.New(rpc.Options{
-		Store: s.Store, Runner: frozenRunner{f, row}, Triggers: frozenTriggers{}, Catalogue: types, CheckConfig: project.CheckConfig, IDs: source, APIHost: s.APIHost,
+		Store: s.Store, Runner: frozenRunner{file: f, row: row}, Triggers: frozenTriggers{}, Catalogue: types, CheckConfig: project.CheckConfig, IDs: source, APIHost: s.APIHost,
 		Explain: func(story *blueprint.FiringStory) *blueprint.Explanation {
 			return explain.Firing(story, clock.Real{}.Now())
 		},
 		Frozen: errFrozen, Info: func() rpc.ServerInfo {
 			info := s.info(began)
-			info.Sandbox = f.Run.Sandbox // the page says so of where the run was
+			info.Sandbox = f.Run.Sandbox // of the server where the run was
 			return info
 		},
 	})
 	s.Dashboard = s.newDashboard(service, trpc.NewLimiter(clock.Real{}, 50, 200))
-	s.RPC = s.Dashboard // it words refusals; API keys open nothing
+	s.RPC = s.Dashboard // for errors alone: there are no API keys
 	return v, nil
 }
 
-// importedRun is the run as the database takes it.
 func importedRun(f *recording.File) blueprint.ImportedRun {
 	x := f.Execution("", "")
 	given := blueprint.NewBlueprint{
@@ -95,7 +93,7 @@ func importedRun(f *recording.File) blueprint.ImportedRun {
 	}}
 }
 
-// Run answers until ctx ends; ready is told the address.
+// Run serves until ctx ends. It calls ready with the URL to visit.
 func (v *viewer) Run(ctx context.Context, ready func(url string) error) (err error) {
 	s := v.site
 	storing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -115,7 +113,7 @@ func (v *viewer) Run(ctx context.Context, ready func(url string) error) (err err
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if serving.Shutdown(patience) != nil {
-		serving.Close() // a browser that goes on listening keeps nobody
+		serving.Close() // a browser may keep a subscription open
 	}
 	stop()
 	if failed := <-stored; err == nil {
@@ -127,7 +125,6 @@ func (v *viewer) Run(ctx context.Context, ready func(url string) error) (err err
 	return err
 }
 
-// routes is all that is answered.
 func (v *viewer) routes() http.Handler {
 	mux := http.NewServeMux()
 	v.mountLink(mux)
@@ -141,11 +138,13 @@ func (v *viewer) routes() http.Handler {
 	})
 }
 
-// errFrozen refuses whatever would change or start something.
+// errFrozen is the error of every mutation.
 var errFrozen = blueprint.Errorf(blueprint.CodeForbidden, "this only shows a run from a file: nothing can be changed or started here")
 
-// frozenRunner has one run, as a file tells of it, and starts nothing.
+// frozenRunner shows the run of a file. Options.Frozen refuses the mutations of rpc.Runner
+// before they reach the nil interface.
 type frozenRunner struct {
+	rpc.Runner
 	file *recording.File
 	row  blueprint.ExecutionRow
 }
@@ -156,7 +155,7 @@ func (r frozenRunner) execution() *blueprint.Execution {
 	return x
 }
 
-// View returns the run.
+// View implements rpc.Runner.
 func (r frozenRunner) View(_ context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error) {
 	if stored.Row.ID != r.row.ID {
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no execution %s", stored.Row.ID)
@@ -164,12 +163,12 @@ func (r frozenRunner) View(_ context.Context, stored *blueprint.StoredExecution)
 	return r.execution(), nil
 }
 
-// ViewWithin returns the run.
+// ViewWithin implements rpc.Runner.
 func (r frozenRunner) ViewWithin(ctx context.Context, stored *blueprint.StoredExecution, _ int) (*blueprint.Execution, error) {
 	return r.View(ctx, stored)
 }
 
-// Summary returns why the run failed and what it waits for.
+// Summary implements rpc.Runner.
 func (r frozenRunner) Summary(context.Context, *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	var kind *blueprint.AwaitKind
 	if asked := r.file.Run.AwaitingInput; asked != nil {
@@ -181,7 +180,7 @@ func (r frozenRunner) Summary(context.Context, *blueprint.StoredExecution) (prob
 	return nil, kind, ""
 }
 
-// Recording returns the run with what the file has of its exchanges.
+// Recording implements rpc.Runner.
 func (r frozenRunner) Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error) {
 	x, err := r.View(ctx, stored)
 	if err != nil {
@@ -200,66 +199,12 @@ func (r frozenRunner) Recording(ctx context.Context, stored *blueprint.StoredExe
 	return out, nil
 }
 
-// Watch tells of no change: there is none.
+// Watch implements rpc.Runner. A run of a file does not change.
 func (r frozenRunner) Watch(string) (<-chan struct{}, func()) { return nil, func() {} }
 
-// Execute refuses.
-func (r frozenRunner) Execute(context.Context, *blueprint.StartRequest) (string, *blueprint.Execution, error) {
-	return "", nil, errFrozen
-}
+// frozenTriggers never fire. Preview is the only query of rpc.Triggers; the mutations are
+// refused by Options.Frozen before they reach the nil interface.
+type frozenTriggers struct{ rpc.Triggers }
 
-// Start refuses.
-func (r frozenRunner) Start(context.Context, *blueprint.StartRequest) (string, error) {
-	return "", errFrozen
-}
-
-// Resume refuses.
-func (r frozenRunner) Resume(context.Context, rpc.ResumeAnswer) error { return errFrozen }
-
-// Cancel refuses.
-func (r frozenRunner) Cancel(context.Context, string, string) error { return errFrozen }
-
-// CancelAll refuses.
-func (r frozenRunner) CancelAll(context.Context, []string, string) error { return errFrozen }
-
-// Retry refuses.
-func (r frozenRunner) Retry(context.Context, *blueprint.StoredExecution, string, blueprint.Principal, bool) (string, error) {
-	return "", errFrozen
-}
-
-// frozenTriggers are triggers that never fire. There are none.
-type frozenTriggers struct{}
-
-// Changed does nothing.
-func (frozenTriggers) Changed() {}
-
-// Warnings returns none.
-func (frozenTriggers) Warnings(blueprint.TriggerType, map[string]any) []blueprint.Issue { return nil }
-
-// Fire refuses.
-func (frozenTriggers) Fire(context.Context, blueprint.Principal, string, any, bool) (executionID, firingID string, err error) {
-	return "", "", errFrozen
-}
-
-// Settle refuses.
-func (frozenTriggers) Settle(blueprint.TriggerType, map[string]any, map[string]any) (map[string]any, []blueprint.Issue) {
-	return nil, []blueprint.Issue{{Severity: blueprint.SeverityError, Message: errFrozen.Error()}}
-}
-
-// Preview refuses.
+// Preview implements rpc.Triggers.
 func (frozenTriggers) Preview(string, string, int) ([]string, error) { return nil, errFrozen }
-
-// Redeliver refuses.
-func (frozenTriggers) Redeliver(context.Context, blueprint.Principal, string) (executionID, newID string, err error) {
-	return "", "", errFrozen
-}
-
-// RedeliverSeveral refuses.
-func (frozenTriggers) RedeliverSeveral(context.Context, blueprint.Principal, *blueprint.RedeliverRequest) (*blueprint.RedeliverResult, error) {
-	return nil, errFrozen
-}
-
-// Rotate refuses.
-func (frozenTriggers) Rotate(*blueprint.Trigger, string, string) (config map[string]any, made string, until blueprint.Time, err error) {
-	return nil, "", until, errFrozen
-}
