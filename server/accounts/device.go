@@ -11,17 +11,13 @@ import (
 )
 
 const (
-	// mostDevice bounds the size of a device token, in bytes.
-	mostDevice = 200
-	// mostOnDevice is how many accounts a device is known to; those that signed
-	// in longest ago are dropped.
-	mostOnDevice = 5
-	// devicePlace is what device tokens are sealed for.
-	devicePlace = "devices"
+	maxToken    = 200       // bytes of a device token
+	maxAccounts = 5         // of a device; those that signed in longest ago are dropped
+	devicePlace = "devices" // the place for which device tokens are sealed
 )
 
-// device is what a device token holds: it names a browser in which users have
-// signed in. Its counts of wrong passwords are its own; see Service.SignIn.
+// device is the content of a device token: a browser in which users have signed in. It has
+// counts of wrong passwords of its own; see Service.SignIn.
 type device struct {
 	id       [16]byte
 	accounts []deviceAccount // the latest last
@@ -35,11 +31,10 @@ func accountOnDevice(email string) deviceAccount {
 	return deviceAccount(sum[:16])
 }
 
-// Device returns the token that a browser keeps, for blueprint.DeviceLifetime, once
-// the account with an email has signed in there; before is the one that it kept
-// until then, or "". From then on no other device's wrong passwords make that
-// browser wait. It grants no access. "" = the service has no key to seal
-// tokens with.
+// Device returns the device token for a browser in which the account has signed in, valid
+// for blueprint.DeviceLifetime; before is its previous token or "". Wrong passwords on other
+// devices do not delay a known device. The token grants no access. It is "" if the service
+// has no sealer.
 func (s *Service) Device(email, before string) string {
 	if s.Sealer == nil {
 		return ""
@@ -50,7 +45,7 @@ func (s *Service) Device(email, before string) string {
 	}
 	account := accountOnDevice(email)
 	d.accounts = append(slices.DeleteFunc(d.accounts, func(other deviceAccount) bool { return other == account }), account)
-	d.accounts = d.accounts[max(0, len(d.accounts)-mostOnDevice):]
+	d.accounts = d.accounts[max(0, len(d.accounts)-maxAccounts):]
 	plain := binary.BigEndian.AppendUint64(nil, uint64(s.Clock.Now().Add(blueprint.DeviceLifetime).Unix()))
 	plain = append(plain, d.id[:]...)
 	for _, account := range d.accounts {
@@ -59,7 +54,7 @@ func (s *Service) Device(email, before string) string {
 	return base64.RawURLEncoding.EncodeToString(s.Sealer.Seal(plain, devicePlace))
 }
 
-// DeviceID names the device of a token, "" if the token is none or too old.
+// DeviceID returns the id of the device of a token, "" if the token is invalid or expired.
 func (s *Service) DeviceID(token string) string {
 	d, known := s.device(token)
 	if !known {
@@ -76,9 +71,9 @@ func (s *Service) deviceOf(token, email string) string {
 	return ""
 }
 
-// device opens a token. known is false if it is none or too old.
+// device opens a token. known is false if it is invalid or expired.
 func (s *Service) device(token string) (d device, known bool) {
-	if s.Sealer == nil || token == "" || len(token) > mostDevice {
+	if s.Sealer == nil || token == "" || len(token) > maxToken {
 		return d, false
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(token)

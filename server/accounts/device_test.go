@@ -38,7 +38,7 @@ func TestDevice(t *testing.T) {
 		"nothing":               {"", "ada@example.org", false},
 		"no base64":             {kept + "!", "ada@example.org", false},
 		"cut":                   {kept[:20], "ada@example.org", false},
-		"long":                  {strings.Repeat("x", mostDevice+1), "ada@example.org", false},
+		"long":                  {strings.Repeat("x", maxToken+1), "ada@example.org", false},
 		"of another master key": {service().Device("ada@example.org", ""), "ada@example.org", false},
 	} {
 		if id := s.deviceOf(test.device, test.email); (id != "") != test.want || id != "" && id != s.DeviceID(test.device) {
@@ -48,8 +48,8 @@ func TestDevice(t *testing.T) {
 	if s.DeviceID(kept) != s.DeviceID(other) || s.DeviceID(kept) == s.DeviceID(s.Device("ada@example.org", "")) {
 		t.Error("a device does not keep its name, or shares it with another")
 	}
-	for i := range 2 * mostOnDevice {
-		if kept = s.Device(string(rune('a'+i))+"@example.org", kept); len(kept) > mostDevice {
+	for i := range 2 * maxAccounts {
+		if kept = s.Device(string(rune('a'+i))+"@example.org", kept); len(kept) > maxToken {
 			t.Errorf("kept is %s", kept)
 		}
 	}

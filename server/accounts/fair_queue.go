@@ -10,44 +10,35 @@ import (
 )
 
 const (
-	// mostHashing is how many hashes are made at once, for each takes its memory
-	// and a processor.
-	mostHashing = 2
-	// networkPlaces is how many from one network may have a turn or stand in the
-	// line for one: whoever floods the line has no more of it than others.
-	networkPlaces = 2
-	// networkWaiting bounds how many of one network there are, those who wait for
-	// one of its places included, and mostWaiting how many there are of all. With
-	// so many, nobody who comes last would have a turn in time.
-	networkWaiting = 32
-	mostWaiting    = 8192
-	// turnPatience is how long anybody waits for a turn, in real time.
-	turnPatience = 5 * time.Second
+	maxHashing     = 2               // concurrent hashes: each takes memory and a processor
+	networkPlaces  = 2               // callers of a network that hash or wait for it, so that a flood does not fill the queue
+	networkWaiting = 32              // callers of a network, with those that wait for one of its places
+	maxWaiting     = 8192            // callers in all
+	turnPatience   = 5 * time.Second // wait of a caller, in real time
 )
 
-// fairQueue lets in those who want a hash made, a few at a time, and each network
-// as often as any other. It is safe for concurrent use.
+// fairQueue limits concurrent hashing and shares it fairly among networks. It is safe for
+// concurrent use.
 type fairQueue struct {
-	works    chan struct{} // has room for each that has a turn
+	works    chan struct{} // semaphore of the hashing callers
 	patience time.Duration
 
 	mu       sync.Mutex
-	all      int                 // how many wait or have a turn
-	networks map[string]*network // of these, by name
+	all      int                 // callers
+	networks map[string]*network // with callers, by name
 }
 
-// network is those who come from one.
 type network struct {
-	places chan struct{} // has room for each that has a turn or stands in the line
-	all    int           // how many wait or have a turn
+	places chan struct{} // semaphore of the callers that hash or wait for works
+	all    int           // callers
 }
 
 func newFairQueue() *fairQueue {
-	return &fairQueue{works: make(chan struct{}, min(mostHashing, runtime.GOMAXPROCS(0))), patience: turnPatience, networks: map[string]*network{}}
+	return &fairQueue{works: make(chan struct{}, min(maxHashing, runtime.GOMAXPROCS(0))), patience: turnPatience, networks: map[string]*network{}}
 }
 
-// take waits for a turn of somebody from a network. CodeUnavailable when too
-// many wait, or when it takes too long.
+// take waits until a caller of a network may hash. The error is CodeUnavailable if too many
+// wait, or if it takes too long.
 func (t *fairQueue) take(ctx context.Context, from string) (done func(), err error) {
 	of := t.enter(from)
 	if of == nil {
@@ -73,10 +64,10 @@ func (t *fairQueue) take(ctx context.Context, from string) (done func(), err err
 }
 
 func errBusy() error {
-	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "too many people are signing in at this moment; try again", RetryAfter: time.Second}
+	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "too many sign-ins at once; try again", RetryAfter: time.Second}
 }
 
-// place takes one of the places, and tells whether there was one in time.
+// place acquires a semaphore, and reports whether it succeeded before ctx ended.
 func place(ctx context.Context, places chan struct{}) bool {
 	select {
 	case places <- struct{}{}:
@@ -86,12 +77,12 @@ func place(ctx context.Context, places chan struct{}) bool {
 	}
 }
 
-// enter counts somebody in; nil when there are too many.
+// enter adds a caller; nil if there are too many.
 func (t *fairQueue) enter(from string) *network {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.networks[from]
-	if t.all >= mostWaiting || of != nil && of.all >= networkWaiting {
+	if t.all >= maxWaiting || of != nil && of.all >= networkWaiting {
 		return nil
 	}
 	if of == nil {

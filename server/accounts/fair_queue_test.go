@@ -86,7 +86,7 @@ func TestTurns(t *testing.T) {
 // However many networks there are, only so many wait.
 func TestTurnsAreBounded(t *testing.T) {
 	line := newFairQueue()
-	line.all = mostWaiting
+	line.all = maxWaiting
 	if _, err := line.take(t.Context(), "new"); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
 		t.Errorf("one more: %v", err)
 	}

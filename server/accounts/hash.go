@@ -10,8 +10,7 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// The cost of a hash, as OWASP's Password Storage Cheat Sheet has it for
-// argon2id: 19 MiB, two passes, one lane.
+// The cost of argon2id as in OWASP's Password Storage Cheat Sheet.
 const (
 	hashMemory = 19 << 10 // KiB
 	hashPasses = 2
@@ -20,19 +19,18 @@ const (
 	hashSize   = 32
 )
 
-// mostMemory and mostPasses bound what a stored hash may ask for.
+// The maximal cost of a stored hash.
 const (
-	mostMemory = 64 << 10 // KiB
-	mostPasses = 10
+	maxMemory = 64 << 10 // KiB
+	maxPasses = 10
 )
 
-// hasher makes hashes, a few at a time; see fairQueue. It is safe for concurrent
-// use.
+// hasher hashes passwords, within the limits of a fairQueue. It is safe for concurrent use.
 type hasher struct{ queue *fairQueue }
 
 func newHasher() *hasher { return &hasher{newFairQueue()} }
 
-// hash returns the PHC form of a password's hash, for somebody from a network.
+// hash returns the PHC string of a password's hash, for a caller of a network.
 func (h *hasher) hash(ctx context.Context, network, password string, salt []byte) (string, error) {
 	done, err := h.queue.take(ctx, network)
 	if err != nil {
@@ -42,7 +40,7 @@ func (h *hasher) hash(ctx context.Context, network, password string, salt []byte
 	return phc{hashMemory, hashPasses, hashLanes, salt, argon2.IDKey([]byte(password), salt, hashPasses, hashMemory, hashLanes, hashSize)}.String(), nil
 }
 
-// matches tells somebody from a network whether a password is the one of a hash.
+// matches reports whether a password has a hash, for a caller of a network.
 func (h *hasher) matches(ctx context.Context, network, password, hash string) (bool, error) {
 	want, err := parsePHC(hash)
 	if err != nil {
@@ -57,8 +55,7 @@ func (h *hasher) matches(ctx context.Context, network, password, hash string) (b
 	return subtle.ConstantTimeCompare(got, want.hash) == 1, nil
 }
 
-// phc is a hash with all that is needed to make it again, as the PHC string
-// format has it.
+// phc is a hash with its parameters, as in the PHC string format.
 type phc struct {
 	memory, passes uint32
 	lanes          uint8
@@ -71,8 +68,8 @@ func (p phc) String() string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.passes, p.lanes, base64.EncodeToString(p.salt), base64.EncodeToString(p.hash))
 }
 
-// parsePHC reads what String wrote, also with another cost. What it cannot read
-// is damage, not a wrong password.
+// parsePHC parses the output of String, of any cost within the bounds. An error means that
+// the stored hash is damaged.
 func parsePHC(text string) (p phc, err error) {
 	wrong := fmt.Errorf("accounts: a stored password hash is damaged")
 	parts := strings.Split(text, "$")
@@ -85,7 +82,7 @@ func parsePHC(text string) (p phc, err error) {
 	var saltErr, hashErr error
 	p.salt, saltErr = base64.RawStdEncoding.DecodeString(parts[4])
 	p.hash, hashErr = base64.RawStdEncoding.DecodeString(parts[5])
-	sound := p.memory > 0 && p.memory <= mostMemory && p.passes > 0 && p.passes <= mostPasses && p.lanes > 0 && len(p.salt) > 0 && len(p.hash) >= 16 && len(p.hash) <= 64
+	sound := p.memory > 0 && p.memory <= maxMemory && p.passes > 0 && p.passes <= maxPasses && p.lanes > 0 && len(p.salt) > 0 && len(p.hash) >= 16 && len(p.hash) <= 64
 	if saltErr != nil || hashErr != nil || !sound || p.String() != text {
 		return p, wrong
 	}

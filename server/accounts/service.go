@@ -1,15 +1,12 @@
-// Package accounts lets people sign in to the dashboard with a password. It
-// holds the rules: what a password may be, how it is hashed, how often somebody
-// may be wrong, and what a link to set one is good for. The database is the
-// store's.
+// Package accounts signs users in to the dashboard with a password: it hashes passwords,
+// throttles wrong ones, and checks the links that set a password.
 //
-// No answer tells whether an account exists: an unknown email takes as long as
-// a wrong password, is refused in the same words, and waits as long after too
-// many failures.
+// No answer reveals whether an account exists: an unknown email takes as long as a wrong
+// password, has the same error, and is throttled alike.
 //
-// A flood from one network takes only its share of the hashes that can be made.
-// A device where an account has signed in before counts its own wrong passwords,
-// and never waits for those of others.
+// A flood from one network takes only its share of the hashing. A device on which an
+// account has signed in before has its own count of wrong passwords, and is not throttled
+// by those of others.
 package accounts
 
 import (
@@ -22,28 +19,27 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// tokenLength is how many characters of base62 a link and a cookie hold: 256
-// bits.
+// tokenLength is the length of links and session tokens in base62 characters: 256 bits.
 const tokenLength = 43
 
-// Store is what signing in asks of the database.
+// Store is the database of accounts.
 type Store interface {
-	// Password returns the hash of the password of the account with an email, and
-	// PasswordOf that of a user; "" when there is no such account or it has none.
+	// Password returns the password hash of the account with an email, PasswordOf that of a
+	// user; "" if there is no account or it has no password.
 	Password(ctx context.Context, email string) (userID, hash string, err error)
 	PasswordOf(ctx context.Context, userID string) (email, hash string, err error)
-	// SetPassword sets the hash, ChangePassword only if it is still the one before.
+	// SetPassword sets the hash, ChangePassword only if it is still before.
 	SetPassword(ctx context.Context, userID, hash string) error
 	ChangePassword(ctx context.Context, principal blueprint.Principal, before, hash string) error
 
-	// BeginSession makes a session if the password is still the one of the hash.
+	// BeginSession creates a session if the account still has the hash.
 	BeginSession(ctx context.Context, userID, hash, token, agent string) (blueprint.Session, error)
-	// OpenSession makes a session without a password.
+	// OpenSession creates a session without a password.
 	OpenSession(ctx context.Context, userID, token, agent string) (blueprint.Session, error)
 
 	SetupLink(ctx context.Context, token string) (blueprint.SetupLink, error)
 	CreateSetupLink(ctx context.Context, userID, token string) error
-	// TakeSetupLink sets name, email and password, once, and makes a session.
+	// TakeSetupLink uses up a link: it sets name, email and password, and creates a session.
 	TakeSetupLink(ctx context.Context, token string, link blueprint.SetupLink, hash, sessionToken, agent string) (blueprint.Session, error)
 }
 
@@ -53,42 +49,38 @@ type Options struct {
 	Store  Store
 	Clock  clock.Clock
 	IDs    *ids.Source
-	Sealer *secret.Sealer // of what browsers keep by which they are known; nil knows none
-	// Failed is told that somebody tried to sign in as a user, or to change their
-	// password, and did not know the password. It must return at once.
+	Sealer *secret.Sealer // of device tokens; nil = no known devices
+	// Failed is called after a wrong password of an existing user. It must not block.
 	Failed func(ctx context.Context, userID string)
 }
 
-// Service lets people sign in. It is safe for concurrent use.
+// Service signs users in. It is safe for concurrent use.
 type Service struct {
 	Options
 	hasher   *hasher
 	throttle *throttle
 }
 
-// New makes a service. It starts nothing.
+// New returns a service.
 func New(o Options) *Service {
 	return &Service{Options: o, hasher: newHasher(), throttle: newThrottle(o.Clock)}
 }
 
-// stranger is the hash that the passwords of unknown accounts are compared with,
-// so that it takes as long to refuse them. It is that of no password.
+// stranger is the hash for unknown accounts, so that refusing them takes as long. No
+// password has it.
 var stranger = phc{hashMemory, hashPasses, hashLanes, make([]byte, saltSize), make([]byte, hashSize)}.String()
 
-// errWrong refuses to sign in, whatever was wrong.
+// errWrong is the error for an unknown email and a wrong password alike.
 func errWrong() error {
 	return blueprint.Errorf(blueprint.CodeUnauthorized, "the email or the password is wrong")
 }
 
-// SignIn makes a session for who knows the password of an account, and gives
-// the token that the browser keeps. The throttle is asked first, so that who guesses
-// costs neither the database nor the processor much. CodeUnauthorized when anything is wrong,
-// CodeTooManyRequests when that was so too often, CodeUnavailable when too many
-// sign in at once.
+// SignIn creates a session and returns its token. Errors: CodeUnauthorized for a wrong
+// email or password, CodeTooManyRequests after too many of them, CodeUnavailable if too many
+// sign in at once. The throttle comes first, so that guessing costs little.
 //
-// A device where the account has signed in before has a count of its own and a
-// place of its own among those who wait for a hash: however often others are
-// wrong, at whichever address, the right password signs in there.
+// A known device has its own throttle and its own place in the queue: the right password
+// signs in there however often it is guessed elsewhere.
 func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.SignInClient) (token string, session blueprint.Session, err error) {
 	account, address, network := "sign in "+blueprint.FoldEmail(email), from.Address, from.Network
 	if device := s.deviceOf(from.Device, email); device != "" {
@@ -111,10 +103,9 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from bluep
 	return token, session, err
 }
 
-// attempt compares a password with the hash of a user's, once the throttle and then
-// the database were asked; both are "" for one that has none. An attempt that
-// learns nothing of the password counts nothing. account and address are those of
-// the throttle.
+// attempt checks the throttle, then compares a password with the hash that find returns,
+// which is "" for none. An attempt that fails before the comparison does not count. account
+// and address are the keys of the throttle.
 func (s *Service) attempt(ctx context.Context, account, address, network, password string, find func() (userID, hash string, err error)) (right bool, err error) {
 	forget, err := s.throttle.begin(account, address)
 	if err != nil {
@@ -135,10 +126,9 @@ func (s *Service) attempt(ctx context.Context, account, address, network, passwo
 	return false, nil
 }
 
-// ChangePassword gives the principal, who knows the present password, another
-// one, and ends all other sessions of theirs. What strangers tried makes nobody
-// wait who is signed in. CodeBadRequest names the field that is wrong; otherwise
-// as SignIn.
+// ChangePassword replaces the password of the principal and ends their other sessions. It
+// has a throttle of its own. CodeBadRequest names the wrong field; other errors are those of
+// SignIn.
 func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.SignInClient) error {
 	var before string
 	right, err := s.attempt(ctx, "change "+principal.UserID, "", from.Network, current, func() (string, string, error) {
@@ -162,9 +152,9 @@ func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Princi
 	return s.Store.ChangePassword(ctx, principal, before, hash)
 }
 
-// SetPassword gives a user a password without asking for another one, and ends
-// their sessions. CodeBadRequest when it cannot be one, CodeNotFound for an
-// unknown user. It is for what the operator says.
+// SetPassword sets a password for the operator, without the previous one, and ends the
+// user's sessions. CodeBadRequest for an invalid password, CodeNotFound for an unknown
+// user.
 func (s *Service) SetPassword(ctx context.Context, userID, password string) error {
 	email, _, err := s.Store.PasswordOf(ctx, userID)
 	if err != nil {
@@ -180,16 +170,15 @@ func (s *Service) SetPassword(ctx context.Context, userID, password string) erro
 	return s.Store.SetPassword(ctx, userID, hash)
 }
 
-// Open makes a session of a user whom the caller has made sure of, and gives the
-// token that the browser keeps. It asks for no password and changes none, nor the
-// link with which the user sets one. CodeNotFound for an unknown user.
+// Open creates a session for an authenticated user and returns its token. CodeNotFound for
+// an unknown user.
 func (s *Service) Open(ctx context.Context, userID, agent string) (token string, err error) {
 	token = s.IDs.Token(tokenLength)
 	_, err = s.Store.OpenSession(ctx, userID, token, agent)
 	return token, err
 }
 
-// KeyCommand is the command that makes a key for a user.
+// KeyCommand returns the command that creates a key for a user.
 func KeyCommand(email, db, masterKeyFile string) string {
 	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop --db " + blueprint.ShellWord(db)
 	if masterKeyFile != "" {

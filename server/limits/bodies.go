@@ -13,61 +13,52 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Bodies bounds the memory that all request bodies together take whose requests
-// have not been answered. A body for which there is no room waits for it. It is
-// safe for concurrent use.
+// Bodies bounds the memory of the bodies of all unanswered requests. A body without room
+// waits. It is safe for concurrent use.
 //
-// A body waits at most twice: before its text is read, while it holds nothing,
-// and once the text has arrived and it is known what its values will take. Those
-// that wait the second time wait only for bodies that wait no more, so that there
-// is no deadlock.
+// A body waits at most twice: before its text is read, while it holds no memory, and once
+// the text has arrived and the size of its values is known. The second wait is only for
+// bodies that wait no more, so that there is no deadlock.
 type Bodies struct {
 	limits   BodyLimits
-	arriving *room // for the text of bodies that are read now
-	decoded  *room // for bodies that have arrived, with the values in them
+	arriving *room // for the text of bodies being read
+	decoded  *room // for bodies that have arrived, with their values
 	held     atomic.Int64
 	waiting  atomic.Int64
 }
 
-// BodyLimits are the limits of Bodies, in bytes.
+// BodyLimits are the limits of Bodies.
 type BodyLimits struct {
-	// Arriving is for the text of bodies while it is read.
-	Arriving int64
-	// Decoded is for bodies that have arrived, with the values in them.
-	Decoded int64
-	// Largest is the most that a handler reads of a body.
-	Largest int64
-	// Patience is how long a body waits for room.
-	Patience time.Duration
+	Arriving int64         // bytes for bodies being read
+	Decoded  int64         // bytes for bodies that have arrived, with their values
+	Largest  int64         // bytes that a handler reads of a body at most
+	Patience time.Duration // of a body that waits for room
 }
 
-// What a body takes is estimated from its text. JSON takes more once it is
-// decoded: a list of zeros thirty times as much.
+// The memory of a body is estimated from its text: decoded JSON takes up to thirty times as
+// much.
 const (
-	valueSize = 64       // for each value that a list or an object holds
-	smallBody = 16 << 10 // a body that takes no more than this never waits, and counts for nothing
+	valueSize = 64       // bytes of a value in a list or an object
+	smallBody = 16 << 10 // bodies up to this size never wait and are not counted
 )
 
-// NewBodies makes a Bodies.
+// NewBodies returns Bodies.
 func NewBodies(limits BodyLimits) *Bodies {
 	return &Bodies{limits: limits, arriving: newRoom(limits.Arriving), decoded: newRoom(limits.Decoded)}
 }
 
-// Held returns how many bytes the bodies that have arrived take now, small ones
-// left out.
+// Held returns the memory of arrived bodies except small ones, in bytes.
 func (b *Bodies) Held() int64 { return b.held.Load() }
 
-// Waiting returns how many bodies wait for room.
+// Waiting returns the number of waiting bodies.
 func (b *Bodies) Waiting() int64 { return b.waiting.Load() }
 
-// Handler counts what next reads. Reading a body for which there is no room
-// within the limits' Patience returns a *blueprint.Error with CodeUnavailable,
-// for next to answer with. Its room is given back when next closes the body or
-// returns.
+// Handler counts the bodies that next reads. If there is no room within Patience, reading
+// returns a *blueprint.Error with CodeUnavailable. The room is released when next closes the
+// body or returns.
 //
-// Once a body has been read, and at once when there is none, the time to send
-// the request is over, and that to answer it has no end: net/http would else
-// take a request that is answered for long for one that never arrived.
+// Once a body has been read, Handler removes the read deadline: net/http would otherwise
+// apply it to the time of the answer too.
 func (b *Bodies) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		arrived := func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
@@ -84,22 +75,22 @@ func (b *Bodies) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// body counts what is read of one request's body. Only the goroutine that
-// serves the request reads.
+// body counts the bytes of a request body. It is used by the goroutine of the request
+// alone.
 type body struct {
 	io.ReadCloser
 	ctx     context.Context // of the request
 	all     *Bodies
 	arrived func() // nil once it has arrived
-	claimed int64  // its length, negative when that is not known
-	length  int64  // what was read
-	values  int64  // about how many values it holds
+	claimed int64  // Content-Length, negative if unknown
+	length  int64  // bytes read
+	values  int64  // estimated number of values
 
-	grant grant // of one of the rooms
-	held  int64 // what of all.held is its own
+	grant grant // from one of the rooms
+	held  int64 // its part of all.held
 }
 
-// Read reads on once there is room.
+// Read implements io.Reader. It waits for room.
 func (b *body) Read(p []byte) (int, error) {
 	if b.length < smallBody {
 		p = p[:min(int64(len(p)), smallBody-b.length)]
@@ -119,8 +110,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// arrive makes room for the text of a body, once it is known to be more than a
-// claim.
+// arrive acquires room for the text of a body that is not small.
 func (b *body) arrive() error {
 	if b.grant.of != nil || b.arrived == nil || 0 <= b.claimed && b.claimed <= smallBody {
 		return nil
@@ -132,8 +122,7 @@ func (b *body) arrive() error {
 	return b.acquire(b.all.arriving, size)
 }
 
-// decode makes room for the values of a body that has arrived, in the place of
-// its text.
+// decode replaces the room for the text by room for text and values.
 func (b *body) decode() error {
 	size := b.length + valueSize*b.values
 	if size <= smallBody {
@@ -147,7 +136,7 @@ func (b *body) decode() error {
 	return nil
 }
 
-// acquire waits for room, then gives back what the body had before.
+// acquire waits for room, then releases the previous one.
 func (b *body) acquire(from *room, size int64) error {
 	had := b.grant
 	grant, ok := from.try(size)
@@ -168,7 +157,7 @@ func (b *body) acquire(from *room, size int64) error {
 	return nil
 }
 
-// Close closes the body and gives its room back.
+// Close implements io.Closer.
 func (b *body) Close() error {
 	b.release()
 	return b.ReadCloser.Close()
@@ -181,15 +170,15 @@ func (b *body) release() {
 	b.held = 0
 }
 
-// comma and bracket come before most values.
+// comma and bracket precede most values.
 var comma, bracket = []byte{','}, []byte{'['}
 
-// retryAfter is what refused clients are told to wait.
+// retryAfter is the Retry-After of refusals.
 const retryAfter = 2 * time.Second
 
-// room is an amount of memory that is shared out in the order of asking. A
-// quarter of it is only for what is not large, at most a sixteenth of it, which
-// therefore never waits for what is. What is larger than the room gets all of it.
+// room is memory granted in the order of requests. A quarter of it is reserved for
+// requests of at most a sixteenth, so that they never wait for large ones. A request beyond
+// the limit gets all of it.
 type room struct {
 	limit       int64
 	main, spare share
@@ -200,7 +189,7 @@ type share struct {
 	size int64
 }
 
-// grant is memory taken, or asked for, from a share.
+// grant is memory acquired, or to acquire, from a share.
 type grant struct {
 	of   *semaphore.Weighted
 	size int64
@@ -213,8 +202,8 @@ func newRoom(limit int64) *room {
 	return r
 }
 
-// try takes memory if it is free and no other body waits for it; else it
-// returns what to wait for.
+// try acquires memory if it is free and no other body waits for it; otherwise it returns
+// the grant to wait for.
 func (r *room) try(size int64) (grant, bool) {
 	g := grant{r.main.Weighted, min(size, r.main.size)}
 	if g.of.TryAcquire(g.size) {

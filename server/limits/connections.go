@@ -1,11 +1,8 @@
-// Package limits stands before every handler and keeps clients from using up
-// the server: by too many connections or requests, by many bodies that arrive
-// slowly or all at once, by answers that nobody fetches. What it refuses, it
-// refuses with 503 and Retry-After before memory grows. Only bodies that have
-// no room wait for it for a while, and small ones never do.
+// Package limits bounds the connections, requests, request bodies and unread answers of an
+// HTTP server, so that clients cannot exhaust it. Beyond a limit it answers 503 with
+// Retry-After before memory grows. Only large bodies wait a while for room.
 //
-// Everything here follows real time, whatever the clock of the service: it is
-// about sockets.
+// All times are real, whatever the clock of the service.
 package limits
 
 import (
@@ -22,42 +19,37 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// Connections bounds how many connections of a listener are open. One more is
-// told so in HTTP and closed, which costs less than any request and never
-// keeps those that are open from being served.
+// Connections is a listener with a limit on its open connections. Further ones are refused
+// with an HTTP answer and closed, without affecting the open ones.
 type Connections struct {
 	net.Listener
 	limit    int64
 	open     atomic.Int64
 	refused  atomic.Int64
-	turning  chan struct{} // a place for each that is just being told
-	speaking *tls.Config   // to them, by TLS; nil = none is spoken
+	turning  chan struct{} // semaphore of the connections being refused
+	speaking *tls.Config   // of refusals; nil = no TLS
 
 	leaving  atomic.Bool   // Leave was called
-	shut     chan struct{} // closed when nobody is let in any more
+	shut     chan struct{} // closes with the listener
 	shutOnce sync.Once
 	mu       sync.Mutex
-	opened   map[*connection]struct{} // the connections
-	crowd    int                      // how many there were at most since Dispersed was called
-	// Dispersed, unless nil, is called on a goroutine of its own when three
-	// quarters of at least a thousand connections have gone: what they held is
-	// worth giving back. It is set before the first Accept.
+	opened   map[*connection]struct{}
+	crowd    int // the maximum of open connections since Dispersed was called
+	// Dispersed, unless nil, is called on a goroutine of its own when three quarters of at
+	// least leastCrowd connections have closed, so that it can free their memory. Set it
+	// before the first Accept.
 	Dispersed func()
-	// Alone says that who stops the server is the only one who calls it: at the
-	// end nobody is on the way in, and Leave waits for nobody. It is set before
-	// the first Accept.
+	// Alone says that the only client is the process that stops the server, so that Leave
+	// need not wait for connections. Set it before the first Accept.
 	Alone bool
 }
 
-// leastCrowd is how many connections are many.
-const leastCrowd = 1000
+const (
+	leastCrowd = 1000
+	maxTurning = 64 // concurrent refusals; further connections are closed without an answer
+)
 
-// maxTurning bounds how many connections are told at the same time why they are
-// refused. Those beyond are closed without a word.
-const maxTurning = 64
-
-// NewConnections lets at most limit connections of listener be open; 0 is any
-// number.
+// NewConnections limits the open connections of listener; 0 is unlimited.
 func NewConnections(listener net.Listener, limit int) *Connections {
 	prepare(listener)
 	return &Connections{
@@ -65,13 +57,13 @@ func NewConnections(listener net.Listener, limit int) *Connections {
 	}
 }
 
-// Open is how many connections are open.
+// Open returns the number of open connections.
 func (c *Connections) Open() int64 { return c.open.Load() }
 
-// Refused is how many connections were refused so far.
+// Refused returns the number of connections refused so far.
 func (c *Connections) Refused() int64 { return c.refused.Load() }
 
-// Accept returns the next connection that may stay.
+// Accept returns the next connection within the limit.
 func (c *Connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
@@ -89,7 +81,7 @@ func (c *Connections) Accept() (net.Conn, error) {
 		select {
 		case c.turning <- struct{}{}:
 			go func() {
-				c.turnAway(conn)
+				c.refuse(conn)
 				<-c.turning
 			}()
 		default:
@@ -98,11 +90,10 @@ func (c *Connections) Accept() (net.Conn, error) {
 	}
 }
 
-// refusal is the answer in full: no request is read, so nobody else writes it.
+// refusal is the whole answer, since no request is read.
 var refusal = answer(blueprint.CodeUnavailable, "too many open connections", fmt.Sprintf("Retry-After: %d\r\n", int(retryAfter.Seconds())))
 
-// answer returns a whole answer, the last one of its connection. Each of the
-// headers ends its line.
+// answer returns a whole HTTP answer that closes its connection. headers are lines.
 func answer(code blueprint.Code, message, headers string) string {
 	body := errorBody(code, message)
 	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n%sConnection: close\r\nContent-Length: %d\r\n\r\n%s",
@@ -113,22 +104,21 @@ func errorBody(code blueprint.Code, message string) string {
 	return fmt.Sprintf(`{"error":{"code":%q,"message":%q}}`, code, message)
 }
 
-// lastWord is how long telling somebody why may take.
-const lastWord = time.Second
+// refusalTime bounds the writing of a refusal.
+const refusalTime = time.Second
 
-// turnAway tells a client that there is no room.
-func (c *Connections) turnAway(conn net.Conn) {
+// refuse answers and closes a connection beyond the limit.
+func (c *Connections) refuse(conn net.Conn) {
 	defer conn.Close()
-	_ = conn.SetDeadline(clock.Real{}.Now().Add(lastWord))
-	if told, err := c.introduce(conn); err == nil {
-		say(told, refusal)
+	_ = conn.SetDeadline(clock.Real{}.Now().Add(refusalTime))
+	if secure, err := c.handshake(conn); err == nil {
+		writeLast(secure, refusal)
 	}
 }
 
-// say writes the last answer of a connection. It reads what the client has sent
-// meanwhile: closing a socket with something unread in it would destroy the
-// answer on its way.
-func say(conn net.Conn, text string) {
+// writeLast writes the last answer of a connection. It reads what the client has sent:
+// closing a socket with unread data resets it and destroys the answer.
+func writeLast(conn net.Conn, text string) {
 	if _, err := io.WriteString(conn, text); err != nil {
 		return
 	}
@@ -138,19 +128,18 @@ func say(conn net.Conn, text string) {
 	_, _ = io.CopyN(io.Discard, conn, 64<<10)
 }
 
-// connection leaves room for another when it is closed.
+// connection is an open connection.
 type connection struct {
 	net.Conn
 	all   *Connections
 	once  sync.Once
-	heard bool // something has come; for who reads alone
+	begun bool // data has arrived; used by the reader alone
 
 	mu       sync.Mutex
-	resting  time.Time // since when no request is under way; zero = one is
-	deadline time.Time // of reading, as it was asked for
+	resting  time.Time // since when it is idle; zero = active
+	deadline time.Time // the requested read deadline
 }
 
-// keep takes in a connection.
 func (c *Connections) keep(conn net.Conn) *connection {
 	one := &connection{Conn: conn, all: c, resting: clock.Real{}.Now()}
 	c.mu.Lock()
@@ -160,7 +149,6 @@ func (c *Connections) keep(conn net.Conn) *connection {
 	return one
 }
 
-// drop forgets a connection.
 func (c *Connections) drop(one *connection) {
 	c.open.Add(-1)
 	c.mu.Lock()
@@ -175,15 +163,14 @@ func (c *Connections) drop(one *connection) {
 	}
 }
 
-// Close closes it.
+// Close implements net.Conn.
 func (c *connection) Close() error {
 	c.once.Do(func() { c.all.drop(c) })
 	return c.Conn.Close()
 }
 
-// CloseWrite ends the sending side alone, so that the other side can still read
-// what was sent. net/http does so before it closes on a client that is still
-// sending.
+// CloseWrite closes the sending side alone, as net/http does before it closes the
+// connection of a client that is still sending.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -14,11 +14,10 @@ import (
 // leastGzip is the size of the smallest answer that is compressed, in bytes.
 const leastGzip = 1 << 10
 
-// Gzip compresses the answers of next over 1 KiB for clients that accept it. An
-// answer is compressed as a whole when its handler writes it at once and declares
-// its length, as those of procedures, webhooks and pages do; others are compressed
-// as they are written, and a flush sends what there is. Event streams, media that
-// are compressed already, and answers with a coding of their own pass unaltered.
+// Gzip compresses answers of next over 1 KiB for clients that accept it. An answer that its
+// handler writes at once with its length is compressed as a whole; others are compressed as
+// they are written. Event streams, compressed media and answers with a Content-Encoding pass
+// unchanged.
 func Gzip(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
@@ -27,27 +26,26 @@ func Gzip(next http.Handler) http.Handler {
 		}
 		g := &gzipWriter{ResponseWriter: w, request: r}
 		next.ServeHTTP(g, r)
-		g.end() // not of a handler that panics: its answer is cut off
+		g.end() // not after a panic, which cuts the answer off
 	})
 }
 
-// packers are idle gzip writers; each takes hundreds of kilobytes.
+// packers holds idle gzip writers of hundreds of kilobytes.
 var packers = sync.Pool{New: func() any {
 	packer, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
 	return packer
 }}
 
-// gzipWriter holds back the status of an answer until its first bytes decide how
-// the answer is sent.
+// gzipWriter delays the status of an answer until its first bytes decide how it is sent.
 type gzipWriter struct {
 	http.ResponseWriter
 	request *http.Request
-	status  int          // held back; 0 = none
-	begun   bool         // it is decided
-	stream  *gzip.Writer // of an answer that is compressed as it is written
+	status  int          // delayed; 0 = none
+	begun   bool         // the headers are sent
+	stream  *gzip.Writer // nil = not compressed as it is written
 }
 
-// WriteHeader sets the status of the answer.
+// WriteHeader implements http.ResponseWriter.
 func (g *gzipWriter) WriteHeader(status int) {
 	switch {
 	case status < http.StatusOK || g.begun:
@@ -57,7 +55,7 @@ func (g *gzipWriter) WriteHeader(status int) {
 	}
 }
 
-// begin sends the status that was held back.
+// begin sends the delayed status.
 func (g *gzipWriter) begin() {
 	if g.begun {
 		return
@@ -68,12 +66,12 @@ func (g *gzipWriter) begin() {
 	}
 }
 
-// Write writes a part of the answer.
+// Write implements http.ResponseWriter.
 func (g *gzipWriter) Write(data []byte) (int, error) {
 	return gzipWrite(g, data, g.ResponseWriter.Write)
 }
 
-// WriteString writes a part of the answer.
+// WriteString implements io.StringWriter.
 func (g *gzipWriter) WriteString(data string) (int, error) {
 	return gzipWrite(g, data, func(data string) (int, error) { return io.WriteString(g.ResponseWriter, data) })
 }
@@ -89,7 +87,7 @@ func gzipWrite[T []byte | string](g *gzipWriter, data T, plain func(T) (int, err
 	return plain(data)
 }
 
-// startGzip writes the first part of an answer that is compressed.
+// startGzip writes the first part of a compressed answer.
 func startGzip[T []byte | string](g *gzipWriter, data T) (int, error) {
 	header := g.Header()
 	header.Set("Content-Encoding", "gzip")
@@ -107,7 +105,7 @@ func startGzip[T []byte | string](g *gzipWriter, data T) (int, error) {
 	}
 	var packed bytes.Buffer
 	packer.Reset(&packed)
-	_, _ = writeParts(packer, data) // memory takes everything
+	_, _ = writeParts(packer, data) // to memory
 	_ = packer.Close()
 	packers.Put(packer)
 	header.Set("Content-Length", strconv.Itoa(packed.Len()))
@@ -152,7 +150,7 @@ func (g *gzipWriter) takes() bool {
 	return acceptsGzip(g.request.Header.Values("Accept-Encoding"))
 }
 
-// isText reports whether a media type is one that becomes smaller.
+// isText reports whether a media type compresses well.
 func isText(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	switch {
@@ -186,10 +184,10 @@ func acceptsGzip(values []string) bool {
 	return accepted
 }
 
-// Flush sends what has been written.
+// Flush implements http.Flusher.
 func (g *gzipWriter) Flush() { _ = g.FlushError() }
 
-// FlushError sends what has been written, and fails when the client has gone.
+// FlushError implements the interface of http.ResponseController.
 func (g *gzipWriter) FlushError() error {
 	g.begin()
 	if g.stream != nil {
@@ -200,15 +198,15 @@ func (g *gzipWriter) FlushError() error {
 	return http.NewResponseController(g.ResponseWriter).Flush()
 }
 
-// end sends what is left of the answer.
+// end sends the rest of the answer.
 func (g *gzipWriter) end() {
 	g.begin()
 	if g.stream != nil {
-		_ = g.stream.Close() // a client that has gone is no error
+		_ = g.stream.Close() // the client may have disconnected
 		packers.Put(g.stream)
 		g.stream = nil
 	}
 }
 
-// Unwrap lets http.ResponseController reach the writer behind.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (g *gzipWriter) Unwrap() http.ResponseWriter { return g.ResponseWriter }

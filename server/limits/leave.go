@@ -11,23 +11,21 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// How long a connection on which no request is under way is left open when the
-// server stops, counted from its last answer or its beginning: a client at work
-// sends again within this time, and is told that the connection ends instead of
-// finding it closed under its request.
-const restPatience = 200 * time.Millisecond
+const (
+	// restPatience is how long an idle connection stays open when the server stops, from its
+	// last answer or its beginning, so that an active client receives an answer with
+	// Connection: close instead of a reset.
+	restPatience = 200 * time.Millisecond
+	// lastLook is a read deadline for data that has arrived already.
+	lastLook = time.Millisecond
+	// lastSteps is how long the listener accepts queued connections, from the last one.
+	lastSteps = 100 * time.Millisecond
+)
 
-// lastLook is for what has arrived already, and for nothing else.
-const lastLook = time.Millisecond
-
-// lastSteps is how long the doors stay open for who has knocked and is on the
-// way in, counted from the last who came.
-const lastSteps = 100 * time.Millisecond
-
-// Leave ends what the doors are for: it lets in who has knocked already, closes
-// them, and closes each connection once no request has come on it for a while.
-// A request that comes before is answered. Leave returns when no connection is
-// at rest, or when ctx ends; those with a request under way are left open.
+// Leave accepts the queued connections, closes the listener, and closes each connection
+// once it has been idle for a while. Requests that arrive before are answered. Leave returns
+// when no connection is idle, or when ctx ends; it leaves connections with an active request
+// open.
 func (c *Connections) Leave(ctx context.Context) {
 	c.leaving.Store(true)
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
@@ -47,8 +45,8 @@ func (c *Connections) Leave(ctx context.Context) {
 	}
 }
 
-// endRests sees to it that every connection at rest ends, and tells how many
-// have not yet. As long as the listener is open there may be more.
+// endRests sets the deadlines of idle connections and returns how many there are, plus one
+// while the listener is open.
 func (c *Connections) endRests() int {
 	resting := 0
 	select {
@@ -66,8 +64,8 @@ func (c *Connections) endRests() int {
 	return resting
 }
 
-// lastAccepts returns the next of those who had knocked before the doors closed;
-// when there are no more it closes the listener.
+// lastAccepts returns the next queued connection. If there is none it closes the
+// listener.
 func (c *Connections) lastAccepts() (net.Conn, error) {
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
 		_ = listener.SetDeadline(clock.Real{}.Now().Add(c.atMost(lastSteps)))
@@ -78,7 +76,7 @@ func (c *Connections) lastAccepts() (net.Conn, error) {
 	return nil, errors.Join(net.ErrClosed, c.Close())
 }
 
-// atMost returns how long to wait for who may be on the way.
+// atMost returns patience, or less if c.Alone.
 func (c *Connections) atMost(patience time.Duration) time.Duration {
 	if c.Alone {
 		return min(patience, lastLook)
@@ -86,8 +84,7 @@ func (c *Connections) atMost(patience time.Duration) time.Duration {
 	return patience
 }
 
-// Close closes the listener. When it is closed already, that is no error: two
-// who stop it at the same time have both done so.
+// Close closes the listener. It may be called several times, also concurrently.
 func (c *Connections) Close() (err error) {
 	c.shutOnce.Do(func() {
 		err = c.Listener.Close()
@@ -96,15 +93,14 @@ func (c *Connections) Close() (err error) {
 	return err
 }
 
-// rest notes that no request is under way.
+// rest marks the connection as idle.
 func (c *connection) rest() {
 	c.mu.Lock()
 	c.resting = clock.Real{}.Now()
 	c.mu.Unlock()
 }
 
-// endRest limits how long a connection may still be at rest, and tells whether
-// it is.
+// endRest limits how long the connection may stay idle, and reports whether it is.
 func (c *connection) endRest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,8 +111,8 @@ func (c *connection) endRest() bool {
 	return true
 }
 
-// wait sets how long reading waits: as long as was asked for, or less when the
-// server stops and no request is under way. c.mu is held.
+// wait sets the read deadline: the requested one, or an earlier one if the server stops and
+// the connection is idle. The caller holds c.mu.
 func (c *connection) wait() error {
 	until := c.deadline
 	if end := c.resting.Add(c.all.atMost(restPatience)); !c.resting.IsZero() && c.all.leaving.Load() && (until.IsZero() || end.Before(until)) {
@@ -125,7 +121,7 @@ func (c *connection) wait() error {
 	return c.Conn.SetReadDeadline(until)
 }
 
-// SetReadDeadline sets how long reading waits.
+// SetReadDeadline implements net.Conn.
 func (c *connection) SetReadDeadline(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,33 +129,32 @@ func (c *connection) SetReadDeadline(at time.Time) error {
 	return c.wait()
 }
 
-// Read reads. When the server stops, a connection on which nothing comes any
-// more ends as if the client had closed it.
+// Read implements net.Conn. When the server stops, an idle connection ends with io.EOF.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.mustEnd() {
-		// A deadline that has passed says nothing about what has arrived.
+		// Data may have arrived before the deadline.
 		_ = c.Conn.SetReadDeadline(clock.Real{}.Now().Add(lastLook))
 		if n, err = c.Conn.Read(p); n == 0 {
 			return 0, io.EOF
 		}
 	}
 	if n > 0 {
-		if end := c.hear(p[:n]); end != nil {
+		if end := c.received(p[:n]); end != nil {
 			return 0, end
 		}
 	}
 	return n, err
 }
 
-// mustEnd reports whether the time of a connection at rest is over.
+// mustEnd reports whether the connection is idle and the server stops.
 func (c *connection) mustEnd() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.resting.IsZero() && c.all.leaving.Load()
 }
 
-// work notes that a request is under way.
+// work marks the connection as active.
 func (c *connection) work() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

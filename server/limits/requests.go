@@ -11,15 +11,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Requests answers with next at most limit requests at the same time, and
-// refuses one more with 503; 0 is any number. One connection has many under way
-// when HTTP/2 is spoken, so that a bound on connections bounds them no longer.
+// Requests limits next to limit concurrent requests and refuses more with 503; 0 is
+// unlimited. A limit on connections is not enough, because HTTP/2 multiplexes them.
 //
-// A request takes its place once its body has arrived, and one that finds none
-// then has its body cut off as Bodies does it: who only begins to send keeps
-// nobody out. When more than limit are arriving, those of a connection on which
-// fewArriving are arriving already are refused, so that few connections never
-// stand in the way of others. The server's ConnContext must be ConnContext.
+// A request counts once its body has arrived; if there is no room then, reading the body
+// fails. Slow senders therefore do not use up the limit. If more than limit requests are
+// arriving, further ones are refused on connections with fewArriving arriving requests, so
+// that few connections do not exclude others. The server's ConnContext must be ConnContext.
 func Requests(limit int, next http.Handler) http.Handler {
 	if limit == 0 {
 		return next
@@ -46,34 +44,31 @@ func Requests(limit int, next http.Handler) http.Handler {
 	})
 }
 
-// fewArriving is how many bodies may always arrive on a connection at the same
-// time.
+// fewArriving is the number of bodies that may always arrive concurrently on a connection.
 const fewArriving = 10
 
 type arrivalsKey struct{}
 
-// ConnContext returns the context of a connection, by which Requests knows the
-// requests of one from those of others.
+// ConnContext is an http.Server.ConnContext by which Requests counts the requests of a
+// connection.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, arrivalsKey{}, new(atomic.Int64))
 }
 
-// requests counts.
 type requests struct {
 	limit    int64
 	arriving atomic.Int64
-	under    atomic.Int64 // those that have arrived
+	under    atomic.Int64 // have arrived
 }
 
-// request is counted in one of them, or in none. Only the goroutine that serves
-// it changes it.
+// request is used by the goroutine that serves it alone.
 type request struct {
 	all  *requests
-	in   *atomic.Int64 // of all
-	here *atomic.Int64 // those arriving on its connection, nil once it has arrived
+	in   *atomic.Int64 // the counter of all in which it is counted; nil = none
+	here *atomic.Int64 // the arriving requests of its connection, nil once it has arrived
 }
 
-// arrives counts a request whose body is to come, unless there is no room.
+// arrives counts a request with a body, and reports whether there is room.
 func (o *request) arrives(ctx context.Context) bool {
 	o.move(&o.all.arriving)
 	if o.here, _ = ctx.Value(arrivalsKey{}).(*atomic.Int64); o.here == nil {
@@ -82,7 +77,7 @@ func (o *request) arrives(ctx context.Context) bool {
 	return o.here.Add(1) <= fewArriving || o.all.arriving.Load() <= o.all.limit
 }
 
-// arrived counts a request that is there as a whole, unless there is no room.
+// arrived counts a complete request, and reports whether there is room.
 func (o *request) arrived() bool {
 	o.end()
 	o.move(&o.all.under)
@@ -94,7 +89,6 @@ func (o *request) move(to *atomic.Int64) {
 	o.in.Add(1)
 }
 
-// end counts it no longer.
 func (o *request) end() {
 	if o.in != nil {
 		o.in.Add(-1)
@@ -106,13 +100,13 @@ func (o *request) end() {
 	}
 }
 
-// arriving is the body of a request that has not arrived.
+// arriving is the body of an arriving request.
 type arriving struct {
 	io.ReadCloser
 	of *request
 }
 
-// Read takes the request's place at the end of the body.
+// Read fails at the end of the body if there is no room for the request.
 func (b *arriving) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF && b.of.here != nil && !b.of.arrived() {

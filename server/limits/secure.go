@@ -10,19 +10,16 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// Secure says that TLS is spoken on the connections, which whoever accepts them
-// sees to with a configuration like this one (http.Server.ServeTLS). It is
-// called before the first Accept.
-//
-// Who is refused is told so by TLS as well, for which there is a second and no
-// more; who speaks plain HTTP is told what is spoken here.
+// Secure sets the TLS configuration of refusals. Call it before the first Accept; the
+// server itself uses http.Server.ServeTLS. Clients that send plain HTTP are answered that
+// the port speaks TLS.
 func (c *Connections) Secure(config *tls.Config) {
 	c.speaking = config.Clone()
-	c.speaking.NextProtos = []string{"http/1.1"} // the refusal is written in no other
+	c.speaking.NextProtos = []string{"http/1.1"} // that of the refusal
 }
 
-// introduce begins TLS with somebody who is then turned away.
-func (c *Connections) introduce(conn net.Conn) (net.Conn, error) {
+// handshake begins TLS for a refusal.
+func (c *Connections) handshake(conn net.Conn) (net.Conn, error) {
 	if c.speaking == nil {
 		return conn, nil
 	}
@@ -30,16 +27,15 @@ func (c *Connections) introduce(conn net.Conn) (net.Conn, error) {
 	return secure, secure.Handshake()
 }
 
-// hear takes note of what has come. Under TLS nobody knows here what it is: a
-// connection is at work once its request is there (State), and until then each
-// piece gives it new time.
-func (c *connection) hear(data []byte) error {
+// received marks the connection as active. Under TLS the data is opaque: it extends the idle
+// time, and State marks the connection as active.
+func (c *connection) received(data []byte) error {
 	if c.all.speaking == nil {
 		c.work()
 		return nil
 	}
-	if !c.heard {
-		c.heard = true
+	if !c.begun {
+		c.begun = true
 		if first := data[0]; first >= 'A' && first <= 'Z' { // of a method; TLS begins otherwise
 			c.explain()
 			return io.EOF
@@ -56,18 +52,17 @@ func (c *connection) hear(data []byte) error {
 	return nil
 }
 
-// plain is the answer to who speaks without TLS.
+// plain is the answer to a client without TLS.
 var plain = answer(blueprint.CodeBadRequest, "this port speaks TLS: begin the address with https://", "")
 
-// explain tells a client that it must speak TLS.
+// explain answers a client without TLS.
 func (c *connection) explain() {
-	_ = c.Conn.SetDeadline(clock.Real{}.Now().Add(lastWord))
-	say(c.Conn, plain)
+	_ = c.Conn.SetDeadline(clock.Real{}.Now().Add(refusalTime))
+	writeLast(c.Conn, plain)
 }
 
-// State is a hook for http.Server.ConnState: it tells when a connection waits
-// for its next request, and when it works at one. HTTP/2 says goodbye by
-// itself, when http.Server.Shutdown asks it to, and is never cut off here.
+// State is an http.Server.ConnState that marks connections as idle or active. HTTP/2
+// connections stay active: http.Server.Shutdown ends them.
 func State(conn net.Conn, state http.ConnState) {
 	secure, isSecure := conn.(*tls.Conn)
 	if isSecure {

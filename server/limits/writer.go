@@ -11,39 +11,37 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// A reader that takes less than a piece within patience counts as gone: what
-// it was to be told would otherwise be held for as long as it likes.
+// A client that reads less than a piece within patience counts as disconnected.
 const (
 	piece    = 64 << 10
 	patience = 30 * time.Second
 )
 
-// Answers bounds the memory that all answers together take which their clients
-// have not fetched yet: beyond it, whoever has taken nothing for the longest is
-// given up. It is safe for concurrent use.
+// Answers bounds the memory of answers that clients have not read. Beyond it, the answer
+// without progress for the longest time is aborted. It is safe for concurrent use.
 type Answers struct {
 	limit    int64
 	draining <-chan struct{}
 
 	mu      sync.Mutex
 	held    int64
-	waiting list.List // of the *writer that write more than a piece, that which moved last at the back
+	waiting list.List // of *writer with large answers, in the order of their last progress
 }
 
-// NewAnswers makes room for limit bytes. Once draining is closed, each answer
-// tells its client that no other follows on its connection.
+// NewAnswers returns a limit in bytes. Once draining is closed, answers have Connection:
+// close.
 func NewAnswers(limit int64, draining <-chan struct{}) *Answers {
 	return &Answers{limit: limit, draining: draining}
 }
 
-// Held is how many bytes of large answers there are now.
+// Held returns the size of the large answers, in bytes.
 func (a *Answers) Held() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.held
 }
 
-// Handler gives up those of next's answers that nobody fetches.
+// Handler aborts answers of next that clients do not read.
 func (a *Answers) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		one := &writer{ResponseWriter: w, control: http.NewResponseController(w), all: a, strict: r.ProtoMajor > 1}
@@ -54,19 +52,19 @@ func (a *Answers) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// writer writes an answer in pieces, each of which has its time.
+// writer writes an answer in pieces, each with a deadline.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	all     *Answers
-	begun   bool // the headers have been written
-	strict  bool // a deadline ends the answer when it passes, whether anything is being written or not (HTTP/2)
+	begun   bool // the headers are written
+	strict  bool // a deadline ends the answer even if nothing is being written (HTTP/2)
 
-	place *list.Element // while it writes more than a piece; guarded by all.mu
-	size  int64         // of that; 0 = it was given up
+	place *list.Element // of a large answer, else nil; guarded by all.mu
+	size  int64         // of that; 0 = aborted
 }
 
-// WriteHeader writes the headers.
+// WriteHeader implements http.ResponseWriter.
 func (w *writer) WriteHeader(status int) {
 	w.begin(status)
 	w.ResponseWriter.WriteHeader(status)
@@ -85,16 +83,15 @@ func (w *writer) begin(status int) {
 	}
 }
 
-// Write writes all of data, or fails because the client takes nothing.
+// Write implements http.ResponseWriter.
 func (w *writer) Write(data []byte) (int, error) { return w.writeFor(data, len(data)) }
 
-// writeFor is Write of what stands for an answer of size bytes that its handler may
-// still hold in memory.
+// writeFor is Write of data that represents an answer of size bytes in memory.
 func (w *writer) writeFor(data []byte, size int) (int, error) {
 	return send(w, data, size, w.ResponseWriter.Write)
 }
 
-// WriteString writes a text, of which no copy waits for the client.
+// WriteString implements io.StringWriter without copying data.
 func (w *writer) WriteString(data string) (int, error) {
 	return send(w, data, len(data), func(part string) (int, error) { return io.WriteString(w.ResponseWriter, part) })
 }
@@ -120,20 +117,20 @@ func send[T []byte | string](w *writer, data T, size int, write func(T) (int, er
 	return written, nil
 }
 
-// hurry gives what is written next its time.
+// hurry sets the deadline of the next piece.
 func (w *writer) hurry() {
-	_ = w.control.SetWriteDeadline(clock.Real{}.Now().Add(patience)) // a writer without one does without
+	_ = w.control.SetWriteDeadline(clock.Real{}.Now().Add(patience)) // if the writer supports one
 }
 
-// rest lets time pass until something else is written.
+// rest removes the deadline until something else is written.
 func (w *writer) rest() {
 	if w.strict {
 		_ = w.control.SetWriteDeadline(time.Time{})
 	}
 }
 
-// SetWriteDeadline limits how long writing may take. Where a deadline would end
-// an answer that just has nothing to say, each piece has its own and no other.
+// SetWriteDeadline sets the write deadline. It has no effect for HTTP/2, where a deadline
+// would end an answer that pauses.
 func (w *writer) SetWriteDeadline(at time.Time) error {
 	if w.strict {
 		return nil
@@ -141,7 +138,7 @@ func (w *writer) SetWriteDeadline(at time.Time) error {
 	return w.control.SetWriteDeadline(at)
 }
 
-// enter makes room for a large answer.
+// enter adds a large answer, and aborts others if there is no room.
 func (a *Answers) enter(w *writer, size int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,7 +149,7 @@ func (a *Answers) enter(w *writer, size int64) {
 	}
 }
 
-// remove gives up an answer. a.mu is held.
+// remove aborts an answer. The caller holds a.mu.
 func (a *Answers) remove(w *writer) {
 	a.waiting.Remove(w.place)
 	a.held -= w.size
@@ -160,7 +157,7 @@ func (a *Answers) remove(w *writer) {
 	_ = w.control.SetWriteDeadline(clock.Real{}.Now())
 }
 
-// next gives a piece its time, unless its answer was given up.
+// next sets the deadline of a piece; false if its answer was aborted.
 func (a *Answers) next(w *writer) bool {
 	if w.place != nil { // set by this goroutine alone
 		a.mu.Lock()
@@ -174,7 +171,7 @@ func (a *Answers) next(w *writer) bool {
 	return true
 }
 
-// leave gives back the room of an answer.
+// leave removes a large answer.
 func (a *Answers) leave(w *writer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -185,7 +182,7 @@ func (a *Answers) leave(w *writer) {
 	w.place = nil
 }
 
-// Flush sends off what has been written.
+// Flush implements http.Flusher.
 func (w *writer) Flush() {
 	w.begin(http.StatusOK)
 	if w.strict {
@@ -195,5 +192,5 @@ func (w *writer) Flush() {
 	_ = w.control.Flush()
 }
 
-// Unwrap lets http.ResponseController reach the writer behind.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
