@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"blueprintd/blueprint"
+	"blueprintd/clients"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
 	"blueprintd/tests/describe"
@@ -42,7 +43,7 @@ func TestOpenAPI(t *testing.T) {
 	s := newService(t)
 	nobody := person{service: s}
 	answer := nobody.send(t, http.MethodGet, "/openapi.json", "")
-	if answer.status != http.StatusOK || answer.text != string(want) || answer.header.Get("Content-Type") != "application/json" {
+	if answer.status != http.StatusOK || answer.text != string(clients.OpenAPI) || answer.header.Get("Content-Type") != "application/json" {
 		t.Errorf("the server gives another one: %d %.200s", answer.status, answer.text)
 	}
 	if again := nobody.send(t, http.MethodGet, "/openapi.json", "", "If-None-Match", answer.header.Get("ETag")); again.status != http.StatusNotModified || again.text != "" {
