@@ -32,6 +32,8 @@ var (
 		"/webhooks/slack/{triggerId}":     http.StatusNotFound,
 		"/webhooks/":                      http.StatusNotFound,
 		"/":                               http.StatusNotFound,
+		"/docs":                           http.StatusOK,
+		"/docs/":                          http.StatusOK,
 	}
 	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock", "/clock/advance", "/files/{id}", "/sandbox", "/sandbox/calls", "/sandbox/rules", "/sandbox/expectations", "/sandbox/verify", "/sandbox/send"}
 )
@@ -70,6 +72,8 @@ func TestOpenRoutes(t *testing.T) {
 				wrong = answer.status != http.StatusUnauthorized
 			case strings.HasPrefix(pattern, "GET ") && method != http.MethodGet:
 				wrong = answer.status != http.StatusNotFound && answer.status != http.StatusMethodNotAllowed
+			case strings.HasPrefix(pattern, "/docs") && method != http.MethodGet:
+				wrong = answer.status != http.StatusMethodNotAllowed
 			case strings.HasPrefix(pattern, "/webhooks/") && method != http.MethodPost:
 				wrong = answer.status != http.StatusMethodNotAllowed
 			default:
