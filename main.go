@@ -2,25 +2,23 @@
 // starts them on a schedule, a webhook, an API call or by hand. It is one
 // process with its database inside.
 //
-// The way of a webhook, socket to stored result: net/http hands the request to
-// triggers, which finds the trigger's binding in memory, checks the signature
-// over the raw body, and asks engine for a run. The engine walks the
-// blueprint's plan; nodes without side effects cost no commit of their own.
-// The run and its row in the firing ledger reach the disk in one transaction
-// of store's single writer, together with whatever else queued up behind it,
-// and only then is the sender answered.
+// A webhook takes this path: net/http passes the request to triggers, which finds the
+// binding of the trigger in memory, checks the signature of the raw body, and starts a
+// run in engine. The engine follows the plan of the blueprint; nodes without side
+// effects need no commit of their own. The single writer of store commits the run and
+// its row in the firing ledger in one transaction, together with other queued work. Then
+// the sender receives the response.
 //
-// main hands the version and the schema of the database to package command. The folders
-// are layers, from below: blueprint, foundation, then store, engine, triggers, rpc,
-// connections and web, which do not know each other, then project, server and command.
-// What a package needs of another one on its layer it declares as an interface, and
-// server connects the two.
+// The folders are layers, from the bottom: blueprint, foundation, then store, engine,
+// triggers, rpc, connections and web, which do not import each other, then project,
+// server and command. A package declares what it needs of another one on its layer as an
+// interface, and server connects the two.
 package main
 
 import (
 	_ "embed"
 	"os"
-	_ "time/tzdata" // zones on machines that have none
+	_ "time/tzdata" // for machines without time zones
 
 	"blueprintd/command"
 	"blueprintd/engine/script"
@@ -33,6 +31,6 @@ var version = "0.1.0-dev"
 var schema string
 
 func main() {
-	script.Child() // a process for the code of blueprints is nothing else
+	script.Child() // does not return in a process that runs scripts
 	os.Exit(command.Main(command.Program{Version: version, Schema: schema}, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// member is one file of an archive.
+// member is a file of an archive.
 type member struct {
 	name string
 	from string
 	mode int64
 }
 
-// documents are the schemas for editors.
+// documents are the JSON Schemas for editors.
 var documents = []string{
 	"clients/schemas/blueprint.schema.json", "clients/schemas/cassette.schema.json", "clients/schemas/run.schema.json", "clients/schemas/seed.schema.json", "clients/schemas/test.schema.json",
 }
 
-// pack puts a program with what belongs to it into an archive, and gives its
-// name. Everything is in one folder, so that unpacking litters nothing.
+// pack writes the archive of a platform and returns its name. All its files are in one
+// folder.
 func pack(p platform, version, program, out string, at time.Time) (string, error) {
 	folder := "blueprintd_" + version + "_" + p.system + "_" + p.processor
 	members := []member{

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// bill is a software bill of materials, in the form of CycloneDX 1.5. What it
-// lists was read back from the programs that were built, not from what was
-// meant to be in them.
+// bill is a software bill of materials in the format CycloneDX 1.5. It lists the modules
+// that the built programs contain.
 type bill struct {
 	Format       string       `json:"bomFormat"`
 	SpecVersion  string       `json:"specVersion"`
@@ -74,7 +73,7 @@ func newBill(version string, at time.Time) *bill {
 	}
 }
 
-// add lists a program and the modules in it.
+// add adds a program and its modules.
 func (b *bill) add(p platform, program string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -101,7 +100,7 @@ func (b *bill) add(p platform, program string) error {
 	return nil
 }
 
-// module lists a module once, and gives its reference.
+// module adds a module, unless it is listed, and returns its reference.
 func (b *bill) module(path, version, sum string) string {
 	url := "pkg:golang/" + path + "@" + version
 	if slices.ContainsFunc(b.Components, func(c component) bool { return c.Reference == url }) {
@@ -116,8 +115,8 @@ func (b *bill) module(path, version, sum string) string {
 	return url
 }
 
-// write writes the bill. Its serial number comes from its content, so that the
-// same release has the same.
+// write writes the bill with a serial number derived from its content, so that it is
+// reproducible.
 func (b *bill) write(path string) error {
 	slices.SortFunc(b.Components, func(x, y component) int { return strings.Compare(x.Reference, y.Reference) })
 	content, err := json.Marshal(b)

@@ -1,9 +1,9 @@
-// Command release builds everything that a release consists of: the program
-// for each platform in an archive, a list of what it was made of (SBOM), and
-// checksums of all. It needs Go and a checkout, no network.
+// Command release builds the files of a release: an archive with the program for each
+// platform, a software bill of materials (SBOM) and checksums. It needs Go and a
+// checkout, but no network.
 //
-// A second run on the same commit gives the same bytes: paths are trimmed, and
-// every time in an archive is that of the commit, or SOURCE_DATE_EPOCH.
+// Builds are reproducible: paths are trimmed, and the times in archives are that of the
+// commit, or SOURCE_DATE_EPOCH.
 package main
 
 import (
@@ -21,14 +21,13 @@ import (
 	"time"
 )
 
-// platforms are what a release is built for.
 var platforms = []platform{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
 }
 
 type platform struct{ system, processor string }
 
-// program names the executable.
+// program returns the name of the executable.
 func (p platform) program() string {
 	if p.system == "windows" {
 		return "blueprintd.exe"
@@ -40,10 +39,10 @@ var versionForm = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 func main() {
 	version := flag.String("version", "", "the `VERSION`, such as 0.1.0")
-	out := flag.String("out", "dist", "the `FOLDER` to write to; what was in it is removed")
+	out := flag.String("out", "dist", "output `FOLDER`; a previous release in it is removed")
 	flag.Parse()
 	if !versionForm.MatchString(*version) {
-		fmt.Fprintf(os.Stderr, "release: %q is no version\nhint: make release VERSION=0.1.0\n", *version)
+		fmt.Fprintf(os.Stderr, "release: %q is not a version\nhint: run make release VERSION=0.1.0\n", *version)
 		os.Exit(2)
 	}
 	if err := release(*version, *out); err != nil {
@@ -52,7 +51,7 @@ func main() {
 	}
 }
 
-// release builds all into a folder that is replaced.
+// release builds a release into a folder and removes its previous content.
 func release(version, out string) error {
 	at, err := commitTime()
 	if err != nil {
@@ -87,7 +86,7 @@ func release(version, out string) error {
 	return checksums(out)
 }
 
-// build makes the program for a platform.
+// build builds the program for a platform.
 func build(p platform, version, program string) error {
 	command := exec.Command("go", "build", "-trimpath", buildvcs(), "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", program, ".")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.processor, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
@@ -97,7 +96,7 @@ func build(p platform, version, program string) error {
 	return nil
 }
 
-// buildvcs has the commit written into the program where there is one.
+// buildvcs returns the flag that embeds the commit, if there is a repository.
 func buildvcs() string {
 	if _, err := os.Stat(".git"); err != nil {
 		return "-buildvcs=false"
@@ -105,13 +104,13 @@ func buildvcs() string {
 	return "-buildvcs=true"
 }
 
-// commitTime is the time that everything in a release has.
+// commitTime returns the time of all files of a release.
 func commitTime() (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
 		output, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
 		if err != nil {
-			return time.Time{}, fmt.Errorf("the time of the commit is not known; set SOURCE_DATE_EPOCH: %w", err)
+			return time.Time{}, fmt.Errorf("the time of the commit is unknown; set SOURCE_DATE_EPOCH: %w", err)
 		}
 		text = strings.TrimSpace(string(output))
 	}
@@ -119,11 +118,11 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// mark is a file that says that a folder is ours to empty.
+// mark is the file with the checksums.
 const mark = "SHA256SUMS"
 
-// empty makes a folder new. One that holds something else than a release is
-// left alone.
+// empty creates a folder or removes the release in it. It fails if the folder contains
+// anything else.
 func empty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, os.ErrNotExist) {
@@ -134,7 +133,7 @@ func empty(folder string) error {
 	}
 	for _, entry := range entries {
 		if name := entry.Name(); name != mark && !strings.HasPrefix(name, "blueprintd_") {
-			return fmt.Errorf("%s is not from a release; choose another folder", filepath.Join(folder, name))
+			return fmt.Errorf("%s is not part of a release; choose another folder", filepath.Join(folder, name))
 		}
 	}
 	for _, entry := range entries {
@@ -145,7 +144,7 @@ func empty(folder string) error {
 	return nil
 }
 
-// checksums writes the SHA-256 of every file, in the form that sha256sum reads.
+// checksums writes the SHA-256 of every file in the format of sha256sum.
 func checksums(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

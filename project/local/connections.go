@@ -6,32 +6,28 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/project"
 )
 
-// Connections are the connections of a file, for runs without a server.
+// Connections are the connections of a seed file, for runs without a server.
 type Connections struct {
 	name     string
 	document *document.Document
 	List     []*givenConnection
 }
 
-// givenConnection is one of them. Its config has stand-ins where it names others.
+// givenConnection is a connection whose references to others are placeholder ids.
 type givenConnection struct {
 	blueprint.Connection
-	// lacking are issues of the file: environment variables that it needs and that
-	// are not set. Nobody who uses other connections has to set them.
-	lacking []blueprint.Issue
-	// hidden are values of environment variables in it, which may be secrets.
-	hidden []string
+	lacking []blueprint.Issue // unset environment variables; errors only if it is used
+	hidden  []string          // the values of its environment variables, possibly secrets
 }
 
-// ReadConnections reads the connections of a seed file. What else such a file has
-// is no concern of a run, but for who and what connections belong to.
+// ReadConnections reads the connections of a seed file, and the users and organizations
+// to which they belong.
 func ReadConnections(name string, data []byte, lookup func(string) (string, bool)) (*Connections, []blueprint.Issue, error) {
 	doc, err := document.Parse(name, data)
 	if err != nil {
@@ -85,9 +81,8 @@ func (g *Connections) read(r *project.SeedReader, lookup func(string) (string, b
 	g.List = append(g.List, made)
 }
 
-// named finds a connection by its name, find by an id: what stands for its name, or
-// its name itself where that is an id. They give nil for none, also where no file
-// was given.
+// named finds a connection by its name, and find by its id or a name that is an id. They
+// return nil if there is none, or for a nil g.
 func (g *Connections) named(name string) *givenConnection {
 	return g.first(func(c *givenConnection) bool { return c.Name == name })
 }
@@ -106,8 +101,8 @@ func (g *Connections) first(fits func(*givenConnection) bool) *givenConnection {
 	return nil
 }
 
-// signIn tells what keeps a connection from being used without a server: that it,
-// or the one that it names, asks a person to sign in. "" is nothing.
+// signIn returns why a connection cannot be used without a server: it, or the one that it
+// names, requires a user to sign in. "" means that it can.
 func (g *Connections) signIn(c *givenConnection) string {
 	through := ""
 	if auth, _ := c.Config["auth"].(map[string]any); auth["type"] == "oauth2" {
@@ -119,14 +114,14 @@ func (g *Connections) signIn(c *givenConnection) string {
 		through, c = fmt.Sprintf(", through %q", named.Name), named
 	}
 	if c.Type == blueprint.ConnectionOAuth2 && c.Config["flow"] == "authorization_code" {
-		return "asks a person to sign in" + through + ", for which a server is needed: import the blueprint into one, and run it there"
+		return "requires a user to sign in" + through + ", which needs a server: import the blueprint and run it there"
 	}
 	return ""
 }
 
-// Check looks, before anything runs, whether all connections that the nodes of
-// files name are given and can be used; it shows where not. Whatever a template
-// names is found out when its node runs.
+// Check verifies before the run that all connections that the nodes of files name exist
+// and can be used, and prints the errors. Names from templates are checked when their
+// nodes run.
 func (g *Connections) Check(out io.Writer, f *project.Followed) error {
 	wrong := map[string][]blueprint.Issue{}
 	lacking := map[*givenConnection]bool{}
@@ -134,7 +129,7 @@ func (g *Connections) Check(out io.Writer, f *project.Followed) error {
 	for _, path := range slices.Sorted(maps.Keys(f.Files)) {
 		b := f.Files[path]
 		for _, to := range b.References {
-			if to.Key != project.ConnectionKey || to.Path[0] != "blueprint_map" { // triggers start nothing here
+			if to.Key != project.ConnectionKey || to.Path[0] != "blueprint_map" { // triggers are not used here
 				continue
 			}
 			c := g.named(to.Name)
@@ -160,15 +155,15 @@ func (g *Connections) Check(out io.Writer, f *project.Followed) error {
 	}
 	switch {
 	case count > 0:
-		return blueprint.InputErrorf(hint, "%s has not all connections that this run needs: %s", g.name, blueprint.Counted(count, "problem"))
+		return blueprint.InputErrorf(hint, "%s lacks connections that this run needs: %s", g.name, blueprint.Counted(count, "problem"))
 	case len(unset) > 0:
 		g.Point(out, unset)
-		return blueprint.InputErrorf("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
+		return blueprint.InputErrorf("set it, or write the value into the file", "%s needs environment variables that are unset or empty", g.name)
 	}
 	return nil
 }
 
-// unfit tells why a reference cannot be to a connection; "" when it can.
+// unfit returns why a reference cannot name a connection, "" if it can.
 func (g *Connections) unfit(c *givenConnection, to project.Reference) string {
 	if c == nil {
 		var all []string
@@ -178,11 +173,7 @@ func (g *Connections) unfit(c *givenConnection, to project.Reference) string {
 		return fmt.Sprintf("there is no connection %q in %s", to.Name, g.name) + blueprint.DidYouMean(to.Name, all)
 	}
 	if fit := to.Connections(); fit != nil && !slices.Contains(fit, c.Type) {
-		types := make([]string, len(fit))
-		for i, kind := range fit {
-			types[i] = string(kind)
-		}
-		return fmt.Sprintf("the connection %q is of type %s; this needs one of type %s", c.Name, c.Type, strings.Join(types, " or "))
+		return fmt.Sprintf("the connection %q is of type %s; this needs one of type %s", c.Name, c.Type, project.TypeNames(fit))
 	}
 	if asks := g.signIn(c); asks != "" {
 		return fmt.Sprintf("the connection %q %s", c.Name, asks)
@@ -190,8 +181,8 @@ func (g *Connections) unfit(c *givenConnection, to project.Reference) string {
 	return ""
 }
 
-// lack notes a connection, and the one that it names, if they need environment
-// variables that are not set.
+// lack records a connection, and the one that it names, if they need unset environment
+// variables.
 func (g *Connections) lack(lacking map[*givenConnection]bool, c *givenConnection) {
 	lacking[c] = len(c.lacking) > 0
 	if auth, _ := c.Config["auth"].(map[string]any); auth != nil {
@@ -202,7 +193,7 @@ func (g *Connections) lack(lacking map[*givenConnection]bool, c *givenConnection
 	}
 }
 
-// nodeAt returns the id of the innermost node that a path of a map leads through.
+// nodeAt returns the id of the innermost node on a path of a map.
 func nodeAt(m any, path []any) (id string) {
 	for i, step := range path {
 		if _, position := step.(int); position && i > 0 && path[i-1] == "nodes" {
@@ -217,23 +208,22 @@ func nodeAt(m any, path []any) (id string) {
 // one of them. Any other value may be a secret, also below a name that has a slip.
 var knownWords = blueprint.ConnectionChoices()
 
-// namedMembers are the members of users and connections that excerpts show.
+// namedMembers are the members of users and connections that excerpts may show.
 var namedMembers = []string{"email", "name", "owner", "organization", "$connection"}
 
-// Point shows issues of the file with their places, and no secret of it.
+// Point prints issues of the file with their positions, without its secrets.
 func (g *Connections) Point(out io.Writer, issues []blueprint.Issue) {
 	hidden := append(secretsOfSeed(g.document.Value), hiddenBelow(nil, nil, g.document.Value, false)...)
 	fmt.Fprint(out, project.Pointed(g.document, issues, hidden...))
 }
 
-// ExcerptOfSeed is excerptOf for a seed file.
+// ExcerptOfSeed is project.ExcerptOf for a seed file.
 func ExcerptOfSeed(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
 	return project.Excerpt(d, issue, slices.Concat(others, secretsOfSeed(d.Value)))
 }
 
-// secretsOfSeed returns an issue for each text and number of a seed file that may be
-// a secret: in its users and connections, and in what it should not have, which may
-// be one of them.
+// secretsOfSeed returns an issue for each string and number of a seed file that may be a
+// secret: in users, connections and unknown fields, which may be misspelled ones.
 func secretsOfSeed(value any) (found []blueprint.Issue) {
 	top, ok := value.(map[string]any)
 	if !ok {
@@ -247,8 +237,8 @@ func secretsOfSeed(value any) (found []blueprint.Issue) {
 	return found
 }
 
-// hiddenBelow adds an issue for each text and number within a config, wherever it
-// stands, but for names and known words.
+// hiddenBelow appends an issue for each string and number inside a config at any depth,
+// except names and known words.
 func hiddenBelow(found []blueprint.Issue, path []any, value any, inside bool) []blueprint.Issue {
 	switch v := value.(type) {
 	case string, json.Number:

@@ -19,17 +19,16 @@ import (
 	"blueprintd/project"
 )
 
-// connectionsHint tells how a run without a server gets a connection.
-const connectionsHint = "give it with --connections FILE"
+const connectionsHint = "add it with --connections FILE"
 
-// Store is where the openers of a server find the connections of a file. It
-// keeps no tokens: nobody signs in.
+// Store implements connections.Store over the connections of a file. It stores no tokens
+// and has no sign-ins.
 type Store struct {
-	Given *Connections      // nil = no file was given
-	names map[string]string // of connections that blueprints name, by what stands for them
+	Given *Connections      // nil without a file
+	names map[string]string // of referenced connections, by placeholder id
 }
 
-// NewStore makes one for the blueprints that run.
+// NewStore returns a Store for the blueprints of a run.
 func NewStore(given *Connections, f *project.Followed) *Store {
 	s := &Store{Given: given, names: map[string]string{}}
 	for name := range f.Connections() {
@@ -38,27 +37,26 @@ func NewStore(given *Connections, f *project.Followed) *Store {
 	return s
 }
 
-// Open makes what opens connections as a server does, so that credentials go to
-// the same hosts and are hidden alike.
-func (s *Store) Open(way *outbound.Client, clock clock.Clock, source *ids.Source) engine.Connections {
+// Open returns an opener like that of a server, so that credentials are sent to the same
+// hosts and masked in the same way.
+func (s *Store) Open(client *outbound.Client, clock clock.Clock, source *ids.Source) engine.Connections {
 	return hidingOpener{store: s, Connections: connections.New(connections.Options{
-		Store: s, HTTP: way, Clock: clock, IDs: source.Stream("connections"), APIHost: func() string { return "" },
+		Store: s, HTTP: client, Clock: clock, IDs: source.Stream("connections"), APIHost: func() string { return "" },
 		Resume: func(context.Context, string, string) error { return nil },
 	})}
 }
 
-// Authorize allows everything: a file runs for the user who started it.
+// Authorize allows everything: a file runs with the rights of its user.
 func (s *Store) Authorize(context.Context, blueprint.Authority, blueprint.Resource) error {
 	return nil
 }
 
-// GrantVersions does nothing: a file run has no sign-ins.
+// GrantVersions does nothing.
 func (s *Store) GrantVersions(context.Context, string, []blueprint.VersionRef) error {
 	return nil
 }
 
-// ConnectionForUse returns a connection with its secrets, or a *blueprint.Failure that
-// says why there is none.
+// ConnectionForUse returns a connection with its secrets. Errors are *blueprint.Failure.
 func (s *Store) ConnectionForUse(_ context.Context, _ blueprint.Authority, id string) (*blueprint.Connection, error) {
 	c := s.Given.find(id)
 	switch {
@@ -71,7 +69,7 @@ func (s *Store) ConnectionForUse(_ context.Context, _ blueprint.Authority, id st
 		return nil, unopened("the connection %q %s", c.Name, wrong)
 	}
 	opened := c.Connection
-	opened.ID, opened.NameVisible = id, true // all of it is the reader's own
+	opened.ID, opened.NameVisible = id, true // the user owns the file
 	return &opened, nil
 }
 
@@ -79,12 +77,12 @@ func unopened(format string, args ...any) error {
 	return &blueprint.Failure{Code: "connection_unavailable", Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
 }
 
-// Recorded describes the connections that a run opened, without what is secret.
+// Recorded returns the connections that a run opened, without secrets.
 func (s *Store) Recorded(used []blueprint.UsedConnection) map[string]recording.Connection {
 	described := map[string]recording.Connection{}
 	for _, u := range used {
 		if c := s.Given.find(u.ID); c != nil {
-			config, _ := s.veiled(u.ID, new(secret.Redactor).Value(blueprint.RedactConnection(c.Type, c.Config))).(map[string]any)
+			config, _ := s.masked(u.ID, new(secret.Redactor).Value(blueprint.RedactConnection(c.Type, c.Config))).(map[string]any)
 			described[u.ID] = recording.Connection{Name: c.Name, Type: c.Type, Config: config}
 		}
 	}
@@ -94,31 +92,31 @@ func (s *Store) Recorded(used []blueprint.UsedConnection) map[string]recording.C
 // Token returns none.
 func (s *Store) Token(context.Context, string, string) ([]byte, error) { return nil, nil }
 
-// SaveToken refuses to keep one.
+// SaveToken fails.
 func (s *Store) SaveToken(context.Context, string, string, []byte, []byte) error {
 	return errNoSignIn
 }
 
-// DeleteToken has none to delete.
+// DeleteToken does nothing.
 func (s *Store) DeleteToken(context.Context, string, string) error { return nil }
 
-// errNoSignIn is said of what only a server does.
-var errNoSignIn = unopened("nobody can sign in without a server")
+// errNoSignIn is the error of all methods for sign-ins.
+var errNoSignIn = unopened("signing in needs a server")
 
-// BeginSignIn refuses, as the others do that are about signing in.
+// BeginSignIn fails.
 func (s *Store) BeginSignIn(context.Context, blueprint.SignIn) error { return errNoSignIn }
 
-// OpenTicket refuses.
+// OpenTicket fails.
 func (s *Store) OpenTicket(context.Context, blueprint.SignIn) (blueprint.SignIn, error) {
 	return blueprint.SignIn{}, errNoSignIn
 }
 
-// FindSignIn refuses.
+// FindSignIn fails.
 func (s *Store) FindSignIn(context.Context, []byte) (blueprint.SignIn, error) {
 	return blueprint.SignIn{}, errNoSignIn
 }
 
-// TakeSignIn refuses.
+// TakeSignIn fails.
 func (s *Store) TakeSignIn(context.Context, []byte) (blueprint.SignIn, error) {
 	return blueprint.SignIn{}, errNoSignIn
 }
@@ -128,25 +126,24 @@ func (s *Store) WaitingSignIns(context.Context, string, string) ([]blueprint.Sig
 	return nil, nil
 }
 
-// User knows nobody.
+// User fails.
 func (s *Store) User(context.Context, string) (blueprint.User, error) {
 	return blueprint.User{}, errNoSignIn
 }
 
-// leastHidden is how many bytes the value of an environment variable must have to
-// be hidden: shorter ones are in other words, too.
+// leastHidden is the length of the shortest value of an environment variable that is
+// masked, in bytes: shorter ones occur inside other words.
 const leastHidden = 8
 
-// openMembers are those of configs that say where connections go, and how, which
-// whoever reads the output of a run has to see. In openAddresses that is the part
-// before the path.
+// openMembers are members of configs whose values are not masked, because they are needed
+// to understand the output of a run. Of openAddresses, only the path is masked.
 var (
 	openMembers   = []string{"type", "name", "provider", "flow", "tls", "host", "hosts", "port", "from"}
 	openAddresses = []string{"url", "baseUrl", "tokenUrl", "authorizationUrl"}
 )
 
-// VariablesIn adds the values of the environment variables in a config that may be
-// secrets: a service may tell a part of a credential.
+// VariablesIn appends the values of environment variables in a config that may be
+// secrets. They are masked separately, as a response may contain a part of a credential.
 func VariablesIn(found []string, value any, lookup func(string) (string, bool)) []string {
 	switch v := value.(type) {
 	case string:
@@ -173,10 +170,10 @@ func VariablesIn(found []string, value any, lookup func(string) (string, bool)) 
 	return found
 }
 
-// behindHost returns the path of an address and what follows it.
+// behindHost returns the path and query of an address.
 func behindHost(address string) string {
 	_, rest, whole := strings.Cut(address, "://")
-	if !whole { // it begins with a variable
+	if !whole { // a variable contains the host
 		rest = address
 	}
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
@@ -185,8 +182,8 @@ func behindHost(address string) string {
 	return ""
 }
 
-// hidden returns what nobody may see of a connection, and of the one that it names,
-// besides its secrets.
+// hidden returns the values to mask besides the secrets of a connection, and of the one
+// that it names.
 func (s *Store) hidden(id string) []string {
 	c := s.Given.find(id)
 	if c == nil {
@@ -202,14 +199,13 @@ func (s *Store) hidden(id string) []string {
 	return values
 }
 
-// hidingOpener opens connections as another does, and hides the variables that
-// they are made of.
+// hidingOpener adds environment variables to the secrets of opened connections.
 type hidingOpener struct {
 	engine.Connections
 	store *Store
 }
 
-// Open returns a connection.
+// Open implements engine.Connections.
 func (o hidingOpener) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	open, err := o.Connections.Open(ctx, use)
 	if err == nil {
@@ -218,11 +214,7 @@ func (o hidingOpener) Open(ctx context.Context, use blueprint.ConnectionUse) (*b
 	return open, err
 }
 
-// veiled returns a config without what is hidden of its connection.
-func (s *Store) veiled(id string, config any) any {
-	var values []any
-	for _, value := range s.hidden(id) {
-		values = append(values, value)
-	}
-	return secret.NewMasker(values).Value(config)
+// masked returns a config with the hidden values of its connection masked.
+func (s *Store) masked(id string, config any) any {
+	return secret.NewMasker(project.Words(s.hidden(id))).Value(config)
 }

@@ -8,28 +8,27 @@ import (
 	"blueprintd/blueprint"
 )
 
-// memoryJournal is the engine's disk for a run without a server: it lasts as
-// long as the process.
+// memoryJournal is an engine.Journal in memory.
 type memoryJournal struct {
 	definition *blueprint.Definition
 	others     map[string]*blueprint.Definition // by id
 	mu         sync.Mutex
 	runs       map[string]*blueprint.StoredExecution
-	order      []string // the ids of the runs, in the order in which they were stored
+	order      []string // the ids of the runs in the order of their first commit
 }
 
 func newMemoryJournal(definition *blueprint.Definition, others map[string]*blueprint.Definition) *memoryJournal {
 	return &memoryJournal{definition: definition, others: others, runs: map[string]*blueprint.StoredExecution{}}
 }
 
-// ids returns the runs, the first first.
+// ids returns the ids of the runs in the order of their first commit.
 func (j *memoryJournal) ids() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.order)
 }
 
-// Runnable returns a blueprint that a node runs.
+// Runnable returns the blueprint with an id.
 func (j *memoryJournal) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
 	if definition := j.others[id]; definition != nil {
 		return definition, true, nil
@@ -37,7 +36,7 @@ func (j *memoryJournal) Runnable(_ context.Context, _, id string) (*blueprint.De
 	return nil, false, blueprint.Errorf(blueprint.CodeNotFound, "there is no blueprint %s here", id)
 }
 
-// Commit keeps what a database would store.
+// Commit stores a change of a run.
 func (j *memoryJournal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -55,7 +54,7 @@ func (j *memoryJournal) Commit(_ context.Context, c *blueprint.JournalCommit) er
 	return nil
 }
 
-// Load returns a copy of what was stored.
+// Load returns a copy of a stored run.
 func (j *memoryJournal) Load(_ context.Context, id string) (*blueprint.StoredExecution, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -64,16 +63,16 @@ func (j *memoryJournal) Load(_ context.Context, id string) (*blueprint.StoredExe
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "no execution %s", id)
 	}
 	out := *stored
-	out.Entries = append([][]byte(nil), stored.Entries...)
+	out.Entries = slices.Clone(stored.Entries)
 	return &out, nil
 }
 
-// Unfinished returns nothing: a new process starts with nothing.
+// Unfinished returns nothing.
 func (j *memoryJournal) Unfinished(context.Context) ([]blueprint.ExecutionRow, error) {
 	return nil, nil
 }
 
-// DefinitionVersion returns one of the blueprints that there are.
+// DefinitionVersion returns the blueprint with an id; there is one version of each.
 func (j *memoryJournal) DefinitionVersion(_ context.Context, id, _ string) (*blueprint.Definition, error) {
 	if other := j.others[id]; other != nil {
 		return other, nil

@@ -1,5 +1,5 @@
-// Package local runs a blueprint in this process, without a server: its journal is in
-// memory, and its connections come from a file or are stubs that reach nothing real.
+// Package local runs a blueprint in this process without a server. The journal is in
+// memory. Connections come from a file, or are stubs that reach no real service.
 package local
 
 import (
@@ -23,43 +23,40 @@ import (
 	"blueprintd/project"
 )
 
-// Run is a run without a server: of a file, of a test, or of a run that is
-// repeated. Its journal is in memory.
+// Run is a run of a file, a test or a recording.
 type Run struct {
 	Definition *blueprint.Definition
-	Others     map[string]*blueprint.Definition // that its nodes run, by id
+	Others     map[string]*blueprint.Definition // blueprints that its nodes run, by id
 	Variables  map[string]any
 	Input      any
 	Trigger    *blueprint.TriggerContext
 
-	Clock   clock.Clock // a virtual one moves by itself
+	Clock   clock.Clock // a virtual one advances by itself
 	IDs     *ids.Source
-	Version string // of the program, told to MCP servers
+	Version string // of the program, sent to MCP servers
 	Scripts *script.Pool
-	Errors  io.Writer // what goes wrong in the machine
+	Errors  io.Writer // receives the errors in the engine's log
 
 	Allow       []netip.Prefix
-	Instead     outbound.Network // nil = the network itself
+	Instead     outbound.Network // nil for the real network
 	Wrap        func(*blueprint.NodeType) *blueprint.NodeType
-	Connections engine.Connections                        // nil = there are none
-	Connect     func(*outbound.Client) engine.Connections // makes them; may be nil
+	Connections engine.Connections                        // nil for none
+	Connect     func(*outbound.Client) engine.Connections // replaces Connections; may be nil
 	Emit        func(context.Context, blueprint.Event) (int, error)
 	Record      bool
-	// halts keeps a virtual clock from moving on once the run is paused; without
-	// it what expires does.
-	Halts bool
-	Show  func(*blueprint.Execution) // is told how far it is; may be nil
+	Halts       bool                       // stop a virtual clock once the run is paused
+	Show        func(*blueprint.Execution) // called with the progress; may be nil
 }
 
-// Do runs it until it ends or pauses. The end of ctx cancels the run, which then
-// ends as failed. Errors are those of engine.Start, and the machine's.
+// Do runs the blueprint until it ends or pauses. The end of ctx cancels the run, which
+// then fails. Errors are those of engine.Start and of the engine itself.
 func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	sealer, err := secret.NewSealer(secret.NewKey())
 	if err != nil {
 		return nil, err
 	}
-	way := outbound.New(outbound.Options{Allow: l.Allow, Network: l.Instead})
-	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, l.Version), Scripts: l.Scripts, Clock: l.Clock})
+	client := outbound.New(outbound.Options{Allow: l.Allow, Network: l.Instead})
+	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: client, MCP: mcp.New(client, l.Version), Scripts: l.Scripts, Clock: l.Clock})
 	if l.Wrap != nil {
 		for name, kind := range catalogue {
 			catalogue[name] = l.Wrap(kind)
@@ -67,7 +64,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	}
 	opener := l.Connections
 	if l.Connect != nil {
-		opener = l.Connect(way)
+		opener = l.Connect(client)
 	}
 	journal := newMemoryJournal(l.Definition, l.Others)
 	options := engine.Options{
@@ -94,7 +91,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	return recording, err
 }
 
-// follow starts the run and waits for it.
+// follow starts the run and waits for its end.
 func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memoryJournal, virtual *clock.Virtual) (*blueprint.Recording, error) {
 	whole := context.WithoutCancel(ctx)
 	handle, err := runner.Start(&blueprint.StartRequest{
@@ -109,7 +106,7 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 	rested := make(chan error, 1)
 	go func() {
 		if virtual != nil {
-			rested <- l.moveOn(whole, virtual, journal, handle.ID)
+			rested <- l.advance(whole, virtual, journal, handle.ID)
 			return
 		}
 		_, err := handle.Wait(whole)
@@ -119,7 +116,7 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 		select {
 		case <-changes:
 			if l.Show != nil {
-				l.Show(soFar(whole, runner, journal, handle.ID))
+				l.Show(progress(whole, runner, journal, handle.ID))
 			}
 		case <-interrupted:
 			interrupted = nil
@@ -135,10 +132,10 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 	}
 }
 
-// soFar tells how far a run is.
-func soFar(ctx context.Context, runner *engine.Engine, journal *memoryJournal, id string) *blueprint.Execution {
+// progress returns the current state of a run, nil if it is unknown.
+func progress(ctx context.Context, runner *engine.Engine, journal *memoryJournal, id string) *blueprint.Execution {
 	stored, err := journal.Load(ctx, id)
-	if err != nil { // at work, and nothing of it stored yet
+	if err != nil { // nothing is stored yet
 		stored = &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: id, Status: blueprint.StatusRunning}}
 	}
 	view, err := runner.View(ctx, stored)
@@ -148,9 +145,9 @@ func soFar(ctx context.Context, runner *engine.Engine, journal *memoryJournal, i
 	return view
 }
 
-// moveOn moves a virtual clock from one instant at which something is due to the
-// next, each time that all is at rest, until nothing is due any more.
-func (l *Run) moveOn(ctx context.Context, v *clock.Virtual, journal *memoryJournal, id string) error {
+// advance moves a virtual clock to the next timer whenever the run is idle, until the run
+// ends or no timer is left.
+func (l *Run) advance(ctx context.Context, v *clock.Virtual, journal *memoryJournal, id string) error {
 	for {
 		if err := v.Advance(ctx, v.Now()); err != nil {
 			return err
@@ -169,8 +166,8 @@ func (l *Run) moveOn(ctx context.Context, v *clock.Virtual, journal *memoryJourn
 	}
 }
 
-// recording returns what came of the run, with what the runs that it started
-// exchanged, and the connections that they opened.
+// recording returns the recording of the run, including the exchanges and connections of
+// the runs that it started.
 func (l *Run) recording(ctx context.Context, runner *engine.Engine, journal *memoryJournal, id string) (*blueprint.Recording, error) {
 	stored, err := journal.Load(ctx, id)
 	if err != nil {

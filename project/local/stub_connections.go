@@ -12,17 +12,17 @@ import (
 	"blueprintd/project"
 )
 
-// standIns opens connections for runs that reach nothing real: every id is one,
-// of the type that its node needs, and none holds a secret.
-type standIns struct {
+// placeholders opens connections that reach no real service. Every id is a connection
+// without secrets, of the type that its node needs.
+type placeholders struct {
 	given map[string]recording.Connection
-	tools map[string]bool // connections to MCP servers that prompts name
+	tools map[string]bool // ids of connections to MCP servers that prompts name
 }
 
-// Stubs makes the connections of a run. Those given are as they say, but
-// for their credentials.
-func Stubs(given map[string]recording.Connection, definitions ...*blueprint.Definition) *standIns {
-	s := &standIns{given: given, tools: map[string]bool{}}
+// Stubs returns placeholder connections for a run. given are configs without
+// credentials, by id.
+func Stubs(given map[string]recording.Connection, definitions ...*blueprint.Definition) *placeholders {
+	s := &placeholders{given: given, tools: map[string]bool{}}
 	for _, definition := range definitions {
 		if definition.Map != nil {
 			s.findTools(definition.Map.Raw)
@@ -31,7 +31,7 @@ func Stubs(given map[string]recording.Connection, definitions ...*blueprint.Defi
 	return s
 }
 
-func (s *standIns) findTools(value any) {
+func (s *placeholders) findTools(value any) {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
@@ -51,8 +51,8 @@ func (s *standIns) findTools(value any) {
 	}
 }
 
-// Open returns a connection.
-func (s *standIns) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
+// Open implements engine.Connections.
+func (s *placeholders) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	c, known := s.given[use.ConnectionID]
 	if !known {
 		if types := project.ConnectionsOf(outbound.CallerOf(ctx).NodeType); len(types) > 0 {
@@ -68,19 +68,17 @@ func (s *standIns) Open(ctx context.Context, use blueprint.ConnectionUse) (*blue
 	config := blueprint.RedactConnection(c.Type, blueprint.PlaceholderConfig(c.Type))
 	maps.Copy(config, blueprint.RedactConnection(c.Type, c.Config))
 	switch c.Type {
-	case blueprint.ConnectionSMTP: // nothing leaves the machine
+	case blueprint.ConnectionSMTP: // the stage does not speak TLS
 		config["tls"] = "none"
 		delete(config, "username")
 		delete(config, "password")
 	case blueprint.ConnectionAIProvider, blueprint.ConnectionSlack:
 		config["baseUrl"] = connections.BaseURL(c.Type, config)
 	}
-	hosts := hostsOf(config)
-	nothing := func(context.Context, *http.Request) error { return nil } // there are no credentials to add
-	return &blueprint.OpenConnection{ID: use.ConnectionID, Name: c.Name, Type: c.Type, Config: config, Hosts: hosts, Authorize: nothing}, nil
+	noCredentials := func(context.Context, *http.Request) error { return nil }
+	return &blueprint.OpenConnection{ID: use.ConnectionID, Name: c.Name, Type: c.Type, Config: config, Hosts: hostsOf(config), Authorize: noCredentials}, nil
 }
 
-// hostsOf reads the hosts of a config.
 func hostsOf(config map[string]any) (hosts []string) {
 	list, _ := config["hosts"].([]any)
 	for _, element := range list {
@@ -91,9 +89,9 @@ func hostsOf(config map[string]any) (hosts []string) {
 	return hosts
 }
 
-// Around returns a type whose HTTP requests do without a connection that nobody
-// described: it would have to name the hosts that it is for.
-func (s *standIns) Around(kind *blueprint.NodeType) *blueprint.NodeType {
+// Around returns a node type whose HTTP requests ignore connections without hosts in
+// given, as a real connection allows only its own hosts.
+func (s *placeholders) Around(kind *blueprint.NodeType) *blueprint.NodeType {
 	if kind.Type != "http-request" {
 		return kind
 	}

@@ -194,12 +194,12 @@ func TestRunRefusesConnections(t *testing.T) {
 		code               int
 		want               string // parts of standard error, apart by " | "
 	}{
-		{"unknown", call("{$connection: cmr}"), everyConnection, command.ExitUsage, `a.blueprint.yaml:5:113: blueprint_map.nodes[1].config.connectionId.$connection: node "call": there is no connection "cmr" in  | did you mean "crm"? |^| hint: give it with --connections FILE`},
-		{"unknown, no file", call("{$connection: crm}"), "", command.ExitFailed, `node "call": there is no connection "crm" | hint: give it with --connections FILE`},
-		{"unknown id", call("3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e62"), everyConnection, command.ExitFailed, `node "call": there is no connection "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e62" | hint: give it with --connections FILE`},
+		{"unknown", call("{$connection: cmr}"), everyConnection, command.ExitUsage, `a.blueprint.yaml:5:113: blueprint_map.nodes[1].config.connectionId.$connection: node "call": there is no connection "cmr" in  | did you mean "crm"? |^| hint: add it with --connections FILE`},
+		{"unknown, no file", call("{$connection: crm}"), "", command.ExitFailed, `node "call": there is no connection "crm" | hint: add it with --connections FILE`},
+		{"unknown id", call("3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e62"), everyConnection, command.ExitFailed, `node "call": there is no connection "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e62" | hint: add it with --connections FILE`},
 		{"another type", call("{$connection: chat}"), everyConnection, command.ExitUsage, `node "call": the connection "chat" is of type slack; this needs one of type http or oauth2`},
-		{"a sign-in", call("{$connection: person}"), everyConnection, command.ExitUsage, `node "call": the connection "person" asks a person to sign in, for which a server is needed`},
-		{"a sign-in of another", call("{$connection: through}"), everyConnection, command.ExitUsage, `the connection "through" asks a person to sign in, through "person"`},
+		{"a sign-in", call("{$connection: person}"), everyConnection, command.ExitUsage, `node "call": the connection "person" requires a user to sign in, which needs a server`},
+		{"a sign-in of another", call("{$connection: through}"), everyConnection, command.ExitUsage, `the connection "through" requires a user to sign in, through "person"`},
 		{"an unset variable", call("{$connection: unset}"), everyConnection, command.ExitUsage, `a.seed.yaml:10:68: connections[8].config.auth.token: the environment variable NOBODY_SET_THIS is not set |^`},
 		{"another host", call("{$connection: crm}"), everyConnection, command.ExitFailed, `the connection "crm" is not for example.com | hint: add the host`},
 		{"no YAML", call("{$connection: crm}"), "connections: [canary", command.ExitUsage, "a.seed.yaml:1:"},
