@@ -175,7 +175,7 @@ func printRestored(c *cli.Context, r store.RestoreReport) error {
 	if r.Unfinished > 0 {
 		fmt.Fprintf(&text, "  %s will continue when the server starts; running nodes with effect once will ask for their outcome\n", blueprint.Counted(int(r.Unfinished), "unfinished run"))
 	}
-	fmt.Fprintln(&text, "  all users are signed out of the dashboard, and links to set a password are void; keys and passwords are those of the time of the backup")
+	fmt.Fprintln(&text, "  all users are signed out of the dashboard, and links to set a password are void; keys and passwords are those of the time of the backup: keys revoked since then are valid again")
 	if c.Bool("pause-triggers") {
 		fmt.Fprintf(&text, "  switched off: %s\n", blueprint.Counted(int(r.Paused), "trigger"))
 	} else if r.Rows["triggers"] > 0 {

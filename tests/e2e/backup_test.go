@@ -255,7 +255,7 @@ func TestBackupBesideServer(t *testing.T) {
 	if restored.Code != 0 {
 		t.Fatal(restored.Said())
 	}
-	if !containsAll(restored.Said(), "1 unfinished run will go on", "before-restore-", "all users are signed out", "keys revoked and passwords changed") {
+	if !containsAll(restored.Said(), "1 unfinished run will continue", "before-restore-", "all users are signed out", "keys revoked since then are valid again") {
 		t.Errorf("the restore says: %s", restored.Said())
 	}
 	s = process.Serve(t, "--db", database)

@@ -274,7 +274,7 @@ func TestDevTellsAProgram(t *testing.T) {
 	for lines.Scan() {
 		t.Errorf("then it told %q", lines.Text())
 	}
-	if err := c.Wait(); err != nil || strings.Contains(shown.String(), "baseUrl") || !strings.Contains(shown.String(), "in memory; nothing is kept") {
+	if err := c.Wait(); err != nil || strings.Contains(shown.String(), "baseUrl") || !strings.Contains(shown.String(), "database  in memory") {
 		t.Errorf("%v %s", err, shown.String())
 	}
 	if _, err := os.Stat(real); err == nil {

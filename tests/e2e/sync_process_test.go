@@ -74,7 +74,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	own := p.Create("made by hand", node("x", "set", object{"values": object{}}))
 	args := []string{dir, "--url", p.Host, "--api-key", process.Key}
 	applied := append(args, "--apply")
-	wantSync(t, args, 0, "2 to create; --apply does it")
+	wantSync(t, args, 0, "2 to create; apply with --apply")
 	wantSync(t, applied, 0, "+ a.blueprint.yaml", "+ b.blueprint.yaml", "2 created")
 	wantSync(t, applied, 0, "nothing to do")
 
@@ -141,7 +141,7 @@ func TestSyncOfAnOrganization(t *testing.T) {
 	wantSync(t, own, 0, "1 created")
 	wantSync(t, own, 0, "nothing to do")
 	wantSync(t, theirs, 0, `"hi" -> "hello"`, "1 updated")
-	wantSync(t, append(own, "--organization", "3f0e8400-e29b-41d4-a716-446655440000"), 1, "the owner is not a member of organization 3f0e8400-e29b-41d4-a716-446655440000; nothing was changed", "or take "+shop+" Shop")
+	wantSync(t, append(own, "--organization", "3f0e8400-e29b-41d4-a716-446655440000"), 1, "the owner is not a member of organization 3f0e8400-e29b-41d4-a716-446655440000; nothing was changed", "or choose one of "+shop+" Shop")
 }
 
 // TestSyncTriggersEdited changes triggers on the server between two syncs.
