@@ -3,19 +3,15 @@ package nodes
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"blueprintd/blueprint"
@@ -128,18 +124,11 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 	if list := hops.List(); len(list) > 0 {
 		host = list[len(list)-1].Host
 	}
-	f := &blueprint.Failure{NotSent: !hops.Sent()}
+	f, fault := &blueprint.Failure{NotSent: !hops.Sent()}, outbound.FaultOf(err)
 	var (
-		refused     *outbound.RefusedError
-		failure     *blueprint.Failure
-		pause       *blueprint.Pause
-		timeout     net.Error
-		certificate *tls.CertificateVerificationError
-		authority   x509.UnknownAuthorityError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-		name        *net.DNSError
-		number      syscall.Errno
+		refused *outbound.RefusedError
+		failure *blueprint.Failure
+		pause   *blueprint.Pause
 	)
 	switch {
 	case errors.As(err, &failure), errors.As(err, &pause):
@@ -152,16 +141,16 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 		f.Code, f.Message = codeTooLarge, fmt.Sprintf("the answer of %s is larger than %d MiB", host, maxResponse>>20)
 	case errors.Is(err, outbound.ErrHeaders):
 		f.Code, f.Message = codeTooLarge, fmt.Sprintf("the headers of the answer of %s are larger than %d KiB", host, outbound.MaxHeaderBytes>>10)
-	case errors.As(err, &name) && name.IsNotFound:
+	case fault.Kind == "dns":
 		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the url", host)
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case fault.Kind == "timeout":
 		f.Code, f.Message = codeTimeout, fmt.Sprintf("%s did not answer in time", host)
-	case errors.As(err, &certificate), errors.As(err, &authority):
+	case strings.HasPrefix(fault.Kind, "certificate"):
 		f.Code, f.Message = codeCertificate, fmt.Sprintf("the certificate of %s is not trusted: %s", host, outbound.CertificateProblem(err))
-	case errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
+	case fault.Kind == "tls":
 		f.Code, f.Message = codeCertificate, fmt.Sprintf("%s does not speak TLS as asked for; check whether the url must begin with http://", host)
-	case f.NotSent && errors.As(err, &number):
-		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s: %s", host, number.Error())
+	case f.NotSent && fault.Kind == "errno":
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s: %s", host, fault.Reason)
 	case f.NotSent:
 		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s", host)
 	default:

@@ -2,15 +2,12 @@ package mcp
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
@@ -37,7 +34,7 @@ func (s *Session) failure(ctx, limited context.Context, record *exchangeRecord, 
 		refusal *jsonrpc.Error
 		refused *outbound.RefusedError
 	)
-	f := &blueprint.Failure{NotSent: !hops.Sent()}
+	f, fault := &blueprint.Failure{NotSent: !hops.Sent()}, outbound.FaultOf(record.err)
 	say := func(code, format string, args ...any) { f.Code, f.Message = code, fmt.Sprintf(format, args...) }
 	switch {
 	case errors.As(cause, &known):
@@ -63,14 +60,20 @@ func (s *Session) failure(ctx, limited context.Context, record *exchangeRecord, 
 	case record.status != 0:
 		say("http_status", "%s answered %s", s.host, statusText(record.status))
 		f.RetryAfter = record.retryAfter
-	case limited.Err() != nil || isTimeout(record.err):
+	case limited.Err() != nil || fault.Kind == "timeout":
 		say("timeout", "%s did not answer in time", s.host)
 	case record.err == nil:
 		say("mcp_error", "%s gave an answer that is none of the protocol; check that the url is that of a streamable HTTP server", s.host)
-	case isTLSError(record.err):
-		say("tls_failed", "%s cannot prove by its certificate who it is, or does not speak TLS", s.host)
+	case fault.Kind == "tls" || strings.HasPrefix(fault.Kind, "certificate"):
+		say("tls_failed", "the certificate of %s is not trusted, or it does not speak TLS", s.host)
+	case fault.Kind == "dns":
+		say("connect_failed", "no host named %s is known", s.host)
+	case f.NotSent && fault.Kind == "errno":
+		say("connect_failed", "cannot connect to %s: %s", s.host, fault.Reason)
+	case f.NotSent:
+		say("connect_failed", "cannot connect to %s", s.host)
 	default:
-		f.Code, f.Message = "connect_failed", connectProblem(s.host, record.err, f.NotSent)
+		say("connect_failed", "%s broke the connection off before its answer was complete", s.host)
 	}
 	return f
 }
@@ -90,34 +93,6 @@ func statusText(status int) string {
 		text += "; check that the connection's url is that of a streamable HTTP server"
 	}
 	return text
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
-}
-
-func isTLSError(err error) bool {
-	var (
-		certificate *tls.CertificateVerificationError
-		header      tls.RecordHeaderError
-		alert       tls.AlertError
-	)
-	return errors.As(err, &certificate) || errors.As(err, &header) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
-}
-
-func connectProblem(host string, err error, notSent bool) string {
-	var name *net.DNSError
-	var number syscall.Errno
-	switch {
-	case errors.As(err, &name) && name.IsNotFound:
-		return fmt.Sprintf("no host named %s is known", host)
-	case notSent && errors.As(err, &number):
-		return fmt.Sprintf("cannot connect to %s: %s", host, number.Error())
-	case notSent:
-		return fmt.Sprintf("cannot connect to %s", host)
-	}
-	return fmt.Sprintf("%s broke the connection off before its answer was complete", host)
 }
 
 // ShownName returns a name chosen by a server as one bounded line.

@@ -3,14 +3,11 @@ package smtp
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/textproto"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
@@ -63,11 +60,8 @@ func (t *session) failure(ctx context.Context, err error) error {
 		rejected *rejection
 		reply    *textproto.Error
 		refused  *outbound.RefusedError
-		name     *net.DNSError
-		timeout  net.Error
-		number   syscall.Errno
 	)
-	f := &blueprint.Failure{NotSent: !t.inDoubt}
+	f, fault := &blueprint.Failure{NotSent: !t.inDoubt}, outbound.FaultOf(err)
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -85,34 +79,24 @@ func (t *session) failure(ctx context.Context, err error) error {
 		f.Code, f.Message = codeRefused, refused.Error()
 	case errors.Is(err, errTooMuchOutput):
 		f.Code, f.Message = codeTooLarge, t.Host+" sends more than a mail server should"
-	case errors.As(err, &name) && name.IsNotFound:
+	case fault.Kind == "dns":
 		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the host of the connection", t.Host)
 	case t.greetingTimedOut.Load() && t.TLS != implicitTLS:
 		f.Code, f.Message = codeTimeout, fmt.Sprintf(`%s sent no greeting; if it expects TLS from the start at port %d, set tls of the connection to "tls"`, t.Host, t.Port)
 	case t.greetingTimedOut.Load():
 		f.Code, f.Message = codeTimeout, t.Host+" sent no greeting"
-	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
+	case ctx.Err() != nil, fault.Kind == "timeout":
 		f.Code, f.Message = codeTimeout, t.Host+" did not answer in time"
-	case t.conn == nil && errors.As(err, &number):
-		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s at port %d: %s", t.Host, t.Port, number.Error())
+	case t.conn == nil && fault.Kind == "errno":
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s at port %d: %s", t.Host, t.Port, fault.Reason)
 	case t.conn == nil:
 		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s at port %d", t.Host, t.Port)
-	case t.encrypted && isTLSError(err):
+	case t.encrypted && (fault.Kind == "tls" || strings.HasPrefix(fault.Kind, "certificate")):
 		f.Code, f.Message = codeCertificate, t.tlsProblem(err)
 	default:
 		f.Code, f.Message = codeConnect, t.Host+" closed the connection or does not speak SMTP as configured; nothing was sent"
 	}
 	return f
-}
-
-func isTLSError(err error) bool {
-	var (
-		certificate *tls.CertificateVerificationError
-		authority   x509.UnknownAuthorityError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-	)
-	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &record) || errors.As(err, &alert)
 }
 
 func (t *session) tlsProblem(err error) string {
