@@ -152,11 +152,20 @@ func (a *attempt) withoutCredentials(result blueprint.Result, err error) (bluepr
 
 func (a *attempt) task() *blueprint.Task {
 	r := a.run
+	t := r.newTask(a.at, a.number, a.scope.now)
+	t.Config, t.Input, t.Inputs, t.State = a.config, a.scope.input, a.inputs, a.state
+	t.Evaluate, t.Log, t.Scope = a.evaluate, a.log, func() blueprint.NodeScope { return a.collect(r.ctx) }
+	t.Authority, t.Seed, t.Connect, t.Emit = r.authority(), a.seed(), a.connect, a.emitter()
+	t.Budget, t.Spend = a.reserveCall, a.spend
+	return t
+}
+
+// newTask returns a task with the fields that need no lock.
+func (r *run) newTask(n *nodeRun, attempt int, now time.Time) *blueprint.Task {
+	address, definition := n.address(), r.program.definition
 	return &blueprint.Task{
-		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, OrganizationID: r.program.definition.OrganizationID, Address: a.address, Attempt: a.number,
-		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: a.at.frame.body.graph.Sequential(),
-		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.address), Evaluate: a.evaluate, Log: a.log, Scope: func() blueprint.NodeScope { return a.collect(r.ctx) }, Authority: r.authority(),
-		Seed: a.seed(), Connect: a.connect, Budget: a.reserveCall, Spend: a.spend, Emit: a.emitter(), State: a.state,
+		ExecutionID: r.id, BlueprintID: definition.BlueprintID, OrganizationID: definition.OrganizationID, Address: address, Attempt: attempt,
+		InputData: r.begin.InputData, Sequential: n.frame.body.graph.Sequential(), Now: now, IdempotencyKey: r.idempotencyKey(address),
 	}
 }
 

@@ -45,15 +45,18 @@ func (w *world) recorded(d *blueprint.Definition) *engine.Handle {
 // tape returns who called in a run, and at which attempt.
 func (w *world) tape(id string) (called string, list []blueprint.Exchange) {
 	w.Helper()
-	list, recorded, err := w.Exchanges(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: id}})
-	if err != nil || !recorded {
-		w.Fatalf("recorded %v, %v", recorded, err)
+	recording, err := w.Recording(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: id}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if !recording.Recorded {
+		w.Fatalf("run %s is not recorded", id)
 	}
 	var all []string
-	for _, x := range list {
+	for _, x := range recording.Exchanges {
 		all = append(all, fmt.Sprint(x.NodeID, " ", x.Attempt))
 	}
-	return strings.Join(all, ", "), list
+	return strings.Join(all, ", "), recording.Exchanges
 }
 
 func TestARecordedRunKeepsItsExchanges(t *testing.T) {
@@ -103,9 +106,12 @@ func TestARecordedRunKeepsItsExchanges(t *testing.T) {
 func TestARunThatIsNotRecordedKeepsNone(t *testing.T) {
 	testWith(t, calling, func(w *world) {
 		x := w.run(w.define(`a ring {}`))
-		list, recorded, err := w.Exchanges(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: x.ID}})
-		if len(list) > 0 || recorded || err != nil {
-			t.Errorf("%v %v %v", list, recorded, err)
+		recording, err := w.Recording(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: x.ID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(recording.Exchanges) > 0 || recording.Recorded {
+			t.Errorf("got %d exchanges, recorded %v, want none", len(recording.Exchanges), recording.Recorded)
 		}
 	})
 }

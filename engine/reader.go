@@ -69,17 +69,6 @@ func (d *Reader) viewRecord(execution *blueprint.StoredExecution, room int) (*bl
 	return s.render(&execution.Row), nil
 }
 
-// Exchanges returns the redacted exchanges of a recorded run with other services, in
-// the order in which its nodes settled, and whether it is recorded at all. Of an
-// unfinished run it returns what the journal has.
-func (d *Reader) Exchanges(ctx context.Context, execution *blueprint.StoredExecution) (list []blueprint.Exchange, recorded bool, err error) {
-	recording, err := d.Recording(ctx, execution)
-	if err != nil {
-		return nil, false, err
-	}
-	return recording.Exchanges, recording.Recorded, nil
-}
-
 // Recording returns a run with everything needed to show it elsewhere: the redacted
 // record, exchanges, and what began it. Of an unfinished run it returns what the
 // journal has. The map is set only when it is not the stored one.

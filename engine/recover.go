@@ -268,18 +268,14 @@ func (r *run) expire(n *nodeRun, at blueprint.Time) {
 // answerTask returns the task for an answer, with the config of the question. The
 // caller holds r.mu.
 func (r *run) answerTask(n *nodeRun) *blueprint.Task {
-	config := n.await.Config
-	if config == nil {
-		config = map[string]any{}
+	t := r.newTask(n, n.attempt, r.engine.Clock.Now())
+	if t.Config = n.await.Config; t.Config == nil {
+		t.Config = map[string]any{}
 	}
-	input, _ := r.input(n)
-	return &blueprint.Task{
-		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, OrganizationID: r.program.definition.OrganizationID, Address: n.address(), Attempt: n.attempt, Config: config,
-		Input: input, InputData: r.begin.InputData, Sequential: n.frame.body.graph.Sequential(), Now: r.engine.Clock.Now(),
-		IdempotencyKey: r.idempotencyKey(n.address()),
-		Evaluate: func(string) (any, error) {
-			return nil, blueprint.Errorf(blueprint.CodeInternal, "an answer has no expressions")
-		},
-		Log: func(string, string, any) {},
+	t.Input, _ = r.input(n)
+	t.Evaluate = func(string) (any, error) {
+		return nil, blueprint.Errorf(blueprint.CodeInternal, "an answer has no expressions")
 	}
+	t.Log = func(string, string, any) {}
+	return t
 }

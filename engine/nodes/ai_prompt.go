@@ -15,7 +15,7 @@ type aiConfig struct {
 	Model          string       `key:"model" required:"true" doc:"The model, by the provider's name for it."`
 	Prompt         text         `key:"prompt" form:"lines" doc:"What to ask."`
 	UserPrompt     text         `key:"userPrompt" form:"lines" doc:"Another name for prompt."`
-	System         text         `key:"system" form:"lines" doc:"What the model is told beforehand: its role and rules."`
+	System         text         `key:"system" form:"lines" doc:"Instructions for the model: its role and rules."`
 	MaxTokens      *int64       `key:"maxTokens" minimum:"1" maximum:"10000000" doc:"The most tokens that one answer may have."`
 	Temperature    *json.Number `key:"temperature" minimum:"0" maximum:"2" doc:"How freely the model chooses its words, from 0 to 2; not every model takes it."`
 	ResponseSchema jsonSchema   `key:"responseSchema" title:"Schema of the answer" doc:"The JSON Schema that the answer has to fit; without one it is text."`

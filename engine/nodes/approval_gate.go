@@ -9,7 +9,7 @@ import (
 type approvalConfig struct {
 	Prompt    text   `key:"prompt" form:"lines" required:"true" doc:"What to decide on."`
 	ExpiresMs *int64 `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long to wait for a decision, in milliseconds; for ever when not given."`
-	OnExpire  string `key:"onExpire" title:"When it expires" enum:"fail|approve|reject" default:"\"fail\"" doc:"What happens when nobody decided in time."`
+	OnExpire  string `key:"onExpire" title:"When it expires" enum:"fail|approve|reject" default:"\"fail\"" doc:"What happens without a decision in time."`
 }
 
 func approvalGate() *blueprint.NodeType {
@@ -20,7 +20,7 @@ func approvalGate() *blueprint.NodeType {
 		waits:       "person",
 		output:      `{"type": "object", "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}}}`,
 		title:       "Approval",
-		description: "Pauses the run until somebody approves or rejects, and goes on at the handle approved or rejected. In a blueprint without edges a rejection fails the run. The output is {\"approved\", \"comment\"?}.",
+		description: "Pauses the run until a user approves or rejects, and continues at \"approved\" or \"rejected\". Without edges, a rejection fails the run. The output is {\"approved\", \"comment\"?}.",
 		handles:     []string{"approved", "rejected"},
 		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"prompt": "Send the offer to {{inputData.customer ?? \"the customer\"}}?", "expiresMs": 86400000, "onExpire": "reject"}`,

@@ -8,7 +8,7 @@ import (
 )
 
 type conditionalConfig struct {
-	Condition expression `key:"condition" required:"true" doc:"An expression without braces that gives true or false."`
+	Condition expression `key:"condition" required:"true" doc:"An expression without braces that returns true or false."`
 }
 
 // conditional continues at one of two handles. Without edges, false ends the run early
@@ -22,7 +22,7 @@ func conditional() *blueprint.NodeType {
 		starter:     `{"condition": ""}`,
 		quick:       true,
 		title:       "Condition",
-		description: "Goes on at the handle true or false. In a blueprint without edges, false ends the run early. The input is passed on.",
+		description: "Continues at \"true\" or \"false\". Without edges, \"false\" ends the run early. The input is passed on.",
 		handles:     []string{"true", "false"},
 		example:     `{"condition": "input.total > 100"}`,
 		check:       func(c *conditionalConfig, r *report) { r.condition(c.Condition, "condition") },

@@ -66,11 +66,7 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 			return r.issues
 		},
 		Run: func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
-			c, err := d.read(shape, task)
-			if err != nil {
-				return blueprint.Result{}, err
-			}
-			result, err := d.run(ctx, task, c)
+			result, err := d.with(shape, task, func(c *C) (blueprint.Result, error) { return d.run(ctx, task, c) })
 			result.PassInput = d.passesInput && err == nil
 			return result, err
 		},
@@ -86,36 +82,24 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		kind.AnsweredBy = blueprint.AnsweredByCassette
 	}
 	if d.answer != nil {
-		d.addAnswers(kind, shape)
+		kind.Answer = func(task *blueprint.Task, answer any) (blueprint.Result, error) {
+			return d.with(shape, task, func(c *C) (blueprint.Result, error) { return d.answer(task, c, answer) })
+		}
+		kind.Expired = func(task *blueprint.Task) (blueprint.Result, error) {
+			return d.with(shape, task, func(c *C) (blueprint.Result, error) { return d.expired(task, c) })
+		}
 	}
 	return kind
 }
 
-func (d *definition[C]) addAnswers(kind *blueprint.NodeType, shape *shape) {
-	kind.Answer = func(task *blueprint.Task, answer any) (blueprint.Result, error) {
-		c, err := d.read(shape, task)
-		if err != nil {
-			return blueprint.Result{}, err
-		}
-		return d.answer(task, c, answer)
-	}
-	kind.Expired = func(task *blueprint.Task) (blueprint.Result, error) {
-		c, err := d.read(shape, task)
-		if err != nil {
-			return blueprint.Result{}, err
-		}
-		return d.expired(task, c)
-	}
-}
-
-// read decodes the config of a task.
-func (d *definition[C]) read(shape *shape, task *blueprint.Task) (*C, error) {
+// with calls f with the config of a task, unless that is wrong.
+func (d *definition[C]) with(shape *shape, task *blueprint.Task, f func(c *C) (blueprint.Result, error)) (blueprint.Result, error) {
 	r := &report{config: task.Config}
 	c := d.decode(shape, r)
 	if len(r.issues) > 0 {
-		return nil, badConfig(r.issues)
+		return blueprint.Result{}, badConfig(r.issues)
 	}
-	return c, nil
+	return f(c)
 }
 
 func (d *definition[C]) decode(shape *shape, r *report) *C {

@@ -10,7 +10,7 @@ import (
 
 type emitConfig struct {
 	Event string   `key:"event" form:"event" required:"true" doc:"The name of the event, such as custom.order-paid: custom. and then letters, digits, _, . and -."`
-	Data  anyValue `key:"data" doc:"What the event tells to who listens."`
+	Data  anyValue `key:"data" doc:"The data of the event."`
 }
 
 // emitEvent publishes an event. A repetition after a crash is the same event, which is
@@ -22,7 +22,7 @@ func emitEvent() *blueprint.NodeType {
 		order:       1,
 		output:      `{"type": "object", "properties": {"delivered": {"type": "number"}}}`,
 		title:       "Emit event",
-		description: "Raises an event for the event triggers of the same organization; a blueprint does not hear its own. The output is {\"delivered\"}, the number of runs that it started.",
+		description: "Publishes an event to the event triggers of the same organization, except those of this blueprint. The output is {\"delivered\"}, the number of runs that it started.",
 		effect:      blueprint.EffectIdempotent,
 		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"event": "custom.order-paid", "data": {"id": "{{inputData.id ?? null}}"}}`,

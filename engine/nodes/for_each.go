@@ -8,11 +8,11 @@ import (
 )
 
 type forEachConfig struct {
-	Items       items    `key:"items" required:"true" doc:"What to go over: an expression that gives a list, such as input.orders, or a list."`
+	Items       items    `key:"items" required:"true" doc:"The list, or an expression that returns one, such as input.orders."`
 	Nodes       subgraph `key:"nodes" doc:"The nodes to run for each item, as in a blueprint; item and index are in scope, and the first node's input is the item."`
 	Edges       subgraph `key:"edges" doc:"The edges between these nodes; without any they run one after the other."`
 	BlueprintID string   `key:"blueprintId" form:"blueprint-id" doc:"In place of nodes, the blueprint to run for each item, which is its inputData."`
-	Concurrency *int64   `key:"concurrency" minimum:"1" maximum:"1000" default:"1" doc:"How many items are at work at once."`
+	Concurrency *int64   `key:"concurrency" minimum:"1" maximum:"1000" default:"1" doc:"How many items run at once."`
 }
 
 const maxItems = 100_000

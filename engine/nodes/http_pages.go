@@ -26,7 +26,7 @@ type httpPages struct {
 	Field    string `key:"field" doc:"The key of the JSON body that takes it instead, such as start_cursor or variables.after."`
 	Start    *int64 `key:"start" default:"1" minimum:"0" maximum:"1000000000" doc:"The first number, when pages are counted."`
 	Step     *int64 `key:"step" default:"1" minimum:"1" maximum:"1000000000" doc:"What is added for each page, when pages are counted."`
-	More     string `key:"more" doc:"A place that tells whether there are more pages, such as body.has_more."`
+	More     string `key:"more" doc:"A place that says whether there are more pages, such as body.has_more."`
 	Items    string `key:"items" doc:"The place of the array that a page holds, such as body.data; the whole body when not given."`
 	MaxPages *int64 `key:"maxPages" default:"10" minimum:"1" maximum:"1000" doc:"The most pages to fetch."`
 

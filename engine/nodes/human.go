@@ -13,7 +13,7 @@ type humanConfig struct {
 	Prompt    text       `key:"prompt" form:"lines" required:"true" doc:"What to ask."`
 	Schema    jsonSchema `key:"schema" title:"Schema of the answer" doc:"The JSON Schema that an answer has to fit; without one any answer does."`
 	ExpiresMs *int64     `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long to wait for an answer, in milliseconds; for ever when not given."`
-	OnExpire  string     `key:"onExpire" title:"When it expires" enum:"fail|continue" default:"\"fail\"" doc:"What happens when nobody answered in time."`
+	OnExpire  string     `key:"onExpire" title:"When it expires" enum:"fail|continue" default:"\"fail\"" doc:"What happens without an answer in time."`
 
 	compiled *jsonschema.Schema // nil without a schema
 }
@@ -25,7 +25,7 @@ func human() *blueprint.NodeType {
 		order:       1,
 		waits:       "person",
 		title:       "Human input",
-		description: "Pauses the run until somebody answers. The output is the answer.",
+		description: "Pauses the run until a user answers. The output is the answer.",
 		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"prompt": "How many copies of {{inputData.title ?? \"it\"}}?", "schema": {"type": "object", "properties": {"copies": {"type": "integer", "minimum": 1}}, "required": ["copies"]}, "expiresMs": 86400000}`,
 		check:       (*humanConfig).compile,

@@ -8,9 +8,9 @@ import (
 )
 
 type logConfig struct {
-	Level   string   `key:"level" enum:"debug|info|warn|error" default:"\"info\"" doc:"How important the line is."`
-	Message text     `key:"message" required:"true" doc:"What to note."`
-	Data    anyValue `key:"data" doc:"A value to note with it."`
+	Level   string   `key:"level" enum:"debug|info|warn|error" default:"\"info\"" doc:"The severity of the line."`
+	Message text     `key:"message" required:"true" doc:"The message."`
+	Data    anyValue `key:"data" doc:"A value to log with it."`
 }
 
 func log() *blueprint.NodeType {

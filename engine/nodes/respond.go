@@ -11,7 +11,7 @@ import (
 type respondConfig struct {
 	Status  *int64         `key:"status" minimum:"200" maximum:"599" default:"200" doc:"The HTTP status."`
 	Headers map[string]any `key:"headers" form:"header" doc:"Headers of the answer, by name."`
-	Body    anyValue       `key:"body" doc:"What to answer: a string as text, anything else as JSON; empty text when not given."`
+	Body    anyValue       `key:"body" doc:"The body: a string as text, anything else as JSON; empty by default."`
 }
 
 func respond() *blueprint.NodeType {
@@ -22,7 +22,7 @@ func respond() *blueprint.NodeType {
 		passesInput: true,
 		quick:       true,
 		title:       "Respond",
-		description: "Answers the caller of a webhook that waits. The first one in a run counts, and the run goes on. The input is passed on.",
+		description: "Responds to the webhook request that waits for the run. The first response of a run counts, and the run continues. The input is passed on.",
 		example:     `{"status": 201, "headers": {"X-Order": "{{inputData.id ?? \"none\"}}"}, "body": {"accepted": true}}`,
 		check: func(c *respondConfig, r *report) {
 			checkHeaders(c.Headers, r, false, isReservedResponseHeader)

@@ -17,13 +17,13 @@ import (
 
 type emailConfig struct {
 	ConnectionID string   `key:"connectionId" form:"connection:smtp" required:"true" doc:"The connection of type smtp over which to send."`
-	To           anyValue `key:"to" form:"address" required:"true" doc:"Who gets it: addresses such as ada@example.org or Ada <ada@example.org> with commas between, or a list of them."`
-	CC           anyValue `key:"cc" title:"CC" form:"address" doc:"Who gets a copy."`
-	BCC          anyValue `key:"bcc" title:"BCC" form:"address" doc:"Who gets a copy that the others do not know of."`
-	ReplyTo      anyValue `key:"replyTo" form:"address" doc:"Where answers go; the sender when not given."`
+	To           anyValue `key:"to" form:"address" required:"true" doc:"Recipients: addresses such as ada@example.org or Ada <ada@example.org>, separated by commas, or a list of them."`
+	CC           anyValue `key:"cc" title:"CC" form:"address" doc:"Recipients of a copy."`
+	BCC          anyValue `key:"bcc" title:"BCC" form:"address" doc:"Recipients of a copy that are hidden from the others."`
+	ReplyTo      anyValue `key:"replyTo" form:"address" doc:"Address for replies; the sender by default."`
 	Subject      text     `key:"subject" required:"true" doc:"The subject, one line."`
 	Text         text     `key:"text" form:"lines" required:"true" doc:"The message as plain text."`
-	HTML         text     `key:"html" title:"HTML" form:"lines" doc:"The same message as HTML, for who can show that."`
+	HTML         text     `key:"html" title:"HTML" form:"lines" doc:"The same message as HTML, for mail clients that display it."`
 
 	to, cc, bcc, replyTo []mail.Address
 }
@@ -47,7 +47,7 @@ func sendEmail(d Dependencies) *blueprint.NodeType {
 		order:       4,
 		output:      `{"type": "object", "properties": {"messageId": {"type": "string"}}}`,
 		title:       "Send email",
-		description: "Sends a message by SMTP. The output is {\"messageId\"}. When the server refuses one of the recipients, nobody gets it and the node fails.",
+		description: "Sends a message by SMTP. The output is {\"messageId\"}. When the server refuses a recipient, nothing is sent and the node fails.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionSMTP},
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "to": "Ada <ada@example.org>, grace@example.org", "subject": "Order {{inputData.id ?? \"?\"}}", "text": "Thank you for your order."}`,

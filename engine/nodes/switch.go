@@ -8,13 +8,13 @@ import (
 
 type switchConfig struct {
 	Value anyValue     `key:"value" doc:"The value that the cases compare with; not needed when all of them have a condition."`
-	Cases []switchWhen `key:"cases" required:"true" doc:"The ways to go on; the first that matches is taken, else the handle default."`
+	Cases []switchWhen `key:"cases" required:"true" doc:"The cases in order; the run continues at the first that matches, else at \"default\"."`
 }
 
 type switchWhen struct {
 	Equals anyValue   `key:"equals" doc:"Matches a value that is the same JSON value; 1 and 1.0 are the same, 1 and \"1\" are not."`
-	When   expression `key:"when" doc:"Matches when this expression, without braces, gives true."`
-	Handle string     `key:"handle" required:"true" doc:"The name of the way to go on."`
+	When   expression `key:"when" doc:"Matches when this expression, without braces, returns true."`
+	Handle string     `key:"handle" required:"true" doc:"The handle at which the run continues."`
 }
 
 const defaultHandle = "default"
@@ -28,7 +28,7 @@ func switchCase() *blueprint.NodeType {
 		starter:     `{"value": "", "cases": []}`,
 		quick:       true,
 		title:       "Switch",
-		description: "Goes on at the handle of the first case that matches, or at the handle default. The input is passed on.",
+		description: "Continues at the handle of the first case that matches, else at \"default\". The input is passed on.",
 		handles:     []string{defaultHandle},
 		example:     `{"value": "{{inputData.country ?? \"\"}}", "cases": [{"equals": "CH", "handle": "home"}, {"when": "len(inputData.items ?? []) > 5", "handle": "bulk"}]}`,
 		check:       checkSwitch,
