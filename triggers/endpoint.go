@@ -339,7 +339,7 @@ func bodyID(body any, member string) (string, *blueprint.Error) {
 
 var lostAccess = blueprint.NewReason(blueprint.ReasonLostAccess)
 
-// refuseDelivery records a refused delivery of a sender that may be anybody.
+// refuseDelivery records a refused delivery, within the limits of the throttle.
 func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, refused *refusal) {
 	why := refused.why
 	if why.Code == "" {

@@ -22,7 +22,7 @@ const (
 	kindStop    = "stop"
 	kindEach    = "each"  // goes over items
 	kindRun     = "run"   // runs another book
-	kindLink    = "link"  // opens a connection, for which somebody must sign in
+	kindLink    = "link"  // opens a connection, which requires a sign-in
 	kindModel   = "model" // asks a language model, as far as the budget goes
 )
 

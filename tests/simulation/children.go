@@ -23,10 +23,10 @@ func (s shelf) Runnable(_ context.Context, _, id string) (*blueprint.Definition,
 	return definition, true, err
 }
 
-// doors opens the connections of nodes, once somebody has signed in.
-type doors struct{ *process }
+// connections opens the connections of nodes after a sign-in.
+type connections struct{ *process }
 
-func (d doors) Open(_ context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
+func (d connections) Open(_ context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	if !d.world.disk.isSigned(use.ExecutionID + "/" + use.Address) {
 		return nil, &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth, Prompt: "Sign in", URL: "https://login.example/"}}
 	}
@@ -136,7 +136,7 @@ func (w *world) orphaned(h *history) {
 	}
 }
 
-// mayCancel reports whether the engine itself may have cancelled a run: nobody
+// mayCancel reports whether the engine itself may have cancelled a run, because no run
 // waits for it any more.
 func (h *history) mayCancel() bool { return h.parent != nil && (h.parent.terminal || h.parent.halts) }
 
@@ -189,7 +189,7 @@ func (w *world) acted(h *history) bool {
 		}
 	}
 	switch {
-	case h.retries != "": // it tells of what another run did, too
+	case h.retries != "": // its record includes the steps of another run
 	case acted && !may:
 		w.fail("I4: the record of %s says that it acted, and nothing in it can", h.name)
 	case !acted && last != "":

@@ -12,16 +12,16 @@ import (
 	"blueprintd/triggers"
 )
 
-// call is something that a client asks for. It waits in a goroutine of its own.
+// call is a request of a client. It waits in its own goroutine.
 type call struct {
 	number  int
 	name    string
 	process *process
-	after   func() // looks at the answer, in the world's goroutine
+	after   func() // checks the answer, in the world's goroutine
 }
 
-// ask lets a client call. do may block; what it gives back looks at the answer
-// once nothing moves any more, unless the process has crashed meanwhile.
+// ask makes a request. do may block; the function that it returns checks the answer once
+// all goroutines are idle, unless the process has crashed.
 func (w *world) ask(name string, do func(p *process) (after func())) {
 	w.asked++
 	c := &call{number: w.asked, name: name, process: w.process}
@@ -34,7 +34,7 @@ func (w *world) ask(name string, do func(p *process) (after func())) {
 	}()
 }
 
-// accepted takes note that somebody was told that a run exists.
+// accepted records that a client was acknowledged a run.
 func (w *world) accepted(id string) {
 	if w.disk.stored(id) == nil {
 		w.fail("I1: run %s was acknowledged, and is not on the disk", w.nameOf(id))
@@ -43,7 +43,7 @@ func (w *world) accepted(id string) {
 	w.promised[id] = true
 }
 
-// refused tells whether an error is one that a client has to live with.
+// refused records an error, which fails the test unless clients must expect it.
 func (w *world) refused(err error, codes ...blueprint.Code) {
 	code := blueprint.CodeOf(err)
 	w.tracef("  refused: %s", code)
@@ -55,7 +55,7 @@ func (w *world) refused(err error, codes ...blueprint.Code) {
 			return
 		}
 	}
-	w.fail("a client is told %v", err)
+	w.fail("a client received %v", err)
 }
 
 // start begins a run: some clients wait for its acknowledgement, some for its end.
@@ -86,7 +86,7 @@ func (w *world) start() {
 			if h := w.histories[handle.ID]; h != nil {
 				w.shown(h, x, 0)
 				if x.Status.Terminal() && !h.terminal {
-					w.fail("I1: the end of %s was told, and is not on the disk", h.name)
+					w.fail("I1: the end of %s was reported, and is not on the disk", h.name)
 				}
 			}
 		}
@@ -104,7 +104,7 @@ func (a *answerOf) Header() http.Header                { return a.header }
 func (a *answerOf) WriteHeader(status int)             { a.status = status }
 func (a *answerOf) Write(data []byte) (n int, _ error) { return a.body.Write(data) }
 
-// deliver calls a trigger with a key that comes again and again.
+// deliver calls a trigger with one of a few keys, which are repeated.
 func (w *world) deliver() {
 	key := fmt.Sprintf("key%d", w.IntN(3))
 	body := []string{`{"a":1}`, `{"a":1}`, `{"a":1}`, `{"a":2}`}[w.IntN(4)]
@@ -160,7 +160,7 @@ func (w *world) fire() {
 	})
 }
 
-// look shows somebody a run.
+// look reads a run as a client.
 func (w *world) look(h *history) {
 	before := h.shown
 	w.ask("look at "+h.name, func(p *process) func() {
@@ -211,7 +211,7 @@ func (w *world) resume(h *history, node string) {
 	})
 }
 
-// signIn lets somebody sign in for a connection of a node.
+// signIn signs in for a connection of a node.
 func (w *world) signIn(h *history, node string) {
 	w.ask(fmt.Sprintf("sign in for %s of %s", node, h.name), func(p *process) func() {
 		p.world.disk.sign(h.id + "/" + node)

@@ -28,9 +28,9 @@ const (
 	FlawOnceTwice        // the engine takes nodes of effect "once" for idempotent ones
 	FlawTorn             // a crash leaves half of a commit
 	FlawLosesFiring      // a run is stored without its ledger row
-	FlawWrongRecord      // a record tells of another output
-	FlawNoRecovery       // the disk does not tell what is unfinished
-	FlawForgetsItem      // what an item came to is not read back
+	FlawWrongRecord      // a record has another output
+	FlawNoRecovery       // the disk does not report unfinished runs
+	FlawForgetsItem      // the result of an item is not read back
 	FlawForgetsCall      // that a node waits for a run is not read back
 	FlawWrongChild       // of a run that another waits for, another output is read
 	flaws
@@ -51,7 +51,7 @@ type disk struct {
 	cursors     map[string]blueprint.Time
 	changed     map[string]int64 // generation in which a trigger changed last
 	generation  int64
-	signed      map[string]bool // nodes for which somebody has signed in
+	signed      map[string]bool // nodes with a sign-in
 }
 
 func newDisk(flaw Flaw) *disk {
@@ -158,7 +158,7 @@ func (d *disk) misread(stored *blueprint.StoredExecution) {
 			if e.Kind == "log" {
 				continue
 			}
-			if e.Kind == "end" && strings.Contains(e.Node, "]/") { // what came later may be a consequence
+			if e.Kind == "end" && strings.Contains(e.Node, "]/") { // later entries may be a consequence
 				stored.Entries = slices.Delete(stored.Entries, at, at+1)
 				d.runs[stored.Row.ID].Entries = slices.Clone(stored.Entries)
 			}
@@ -185,7 +185,7 @@ func misquoted(id string, record []byte, n int) []byte {
 	return sealer.Seal(bytes.Replace(plain, []byte(`"attempt":1,"by"`), []byte(`"attempt":7,"by"`), n), secret.RecordPlace(id))
 }
 
-// sign notes that somebody has signed in for a node.
+// sign records a sign-in for a node.
 func (d *disk) sign(node string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -283,7 +283,7 @@ func (d *disk) addTrigger(b *book, kind blueprint.TriggerType, config map[string
 	return id
 }
 
-// editTrigger changes a schedule, which begins anew. A nil config stays.
+// editTrigger changes a schedule, which then starts again. A nil config stays.
 func (d *disk) editTrigger(id string, config map[string]any, active bool, now blueprint.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

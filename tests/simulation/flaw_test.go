@@ -12,13 +12,13 @@ import (
 func TestOracleFindsFlaws(t *testing.T) {
 	const most = 400 // seeds
 	for flaw, expected := range map[Flaw]struct{ name, verdict string }{
-		FlawLosesLast:   {"a commit loses its last entry", "I4|a client is told engine: journal"},
+		FlawLosesLast:   {"a commit loses its last entry", "I4|a client received engine: journal"},
 		FlawNoKey:       {"a key starts several runs", "I7"},
 		FlawEarlyAnswer: {"an acknowledgement comes before the commit", "I"},
 		FlawForgetsTick: {"the cursor of a schedule is not stored", "I7"},
 		FlawSkipsTick:   {"the cursor of a schedule moves too far", "I7"},
 		FlawRevives:     {"a finished run is taken up again", "I5"},
-		FlawStaleRead:   {"a run is read back without its last entry", "I4|a client is told engine: journal"},
+		FlawStaleRead:   {"a run is read back without its last entry", "I4|a client received engine: journal"},
 		FlawOnceTwice:   {"a node of effect once runs again by itself", "I4"},
 		FlawTorn:        {"a crash leaves half of a commit", "I"},
 		FlawLosesFiring: {"a run is stored without its ledger row", "I7"},

@@ -20,12 +20,12 @@ type history struct {
 	input     any
 	kept      map[string]fate // handed on by the run that this one retries
 	asked     map[at]bool     // attempts about which a person has to decide
-	model     *model          // nil when it is to be worked out anew
+	model     *model          // nil if it must be computed again
 	visits    map[at]int      // how often a node came to work
 	starts    map[at]int      // how often that was on the disk first
 	made      map[at]int64    // calls to language models that are on the disk
 	wasted    map[at]int64    // of these, what was made by attempts that were cut off
-	granted   map[at]int      // how often somebody signed in or raised the budget for it
+	granted   map[at]int      // how often a user signed in or raised the budget for it
 	ended     map[string]bool // by place: nodes whose end is on the disk
 	attempt   map[string]int  // by address: of each node, as the disk has it
 	questions map[string]blueprint.AwaitKind
@@ -35,14 +35,14 @@ type history struct {
 	settled   map[string]bool      // by address: nodes that came to an end which no other attempt of a for-each node repeats
 	retries   string               // the run that it retries
 	lives     int                  // processes that knew it unfinished
-	shown     int                  // the progress that somebody was shown
+	shown     int                  // the progress that a client has seen
 
 	parent   *history // that waits for it
 	depth    int
 	returned *returned // what it gives to that
 	until    time.Time // when it ended
 
-	cancels  bool // somebody asked for its end
+	cancels  bool // a client requested its cancellation
 	halts    bool // it was cancelled, or a node of it failed or stopped it
 	broken   bool // it cannot go on before the next start
 	terminal bool
@@ -94,7 +94,7 @@ func readEntry(id string, sealed []byte) (e entry, err error) {
 	return e, err
 }
 
-// meet returns the history of a run, a new one when nobody has seen it before.
+// meet returns the history of a run, a new one if it is unknown.
 func (w *world) meet(id, blueprintID string, input any) *history {
 	if h := w.histories[id]; h != nil {
 		return h
@@ -302,7 +302,7 @@ func (w *world) begunAnew(h *history, loop string, now at) {
 	}
 }
 
-// forget drops the questions of a node that begins anew, and of all within it.
+// forget drops the questions of a node that starts again, and of all within it.
 func (h *history) forget(address string) {
 	for asked := range h.questions {
 		if asked == address || strings.HasPrefix(asked, address+"[") {

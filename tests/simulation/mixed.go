@@ -7,8 +7,8 @@ import (
 )
 
 // mixed reports whether a step of an item can have come about in one of the
-// attempts of its for-each nodes. Which one is not known: an item that begins
-// anew keeps what its nodes came to, so that it is a mixture of its attempts.
+// attempts of its for-each nodes. Which one is unknown: an item that starts
+// again keeps the results of its nodes, so that it is a mixture of its attempts.
 // What a node makes of the input that it had must be what it makes in one of them.
 func (h *history) mixed(m *model, x *blueprint.Execution, s *blueprint.Step, cancelled bool) bool {
 	n := h.script.book.find(s.NodeID)

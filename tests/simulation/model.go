@@ -71,7 +71,7 @@ type model struct {
 	lost  bool             // tokens of attempts about which nothing is known
 }
 
-// facts are what a model has to be told.
+// facts are the inputs of a model.
 type facts struct {
 	asked   map[at]bool            // attempts about which a person had to decide
 	wasted  map[at]int64           // calls to language models of attempts that were cut off
@@ -126,7 +126,7 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 	taken := make([]answer, len(edges))
 	over := blueprint.StepStatus("") // what becomes of the rest once a sequence is over
 	stopped := false                 // a node ended it without failing
-	unsure := false                  // nobody knows which nodes are its ends
+	unsure := false                  // it is unknown which nodes are its ends
 	for i := range g.nodes {
 		f := &w.fates[i]
 		f.place = place + g.nodes[i].ID

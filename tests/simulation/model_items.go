@@ -10,7 +10,7 @@ import (
 
 // over lets an attempt of a for-each node go over its items. It settles the
 // node unless it gives a failure, which may be followed by another attempt;
-// chance tells that nobody knows which items are finished then.
+// chance is true if it is unknown which items are finished then.
 //
 // Where one item is at work at a time, all is known: those before the one that
 // fails are finished, those behind it have not begun. Where several are, they
@@ -119,7 +119,7 @@ func (f *fate) drop(w *walk) {
 	}
 }
 
-// inherit keeps what nodes of an item came to that begins anew.
+// inherit keeps the results of the nodes of an item that starts again.
 func (m *model) inherit(w *walk) {
 	for i := range w.fates {
 		one, n := &w.fates[i], &w.graph.nodes[i]

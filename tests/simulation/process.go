@@ -116,7 +116,7 @@ func (w *world) boot() {
 	source := ids.New(newRandom(w.Seed, 1000+uint64(w.boots)))
 	logger := slog.New(slog.DiscardHandler)
 	p.engine = engine.New(engine.Options{
-		Catalogue: catalogue(p), Journal: journal{p}, Clock: w.clock, IDs: source, Sealer: sealer, Logger: logger, Blueprints: shelf{p}, Connections: doors{p},
+		Catalogue: catalogue(p), Journal: journal{p}, Clock: w.clock, IDs: source, Sealer: sealer, Logger: logger, Blueprints: shelf{p}, Connections: connections{p},
 		MaxRunning: w.maxRunning, MaxQueued: w.maxQueued,
 	})
 	p.triggers = triggers.New(triggers.Options{Store: journal{p}, Runner: starter{p}, Clock: w.clock, IDs: source, Logger: logger})
@@ -168,8 +168,8 @@ func (s starter) Start(_ context.Context, request *blueprint.StartRequest, patie
 	return handle, nil
 }
 
-// hold keeps a handle for as long as the process lives. One that nobody holds
-// is let go of some time, which would depend on the garbage collector.
+// hold keeps a handle for the lifetime of the process. Otherwise its release would depend
+// on the garbage collector.
 func (p *process) hold(handle *engine.Handle, err error) (*engine.Handle, error) {
 	p.set(func() { p.held = append(p.held, handle) })
 	return handle, err
@@ -249,7 +249,7 @@ func (p *process) reround(h *history) {
 	})
 }
 
-// result is an outcome as the engine is told of it.
+// result returns an outcome in the form of the engine.
 func (o *outcome) result(task *blueprint.Task, n *node, place string) (blueprint.Result, error) {
 	r := blueprint.Result{Output: o.output, Handle: o.handle, Tokens: o.tokens, Calls: o.calls}
 	switch o.ending {
@@ -346,7 +346,7 @@ func (j journal) FiringWithDelivery(_ context.Context, _ blueprint.Principal, id
 	return j.world.disk.firingByID(id)
 }
 
-// FiringsToRedeliver finds none: nobody here runs several again at once.
+// FiringsToRedeliver returns none, as the simulation has no bulk redelivery.
 func (j journal) FiringsToRedeliver(context.Context, blueprint.Principal, *blueprint.RedeliverRequest) ([]blueprint.RedeliveryCandidate, int, error) {
 	return nil, 0, nil
 }

@@ -132,9 +132,8 @@ func (s script) items(place string) []any {
 	return items
 }
 
-// answered returns what the one right answer to a node comes to, which is also
-// what becomes of it when nobody answers in time: so it does not matter who is
-// first.
+// answered returns the result of the one right answer to a node, which is also that of a
+// timeout, so that it does not matter which is first.
 func (s script) answered(place string) outcome {
 	if s.percent(place, "rejected", 0) < s.book.failures {
 		return outcome{ending: fails, failure: &blueprint.Failure{Message: place + " was rejected", Code: "rejected"}}
@@ -142,8 +141,7 @@ func (s script) answered(place string) outcome {
 	return outcome{output: map[string]any{"answer": place}, handle: []string{"a", "b", ""}[s.roll(place, "answer", 0)%3]}
 }
 
-// decision returns what a person says of an attempt of which nobody knows whether
-// it took effect.
+// decision returns the decision of a user about an attempt that may have taken effect.
 func (s script) decision(a at) map[string]any {
 	switch roll := s.percent(a.place, "decision", a.attempt); {
 	case roll < 45:

@@ -154,7 +154,7 @@ type summary struct {
 
 func (s *summary) seconds() float64 { return time.Since(s.begun).Seconds() }
 
-// loud reports whether this takes so long that somebody wants to see how far it is.
+// loud reports whether the run is long enough to report progress.
 func (s *summary) loud() bool { return *seeds >= 5000 }
 
 // follow runs a worker and takes in its reports.

@@ -10,14 +10,14 @@ import (
 	"blueprintd/blueprint"
 )
 
-// How long a world may take to come to rest once nothing is in its way.
+// Limits of settling once there are no more faults.
 const (
 	maxRounds = 50_000
 	maxIdle   = 80 // rounds in which only time passes
 )
 
 // settle ends all faults and waits until every run has ended. Questions are
-// answered, as somebody would in the end.
+// answered.
 func (w *world) settle() {
 	w.tracef("from here on nothing fails")
 	w.calm = true
@@ -29,7 +29,7 @@ func (w *world) settle() {
 	if begun := w.now(); w.maxRunning > 3 { // else ticks may come faster than their runs get a turn
 		w.drain(func() bool {
 			return w.process != nil && len(w.writes) == 0 && w.now().Sub(begun) > 25*time.Second && w.ticked()
-		}, "I7: a schedule does not come to rest")
+		}, "I7: a schedule does not settle")
 		w.allDecided()
 	}
 	if w.failed() {
@@ -133,7 +133,7 @@ func (w *world) drain(done func() bool, complaint string) {
 		}
 		idle = 0
 	}
-	w.fail("I2: the world does not come to rest")
+	w.fail("I2: the world does not settle")
 }
 
 // answerOne answers an open question, if there is one.

@@ -21,7 +21,7 @@ type timetable struct {
 	book    *book
 	active  bool
 	changed bool           // while the scheduler was waiting for the disk
-	edited  blueprint.Time // when somebody changed it last
+	edited  blueprint.Time // time of the last change
 }
 
 // newTimetable makes a schedule on the disk.
@@ -42,8 +42,8 @@ func (w *world) timing(t *timetable) map[string]any {
 	return map[string]any{"cron": expression, "catchUp": t.catchUp}
 }
 
-// edit switches a schedule on or off, or changes when it is due. It begins anew
-// then, as of now.
+// edit switches a schedule on or off, or changes when it is due. It then starts
+// again, as of now.
 //
 // One that is switched off and on again, or changed to and fro, before the
 // scheduler could read it, because it waits for the disk in the middle of its
@@ -99,7 +99,7 @@ func (t *timetable) isTick(at blueprint.Time) bool {
 
 // decided checks what was decided about ticks: each once, in order, by the rule.
 // rows are the ledger rows of one commit, and cursor is where they move the
-// schedule; missed is what the run was told.
+// schedule; missed is the missedCount of the run.
 func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.Time, missed string) {
 	wrong := func(format string, args ...any) {
 		w.fail("I7: %s (%s every %s) at %s, cursor %s: %s", t.name, t.catchUp, t.period, t.cursor, cursor, fmt.Sprintf(format, args...))
@@ -126,7 +126,7 @@ func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.
 		coalesced := len(rows) > 1
 		switch {
 		case coalesced != (count > 1), missed != fmt.Sprint(count-1):
-			wrong("%d ticks pass, with %d rows, and the run is told of %s", count, len(rows), missed)
+			wrong("%d ticks pass, with %d rows, and the missedCount of the run is %s", count, len(rows), missed)
 		case coalesced && (rows[0].Decision != blueprint.DecisionCoalesced || rows[0].Why.Code != blueprint.ReasonCoalesced || rows[0].Why.Int("count") != count-1):
 			wrong("%d ticks pass, and the row says %s: %s", count, rows[0].Decision, rows[0].Reason)
 		case t.catchUp == "latest" && t.between(cursor, last.ReceivedAt) > 0 && !w.leavesOut: // the disk may take its time for what another schedule leaves out

@@ -30,8 +30,7 @@ func (w *world) finished(h *history) {
 	w.compare(h, x)
 }
 
-// shown checks what somebody sees of a run against what others had been shown
-// before he asked.
+// shown checks the view of a run against what clients had seen before the request.
 func (w *world) shown(h *history, x *blueprint.Execution, before int) {
 	if x.Progress < before {
 		w.fail("I6: the progress of %s falls from %d to %d", h.name, before, x.Progress)
@@ -69,7 +68,7 @@ func (w *world) counts(h *history, x *blueprint.Execution) {
 	}
 	t := &x.Telemetry
 	if t.ErrorCount != failures || t.CriticalErrors != (x.Status == blueprint.StatusFailed) || t.HasErrors != (failures > 0 || x.Status == blueprint.StatusFailed) || t.HasErrors != (t.ErrorSummary != "") {
-		w.fail("I8: %s is %s with %d failed steps; its telemetry tells of %d errors, critical %v, any %v", h.name, x.Status, failures, t.ErrorCount, t.CriticalErrors, t.HasErrors)
+		w.fail("I8: %s is %s with %d failed steps; its telemetry has %d errors, critical %v, any %v", h.name, x.Status, failures, t.ErrorCount, t.CriticalErrors, t.HasErrors)
 	}
 }
 
@@ -78,7 +77,7 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 	m := w.fates(h)
 	cancelled := x.Failure != nil && x.Failure.Code == "cancelled" && x.Failure.NodeID == ""
 	if cancelled && !h.cancels && !h.mayCancel() {
-		w.fail("%s was cancelled, and nobody asked for it", h.name)
+		w.fail("%s was cancelled without a request", h.name)
 	}
 	items := map[string]bool{}
 	for i := range x.Steps {
@@ -90,7 +89,7 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 	if len(items) > 0 {
 		w.saw("runs with items")
 	}
-	// A for-each node that is tried again may keep what came of a run in an earlier
+	// A for-each node that is tried again may keep the result of a run of an earlier
 	// attempt, where the interpreter waits for one that was never called.
 	stuck := m.open && h.script.book.has(func(n *node) bool { return n.body != nil && n.tries() > 1 })
 	exact := m.exact && !cancelled && !stuck
@@ -159,13 +158,13 @@ func (w *walk) chancy() bool {
 	return false
 }
 
-// step checks a step of a record, and tells whether it is right.
+// step checks a step of a record and reports whether it is right.
 func (w *world) step(h *history, x *blueprint.Execution, s *blueprint.Step, exact, cancelled bool) bool {
 	m := w.fates(h)
 	var fits []*fate
 	inexact := !exact || m.loose
-	// Another attempt keeps what nodes of an item came to, so that an item is a
-	// mixture of its attempts, and where items stop each other nobody knows which.
+	// Another attempt keeps the results of the nodes of an item, so that an item is
+	// a mixture of its attempts; if items stop each other, it is unknown which.
 	for _, loop := range holders(s.NodeID) {
 		if !inexact || h.script.book.find(loop).tries() == 1 && h.attempt[loop] <= 1 {
 			continue

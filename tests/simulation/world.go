@@ -31,7 +31,7 @@ type Report struct {
 	Events  int
 	Crashes int
 	Runs    int
-	Saw     map[string]int // what came about, and how often
+	Saw     map[string]int // how often each event happened
 }
 
 // world is a seed's history as it unfolds. All of it belongs to one goroutine,
@@ -182,7 +182,7 @@ func (w *world) tracef(format string, args ...any) {
 	w.report.Trace = append(w.report.Trace, fmt.Sprintf("%13.6f  ", at.Seconds())+fmt.Sprintf(format, args...))
 }
 
-// saw counts what came about: a world in which nothing happens proves nothing.
+// saw counts an event: a world without events proves nothing.
 func (w *world) saw(what string) { w.report.Saw[what]++ }
 
 // fail notes the first thing that is wrong.
@@ -195,9 +195,8 @@ func (w *world) fail(format string, args ...any) {
 
 func (w *world) failed() bool { return w.report.Failure != "" }
 
-// quiet waits until nothing moves, and looks at what has come about. What came
-// at the same instant is put in order, so that it does not matter which
-// goroutine was faster.
+// quiet waits until all goroutines are idle and checks the new events. Events of the same
+// instant are sorted, so that scheduling does not matter.
 func (w *world) quiet() {
 	w.Quiet()
 	w.inbox.mu.Lock()

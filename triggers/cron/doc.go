@@ -1,6 +1,5 @@
-// Package cron reads five-field cron expressions and computes when they are
-// due, in any time zone. It knows no clock and starts nothing: a caller hands
-// in instants and gets instants back.
+// Package cron parses five-field cron expressions and computes when they are due, in
+// any time zone. It has no clock and starts nothing.
 //
 // # Expressions
 //
@@ -24,12 +23,12 @@
 // @annually stand for a whole expression, in any letter case. Blanks and tabs
 // around an expression are dropped; line breaks are refused.
 //
-// Two fields choose the day. When both are restricted, a day that suits either
-// one is chosen. A field that begins with * is no restriction: then a day must
-// suit both, so "0 0 */2 * 1" is every Monday with an odd day of the month.
+// Two fields choose the day. When both are restricted, a day that matches either
+// one is chosen. A field that begins with * does not restrict: then a day must match
+// both, so "0 0 */2 * 1" is every Monday with an odd day of the month.
 //
-// Whatever else other programs accept is refused with the reason, and where it
-// helps with what to write instead: seconds and years, @reboot, L W # ?, a step
+// Extensions of other programs are refused with the reason and, where possible, with
+// what to write instead: seconds and years, @reboot, L W # ?, a step
 // of 0 or one wider than the field, values out of range, ranges that run
 // backwards, a bare * within a list, a date that never comes.
 //

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// ParseError says why an expression or the name of a time zone was refused, in
-// words for the person who wrote it.
+// ParseError describes why an expression or the name of a time zone was refused, for its
+// author.
 type ParseError struct {
 	// Field is minute, hour, day-of-month, month, weekday, expression (for
 	// what concerns it as a whole) or timezone.
@@ -43,7 +43,7 @@ func refuseExpression(value, format string, args ...any) *ParseError {
 	return &ParseError{whole, value, fmt.Sprintf(format, args...)}
 }
 
-// refuseWhole looks for what is wrong with an expression before it is split.
+// refuseWhole checks an expression before it is split.
 func refuseWhole(expression string) error {
 	if len(expression) > maxLength {
 		return refuseExpression(expression, "has %d bytes; at most %d are read", len(expression), maxLength)
@@ -98,8 +98,8 @@ func refuseNever(days, months string) error {
 	return f.refuse(days, "the date never comes: month %s has no day %s", show(months), show(days))
 }
 
-// refuseWord says what is wrong with a value that is neither a number nor one
-// of the field's names.
+// refuseWord returns the error for a value that is neither a number nor a name of the
+// field.
 func (f *field) refuseWord(text string) error {
 	upper := strings.ToUpper(text)
 	for i := range fields {

@@ -6,7 +6,7 @@ import (
 )
 
 // Schedule is one parsed expression. It is immutable and safe for concurrent
-// use; Parse makes one, the zero value is due never.
+// use. The zero value is never due.
 type Schedule struct {
 	text string // five fields with one blank between them
 
@@ -17,7 +17,7 @@ type Schedule struct {
 	months   uint16
 	weekdays uint8 // 0 is Sunday; 7 has been folded into it
 
-	both  bool // a day must suit both day fields, not just one of them
+	both  bool // whether a day must match both day fields
 	fixed bool // readings of the wall clock; see the package comment
 }
 
@@ -25,7 +25,7 @@ type Schedule struct {
 // them and a macro written out. Parse reads it back into an equal Schedule.
 func (s *Schedule) String() string { return s.text }
 
-// daysOf returns the days of a month that suit the expression, bit d for day d.
+// daysOf returns the matching days of a month, bit d for day d.
 func (s *Schedule) daysOf(m month) uint32 {
 	if s.months>>m.number&1 == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (s *Schedule) daysOf(m month) uint32 {
 	return chosen & (2<<m.length - 2)
 }
 
-// matches reports whether a reading of the wall clock suits the expression.
+// matches reports whether a reading of the wall clock matches the expression.
 func (s *Schedule) matches(wall int64) bool {
 	minute := floorMod(wall, minutesPerDay)
 	if s.minutes>>(minute%60)&1 == 0 || s.hours>>(minute/60)&1 == 0 {
@@ -53,8 +53,8 @@ func (s *Schedule) matches(wall int64) bool {
 	return s.daysOf(m)>>day&1 == 1
 }
 
-// nextWall returns the first reading that suits the expression, from `from` to
-// `limit`, both included. It takes a few steps for each month it passes.
+// nextWall returns the first matching reading from `from` to `limit`, inclusive. It takes
+// a few steps per month.
 func (s *Schedule) nextWall(from, limit int64) (int64, bool) {
 	if from > limit {
 		return 0, false
@@ -79,8 +79,8 @@ func (s *Schedule) nextWall(from, limit int64) (int64, bool) {
 	return wall, ok && wall <= limit
 }
 
-// nextMinute returns the first minute of the day that suits minute and hour, from
-// `from` on.
+// nextMinute returns the first minute of the day from `from` on that matches minute and
+// hour.
 func (s *Schedule) nextMinute(from int64) (int64, bool) {
 	hour := from / 60
 	if s.hours>>hour&1 == 1 {
@@ -95,8 +95,8 @@ func (s *Schedule) nextMinute(from int64) (int64, bool) {
 	return int64(bits.TrailingZeros32(later)*60 + bits.TrailingZeros64(s.minutes)), true
 }
 
-// countWall counts the readings from low to high, both included, that suit the
-// expression. It takes a few steps for each month.
+// countWall counts the matching readings from low to high, inclusive. It takes a few
+// steps per month.
 func (s *Schedule) countWall(low, high int64) int64 {
 	if low > high {
 		return 0
@@ -108,8 +108,7 @@ func (s *Schedule) countWall(low, high int64) int64 {
 		within*s.countDays(highDay, highDay) - before*s.countDays(lowDay, lowDay)
 }
 
-// countMinutes counts the minutes of a day before `before` that suit minute and
-// hour.
+// countMinutes counts the minutes of a day before `before` that match minute and hour.
 func (s *Schedule) countMinutes(before int64) int64 {
 	hour := before / 60
 	count := bits.OnesCount32(s.hours&(1<<hour-1)) * bits.OnesCount64(s.minutes)
@@ -119,8 +118,7 @@ func (s *Schedule) countMinutes(before int64) int64 {
 	return int64(count)
 }
 
-// countDays counts the days from low to high, both included, that suit the
-// expression.
+// countDays counts the matching days from low to high, inclusive.
 func (s *Schedule) countDays(low, high int64) int64 {
 	if low > high {
 		return 0
@@ -176,7 +174,7 @@ func daysIn(year, number int) int {
 	return longest[number]
 }
 
-// floorDiv divides and rounds towards the past, where Go rounds towards zero.
+// floorDiv rounds towards negative infinity.
 func floorDiv(a, b int64) int64 {
 	quotient := a / b
 	if a%b < 0 {
@@ -185,5 +183,5 @@ func floorDiv(a, b int64) int64 {
 	return quotient
 }
 
-// floorMod is what floorDiv leaves: never negative.
+// floorMod is the remainder of floorDiv, which is never negative.
 func floorMod(a, b int64) int64 { return a - floorDiv(a, b)*b }

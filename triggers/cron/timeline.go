@@ -9,13 +9,12 @@ const (
 	firstMinute = -1035593280 // 0001-01-01 00:00 UTC
 	lastMinute  = 4223371679  // 9999-12-31 23:59 UTC
 
-	// For segments without a beginning or an end; halved so that adding to
-	// them cannot overflow.
+	// Segments without a beginning or an end. Halved, so that sums cannot overflow.
 	beforeAll = math.MinInt64 / 2
 	afterAll  = math.MaxInt64 / 2
 
-	// Clocks are set back by at most two days, being at most one day from UTC
-	// on either side: what a clock read longer ago it cannot show again.
+	// Offsets are at most one day, so a clock is set back by at most two days and cannot
+	// repeat older readings.
 	memory = 2 * minutesPerDay
 )
 

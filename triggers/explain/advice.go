@@ -1,26 +1,28 @@
 package explain
 
 import (
+	"strings"
+
 	"blueprintd/blueprint"
 )
 
-// advice says what somebody can do about a firing: its first line is what a
-// tired reader obeys. The row's own reason comes before how the trigger is now.
+// advice determines what to do about a firing. The reason of the row takes precedence
+// over the current state of the trigger.
 type advice struct {
 	story  *blueprint.FiringStory
 	causes []cause
 	words  phrase
 }
 
-// again is how to have what came judged by the trigger as it is then.
+// again returns how to redeliver the firing.
 func (a *advice) again() string {
 	return a.on() + `blueprintTriggers.redeliver {firingId: "` + a.story.Firing.ID + `"}`
 }
 
-// fire is how to run it whatever is wrong with how it came.
+// fire returns how to run the body manually.
 func (a *advice) fire() string { return a.on() + "blueprintTriggers.fire with its body runs it" }
 
-// on comes before what only an active trigger does.
+// on is a prefix for advice that requires an active trigger.
 func (a *advice) on() string {
 	if a.story.Trigger.IsActive {
 		return ""
@@ -28,7 +30,7 @@ func (a *advice) on() string {
 	return "switch the trigger on (isActive: true), then "
 }
 
-// next returns what to do about a firing, "" for nothing.
+// next returns the advice, "" for none.
 func (a *advice) next() string {
 	firing := &a.story.Firing
 	if firing.Why.Code == blueprint.ReasonBreaker {
@@ -55,8 +57,8 @@ func (a *advice) next() string {
 	return a.ofRefused()
 }
 
-// ranAgain tells of a redelivery that did what the firing did not; "" when none
-// did.
+// ranAgain returns advice about a successful or running redelivery, "" if there is
+// none.
 func (a *advice) ranAgain() string {
 	if run := a.story.Run; a.story.Firing.Decision == blueprint.DecisionStarted && (run == nil || run.Status != blueprint.StatusFailed) {
 		return ""
@@ -77,7 +79,7 @@ func (a *advice) ranAgain() string {
 	return ""
 }
 
-// ofRun is about a run that was started.
+// ofRun returns advice about a started run.
 func (a *advice) ofRun() string {
 	run := a.story.Run
 	switch {
@@ -88,7 +90,7 @@ func (a *advice) ofRun() string {
 	case run.Status == blueprint.StatusFailed:
 		return "execution.retry goes on where the run failed; blueprintTriggers.redeliver runs the same input again from the beginning"
 	}
-	if _, next := a.words.standing(a.story); next != "" {
+	if _, next := a.words.blocked(a.story); next != "" {
 		return next
 	}
 	if run.Status == blueprint.StatusPaused {
@@ -97,11 +99,11 @@ func (a *advice) ofRun() string {
 	return ""
 }
 
-// whenTripped is what to do about a trigger that the server switched off.
+// whenTripped returns advice about a trigger that the breaker switched off.
 func whenTripped(trigger *blueprint.Trigger, last string) string {
-	text := "mend the cause (last: " + last + ")"
-	if last == "" {
-		text = "mend the cause"
+	text := "fix the cause"
+	if last != "" {
+		text += " (last: " + last + ")"
 	}
 	if !trigger.IsActive {
 		text += ", switch it on with isActive: true"
@@ -109,24 +111,24 @@ func whenTripped(trigger *blueprint.Trigger, last string) string {
 	return text + `, then blueprintTriggers.redeliver {triggerId: "` + trigger.ID + `", executionStatus: "failed", from: TIME} runs what failed since TIME`
 }
 
-// notReceived reports whether a mail was refused before its sender had sent it:
-// no mail is empty.
+// notReceived reports whether a mail was refused before it was received.
 func notReceived(firing *blueprint.Firing) bool {
 	d := firing.Delivery
 	return d != nil && firing.Decision == blueprint.DecisionRefused && firing.Source == blueprint.SourceEmail && (d.Facts["received"] == false || d.Size == 0)
 }
 
-// filters has the config key of each filter that left something out.
+// filters maps the reasons of filters to their config keys.
 var filters = map[blueprint.ReasonCode]string{
 	blueprint.ReasonEventType: "eventType", blueprint.ReasonChannel: "channel", blueprint.ReasonOfBlueprint: "blueprintId",
 	blueprint.ReasonAllowFrom: "allowFrom", blueprint.ReasonRequireAuth: "requireAuth",
 }
 
-// ofSkipped is about what a filter, the limit or the catch-up rule left out.
+// ofSkipped returns advice about a firing that a filter, the limit or the catch-up rule
+// skipped.
 func (a *advice) ofSkipped() string {
 	why := a.story.Firing.Why
 	if key := filters[why.Code]; key != "" {
-		return "nothing: config." + key + " leaves this out (" + a.again() + " judges it anew once that is changed)"
+		return "nothing: config." + key + " leaves this out (" + a.again() + " judges it again once that is changed)"
 	}
 	switch why.Code {
 	case blueprint.ReasonLimit:
@@ -144,18 +146,36 @@ func (a *advice) ofSkipped() string {
 	case blueprint.ReasonSlackOther:
 		return "nothing: it is no event"
 	case blueprint.ReasonOwnRun:
-		return "nothing: so that it does not start itself for ever"
+		return "nothing: otherwise it would start itself forever"
 	}
-	return "once what left it out is changed, " + a.again() + " judges it anew"
+	return "once what left it out is changed, " + a.again() + " judges it again"
 }
 
-// ofRefused is about what was not allowed or not valid.
+const endChain = "find the blueprints that start each other and end the chain (config.blueprintId, or a condition)"
+
+// refusedAdvice is the advice for reasons of refusal. It replaces AGAIN with how to
+// redeliver the firing and SECRET with the config key of the secret.
+var refusedAdvice = map[blueprint.ReasonCode]string{
+	blueprint.ReasonKeyReused:      "have the caller use a new Idempotency-Key for each call; AGAIN runs this one all the same",
+	blueprint.ReasonSchemaUnusable: "fix config.inputSchema; then AGAIN runs this one",
+	blueprint.ReasonInput:          "have the caller send what config.inputSchema requires; or change that, then AGAIN judges this one again",
+	blueprint.ReasonSecretUnusable: "set config.SECRET; then AGAIN judges this one again",
+	blueprint.ReasonPresetUnknown:  "set another config.preset; then AGAIN judges this one again",
+	blueprint.ReasonBody:           "fix that at the sender and have it sent again: as it is, it is refused each time (blueprintTriggers.fire runs any input)",
+	blueprint.ReasonEventDepth:     endChain + "; AGAIN runs this one",
+	blueprint.ReasonEventRuns:      endChain,
+	blueprint.ReasonMany:           "see the rows before it: they say why",
+	blueprint.ReasonNoConnection:   "set config.connectionId, or use the channel's id in config.channel; then AGAIN judges this one again",
+	blueprint.ReasonQueueFull:      "AGAIN runs this one when others have ended; a higher config.concurrency.limit lets more run at once",
+}
+
+// ofRefused returns advice about a refused firing.
 func (a *advice) ofRefused() string {
 	firing := &a.story.Firing
 	why, d := firing.Why, firing.Delivery
 	kept := firing.Source == blueprint.SourceSchedule && firing.DueAt != 0 || d != nil && d.IsComplete()
 	inactive, lost := why.Code == blueprint.ReasonInactive || why.Code == blueprint.ReasonTripped, why.Code == blueprint.ReasonLostAccess
-	const access = "give the trigger's creator access to the blueprint again, or have somebody who can manage it make the trigger anew"
+	const access = "give the trigger's creator access to the blueprint again, or have a user who can manage it create the trigger again"
 	if notReceived(firing) {
 		told, ask := "550", a.on()+"ask for it again"
 		switch {
@@ -191,35 +211,14 @@ func (a *advice) ofRefused() string {
 	case inactive:
 		return a.again() + " runs this one"
 	}
-	switch why.Code {
-	case blueprint.ReasonKeyReused:
-		return "have the caller use a new Idempotency-Key for each call; " + a.again() + " runs this one all the same"
-	case blueprint.ReasonSchemaUnusable:
-		return "mend config.inputSchema; then " + a.again() + " runs this one"
-	case blueprint.ReasonInput:
-		return "have the caller send what config.inputSchema asks for; or change that, then " + a.again() + " judges this one anew"
-	case blueprint.ReasonSecretUnusable:
-		return "set config." + blueprint.KindOf(a.story.Trigger.Type).Secrets.Secret + "; then " + a.again() + " judges this one anew"
-	case blueprint.ReasonPresetUnknown:
-		return "set another config.preset; then " + a.again() + " judges this one anew"
-	case blueprint.ReasonBody:
-		return "mend that at the sender and have it sent again: as it is, it is refused each time (blueprintTriggers.fire runs any input)"
-	case blueprint.ReasonEventDepth:
-		return "find the blueprints that start each other and end the chain (config.blueprintId, or a condition); " + a.again() + " runs this one"
-	case blueprint.ReasonEventRuns:
-		return "find the blueprints that start each other and end the chain (config.blueprintId, or a condition)"
-	case blueprint.ReasonMany:
-		return "see the rows before it: they say why"
-	case blueprint.ReasonNoConnection:
-		return "set config.connectionId, or use the channel's id in config.channel; then " + a.again() + " judges this one anew"
-	case blueprint.ReasonQueueFull:
-		return a.again() + " runs this one when others have ended; a higher config.concurrency.limit lets more go on at once"
+	if text := refusedAdvice[why.Code]; text != "" {
+		return strings.NewReplacer("AGAIN", a.again(), "SECRET", blueprint.KindOf(a.story.Trigger.Type).Secrets.Secret).Replace(text)
 	}
 	switch {
 	case firing.Source == blueprint.SourceSchedule && firing.DueAt != 0:
-		return "once the cause is mended, " + a.again() + " runs this tick"
+		return "once the cause is fixed, " + a.again() + " runs this tick"
 	case !kept:
 		return "have the sender send it again, or run any input with blueprintTriggers.fire"
 	}
-	return "once its cause is mended, " + a.again() + " judges it anew; blueprintTriggers.fire runs any input"
+	return "once its cause is fixed, " + a.again() + " judges it again; blueprintTriggers.fire runs any input"
 }

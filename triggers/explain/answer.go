@@ -10,22 +10,22 @@ import (
 	"blueprintd/triggers"
 )
 
-// Answer tells what happened to a trigger and why. Nothing secret is in it.
+// Answer describes what happened to a trigger and why. It contains no secrets.
 type Answer struct {
 	Trigger About `json:"trigger"`
-	// At is the instant that was asked about, zero for the present.
+	// At is the instant of the question, zero for the present.
 	At blueprint.Time `json:"at"`
-	// Words say it all, one thing each.
+	// Words are sentences, one fact each.
 	Words []string `json:"words"`
-	// Rows are those of the ledger that the words are about, each with its own.
+	// Rows are the ledger rows that the sentences are about.
 	Rows []Row `json:"rows"`
 	// Ticks are the next of an active schedule.
 	Ticks []blueprint.Time `json:"ticks,omitempty"`
-	// Next is what to do or to check, "" for nothing.
+	// Next is what to do or to check, "" for none.
 	Next string `json:"next"`
 }
 
-// About is what a trigger is.
+// About identifies a trigger.
 type About struct {
 	ID             string                `json:"id"`
 	Type           blueprint.TriggerType `json:"triggerType"`
@@ -45,24 +45,23 @@ type Row struct {
 	Words  string           `json:"words"`
 }
 
-// Question is what an Answer is made from: a trigger and rows of its ledger.
+// Question holds what an Answer is made from.
 type Question struct {
 	Story *blueprint.TriggerStory
 	Rows  []blueprint.LedgerRow // the newest first
-	// Unclear is all that is known of the row that UnclearRow names, nil without one.
+	// Unclear is the story of the row that UnclearRow returns, nil without one.
 	Unclear *blueprint.FiringStory
-	// Unserved says that no server runs on the database; false when that is not
-	// known.
+	// Unserved is true if it is known that no server runs on the database.
 	Unserved bool
 	// Counts are those of the last 24 hours.
 	Counts []blueprint.ReasonCount
-	Now    time.Time // on the clock of who asks
+	Now    time.Time // on the caller's clock
 }
 
-// ticksAhead is how many of the next ticks are told.
+// ticksAhead is how many of the next ticks an answer has.
 const ticksAhead = 3
 
-// zoneOf returns the time zone of a trigger: that of a schedule, else UTC.
+// zoneOf returns the time zone of a schedule, UTC for other triggers.
 func zoneOf(trigger *blueprint.Trigger) *time.Location {
 	if trigger.Type == blueprint.TriggerScheduled {
 		if timing, _ := triggers.ReadSchedule(trigger.Config); timing.Zone != nil {
@@ -72,7 +71,7 @@ func zoneOf(trigger *blueprint.Trigger) *time.Location {
 	return time.UTC
 }
 
-// answer begins an answer with what the trigger is.
+// answer returns an answer that describes the trigger.
 func (q *Question) answer() (*Answer, phrase) {
 	trigger := &q.Story.Trigger
 	words := phrase{zone: zoneOf(trigger)}
@@ -88,7 +87,6 @@ func (w *Answer) say(format string, args ...any) {
 	w.Words = append(w.Words, fmt.Sprintf(format, args...))
 }
 
-// list adds rows of the ledger.
 func (w *Answer) list(words phrase, rows []blueprint.LedgerRow) {
 	for i := range rows {
 		row := Row{Firing: rows[i].Firing, When: words.time(rows[i].ReceivedAt), Words: words.row(&rows[i])}
@@ -99,16 +97,16 @@ func (w *Answer) list(words phrase, rows []blueprint.LedgerRow) {
 	}
 }
 
-// Around is how far from an instant rows of the ledger have to do with it.
+// Around is how far from an instant rows are relevant to it.
 const Around = 10 * time.Minute
 
-// searched is how far the nearest ticks are looked for: the leap years around a
-// turn of century are eight years apart.
+// searched is how far to search for the nearest tick: leap years around a turn of the
+// century are eight years apart.
 const searched = 9 * 366 * 24 * time.Hour
 
-// ReadInstant reads the time that somebody asks about: RFC 3339, or the wall
-// time of the trigger's zone as in "2006-01-02 15:04". It is CodeBadRequest for
-// anything else, and for a wall time that the zone leaves out.
+// ReadInstant parses a time: RFC 3339, or local time of the trigger's zone as in
+// "2006-01-02 15:04". Errors are CodeBadRequest, also for a local time that does not
+// exist in the zone.
 func ReadInstant(text string, trigger *blueprint.Trigger) (blueprint.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return blueprint.TimeOf(at), nil
@@ -124,11 +122,11 @@ func ReadInstant(text string, trigger *blueprint.Trigger) (blueprint.Time, error
 			return blueprint.TimeOf(at), nil
 		}
 	}
-	return 0, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: strconv.Quote(text) + " is no time", Hint: `write it as RFC 3339, such as 2026-03-01T12:00:00Z, or as the time in the trigger's zone, such as "2026-03-01 12:00"`}
+	return 0, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: strconv.Quote(text) + " is not a time", Hint: `write it as RFC 3339, such as 2026-03-01T12:00:00Z, or as the time in the trigger's zone, such as "2026-03-01 12:00"`}
 }
 
-// At tells what happened to a trigger at an instant. Rows are those of TickRows
-// for a schedule, and else those that came within Around of it.
+// At answers what happened to a trigger at an instant. The question's rows are those of
+// TickRows for a schedule, otherwise those within Around of the instant.
 func (q *Question) At(at blueprint.Time) *Answer {
 	w, words := q.answer()
 	w.At = at
@@ -150,7 +148,7 @@ func (q *Question) At(at blueprint.Time) *Answer {
 	return w
 }
 
-// then reports whether the trigger was there and active, as far as is known.
+// then says whether the trigger existed and was active, as far as known.
 func (q *Question) then(w *Answer, words phrase, at blueprint.Time) {
 	story := q.Story
 	now, _ := q.present()
@@ -174,7 +172,7 @@ func (q *Question) then(w *Answer, words phrase, at blueprint.Time) {
 	}
 }
 
-// tick tells what became of the tick of an instant.
+// tick says what was decided about the tick of an instant.
 func (q *Question) tick(w *Answer, words phrase, at blueprint.Time) {
 	timing, issues := triggers.ReadSchedule(q.Story.Trigger.Config)
 	minute := at - at%60_000
@@ -224,8 +222,7 @@ func (q *Question) tick(w *Answer, words phrase, at blueprint.Time) {
 	}
 }
 
-// about chooses the rows that tell of a tick: its own, and those for a lot of
-// ticks with it in them.
+// about returns the rows of a tick: its own, and those of ranges that include it.
 func (q *Question) about(tick blueprint.Time) (rows []blueprint.LedgerRow) {
 	for _, row := range q.Rows {
 		first, last := row.DueAt, row.DueAt
@@ -241,7 +238,7 @@ func (q *Question) about(tick blueprint.Time) (rows []blueprint.LedgerRow) {
 
 func numberOf(n int) string { return strconv.Itoa(n) }
 
-// counted writes a number of things.
+// counted formats a number of things.
 func counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -249,16 +246,14 @@ func counted(n int, thing string) string {
 	return numberOf(n) + " " + thing
 }
 
-// minutes writes a whole number of minutes.
 func minutes(d time.Duration) string { return counted(int(d/time.Minute), "minute") }
 
-// longAgo is how far an active schedule's newest trace may lie back before it
-// is rather of another clock than silent for so long.
+// longAgo is the age of an active schedule's newest entry from which it is assumed to
+// follow another clock.
 const longAgo = 2 * 365 * Day
 
-// present returns the present of the database: the asker's clock, unless what is
-// stored seems to be of another one, such as a virtual clock. The newest that is
-// stored stands in then.
+// present returns the current time of the database: the caller's clock or, if the data
+// seems to follow another one, such as a virtual clock, the newest stored time.
 func (q *Question) present() (now time.Time, foreign bool) {
 	story := q.Story
 	newest := max(story.CreatedAt, story.Cursor)
@@ -275,7 +270,7 @@ func (q *Question) present() (now time.Time, foreign bool) {
 	return q.Now, false
 }
 
-// clock says when the database seems to be of another clock.
+// clock says whether the database seems to follow another clock.
 func (q *Question) clock(w *Answer, words phrase) {
 	if newest, foreign := q.present(); foreign {
 		w.say("The database seems to follow another clock, such as that of a server with --clock virtual, or this clock was changed: it says %s, and the newest entry about the trigger is from %s.",

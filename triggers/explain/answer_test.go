@@ -92,7 +92,7 @@ func TestWhyPresent(t *testing.T) {
 		{"refused", func(q *Question) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.MessageReason(blueprint.ReasonMessage, "no"))}
 		},
-			[]string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was refused, and nothing ran: no.", `once the cause is mended, blueprintTriggers.redeliver {firingId: "F"} runs this tick`}, ""},
+			[]string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was refused, and nothing ran: no.", `once the cause is fixed, blueprintTriggers.redeliver {firingId: "F"} runs this tick`}, ""},
 	} {
 		w := asked(c.change).Present()
 		told(t, c.name, w, c.says, c.never)

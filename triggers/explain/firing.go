@@ -1,10 +1,9 @@
-// Package explain says why a trigger did or did not fire, in words.
+// Package explain describes in words why a trigger did or did not fire.
 //
-// Firing is about one row of the ledger: what came, what became of it, and the
-// first thing to do about it. For a signature that was refused it tries what
-// usually makes one wrong. A Question is about a trigger: as it is now, or at an
-// instant. Both read what a store has told and change nothing, and no secret, no
-// signature and no digest from which one could be made is in what they say.
+// Firing is about one row of the ledger: the delivery, the decision, and what to do
+// next. For a refused signature it tries common mistakes. A Question is about a trigger,
+// now or at an instant. The results contain no secret, no signature and no digest from
+// which a signature could be derived.
 package explain
 
 import (
@@ -19,8 +18,7 @@ import (
 	"blueprintd/triggers/signature"
 )
 
-// Firing tells what became of a firing and why. It holds no secret, no
-// signature, and no digest from which one could be made.
+// Firing explains the decision about a firing.
 func Firing(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation {
 	firing := &story.Firing
 	words, redaction := phrase{zone: zoneOf(&story.Trigger)}, newRedaction(story)
@@ -38,11 +36,11 @@ func Firing(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation 
 		}
 	}
 	summary := words
-	summary.waits = stands(story)
+	summary.waits = waits(story)
 	out.Summary = redaction.Text(summary.row(&blueprint.LedgerRow{Firing: *firing, Run: story.Run}))
 	causes := diagnose(story, now)
 	out.Next = redaction.Text((&advice{story, causes, words}).next())
-	if text, _ := words.standing(story); text != "" {
+	if text, _ := words.blocked(story); text != "" {
 		add("limit", text)
 	}
 	add("received", words.time(firing.ReceivedAt))
@@ -75,7 +73,7 @@ func Firing(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation 
 	return out
 }
 
-// deliveryWords says how much came, from where, and what of it there is still.
+// deliveryWords describes the size and origin of a delivery, and where it is stored.
 func deliveryWords(firing *blueprint.Firing) string {
 	d := firing.Delivery
 	text := fmt.Sprintf("a body of %d bytes", d.Size)
@@ -96,16 +94,15 @@ func deliveryWords(firing *blueprint.Firing) string {
 	return text
 }
 
-// leastRedacted is how long a secret must be, in bytes, to be looked for in what
-// came: shorter ones are in any text by chance.
+// leastRedacted is the minimum length of a secret to redact, in bytes: shorter ones
+// occur in any text by chance.
 const leastRedacted = 6
 
-// leastProof is how long the parts of a header are that prove anything.
+// leastProof is the minimum length of a signature within a header.
 const leastProof = 16
 
-// newRedaction returns what masks the secrets of a trigger, what proved a sender, and
-// the secrets that came with an event, wherever they turn up: a sender may well
-// repeat them in a header or in the body.
+// newRedaction returns a masker for the secrets of a trigger, the signatures of a
+// delivery and the secrets of an event, which senders may repeat in headers or body.
 func newRedaction(story *blueprint.FiringStory) *secret.Masker {
 	var hidden []any
 	add := func(texts ...string) {
@@ -125,7 +122,7 @@ func newRedaction(story *blueprint.FiringStory) *secret.Masker {
 			for _, value := range values {
 				add(value)
 				for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,=", r) }) {
-					if len(part) >= leastProof { // a mark or a time is none
+					if len(part) >= leastProof { // not a prefix or a time
 						add(part)
 					}
 				}
@@ -135,13 +132,13 @@ func newRedaction(story *blueprint.FiringStory) *secret.Masker {
 	return secret.NewMasker(hidden)
 }
 
-// sensitiveNames are parts of the names of headers whose values let somebody in.
+// sensitiveNames are parts of the names of headers with credentials.
 var sensitiveNames = []string{"auth", "token", "secret", "password", "api-key", "apikey", "signature", "cookie", "session", "credential"}
 
-// maxShownBody is how many bytes of a body are shown.
+// maxShownBody is the maximum length of a shown body, in bytes.
 const maxShownBody = 16 << 10
 
-// shownDelivery returns what may be shown of a delivery.
+// shownDelivery returns a redacted delivery.
 func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDelivery {
 	if d == nil {
 		return nil
@@ -157,7 +154,7 @@ func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDeli
 	if d.Body == nil || !d.IsComplete() || !utf8.Valid(d.Body) {
 		return out
 	}
-	// What is hidden is hidden before it is cut, so that no half of it is left.
+	// Redact before truncating, so that no part of a secret remains.
 	text := v.Text(string(d.Body))
 	whole := len(text)
 	text = blueprint.Prefix(text, maxShownBody)

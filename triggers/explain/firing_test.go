@@ -90,7 +90,7 @@ func TestLikelyCauses(t *testing.T) {
 		{name: "secret of the past", signature: hex.EncodeToString(hmacOf(sha256.New, "the previous one", body)), cause: "whose time is over",
 			config: map[string]any{"previousSecret": "the previous one", "previousSecretUntil": "2020-01-01T00:00:00Z"}},
 		{name: "another secret", signature: hex.EncodeToString(hmacOf(sha256.New, "another", body)), cause: "another secret"},
-		{name: "nothing like it", signature: "hello", cause: "no signature of a known form"},
+		{name: "nothing like it", signature: "hello", cause: "not a signature of a known form"},
 		{name: "none", cause: "does not sign"},
 		{name: "another name", headers: []string{"X-Shopify-Hmac-Sha256: abc"}, cause: "x-shopify-hmac-sha256"},
 		{name: "Standard Webhooks of the body alone", cause: "signs the body alone", headers: []string{"webhook-id: m", "webhook-timestamp: " + stamp,
@@ -180,7 +180,7 @@ func TestExplainWords(t *testing.T) {
 		{firing: blueprint.Firing{Source: "schedule", Decision: "coalesced", Why: blueprint.NewReason(blueprint.ReasonCoalesced, "count", 3, "first", "a", "last", "b", "tick", "c")},
 			summary: "3 ticks from a to b were missed; the one of c stands in.", next: "nothing"},
 		{firing: blueprint.Firing{Source: "schedule", Decision: "skipped", Why: blueprint.NewReason(blueprint.ReasonMissed, "count", 1, "first", "a", "last", "a")}, summary: `The tick of a was missed; catchUp is "none".`, next: "catchUp"},
-		{firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.MessageReason(blueprint.ReasonMessage, "another channel")}, summary: "A message from Slack was left out: another channel.", next: "judges it anew"},
+		{firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.MessageReason(blueprint.ReasonMessage, "another channel")}, summary: "A message from Slack was left out: another channel.", next: "judges it again"},
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive)}, summary: "A firing by hand was refused, and nothing ran: the trigger is not active.", next: "fire it again"},
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonLostAccess)}, summary: "A firing by hand was refused, and nothing ran: the trigger's creator can no longer manage the blueprint.", next: "access"},
 		{firing: blueprint.Firing{Source: "redelivery", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "no").With("again", "X"), Delivery: &blueprint.Delivery{Facts: map[string]any{"of": "X"}}},
@@ -244,19 +244,19 @@ func TestExplainNext(t *testing.T) {
 		summary, next  string
 		exactly, never string
 	}{
-		{name: "bad JSON", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonBody, "the body is not JSON"), Delivery: body}}, next: "mend that at the sender", never: "redeliver"},
+		{name: "bad JSON", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonBody, "the body is not JSON"), Delivery: body}}, next: "fix that at the sender", never: "redeliver"},
 		{name: "too large", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonTooLarge, "the body is larger than 9 bytes"), Delivery: &blueprint.Delivery{Size: 20}}}, next: "have the sender send less", never: "redeliver"},
-		{name: "schema", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonSchemaUnusable, "the trigger's inputSchema cannot be used: x"), Delivery: body}}, exactly: "mend config.inputSchema; then " + on + again + " runs this one"},
-		{name: "input", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonInput, "inputData.n: must be a number"), Delivery: body}}, next: "have the caller send what config.inputSchema asks for"},
+		{name: "schema", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonSchemaUnusable, "the trigger's inputSchema cannot be used: x"), Delivery: body}}, exactly: "fix config.inputSchema; then " + on + again + " runs this one"},
+		{name: "input", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonInput, "inputData.n: must be a number"), Delivery: body}}, next: "have the caller send what config.inputSchema requires"},
 		{name: "key", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Key: "k", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonKeyReused, "this Idempotency-Key was used before with another body"), Delivery: body}},
 			exactly: "have the caller use a new Idempotency-Key for each call; " + again + " runs this one all the same"},
-		{name: "no secret", active: true, story: blueprint.FiringStory{Trigger: blueprint.Trigger{Type: blueprint.TriggerSlack}, Firing: blueprint.Firing{Source: "slack", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonSecretUnusable, "the trigger has no signingSecret"), Delivery: body}}, exactly: "set config.signingSecret; then " + again + " judges this one anew"},
+		{name: "no secret", active: true, story: blueprint.FiringStory{Trigger: blueprint.Trigger{Type: blueprint.TriggerSlack}, Firing: blueprint.Firing{Source: "slack", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonSecretUnusable, "the trigger has no signingSecret"), Delivery: body}}, exactly: "set config.signingSecret; then " + again + " judges this one again"},
 		{name: "sender", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "skipped", Why: blueprint.NewReason(blueprint.ReasonAllowFrom, "address", "a@b"), Delivery: body}}, next: "nothing: config.allowFrom leaves this out"},
 		{name: "inactive", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: body}}, exactly: on + again + " runs this one"},
 		{name: "active since", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: body}}, exactly: "the trigger is active now: " + again + " runs this one"},
 		{name: "inactive, no body", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{Size: 9}}}, exactly: on + "have the sender send it again"},
 		{name: "the breaker", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.",
-			exactly: `mend the cause (last: exec_1_a), switch it on with isActive: true, then blueprintTriggers.redeliver {triggerId: "T", executionStatus: "failed", from: TIME} runs what failed since TIME`},
+			exactly: `fix the cause (last: exec_1_a), switch it on with isActive: true, then blueprintTriggers.redeliver {triggerId: "T", executionStatus: "failed", from: TIME} runs what failed since TIME`},
 		{name: "the breaker of an open webhook", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: retried.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.", next: "(last: exec_1_a)"},
 		{name: "a delivery to one that tripped", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonTripped), Delivery: body}}, summary: "A delivery was refused", exactly: on + again + " runs this one"},
 		{name: "no mail", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{Facts: map[string]any{"received": false}}}},
@@ -313,7 +313,7 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 		{name: "no id", headers: []string{"webhook-timestamp: " + now, "webhook-signature: v1," + base64.StdEncoding.EncodeToString(hmacOf(sha256.New, explainedSecret, "m."+now+"."+body))}, cause: "Webhook-Id is missing", next: "Webhook-Id"},
 		{name: "a blank", headers: []string{"X-Signature: " + digits(explainedSecret+" ", body)}, cause: "the sender's secret ends in a blank: remove it there", next: "remove it there"},
 		{name: "mended since", headers: []string{"X-Signature: " + digits("the new one", body)}, later: func(config map[string]any) { config["secret"] = "the new one" }, cause: "it is right by the present config", next: "blueprintTriggers.redeliver"},
-		{name: "the secret is gone", headers: []string{"X-Signature: " + digits("no", body)}, later: func(config map[string]any) { delete(config, "secret") }, cause: "no secret any more", next: "blueprintTriggers.fire"},
+		{name: "the secret is gone", headers: []string{"X-Signature: " + digits("no", body)}, later: func(config map[string]any) { delete(config, "secret") }, cause: "no longer has a secret", next: "blueprintTriggers.fire"},
 	} {
 		config := map[string]any{"secret": explainedSecret}
 		for name, value := range c.config {

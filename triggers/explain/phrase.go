@@ -10,16 +10,16 @@ import (
 	"blueprintd/triggers"
 )
 
-// longest is how many bytes of an id or of an error are said.
+// longest is the maximum length of an id or an error, in bytes.
 const longest = 300
 
-// phrase says rows of the ledger in words.
+// phrase describes rows of the ledger.
 type phrase struct {
-	zone  *time.Location // in which times are said, beside UTC
-	waits bool           // the run of the row waits for its turn
+	zone  *time.Location // of times, besides UTC
+	waits bool           // whether the run waits for a slot
 }
 
-// row says in a sentence what became of a firing.
+// row describes a firing in a sentence.
 func (t phrase) row(row *blueprint.LedgerRow) string {
 	f := &row.Firing
 	subject := t.subject(f)
@@ -50,7 +50,7 @@ func (t phrase) row(row *blueprint.LedgerRow) string {
 	return subject + " was refused, and nothing ran: " + stopped(f.Reason)
 }
 
-// subject says what a firing was.
+// subject names a firing by its source.
 func (t phrase) subject(f *blueprint.Firing) string {
 	id := ""
 	if f.Key != f.ID {
@@ -77,7 +77,7 @@ func (t phrase) subject(f *blueprint.Firing) string {
 	return "A firing by " + string(f.Source) + id
 }
 
-// run names the run of a row and says what became of it.
+// run describes the run of a row.
 func (t phrase) run(row *blueprint.LedgerRow) string {
 	if row.Run == nil {
 		return "no run"
@@ -103,7 +103,7 @@ func (t phrase) run(row *blueprint.LedgerRow) string {
 	return text + ", whose record is no longer stored"
 }
 
-// time writes an instant in the zone, and in UTC behind it.
+// time formats an instant in the zone and in UTC.
 func (t phrase) time(at blueprint.Time) string {
 	if at == 0 {
 		return "no known time"
@@ -112,18 +112,18 @@ func (t phrase) time(at blueprint.Time) string {
 	if at%60_000 == 0 {
 		clock = "15:04"
 	}
-	world := at.Time()
+	utc := at.Time()
 	if t.zone == nil || t.zone == time.UTC {
-		return world.Format("2006-01-02 " + clock + " UTC")
+		return utc.Format("2006-01-02 " + clock + " UTC")
 	}
-	local := world.In(t.zone)
-	if local.YearDay() != world.YearDay() {
-		return local.Format("2006-01-02 "+clock+" MST") + world.Format(" (2006-01-02 "+clock+" UTC)")
+	local := utc.In(t.zone)
+	if local.YearDay() != utc.YearDay() {
+		return local.Format("2006-01-02 "+clock+" MST") + utc.Format(" (2006-01-02 "+clock+" UTC)")
 	}
-	return local.Format("2006-01-02 "+clock+" MST") + world.Format(" ("+clock+" UTC)")
+	return local.Format("2006-01-02 "+clock+" MST") + utc.Format(" ("+clock+" UTC)")
 }
 
-// sentence begins a text with a capital and ends it with a stop.
+// sentence starts a text with a capital letter and ends it with a full stop.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -131,7 +131,6 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + stopped(text[1:])
 }
 
-// stopped ends a text with a stop.
 func stopped(text string) string {
 	if text == "" {
 		return "no reason is known."
@@ -139,9 +138,9 @@ func stopped(text string) string {
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// occupied tells what holds the runs of a trigger back that stand, and what to do
-// about that; "" while nothing stands, and nobody has to answer. Runs are those
-// that have not ended, the oldest first: as many as the limit allows have begun.
+// occupied describes which run occupies the concurrency limit of a trigger, and what to
+// do about that; "" if none waits and none is paused. Runs are the unfinished ones,
+// oldest first, of which as many as the limit allows have begun.
 func (t phrase) occupied(trigger *blueprint.Trigger, runs []blueprint.UnfinishedRun) (text, next string) {
 	group := triggers.ConcurrencyOf(trigger)
 	if group == nil || len(runs) < group.Limit {
@@ -151,8 +150,8 @@ func (t phrase) occupied(trigger *blueprint.Trigger, runs []blueprint.Unfinished
 	if at := slices.IndexFunc(runs[:group.Limit], func(run blueprint.UnfinishedRun) bool { return run.Status == blueprint.StatusPaused }); at >= 0 {
 		first = runs[at]
 	}
-	standing := len(runs) - group.Limit
-	if standing == 0 && first.Status != blueprint.StatusPaused {
+	waiting := len(runs) - group.Limit
+	if waiting == 0 && first.Status != blueprint.StatusPaused {
 		return "", ""
 	}
 	text = fmt.Sprintf("config.concurrency allows %s at a time; ", counted(group.Limit, "run"))
@@ -164,17 +163,17 @@ func (t phrase) occupied(trigger *blueprint.Trigger, runs []blueprint.Unfinished
 		next = "wait until " + first.ExecutionID + " has ended, or cancel it (execution.cancel); a higher config.concurrency.limit lets more go on at once"
 	}
 	switch {
-	case standing == 1:
+	case waiting == 1:
 		text += " and 1 waits behind it"
-	case standing > 1:
-		text += fmt.Sprintf(" and %d wait behind it", standing)
+	case waiting > 1:
+		text += fmt.Sprintf(" and %d wait behind it", waiting)
 	}
 	return text, next
 }
 
-// standing tells why a run that has not ended has not begun; "" when it has, or
-// nothing holds others back. Of one that holds others back it tells only that.
-func (t phrase) standing(story *blueprint.FiringStory) (text, next string) {
+// blocked describes why an unfinished run waits, or that it makes others wait; "" for
+// neither.
+func (t phrase) blocked(story *blueprint.FiringStory) (text, next string) {
 	group := triggers.ConcurrencyOf(&story.Trigger)
 	if story.Run == nil || story.Run.Status.Terminal() || group == nil {
 		return "", ""
@@ -190,8 +189,8 @@ func (t phrase) standing(story *blueprint.FiringStory) (text, next string) {
 	return text, next
 }
 
-// stands reports whether a run waits for its turn, as far as can be told.
-func stands(story *blueprint.FiringStory) bool {
+// waits reports whether a run waits for a slot, as far as known.
+func waits(story *blueprint.FiringStory) bool {
 	group := triggers.ConcurrencyOf(&story.Trigger)
 	if story.Run == nil || group == nil || len(story.Unfinished) <= group.Limit {
 		return false

@@ -9,8 +9,8 @@ import (
 	"blueprintd/triggers"
 )
 
-// Present tells how a trigger is: whether it works, what it did last, and what
-// to do about it.
+// Present answers how a trigger is: whether it works, its latest firings, and what to
+// do about it.
 func (q *Question) Present() *Answer {
 	w, words := q.answer()
 	story := q.Story
@@ -23,7 +23,7 @@ func (q *Question) Present() *Answer {
 		w.Next = "switch it on: blueprintTriggers.update {isActive: true}"
 	case !story.CanManage:
 		w.say("It is active, but every firing is refused: its creator can no longer manage the blueprint.")
-		w.Next = "give its creator access again, or create the trigger anew as a user who can manage the blueprint"
+		w.Next = "give its creator access again, or create the trigger again as a user who can manage the blueprint"
 	default:
 		w.say("It is active.")
 	}
@@ -64,7 +64,7 @@ func (q *Question) Present() *Answer {
 	return w
 }
 
-// schedule tells when a schedule is due, and whether it is late.
+// schedule says when a schedule is due, and whether it is late.
 func (q *Question) schedule(w *Answer, words phrase) {
 	config := q.Story.Trigger.Config
 	timing, issues := triggers.ReadSchedule(config)
@@ -117,7 +117,7 @@ func (q *Question) schedule(w *Answer, words phrase) {
 	}
 }
 
-// sums tells what came in the last 24 hours and what became of it.
+// sums summarizes the firings of the last 24 hours.
 func (q *Question) sums(w *Answer, words phrase) {
 	if q.Story.Firings == 0 {
 		return
@@ -145,10 +145,10 @@ func (q *Question) sums(w *Answer, words phrase) {
 // Day is how far back Question.Counts reach.
 const Day = 24 * time.Hour
 
-// UnclearRow returns the id of the row whose cure is told, "" for none: the newest
-// one that matters, when that was refused or its run failed or goes on, or was
-// left out and none of the others started a run. At is the instant that is asked
-// about, zero for the present.
+// UnclearRow returns the id of the row that needs advice, "" for none: the newest
+// relevant one if it was refused or its run failed or is unfinished, or if it was skipped
+// and no other row started a run. At is the instant of the question, zero for the
+// present.
 func (q *Question) UnclearRow(at blueprint.Time) string {
 	if row := q.unclear(at); row != nil {
 		return row.ID
@@ -159,7 +159,6 @@ func (q *Question) UnclearRow(at blueprint.Time) string {
 func (q *Question) unclear(at blueprint.Time) *blueprint.LedgerRow {
 	rows := q.Rows
 	if at != 0 && q.Story.Trigger.Type == blueprint.TriggerScheduled {
-		// Of a tick, the last word counts.
 		if rows = q.about(at - at%60_000); len(rows) > 1 {
 			rows = rows[len(rows)-1:]
 		}
@@ -181,7 +180,7 @@ func (q *Question) unclear(at blueprint.Time) *blueprint.LedgerRow {
 	return nil
 }
 
-// cure says what to do about the unclear row, as Explain does; "" without one.
+// cure returns the advice of Firing about the unclear row; "" without one.
 func (q *Question) cure(at blueprint.Time) string {
 	row := q.unclear(at)
 	if row == nil {
@@ -192,12 +191,11 @@ func (q *Question) cure(at blueprint.Time) string {
 		story = &blueprint.FiringStory{Firing: row.Firing, Trigger: q.Story.Trigger, Tripped: q.Story.Tripped, Unfinished: q.Story.Unfinished}
 	}
 	if row.Run != nil {
-		known := *story // its error was looked up for the row
+		known := *story // the row has the error of the run
 		known.Run = row.Run
 		story = &known
 	}
 	return Firing(story, q.Now).Next
 }
 
-// startServer is how to have ticks decided again.
 const startServer = "start a server on this database: it then catches up as config.catchUp says"

@@ -13,16 +13,15 @@ import (
 	"blueprintd/triggers/signature"
 )
 
-// maxDiagnosed is how large a body may be, in bytes, for which causes are looked
-// for: each is a digest of all of it.
+// maxDiagnosed is the maximum size of a body to diagnose, in bytes: each cause takes a
+// digest of it.
 const maxDiagnosed = 1 << 20
 
-// maxMACs is how many signatures of one header are looked at.
+// maxMACs is how many signatures of a header are tried.
 const maxMACs = 8
 
-// diagnose tries what usually makes a signature wrong and gives what would make
-// it right with the present secrets. It is nil for what was not refused for its
-// signature.
+// diagnose tries common mistakes and returns those that would explain a refused
+// signature with the current secrets. It returns nil for other refusals.
 func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	firing, trigger := &story.Firing, &story.Trigger
 	d, keys := firing.Delivery, blueprint.KindOf(trigger.Type).Secrets
@@ -37,15 +36,15 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	secret, _ := trigger.Config[keys.Secret].(string)
 	switch {
 	case secret == "":
-		return []cause{{"its signature was refused, and the trigger has no secret any more to hold it against", mendForm}}
+		return []cause{{"its signature was refused, and the trigger no longer has a secret to verify it", fixForm}}
 	case name == "":
 		return append([]cause{missing(trigger, d)}, blanks(secret, keys.Secret)...)
 	case !d.IsComplete():
-		return append(blanks(secret, keys.Secret), cause{"the body was not kept, so nothing more can be told", mendSender})
+		return append(blanks(secret, keys.Secret), cause{"the body was not kept, so nothing more is known", fixSender})
 	case len(d.Body) > maxDiagnosed:
-		return append(blanks(secret, keys.Secret), cause{"the body is too large to try what may have happened to it", mendEither})
+		return append(blanks(secret, keys.Secret), cause{"the body is too large to try what may have happened to it", fixEither})
 	case len(values) != 1 && len(values) != 0:
-		return []cause{{name + " was sent " + numberOf(len(values)) + " times: it must be sent once", mendSender}}
+		return []cause{{name + " was sent " + numberOf(len(values)) + " times: it must be sent once", fixSender}}
 	case len(values) == 0:
 		return blanks(secret, keys.Secret)
 	}
@@ -55,26 +54,26 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	s := schemeOf(name)
 	c, unread := s.Read(values[0], d)
 	if c.Lacks {
-		return []cause{{incomplete(s, d, unread), mendSender}}
+		return []cause{{incomplete(s, d, unread), fixSender}}
 	}
 	p := &probe{before: c.Before, body: d.Body, macs: macsOf(values[0]), keys: keysOf(s, secret)}
 	if previous, _ := trigger.Config[keys.Previous].(string); strings.TrimSpace(previous) != "" {
-		p.keys = append(p.keys, trialKey{"the sender signs with the previous secret, whose time is over: give it the new one", keysOf(s, previous)[0].key, mendSender})
+		p.keys = append(p.keys, trialKey{"the sender signs with the previous secret, whose time is over: give it the new one", keysOf(s, previous)[0].key, fixSender})
 	}
 	found := p.find(s)
 	switch {
-	case unread == "" && c.Stale(firing.ReceivedAt.Time()) != "" && found != nil && found.mend == mendForm:
-		return []cause{{"the signature fits; " + aside(c, firing.ReceivedAt.Time()), mendTime}}
+	case unread == "" && c.Stale(firing.ReceivedAt.Time()) != "" && found != nil && found.fix == fixForm:
+		return []cause{{"the signature fits; " + aside(c, firing.ReceivedAt.Time()), fixTime}}
 	case found != nil:
 		return []cause{*found}
 	case len(p.macs) == 0:
-		return append(blanks(secret, keys.Secret), cause{"what was sent is no signature of a known form: send " + s.Form, mendSender})
+		return append(blanks(secret, keys.Secret), cause{"what was sent is not a signature of a known form: send " + s.Form, fixSender})
 	}
-	return append(blanks(secret, keys.Secret), cause{"the sender signs with another secret, or the body was changed on its way: neither line breaks nor another layout of the JSON explain it", mendEither})
+	return append(blanks(secret, keys.Secret), cause{"the sender signs with another secret, or the body was changed on its way: neither line breaks nor another layout of the JSON explain it", fixEither})
 }
 
-// acceptance looks whether a signature would be taken now, and whether one of
-// several headers alone keeps it from that.
+// acceptance returns a cause if the signature would be accepted now, or if only one of
+// several headers is wrong.
 func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys blueprint.TriggerSecrets, now time.Time) *cause {
 	d, at := firing.Delivery, firing.ReceivedAt.Time()
 	current, _ := trigger.Config[keys.Secret].(string)
@@ -84,7 +83,7 @@ func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys bluep
 			continue
 		}
 		if _, reason := signature.Verify(schemes, secret, d, at); reason == "" {
-			return &cause{"it is right by the present config, which was changed since", mendNothing}
+			return &cause{"it is right by the present config, which was changed since", fixNothing}
 		}
 		var right, wrong []string
 		for _, s := range schemes {
@@ -102,13 +101,12 @@ func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys bluep
 			if len(wrong) > 1 {
 				does = " do not, and all that are sent must: stop sending them"
 			}
-			return &cause{strings.Join(right, " and ") + " fits; " + strings.Join(wrong, " and ") + does, mendSender}
+			return &cause{strings.Join(right, " and ") + " fits; " + strings.Join(wrong, " and ") + does, fixSender}
 		}
 	}
 	return nil
 }
 
-// schemeOf finds the scheme of a header.
 func schemeOf(name string) *signature.Scheme {
 	for _, s := range slices.Concat(signature.Usual, []*signature.Scheme{signature.Stripe, signature.Slack}) {
 		if strings.EqualFold(s.Header, name) {
@@ -118,14 +116,14 @@ func schemeOf(name string) *signature.Scheme {
 	return signature.Hex(name)
 }
 
-// sentMAC is a digest that was sent, and how it was written.
+// sentMAC is a digest from a header, and its encoding.
 type sentMAC struct {
 	sum    []byte
-	mark   string // what stood before it, such as "v1="
+	mark   string // its prefix, such as "v1="
 	base64 bool
 }
 
-// macsOf takes everything out of a header that may be a digest.
+// macsOf returns everything in a header that may be a digest.
 func macsOf(value string) []sentMAC {
 	var out []sentMAC
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' }) {
@@ -145,45 +143,45 @@ func macsOf(value string) []sentMAC {
 	return out
 }
 
-// plainBase64 brings every kind of base64 into one.
+// plainBase64 converts any base64 variant to the standard one without padding.
 func plainBase64(text string) string {
 	return strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 }
 
-// find returns the first change that makes a signature right, nil when none does.
+// find returns the first cause that explains a signature, nil for none.
 func (p *probe) find(s *signature.Scheme) *cause {
 	for _, m := range p.macs {
 		name, usual := hashName(len(m.sum)), len(m.sum) == 32
 		whole := append([]byte(p.before), p.body...)
 		if p.keys[0].fits(m.sum, whole) {
 			if !usual {
-				return &cause{"it is an " + name + " made with the right secret: sign with HMAC-SHA256", mendSender}
+				return &cause{"it is an " + name + " made with the right secret: sign with HMAC-SHA256", fixSender}
 			}
-			return &cause{formCause(s, m), mendForm}
+			return &cause{formCause(s, m), fixForm}
 		}
 		for _, changed := range variantsOf(p.body) {
 			for _, before := range []string{p.before, ""} {
 				if p.keys[0].fits(m.sum, append([]byte(before), changed.body...)) {
-					return &cause{"it fits " + changed.words + otherwise(usual, name), mendSender}
+					return &cause{"it fits " + changed.words + otherwise(usual, name), fixSender}
 				}
 			}
 		}
 		if p.before != "" && p.keys[0].fits(m.sum, p.body) {
-			return &cause{"it signs the body alone: " + s.Header + " signs what stands before it, too" + otherwise(usual, name), mendSender}
+			return &cause{"it signs the body alone: " + s.Header + " signs what stands before it, too" + otherwise(usual, name), fixSender}
 		}
 		for _, key := range p.keys[1:] {
 			if key.fits(m.sum, whole) {
-				return &cause{key.words + otherwise(usual, name), key.mend}
+				return &cause{key.words + otherwise(usual, name), key.fix}
 			}
 		}
 		if p.keyless(m.sum) {
-			return &cause{"it is a digest without an HMAC: sign with HMAC-SHA256 and the secret as its key", mendSender}
+			return &cause{"it is a digest without an HMAC: sign with HMAC-SHA256 and the secret as its key", fixSender}
 		}
 	}
 	return nil
 }
 
-// formCause says what is wrong about how a digest is written that is right.
+// formCause describes what is wrong with the encoding of a correct digest.
 func formCause(s *signature.Scheme, m sentMAC) string {
 	switch wants := markOf(s); {
 	case m.base64 || s == signature.Standard:
@@ -198,7 +196,7 @@ func formCause(s *signature.Scheme, m sentMAC) string {
 	return "the digits are right, written in another way: send " + s.Form + ", in lower case and nothing else"
 }
 
-// markOf returns what a scheme has before each signature, "" for nothing.
+// markOf returns the prefix of a scheme's signatures.
 func markOf(s *signature.Scheme) string {
 	switch s {
 	case signature.Stripe:
@@ -211,7 +209,7 @@ func markOf(s *signature.Scheme) string {
 	return ""
 }
 
-// otherwise adds that another hash was used as well.
+// otherwise adds that another hash was used.
 func otherwise(usual bool, name string) string {
 	if usual {
 		return ""
@@ -219,8 +217,8 @@ func otherwise(usual bool, name string) string {
 	return "; and it is an " + name + ", where HMAC-SHA256 is expected"
 }
 
-// keyless reports whether a digest was made by hashing alone, of the body, or of
-// the secret and the body in either order.
+// keyless reports whether a digest is a plain hash of the body, or of the secret and the
+// body in either order.
 func (p *probe) keyless(sum []byte) bool {
 	key := p.keys[0].key
 	return slices.ContainsFunc([][]byte{p.body, slices.Concat(key, p.body), slices.Concat(p.body, key)}, func(text []byte) bool {
@@ -230,49 +228,48 @@ func (p *probe) keyless(sum []byte) bool {
 	})
 }
 
-// cause is what probably made a signature wrong.
+// cause is a probable cause of a wrong signature.
 type cause struct {
 	text string
-	mend mend
+	fix  fix
 }
 
-// mend is where a cause is to be mended, and so what helps a delivery that has
-// come already: what the sender did wrong stays in it.
-type mend int
+// fix is where to fix a cause, which determines whether a redelivery can succeed.
+type fix int
 
 const (
-	mendSender  mend = iota
-	mendForm         // at the sender: the digest itself is right, or there is none to hold it against
-	mendConfig       // in the trigger's config
-	mendEither       // in one of the two
-	mendTime         // it was signed at another time than it came
-	mendNothing      // it is mended already
+	fixSender  fix = iota
+	fixForm        // at the sender: the digest is right or cannot be verified
+	fixConfig      // in the trigger's config
+	fixEither      // in one of the two
+	fixTime        // the signed time differs from the time of receipt
+	fixNothing     // already fixed
 )
 
-// next says what to do about a cause.
+// next returns the advice about a cause.
 func (c *cause) next(a *advice) string {
-	switch c.mend {
-	case mendConfig:
-		return c.text + "; then " + a.again() + " judges this one anew"
-	case mendEither:
-		return c.text + "; mend that at the sender, or set config." + blueprint.KindOf(a.story.Trigger.Type).Secrets.Secret + " to its secret: then " + a.again() + " judges this one anew"
-	case mendTime:
+	switch c.fix {
+	case fixConfig:
+		return c.text + "; then " + a.again() + " judges this one again"
+	case fixEither:
+		return c.text + "; fix that at the sender, or set config." + blueprint.KindOf(a.story.Trigger.Type).Secrets.Secret + " to its secret: then " + a.again() + " judges this one again"
+	case fixTime:
 		return c.text + ". It cannot be redelivered; " + a.fire()
-	case mendNothing:
+	case fixNothing:
 		return c.text + ": " + a.again() + " runs it"
 	}
 	return c.text + "; then have it sent again, for this one stays refused: " + a.fire()
 }
 
-// blanks tells of a secret that was pasted with too much.
+// blanks returns a cause if the secret has surrounding blanks.
 func blanks(secret, key string) []cause {
 	if strings.TrimSpace(secret) == secret {
 		return nil
 	}
-	return []cause{{"config." + key + " begins or ends with blanks: the sender's hardly does", mendEither}}
+	return []cause{{"config." + key + " begins or ends with blanks: the sender's hardly does", fixEither}}
 }
 
-// incomplete says what is missing beside a signature.
+// incomplete describes what is missing besides a signature.
 func incomplete(s *signature.Scheme, d *blueprint.Delivery, unread string) string {
 	if s == signature.Standard {
 		for _, name := range []string{signature.StandardID, signature.StandardTimestamp} {
@@ -284,7 +281,7 @@ func incomplete(s *signature.Scheme, d *blueprint.Delivery, unread string) strin
 	return s.Header + " " + unread
 }
 
-// aside says how far the time that was signed lies from that at which it came.
+// aside describes how far the signed time is from the time of receipt.
 func aside(c signature.Claim, at time.Time) string {
 	sent, err := strconv.ParseInt(c.Stamp, 10, 64)
 	switch away := at.Sub(time.Unix(sent, 0)); {
@@ -297,7 +294,7 @@ func aside(c signature.Claim, at time.Time) string {
 	}
 }
 
-// missing says why no signature was found that is looked at.
+// missing returns why none of the expected signatures is present.
 func missing(trigger *blueprint.Trigger, d *blueprint.Delivery) cause {
 	chosen, _ := trigger.Config["preset"].(string)
 	only := ""
@@ -307,13 +304,13 @@ func missing(trigger *blueprint.Trigger, d *blueprint.Delivery) cause {
 	if trigger.Type == blueprint.TriggerWebhook {
 		for _, name := range signature.PresetNames() {
 			if s := signature.Presets[name].Scheme; signature.Header(d, s.Header) != nil {
-				return cause{only + "the sender sends " + s.Header + ": set config.preset: " + strconv.Quote(name), mendConfig}
+				return cause{only + "the sender sends " + s.Header + ": set config.preset: " + strconv.Quote(name), fixConfig}
 			}
 		}
 		if only != "" {
 			for _, s := range signature.Usual {
 				if signature.Header(d, s.Header) != nil {
-					return cause{only + "the sender sends " + s.Header + ": set config.preset to null", mendConfig}
+					return cause{only + "the sender sends " + s.Header + ": set config.preset to null", fixConfig}
 				}
 			}
 		}
@@ -327,11 +324,11 @@ func missing(trigger *blueprint.Trigger, d *blueprint.Delivery) cause {
 		}
 	}
 	if signature.Header(d, "X-Hub-Signature") != nil && len(names) == 1 {
-		return cause{only + "X-Hub-Signature is SHA-1, which is not accepted: have it send X-Hub-Signature-256", mendSender}
+		return cause{only + "X-Hub-Signature is SHA-1, which is not accepted: have it send X-Hub-Signature-256", fixSender}
 	}
 	if len(names) == 0 {
-		return cause{only + "the sender does not sign what it sends, or something took the header away", mendSender}
+		return cause{only + "the sender does not sign what it sends, or something took the header away", fixSender}
 	}
 	slices.Sort(names)
-	return cause{only + "the sender signs under a name that is not looked at: " + strings.Join(names[:min(len(names), maxMACs)], ", "), mendSender}
+	return cause{only + "the sender signs under a name that is not looked at: " + strings.Join(names[:min(len(names), maxMACs)], ", "), fixSender}
 }

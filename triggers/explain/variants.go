@@ -16,19 +16,19 @@ import (
 	"blueprintd/triggers/signature"
 )
 
-// probe looks for what makes a signature right.
+// probe searches for the cause of a wrong signature.
 type probe struct {
 	before string    // what the scheme signs before the body
-	body   []byte    // as it came
-	macs   []sentMAC // what was sent
+	body   []byte    // as received
+	macs   []sentMAC // as received
 	keys   []trialKey
 }
 
-// trialKey is a key to try, and what would have been done to the secret.
+// trialKey is a key to try, and the mistake that leads to it.
 type trialKey struct {
-	words string // the cause, when it is this one that fits
+	words string // the cause if this key fits
 	key   []byte
-	mend  mend
+	fix   fix
 }
 
 // fits reports whether a digest is that of a text under the key.
@@ -38,31 +38,30 @@ func (k *trialKey) fits(sum, text []byte) bool {
 	return hmac.Equal(made.Sum(nil), sum)
 }
 
-// keysOf returns the key that a scheme makes of a secret, and those that other
-// people make of it.
+// keysOf returns the key that a scheme derives from a secret, followed by wrong ones.
 func keysOf(s *signature.Scheme, secret string) []trialKey {
 	key := []byte(secret)
 	if s.Key != nil {
 		key = s.Key(secret)
 	}
-	out := []trialKey{{"the secret", key, mendNothing}}
-	add := func(words string, key []byte, mend mend) {
+	out := []trialKey{{"the secret", key, fixNothing}}
+	add := func(words string, key []byte, fix fix) {
 		if len(key) > 0 {
-			out = append(out, trialKey{words, key, mend})
+			out = append(out, trialKey{words, key, fix})
 		}
 	}
-	add("the sender takes the text of the secret for the key, where its base64 stands for it", []byte(secret), mendSender)
-	add("the secret in the config has blanks around it that the sender's has not: take them away", []byte(strings.TrimSpace(secret)), mendConfig)
-	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\n"), mendSender)
-	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\r\n"), mendSender)
-	add("the sender's secret ends in a blank: remove it there", []byte(secret+" "), mendSender)
-	add("the sender signs with the secret without the letters whsec_", []byte(strings.TrimPrefix(secret, "whsec_")), mendEither)
-	add("the sender signs with the key that whsec_ and base64 stand for, where the text itself is the key", signature.StandardKey(secret), mendSender)
+	add("the sender takes the text of the secret for the key, where its base64 stands for it", []byte(secret), fixSender)
+	add("the secret in the config has blanks around it that the sender's has not: take them away", []byte(strings.TrimSpace(secret)), fixConfig)
+	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\n"), fixSender)
+	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\r\n"), fixSender)
+	add("the sender's secret ends in a blank: remove it there", []byte(secret+" "), fixSender)
+	add("the sender signs with the secret without the letters whsec_", []byte(strings.TrimPrefix(secret, "whsec_")), fixEither)
+	add("the sender signs with the key that whsec_ and base64 stand for, where the text itself is the key", signature.StandardKey(secret), fixSender)
 	if key, err := hex.DecodeString(secret); err == nil {
-		add("the sender signs with the bytes that the secret stands for in hexadecimal, where its text is the key", key, mendSender)
+		add("the sender signs with the bytes that the secret stands for in hexadecimal, where its text is the key", key, fixSender)
 	}
 	if key, err := base64.StdEncoding.DecodeString(secret); err == nil {
-		add("the sender signs with the bytes that the secret stands for in base64, where its text is the key", key, mendSender)
+		add("the sender signs with the bytes that the secret stands for in base64, where its text is the key", key, fixSender)
 	}
 	return out
 }
@@ -73,7 +72,7 @@ type variant struct {
 	body  []byte
 }
 
-// variantsOf returns what a body may have been before something changed it.
+// variantsOf returns common modifications of a body.
 func variantsOf(body []byte) []variant {
 	var out []variant
 	add := func(words string, changed []byte) {
@@ -88,7 +87,7 @@ func variantsOf(body []byte) []variant {
 	add("the body without blanks around it: sign the bytes that are sent", bytes.TrimSpace(body))
 	add("the body without the byte order mark before it", bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	add("an empty body: the sender signed before it had one", nil)
-	const rewritten = ": the sender signed other bytes than it sent, or something wrote the JSON anew on the way"
+	const rewritten = ": the sender signed other bytes than it sent, or something rewrote the JSON on the way"
 	var compact, wide bytes.Buffer
 	if json.Compact(&compact, body) != nil {
 		return out
@@ -109,7 +108,7 @@ func variantsOf(body []byte) []variant {
 	return out
 }
 
-// spacedJSON puts a blank after each comma and colon outside of strings.
+// spacedJSON inserts a blank after each comma and colon outside of strings.
 func spacedJSON(compact []byte) []byte {
 	out := make([]byte, 0, len(compact)+len(compact)/8)
 	text, escaped := false, false
@@ -129,7 +128,7 @@ func spacedJSON(compact []byte) []byte {
 	return out
 }
 
-// hashOf finds the hash of a digest by its length in bytes, nil for no known one.
+// hashOf returns the hash of a digest by its length in bytes, nil if it is unknown.
 func hashOf(length int) func() hashing.Hash {
 	switch length {
 	case sha1.Size:
@@ -144,7 +143,6 @@ func hashOf(length int) func() hashing.Hash {
 	return nil
 }
 
-// hashName is what signatures of that length are called.
 func hashName(length int) string {
 	return map[int]string{sha1.Size: "HMAC-SHA1", sha256.Size: "HMAC-SHA256", sha512.Size384: "HMAC-SHA384", sha512.Size: "HMAC-SHA512"}[length]
 }

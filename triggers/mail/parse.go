@@ -241,7 +241,7 @@ func headerValues(header message.Header) map[string][]string {
 var looksLikeAddress = regexp.MustCompile(`[^\s<>,;:"()\[\]@]+@[^\s<>,;:"()\[\]@]+`)
 
 // addresses parses a list of addresses. Exact is false if the list is malformed or
-// an address had to be modified, and so may belong to somebody else.
+// an address had to be modified, and so may belong to another sender.
 func addresses(value string) (list []blueprint.MailAddress, exact bool) {
 	parser := mail.AddressParser{WordDecoder: wordDecoder()}
 	parsed, err := parser.ParseList(value)

@@ -8,18 +8,17 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The names of the facts about a signature that was refused.
+// Names of the facts about a refused signature.
 const (
-	FactHeader   = "signatureHeader" // the header that was wrong; null = none was there
-	FactForm     = "signatureForm"   // what it looked like, in words
-	FactExpected = "expectedForm"    // what it should look like, in words
-	FactBytes    = "bodyBytes"       // how long the body was that the signature was held against
+	FactHeader   = "signatureHeader" // the wrong header; null = none was sent
+	FactForm     = "signatureForm"   // its form, in words
+	FactExpected = "expectedForm"    // the expected form, in words
+	FactBytes    = "bodyBytes"       // length of the verified body
 	FactTried    = "secretTried"     // the config keys of the secrets
 )
 
-// noteSignature keeps what can be said of a signature that was refused without
-// a word of it.
-func noteSignature(d *blueprint.Delivery, failed *Scheme, tried string) {
+// addFacts adds the facts about a refused signature, without its value.
+func addFacts(d *blueprint.Delivery, failed *Scheme, tried string) {
 	name, form := any(nil), "none"
 	expected := "64 hexadecimal digits in X-Webhook-Signature or X-Signature, or the headers of Standard Webhooks"
 	if failed != nil {
@@ -35,14 +34,13 @@ func noteSignature(d *blueprint.Delivery, failed *Scheme, tried string) {
 	d.AddFact(FactTried, tried)
 }
 
-// marks begin signatures of the schemes that there are.
+// marks are the prefixes of signatures in known schemes.
 var marks = []string{"sha1=", "sha256=", "sha384=", "sha512=", "v0=", "v1=", "v1,", "v1a,", "v2,", "t="}
 
-// maxEntries is how many parts of a list are told.
+// maxEntries is how many entries of a list are described.
 const maxEntries = 4
 
-// FormOf says in words what a signature header looks like, without anything of
-// its value but such a mark.
+// FormOf describes the form of a signature header, without its value except for marks.
 func FormOf(values []string) string {
 	if len(values) != 1 {
 		return fmt.Sprintf("sent %d times", len(values))
@@ -90,28 +88,23 @@ func entryForm(entry string) string {
 	return fmt.Sprintf("%s%d characters", prefix, len(entry))
 }
 
-// only reports whether a text is made of some characters alone.
-func only(text, of string) bool {
-	return strings.Trim(text, of) == "" // what is left begins with another character
-}
+// only reports whether a text consists of some characters.
+func only(text, characters string) bool { return strings.Trim(text, characters) == "" }
 
-// Confidential are the headers that would let whoever reads them in somewhere:
-// nothing of them is kept.
+// Confidential are the headers with credentials, which are not stored.
 var Confidential = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true}
 
-// IsProof reports whether a header, its name in lower case, proves who the sender
-// is to us or to somebody else: X-Hub-Signature-256, X-Gitlab-Token,
-// X-Shopify-Hmac-Sha256. It is kept, so that a delivery can be judged anew, and
-// shown to nobody, not to runs either, which more people see than the trigger.
+// IsProof reports whether a header, its name in lower case, authenticates a sender here
+// or elsewhere, such as X-Hub-Signature-256, X-Gitlab-Token or X-Shopify-Hmac-Sha256. It
+// is stored for redelivery, but never shown, nor passed to runs, which more users see
+// than the trigger.
 func IsProof(name string) bool {
 	return slices.ContainsFunc(proofWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// proofWords are parts of the names of such headers.
 var proofWords = []string{"signature", "hmac", "token", "secret", "password", "api-key", "apikey", "credential", "authorization"}
 
-// Header returns the values of a header of a delivery, whose name may be in any
-// letter case.
+// Header returns the values of a header of a delivery. The name is case-insensitive.
 func Header(d *blueprint.Delivery, name string) []string {
 	name = strings.ToLower(name)
 	if IsProof(name) {

@@ -11,14 +11,14 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The headers of the Standard Webhooks scheme.
+// Headers of Standard Webhooks.
 const (
 	StandardSignature = "Webhook-Signature"
 	StandardID        = "Webhook-Id"
 	StandardTimestamp = "Webhook-Timestamp"
 )
 
-// The schemes. What they sign and how is said by who invented them.
+// The known schemes.
 var (
 	github   = Hex("X-Hub-Signature-256")
 	Standard = &Scheme{
@@ -34,12 +34,12 @@ var (
 		Header: "X-Slack-Signature", Read: readSlack, Form: "v0= and 64 hexadecimal digits, beside X-Slack-Request-Timestamp",
 		write: func(mac []byte) string { return "v0=" + hex.EncodeToString(mac) },
 	}
-	// Usual are those of a trigger that asks for none by name.
+	// Usual are the schemes of a trigger without a preset.
 	Usual = []*Scheme{Hex("X-Webhook-Signature"), Hex("X-Signature"), github, Standard}
 )
 
-// Hex is a header with the hexadecimal HMAC-SHA256 of the body alone, in
-// any letter case, with or without "sha256=" before it.
+// Hex returns the scheme of a header with the hexadecimal HMAC-SHA256 of the body, in any
+// letter case, with or without the prefix "sha256=".
 func Hex(name string) *Scheme {
 	return &Scheme{
 		Header: name, Form: "64 hexadecimal digits, with or without sha256= before them", write: hex.EncodeToString,
@@ -55,7 +55,7 @@ func Hex(name string) *Scheme {
 	}
 }
 
-// readStandard reads a list with blanks between its entries: "v1," and base64.
+// readStandard parses a list, separated by blanks, of "v1," and base64.
 func readStandard(value string, d *blueprint.Delivery) (Claim, string) {
 	id, stamp := Header(d, StandardID), Header(d, StandardTimestamp)
 	if len(id) != 1 || id[0] == "" || len(stamp) != 1 {
@@ -70,8 +70,8 @@ func readStandard(value string, d *blueprint.Delivery) (Claim, string) {
 	return c, ""
 }
 
-// StandardKey returns the key of Standard Webhooks: the bytes that whsec_ and
-// base64 stand for, or else the secret as it is.
+// StandardKey returns the key of Standard Webhooks: the decoded bytes after whsec_, or
+// else the secret itself.
 func StandardKey(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
@@ -81,7 +81,7 @@ func StandardKey(secret string) []byte {
 	return []byte(secret)
 }
 
-// readStripe reads a list with commas between its entries: t= once, and v1=.
+// readStripe parses a list, separated by commas, with one t= and any number of v1=.
 func readStripe(value string, _ *blueprint.Delivery) (Claim, string) {
 	c, stamps := Claim{Timer: "t"}, 0
 	for entry := range strings.SplitSeq(value, ",") {
@@ -99,7 +99,6 @@ func readStripe(value string, _ *blueprint.Delivery) (Claim, string) {
 	return c, ""
 }
 
-// readSlack reads the one signature that Slack sends.
 func readSlack(value string, d *blueprint.Delivery) (Claim, string) {
 	stamp := Header(d, "X-Slack-Request-Timestamp")
 	if len(stamp) != 1 {
@@ -108,17 +107,16 @@ func readSlack(value string, d *blueprint.Delivery) (Claim, string) {
 	return Claim{Before: "v0:" + stamp[0] + ":", Stamp: stamp[0], Timer: "X-Slack-Request-Timestamp", given: []string{value}}, ""
 }
 
-// Preset is what config.preset stands for: how a service signs what it sends,
-// and where it says which delivery it is. Other signatures are not looked at.
+// Preset is a value of config.preset: how a service signs deliveries, and where it puts
+// the delivery id. Other signatures are ignored.
 type Preset struct {
 	Scheme *Scheme
-	IDIn   string // the header that has the id; "" = a member of the body
-	ID     string // that member
-	// Greets tells that a first delivery asks for a proof that somebody is here.
-	Greets bool
+	IDIn   string // header with the id; "" = it is in the body
+	ID     string // member of the body with the id
+	Greets bool   // whether the service verifies the address with a challenge
 }
 
-// Presets are the values of config.preset, and what they stand for.
+// Presets are the presets by name.
 var Presets = map[string]*Preset{
 	"github":   {Scheme: github, IDIn: "X-GitHub-Delivery"},
 	"stripe":   {Scheme: Stripe, ID: "id"},
@@ -126,11 +124,11 @@ var Presets = map[string]*Preset{
 	"standard": {Scheme: Standard, IDIn: StandardID},
 }
 
-// PresetNames lists the values of config.preset in order.
+// PresetNames returns the names in order.
 func PresetNames() []string { return slices.Sorted(maps.Keys(Presets)) }
 
-// PresetOf returns the preset of a trigger: nil when it has none, and false when
-// it has one that is unknown, which lets nobody in.
+// PresetOf returns the preset of a trigger, nil if it has none, and false if its preset
+// is unknown, in which case every delivery must be refused.
 func PresetOf(trigger *blueprint.Trigger) (*Preset, bool) {
 	value := trigger.Config["preset"]
 	if value == nil {

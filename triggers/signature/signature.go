@@ -1,10 +1,8 @@
-// Package signature tells who signed a delivery, and how: the schemes with which
-// services prove by a secret that a delivery is theirs, which of them a trigger
-// takes, and what of a signature that was refused may be told.
+// Package signature verifies the signatures of deliveries. It has the schemes of
+// services, which of them a trigger accepts, and the facts about a refused signature.
 //
-// Check is all of it for a delivery to a trigger; the rest is for who explains why a
-// signature was wrong.
-// Nothing here holds or shows a secret or a digest in words.
+// Check verifies a delivery; the rest is for explaining a wrong signature. No text of
+// this package contains a secret or a digest.
 package signature
 
 import (
@@ -19,39 +17,36 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Window is how far a signed timestamp may lie from the clock, either
-// way.
+// Window is the maximum difference between a signed timestamp and the clock.
 const Window = 5 * time.Minute
 
-// Scheme is a way to prove with a secret who the sender is: a header with an
-// HMAC-SHA256 of the body and of what stands before it.
+// Scheme is a way to authenticate a sender by a secret: a header with an HMAC-SHA256 of
+// the body and of what is signed before it.
 type Scheme struct {
-	Header string // as its inventor writes it
+	Header string // in canonical spelling
 	Form   string // of the header, in words
-	// Key makes the key of a secret; nil takes its bytes.
+	// Key derives the key from a secret; nil = its bytes.
 	Key func(secret string) []byte
-	// Read takes the header apart, or says in words that follow its name what
-	// is wrong with it.
+	// Read parses the header, or returns what is wrong with it, to follow its name.
 	Read func(value string, d *blueprint.Delivery) (Claim, string)
-	// write returns a signature as the header has it.
+	// write encodes a signature for the header.
 	write func(mac []byte) string
 }
 
-// Claim is what a signature header says.
+// Claim is the content of a signature header.
 type Claim struct {
-	Before string   // what was signed before the body
-	Stamp  string   // when, in seconds since 1970
-	Timer  string   // what has the stamp, as one calls it; "" = the scheme has none
-	given  []string // signatures, one of which must be right
-	Lacks  bool     // something that is signed or sent beside them
+	Before string   // signed before the body
+	Stamp  string   // signed time, in seconds since 1970
+	Timer  string   // name of the header or field with Stamp; "" = the scheme has none
+	given  []string // signatures, one of which must match
+	Lacks  bool     // whether something is missing that must be sent with them
 }
 
 const mismatch = "does not match: the body or the secret differs from what the sender signed"
 
-// Verify tells why the signatures of a delivery do not prove that its sender
-// knows the secret, and which scheme failed; "" and nil when they do. At least
-// one of the schemes must be there, and every one that is there must be right.
-// The scheme is nil when none of several is there.
+// Verify verifies the signatures of a delivery. At least one of the schemes must be
+// present, and all that are present must be valid. Otherwise it returns the failed
+// scheme, nil if none of several is present, and the reason.
 func Verify(schemes []*Scheme, secret string, d *blueprint.Delivery, at time.Time) (failed *Scheme, reason string) {
 	seen := false
 	for _, s := range schemes {
@@ -73,7 +68,7 @@ func Verify(schemes []*Scheme, secret string, d *blueprint.Delivery, at time.Tim
 	return nil, "the signature is missing: send X-Webhook-Signature with the hexadecimal HMAC-SHA256 of the body, or the headers of Standard Webhooks"
 }
 
-// Verify looks at one header. Its reason follows the header's name.
+// Verify verifies one header. It returns the reason of a failure, to follow its name.
 func (s *Scheme) Verify(values []string, secret string, d *blueprint.Delivery, at time.Time) string {
 	if len(values) != 1 {
 		return "was sent more than once"
@@ -100,17 +95,17 @@ func (s *Scheme) Verify(values []string, secret string, d *blueprint.Delivery, a
 	return ""
 }
 
-// Stale tells why the time that was signed does not do.
+// Stale returns why the signed time is not accepted, "" if it is.
 func (c *Claim) Stale(at time.Time) string {
 	if c.Timer == "" {
 		return ""
 	}
 	sent, err := strconv.ParseUint(c.Stamp, 10, 40)
 	if err != nil || strings.HasPrefix(c.Stamp, "+") {
-		return "has no time: " + c.Timer + " is not a number of seconds since 1970"
+		return "has no valid time: " + c.Timer + " is not a number of seconds since 1970"
 	}
 	if away := at.Sub(time.Unix(int64(sent), 0)); away > Window || away < -Window {
-		return fmt.Sprintf("is of another time: %s is %s from the server's clock; at most %s are allowed", c.Timer, blueprint.InWords(away), blueprint.InWords(Window))
+		return fmt.Sprintf("is too old or too new: %s is %s from the server's clock; at most %s are allowed", c.Timer, blueprint.InWords(away), blueprint.InWords(Window))
 	}
 	return ""
 }
@@ -123,10 +118,9 @@ func digest(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// Check verifies the signature when the trigger has a secret, and notes
-// in the firing what it went by. Times that the sender signed are held against
-// at, when the delivery came; a previous secret proves nothing any more once its
-// time is over now.
+// Check verifies the signature of a delivery if the trigger has a secret, and sets the
+// reason of the firing. Signed times are compared with at, when the delivery was
+// received; the previous secret must be valid now.
 func Check(trigger *blueprint.Trigger, firing *blueprint.Firing, at, now time.Time) *blueprint.Error {
 	keys, d := blueprint.KindOf(trigger.Type).Secrets, firing.Delivery
 	value := trigger.Config[keys.Secret]
@@ -159,12 +153,11 @@ func Check(trigger *blueprint.Trigger, firing *blueprint.Firing, at, now time.Ti
 		}
 		tried += " and " + keys.Previous
 	}
-	noteSignature(d, failed, tried)
+	addFacts(d, failed, tried)
 	return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason).WithReason(blueprint.ReasonSignature)
 }
 
-// SchemesOf returns the schemes by which a sender may prove itself to a trigger:
-// nil when its preset is unknown, which lets nobody in.
+// SchemesOf returns the schemes that a trigger accepts, nil if its preset is unknown.
 func SchemesOf(trigger *blueprint.Trigger) []*Scheme {
 	preset, known := PresetOf(trigger)
 	switch {
@@ -178,14 +171,14 @@ func SchemesOf(trigger *blueprint.Trigger) []*Scheme {
 	return Usual
 }
 
-// WasForged reports whether a signature of a delivery was refused that nothing can
-// prove right any more: without a secret anything would be.
+// WasForged reports whether the signature of a delivery was refused and cannot be
+// verified again, because the trigger no longer has a secret.
 func WasForged(trigger *blueprint.Trigger, d *blueprint.Delivery) bool {
 	return d != nil && d.Facts[FactExpected] != nil && trigger.Config[blueprint.KindOf(trigger.Type).Secrets.Secret] == nil
 }
 
-// Previous returns the secret that was replaced while it is still good, ""
-// without one. One without an end is good no longer.
+// Previous returns the previous secret while it is valid, otherwise "". One without an
+// end is invalid.
 func Previous(config map[string]any, keys blueprint.TriggerSecrets, now time.Time) string {
 	text, _ := config[keys.Until].(string)
 	until, err := time.Parse(time.RFC3339, text)
