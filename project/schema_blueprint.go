@@ -19,7 +19,7 @@ func BlueprintSchema() map[string]any {
 		"description": map[string]any{"type": "string", "maxLength": json.Number("10000"), "description": "what it is for"},
 		"tags":        listOf("words to find it by", map[string]any{"type": "string", "maxLength": json.Number("200")}),
 		"environment_variables": map[string]any{
-			"type": []any{"array", "null"}, "items": defined("variable"), "description": "the variables that a run may be given; {{name}} in a config stands for one",
+			"type": []any{"array", "null"}, "items": defined("variable"), "description": "the variables of a run; {{name}} in a config is replaced by the value",
 		},
 		"blueprint_map": defined("map"),
 		"triggers":      map[string]any{"type": []any{"array", "null"}, "items": defined("trigger"), "description": "what starts it by itself"},
@@ -55,7 +55,7 @@ func blueprintDefinitions() map[string]any {
 		})},
 		"node": node, "trigger": trigger,
 		"variable": openObject("A variable of the blueprint's runs.", []any{"name"}, map[string]any{
-			"name": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9_]+$", "not": map[string]any{"enum": Words(blueprint.ReservedNames)}, "description": "what {{name}} stands for"},
+			"name": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9_]+$", "not": map[string]any{"enum": Words(blueprint.ReservedNames)}, "description": "the name in {{name}}"},
 			"type": choiceOf("string when left out", types...), "default": anything("the value of runs that are given none"), "description": oneType("string", "what it is for"),
 			"required": oneType("boolean", "whether a run must be given one"), "secret": oneType("boolean", "shown as *** everywhere"),
 		}),

@@ -16,15 +16,15 @@ func seedSchema() map[string]any {
 	for _, form := range blueprint.ConnectionForms() {
 		kinds = append(kinds, string(form.Type))
 	}
-	members := seedList("who belongs to it", closedObject("", []any{"email", "role"}, map[string]any{
+	members := seedList("the members", closedObject("", []any{"email", "role"}, map[string]any{
 		"email": emailOf("of one of the users"), "role": choiceOf("what they may do", string(blueprint.OrganizationMember), string(blueprint.OrganizationAdmin), string(blueprint.OrganizationOwner)),
 	}))
 	members["type"] = "array"
 	members["contains"] = map[string]any{"type": "object", "required": []any{"role"}, "properties": map[string]any{"role": map[string]any{"const": string(blueprint.OrganizationOwner)}}}
-	schema := closedObject("What a fresh server begins with. In the texts of keys, passwords and configs of connections, and in the secrets of triggers, ${NAME} stands for an environment variable.", nil, map[string]any{
+	schema := closedObject("The initial content of a server. In keys, passwords, configs of connections and secrets of triggers, ${NAME} is replaced by an environment variable.", nil, map[string]any{
 		"$schema": oneType("string", "where this schema is, for editors"),
 		"users": seedList("people", closedObject("", []any{"email"}, map[string]any{
-			"email": emailOf("the address"), "name": shortText("the name; what stands before the @ when left out", 0, 200),
+			"email": emailOf("the address"), "name": shortText("the name; by default the part of the email address before the @", 0, 200),
 			"apiKey": shortText("an API key of 8 or more printable characters", 1, 4096), "password": shortText("the password for the dashboard", 1, 4096),
 		})),
 		"organizations": seedList("organizations", closedObject("", []any{"name", "members"}, map[string]any{"name": shortText("the name; once in the file", 1, 200), "members": members})),

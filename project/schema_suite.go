@@ -22,7 +22,7 @@ func suiteSchema() map[string]any {
 	enum := func(values []any) map[string]any { return map[string]any{"enum": values} }
 	anything := map[string]any{"description": "a value, or a matcher: {\"$any\": true}, {\"$exact\": value}, {\"$match\": regexp}, {\"$partial\": value}, {\"$type\": name}"}
 	answer := object("an answer: output (or handle), status, or error", map[string]any{
-		"output":  map[string]any{"description": "stands for the node's work; the answer of human and approval-gate nodes"},
+		"output":  map[string]any{"description": "replaces the work of the node; for human and approval-gate nodes the answer"},
 		"handle":  oneType("string", "the handle at which the run goes on"),
 		"status":  map[string]any{"type": "integer", "minimum": 100, "maximum": 999, "description": "of an HTTP answer; 250 takes a mail"},
 		"headers": byName("of the answer", map[string]any{"type": []any{"string", "number", "boolean"}}),
@@ -32,22 +32,22 @@ func suiteSchema() map[string]any {
 		"delayMs": map[string]any{"type": "integer", "minimum": 0, "maximum": MaxDelayMs, "description": "how long it takes, in real time"},
 	})
 	stub := map[string]any{"anyOf": []any{answer, map[string]any{"type": "array", "minItems": 1, "items": answer}}}
-	call := object("what is to be compared of a request", map[string]any{
+	call := object("the expected parts of a request", map[string]any{
 		"nodeId": anything, "method": anything, "url": anything, "host": anything, "headers": map[string]any{"type": "object"}, "body": anything,
 	})
 	calls := func(text string) map[string]any {
 		return map[string]any{"type": "array", "description": text, "items": call}
 	}
-	expect := object("what is to come of the run", map[string]any{
+	expect := object("the expected result of the run", map[string]any{
 		"status":   enum(Words(RunStatuses)),
 		"output":   anything,
 		"error":    anything,
-		"steps":    byName("by the address of a node", object("what is to come of a node", map[string]any{"status": enum(Words(StepStatuses)), "output": anything, "error": anything})),
-		"branches": byName("the handle that was taken, by the address of a node", map[string]any{"type": "string"}),
+		"steps":    byName("by the address of a node", object("the expected result of the node", map[string]any{"status": enum(Words(StepStatuses)), "output": anything, "error": anything})),
+		"branches": byName("the taken handle, by the address of a node", map[string]any{"type": "string"}),
 		"calls": map[string]any{"anyOf": []any{
 			calls("all requests, in their order"),
 			object("requests in any order", map[string]any{
-				"unordered": calls("all requests"), "some": calls("requests that went out, perhaps among others"), "none": calls("not one request is like these"),
+				"unordered": calls("all requests"), "some": calls("some of the requests"), "none": calls("requests that must not happen"),
 			}),
 		}},
 	}, "status")
@@ -55,10 +55,10 @@ func suiteSchema() map[string]any {
 		"name":        oneType("string", "what it shows"),
 		"variables":   oneType("object", "of the run"),
 		"inputData":   map[string]any{"description": "of the run"},
-		"clock":       map[string]any{"type": "string", "format": "date-time", "description": "where the virtual clock begins; 2000-01-01T00:00:00Z without it"},
+		"clock":       map[string]any{"type": "string", "format": "date-time", "description": "the start of the virtual clock; by default 2000-01-01T00:00:00Z"},
 		"cassette":    oneType("string", "a recording, a path relative to this file"),
-		"connections": byName("by the name that a blueprint refers to, or by id, in place of stand-ins", object("a connection", map[string]any{"name": oneType("string", "its name"), "type": enum(Words(blueprint.ConnectionTypes)), "config": oneType("object", "without secrets")}, "type")),
-		"stubs":       byName("what answers, by the address of a node or by host", stub),
+		"connections": byName("connections by the name in references, or by id, instead of placeholders", object("a connection", map[string]any{"name": oneType("string", "its name"), "type": enum(Words(blueprint.ConnectionTypes)), "config": oneType("object", "without secrets")}, "type")),
+		"stubs":       byName("stubs by the address of a node, or by host", stub),
 		"expect":      expect,
 	}, "name", "expect")
 	out := object("tests of a blueprint", map[string]any{
