@@ -16,12 +16,12 @@ type authorizer func(ctx context.Context, request *http.Request) error
 // reach is where a connection's credentials may go.
 type reach struct {
 	of    *blueprint.Connection
-	hosts []string // in the forms of a config
-	plain []string // those that may be asked over plain http
-	open  bool     // it has no credentials, so plain http is fine everywhere
+	hosts []string // as in a config
+	plain []string // hosts that may be reached over plain http
+	open  bool     // there are no credentials: plain http is allowed everywhere
 }
 
-// reachOf is that of a connection with one address of its own.
+// reachOf returns the reach of a connection with one address.
 func reachOf(connection *blueprint.Connection, u *url.URL) reach {
 	r := reach{of: connection, hosts: []string{hostPort(u)}}
 	if u.Scheme == "http" {

@@ -12,25 +12,22 @@ import (
 )
 
 const (
-	// namesKept is how long a channel's name is believed, by the clock.
-	namesKept = 10 * time.Minute
-	// nameTimeout bounds a question for a name, in real time.
-	nameTimeout = 10 * time.Second
+	namesKept   = 10 * time.Minute // of a cached name, by the clock
+	nameTimeout = 10 * time.Second // of a request for a name, in real time
 )
 
-// channelName is what a channel is called, and until when that is believed.
+// channelName is the cached name of a channel.
 type channelName struct {
 	name  string
 	until time.Time
 }
 
 // ChannelName returns the name of a Slack channel, without #, as the bot of a
-// connection sees it; "" for one that has none, as a talk of two people. Names
-// are kept for ten minutes; who may use the connection is looked up each time.
-// One who leaves early leaves the question open, so that who comes again finds
-// its answer.
+// connection sees it; "" for one without a name, such as a direct message. Names are cached
+// for ten minutes; access to the connection is checked each time. The request to Slack
+// continues if ctx ends, so that a later call finds the name.
 //
-// Errors are those of Open, and *blueprint.Failure when Slack does not say.
+// Errors are those of Open, and a *blueprint.Failure of Slack.
 func (s *Service) ChannelName(ctx context.Context, userID, connectionID, channelID string) (string, error) {
 	open, err := s.Open(ctx, blueprint.ConnectionUse{ConnectionID: connectionID, UserID: userID})
 	if err != nil {
@@ -61,7 +58,7 @@ func (s *Service) ChannelName(ctx context.Context, userID, connectionID, channel
 	}
 }
 
-// askChannel asks Slack what a channel is called.
+// askChannel requests the name of a channel from Slack.
 func (s *Service) askChannel(ctx context.Context, open *blueprint.OpenConnection, channelID string) (string, error) {
 	response, body, err := s.send(ctx, open, http.MethodGet, BaseURL(open.Type, open.Config)+"/conversations.info?channel="+url.QueryEscape(channelID))
 	if err != nil {

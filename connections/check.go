@@ -12,15 +12,13 @@ import (
 )
 
 const (
-	// checkTimeout bounds a try, in real time.
-	checkTimeout = 20 * time.Second
-	// mostAnswer is how much of an answer is read for a try, in bytes.
-	mostAnswer = 1 << 20
+	checkTimeout = 20 * time.Second // of a test, in real time
+	mostAnswer   = 1 << 20          // bytes that are read of an answer
 )
 
-// Test makes the cheapest real call through a connection and tells in plain
-// words how it went. The error is a *blueprint.Error with CodeNotFound when there
-// is no connection that the user may use, or the machine's.
+// Test makes the cheapest real call through a connection. The message describes the
+// outcome. The error is CodeNotFound for a connection that the user may not use, or an
+// internal one.
 func (s *Service) Test(ctx context.Context, userID, id string) (ok bool, message string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -51,7 +49,7 @@ func (s *Service) Test(ctx context.Context, userID, id string) (ok bool, message
 	}
 }
 
-// checkOAuth asks for a token, so that one which was withdrawn is noticed.
+// checkOAuth refreshes the token, so that a revoked one is noticed.
 func (s *Service) checkOAuth(ctx context.Context, connection *blueprint.Connection, userID string) (string, error) {
 	c, err := newOAuthClient(connection)
 	if err != nil {
@@ -89,7 +87,7 @@ func (s *Service) checkOpen(ctx context.Context, userID, id string) (string, err
 	return s.checkHTTP(ctx, open)
 }
 
-// checkMCP asks an MCP server for its name.
+// checkMCP begins a session with an MCP server.
 func (s *Service) checkMCP(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
 	if s.Probe == nil {
 		return "", unusable("this program cannot ask MCP servers")
@@ -122,8 +120,8 @@ func (s *Service) send(ctx context.Context, open *blueprint.OpenConnection, meth
 	return response, body, nil
 }
 
-// checkFailure says why a call did not work out. What is a failure or the like
-// already stays as it is.
+// checkFailure returns err as a failure, unless it is a failure, a pause or a cancellation
+// already.
 func checkFailure(err error, host string) error {
 	var (
 		failure *blueprint.Failure
@@ -135,7 +133,7 @@ func checkFailure(err error, host string) error {
 	return unreachable(err, host)
 }
 
-// disagrees says that a service answered, but not as it should.
+// disagrees returns the failure for an unexpected status.
 func disagrees(host string, status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:

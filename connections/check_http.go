@@ -51,7 +51,7 @@ func slackReason(name string) string {
 	return ""
 }
 
-// checkSlack asks who the bot is.
+// checkSlack requests the identity of the bot.
 func (s *Service) checkSlack(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
 	response, body, err := s.send(ctx, open, http.MethodPost, BaseURL(open.Type, open.Config)+"/auth.test")
 	if err != nil {
@@ -75,13 +75,13 @@ func (s *Service) checkSlack(ctx context.Context, open *blueprint.OpenConnection
 	return fmt.Sprintf("the bot is %s in %s", plain(answer.User), plain(answer.Team)), nil
 }
 
-// checkHTTP asks for the root of the first host. What is there does not matter,
-// as long as the service answers and takes the credentials.
+// checkHTTP requests the root of the first host. Any answer will do that does not refuse the
+// credentials.
 func (s *Service) checkHTTP(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
 	var root *url.URL
 	for _, host := range open.Hosts {
 		if strings.HasPrefix(host, "*.") {
-			continue // which name below it there is, nobody knows
+			continue // a wildcard names no host
 		}
 		if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
 			host = "[" + host + "]"
@@ -114,7 +114,7 @@ func (s *Service) checkHTTP(ctx context.Context, open *blueprint.OpenConnection)
 	return root.Host + " answered", nil
 }
 
-// plain returns a name that another service has for itself, in one short line.
+// plain returns a name given by another service as one short line.
 func plain(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -105,7 +105,7 @@ func (g *greeting) speak(ctx context.Context) (problem string, err error) {
 			return "does not accept the user and the password", err
 		}
 	}
-	_ = client.Quit() // nobody needs its farewell
+	_ = client.Quit() // the answer does not matter
 	return "", nil
 }
 

@@ -1,14 +1,12 @@
-// Package connections opens the connections that nodes use, signs people in to
-// other services, and tries connections out.
+// Package connections opens the connections of nodes, signs users in to other services, and
+// tests connections.
 //
 // # Opening
 //
-// Open gives a connection as a node uses it: its config with the secrets, and a
-// function that adds the credentials to one request. That function is the place
-// where a secret leaves the program, so it is strict: a request to a host that
-// the connection does not name gets nothing and is refused, and so is one over
-// plain http, unless it goes to this machine or the connection's own address
-// begins with http://. Where a connection leads:
+// Open returns a connection with its secrets and a function that adds the credentials to a
+// request. That function is where a secret leaves the program. It refuses a request to a
+// host that the connection does not allow, and one over plain http unless it goes to this
+// machine or the connection's own address begins with http://. Allowed hosts:
 //
 //	ai-provider, mcp-server, slack   the host and port of its own address
 //	http                             its hosts
@@ -16,56 +14,48 @@
 //	                                 authorizationUrl and tokenUrl, at their
 //	                                 ports when they name any
 //
-// A connection whose auth is of type oauth2 names another one, which the run's
-// principal must be able to use as well. Whoever writes the naming one must not
-// be able to have tokens sent to a host of their own, and admins of an organization
-// may change what others made. So its hosts count alone only when both have the
-// same owner and the maker of the oauth2 connection answers for the whole config of
-// both: whoever last said all of it does, nobody once somebody else changed a part.
-// They count alone, too, when the token and the naming connection are both the
-// principal's own. Else a host must be one of the oauth2 connection's as well.
+// A connection whose auth is of type oauth2 names another connection, which the run's
+// principal must be able to use too. The author of the naming connection must not be able
+// to send tokens to a host of their own, and admins of an organization may change the
+// connections of others. So its hosts suffice only if both connections have the same owner
+// and the creator of the oauth2 connection was the last to set the whole config of both, or
+// if the token and the naming connection are both the principal's own. Otherwise a host must
+// be one of the oauth2 connection's too.
 //
-// This machine is localhost or a loopback address. Other names are not, not even
-// those below localhost: a resolver may say that they are anywhere.
+// This machine is localhost or a loopback address. Names below localhost are not: a
+// resolver may return any address for them.
 //
 // # Signing in
 //
-// The authorization code flow (RFC 6749, with PKCE, RFC 7636) needs a person. A
-// node that finds no token ends with a *blueprint.Pause whose address is
-// /oauth/start with a ticket: 32 random bytes that the store finds by their hash
-// and keeps encrypted, bound to the connection, the user and the node, so that a
-// node that asks again gives the same address. It is good for as long as a person
-// may take to find it (30 days) and until the sign-in is done; all that is
-// short-lived is made when it is visited. When very many wait for one user and
-// connection, the next ones share an address that wakes none of them: such a run
-// must be resumed.
+// The authorization code flow (RFC 6749, with PKCE, RFC 7636) needs the user. A node without
+// a token ends with a *blueprint.Pause whose URL is /oauth/start with a ticket: 32 random
+// bytes, found by their hash and stored encrypted, bound to the connection, the user and the
+// node, so that a repeated pause has the same URL. It is valid for 30 days and until the
+// sign-in is done. If too many nodes wait for a user and a connection, the next ones share a
+// URL that resumes none of them.
 //
-// There the person reads what they are about to allow and whose account here gets
-// it, and goes on to the service with a state (32 random bytes, known by its hash,
-// 10 minutes, once) and a verifier that stays here. The link of that page has a
-// proof that only this process can make, for a cookie that only it can make, and
-// counts only when a browser that says where it comes from says from here; over
-// https no neighbour of the host can lay the cookie (__Host-). The
-// cookie binds the way back to the browser that left, so that nobody can be
-// tricked into finishing what somebody else began. Programs, which no page can
-// trick, are sent on without the page and need no cookie; browsers are told
-// apart by the name that they cannot lay down.
+// The page at that URL shows the user what they are about to allow and which account
+// receives it, and leads to the service with a state (32 random bytes, known by its hash,
+// valid once for 10 minutes) and a verifier that stays here. The link of the page carries a
+// proof for a cookie; only this process can create either. It is valid only for a
+// same-origin request if the browser sends Sec-Fetch-Site. Over https the cookie has the
+// prefix __Host-. The cookie binds the callback to the browser that began, against login
+// CSRF. Programs are redirected without the page and need no cookie; a browser is recognized
+// by its User-Agent, which pages cannot change.
 //
-// /oauth/callback takes the state, looks at iss where it is given (RFC 9207),
-// exchanges the code, stores the token and lets every run of that user go on
-// that waits for this connection. A denial changes nothing: the runs stay paused
-// and the address stays good.
+// /oauth/callback consumes the state, checks iss if present (RFC 9207), exchanges the code,
+// stores the token and resumes the runs of the user that wait for the connection. After a
+// denial the runs stay paused and the URL stays valid.
 //
 // # Tokens
 //
-// A token belongs to one user and one connection, and to the addresses, client,
-// scopes and hosts that the connection had then: when one of them changes, the
-// person is asked again. It is refreshed shortly before it expires, and by Renew
-// when a service refuses it. Refreshes of the same token are one; what comes back
-// is stored before it is used, because services withdraw the old one. A grant
-// that was withdrawn (invalid_grant) is forgotten, and the person asked again.
-// Tokens of the client credentials flow are kept in memory alone.
+// A token belongs to a user and a connection with its addresses, client, scopes and hosts:
+// if one of them changes, the user must sign in again. It is refreshed shortly before it
+// expires, and by Renew if a service refuses it. Concurrent refreshes of a token are one;
+// the new token is stored before it is used, because services revoke the old one. After
+// invalid_grant the token is deleted and the user must sign in again. Tokens of the client
+// credentials flow are kept in memory.
 //
-// Redirects of a token address are not followed. Nothing that a service answers
-// to a token request is shown but error codes of the standard.
+// Redirects of a token endpoint are not followed. Of its answers only standard error codes
+// are shown.
 package connections

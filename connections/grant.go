@@ -8,12 +8,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// errSignIn says that a person has to sign in.
-var errSignIn = errors.New("somebody must sign in")
+// errSignIn means that the user has to sign in.
+var errSignIn = errors.New("the user must sign in")
 
-// current returns the token of a client: that of the user, or the client's own.
-// refused is an access token that a service did not take, "" when that is not
-// known. Errors are errSignIn, a *blueprint.Failure, or the machine's.
+// current returns the token of a client: that of the user, or the client's own. refused is
+// an access token that a service has refused, or "". Errors are errSignIn, a
+// *blueprint.Failure, or internal.
 func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
 	if c.flow == flowClient {
 		return s.clientOwn(ctx, c, refused)
@@ -28,7 +28,7 @@ func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused s
 		return t, nil
 	}
 	var t token
-	for range 2 { // one that was under way for somebody else may have found the refused one good
+	for range 2 { // a shared request may have considered the refused token valid
 		t, err = s.together(ctx, c.connection.ID+" "+userID, func(ctx context.Context) (token, error) {
 			return s.renew(ctx, c, userID, refused)
 		})
@@ -39,9 +39,8 @@ func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused s
 	return t, err
 }
 
-// together makes requests that are the same one: whoever comes while it is under
-// way waits for its result. It goes on when one of them goes away, and under a
-// context of its own: what a node's requests carry is not for a token address.
+// together makes concurrent requests with the same key once. The request has a context of
+// its own: it continues if a caller is cancelled, and carries nothing of a node's requests.
 func (s *Service) together(ctx context.Context, key string, request func(context.Context) (token, error)) (token, error) {
 	flight := s.flights.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*askTimeout)
@@ -57,7 +56,7 @@ func (s *Service) together(ctx context.Context, key string, request func(context
 	}
 }
 
-// renew refreshes a user's token, unless somebody else just did.
+// renew refreshes a user's token, unless it has just been refreshed.
 func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
 	for range 3 {
 		before, err := s.Store.Token(ctx, c.connection.ID, userID)
@@ -83,7 +82,7 @@ func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused str
 			}
 			return token{}, err
 		case err != nil && old.Access != refused && old.alive(s.Clock.Now()):
-			return old, nil // the service is away for a moment; it will do until then
+			return old, nil // the service is unavailable: use the token until it expires
 		case err != nil:
 			return token{}, err
 		}
@@ -103,11 +102,11 @@ func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused str
 	return token{}, &blueprint.Failure{Code: codeToken, Message: "the sign-in changed again and again while its token was renewed", NotSent: true}
 }
 
-// errChanged says that the token which was to be forgotten is there no more.
+// errChanged means that the token to delete has been replaced.
 var errChanged = errors.New("the token has changed")
 
-// forget deletes a token that is good for nothing any more and gives errSignIn,
-// or errChanged when there is another one by now.
+// forget deletes an invalid token and returns errSignIn, or errChanged if it has been
+// replaced.
 func (s *Service) forget(ctx context.Context, c *oauthClient, userID string, useless []byte) error {
 	now, err := s.Store.Token(ctx, c.connection.ID, userID)
 	switch {

@@ -19,9 +19,8 @@ const (
 	hostOnly   = "__Host-"
 )
 
-// invitation is the page that says what is about to be allowed, and for whom. Its
-// link works only with the cookie that comes with it, so nobody can send a person
-// past it.
+// invitation returns the page that says what is about to be allowed, and for which account.
+// Its link is valid only with the cookie that it sets, so that the page cannot be skipped.
 func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthClient, signIn *blueprint.SignIn, ticket string) (*page, error) {
 	user, err := s.Store.User(r.Context(), signIn.UserID)
 	if err != nil {
@@ -55,21 +54,21 @@ func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthCli
 	}, nil
 }
 
-// confirmed returns the browser's cookie when the request came from the page.
-// Browsers that tell where a request came from must tell that.
+// confirmed returns the browser's cookie, and reports whether the request came from the
+// page: same-origin if the browser sends Sec-Fetch-Site.
 func (s *Service) confirmed(r *http.Request, ticket, given string) (cookie string, ok bool) {
 	cookie = s.cookieOf(r)
 	site := r.Header.Get("Sec-Fetch-Site")
 	return cookie, s.minted(cookie) && (site == "" || site == "same-origin") && hmac.Equal([]byte(s.proof(cookie, ticket)), []byte(given))
 }
 
-// proof shows that who has it has read the page for the ticket in the browser
-// with the cookie.
+// proof returns the proof that the browser with the cookie was shown the page of the
+// ticket.
 func (s *Service) proof(cookie, ticket string) string {
 	return s.sign("go on " + cookie + " " + ticket)
 }
 
-// mint makes a cookie, which minted knows again.
+// mint returns a cookie that minted accepts.
 func (s *Service) mint() string {
 	nonce := s.random()
 	return nonce + s.sign("cookie "+nonce)
@@ -80,8 +79,7 @@ func (s *Service) minted(cookie string) bool {
 	return len(cookie) == 2*randomSize && hmac.Equal([]byte(s.sign("cookie "+cookie[:randomSize])), []byte(cookie[randomSize:]))
 }
 
-// sign returns a text of randomSize characters that only this process can make for
-// another one.
+// sign returns a MAC of randomSize characters with the key of this process.
 func (s *Service) sign(text string) string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte(text))

@@ -53,8 +53,8 @@ func oauthReach(connection *blueprint.Connection) reach {
 	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
 }
 
-// fingerprint tells the client, its addresses, scopes and hosts from others. A
-// person who signed in agreed to exactly these.
+// fingerprint returns a hash of the client, its addresses, scopes and hosts, to which the
+// user consented.
 func (c *oauthClient) fingerprint() string {
 	hosts, scopes := slices.Clone(textsAt(c.connection.Config, "hosts")), slices.Clone(c.scopes)
 	slices.Sort(hosts)

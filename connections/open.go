@@ -20,14 +20,14 @@ const (
 // anthropicVersion is the version of the interface that Anthropic is asked for.
 const anthropicVersion = "2023-06-01"
 
-// kind is how connections of a type are opened and tried out.
+// kind describes how connections of a type are opened and tested.
 type kind struct {
-	// baseURL is the address of the service when the config names none; nil is none.
+	// baseURL returns the default address of the service; nil for none.
 	baseURL func(config map[string]any) string
-	// open completes what a node uses of a connection.
+	// open sets the hosts and the authorizer of a connection.
 	open func(s *Service, ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) error
-	// try makes the cheapest real call through an open connection and tells in plain
-	// words how it went; nil makes an HTTP request to one of its hosts.
+	// try makes the cheapest real call and describes the outcome; nil makes an HTTP request
+	// to one of the hosts.
 	try func(s *Service, ctx context.Context, open *blueprint.OpenConnection) (string, error)
 }
 

@@ -7,7 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// openAuth opens a connection that says by auth how it proves who we are.
+// openAuth opens a connection whose config has an auth.
 func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection, at reach) error {
 	auth, _ := connection.Config["auth"].(map[string]any)
 	var authorize authorizer
@@ -58,11 +58,11 @@ func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *bl
 	return named, nil
 }
 
-// vouches reports whether the hosts of a connection alone may say where the tokens
-// of another one go. They may when who made the other one answers for the whole
-// config of both, and both have the same owner: admins of an organization change
-// what colleagues made. They may too when both the naming connection and the token
-// are the user's own; a token of the client credentials flow is its connection's.
+// vouches reports whether the hosts of a connection alone decide where the tokens of another
+// one may go: if both have the same owner and the creator of the other one was the last to
+// set the whole config of both, since admins of an organization may change connections of
+// others. It is so too if both the naming connection and the token are the user's own; a
+// token of the client credentials flow belongs to its connection.
 func vouches(by, oauth *blueprint.Connection, userID string) bool {
 	personal := by.OrganizationID == nil && by.CreatedBy == userID
 	if personal && textAt(oauth.Config, "flow") == flowCode {
@@ -73,7 +73,6 @@ func vouches(by, oauth *blueprint.Connection, userID string) bool {
 	return sameOwner && by.ConfiguredBy == oauth.CreatedBy && oauth.ConfiguredBy == oauth.CreatedBy
 }
 
-// both does the one, then the other.
 func both(first, second authorizer) authorizer {
 	return func(ctx context.Context, request *http.Request) error {
 		if err := first(ctx, request); err != nil {

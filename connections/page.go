@@ -35,8 +35,8 @@ var styleHash = func() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }()
 
-// write answers with the page: no scripts, nothing from elsewhere, in no frame,
-// and no trace of its address for whoever is visited next.
+// write answers with the page: no scripts, no external resources, no framing, and no
+// referrer for the next site.
 func (p page) write(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
@@ -86,9 +86,9 @@ var (
 		"The sign-in could not be finished.", once}}
 )
 
-// SignIn returns the address where a user signs in for a connection, without a run
-// that waits for it. CodeNotFound when the user may not use the connection,
-// CodeBadRequest when nobody signs in for it.
+// SignIn returns the URL where a user signs in for a connection without a waiting run.
+// CodeNotFound if the user may not use the connection, CodeBadRequest if it needs no
+// sign-in.
 func (s *Service) SignIn(ctx context.Context, userID, id string) (url string, err error) {
 	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: userID}, id)
 	if err != nil {

@@ -38,11 +38,11 @@ type Store interface {
 	// an actor, who has just signed in, is noted in the audit log.
 	SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) error
 	DeleteToken(ctx context.Context, connectionID, userID string) error
-	// BeginSignIn notes that somebody is sent to a service; CodeTooManyRequests
-	// when they are away too many times.
+	// BeginSignIn stores the state of a sign-in; CodeTooManyRequests if the user has too
+	// many.
 	BeginSignIn(ctx context.Context, signIn blueprint.SignIn) error
-	// OpenTicket returns the ticket that is open for the connection, user, run and
-	// node, or makes the one given. When there are too many it is one for no run.
+	// OpenTicket returns the open ticket of the connection, user, run and node, or stores
+	// the given one. If there are too many it is one without a run.
 	OpenTicket(ctx context.Context, ticket blueprint.SignIn) (blueprint.SignIn, error)
 	// FindSignIn returns a sign-in or a ticket by the hash of its state.
 	FindSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
@@ -73,7 +73,7 @@ type Options struct {
 	// Instead gives where people are sent in place of the sign-in page of a
 	// service; nil sends them there.
 	Instead func(page string) string
-	// Logger hears of what is wrong here; nil is nobody.
+	// Logger may be nil.
 	Logger *slog.Logger
 }
 
@@ -92,7 +92,7 @@ type Service struct {
 // mostKept bounds each of the maps of a Service.
 const mostKept = 1000
 
-// New makes a Service. It starts nothing.
+// New returns a Service.
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -100,8 +100,7 @@ func New(o Options) *Service {
 	return &Service{Options: o, key: o.IDs.Bytes(secretSize), styles: map[string]style{}, tokens: map[string]token{}, names: map[string]channelName{}}
 }
 
-// keep remembers a value in one of the maps. One that is full is emptied: all
-// in it can be found out again.
+// keep caches a value in one of the maps. A full map is cleared.
 func keep[V any](s *Service, kept map[string]V, key string, value V) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +110,7 @@ func keep[V any](s *Service, kept map[string]V, key string, value V) {
 	kept[key] = value
 }
 
-// kept returns what keep remembers.
+// kept returns a cached value.
 func kept[V any](s *Service, kept map[string]V, key string) (V, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +195,7 @@ func unusable(format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: codeUnavailable, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
 }
 
-// unreachable says why a server could not be asked, without a word of its own.
+// unreachable returns the failure for a server that did not answer.
 func unreachable(err error, host string) *blueprint.Failure {
 	var (
 		refused *outbound.RefusedError

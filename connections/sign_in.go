@@ -13,18 +13,13 @@ import (
 )
 
 const (
-	// ticketLife is how long a person may take to find the address.
 	ticketLife = 30 * 24 * time.Hour
-	// stateLife is how long they may be away at the service.
-	stateLife = 10 * time.Minute
-	// secretSize is how many random bytes tickets, states, verifiers and cookies
-	// have.
-	secretSize = 32
-	// randomSize is how many characters they have as text.
-	randomSize = (secretSize*8 + 5) / 6
+	stateLife  = 10 * time.Minute
+	secretSize = 32                     // random bytes of tickets, states, verifiers and cookies
+	randomSize = (secretSize*8 + 5) / 6 // characters of their base64
 )
 
-// ticketPlace and statePlace keep one from being taken for the other.
+// ticketPlace and statePlace separate the hashes of tickets and states.
 const (
 	ticketPlace = "ticket "
 	statePlace  = "state "
@@ -44,14 +39,13 @@ func (s *Service) askToSignIn(ctx context.Context, c *oauthClient, use blueprint
 	return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth, URL: visit, Prompt: prompt}}
 }
 
-// ticketSecret is what is kept of a ticket, so that who asks again is given the
-// same one.
+// ticketSecret is the stored ticket, so that a repeated pause has the same URL.
 type ticketSecret struct {
 	Ticket string `json:"ticket"`
 }
 
-// ticket returns the address to visit for signing in. It is not the place's own
-// when it wakes nobody there.
+// ticket returns the URL to visit for signing in. own reports whether the sign-in resumes
+// the node of use.
 func (s *Service) ticket(ctx context.Context, c *oauthClient, use blueprint.ConnectionUse) (visit string, own bool, err error) {
 	kept := ticketSecret{s.random()}
 	secret, err := json.Marshal(kept)
@@ -94,14 +88,13 @@ func (s *Service) byTicket(ctx context.Context, ticket string) (*blueprint.SignI
 	return &signIn, nil
 }
 
-// random returns a text that nobody guesses, of letters, digits, - and _.
+// random returns secretSize random bytes in URL-safe base64.
 func (s *Service) random() string {
 	return base64.RawURLEncoding.EncodeToString(s.IDs.Bytes(secretSize))
 }
 
-// goOn lets every run of the user go on that waits for the connection. Tickets
-// of runs that asked within the last minute stay: such a run may not have come
-// to rest yet, and whoever visits its address again wakes it.
+// goOn resumes the runs of the user that wait for the connection. Tickets of the last minute
+// stay: their runs may not be paused yet, and visiting the URL again resumes them.
 func (s *Service) goOn(ctx context.Context, connectionID, userID string) error {
 	waiting, err := s.Store.WaitingSignIns(ctx, connectionID, userID)
 	if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {

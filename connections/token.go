@@ -37,9 +37,8 @@ const (
 // service writes there ("bot", "user") means a bearer's.
 var otherKinds = []string{"mac", "dpop", "pop", "n_a"}
 
-// newToken reads what came back for a request that was made at an instant of
-// our clock; the library reckons with the machine's. The second result says
-// what is wrong with it.
+// newToken returns the token of an answer to a request made at asked, by the service's
+// clock; the library uses the real time. The second result is the problem, if any.
 func newToken(given *oauth2.Token, asked time.Time, fingerprint string) (token, string) {
 	t := token{Access: given.AccessToken, Refresh: given.RefreshToken, Since: blueprint.TimeOf(asked), For: fingerprint}
 	switch {

@@ -24,7 +24,7 @@ const (
 	maxSpent   = 100              // used tokens that are remembered
 )
 
-// openLink is a URL that signs its visitor in to the dashboard: once, and only by a host
+// openLink is a URL that signs a browser in to the dashboard: once, and only by a host
 // name of this machine. It is safe for concurrent use.
 type openLink struct {
 	server *site
@@ -130,7 +130,7 @@ func (s *site) mountLink(mux *http.ServeMux) {
 	})
 }
 
-// visit signs in the first visitor, and redirects one who is signed in already.
+// visit signs in the first request, and redirects a browser that is signed in already.
 func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 	s, token := l.server, r.PathValue("token")
 	w.Header().Set("Cache-Control", "no-store")

@@ -75,13 +75,13 @@ type key [sha256.Size]byte
 
 func keyOf(text string) key { return sha256.Sum256([]byte(text)) }
 
-// failures are when somebody failed, the oldest first.
+// failures are the times of failed attempts, the oldest first.
 type failures struct {
 	limit int
 	of    map[key][]time.Time
 }
 
-// wait is how long somebody has to wait. It forgets what is too long ago.
+// wait returns the time to wait. It removes expired failures.
 func (f *failures) wait(who key, now time.Time) time.Duration {
 	list := slices.DeleteFunc(f.of[who], func(at time.Time) bool { return !now.Before(at.Add(failureSpan)) })
 	if len(list) == 0 {

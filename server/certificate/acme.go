@@ -24,23 +24,19 @@ import (
 )
 
 const (
-	// ProofProtocol is spoken by an authority that wants to see that a domain
-	// leads here (RFC 8737).
+	// ProofProtocol is the ALPN protocol of the TLS-ALPN-01 challenge (RFC 8737).
 	ProofProtocol = acme.ALPNProto
-	// firstPatience and longestPatience are how long it takes until an authority
-	// that gave no certificate is asked again: they count the attempts of an
-	// hour and refuse who makes many.
+	// firstPatience and longestPatience bound the backoff after a failure: authorities limit
+	// the attempts of an hour.
 	firstPatience, longestPatience = 70 * time.Second, time.Hour
-	// domainLook is how often somebody looks whether a certificate was renewed.
-	domainLook = 10 * time.Minute
-	// firstWait is how long connections wait for the first certificate.
-	firstWait = 5 * time.Second
+
+	domainLook = 10 * time.Minute // interval of renewal checks
+	firstWait  = 5 * time.Second  // wait of a connection for the first certificate
 )
 
-// Authority obtains certificates for domains from a certificate authority (ACME,
-// RFC 8555), keeps them in a folder and renews them. Connections never cause a
-// request to it: how often they come says nothing about how often it is asked.
-// It is safe for concurrent use.
+// Authority obtains certificates for domains from a certificate authority (ACME, RFC 8555),
+// stores them in a folder and renews them. Connections never cause a request to the
+// authority. It is safe for concurrent use.
 type Authority struct {
 	Manager *autocert.Manager
 	options ACMEOptions
@@ -101,13 +97,13 @@ func (a *Authority) Run(ctx context.Context) error {
 	return all.Wait()
 }
 
-// keep sees to the certificate of one domain.
+// keep obtains and renews the certificate of a domain until ctx ends.
 func (a *Authority) keep(ctx context.Context, d *domain) {
 	patience := firstPatience
 	for {
 		pause := domainLook
 		answered := make(chan error, 1)
-		go func() { answered <- a.obtain(d) }() // which cannot be told to stop, and ends after five minutes
+		go func() { answered <- a.obtain(d) }() // it cannot be cancelled, and ends after five minutes
 		select {
 		case err := <-answered:
 			d.once.Do(func() { close(d.Tried) })
@@ -129,7 +125,7 @@ func (a *Authority) keep(ctx context.Context, d *domain) {
 	}
 }
 
-// obtain sees that there is a certificate, asking for one if need be.
+// obtain requests or renews the certificate of a domain if necessary.
 func (a *Authority) obtain(d *domain) error {
 	certificate, err := a.Manager.GetCertificate(asks(d.Name))
 	if err != nil {
@@ -151,13 +147,13 @@ func (a *Authority) obtain(d *domain) error {
 	return nil
 }
 
-// asks is what a client that can do what all can today says of itself.
+// asks returns the ClientHello of a modern client.
 func asks(name string) *tls.ClientHelloInfo {
 	return &tls.ClientHelloInfo{ServerName: name, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}
 }
 
-// Get gives the proof to an authority and the certificate of its domain to
-// anybody else. Who names no domain, or another one, is shown the first.
+// Get returns the challenge certificate for an authority, else the certificate of the
+// requested domain. The default is that of the first domain.
 func (a *Authority) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	d := a.Domains[strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))]
 	if slices.Equal(hello.SupportedProtos, []string{ProofProtocol}) {

@@ -1,6 +1,6 @@
-// Package certificate keeps the certificate that a server shows to who speaks TLS: read
-// from files and read again when they change, or obtained from a certificate authority
-// by ACME (RFC 8555) and renewed.
+// Package certificate provides the TLS certificates of a server: read from files and read
+// again when they change, or obtained from a certificate authority by ACME (RFC 8555) and
+// renewed.
 package certificate
 
 import (
@@ -22,16 +22,12 @@ import (
 )
 
 const (
-	// certificateLook is how often, at most, connections ask whether the files
-	// have changed, in real time.
-	certificateLook = 5 * time.Second
-	// largestCertificate bounds each file.
-	largestCertificate = 1 << 20
+	certificateLook    = 5 * time.Second // minimal interval of checks for changes, in real time
+	largestCertificate = 1 << 20         // bytes of a file
 )
 
-// Files are a certificate and its key in two files. When these
-// change they are read anew: a pair that cannot be used leaves the one before
-// in its place. It is safe for concurrent use.
+// Files are a certificate and its key in two files. Changed files are read again; if they
+// are invalid the previous pair stays. It is safe for concurrent use.
 type Files struct {
 	CertPath, KeyPath string
 	Logger            *slog.Logger
@@ -94,8 +90,7 @@ func (f *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return f.Pair.Load(), nil
 }
 
-// refresh reads changed files. One connection in a while looks, the others do
-// not wait for it.
+// refresh reads changed files. Concurrent connections do not wait for it.
 func (f *Files) refresh() {
 	if !f.mu.TryLock() {
 		return
@@ -135,7 +130,7 @@ func (f *Files) changed() bool {
 	return changed
 }
 
-// Warn tells of a certificate whose time is not now.
+// Warn logs a certificate that has expired or is not valid yet.
 func (f *Files) Warn() {
 	leaf, now := f.Pair.Load().Leaf, clock.Real{}.Now()
 	switch {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// authority gives certificates to the fakes. It lasts as long as the process.
+// authority issues the certificates of the fakes.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -77,10 +77,10 @@ func knownGrant(form url.Values) bool {
 // tokenLife is how long a token is good, in seconds.
 const tokenLife = 3600
 
-// token returns a token to whoever asks for one.
+// token answers a token request.
 func (s *Sandbox) token(a *asked) *reply {
 	form, _ := url.ParseQuery(string(a.body)) // it was read before
-	// A connection may ask for several nodes at once, so its own name tells who asks.
+	// A connection may request a token for several nodes at once: the client identifies it.
 	caller := a.caller
 	caller.ExecutionID, caller.Address = "", form.Get("client_id")+" "+a.host
 	source := s.stream("token", &caller)

@@ -1,33 +1,28 @@
-// Package sandbox is the outside world in a box: a Sandbox stands where the
-// network would be (outbound.Options.Instead) and answers whatever nodes and
-// connections send, so that nothing real is ever reached.
+// Package sandbox replaces the network: a Sandbox is an outbound.Network that answers the
+// requests of nodes and connections, so that no real service is reached.
 //
-// # Who answers
+// # Answers
 //
-// First the rules, in their order: the first one that fits and has not answered
-// as often as it may. Else a fake that knows what is asked, by its path and what
-// it holds, whatever its host: the chat completions of OpenAI, the messages of
-// Anthropic and the models of both; an MCP server that has every tool; Slack's
-// chat.postMessage, auth.test, conversations.list and conversations.info; the
-// token endpoint of OAuth; a mail server. Any other request is told what it was:
-// an echo.
+// The first matching rule that has not reached its number of uses answers. Otherwise a fake
+// does, chosen by path and content, whatever the host: chat completions of OpenAI, messages
+// of Anthropic and the models of both; an MCP server that has every tool; Slack's
+// chat.postMessage, auth.test, conversations.list and conversations.info; the token endpoint
+// of OAuth; a mail server. Any other request is echoed.
 //
-// # What is kept
+// # Calls
 //
-// Each message and its answer is a blueprint.Exchange in a bounded list. What a
-// connection adds to prove itself is "***" in it, or is left out of an address,
-// and so are the secrets in a request for a token. Anything else stands there as
-// it was sent, a secret that a blueprint puts into a body by itself too.
+// Each request and its answer is a blueprint.Exchange in a bounded list. Credentials of
+// connections are "***" in it, or left out of a URL, and so are the secrets in a token
+// request.
 //
-// # Time and chance
+// # Time and randomness
 //
-// Instants come from the clock, ids from streams that are named for the node
-// that asks, so a seed and a virtual clock give the same answers again. Delays
-// of rules pass in real time whatever the clock, as the time-outs of nodes do: a
-// virtual clock moves on when they are over.
+// Times come from the clock, ids from streams named after the requesting node, so that a
+// seed and a virtual clock reproduce the answers. Delays of rules are in real time, as the
+// timeouts of nodes are.
 //
 // # Pauses
 //
-// An answer may be a question. Catalogue wraps node types so that the run pauses
-// with it as at a human node, and the answer is the node's output.
+// A rule may pause the run: Catalogue wraps node types so that the run waits as at a human
+// node, and the answer is the node's output.
 package sandbox

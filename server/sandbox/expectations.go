@@ -26,10 +26,9 @@ type expectation struct {
 	source      map[string]any
 }
 
-// maxNear is how many of these are told.
+// maxNear bounds how many of these are reported.
 const maxNear = 3
 
-// expectations is the list of what is expected.
 type expectations struct {
 	mu   sync.Mutex
 	list []*expectation
@@ -45,9 +44,8 @@ type Unmet struct {
 	Position int    `json:"index"` // in the list
 }
 
-// SetExpectations puts expectations in the place of those there are, and counts
-// anew: {"expect": [{"match", "times"?, "request"?}]} as a plain JSON value. Errors
-// are as with SetRules.
+// SetExpectations replaces the expectations and resets their counts: {"expect": [{"match",
+// "times"?, "request"?}]} as a JSON value. Errors are those of SetRules.
 func (s *Sandbox) SetExpectations(value any) error {
 	list, err := readExpectations(value, s.Known)
 	if err != nil {
@@ -88,7 +86,7 @@ func (s *Sandbox) Unmet() []Unmet {
 	return list
 }
 
-// problem says in a line what was expected and what came. e.mu is held.
+// problem describes an unmet expectation in a line. The caller holds e.mu.
 func (e *expectations) problem(i int, one *expectation) string {
 	written, _ := blueprint.Encode(map[string]any{"match": one.source["match"], "request": one.source["request"]})
 	line := fmt.Sprintf("expect[%d] %s: expected %s, came %s", i, strings.Replace(string(written), `,"request":null`, "", 1), times(one.least, one.most), times(one.met, one.met))
@@ -219,8 +217,8 @@ func contains(value, wanted any) bool {
 // maxBody is how much of the body of a request is looked at, in bytes.
 const maxBody = 32 << 20
 
-// asked is one thing that somebody wants, as rules, expectations and fakes see
-// it: a message that goes out, or a call that came in (procedure or route set).
+// asked is a request as rules, expectations and fakes see it: an outbound one, or an inbound
+// one with procedure or route set.
 type asked struct {
 	procedure string
 	route     string
@@ -296,8 +294,7 @@ func typed(header http.Header) map[string]string {
 	return out
 }
 
-// shownHeaders returns the headers that may be shown, and "***" for those that
-// were added to prove who sends them.
+// shownHeaders returns the headers with "***" for credentials.
 func shownHeaders(sent http.Header, shown map[string]string) map[string]string {
 	out := make(map[string]string, len(sent))
 	for name := range sent {

@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// fake answers what no rule does, by what is asked and who asks.
+// fake answers a request without a rule.
 func (s *Sandbox) fake(a *asked) *reply {
 	own := a.own()
 	post := a.request.Method == http.MethodPost
@@ -31,7 +31,7 @@ func (s *Sandbox) fake(a *asked) *reply {
 	return echo(a)
 }
 
-// echo tells a request what it was.
+// echo answers with the request.
 func echo(a *asked) *reply {
 	return ok(map[string]any{
 		"method": a.request.Method, "url": a.url.String(), "headers": texts(a.request.Headers), "query": flat(a.url.Query()), "body": a.request.Body,
@@ -61,8 +61,7 @@ func flat(values url.Values) map[string]any {
 	return out
 }
 
-// NoNames is a DNS in which nothing exists, for who would look up who sends a
-// mail.
+// NoNames is a DNS resolver without any names, for the checks of mail senders.
 type NoNames struct{}
 
 func (NoNames) missing(name string) error {

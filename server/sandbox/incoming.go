@@ -16,22 +16,21 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// Routes are what rules call the plain ways in.
+// Routes are the names in rules of the routes outside the procedures.
 var Routes = []string{"webhooks", "v1", "mcp"}
 
-// Fault is what a call that came in is answered in the place of what it asked for.
+// Fault is an injected answer to an inbound call.
 type Fault struct {
-	// Failure is the error that is answered; nil when Value is.
-	Failure *blueprint.Error
+	Failure *blueprint.Error // nil = Value is answered
 	Value   any
-	Status  int // 0 = none: the call is only late, or cut off without an answer
+	Status  int // 0 = none: a delay, or a closed connection without an answer
 	Header  http.Header
-	Cut     bool // the connection breaks: half way through the answer, or without a Status before it
-	Whole   bool // with Failure: all calls of the request get it, and none is made
+	Cut     bool // closes the connection: halfway through the answer, or before it without a Status
+	Whole   bool // with Failure: refuses all calls of the request
 	delay   time.Duration
 }
 
-// Wait lets the delay of the fault pass, in real time, or ctx end.
+// Wait waits for the delay of the fault in real time, or until ctx ends.
 func (f *Fault) Wait(ctx context.Context) { _ = (&answer{delay: f.delay}).wait(ctx) }
 
 // Procedure returns the fault of a call of a procedure; nil for none.
@@ -39,7 +38,7 @@ func (s *Sandbox) Procedure(name string) *Fault {
 	return s.fault(&asked{procedure: name, request: blueprint.ExchangeRequest{Method: "CALL", URL: name}}, name)
 }
 
-// Route returns the fault of a request that came in by one of Routes.
+// Route returns the fault of a request to one of Routes.
 func (s *Sandbox) Route(route string, request *http.Request) *Fault {
 	return s.fault(&asked{route: route, path: request.URL.Path, request: blueprint.ExchangeRequest{Method: request.Method, URL: request.URL.Path}}, route)
 }
@@ -66,7 +65,7 @@ func (s *Sandbox) fault(a *asked, name string) *Fault {
 	return f
 }
 
-// messageOf finds the words in the body of an answer.
+// messageOf returns the message in the body of an answer.
 func messageOf(body any) string {
 	switch v := body.(type) {
 	case string:
@@ -83,12 +82,12 @@ func messageOf(body any) string {
 	return ""
 }
 
-// Senders are the services whose way to sign a webhook is known; "" is a
-// signature of the body alone.
+// Senders are the services whose webhook signatures are supported; "" signs the body
+// alone.
 var Senders = []string{"", "github", "slack", "standard", "stripe"}
 
-// Sign returns the headers with which a service sends a body now, as a delivery
-// that was never there before. Without a secret nothing is signed.
+// Sign returns the headers of a new delivery of a service. Without a secret it is not
+// signed.
 func (s *Sandbox) Sign(sender, secret string, body []byte) http.Header {
 	header := http.Header{"Content-Type": {"application/json"}}
 	id := s.stream("delivery", &outbound.Caller{}).UUID()

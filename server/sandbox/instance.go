@@ -13,8 +13,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// These bound how deep a schema is followed, how much is made of one length, and
-// how many values.
+// The bounds of a generated value.
 const (
 	maxInstance = 24
 	maxLength   = 1000
@@ -94,8 +93,8 @@ func (i *instance) of(schema any, depth int) any {
 	return nil
 }
 
-// withRequest adds what is asked for in words: a provider that does not know a keyword
-// is told it at the end of the description.
+// withRequest adds the keywords that a node has moved to the end of the description because
+// the provider does not support them.
 func (i *instance) withRequest(object map[string]any) map[string]any {
 	description, _ := object["description"].(string)
 	_, words, found := strings.Cut(description, "It must also fit ")
@@ -239,9 +238,9 @@ func least(object map[string]any) json.Number {
 	return json.Number(strconv.FormatFloat(value, 'f', -1, 64))
 }
 
-// Catalogue returns node types that pause where a rule says so: those that reach
-// the outside get an Answer, by which what somebody answers is the node's
-// output. It is for who runs nodes; for anybody else the types are as before.
+// Catalogue returns node types that pause where a rule says so. Those with outbound requests
+// get an Answer, so that the answer to the pause is the node's output. It is for the engine
+// alone.
 func (s *Sandbox) Catalogue(of blueprint.Catalogue) blueprint.Catalogue {
 	out := maps.Clone(of)
 	for name, kind := range of {
@@ -291,7 +290,7 @@ func (h *holder) asked() *blueprint.Await {
 // the error with which the node is to end.
 func hold(ctx context.Context, await *blueprint.Await) error {
 	h, _ := ctx.Value(holderKey{}).(*holder)
-	if h == nil { // nobody's node, as when a connection is tested
+	if h == nil { // no node, as when a connection is tested
 		return &blueprint.Failure{Code: "paused", Message: "a rule of the sandbox pauses here: " + await.Prompt, NotSent: true}
 	}
 	h.mu.Lock()

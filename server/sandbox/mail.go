@@ -199,7 +199,7 @@ type named struct {
 	address string
 }
 
-// RemoteAddr is the address that was asked for; of a name one that is nobody's.
+// RemoteAddr returns the requested address; a documentation address for a name.
 func (c *named) RemoteAddr() net.Addr {
 	host, _, _ := net.SplitHostPort(c.address)
 	ip := net.ParseIP(host)

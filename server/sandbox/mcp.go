@@ -9,7 +9,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mcpVersion is the protocol that is spoken with who names none.
+// mcpVersion is the default protocol version.
 const mcpVersion = "2025-06-18"
 
 // The node type and the method that call a tool.
@@ -18,7 +18,7 @@ const (
 	toolCall = "tools/call"
 )
 
-// isMCP reports whether a request is part of a talk with an MCP server.
+// isMCP reports whether a request is for an MCP server.
 func isMCP(a *asked, object map[string]any) bool {
 	if object["jsonrpc"] == "2.0" && object["method"] != nil {
 		return true
@@ -106,7 +106,7 @@ func toolResult(body any) any {
 	return out
 }
 
-// tools lists one that everybody can try, and the one that the node wants.
+// tools returns the tool echo and the one that the node calls.
 func tools(a *asked) []any {
 	names := []string{"echo"}
 	if a.tool != "" && !slices.Contains(names, a.tool) {

@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxSaid is how much of a prompt an answer repeats, in bytes.
+// maxSaid bounds the part of a prompt that an answer repeats, in bytes.
 const maxSaid = 2000
 
 // chat answers by the protocol of a provider, what is scripted or else what

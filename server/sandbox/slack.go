@@ -15,8 +15,8 @@ type slack struct {
 	count int // messages
 }
 
-// channels are those of the workspace, name by id. Any other that somebody
-// writes to is there as well.
+// channels are the listed channels of the workspace, id and name. Any other channel exists
+// too.
 var channels = [][2]string{{"C0GENERAL", "general"}, {"C0RANDOM", "random"}, {"C0ORDERS", "orders"}, {"C0ALERTS", "alerts"}}
 
 // The bot and its workspace.
