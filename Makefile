@@ -96,6 +96,9 @@ overload: ## ask far more of the binary than it can do, and hold what it does ag
 mutants: ## open 1,000 damaged databases, each as a server does
 	go test ./store -run TestMutatedDatabases -count 1 -v -mutants 1000
 
+mutation: ## mutants in the packages where a slip is silent: at least 90 % of the covered ones have to be killed (an hour)
+	.ci/mutation
+
 fuzz: ## each fuzz target for FUZZTIME, one worker each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
