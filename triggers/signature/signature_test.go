@@ -123,14 +123,14 @@ func TestStale(t *testing.T) {
 		{"now", stamp(testTime), ""},
 		{"at the edge, before", stamp(testTime.Add(-Window)), ""},
 		{"at the edge, after", stamp(testTime.Add(Window)), ""},
-		{"too old", stamp(testTime.Add(-Window - time.Second)), "of another time"},
-		{"too early", stamp(testTime.Add(Window + time.Second)), "of another time"},
-		{"empty", "", "has no time"},
-		{"signed", "+" + stamp(testTime), "has no time"},
-		{"negative", "-1", "has no time"},
-		{"a word", "noon", "has no time"},
-		{"milliseconds", stamp(testTime) + "000", "has no time"},
-		{"the largest that fits", "1099511627775", "of another time"},
+		{"too old", stamp(testTime.Add(-Window - time.Second)), "is too old or too new"},
+		{"too early", stamp(testTime.Add(Window + time.Second)), "is too old or too new"},
+		{"empty", "", "has no valid time"},
+		{"signed", "+" + stamp(testTime), "has no valid time"},
+		{"negative", "-1", "has no valid time"},
+		{"a word", "noon", "has no valid time"},
+		{"milliseconds", stamp(testTime) + "000", "has no valid time"},
+		{"the largest that fits", "1099511627775", "is too old or too new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			claim := Claim{Stamp: c.at, Timer: "t"}
