@@ -1,8 +1,6 @@
 package blueprint
 
-import (
-	"time"
-)
+import "time"
 
 // OrganizationRole is the role of a member of an organization.
 type OrganizationRole string
@@ -32,7 +30,7 @@ type Organization struct {
 	Personal bool             `json:"personal"`
 }
 
-// OwnedKey is the record of a key together with its owner.
+// OwnedKey is an API key with its owner.
 type OwnedKey struct {
 	APIKey
 	UserID    string `json:"userId"`
@@ -55,7 +53,7 @@ type Collaborator struct {
 	Role   CollaboratorRole `json:"role"`
 }
 
-// Category is what the blueprints of an organization are sorted by.
+// Category groups the blueprints of an organization.
 type Category struct {
 	ID             string `json:"id"`
 	Name           string `json:"name"`
@@ -63,50 +61,49 @@ type Category struct {
 	OrganizationID string `json:"organizationId"`
 }
 
-// How long somebody stays signed in: until they have not come back for
-// SessionIdle, at most SessionLifetime, and in at most MaxSessions browsers.
+// A session ends after SessionIdle without use and after SessionLifetime in any case;
+// a user has at most MaxSessions.
 const (
 	SessionIdle     = 30 * 24 * time.Hour
 	SessionLifetime = 90 * 24 * time.Hour
 	MaxSessions     = 100
 )
 
-// DeviceLifetime is how long a browser is known after somebody has signed in there.
+// DeviceLifetime is how long a browser is recognized after a sign-in.
 const DeviceLifetime = 365 * 24 * time.Hour
 
-// SetupLifetime is how long a link works with which a person sets a password.
+// SetupLifetime is how long a setup link is valid.
 const SetupLifetime = 24 * time.Hour
 
-// SessionEnd is when a session ends that was made and last used at these
-// instants, unless it is used again.
+// SessionEnd returns when a session ends unless it is used again.
 func SessionEnd(made, used Time) Time {
 	return min(TimeOf(used.Time().Add(SessionIdle)), TimeOf(made.Time().Add(SessionLifetime)))
 }
 
-// Session is a browser in which somebody is signed in to the dashboard.
+// Session is a sign-in to the dashboard.
 type Session struct {
 	ID         string // ULID
 	UserID     string
-	Agent      string // what the browser says it is
+	Agent      string // User-Agent header
 	CreatedAt  Time
 	LastUsedAt Time
 	ExpiresAt  Time // unless it is used again
 }
 
-// SetupLink is whose password a link sets.
+// SetupLink is a link by which a user sets a password.
 type SetupLink struct {
 	UserID string
 	Email  string
 	Name   string
-	// Fresh says that the link is for the server's owner before the first password: they
-	// may choose their email.
+	// Initial reports that the link is for the first password of the server's owner,
+	// who may also choose the email.
 	Initial bool
 }
 
-// SignInClient is where somebody comes from who is about to sign in.
+// SignInClient identifies the client of a sign-in attempt for throttling.
 type SignInClient struct {
-	Address string // such that one person has one of them
-	Network string // the wider network of the address; a provider has many
-	Agent   string // what the browser says it is
-	Device  string // what the browser kept when somebody signed in there; "" = nothing
+	Address string // of one person: an IPv4 address or an IPv6 prefix
+	Network string // the wider network of the address
+	Agent   string // User-Agent header
+	Device  string // device cookie of an earlier sign-in; "" = none
 }

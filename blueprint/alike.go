@@ -1,10 +1,12 @@
 package blueprint
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
-// Equivalent reports whether the map runs as another one does: titles, positions and
-// members that only spell out a default make no difference, and neither do
-// mistakes that fail a node in the same way.
+// Equivalent reports whether two maps run in the same way. Titles, positions, explicit
+// defaults, and mistakes with the same effect make no difference.
 func (m *Map) Equivalent(other *Map) bool {
 	if m == nil || other == nil {
 		return m == other
@@ -12,34 +14,19 @@ func (m *Map) Equivalent(other *Map) bool {
 	return m.sameNodes(other) && m.sameEdges(other)
 }
 
-// EquivalentNodes is Equivalent without regard to edges.
+// EquivalentNodes is Equivalent without edges.
 func (m *Map) EquivalentNodes(other *Map) bool {
 	return m != nil && other != nil && m.sameNodes(other)
 }
 
 func (m *Map) sameNodes(other *Map) bool {
-	if len(m.Nodes) != len(other.Nodes) {
-		return false
-	}
-	for i := range m.Nodes {
-		if !sameNode(&m.Nodes[i], &other.Nodes[i]) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(m.Nodes, other.Nodes, func(a, b Node) bool { return sameNode(&a, &b) })
 }
 
 func (m *Map) sameEdges(other *Map) bool {
-	if len(m.Edges) != len(other.Edges) {
-		return false
-	}
-	for i, edge := range m.Edges {
-		to := other.Edges[i]
-		if edge.Source != to.Source || edge.Target != to.Target || edge.Handle != to.Handle {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(m.Edges, other.Edges, func(a, b Edge) bool {
+		return a.Source == b.Source && a.Target == b.Target && a.Handle == b.Handle
+	})
 }
 
 func sameNode(a, b *Node) bool {
@@ -55,19 +42,13 @@ func sameRetry(a, b *Retry) bool {
 	return *a == *b
 }
 
-// EquivalentVariables reports whether two lists of definitions mean the same to a run:
-// descriptions make no difference.
+// EquivalentVariables reports whether two lists of variables differ only in
+// descriptions.
 func EquivalentVariables(a, b []Variable) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		one, other := a[i], b[i]
+	return slices.EqualFunc(a, b, func(one, other Variable) bool {
+		same := Equal(one.Default, other.Default)
 		one.Description, other.Description = "", ""
 		one.Default, other.Default = nil, nil
-		if one != other || !Equal(a[i].Default, b[i].Default) {
-			return false
-		}
-	}
-	return true
+		return same && one == other
+	})
 }

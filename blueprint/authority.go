@@ -7,23 +7,22 @@ import (
 	"sync/atomic"
 )
 
-// VersionRef names a version that takes part in a run, and who wrote it.
+// VersionRef identifies a version that takes part in a run, and its author.
 type VersionRef struct {
 	BlueprintID string `json:"blueprintId"`
-	// Version is the one that last changed the map or the variables in meaning,
-	// which is what grants are for. It is empty for a graph that its author passed
-	// with the call: nothing stored can be granted.
+	// Version is the one that last changed the meaning of the map or the variables,
+	// for which grants are given. It is empty for nodes that were passed with a call,
+	// which cannot be granted.
 	Version string `json:"version,omitempty"`
 	Author  string `json:"author"` // user id
 }
 
-// Authority is under whose rights a run uses resources. A resource is usable when
-// the principal may use it, and for each version the author may as well or the
-// principal has granted the version.
+// Authority holds the rights of a run. It may use a resource if the principal may,
+// and if for each version the author may or the principal has granted the version.
 type Authority struct {
 	PrincipalID string
-	// Versions are those of the run itself, last, and of the runs that led to it:
-	// a sub-run must not reach what the author of its caller may not.
+	// Versions are those of the run, last, and of its parents: a sub-run must not use
+	// what the author of a parent may not.
 	Versions []VersionRef
 }
 
@@ -38,7 +37,7 @@ func (a Authority) Others() []VersionRef {
 	return others
 }
 
-// ResourceKind says what a run uses.
+// ResourceKind is the kind of a Resource.
 type ResourceKind string
 
 // The kinds of resources that authority is checked for.
@@ -50,15 +49,13 @@ const (
 	ResourceFile       ResourceKind = "file"      // an attachment of the delivery that started the run
 )
 
-// Resource is one thing that a run uses. Name is shown only to users who may use
-// it themselves.
+// Resource is something that a run uses. Name is shown only to users who may use it.
 type Resource struct {
 	Kind ResourceKind `json:"kind"`
 	ID   string       `json:"id"`
 	Name string       `json:"name,omitempty"`
 }
 
-// text names the resource in a sentence.
 func (r Resource) text() string {
 	switch {
 	case r.Name != "" && r.Kind == ResourceSecret:
@@ -75,19 +72,19 @@ func (r Resource) text() string {
 	return fmt.Sprintf("a %s (%s)", r.Kind, r.ID)
 }
 
-// CodeNeedsGrant is the code of a step that may not use a resource because the
-// author of a version may not and the run's principal has not granted the version.
+// CodeNeedsGrant is the code of a failed step: the author of a version may not use the
+// resource, and the principal has not granted the version.
 const CodeNeedsGrant = "needs_grant"
 
-// MissingGrant is what a step with CodeNeedsGrant lacks.
+// MissingGrant is the grant that a step with CodeNeedsGrant needs.
 type MissingGrant struct {
 	BlueprintID string   `json:"blueprintId"`
-	Version     string   `json:"version,omitempty"` // empty when it is not stored and cannot be granted
+	Version     string   `json:"version,omitempty"` // empty if it cannot be granted
 	Author      Author   `json:"author"`
 	Resource    Resource `json:"resource"`
 }
 
-// Author is who wrote a version. Email is set only for readers who may manage the
+// Author is the author of a version. Email is only set for readers who may manage the
 // blueprint.
 type Author struct {
 	ID    string `json:"id"`
@@ -107,7 +104,7 @@ func (a Author) text() string {
 	return "another user"
 }
 
-// Message says what is missing.
+// Message returns what is missing.
 func (g *MissingGrant) Message() string {
 	if g.Version == "" {
 		return fmt.Sprintf("nodes passed by %s may not use %s on behalf of another user", g.Author.text(), g.Resource.text())
@@ -115,7 +112,7 @@ func (g *MissingGrant) Message() string {
 	return fmt.Sprintf("version %s by %s may not use %s: it has not been granted by the user the run acts for", g.Version, g.Author.text(), g.Resource.text())
 }
 
-// Hint says what to do about it.
+// Hint returns what to do.
 func (g *MissingGrant) Hint() string {
 	if g.Version == "" {
 		return "save the nodes as a version of the blueprint, which can be granted"
@@ -123,25 +120,25 @@ func (g *MissingGrant) Hint() string {
 	return fmt.Sprintf("review version %s, then grant it in the dashboard or with blueprint.grant {\"id\": %q, \"version\": %q}, and retry", g.Version, g.BlueprintID, g.Version)
 }
 
-// Failure returns the failure of the node. What is stored of it names neither the
-// resource nor the author's e-mail address: not all who read it may know them. See
+// Failure returns the failure of the node. It is stored without the name of the
+// resource and the author's email, which not every reader may see; see
 // ReplaceMessage.
 func (g *MissingGrant) Failure() *Failure {
 	bare := *g
 	bare.Author.Email = ""
-	if g.Resource.Kind != ResourceSecret { // its name is in the blueprint for all to see
+	if g.Resource.Kind != ResourceSecret { // which every reader of the blueprint can see
 		bare.Resource.Name = ""
 	}
 	return &Failure{Code: CodeNeedsGrant, Message: bare.Message(), Hint: bare.Hint(), Grant: &bare, Permanent: true, NotSent: true}
 }
 
-// ReplaceMessage returns text, which holds the message of the missing grant, with that of
-// the same one as a reader may see it.
+// ReplaceMessage replaces the message of the missing grant in text by that of shown,
+// the same grant as a reader may see it.
 func (g *MissingGrant) ReplaceMessage(shown *MissingGrant, text string) string {
 	return strings.ReplaceAll(text, g.Message(), shown.Message())
 }
 
-// Error implements error, so that checks can return a missing grant as it is.
+// Error implements error.
 func (g *MissingGrant) Error() string { return g.Message() }
 
 // Granted is a version that a user has granted.
@@ -153,21 +150,21 @@ type Granted struct {
 	GrantedAt   Time   `json:"grantedAt"`
 }
 
-// AuthorityView shows a user under whose authority the current version of a
-// blueprint runs.
+// AuthorityView is the authority of the current version of a blueprint as one user
+// sees it.
 type AuthorityView struct {
 	Version string `json:"version"`
 	Author  Author `json:"author"`
 	Mine    bool   `json:"mine"`    // the user is the author
 	Granted bool   `json:"granted"` // the user has granted it
-	// Basis is the newest earlier version that the user wrote or granted, with which
-	// the current one can be compared; nil when there is none.
+	// Basis is the newest earlier version that the user wrote or granted, for
+	// comparison; nil = none.
 	Basis *string `json:"basis"`
-	// Triggers are those of the blueprint, for users who may manage it.
+	// Triggers is only set for users who may manage the blueprint.
 	Triggers []TriggerAuthority `json:"triggers"`
 }
 
-// TriggerAuthority shows as whom a trigger runs, and whether that user wrote or
+// TriggerAuthority is the principal of a trigger, and whether that user wrote or
 // granted the current version.
 type TriggerAuthority struct {
 	TriggerID string      `json:"triggerId"`
@@ -177,55 +174,53 @@ type TriggerAuthority struct {
 	Granted   bool        `json:"granted"`
 }
 
-// The ways by which somebody changes something.
+// The ways to make a change.
 const (
 	ViaAPI       = "api"       // with an API key
 	ViaDashboard = "dashboard" // with a session
 	ViaCLI       = "cli"       // on the command line, beside the database
 )
 
-// Actor is who is changing something, carried in the context of the change, so
-// that the store can write the line of the audit log in the transaction that
-// makes the change. What happens by itself has none.
+// Actor is the user who makes a change. The context of the change carries it, so that
+// the store can write the audit log in the transaction of the change. Automatic
+// changes have none.
 type Actor struct {
 	UserID string // "" on the command line
 	Via    string
-	Action string // the procedure, or what stands for one: "user.add"
+	Action string // the procedure, or an equivalent such as "user.add"
 
 	noted atomic.Bool
 }
 
 type actorKey struct{}
 
-// WithActor returns a context whose changes are this actor's.
+// WithActor returns a context whose changes are made by actor.
 func WithActor(ctx context.Context, actor *Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
 
-// ActorOf returns the actor of a context, nil when there is none.
+// ActorOf returns the actor of a context, nil without one.
 func ActorOf(ctx context.Context) *Actor {
 	actor, _ := ctx.Value(actorKey{}).(*Actor)
 	return actor
 }
 
-// MarkAudited says that the audit log has its line. It is safe for concurrent use.
+// MarkAudited records that the audit log has an entry. It is safe for concurrent use.
 func (a *Actor) MarkAudited() { a.noted.Store(true) }
 
-// Audited reports whether the audit log has a line of the change. It is safe for
-// concurrent use.
+// Audited reports whether MarkAudited was called. It is safe for concurrent use.
 func (a *Actor) Audited() bool { return a.noted.Load() }
 
-// AuditEntry is one line of the audit log: who did what, to what, when and by
-// which way. Detail says more, never a secret.
+// AuditEntry is one entry of the audit log. Detail never holds a secret.
 type AuditEntry struct {
 	ID             string         `json:"id"` // ULID
 	At             Time           `json:"at"`
 	ActorID        string         `json:"actorId"`   // "" on the command line
-	ActorName      string         `json:"actorName"` // as they are called now
+	ActorName      string         `json:"actorName"` // the current name
 	Action         string         `json:"action"`
 	TargetType     string         `json:"targetType"` // blueprint, trigger, execution, connection, organization, user, key, category, session, ...
 	TargetID       string         `json:"targetId"`
 	Via            string         `json:"via"`
 	Detail         map[string]any `json:"detail"`
-	OrganizationID string         `json:"-"` // whose admins may read it; "" = only the actor
+	OrganizationID string         `json:"-"` // its admins may read the entry; "" = only the actor
 }

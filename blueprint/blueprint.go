@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Principal is whose authority a call or a run has.
+// Principal is the user with whose rights a call or a run acts.
 type Principal struct {
 	UserID    string
-	KeyID     string // "" when no API key was used
-	SessionID string // "" when nobody signed in to the dashboard for it
+	KeyID     string // "" without an API key
+	SessionID string // "" without a dashboard session
 }
 
-// Who may see a blueprint besides those who work on it: nobody, or everybody.
+// The visibilities of a blueprint for users who may not manage it.
 const (
 	VisibilityPrivate = "private"
 	VisibilityPublic  = "public"
 )
 
-// What a blueprint is for its authors. It gates neither runs nor triggers.
+// The statuses of a blueprint. They affect neither runs nor triggers.
 const (
 	StatusDraft     = "draft"
 	StatusPublished = "published"
@@ -29,10 +29,10 @@ const (
 // InitialVersion is the version of a newly created blueprint.
 const InitialVersion = "1.0.0"
 
-// Access is what a principal may do with a blueprint, from nothing to all.
+// Access is what a principal may do with a blueprint.
 type Access uint8
 
-// The levels of access; each holds all below it.
+// The levels of access; each includes all before it.
 const (
 	AccessNone   Access = iota // 403, or 404 for what is unknown
 	AccessSee                  // its creator, who has left its organization: read it, nothing else
@@ -42,8 +42,8 @@ const (
 	AccessOwner                // its creator, who is a member of its organization
 )
 
-// Blueprint is the record that clients see in lists. EnvironmentVariables and
-// BlueprintMap are plain JSON values, returned as they were given.
+// Blueprint is the record of a blueprint in lists. EnvironmentVariables and
+// BlueprintMap are plain JSON values as clients sent them.
 type Blueprint struct {
 	ID                   string   `json:"id"`
 	Title                string   `json:"title"`
@@ -59,25 +59,25 @@ type Blueprint struct {
 	EnvironmentVariables []any    `json:"environment_variables"`
 	BlueprintMap         any      `json:"blueprint_map"`
 	Budget               *Budget  `json:"budget,omitempty"`
-	// Source is where it is kept outside, such as a file of a folder; "" = nowhere,
-	// and to who may not manage it. SyncedVersion was last made from there.
+	// Source is where it is maintained, such as a file of a project; "" = only here, or
+	// for readers who may not manage it. SyncedVersion was created from it last.
 	Source        string   `json:"source,omitempty"`
 	SyncedVersion string   `json:"synced_version,omitempty"`
 	AverageRating float64  `json:"average_rating"`
 	RatingCount   int      `json:"rating_count"`
 	UserRating    *float64 `json:"user_rating,omitempty"`
-	// Access is what the reader may do with it.
+	// Access is that of the reader.
 	Access Access `json:"-"`
 }
 
-// Label is a category or an organization as a blueprint shows it.
+// Label is a category or an organization of a blueprint.
 type Label struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Slug string `json:"slug"`
 }
 
-// BlueprintDetails is the record that clients see of one blueprint.
+// BlueprintDetails is the record of a single blueprint.
 type BlueprintDetails struct {
 	Blueprint
 	CanManage     bool    `json:"can_manage"`
@@ -87,7 +87,7 @@ type BlueprintDetails struct {
 	Organizations []Label `json:"organizations"`
 }
 
-// BlueprintVersion is one kept version of a blueprint.
+// BlueprintVersion is a stored version of a blueprint.
 type BlueprintVersion struct {
 	Version              string `json:"version"`
 	CreatedAt            Time   `json:"createdAt"`
@@ -112,7 +112,7 @@ type APIKey struct {
 type NewAPIKey struct {
 	UserID    string
 	Name      string
-	Key       string // is not stored itself
+	Key       string // only its hash is stored
 	Scopes    KeyScopes
 	ExpiresAt Time // 0 = never
 }
@@ -127,8 +127,7 @@ type User struct {
 	WorkspaceID string `json:"workspaceId"`
 }
 
-// Definition is one version of a blueprint, all that a run needs of it. It is
-// never changed.
+// Definition is what a run needs of one version of a blueprint. It is immutable.
 type Definition struct {
 	BlueprintID    string
 	OrganizationID string
@@ -137,21 +136,19 @@ type Definition struct {
 	Map            *Map // nil when the blueprint has none
 	Variables      []Variable
 	Budget         *Budget // of each run; nil = none
-	// Ref names the version that last changed the map or the variables in meaning,
-	// and its author.
+	// Ref is the version that last changed the meaning of the map or the variables.
 	Ref VersionRef
 }
 
-// Deletion deletes blueprints together with what they have set going.
+// Deletion deletes blueprints with their runs and triggers.
 type Deletion struct {
 	// Store deletes a blueprint and its triggers, and returns the runs that have not
 	// ended.
 	Store interface {
 		DeleteBlueprint(ctx context.Context, p Principal, id string) (unfinished []string, err error)
 	}
-	// CancelRuns cancels those runs.
 	CancelRuns func(ctx context.Context, executions []string, reason string) error
-	// TriggersChanged tells the scheduler that triggers are gone; nil = there is none.
+	// TriggersChanged notifies the scheduler; may be nil.
 	TriggersChanged func()
 }
 
@@ -163,7 +160,7 @@ func (d Deletion) Delete(ctx context.Context, p Principal, id string) error {
 		return err
 	}
 	if d.TriggersChanged != nil {
-		defer d.TriggersChanged() // last: it would let blocked runs begin that are to be cancelled
+		defer d.TriggersChanged() // last, because it may start queued runs, which are to be cancelled
 	}
 	return d.CancelRuns(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
 }
@@ -174,7 +171,7 @@ var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-
 // of any version and letter case.
 func IsUUID(text string) bool { return uuidForm.MatchString(text) }
 
-// PathText writes a path as people do: blueprint_map.nodes[2].config.
+// PathText formats a path, as in blueprint_map.nodes[2].config.
 func PathText(path []any) string {
 	var text strings.Builder
 	for _, part := range path {
@@ -191,8 +188,7 @@ func PathText(path []any) string {
 	return text.String()
 }
 
-// InvalidInput is the CodeBadRequest error for these issues; its message names
-// each by its path.
+// InvalidInput returns a CodeBadRequest error whose message lists the issues.
 func InvalidInput(issues []Issue) *Error {
 	parts := make([]string, len(issues))
 	for i, issue := range issues {

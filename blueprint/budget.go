@@ -5,28 +5,28 @@ import (
 	"fmt"
 )
 
-// Budget bounds what a run may ask of language models. Nil, and a limit of
-// nil, is no bound.
+// Budget limits the use of language models by a run. A nil Budget or field is
+// unlimited.
 type Budget struct {
 	Tokens   *int64   `json:"tokens,omitempty"`
 	Calls    *int64   `json:"calls,omitempty"`
 	OnBreach OnBreach `json:"onBreach,omitempty"`
 }
 
-// OnBreach is what happens when a budget is spent and another call is due.
+// OnBreach is the reaction to a call beyond the budget.
 type OnBreach string
 
-// The reactions to a spent budget; "" means BreachFails.
+// The reactions; "" means BreachFails.
 const (
 	BreachFails  OnBreach = "fail"
-	BreachPauses OnBreach = "pause" // until somebody who can manage the blueprint allows more
+	BreachPauses OnBreach = "pause" // until a user who can manage the blueprint raises it
 )
 
-// maxBudget bounds a limit, and what is added to one.
+// maxBudget is the maximum of a limit and of a raise.
 const maxBudget = 1 << 50
 
-// ParseBudget reads a budget as Decode gives it; null gives nil. The issues'
-// paths start at the budget.
+// ParseBudget parses a decoded budget; null returns nil. Issue paths start at the
+// budget.
 func ParseBudget(value any) (*Budget, []Issue) {
 	if value == nil {
 		return nil, nil
@@ -50,8 +50,7 @@ func ParseBudget(value any) (*Budget, []Issue) {
 	return b, nil
 }
 
-// ParseRaise reads the answer to a run that asks for more: how many tokens and
-// calls to add. It must add something.
+// ParseRaise parses the tokens and calls to add to the budget of a paused run.
 func ParseRaise(value any) (*Budget, []Issue) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -88,10 +87,10 @@ func (b *Budget) limits(object map[string]any, least int64) (issues []Issue) {
 	return issues
 }
 
-// Limits reports whether the budget bounds anything.
+// Limits reports whether the budget limits anything.
 func (b *Budget) Limits() bool { return b != nil && (b.Tokens != nil || b.Calls != nil) }
 
-// Stricter returns the budget that keeps to both.
+// Stricter returns the budget with the smaller limits of both.
 func (b *Budget) Stricter(other *Budget) *Budget {
 	switch {
 	case b == nil:

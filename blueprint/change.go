@@ -1,29 +1,26 @@
 package blueprint
 
-// Scope says which blueprints a list holds.
+// Scope selects the blueprints of a list.
 type Scope string
 
-// The scopes of a list. They do not overlap in what the caller created: only
-// ScopeOwn holds that.
+// The scopes of a list. Only ScopeOwn includes blueprints that the caller created.
 const (
 	ScopeOwn    Scope = "own"    // created by the caller
 	ScopeShared Scope = "shared" // the caller collaborates on it, or is a member of its organization
-	ScopePublic Scope = "public" // visible to everybody
+	ScopePublic Scope = "public" // visible to all users
 )
 
-// BlueprintFilter chooses one page of blueprints. Page counts from 1; both
-// Page and Limit must be at least 1.
+// BlueprintFilter selects a page of blueprints. Page and Limit must be at least 1.
 type BlueprintFilter struct {
 	Scope  Scope  // "" = ScopeOwn
 	Status string // "" = any
-	Search string // a part of title or description, whatever its letter case; "" = any
-	Source string // how the source begins; "" = any, and none
+	Search string // part of title or description, ignoring case; "" = any
+	Source string // prefix of the source; "" = any
 	Page   int
 	Limit  int
 }
 
-// NewBlueprint is what a blueprint is made from. Map and Variables are plain
-// JSON values.
+// NewBlueprint is a blueprint to create. Map and Variables are plain JSON values.
 type NewBlueprint struct {
 	Title       string
 	Description string
@@ -32,14 +29,14 @@ type NewBlueprint struct {
 	Map         any // nil = none
 	Variables   []any
 	Budget      *Budget // of each run; nil = none
-	// OrganizationID is where it belongs; "" = the caller's personal workspace.
+	// OrganizationID is the owner; "" = the caller's personal workspace.
 	OrganizationID string
-	// Source is where it is kept outside; no other blueprint of the organization
-	// may have the same: CodeConflict. "" = nowhere.
+	// Source is where it is maintained, unique in the organization (CodeConflict); "" =
+	// only here.
 	Source string
 }
 
-// BlueprintPatch changes a blueprint; nil leaves a member as it is.
+// BlueprintPatch changes the fields of a blueprint that are not nil.
 type BlueprintPatch struct {
 	Title       *string
 	Description *string
@@ -47,15 +44,15 @@ type BlueprintPatch struct {
 	Visibility  *string // needs AccessAdmin
 	Tags        *[]string
 	Map         *any
-	Variables   *[]any  // secrets as KeepSecrets takes them
+	Variables   *[]any  // see KeepSecrets
 	Budget      *Budget // without limits = none
-	Version     *string // a higher one than the present
-	// Source says that the blueprint is now as it is there; "" = it is kept nowhere.
-	// By itself it makes no version.
+	Version     *string // higher than the current one
+	// Source marks the blueprint as synced with it; "" removes it. It alone creates no
+	// version.
 	Source *string
 }
 
-// Ratings is what users think of a blueprint, and the caller's own part in it.
+// Ratings are the ratings of a blueprint, with the caller's own.
 type Ratings struct {
 	AverageRating float64  `json:"average_rating"`
 	RatingCount   int      `json:"rating_count"`
@@ -63,26 +60,23 @@ type Ratings struct {
 	IsFavorited   bool     `json:"is_favorited"`
 }
 
-// Binding is all that is needed to fire a trigger. It may be shared and is
-// never changed.
+// Binding is what is needed to fire a trigger. It is immutable and may be shared.
 type Binding struct {
 	Trigger    Trigger     // with its secrets
 	Definition *Definition // the newest version
 	Principal  Principal   // the trigger's creator
-	CanManage  bool        // the creator can still manage the blueprint; else firings are refused
-	Member     bool        // the creator is a member of the blueprint's organization; else it hears of no other blueprint
-	// Tripped is why the server switched the trigger off by itself, nil when it did
-	// not.
+	CanManage  bool        // the creator may still manage the blueprint; else firings are refused
+	Member     bool        // the creator is a member of the organization; else events of other blueprints are not delivered
+	// Tripped is why the breaker switched the trigger off; nil = it did not.
 	Tripped *Trip
-	// RetryAt is when a delivery may switch the trigger on again; 0 = only
-	// somebody can, or it is not off.
+	// RetryAt is when a delivery switches it on again; 0 = never, or it is on.
 	RetryAt Time
 }
 
-// Schedule is an active scheduled trigger. Every tick up to and including
-// Cursor has been decided.
+// Schedule is an active scheduled trigger. All ticks up to and including Cursor have
+// been decided.
 type Schedule struct {
 	Trigger        Trigger
 	Cursor         Time
-	OrganizationID string // of its blueprint; only where schedules are read page by page
+	OrganizationID string // of its blueprint; only set in pages of schedules
 }

@@ -7,9 +7,8 @@ import (
 	"strconv"
 )
 
-// Connection is what people see of a connection: how to reach another service,
-// and with which credentials. It belongs to an organization, or, when
-// OrganizationID is nil, to who made it.
+// Connection is a connection to another service without its secrets. It belongs to an
+// organization, or to its creator if OrganizationID is nil.
 type Connection struct {
 	ID             string         `json:"id"`
 	Name           string         `json:"name"`
@@ -17,8 +16,7 @@ type Connection struct {
 	Config         map[string]any `json:"config"` // secrets are null
 	OrganizationID *string        `json:"organizationId"`
 	CreatedBy      string         `json:"createdBy"`
-	// ConfiguredBy is the one user who answers for all of the config; "" when it
-	// is the work of several.
+	// ConfiguredBy is the user who wrote all of the config; "" = several users.
 	ConfiguredBy string `json:"-"`
 	// Named says that all who read what a node reports of it may know its name.
 	NameVisible bool `json:"-"`
@@ -26,37 +24,37 @@ type Connection struct {
 	UpdatedAt   Time `json:"updatedAt"`
 }
 
-// NewConnection is what a connection is made from.
+// NewConnection is a connection to create.
 type NewConnection struct {
 	Name   string
 	Type   ConnectionType
 	Config map[string]any
-	// OrganizationID is what it belongs to; "" = the caller.
+	// OrganizationID is the owner; "" = the caller.
 	OrganizationID string
 }
 
-// ConnectionUse asks for a connection on behalf of a node: the run's principal
-// must be allowed to use it, and a sign-in that it needs is for this run.
+// ConnectionUse is a request of a node for a connection. The run's principal must be
+// allowed to use it; a sign-in that it needs is for this run.
 type ConnectionUse struct {
 	ConnectionID string
 	UserID       string // the run's principal
-	// Versions are those of the authority under which it is used; none outside a run.
+	// Versions are those of the run's authority; none outside a run.
 	Versions    []VersionRef
 	ExecutionID string
 	Address     string // of the node
-	// Learn is told of each secret that comes up later, such as a token that
-	// was renewed; it may be nil. Open does not call it.
+	// OnSecret is called for each new secret, such as a renewed token, but not by Open;
+	// may be nil.
 	OnSecret func(secret string)
 }
 
-// Authority returns under whose rights the connection is used.
+// Authority returns the authority of the use.
 func (u ConnectionUse) Authority() Authority { return Authority{u.UserID, u.Versions} }
 
-// Text returns what a message calls the connection, which its readers may not be
-// allowed to use: NameConnections puts the name into the messages of those who are.
+// Text returns the name of the connection in messages. It is the id if some readers may
+// not know the name; NameConnections inserts the name for the others.
 func (c *Connection) Text() string { return connectionCalled(c.ID, c.Name, c.NameVisible) }
 
-// Text is that of Connection, or has the name where all readers may know it.
+// Text is like Connection.Text.
 func (c *OpenConnection) Text() string {
 	return connectionCalled(c.ID, c.Name, !c.Personal)
 }
@@ -70,8 +68,8 @@ func connectionCalled(id, name string, named bool) string {
 
 var connectionText = regexp.MustCompile(`connection \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)`)
 
-// NameConnections returns a message with the names of its connections, as far as
-// name gives them.
+// NameConnections replaces the ids of connections in a message by their names, unless
+// name returns "".
 func NameConnections(message string, name func(id string) string) string {
 	return connectionText.ReplaceAllStringFunc(message, func(found string) string {
 		if known := name(connectionText.FindStringSubmatch(found)[1]); known != "" {
@@ -81,64 +79,59 @@ func NameConnections(message string, name func(id string) string) string {
 	})
 }
 
-// OpenConnection is a connection as a node uses it. It is valid for one attempt
-// of a node and safe for concurrent use.
+// OpenConnection is a connection for one attempt of a node. It is safe for concurrent
+// use.
 type OpenConnection struct {
 	ID   string
 	Name string
-	// Personal says that some readers of what a node reports may not know the name.
+	// Personal reports that some readers of the node's results may not know the name.
 	Personal bool
 	Type     ConnectionType
-	// Config is all of it, with its secrets in the clear.
+	// Config includes the secrets.
 	Config map[string]any
-	// Secrets are the values that nobody may see, in steps, logs or results.
+	// Secrets must be masked in steps, logs and results.
 	Secrets []string
-	// Hosts are where the credentials may go: "host", "host:port" or
-	// "*.domain"; a host without a port means any port of it.
+	// Hosts may receive the credentials; see HostsCover.
 	Hosts []string
-	// Auth is how it proves who we are: "oauth2", "api_key", "bearer", "basic",
-	// or "" when it does not.
+	// Auth is "oauth2", "api_key", "bearer", "basic", or "" without credentials.
 	Auth string
-	// SignIn tells that it stands for a person who signed in (the
+	// SignIn reports that the credentials are those of a user who signed in (the
 	// authorization code flow).
 	SignIn bool
-	// Authorize adds the credentials to one request, just before it is sent; a
-	// request to a host that is not among Hosts is a *Failure with the code
-	// host_not_allowed, and nothing is added. It is called for each hop of a
-	// redirect by the guarded client. Nil when there is nothing to add.
+	// Authorize adds the credentials to a request. For a host that is not in Hosts it
+	// adds nothing and returns a *Failure with code host_not_allowed. The outbound
+	// client calls it for each hop. Nil if there are no credentials.
 	Authorize func(ctx context.Context, request *http.Request) error
-	// Renew gets other credentials after a service refused the present ones with
-	// 401, and Authorize adds those from then on; a node sends the request once
-	// more. Errors are *Failure or *Pause. Nil when there are none to get.
+	// Renew gets new credentials for Authorize after a service answered 401; the node
+	// then repeats the request once. Errors are *Failure or *Pause. Nil if they cannot
+	// be renewed.
 	Renew func(ctx context.Context) error
 }
 
-// Pause is the error of a node that cannot go on before somebody did something:
-// signed in, or raised a budget. The engine asks, and runs the node again after
-// the answer.
+// Pause is the error of a node that needs a sign-in or a larger budget. The engine
+// pauses the run and runs the node again after the answer.
 type Pause struct {
 	Await Await
-	// State is given back as Task.State when the node runs again; nil keeps
-	// none. It is a plain JSON value and may hold secrets.
+	// State is Task.State of the next run of the node. It is a plain JSON value and may
+	// hold secrets.
 	State any
 }
 
-// Error says what is asked.
+// Error returns the prompt.
 func (p *Pause) Error() string { return p.Await.Prompt }
 
-// SignIn is one way to a service that a person was sent on and has not come
-// back from: the state in the address that they were given, and the run that
-// waits for them.
+// SignIn is an OAuth sign-in in progress: the state of the authorization URL, and the
+// run that waits for it.
 type SignIn struct {
-	StateHash    []byte // SHA-256 of the state, which itself is not kept
-	Ticket       bool   // the address that a run asked a person to visit, from where they are sent on
+	StateHash    []byte // SHA-256 of the state, which is not stored
+	Ticket       bool   // of the URL in the run's prompt, which redirects to the service
 	ConnectionID string
 	UserID       string // who signs in
-	Secret       []byte // what the way back needs; at most 16 KiB
+	Secret       []byte // for the callback; at most 16 KiB
 	ExecutionID  string // the run that waits; "" = none
 	Address      string // of the node in it
-	// Versions are those that the user grants by signing in.
+	// Versions are granted by the sign-in.
 	Versions  []VersionRef
-	CreatedAt Time // set by the store; of a ticket, when it was last asked for
-	ExpiresAt Time // until then the state is good
+	CreatedAt Time // set by the store; of a ticket, its last request
+	ExpiresAt Time // end of validity
 }

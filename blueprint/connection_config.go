@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// CheckConnection tells everything that is wrong with the config of a
-// connection; paths start at the config. A key that the type does not know is
-// wrong too: a secret under a misspelled name would not be taken for one.
+// CheckConnection returns the issues of a config; paths start at the config. Unknown
+// keys are errors, because a secret under a misspelled key would not be protected.
 func CheckConnection(kind ConnectionType, config map[string]any) []Issue {
 	known := connectionKindOf(kind)
 	if known == nil {
-		return fault(fmt.Sprintf("there is no connection type %q", kind))
+		return fault(fmt.Sprintf("unknown connection type %q", kind))
 	}
 	issues := checkFields(known.fields, config, "")
 	if known.check != nil {
@@ -23,9 +22,8 @@ func CheckConnection(kind ConnectionType, config map[string]any) []Issue {
 	return issues
 }
 
-// checkFields compares an object with its shape. The key that also stands
-// there is named by besides.
-func checkFields(shape []configField, object map[string]any, besides string) (issues []Issue) {
+// checkFields checks an object against its shape. extra is another allowed key, or "".
+func checkFields(shape []configField, object map[string]any, extra string) (issues []Issue) {
 	for _, f := range shape {
 		value := object[f.name]
 		switch {
@@ -39,8 +37,8 @@ func checkFields(shape []configField, object map[string]any, besides string) (is
 	for i, f := range shape {
 		names[i] = f.name
 	}
-	if besides != "" {
-		names = append([]string{besides}, names...)
+	if extra != "" {
+		names = append([]string{extra}, names...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if slices.Contains(names, name) {
@@ -53,7 +51,6 @@ func checkFields(shape []configField, object map[string]any, besides string) (is
 	return issues
 }
 
-// authObject checks auth.
 func authObject(value any) []Issue {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -71,8 +68,7 @@ func authObject(value any) []Issue {
 	return checkFields(known.fields, object, "type")
 }
 
-// RedactConnection returns a config as everybody sees it: the secrets that it
-// holds are null.
+// RedactConnection returns a copy of a config with its secrets null.
 func RedactConnection(kind ConnectionType, config map[string]any) map[string]any {
 	out := maps.Clone(config)
 	if out == nil {
@@ -90,12 +86,12 @@ func RedactConnection(kind ConnectionType, config map[string]any) map[string]any
 	return out
 }
 
-// leastRest is how many bytes are a secret behind the word that says of what kind
-// it is; fewer may be a word, too.
-const leastRest = 8
+// minCredential is the minimum size of a credential after a scheme in a header; fewer
+// bytes may be a word.
+const minCredential = 8
 
-// ConnectionSecrets returns the secret values that a config holds, what they are
-// sent as, and of headers what stands behind their first word.
+// ConnectionSecrets returns the secret values of a config, their encodings in requests,
+// and header values without the scheme.
 func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []string) {
 	for _, path := range ConnectionSecretPaths(kind, config) {
 		if text, ok := valueAt(config, path).(string); ok {
@@ -105,8 +101,8 @@ func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []str
 	shaped := slices.ContainsFunc(connectionFields(kind), func(f configField) bool { return f.name == "auth" })
 	auth, _ := config["auth"].(map[string]any)
 	if value, _ := auth["value"].(string); shaped && auth["type"] == "header" {
-		_, rest, _ := strings.Cut(value, " ") // behind Token, ApiKey and their like
-		if rest = strings.TrimSpace(rest); len(rest) >= leastRest {
+		_, rest, _ := strings.Cut(value, " ") // after Token, ApiKey and the like
+		if rest = strings.TrimSpace(rest); len(rest) >= minCredential {
 			values = append(values, rest)
 		}
 	}
@@ -120,8 +116,8 @@ func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []str
 	return values
 }
 
-// ConnectionSecretPaths says where a config holds secrets: a key, or "auth" and a
-// key of it. The config need not be right.
+// ConnectionSecretPaths returns the paths of the secrets in a config, which may be
+// invalid: a key, or "auth" and a key.
 func ConnectionSecretPaths(kind ConnectionType, config map[string]any) (paths [][]string) {
 	for _, f := range connectionFields(kind) {
 		switch {

@@ -12,19 +12,17 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a config.
+// Limits of a config.
 const (
 	mostConfigText   = 2048  // characters of a text
 	mostConfigSecret = 16384 // bytes of a secret: signed tokens are long
 	mostConfigList   = 100   // elements of a list
 )
 
-// fieldCheck tells what is wrong with a value that was given; paths start at
-// the value.
+// fieldCheck returns the issues of a value that is present; paths start at the value.
 type fieldCheck func(value any) []Issue
 
-// textCheck makes a check of one that says what is wrong with a text, "" for
-// nothing.
+// textCheck returns a check for strings; problem returns "" for a valid one.
 func textCheck(problem func(text string) string) fieldCheck {
 	return boundedText(func(text string) string {
 		if utf8.RuneCountInString(text) > mostConfigText {
@@ -34,8 +32,7 @@ func textCheck(problem func(text string) string) fieldCheck {
 	}, problem)
 }
 
-// boundedText makes a check of one for the length of a text, and one for the
-// rest.
+// boundedText is textCheck with a check of the length.
 func boundedText(long, problem func(text string) string) fieldCheck {
 	return func(value any) []Issue {
 		text, ok := value.(string)
@@ -47,7 +44,7 @@ func boundedText(long, problem func(text string) string) fieldCheck {
 		case long(text) != "":
 			return fault(long(text))
 		case strings.ContainsFunc(text, unicode.IsControl):
-			return fault("must not hold line breaks or other control characters")
+			return fault("must not contain control characters")
 		}
 		return fault(problem(text))
 	}
@@ -70,7 +67,7 @@ func oneOf(words ...string) fieldCheck {
 	})
 }
 
-// wholeNumber checks a number without a fraction, both bounds included.
+// wholeNumber checks an integer; the bounds are inclusive.
 func wholeNumber(least, most int64) fieldCheck {
 	return func(value any) []Issue {
 		number, _ := value.(json.Number)
@@ -109,7 +106,7 @@ func someOf(element fieldCheck) fieldCheck {
 	}
 }
 
-// below puts the issues of a value under the place of the value.
+// below prefixes the paths of issues.
 func below(issues []Issue, at any) []Issue {
 	for i := range issues {
 		issues[i].Path = append([]any{at}, issues[i].Path...)
@@ -117,7 +114,7 @@ func below(issues []Issue, at any) []Issue {
 	return issues
 }
 
-// secretText checks a secret, of which nothing is told.
+// secretText checks a secret without showing it.
 func secretText(problem func(text string) string) fieldCheck {
 	return boundedText(func(text string) string {
 		if len(text) > mostConfigSecret {
@@ -129,7 +126,7 @@ func secretText(problem func(text string) string) fieldCheck {
 
 var (
 	plainText = textCheck(untrimmed)
-	// A pasted token often has a blank too many, a password may well begin with one.
+	// A pasted token often has extra white space, a password may begin with some.
 	headerSecret = secretText(untrimmed)
 	password     = secretText(func(string) string { return "" })
 	hostForm     = textCheck(func(text string) string { _, problem := parseHost(text); return problem })
@@ -145,12 +142,12 @@ func untrimmed(text string) string {
 	return ""
 }
 
-// addressProblem says what keeps a text from being the address of a service.
-// With safe set, only this machine may be reached without TLS.
+// addressProblem checks the URL of a service. With safe set, only loopback hosts may
+// use http.
 func addressProblem(text string, safe bool) string {
 	address, err := url.Parse(text)
 	if err != nil || strings.ContainsAny(text, " \\") {
-		return "must be an address such as https://api.example.com"
+		return "must be a URL such as https://api.example.com"
 	}
 	switch {
 	case address.Scheme != "http" && address.Scheme != "https":
@@ -158,21 +155,21 @@ func addressProblem(text string, safe bool) string {
 	case address.Opaque != "" || address.Hostname() == "":
 		return "must name a host"
 	case address.User != nil:
-		return "must not hold a user or a password"
+		return "must not contain a user or a password"
 	case address.Fragment != "" || strings.HasSuffix(text, "#"):
-		return "must not have a part after #"
+		return "must not have a fragment"
 	case strings.HasSuffix(address.Host, ":") || address.Port() != "" && !validPort(address.Port()):
 		return "must have a port from 1 to 65535, or none"
 	}
 	name, problem := hostName(address.Hostname())
 	if problem == "" && safe && address.Scheme == "http" && !loopbackName(name) {
-		return "must begin with https://, since secrets go there"
+		return "must begin with https://, because secrets are sent there"
 	}
 	return problem
 }
 
-// loopbackName reports whether a canonical host is this machine. Other names below
-// localhost are not: a resolver may say that they are anywhere.
+// loopbackName reports whether a canonical host is loopback. Names below localhost are
+// not: a resolver may return any address for them.
 func loopbackName(name string) bool {
 	if address, err := netip.ParseAddr(name); err == nil {
 		return address.IsLoopback()
@@ -180,42 +177,42 @@ func loopbackName(name string) bool {
 	return name == "localhost"
 }
 
-// scope is one of an OAuth scope's words, as RFC 6749 3.3 has them.
+// scope is a scope token (RFC 6749, 3.3).
 var scope = textCheck(func(text string) string {
 	for _, r := range text {
 		if r <= ' ' || r == '"' || r == '\\' || r > '~' {
-			return "must be one scope, without blanks and quotes"
+			return "must be one scope, without spaces and quotes"
 		}
 	}
 	return ""
 })
 
-// basicUser has no colon, which ends it on the wire (RFC 7617).
+// basicUser has no colon, which separates it from the password (RFC 7617).
 var basicUser = textCheck(func(text string) string {
 	if strings.Contains(text, ":") {
-		return "must not hold a colon"
+		return "must not contain a colon"
 	}
 	return ""
 })
 
-// framing are the headers that say how a message is sent, not what is in it.
+// framing are headers that belong to the connection, not to the message.
 var framing = []string{"connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 
 var headerName = textCheck(func(text string) string {
 	for _, r := range text {
 		if (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r) {
-			return "must be the name of a header"
+			return "must be a header name"
 		}
 	}
 	if name := strings.ToLower(text); slices.Contains(framing, name) || strings.HasPrefix(name, "proxy-") {
-		return "must not be a header that says how the request is sent"
+		return "must not be a header of the connection"
 	}
 	return ""
 })
 
 var mailAddress = textCheck(func(text string) string {
 	if _, err := mail.ParseAddress(text); err != nil {
-		return "must be a mail address"
+		return "must be an email address"
 	}
 	return ""
 })

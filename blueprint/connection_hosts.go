@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// HostsCover reports whether one of hosts stands for host as well. Both have the
-// forms "host", "host:port" and "*.domain", in any letter case; a host without
-// a port means any port of it, and *.domain everything below the domain but not
-// itself. What has none of the forms covers nothing and is not covered.
+// HostsCover reports whether one of hosts covers host. Both have the form "host",
+// "host:port" or "*.domain", in any case; a host without a port covers every port,
+// and *.domain every subdomain but not the domain. Other forms cover nothing and are
+// not covered.
 func HostsCover(hosts []string, host string) bool {
 	one, problem := parseHost(host)
 	return problem == "" && slices.ContainsFunc(hosts, func(text string) bool {
@@ -21,8 +21,7 @@ func HostsCover(hosts []string, host string) bool {
 	})
 }
 
-// hostPattern is an element of hosts. IP addresses are in their one canonical
-// form.
+// hostPattern is a parsed element of hosts, with IP addresses in canonical form.
 type hostPattern struct {
 	below bool // *.name
 	name  string
@@ -39,11 +38,10 @@ func (p hostPattern) covers(other hostPattern) bool {
 	return p.below == other.below && p.name == other.name
 }
 
-// shortDomains are the domains of one word that no registry gives away, so that
-// *.domain can stand for them.
+// shortDomains are reserved top-level domains, for which *.domain is allowed.
 var shortDomains = []string{"internal", "local", "localhost", "test"}
 
-// parseHost reads an element of hosts, or says what is wrong with it.
+// parseHost parses an element of hosts, or returns the problem.
 func parseHost(text string) (p hostPattern, problem string) {
 	const form = `must be a host, "host:port" or "*.domain"`
 	name, port := text, ""
@@ -73,12 +71,12 @@ func parseHost(text string) (p hostPattern, problem string) {
 		return p, form + ": " + problem
 	}
 	if p.below && (isIP(p.name) || !strings.Contains(p.name, ".") && !slices.Contains(shortDomains, p.name)) {
-		return p, "must not stand for so many hosts: write *.domain with a domain of your own"
+		return p, "must not cover so many hosts: write *.domain with a domain of your own"
 	}
 	return p, ""
 }
 
-// validPort reports whether a text is a port, written in the one usual way.
+// validPort reports whether a text is a port in canonical form.
 func validPort(text string) bool {
 	n, err := strconv.Atoi(text)
 	return err == nil && n >= 1 && n <= 65535 && text == strconv.Itoa(n)
@@ -94,9 +92,8 @@ var (
 	numeric   = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`)
 )
 
-// hostName returns the canonical form of a host without a port, or says what is
-// wrong with it. Names that resolvers take for an odd way to write an IPv4
-// address are refused: 127.1, 0x7f000001.
+// hostName returns the canonical form of a host without a port, or the problem. Names
+// that some resolvers read as an IPv4 address are refused: 127.1, 0x7f000001.
 func hostName(text string) (name, problem string) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		if address.Zone() != "" {
@@ -127,10 +124,8 @@ func hostName(text string) (name, problem string) {
 	return name, ""
 }
 
-// OAuthHosts are where the tokens of an oauth2 connection may go, in the forms of
-// HostsCover: its hosts, or else where its own addresses are, at their ports when
-// they name any. Whether a change moves tokens follows from it, and so does where
-// they are sent.
+// OAuthHosts returns the hosts that may receive the tokens of an oauth2 connection, in
+// the forms of HostsCover: its hosts, or else those of its own URLs.
 func OAuthHosts(config map[string]any) []string {
 	hosts := textsOf(config["hosts"])
 	if len(hosts) > 0 {

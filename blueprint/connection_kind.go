@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ConnectionType says what a connection reaches.
+// ConnectionType is the kind of service that a connection is for.
 type ConnectionType string
 
 // The connection types.
@@ -18,29 +18,28 @@ const (
 	ConnectionSlack      ConnectionType = "slack"
 )
 
-// connectionKind is what this package says of a connection type. How it is opened
-// and tried out, package connections says.
+// connectionKind defines the config of a connection type. Package connections opens and
+// tests connections.
 type connectionKind struct {
 	of         ConnectionType
 	title, doc string
 	fields     []configField
-	// placeholder returns the config of a connection that stands for a real one where
-	// nothing real is reached: it names no real host, and its secrets are none.
+	// placeholder returns a config without real hosts and secrets, for runs that reach
+	// no real service.
 	placeholder func() map[string]any
-	// check finds what the fields cannot say; nil finds nothing.
+	// check finds issues that involve several fields; may be nil.
 	check func(config map[string]any) []Issue
-	// moved names the keys by whose change secrets go somewhere else, besides those of
-	// the fields; nil names none.
+	// moved returns further keys whose change redirects secrets; may be nil.
 	moved func(before, after map[string]any) []string
 }
 
-// configField is one key of a config: its rules, and what a form says of it.
+// configField is one key of a config: its rules and its description in a form.
 type configField struct {
 	name     string
 	required bool
 	secret   bool
-	// moves says that the secrets go somewhere else, for another account, or
-	// less safely, once the value is another one.
+	// moves reports whether a change redirects secrets: to another place or account,
+	// or less securely; nil is never.
 	moves moves
 	check fieldCheck
 
@@ -49,15 +48,13 @@ type configField struct {
 	standard         any
 }
 
-// moves reports whether a change of one value sends secrets where they were not
-// meant to go; nil is never. before is nil when there was no value, after when
-// there will be none.
+// moves reports whether a change of a value redirects secrets. nil values are absent.
 type moves func(before, after any) bool
 
-// placeholderSecret stands for a secret in a placeholder.
+// placeholderSecret is the value of secrets in placeholders.
 const placeholderSecret = "sandbox"
 
-// connectionKinds are the types, in the order in which documentation lists them.
+// connectionKinds are in the order of the documentation.
 var connectionKinds = []connectionKind{
 	{
 		of: ConnectionAIProvider, title: "AI provider", doc: "A provider of language models, for AI prompts.",
@@ -215,15 +212,14 @@ var connectionKinds = []connectionKind{
 	},
 }
 
-// authKind is one way of auth.
+// authKind is a type of authentication.
 type authKind struct {
 	name, title string
 	fields      []configField // besides type
 }
 
-// authKinds are the ways of auth, in the order in which documentation lists them.
-// Under another name a secret may be what services log and show, so a name is part
-// of where it goes.
+// authKinds are in the order of the documentation. A change of a name redirects the
+// secret, because services may log or show it under another name.
 var authKinds = []authKind{
 	{name: "none", title: "None", fields: []configField{}},
 	{name: "bearer", title: "Bearer token", fields: []configField{
@@ -270,7 +266,7 @@ var authKinds = []authKind{
 	}},
 }
 
-// ConnectionTypes lists every type, in the order in which documentation lists them.
+// ConnectionTypes lists every type in the order of the documentation.
 var ConnectionTypes = connectionTypes()
 
 func connectionTypes() []ConnectionType {
@@ -281,8 +277,8 @@ func connectionTypes() []ConnectionType {
 	return types
 }
 
-// ConnectionChoices returns what members of a config that take one of a few words may
-// hold, by name; "type" is that of a connection or of its auth. None of them is secret.
+// ConnectionChoices returns the values of enumerated config members by name, with
+// "type" for the types of connections and auth. None of them is secret.
 func ConnectionChoices() map[string][]string {
 	words := map[string][]string{}
 	for _, kind := range connectionKinds {
@@ -297,17 +293,22 @@ func ConnectionChoices() map[string][]string {
 	return words
 }
 
-// connectionKindOf returns the kind of a type, nil when there is no such type.
-func connectionKindOf(of ConnectionType) *connectionKind {
-	for i := range connectionKinds {
-		if connectionKinds[i].of == of {
-			return &connectionKinds[i]
+// first returns the first element that is wanted, nil without one.
+func first[T any](list []T, wanted func(*T) bool) *T {
+	for i := range list {
+		if wanted(&list[i]) {
+			return &list[i]
 		}
 	}
 	return nil
 }
 
-// connectionFields returns the fields of a type, nil when there is no such type.
+// connectionKindOf returns the kind of a type, nil for an unknown type.
+func connectionKindOf(of ConnectionType) *connectionKind {
+	return first(connectionKinds, func(kind *connectionKind) bool { return kind.of == of })
+}
+
+// connectionFields returns the fields of a type, nil for an unknown type.
 func connectionFields(of ConnectionType) []configField {
 	if kind := connectionKindOf(of); kind != nil {
 		return kind.fields
@@ -315,25 +316,15 @@ func connectionFields(of ConnectionType) []configField {
 	return nil
 }
 
-// authKindOf returns a way of auth, nil when there is none of that name.
 func authKindOf(name string) *authKind {
-	for i := range authKinds {
-		if authKinds[i].name == name {
-			return &authKinds[i]
-		}
-	}
-	return nil
+	return first(authKinds, func(kind *authKind) bool { return kind.name == name })
 }
 
 func fieldOf(shape []configField, name string) *configField {
-	if i := slices.IndexFunc(shape, func(f configField) bool { return f.name == name }); i >= 0 {
-		return &shape[i]
-	}
-	return nil
+	return first(shape, func(f *configField) bool { return f.name == name })
 }
 
-// authShape returns the keys of an auth object, nil when it is none of a known
-// type.
+// authShape returns the keys of an auth object, nil for an unknown type.
 func authShape(auth any) []configField {
 	object, _ := auth.(map[string]any)
 	kind, _ := object["type"].(string)
@@ -345,14 +336,14 @@ func authShape(auth any) []configField {
 
 func anyChange(before, after any) bool { return !Equal(before, after) }
 
-// widened is a list of hosts with one that the list before did not cover.
+// widened reports whether a list of hosts has one that the previous list did not cover.
 func widened(before, after any) bool { return uncoveredHost(textsOf(before), textsOf(after)) }
 
 func uncoveredHost(known, hosts []string) bool {
 	return slices.ContainsFunc(hosts, func(host string) bool { return !HostsCover(known, host) })
 }
 
-// textsOf returns the texts in a list.
+// textsOf returns the strings in a list.
 func textsOf(value any) (texts []string) {
 	list, _ := value.([]any)
 	for _, element := range list {
@@ -363,8 +354,7 @@ func textsOf(value any) (texts []string) {
 	return texts
 }
 
-// PlaceholderConfig returns the config of a connection that stands for a real one
-// where nothing real is reached. The caller may change it.
+// PlaceholderConfig returns a new config for runs that reach no real service.
 func PlaceholderConfig(of ConnectionType) map[string]any {
 	if kind := connectionKindOf(of); kind != nil {
 		return kind.placeholder()
@@ -372,7 +362,7 @@ func PlaceholderConfig(of ConnectionType) map[string]any {
 	return noCredentials()
 }
 
-// noCredentials is a config that authorizes nothing and reaches no host.
+// noCredentials returns a config without credentials and hosts.
 func noCredentials() map[string]any {
 	return map[string]any{"auth": map[string]any{"type": "none"}, "hosts": []any{}}
 }

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// MergeConnection applies an update to the config of a connection, top-level
-// key by key, and changes neither argument; before is nil for a new one. Null
-// removes a key. A secret that is sent as null or left out stays, "" removes
-// it; that of auth stays only while auth.type is the same.
+// MergeConnection applies an update to the config of a connection by top-level keys
+// and changes neither argument; before is nil for a new one. Null removes a key. A
+// secret that is null or missing in the update stays, "" removes it; that of auth
+// stays only while auth.type is unchanged.
 //
-// Who may change a connection need not know its secrets, and must not be able
-// to have them sent to a host of their own. So when the update changes where
-// they go (moved), each secret that would stay is an issue that asks to send it
-// again; whatever else the connection was entrusted with, its tokens, must then
-// go as well. The result is not checked otherwise; see CheckConnection.
+// A user who may change a connection need not know its secrets, and must not be able
+// to redirect them to another host. So if the update changes where they are sent
+// (moved), each secret that would stay is an issue; the caller must then delete the
+// connection's tokens too. See CheckConnection for all other checks.
 func MergeConnection(kind ConnectionType, before, change map[string]any) (config map[string]any, moved bool, issues []Issue) {
 	shape := connectionFields(kind)
 	config = maps.Clone(before)
@@ -46,7 +45,7 @@ func MergeConnection(kind ConnectionType, before, change map[string]any) (config
 		if valueAt(change, path) != nil {
 			continue
 		}
-		issue := Issue{Message: "must be sent again, or removed with \"\", because it would go somewhere else by the change of " + strings.Join(where, ", ")}
+		issue := Issue{Message: "must be sent again, or removed with \"\", because it would be sent elsewhere after the change of " + strings.Join(where, ", ")}
 		for _, name := range path {
 			issue.Path = append(issue.Path, name)
 		}
@@ -55,8 +54,7 @@ func MergeConnection(kind ConnectionType, before, change map[string]any) (config
 	return config, true, issues
 }
 
-// mergeAuth completes an auth object that was sent with the secret that the one
-// before had.
+// mergeAuth completes an auth object with the secret of the previous one.
 func mergeAuth(before, after any) any {
 	object, ok := after.(map[string]any)
 	if !ok {
@@ -77,7 +75,7 @@ func mergeAuth(before, after any) any {
 	return out
 }
 
-// movedBy names the keys by whose change secrets go somewhere else.
+// movedBy returns the keys whose change redirects secrets.
 func movedBy(kind ConnectionType, before, after map[string]any) (names []string) {
 	for _, f := range connectionFields(kind) {
 		if f.moves != nil && f.moves(before[f.name], after[f.name]) {
@@ -90,8 +88,7 @@ func movedBy(kind ConnectionType, before, after map[string]any) (names []string)
 	return append(names, movedByAuth(before["auth"], after["auth"])...)
 }
 
-// movedByAuth does so for auth. With another type it has no secret that was there
-// before.
+// movedByAuth is movedBy for auth. Secrets do not survive a change of its type.
 func movedByAuth(before, after any) (names []string) {
 	was, _ := before.(map[string]any)
 	is, _ := after.(map[string]any)
@@ -106,8 +103,7 @@ func movedByAuth(before, after any) (names []string) {
 	return names
 }
 
-// WholeConnection reports whether an update sent all that the config has after it,
-// with every secret: then nothing in it is what somebody else said before.
+// WholeConnection reports whether an update replaced every key and secret of config.
 func WholeConnection(kind ConnectionType, config, change map[string]any) bool {
 	for name := range config {
 		if _, sent := change[name]; !sent {

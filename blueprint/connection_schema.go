@@ -2,7 +2,7 @@ package blueprint
 
 import "encoding/json"
 
-// ConnectionForm is what a form needs to know of a type of connection.
+// ConnectionForm describes the form of a connection type.
 type ConnectionForm struct {
 	Type        ConnectionType
 	Title       string
@@ -10,12 +10,11 @@ type ConnectionForm struct {
 	// Schema is the JSON Schema of the config, as a plain JSON value. Its x-order
 	// is the order of the keys; each has a title, a description and an x-kind:
 	// text, secret, url, host, hosts, list, number, duration-ms, choice, email,
-	// connection or auth. The ways of auth are the alternatives of its oneOf, told apart by type.
+	// connection or auth. The types of auth are alternatives of a oneOf.
 	Schema map[string]any
 }
 
-// ConnectionForms describes every type of connection, in the order in which
-// documentation lists them.
+// ConnectionForms returns the form of every type in the order of the documentation.
 func ConnectionForms() []ConnectionForm {
 	out := make([]ConnectionForm, len(connectionKinds))
 	for i, kind := range connectionKinds {
@@ -24,7 +23,6 @@ func ConnectionForms() []ConnectionForm {
 	return out
 }
 
-// formSchema makes the schema of the fields of a config.
 func formSchema(fields []configField) map[string]any {
 	properties, order, required := map[string]any{}, []any{}, []any{}
 	for _, field := range fields {
@@ -65,7 +63,6 @@ func (f configField) schema() map[string]any {
 	return schema
 }
 
-// authSchema has an alternative for each type of auth.
 func authSchema() map[string]any {
 	alternatives := []any{}
 	for _, kind := range authKinds {
