@@ -1,6 +1,13 @@
 package blueprint
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
 
 // OrganizationRole is the role of a member of an organization.
 type OrganizationRole string
@@ -106,4 +113,125 @@ type SignInClient struct {
 	Network string // the wider network of the address
 	Agent   string // User-Agent header
 	Device  string // device cookie of an earlier sign-in; "" = none
+}
+
+// How long a password is: characters at least, bytes at most.
+const (
+	shortestPassword = 10
+	longestPassword  = 1000
+)
+
+// CheckPassword says why a text cannot be the password of the account with an
+// email: CodeBadRequest about the field password.
+func CheckPassword(password, email string) error {
+	switch {
+	case len(password) > longestPassword:
+		return FieldError("password", "must have at most %d bytes", longestPassword)
+	case !utf8.ValidString(password):
+		return FieldError("password", "is not valid UTF-8")
+	case utf8.RuneCountInString(password) < shortestPassword:
+		return FieldError("password", "must have at least %d characters", shortestPassword)
+	case FoldEmail(strings.TrimSpace(password)) == FoldEmail(email):
+		return FieldError("password", "must not be the email")
+	}
+	return nil
+}
+
+// CheckEmail says why a text cannot be an email address: CodeBadRequest about
+// the field email. Whether mail arrives there is nobody's promise.
+func CheckEmail(email string) error {
+	local, domain, found := strings.Cut(email, "@")
+	if !found || local == "" || domain == "" || len(email) > 320 || strings.ContainsFunc(email, noEmail) {
+		return FieldError("email", "is no email address; write ada@example.org")
+	}
+	return nil
+}
+
+// noEmail tells of a character that no email address shows: blanks, and what
+// controls or turns the text around it.
+func noEmail(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '<' || r == '>' || r == utf8.RuneError
+}
+
+// FoldEmail makes emails the same that differ by letter case alone.
+func FoldEmail(email string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, email)
+}
+
+// FieldError says what is wrong with one field of an input.
+func FieldError(field, format string, args ...any) error {
+	message := fmt.Sprintf(format, args...)
+	return &Error{Code: CodeBadRequest, Message: field + ": " + message, Issues: []Issue{{Path: []any{field}, Message: message}}}
+}
+
+// KeyScope is a part of what a user may do that an API key can be limited to.
+type KeyScope string
+
+// The scopes. Run and write include read, and admin includes all.
+const (
+	ScopeRead  KeyScope = "read"  // queries
+	ScopeRun   KeyScope = "run"   // starts, answers and ends runs
+	ScopeWrite KeyScope = "write" // changes blueprints, triggers, connections, categories, ratings and grants
+	ScopeAdmin KeyScope = "admin" // organizations, members, collaborators, keys and the audit log
+)
+
+// KeyScopes is a set of scopes, sorted by name.
+type KeyScopes []KeyScope
+
+// AllScopes returns every scope there is.
+func AllScopes() KeyScopes { return KeyScopes{ScopeAdmin, ScopeRead, ScopeRun, ScopeWrite} }
+
+// ParseScopes reads what String writes, in any order. unknown names a part that
+// is no scope, ok is then false.
+func ParseScopes(text string) (scopes KeyScopes, unknown string, ok bool) {
+	for name := range strings.SplitSeq(text, ",") {
+		scope := KeyScope(strings.TrimSpace(name))
+		if !slices.Contains(AllScopes(), scope) {
+			return nil, string(scope), false
+		}
+		scopes = append(scopes, scope)
+	}
+	return scopes.Sorted(), "", true
+}
+
+// Sorted returns the set in order and without repetitions.
+func (s KeyScopes) Sorted() KeyScopes {
+	sorted := slices.Clone(s)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+// Allow reports whether the set includes scope. Nothing but the four scopes is
+// ever included.
+func (s KeyScopes) Allow(scope KeyScope) bool {
+	switch scope {
+	case ScopeRead:
+		return len(s) > 0
+	case ScopeRun, ScopeWrite, ScopeAdmin:
+		return slices.Contains(s, scope) || slices.Contains(s, ScopeAdmin)
+	}
+	return false
+}
+
+// String returns the names, separated by commas.
+func (s KeyScopes) String() string {
+	names := make([]string, len(s))
+	for i, scope := range s {
+		names[i] = string(scope)
+	}
+	return strings.Join(names, ",")
+}
+
+// Admission is what a token gives access to: a principal, within scopes, until the
+// token expires.
+type Admission struct {
+	Principal
+	Scopes    KeyScopes
+	ExpiresAt Time // 0 = never
 }
