@@ -4,36 +4,33 @@ import (
 	"fmt"
 )
 
-// Delivery is what came with a firing, as it came. It is stored in the same
-// transaction as the decision about it, before anybody is told of that, and so
-// that the same can be decided anew.
+// Delivery is the request or mail of a firing as it was received. It is stored in the
+// transaction of the decision, before the sender is answered, so that the decision
+// can be repeated.
 type Delivery struct {
 	// From is the network address of the sender, "" when there is none.
 	From string `json:"from,omitempty"`
-	// Header has the headers, names in lower case, without what could let
-	// somebody else in: authorization and cookies.
+	// Header has the headers under lower-case names, without authorization and cookies.
 	Header map[string][]string `json:"header,omitempty"`
-	// Proof has the headers that show who the sender is, such as signatures:
-	// they are needed to decide anew, and nobody is shown them.
+	// Proof has the headers that authenticate the sender, such as signatures. They are
+	// needed to repeat the decision and are never shown.
 	Proof map[string][]string `json:"proof,omitempty"`
-	// Hidden are secrets that the body may hold; they are never shown.
+	// Hidden are secrets in the body; they are never shown.
 	Hidden []string `json:"hidden,omitempty"`
-	// Size is how many bytes the body had, as far as it was read.
+	// Size is the number of bytes that were read of the body.
 	Size int64 `json:"size"`
-	// Facts are what was found out on the way to the decision: plain JSON
-	// values under names, never a secret. They are shown.
+	// Facts are findings that led to the decision: plain JSON values without secrets.
 	Facts map[string]any `json:"facts,omitempty"`
-	// Body is the body, byte for byte; nil although Size is not 0 when it was
-	// not kept.
+	// Body is the raw body; nil although Size is not 0 if it was not stored.
 	Body []byte `json:"-"`
-	// Sealed is all of it as the store keeps it, encrypted; the store fills it in.
+	// Sealed is the encrypted delivery; the store sets it.
 	Sealed []byte `json:"-"`
 }
 
-// IsComplete reports whether the whole body is there.
+// IsComplete reports whether the whole body is stored.
 func (d *Delivery) IsComplete() bool { return int64(len(d.Body)) == d.Size }
 
-// AddFact keeps something that was found out.
+// AddFact sets a fact.
 func (d *Delivery) AddFact(name string, value any) {
 	if d.Facts == nil {
 		d.Facts = map[string]any{}
@@ -41,25 +38,23 @@ func (d *Delivery) AddFact(name string, value any) {
 	d.Facts[name] = value
 }
 
-// File is something that came with a firing and that its run may name, such as
-// an attachment of a mail. Its bytes are part of the firing's delivery.
+// File is an attachment of a delivery that the run may refer to.
 type File struct {
-	ID          string // opaque and not to be guessed
-	Part        int    // which part of the delivery's body it is, counted from 0 as the body is read
+	ID          string // opaque and unguessable
+	Part        int    // its index among the parts of the body
 	Name        string
 	ContentType string
 	Size        int64 // bytes, decoded
 }
 
-// OnLimit says what becomes of a firing while as many runs of its trigger as
-// its limit allows have not ended.
+// OnLimit is what happens to a firing when its concurrency group is full.
 type OnLimit string
 
-// The rules of OnLimit.
+// The values of OnLimit.
 const (
 	LimitQueue  OnLimit = "queue"          // the run waits until another has ended
-	LimitSkip   OnLimit = "skip"           // none is started
-	LimitCancel OnLimit = "cancel-running" // the oldest are cancelled to make room
+	LimitSkip   OnLimit = "skip"           // no run is started
+	LimitCancel OnLimit = "cancel-running" // the oldest runs are cancelled
 )
 
 // ConcurrencyGroup limits how many runs of one trigger are unfinished at once,
@@ -74,11 +69,11 @@ type ConcurrencyGroup struct {
 // group is full and its rule is LimitSkip.
 type ConcurrencyLimitError struct {
 	Limit   int
-	Running int    // how many of its runs have not ended
-	Oldest  string // the oldest of these; "" = not known
+	Running int    // unfinished runs
+	Oldest  string // the oldest of them; "" = unknown
 }
 
-// Error says so, without the run.
+// Error describes the limit without the oldest run.
 func (e *ConcurrencyLimitError) Error() string {
 	short := *e
 	short.Oldest = ""
@@ -97,7 +92,7 @@ func (e *ConcurrencyLimitError) sentence() string {
 	return text
 }
 
-// Reason says so with the run, for a reader who may know of it.
+// Reason includes the oldest run, for readers who may see it.
 func (e *ConcurrencyLimitError) Reason() Reason {
 	return NewReason(ReasonLimit, "limit", e.Limit, "running", e.Running, "executionId", e.Oldest)
 }
@@ -106,41 +101,38 @@ func (e *ConcurrencyLimitError) Reason() Reason {
 // concurrency group.
 const Displaced = "a newer run of its trigger took its place"
 
-// RedeliverRequest asks for firings of one trigger to be run again: all that
-// the filter lets through, the oldest first, but for redeliveries themselves
-// and those that were run again already without failing.
+// RedeliverRequest selects firings of one trigger to run again, the oldest first. It
+// excludes redeliveries, and firings with a redelivery that did not fail.
 type RedeliverRequest struct {
 	TriggerID string
 	Filter    FiringFilter
-	// After is the Next of an earlier result, from where to go on; "" = from the
-	// first row.
+	// After is the Next of the previous result; "" = from the first row.
 	After  string
-	Limit  int  // the most to run
-	Again  bool // also those that were run again already
-	DryRun bool // only tell what would be run
+	Limit  int  // the maximum of runs
+	Again  bool // include firings that were redelivered
+	DryRun bool // only list them
 }
 
-// FirstCursor is the place before every row of a ledger, for Next and After.
+// FirstCursor is the Next and After before the first row of a ledger.
 const FirstCursor = "00000000000000000000000000"
 
-// RedeliveryCandidate is a firing that a RedeliverRequest is about.
+// RedeliveryCandidate is a firing that a RedeliverRequest selects.
 type RedeliveryCandidate struct {
 	Firing
-	Failed int // of the times it was run again, those whose run failed
+	Failed int // redeliveries whose run failed
 }
 
-// RedeliverResult is what became of a RedeliverRequest.
+// RedeliverResult is the result of a RedeliverRequest.
 type RedeliverResult struct {
-	Matched     int                 // rows that the request is about, those beyond its limit too, but for those up to After
+	Matched     int                 // selected rows after After, including those beyond the limit
 	Redelivered int                 // runs that were started
 	Refused     []RefusedRedelivery // at most MaxRefusedAgain
 	Firings     []RedeliveredFiring
-	// Next is from where to go on, After in the next request, when not every row
-	// was looked at, because of the limit or because the server takes no more
-	// work now; "" = every row was. Rows behind it may have been run when the
-	// server takes no more work: without Again, none of them is run twice.
+	// Next is After of the next request if rows remain, because of the limit or
+	// because the server accepts no more work; "" = none. In the latter case later
+	// rows may have been run already; without Again they do not run twice.
 	Next string
-	// Stopped says why it ended early; "" = it did not.
+	// Stopped is why it ended early; "" = it did not.
 	Stopped string
 }
 
@@ -153,8 +145,8 @@ type RefusedRedelivery struct {
 	Reason   string `json:"reason"`
 }
 
-// RedeliveredFiring is a firing that was run again. FiringID and ExecutionID are nil when
-// the request only asked what would be run.
+// RedeliveredFiring is a firing that was run again. FiringID and ExecutionID are nil in
+// a dry run.
 type RedeliveredFiring struct {
 	FiringID    *string `json:"firingId"`
 	Of          string  `json:"of"`

@@ -11,30 +11,28 @@ import (
 	"time"
 )
 
-// Code names one kind of refusal. The list is closed: codes holds the only
-// mapping to wire numbers, and a test fails when a constant lacks its row.
+// Code is the kind of an Error. The list is closed.
 type Code string
 
-// The codes, by the tRPC names that travel to clients as error.json.data.code.
+// The codes are the tRPC names in error.json.data.code.
 const (
-	CodeParse              Code = "PARSE_ERROR"            // the bytes are not what the protocol asks for
-	CodeBadRequest         Code = "BAD_REQUEST"            // the caller's input is wrong; nothing was changed
-	CodeUnauthorized       Code = "UNAUTHORIZED"           // no key, or one that is unknown or revoked
-	CodeForbidden          Code = "FORBIDDEN"              // a good key without the permission
-	CodeNotFound           Code = "NOT_FOUND"              // no such thing, or not the caller's to know of
+	CodeParse              Code = "PARSE_ERROR"            // malformed request
+	CodeBadRequest         Code = "BAD_REQUEST"            // invalid input; nothing was changed
+	CodeUnauthorized       Code = "UNAUTHORIZED"           // no key, or an unknown or revoked one
+	CodeForbidden          Code = "FORBIDDEN"              // a valid key without the permission
+	CodeNotFound           Code = "NOT_FOUND"              // does not exist, or is hidden from the caller
 	CodeMethodNotSupported Code = "METHOD_NOT_SUPPORTED"   // query by POST, mutation by GET
-	CodeTimeout            Code = "TIMEOUT"                // the caller's body took too long
-	CodeConflict           Code = "CONFLICT"               // the state of the thing forbids it now
-	CodePayloadTooLarge    Code = "PAYLOAD_TOO_LARGE"      // a size limit was passed
+	CodeTimeout            Code = "TIMEOUT"                // the request body took too long
+	CodeConflict           Code = "CONFLICT"               // not possible in the current state
+	CodePayloadTooLarge    Code = "PAYLOAD_TOO_LARGE"      // beyond a size limit
 	CodeUnsupportedMedia   Code = "UNSUPPORTED_MEDIA_TYPE" // content type or encoding
-	CodeTooManyRequests    Code = "TOO_MANY_REQUESTS"      // rate limit; RetryAfter tells when
-	CodeClientClosed       Code = "CLIENT_CLOSED_REQUEST"  // the caller went away
-	CodeInternal           Code = "INTERNAL_SERVER_ERROR"  // our fault; the text stays in the log
-	CodeUnavailable        Code = "SERVICE_UNAVAILABLE"    // shutting down, queue or disk full; RetryAfter tells when
+	CodeTooManyRequests    Code = "TOO_MANY_REQUESTS"      // rate limit; see RetryAfter
+	CodeClientClosed       Code = "CLIENT_CLOSED_REQUEST"  // the client closed the connection
+	CodeInternal           Code = "INTERNAL_SERVER_ERROR"  // the text is only logged
+	CodeUnavailable        Code = "SERVICE_UNAVAILABLE"    // shutting down, queue or disk full; see RetryAfter
 )
 
-// codes is the one table from a code to its JSON-RPC number and HTTP status
-// (the numbers are those of tRPC 11).
+// codes maps each code to its JSON-RPC number (of tRPC 11) and HTTP status.
 var codes = map[Code]struct{ number, status int }{
 	CodeParse:              {-32700, 400},
 	CodeBadRequest:         {-32600, 400},
@@ -59,8 +57,7 @@ func Codes() []Code {
 	})
 }
 
-// CodeForStatus returns the code that has an HTTP status, "" when none has. Of several it is
-// the first that Codes lists.
+// CodeForStatus returns the first code of Codes with an HTTP status, "" without one.
 func CodeForStatus(status int) Code {
 	for _, code := range Codes() {
 		if code.HTTPStatus() == status {
@@ -84,51 +81,50 @@ func (c Code) row() struct{ number, status int } {
 	return codes[CodeInternal]
 }
 
-// MaxIssues is how many things that are wrong are told at once. A text can hold
-// millions of mistakes, and each takes far more room to tell than to make.
+// MaxIssues is the maximum of reported issues. A small text can have millions of
+// mistakes, and an issue is much larger than a mistake.
 const MaxIssues = 1000
 
-// Issue is one thing that is wrong with an input or a blueprint.
+// Issue is a mistake in an input or a blueprint.
 type Issue struct {
-	// Path leads to the offending value: object keys (string) and positions (int).
+	// Path is that of the value: object keys (string) and indexes (int).
 	Path []any `json:"path"`
-	// NodeID names the node that the issue belongs to, if any.
+	// NodeID is that of the node with the issue, if any.
 	NodeID string `json:"nodeId,omitempty"`
-	// Message says in plain words what is wrong, without repeating the path.
+	// Message describes the mistake without the path.
 	Message string `json:"message"`
-	// Severity is "error" or "warning"; empty where only errors can stand.
+	// Severity is "error" or "warning"; "" where there are only errors.
 	Severity string `json:"severity,omitempty"`
-	// Spot says where in the value the issue is, for those who can point at it.
+	// Spot is where in the value the issue is.
 	Spot Spot `json:"-"`
 }
 
-// Spot is what of a value an issue is about; the zero Spot is all of it.
+// Spot is the part of a value that an issue is about; the zero Spot is the value.
 type Spot struct {
 	// Name tells that it is the key of the value in its object.
 	OnKey bool
-	// Line and Column, from 1 and in characters, are a place in the value, a
-	// string; 0 = none. Length is how many characters are meant, 0 = unknown.
+	// Line and Column, from 1 and in characters, are a place in a string value; 0 =
+	// none. Length is in characters; 0 = unknown.
 	Line, Column, Length int
-	// Secret tells that what is meant must not be shown.
+	// Secret reports that the part must not be shown.
 	Secret bool
 }
 
-// Error is the one error type that may reach a user. Message is shown to the
-// caller as it is, so it never holds a secret or an internal detail; Err, the
-// cause, is only logged. Any other error is CodeInternal on the wire.
+// Error is the only error type that is shown to users. Message must not hold a secret
+// or an internal detail; Err, the cause, is only logged. Any other error is
+// CodeInternal on the wire.
 type Error struct {
 	Code       Code
 	Message    string
-	Issues     []Issue       // what is wrong, field by field; for CodeBadRequest
+	Issues     []Issue       // for CodeBadRequest
 	RetryAfter time.Duration // for CodeTooManyRequests and CodeUnavailable
 	Hint       string        // what to do next; command lines print it as "hint: ..."
 	Err        error
-	// Reason is what the ledger says of a firing that is refused so; without a code
-	// it says Message.
+	// Reason is the reason in the ledger; without a code, Message is.
 	Reason Reason
 }
 
-// Error returns the message, with the cause behind it when there is one.
+// Error returns the message and the cause.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()
@@ -139,19 +135,18 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error. A %w verb keeps the wrapped error as text of the
-// message, so wrap only what a caller may read.
+// Errorf returns an Error with a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Hinted returns an error for whoever runs the program: what could not be done, and
-// the next step. A caller over the network learns neither (CodeInternal).
+// Hinted returns an error for the operator with a hint. Network clients see neither
+// (CodeInternal).
 func Hinted(hint, format string, args ...any) *Error {
 	return &Error{Code: CodeInternal, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// WithHint adds the next step to an error that reaches the user without one.
+// WithHint adds a hint to an Error that is shown to users and has none.
 func WithHint(err error, hint string) error {
 	var known *Error
 	if !errors.As(err, &known) || known.Hint != "" || known.Code == CodeInternal {
@@ -162,9 +157,8 @@ func WithHint(err error, hint string) error {
 	return &completed
 }
 
-// InputError says that the files of a user cannot be used as they are: what is
-// wrong, and what to do. Nothing was changed. A command ends with the exit code of a
-// wrong call.
+// InputError is a mistake in the files of a user. Nothing was changed. Commands exit
+// with the code of a usage error.
 type InputError struct{ Message, Hint string }
 
 // Error returns the message.
@@ -175,8 +169,8 @@ func InputErrorf(hint, format string, args ...any) error {
 	return &InputError{Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// DescribeError says an error as its reader needs it: what is meant for users without the
-// operations that it went through, anything else with all of them.
+// DescribeError returns the text of an error for its reader: errors for users without
+// their wrapping, others completely.
 func DescribeError(err error) (message, hint string) {
 	var known *Error
 	var input *InputError
@@ -185,7 +179,7 @@ func DescribeError(err error) (message, hint string) {
 	case errors.As(err, &input):
 		return input.Message, input.Hint
 	case errors.As(err, &known) && (known.Code == CodeInternal || known.Code == CodeUnavailable):
-		return known.Error(), known.Hint // the machine's fault: its reader is who can mend it
+		return known.Error(), known.Hint // for the operator
 	case errors.As(err, &known):
 		return known.Message, known.Hint
 	case errors.As(err, &file):
@@ -198,8 +192,7 @@ func DescribeError(err error) (message, hint string) {
 	return err.Error(), ""
 }
 
-// WithReason says which reason the ledger names for a firing that is refused so; the
-// sentence stays the message.
+// WithReason sets the reason code for the ledger; its sentence is the message.
 func (e *Error) WithReason(code ReasonCode) *Error {
 	e.Reason = MessageReason(code, e.Message)
 	return e
@@ -231,8 +224,8 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// BodyError says why the body of a request could not be read to its end: what
-// stands before the handler refused it, it took too long, or it ended early.
+// BodyError converts an error of reading a request body: refused by a limit, too slow,
+// or incomplete.
 func BodyError(err error) *Error {
 	var refused *Error
 	var network net.Error

@@ -2,38 +2,32 @@ package blueprint
 
 import "strings"
 
-// Event is something that happened, for the triggers that listen to its name
-// within the organization.
+// Event is delivered to the triggers of the organization that subscribe to its name.
 type Event struct {
 	Name           string // such as "custom.order-paid"
 	OrganizationID string
-	BlueprintID    string // of the run that raised it
+	BlueprintID    string // of the run that published it
 	ExecutionID    string
-	// Key is the same for every attempt to raise this event, so that a trigger
-	// starts at most one run for it.
+	// Key is the same for every attempt to publish the event, so that a trigger starts
+	// at most one run for it.
 	Key string
-	// Data is a plain JSON value; where an event is raised together with what
-	// made it true, also a json.Marshaler that works it out once it is needed.
+	// Data is a plain JSON value, or a json.Marshaler that computes it when needed.
 	Data any
-	// Hidden are secrets that Data may hold: a run that is given it masks them
-	// wherever it is shown.
+	// Hidden are secrets in Data, which runs with the event mask.
 	Hidden []string
-	Depth  int // how many events led to the run that raised it
-	// Root is the key of the first of these events; "" when there is none, and
-	// this one is the first.
+	Depth  int // events that led to the run that published it
+	// Root is the key of the first of these events; "" = this one is the first.
 	Root string
 	At   Time
 }
 
-// OutboxEvent is an event that waits until every trigger that listens to it has
-// been told.
+// OutboxEvent is an event that has not been delivered to all subscribed triggers.
 type OutboxEvent struct {
 	Event
-	Seq int64 // its place: later ones have higher numbers while it is there
+	Seq int64 // ascending in the order of events
 }
 
-// The events that the service itself raises, each in the transaction that
-// makes it true.
+// The events of the service, each published in the transaction of its cause.
 const (
 	EventExecutionCompleted = "execution.completed"
 	EventExecutionFailed    = "execution.failed"
@@ -41,29 +35,28 @@ const (
 	EventBlueprintCreated   = "blueprint.created"
 	EventBlueprintUpdated   = "blueprint.updated"
 	EventBlueprintPublished = "blueprint.published"
-	EventTriggerMissed      = "trigger.missed" // a tick was due, and no run was started for it
+	EventTriggerMissed      = "trigger.missed" // a due tick started no run
 )
 
-// ServiceEvents lists them, in the order in which people are told of them.
+// ServiceEvents lists the events of the service in the order of the documentation.
 var ServiceEvents = []string{
 	EventExecutionCompleted, EventExecutionFailed, EventExecutionPaused, EventBlueprintCreated, EventBlueprintUpdated, EventBlueprintPublished, EventTriggerMissed,
 }
 
-// customEvents begins the name of every event that blueprints raise.
+// customEvents is the prefix of events that blueprints publish.
 const customEvents = "custom."
 
-// MaxEventName is the length of an event's name in bytes.
+// MaxEventName is the maximum length of an event's name in bytes.
 const MaxEventName = 200
 
-// MaxEventDepth is how many events may lead to a run, one caused by the other.
+// MaxEventDepth is the maximum length of a chain of events.
 const MaxEventDepth = 16
 
-// MaxEventRuns is how many runs one event may lead to, together with the events
-// that these runs cause, and so on.
+// MaxEventRuns is how many runs an event may cause, directly and by further events.
 const MaxEventRuns = 1000
 
-// IsCustomEvent reports whether a name is one that a blueprint may raise: custom.
-// and then letters, digits, "_", "." and "-".
+// IsCustomEvent reports whether a blueprint may publish an event of this name: custom.
+// followed by letters, digits, "_", "." and "-".
 func IsCustomEvent(name string) bool {
 	rest, custom := strings.CutPrefix(name, customEvents)
 	return custom && rest != "" && len(name) <= MaxEventName && !strings.ContainsFunc(rest, func(c rune) bool {
@@ -72,11 +65,11 @@ func IsCustomEvent(name string) bool {
 	})
 }
 
-// AnyEvent stands for every event but custom ones, where a name is stored.
+// AnyEvent is the stored name of a subscription to all events but custom ones.
 const AnyEvent = "*"
 
-// ListensTo returns the event that an event trigger listens to: AnyEvent when its
-// config names none, "" for a trigger of another type.
+// ListensTo returns the subscription of an event trigger: AnyEvent if its config names
+// no event, "" for a trigger of another type.
 func (t *Trigger) ListensTo() string {
 	switch event, named := t.Config["event"].(string); {
 	case t.Type != TriggerEvent:

@@ -7,11 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Exchange is one message to another service and what came back: an HTTP
-// request and its answer, or a mail that was handed to an SMTP server. It is
-// what a cassette holds and what the sandbox lists. It never holds the
-// credentials of a connection: these are added behind the place where exchanges
-// are noted.
+// Exchange is a request to another service and its answer: HTTP, or a mail for an SMTP
+// server. Cassettes and the sandbox record exchanges. They never hold the credentials
+// of a connection, which are added after recording.
 type Exchange struct {
 	At          Time              `json:"at"`
 	ExecutionID string            `json:"executionId,omitempty"`
@@ -19,57 +17,52 @@ type Exchange struct {
 	NodeType    string            `json:"nodeType,omitempty"` //
 	Attempt     int               `json:"attempt,omitempty"`  // of the node, from 1
 	Request     ExchangeRequest   `json:"request"`
-	Response    *ExchangeResponse `json:"response,omitempty"` // nil when none came
-	Error       string            `json:"error,omitempty"`    // why none came, or not all of it
+	Response    *ExchangeResponse `json:"response,omitempty"` // nil without an answer
+	Error       string            `json:"error,omitempty"`    // why there is no complete answer
 	Fault       *Fault            `json:"fault,omitempty"`    // the same for programs
 }
 
-// Fault says why an exchange broke off, so that a replay can fail in the same
-// way.
+// Fault is why an exchange failed, so that a replay can fail in the same way.
 type Fault struct {
 	Kind string `json:"kind"`           // such as "dns" or "timeout"
 	Sent bool   `json:"sent,omitempty"` // the request may have arrived
-	// Host, Address, Reason and Hint are those of a connection that was refused
-	// before it was made; Code and Reason also of other kinds.
+	// Host, Address, Reason and Hint are those of a refused connection; other kinds use
+	// Code and Reason too.
 	Host      string `json:"host,omitempty"`
 	Address   string `json:"address,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	Hint      string `json:"hint,omitempty"`
 	Code      string `json:"code,omitempty"`
-	Permanent bool   `json:"permanent,omitempty"` // no other attempt is made
+	Permanent bool   `json:"permanent,omitempty"` // not retried
 }
 
-// ExchangeRequest is what was sent. A mail has the method MAIL, a URL of the
-// form smtp://host:port, the headers from, to (with commas between), and
-// subject, and its text as body.
+// ExchangeRequest is a request. A mail has the method MAIL, the URL smtp://host:port,
+// the headers from, to (separated by commas) and subject, and its text as body.
 type ExchangeRequest struct {
 	Method  string            `json:"method"`
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers,omitempty"` // lower-case names
 	Body    any               `json:"body,omitempty"`    // as BodyValue gives it
-	// Cut tells that the body was longer than what is kept of one.
+	// Cut reports that the body is incomplete.
 	Cut bool `json:"cut,omitempty"`
 }
 
-// ExchangeResponse is what came back. For a mail it is the server's reply, 250.
+// ExchangeResponse is the answer; that to a mail is the server's reply, 250.
 type ExchangeResponse struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers,omitempty"` // lower-case names
 	Body    any               `json:"body,omitempty"`    // as BodyValue gives it
-	// Cut tells that the body was longer than what is kept of one, or was not
-	// read to its end.
+	// Cut reports that the body is incomplete.
 	Cut bool `json:"cut,omitempty"`
-	// Size is how many bytes were read of a body that was longer than what is
-	// kept, else 0.
+	// Size is the number of bytes read if more than are stored, else 0.
 	Size int64 `json:"size,omitempty"`
 }
 
-// base64Key is the one member of a body that is neither JSON nor text.
+// base64Key is the only member of a body that is neither JSON nor text.
 const base64Key = "$base64"
 
-// BodyValue returns a body as a JSON value: parsed when its content type says
-// JSON and it is, else as text, else as {"$base64": "..."}; nil when there is
-// none.
+// BodyValue returns a body as a JSON value: parsed if it is JSON by its content type,
+// else as a string if it is UTF-8, else as {"$base64": "..."}; nil if it is empty.
 func BodyValue(contentType string, body []byte) any {
 	if len(body) == 0 {
 		return nil
@@ -85,8 +78,7 @@ func BodyValue(contentType string, body []byte) any {
 	return map[string]any{base64Key: base64.StdEncoding.EncodeToString(body)}
 }
 
-// BodyBytes returns the bytes of a body that BodyValue, or a person, wrote: of
-// text its own, of any other value its JSON.
+// BodyBytes is the inverse of BodyValue.
 func BodyBytes(value any) []byte {
 	switch v := value.(type) {
 	case nil:

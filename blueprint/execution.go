@@ -9,7 +9,7 @@ import (
 // Status is the state of an execution. Completed and failed are final.
 type Status string
 
-// The states of an execution; StatusNotFound is only ever an answer.
+// The states of an execution; StatusNotFound only occurs in answers.
 const (
 	StatusRunning   Status = "running"
 	StatusCompleted Status = "completed"
@@ -21,7 +21,7 @@ const (
 // Terminal reports whether the status is final.
 func (s Status) Terminal() bool { return s == StatusCompleted || s == StatusFailed }
 
-// StepStatus is the state of one node's run.
+// StepStatus is the state of a step.
 type StepStatus string
 
 // The states of a step.
@@ -34,8 +34,8 @@ const (
 	StepPaused    StepStatus = "paused"
 )
 
-// Step is the run of one node as clients see it. NodeID is the node's address.
-// Attempt counts from 1; 0 while the node has not begun.
+// Step is the run of a node as clients see it. NodeID is the node's address. Attempt
+// counts from 1; 0 = not started.
 type Step struct {
 	NodeID     string     `json:"nodeId"`
 	NodeType   string     `json:"nodeType"`
@@ -49,33 +49,29 @@ type Step struct {
 	Output     any        `json:"output"`
 	Error      *StepError `json:"error,omitempty"`
 	TokensUsed *int64     `json:"tokensUsed,omitempty"`
-	// Masked says that a credential which a service repeated was replaced in
-	// the output or the error.
+	// Masked reports that a credential was masked in the output or the error.
 	Masked bool `json:"masked,omitempty"`
 }
 
-// StepError says why a node failed. Code is for programs: lower case with
-// underscores, as in "unknown_name" or "timeout".
+// StepError is why a node failed. Code is in snake case, as in "unknown_name".
 type StepError struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
 	Hint    string `json:"hint,omitempty"`
-	// Grant is what a step with CodeNeedsGrant lacks.
+	// Grant is the missing grant for CodeNeedsGrant.
 	Grant *MissingGrant `json:"grant,omitempty"`
-	// Exchange is the last call that the node made, masked; nil when it sent
-	// nothing.
+	// Exchange is the last request of the node, masked; nil without one.
 	Exchange *StepExchange `json:"exchange,omitempty"`
 }
 
-// StepExchange is what a node that failed sent last, and what came back.
+// StepExchange is the last request of a failed node and its answer.
 type StepExchange struct {
 	Request  StepRequest   `json:"request"`
 	Response *StepResponse `json:"response,omitempty"` // nil when none came
 }
 
-// StepRequest is an HTTP request, with the names of its headers in lower case,
-// or the envelope of a mail. A body is "" when there is none, and a value when it
-// is JSON; of a longer one the first 16 KiB are kept.
+// StepRequest is an HTTP request with lower-case header names, or the envelope of a
+// mail. Body is a JSON value or the first 16 KiB as text; "" if empty.
 type StepRequest struct {
 	Method  string            `json:"method,omitempty"`
 	URL     string            `json:"url,omitempty"`
@@ -85,7 +81,7 @@ type StepRequest struct {
 	Host    string `json:"host,omitempty"` // of the SMTP server
 	Port    int64  `json:"port,omitempty"`
 	From    string `json:"from,omitempty"`
-	To      string `json:"to,omitempty"` // with commas between
+	To      string `json:"to,omitempty"` // separated by commas
 	Subject string `json:"subject,omitempty"`
 }
 
@@ -99,7 +95,7 @@ type StepResponse struct {
 	Message string `json:"message,omitempty"`
 }
 
-// LogEntry is one line of a run's log. NodeID is nil for the run as a whole.
+// LogEntry is an entry of a run's log. NodeID is nil for the run itself.
 type LogEntry struct {
 	Timestamp Time    `json:"timestamp"`
 	Level     string  `json:"level"` // debug, info, warn or error
@@ -108,20 +104,20 @@ type LogEntry struct {
 	Data      any     `json:"data,omitempty"`
 }
 
-// AwaitKind says what a paused run waits for.
+// AwaitKind is what a paused run waits for.
 type AwaitKind string
 
-// What a paused run may wait for.
+// The kinds of input.
 const (
-	AwaitHuman          AwaitKind = "human"           // an answer of a free form or a schema
+	AwaitHuman          AwaitKind = "human"           // an answer, perhaps with a schema
 	AwaitApproval       AwaitKind = "approval"        // yes or no
 	AwaitOAuth          AwaitKind = "oauth"           // a sign-in at URL
-	AwaitUnknownOutcome AwaitKind = "unknown-outcome" // a decision about a step that a crash cut off
+	AwaitUnknownOutcome AwaitKind = "unknown-outcome" // a decision about a step that a crash interrupted
 	AwaitBudget         AwaitKind = "budget"          // more tokens or calls
 )
 
-// SignInPromptForOthers is the prompt of a sign-in for every reader but the user who must
-// sign in.
+// SignInPromptForOthers is the prompt of a sign-in for other readers than the user who
+// must sign in.
 const SignInPromptForOthers = "the user the run acts for must sign in"
 
 // AwaitingInput describes the input that a paused run waits for.
@@ -136,8 +132,7 @@ type AwaitingInput struct {
 	ExpiresAt   Time      `json:"expiresAt,omitempty"`
 }
 
-// ExecutionStatus is the status record of a run, what getExecutionStatus
-// answers.
+// ExecutionStatus is the answer of getExecutionStatus.
 type ExecutionStatus struct {
 	ID             string           `json:"id"`
 	Status         Status           `json:"status"`
@@ -154,12 +149,12 @@ type ExecutionStatus struct {
 	AwaitingInputs []*AwaitingInput `json:"awaitingInputs,omitempty"`
 }
 
-// NotFoundStatus is the status record of an id that no run has.
+// NotFoundStatus returns the status of an unknown id.
 func NotFoundStatus(id string) *ExecutionStatus {
 	return &ExecutionStatus{ID: id, Status: StatusNotFound, Steps: []Step{}, Logs: []LogEntry{}}
 }
 
-// Telemetry is what a run's nodes really did, as its log record tells it.
+// Telemetry summarizes what a run's nodes did.
 type Telemetry struct {
 	TotalTokensUsed               int64        `json:"totalTokensUsed"`
 	UsedMCPServers                bool         `json:"usedMcpServers"`
@@ -179,30 +174,27 @@ type Telemetry struct {
 	ErrorSummary                  string       `json:"errorSummary"`
 }
 
-// NewTelemetry is the telemetry of a run that did nothing; its lists are empty,
-// not null.
+// NewTelemetry returns a Telemetry whose lists are not null.
 func NewTelemetry() Telemetry {
 	return Telemetry{MCPServerNames: []string{}, DataSourcesSummary: []DataSource{}, AuthenticationMethodsUsed: []string{}}
 }
 
-// DataSource sums up what a run asked of one host: how many calls, and the
-// distinct HTTP statuses that came back, ascending.
+// DataSource summarizes a run's requests to a host. Statuses are distinct and ascending.
 type DataSource struct {
 	Host     string `json:"host"`
 	Calls    int    `json:"calls"`
 	Statuses []int  `json:"statuses"`
 }
 
-// Execution is the whole record of a run: its log record (the answer of
-// getExecutionLogs is made from it) and its status record.
+// Execution is the complete record of a run.
 type Execution struct {
 	ExecutionStatus
 	LogID             string // ULID; the id of the log record
 	BlueprintID       string
 	BlueprintVersion  string
 	OrganizationID    string
-	UserID            string // whose authority the run has
-	PrivateTo         string // the only user who may see its data; "" = everybody who may see the run
+	UserID            string // the principal
+	PrivateTo         string // the only user who may see its data; "" = all who may see the run
 	TriggerID         string // "" unless a trigger started it
 	FiringID          string
 	ParentExecutionID string
@@ -213,12 +205,12 @@ type Execution struct {
 	InputData         any
 	Output            any
 	Outputs           map[string]any // by node id
-	Failure           *RunError      // why a failed run failed
-	DataSize          int            // about how many bytes of JSON its inputs and outputs take
+	Failure           *RunError      // of a failed run
+	DataSize          int            // approximate size of its inputs and outputs as JSON
 	Telemetry         Telemetry
 }
 
-// FailureText says why a run failed and in which node; its status when it did not.
+// FailureText returns the failed node and its error, or the status.
 func (x *Execution) FailureText() string {
 	switch {
 	case x.Failure == nil:
@@ -229,41 +221,39 @@ func (x *Execution) FailureText() string {
 	return fmt.Sprintf("node %q: %s", x.Failure.NodeID, x.Failure.Message)
 }
 
-// Ending is what came of a run: how it stands, its output, and why it failed.
+// Ending is the result of a run.
 type Ending struct {
 	Status  Status
-	Output  any // null for one that has not completed
+	Output  any // nil unless completed
 	Failure *RunError
 }
 
-// RunError is result.error: which node stopped the run, and why. NodeID is ""
-// when it was no node's doing, as with a cancelled run.
+// RunError is result.error: why the run failed, and the node, "" for other causes
+// such as a cancellation.
 type RunError struct {
 	NodeID  string `json:"nodeId"`
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
 	Hint    string `json:"hint,omitempty"`
-	// Grant is what a run that failed with CodeNeedsGrant lacks.
+	// Grant is the missing grant for CodeNeedsGrant.
 	Grant *MissingGrant `json:"grant,omitempty"`
-	// Displaced says that the run was cancelled to make room for a newer one of its
-	// trigger.
+	// Displaced reports that the run was cancelled for a newer one of its trigger.
 	Displaced bool `json:"-"`
 }
 
-// RunHour is what ended in one hour.
+// RunHour counts the runs that ended in an hour.
 type RunHour struct {
 	Hour int64 // hours since 1970
 	RunSums
 }
 
-// RunSums are how many runs ended and how long they took, in milliseconds.
+// RunSums are counts and durations, in milliseconds, of ended runs.
 type RunSums struct {
 	Completed, Failed int64
-	Duration          int64 // of all together
+	Duration          int64 // total
 	Slowest           int64
 }
 
-// Add adds others to these.
 func (s *RunSums) Add(other RunSums) {
 	s.Completed += other.Completed
 	s.Failed += other.Failed
@@ -271,35 +261,33 @@ func (s *RunSums) Add(other RunSums) {
 	s.Slowest = max(s.Slowest, other.Slowest)
 }
 
-// HoursFilter chooses runs for statistics: those of a blueprint, of an
-// organization, or when both are "" of all organizations of the user.
+// HoursFilter selects the runs of a blueprint, of an organization, or, if both are "",
+// of all organizations of the user.
 type HoursFilter struct {
 	BlueprintID    string
 	OrganizationID string
 	From, To       int64 // hours since 1970; To is not included
 }
 
-// RunHours is what RunHour counts, and what has not ended.
+// RunHours are statistics of runs.
 type RunHours struct {
-	Hours           []RunHour // in their order; those in which nothing ended are left out
+	Hours           []RunHour // ascending, without empty hours
 	Running, Paused int       // now
 }
 
-// Recording is a run with all that others need to have it before them, without
-// its secrets.
+// Recording is a run with what is needed to inspect and repeat it, without secrets.
 type Recording struct {
 	*Execution
-	// Recorded tells whether Exchanges were kept; see StartRequest.
+	// Recorded reports whether Exchanges were recorded; see StartRequest.
 	Recorded  bool
 	Exchanges []Exchange
-	// Trigger is what the run knows of its trigger, nil without one.
+	// Trigger is nil without a trigger.
 	Trigger *TriggerContext
-	// Map is what ran when that is not the stored map of its version.
+	// Map is the map of an ad-hoc run, else nil.
 	Map any
-	// Connections are those that its nodes opened, in the order of the steps.
+	// Connections were opened by nodes, in the order of the steps.
 	Connections []UsedConnection
-	// Handles are the handles at which nodes went on, by address, of those that
-	// chose one.
+	// Handles are the handles that nodes chose, by address.
 	Handles map[string]string
 }
 
@@ -309,14 +297,14 @@ type UsedConnection struct {
 	Type ConnectionType
 }
 
-// ImportedRun is a run that another server had, with its blueprint. Row has all
-// but the log id, the organization and the user, which are those of who imports.
+// ImportedRun is a run of another server with its blueprint. Row lacks the log id, the
+// organization and the user, which are those of the import.
 type ImportedRun struct {
 	Blueprint NewBlueprint
 	Row       ExecutionRow
 }
 
-// ListedRun is a run in a list, without what its nodes did.
+// ListedRun is a run in a list, without its steps.
 type ListedRun struct {
 	ExecutionID       string       `json:"executionId"`
 	LogID             string       `json:"logId"`
@@ -334,44 +322,43 @@ type ListedRun struct {
 	EndTime           Time         `json:"endTime"`
 	DurationMs        *int64       `json:"durationMs"` // nil until it has ended
 	CreatedAt         Time         `json:"createdAt"`
-	Error             *string      `json:"error"`    // the errorSummary of its log record
-	Awaiting          *AwaitKind   `json:"awaiting"` // what a paused one waits for first
-	// Stored is what Error and Awaiting are made from; its record is nil when
-	// that is too large for a list.
+	Error             *string      `json:"error"`    // its errorSummary
+	Awaiting          *AwaitKind   `json:"awaiting"` // of a paused run
+	// Stored is the source of Error and Awaiting; its record is nil if that is too large
+	// for a list.
 	Stored *StoredExecution `json:"-"`
 }
 
-// RunFilter chooses runs for a list. Empty fields choose all.
+// RunFilter selects runs. Empty fields match all.
 type RunFilter struct {
-	BlueprintID    string
-	OrganizationID string
-	TriggerID      string
-	// ParentExecutionID chooses the runs that this one started.
-	ParentExecutionID string
+	BlueprintID       string
+	OrganizationID    string
+	TriggerID         string
+	ParentExecutionID string // the run that started them
 	Status            Status
 	From, To          Time   // of their creation; To is not included
-	Search            string // an id or its beginning
+	Search            string // an id or its prefix
 	Limit             int
-	After             RunPosition // where the page before ended
+	After             RunPosition // Next of the previous page
 }
 
 // RunPage is one page of a list of runs, newest first.
 type RunPage struct {
 	Runs []ListedRun
-	Next RunPosition // where to go on; zero = there is no more
-	// SearchedUntil is how far back a page was looked for that is not full
-	// though there may be more; zero when that is not so.
+	Next RunPosition // zero = no more
+	// SearchedUntil is how far back the search went if the page is incomplete although
+	// there may be more; else zero.
 	SearchedUntil Time
 }
 
-// RunPosition is a place in the order of all runs: by creation, then by the
-// order in which they were written. Zero is before the newest.
+// RunPosition is a position in the order of all runs: by creation, then by insertion.
+// Zero is before the newest.
 type RunPosition struct {
 	At  Time
 	Seq int64
 }
 
-// String writes a position for ParseRunPosition; "" for zero.
+// String encodes the position for ParseRunPosition; "" for zero.
 func (p RunPosition) String() string {
 	if p == (RunPosition{}) {
 		return ""
@@ -379,13 +366,12 @@ func (p RunPosition) String() string {
 	return strconv.FormatInt(int64(p.At), 36) + "." + strconv.FormatInt(p.Seq, 36)
 }
 
-// Before reports whether a position is further back than another, neither of them
-// zero.
+// Before reports whether p is older than other; neither may be zero.
 func (p RunPosition) Before(other RunPosition) bool {
 	return p.At < other.At || p.At == other.At && p.Seq < other.Seq
 }
 
-// ParseRunPosition reads what String writes.
+// ParseRunPosition parses the result of String.
 func ParseRunPosition(text string) (p RunPosition, ok bool) {
 	at, seq, found := strings.Cut(text, ".")
 	when, err := strconv.ParseInt(at, 36, 64)

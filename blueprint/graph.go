@@ -2,20 +2,20 @@ package blueprint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Graph is a compiled Map: nodes are numbers, their positions in the map, and
-// edges are joined to them. It is immutable and may be shared by any number of
-// plans.
+// Graph is a compiled Map whose nodes are their indexes in the map. It is immutable
+// and may be shared.
 type Graph struct {
 	nodes      []Node
 	sequential bool
 	edges      []link
 	in, out    [][]int // node -> its edges, in the order of the map
 	index      map[string]int
-	order      []int // the nodes, each behind all that lead to it
-	rank       []int // per node: where it stands in order
+	order      []int // topological order of the nodes
+	rank       []int // per node: its index in order
 }
 
 type link struct {
@@ -23,8 +23,8 @@ type link struct {
 	handle   string
 }
 
-// Compile builds the graph of a parsed map. Without edges each node is joined
-// to the next. A cycle is an issue that names its nodes in order.
+// Compile builds the graph of a parsed map. Without edges each node is connected to the
+// next. A cycle is an issue.
 func Compile(m *Map) (*Graph, []Issue) {
 	g := &Graph{nodes: m.Nodes, sequential: m.Sequential()}
 	g.in, g.out = make([][]int, len(g.nodes)), make([][]int, len(g.nodes))
@@ -55,11 +55,10 @@ func (g *Graph) join(l link) {
 	g.edges = append(g.edges, l)
 }
 
-// maxRoute is how many nodes of a cycle its issue names.
+// maxRoute is how many nodes of a cycle an issue names.
 const maxRoute = 20
 
-// route writes nodes one after the other; of a very long way the middle is
-// left out.
+// route formats a path of nodes, without the middle of a long one.
 func (g *Graph) route(nodes []int) string {
 	var text strings.Builder
 	for i, node := range nodes {
@@ -78,8 +77,8 @@ func (g *Graph) route(nodes []int) string {
 	return text.String()
 }
 
-// cycle returns the nodes of one cycle with the first repeated at the end, or
-// nil. The walk keeps its own stack: a map may be 10,000 nodes deep.
+// cycle returns a cycle with its first node repeated at the end, or nil. It is not
+// recursive because a map may be 10,000 nodes deep.
 func (g *Graph) cycle() []int {
 	const unseen, open, closed = 0, 1, 2
 	state := make([]uint8, len(g.nodes))
@@ -123,11 +122,10 @@ func (g *Graph) Len() int { return len(g.nodes) }
 // Node returns node i of the map.
 func (g *Graph) Node(i int) *Node { return &g.nodes[i] }
 
-// Sequential reports whether the map had no edges, so that its nodes run one
-// after the other.
+// Sequential reports whether the map has no edges, so that its nodes run in order.
 func (g *Graph) Sequential() bool { return g.sequential }
 
-// Index returns the number of the node with that id, or -1.
+// Index returns the index of a node, or -1.
 func (g *Graph) Index(id string) int {
 	if i, ok := g.index[id]; ok {
 		return i
@@ -135,10 +133,10 @@ func (g *Graph) Index(id string) int {
 	return -1
 }
 
-// Downstream marks the given nodes and all that can be reached from them.
+// Downstream reports for each node whether it is reachable from one of from, or is one.
 func (g *Graph) Downstream(from ...int) []bool {
 	seen := make([]bool, len(g.nodes))
-	queue := append([]int(nil), from...)
+	queue := slices.Clone(from)
 	for len(queue) > 0 {
 		node := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
@@ -153,8 +151,7 @@ func (g *Graph) Downstream(from ...int) []bool {
 	return seen
 }
 
-// sort brings the nodes of a graph without cycles in an order in which each
-// stands behind all that lead to it.
+// sort computes a topological order of an acyclic graph.
 func (g *Graph) sort() {
 	open := make([]int, len(g.nodes))
 	g.order, g.rank = make([]int, 0, len(g.nodes)), make([]int, len(g.nodes))
@@ -175,20 +172,20 @@ func (g *Graph) sort() {
 	}
 }
 
-// way asks whether edges lead from one node to another.
+// way is a pair of nodes.
 type way struct{ from, to int }
 
-// leads answers many ways at once: 64 starts in one walk over the graph, where a
-// walk for each would take the square of the time.
+// leads reports for each way whether edges lead from its first node to its second. One
+// walk over the graph handles 64 start nodes.
 func (g *Graph) leads(ways []way) []bool {
 	answers := make([]bool, len(ways))
-	asked := make([][]int, len(g.nodes)) // ways by their start
+	byStart := make([][]int, len(g.nodes)) // ways by their start
 	var starts []int
 	for k, w := range ways {
-		if asked[w.from] == nil {
+		if byStart[w.from] == nil {
 			starts = append(starts, w.from)
 		}
-		asked[w.from] = append(asked[w.from], k)
+		byStart[w.from] = append(byStart[w.from], k)
 	}
 	for len(starts) > 0 {
 		some := starts[:min(64, len(starts))]
@@ -208,7 +205,7 @@ func (g *Graph) leads(ways []way) []bool {
 			}
 		}
 		for _, start := range some {
-			for _, k := range asked[start] {
+			for _, k := range byStart[start] {
 				answers[k] = reached[ways[k].to]&bit[start] != 0
 			}
 		}
