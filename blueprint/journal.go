@@ -1,51 +1,48 @@
 package blueprint
 
-// StartRequest asks for a run.
+// StartRequest starts a run.
 type StartRequest struct {
 	Definition *Definition
-	// AdHoc says that the definition's map is not the stored one; it is then
-	// kept with the run.
+	// AdHoc reports that the definition's map is not stored; it is stored with the run.
 	AdHoc     bool
 	Principal Principal
-	// CanManage lets the run use the blueprint's secret variables.
+	// CanManage allows the use of the blueprint's secret variables.
 	CanManage bool
 	Variables map[string]any
 	InputData any
-	Hidden    []string        // secrets that InputData may hold, masked where the run is shown
-	Budget    *Budget         // besides that of the definition
-	Trigger   *TriggerContext // nil when no trigger started the run
-	// Firing is the ledger row that is stored in the same transaction as the
-	// run; its ExecutionID and Decision are filled in.
+	Hidden    []string        // secrets in InputData, masked where the run is shown
+	Budget    *Budget         // in addition to that of the definition
+	Trigger   *TriggerContext // nil without a trigger
+	// Firing is the ledger row, stored in the transaction of the run; its ExecutionID
+	// and Decision are set.
 	Firing *Firing
 	// Coalesced and Cursor are stored with the firing of a schedule; see
 	// JournalCommit.
 	Coalesced *Firing
 	Cursor    Time
-	// Events became true with the firing and are raised with it.
+	// Events are published with the firing.
 	Events []Event
-	// Concurrency bounds the runs of the trigger; nil = it does not.
+	// Concurrency limits the runs of the trigger; nil = unlimited.
 	Concurrency *ConcurrencyGroup
-	// Record keeps what the run, and those that it starts, exchange with other
-	// services; see Exchange.
+	// Record records the exchanges of the run and its sub-runs.
 	Record bool
-	// Generation is that of which the trigger, the definition and the rights are;
-	// see JournalCommit. 0 = nobody minds.
+	// Generation is that of the trigger, the definition and the rights; see
+	// JournalCommit. 0 = any.
 	Generation int64
 }
 
-// TriggerContext is what a run knows of its trigger.
+// TriggerContext is the trigger as its run sees it.
 type TriggerContext struct {
 	ID      string         `json:"id"`
 	Type    TriggerType    `json:"type"`
 	Headers map[string]any `json:"headers,omitempty"` // lower-case names -> text
-	// Depth counts the events that led here, one caused by the other.
+	// Depth counts the events that led to the run.
 	Depth int `json:"depth,omitempty"`
-	// Root is the key of the first of these events; "" when there is none.
+	// Root is the key of the first of these events; "" = none.
 	Root string `json:"root,omitempty"`
 }
 
-// ExecutionRow is what the store knows of a run without reading its journal
-// or record.
+// ExecutionRow is a run without its journal and record.
 type ExecutionRow struct {
 	ID                string
 	LogID             string
@@ -61,46 +58,42 @@ type ExecutionRow struct {
 	UpdatedAt         Time
 	StartTime         Time
 	EndTime           Time
-	// BlueprintDeleted says that nobody can start the blueprint any more; it
-	// is only filled in for unfinished runs.
+	// BlueprintDeleted is only set for unfinished runs.
 	BlueprintDeleted bool
 }
 
-// JournalCommit is one step of a run's way onto the disk: all of it becomes
-// durable in one transaction, or none.
+// JournalCommit is an update of a run in one transaction.
 type JournalCommit struct {
 	Row ExecutionRow
-	// New inserts the row; otherwise its status and times are updated, which
-	// a terminal row refuses with CodeConflict.
+	// New inserts the row; otherwise its status and times are updated, with CodeConflict
+	// for a terminal row.
 	New bool
-	// Firing is inserted with a new row. When its key has started a run
-	// already the commit fails with *DuplicateFiringError and changes nothing.
+	// Firing is inserted with a new row. If its key has started a run before, the
+	// commit fails with *DuplicateFiringError.
 	Firing *Firing
-	// Coalesced is one more row of the ledger that is inserted with Firing: for
-	// the ticks that it stands for. Nil when there are none.
+	// Coalesced is a further row of the ledger for the ticks that Firing replaces; may be
+	// nil.
 	Coalesced *Firing
-	// Cursor is where the firing's trigger stands afterwards, as in Schedule;
-	// zero leaves it. It never goes back.
+	// Cursor is the new Schedule.Cursor of the trigger; zero leaves it. It never
+	// decreases.
 	Cursor Time
-	// Events become true with this step: those that somebody listens to are in
-	// the outbox afterwards. Their Data is read only then.
+	// Events with subscribers are added to the outbox; Data is only evaluated for those.
 	Events []Event
-	// Generation, unless it is 0, is what the store's number of changes must be
-	// for a new row: after any change to keys, members, blueprints or triggers the
-	// commit fails with *StaleError and changes nothing.
+	// Generation, unless it is 0, must be the store's for a new row: after any change to
+	// keys, members, blueprints or triggers the commit fails with *StaleError.
 	Generation int64
-	// Cancelled comes with the status failed: somebody wanted the run to end.
+	// Cancelled marks a failed run as cancelled.
 	Cancelled bool
-	// Entries are appended to the run's journal, in order. They are opaque.
+	// Entries are appended to the journal. They are opaque.
 	Entries [][]byte
-	// Record comes with a terminal status: it is kept, and the journal dropped.
+	// Record replaces the journal when the status is terminal.
 	Record []byte
-	// State also comes with a terminal status: what a retry needs and no
-	// reader may see. It is opaque and may be nil.
+	// State is for a retry of an ended run and is never shown. It is opaque and may be
+	// nil.
 	State []byte
 }
 
-// StoredExecution is a run as the store has it.
+// StoredExecution is a stored run.
 type StoredExecution struct {
 	Row     ExecutionRow
 	Entries [][]byte // of an unfinished run
@@ -108,20 +101,22 @@ type StoredExecution struct {
 	State   []byte
 }
 
-// StaleError says that something a new run was made of has changed meanwhile. It
-// is to be made again.
+// StaleError is returned when the trigger, definition or rights of a new run have
+// changed; the caller builds the run again.
 type StaleError struct{}
 
-// Error says so.
-func (*StaleError) Error() string { return "what the run was made of has changed meanwhile" }
+// Error implements error.
+func (*StaleError) Error() string {
+	return "the trigger, the blueprint or the rights of the run have changed"
+}
 
-// DuplicateFiringError says that a firing's key had started a run before.
+// DuplicateFiringError is returned when the key of a firing has started a run before.
 type DuplicateFiringError struct {
 	FiringID    string // the first firing
 	ExecutionID string // its run
 }
 
-// Error names the first run.
+// Error implements error.
 func (e *DuplicateFiringError) Error() string {
 	return "this delivery has started " + e.ExecutionID + " already"
 }

@@ -10,13 +10,11 @@ import (
 	"strings"
 )
 
-// MaxDepth is how deeply objects and arrays may nest in any JSON that comes
-// from outside.
+// MaxDepth is the maximum nesting of JSON from outside.
 const MaxDepth = 128
 
-// Decode reads exactly one JSON value. Numbers become json.Number, so they
-// keep their digits; of a repeated key the last wins. Malformed, trailing or
-// too deeply nested input is a CodeBadRequest error.
+// Decode decodes exactly one JSON value. Numbers become json.Number; of a repeated key
+// the last wins. Errors are CodeBadRequest.
 func Decode(data []byte) (any, error) {
 	if Depth(data) > MaxDepth {
 		return nil, Errorf(CodeBadRequest, "JSON is nested deeper than %d levels", MaxDepth)
@@ -36,8 +34,8 @@ func Decode(data []byte) (any, error) {
 	return value, nil
 }
 
-// Depth returns the deepest nesting of brackets outside strings. It is exact
-// for well-formed JSON, which is all that matters: the decoder refuses the rest.
+// Depth returns the nesting of brackets outside strings, which is exact for well-formed
+// JSON.
 func Depth(data []byte) int {
 	level, deepest, inString := 0, 0, false
 	for i := 0; i < len(data); i++ {
@@ -58,8 +56,7 @@ func Depth(data []byte) int {
 	return deepest
 }
 
-// EncodeIndented writes what Encode does for people: two blanks for each level, and
-// a newline at the end.
+// EncodeIndented is Encode with an indentation of two spaces and a final newline.
 func EncodeIndented(value any) ([]byte, error) {
 	data, err := Encode(value)
 	if err != nil {
@@ -73,8 +70,8 @@ func EncodeIndented(value any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Encode writes compact JSON without HTML escaping and without a newline.
-// Object keys come out sorted, so equal values give equal bytes.
+// Encode returns compact JSON without HTML escaping and newline. Keys are sorted, so
+// equal values have equal encodings.
 func Encode(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -85,8 +82,8 @@ func Encode(value any) ([]byte, error) {
 	return rawSeparators(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), nil
 }
 
-// rawSeparators puts U+2028 and U+2029 back, which encoding/json escapes for
-// the sake of old browsers and other servers do not.
+// rawSeparators unescapes U+2028 and U+2029, which encoding/json escapes and other
+// servers do not.
 func rawSeparators(data []byte) []byte {
 	if !bytes.Contains(data, []byte(`\u202`)) {
 		return data
@@ -112,8 +109,7 @@ func rawSeparators(data []byte) []byte {
 	return out
 }
 
-// Plain turns any Go value that encodes to JSON into the plain form that
-// Decode gives, so that templates and expressions see one kind of value.
+// Plain converts a Go value to the plain JSON value that Decode returns.
 func Plain(value any) (any, error) {
 	data, err := Encode(value)
 	if err != nil {
@@ -122,16 +118,14 @@ func Plain(value any) (any, error) {
 	return Decode(data)
 }
 
-// Equal reports whether two plain JSON values are the same. Numbers are equal
-// when their texts are.
+// Equal reports whether two plain JSON values are equal, numbers by their text.
 func Equal(a, b any) bool {
 	left, errLeft := Encode(a)
 	right, errRight := Encode(b)
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
 }
 
-// WholeNumber returns the value of a JSON number without a fraction, however it
-// is written.
+// WholeNumber returns the value of an integral JSON number in any notation.
 func WholeNumber(value any) (int64, bool) {
 	number, ok := value.(json.Number)
 	if !ok {

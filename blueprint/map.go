@@ -7,64 +7,64 @@ import (
 	"time"
 )
 
-// MaxNodes is how many nodes one map may hold.
+// MaxNodes is the maximum number of nodes of a map.
 const MaxNodes = 10_000
 
-// Map is a graph of nodes. Without edges its nodes run strictly one after the
-// other in the order of the array. A Map is never changed once parsed.
+// Map is a graph of nodes. Without edges its nodes run one after the other in the
+// order of the array. A parsed Map is immutable.
 type Map struct {
 	Nodes []Node
 	Edges []Edge
-	// Raw is the map as it was given, with whatever else it holds
-	// (positions, colours); it is what clients get back.
+	// Raw is the original map with unknown members (positions, colours), which clients
+	// get back.
 	Raw map[string]any
 }
 
-// Node is one element of a map. Config may hold templates.
+// Node is an element of a map. Config may contain templates.
 type Node struct {
 	ID       string
-	Type     string // as NormalType gives it
+	Type     string // see NormalType
 	Title    string
 	Config   map[string]any
 	Disabled bool
 	Retry    *Retry
-	Timeout  time.Duration // of one attempt; 0 = none of its own
+	Timeout  time.Duration // of one attempt; 0 = the default
 	OnError  OnError
 	Effect   Effect // "" = the default of the type
-	// Invalid lists what is wrong with the optional members. It does not keep
-	// a map from being stored; such a node fails when it runs.
+	// Invalid lists the issues of optional members. The map can be stored; the node
+	// fails when it runs.
 	Invalid []Issue
 }
 
-// Retry says how often and how soon a failed node is tried again.
+// Retry is the retry policy of a node.
 type Retry struct {
-	MaxAttempts int           // in all, the first included; at least 1
+	MaxAttempts int           // including the first; at least 1
 	Delay       time.Duration // before the second attempt
 	Backoff     float64       // factor from one delay to the next; at least 1
 }
 
-// OnError says what the failure of a node does to the run.
+// OnError is the effect of a node's failure on the run.
 type OnError string
 
 // The reactions to a node's failure.
 const (
 	OnErrorStop     OnError = "stop"     // the run fails; nothing new starts
-	OnErrorContinue OnError = "continue" // the run goes on; the output is {"error": ...}
+	OnErrorContinue OnError = "continue" // the run continues; the output is {"error": ...}
 	OnErrorBranch   OnError = "branch"   // only edges with sourceHandle "error" are taken
 )
 
-// Effect says what a second run of a node after a crash may do.
+// Effect is whether a node may run again after a crash.
 type Effect string
 
 // The effects, from harmless to dangerous.
 const (
 	EffectPure       Effect = "pure"       // changes nothing outside; runs again
 	EffectIdempotent Effect = "idempotent" // runs again with the same idempotency key
-	EffectOnce       Effect = "once"       // never runs again unasked
+	EffectOnce       Effect = "once"       // runs again only on request
 )
 
-// Edge joins the end of one node to the start of another. It is taken when
-// its source completes; with a Handle, only when the source chose that handle.
+// Edge connects two nodes. It is taken when its source completes; with a Handle, only
+// if the source chose that handle.
 type Edge struct {
 	ID     string
 	Source string
@@ -129,10 +129,9 @@ func EquivalentVariables(a, b []Variable) bool {
 	})
 }
 
-// StripUnknownConfig returns a blueprint_map without the keys of configs that the types of
-// their nodes do not know. Nobody can tell what they hold; somebody may have put a
-// credential there by mistake. Of a type that is not in the catalogue no key is
-// known. Members of nodes besides the config stay.
+// StripUnknownConfig returns a blueprint_map without unknown keys in the configs of
+// nodes, which may hold credentials by mistake. For an unknown type all keys are
+// unknown. Other members of nodes stay.
 func (c Catalogue) StripUnknownConfig(value any) any {
 	m, ok := value.(map[string]any)
 	if !ok {
@@ -152,7 +151,7 @@ func (c Catalogue) knownNodes(value any) any {
 	for i, element := range list {
 		node, ok := element.(map[string]any)
 		if !ok {
-			continue // no node; nobody knows what it is
+			continue // not a node
 		}
 		name, _ := node["type"].(string)
 		node = maps.Clone(node)
@@ -174,8 +173,8 @@ func (c Catalogue) knownConfig(kind *NodeType, value any) map[string]any {
 	return config
 }
 
-// knownMembers returns a value without the members of objects that their schema
-// does not name. An object that may have any member keeps all.
+// knownMembers removes members that are not in the schema of their object. Objects
+// without properties in the schema keep all.
 func knownMembers(schema map[string]any, value any) any {
 	switch v := value.(type) {
 	case map[string]any:

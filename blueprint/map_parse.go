@@ -8,11 +8,9 @@ import (
 	"time"
 )
 
-// ParseMap reads a blueprint_map as Decode gives it. The issues it returns
-// break the shape that every map must have (nodes is an array, each node has
-// id, type, title and config, ids differ, edges join known nodes); their
-// paths start at the map. With issues the map is nil; behind the first
-// MaxIssues nothing is read any more.
+// ParseMap parses a decoded blueprint_map. It returns a nil map and at most MaxIssues
+// issues, with paths from the map, if nodes is not an array of nodes with unique id,
+// type, title and config, or edges do not connect known nodes.
 func ParseMap(value any) (*Map, []Issue) {
 	raw, ok := value.(map[string]any)
 	if !ok {
@@ -62,8 +60,7 @@ func (p *mapParser) issue(message string, path ...any) {
 	p.issues = append(p.issues, Issue{Path: path, Message: message})
 }
 
-// text reads a member that must be a string, when it is given; null counts as
-// absent. ok is false when there is none.
+// text returns a member that must be a string if present; null counts as absent.
 func (p *mapParser) text(object map[string]any, required bool, path ...any) (text string, ok bool) {
 	value, given := object[path[len(path)-1].(string)]
 	text, ok = value.(string)
@@ -124,7 +121,7 @@ func (p *mapParser) edge(i int, value any) {
 	p.m.Edges = append(p.m.Edges, edge)
 }
 
-// end reads one end of an edge: the id of a node.
+// end returns the node id at one end of an edge.
 func (p *mapParser) end(object map[string]any, i int, name string) string {
 	id, given := p.text(object, true, "edges", i, name)
 	if _, known := p.index[id]; given && !known {
@@ -133,19 +130,18 @@ func (p *mapParser) end(object map[string]any, i int, name string) string {
 	return id
 }
 
-// optionalMembers reads what only this service knows of a node. Mistakes land
-// in node.Invalid.
+// optionalMembers parses the optional members of a node; issues go to node.Invalid.
 func optionalMembers(node *Node, object map[string]any, i int) {
 	wrong := func(message string, path ...any) {
 		node.Invalid = append(node.Invalid, Issue{Path: append([]any{"nodes", i}, path...), NodeID: node.ID, Message: message, Severity: "error"})
 	}
-	if value, given := object["disabled"]; given && value != nil {
+	if value := object["disabled"]; value != nil { // null counts as absent
 		var ok bool
 		if node.Disabled, ok = value.(bool); !ok {
 			wrong("must be true or false", "disabled")
 		}
 	}
-	if value, given := object["timeoutMs"]; given && value != nil {
+	if value := object["timeoutMs"]; value != nil {
 		ms, ok := number(value)
 		if !ok || ms <= 0 || ms > float64(math.MaxInt64/int64(time.Millisecond)) {
 			wrong("must be a number of milliseconds above 0", "timeoutMs")
@@ -153,7 +149,7 @@ func optionalMembers(node *Node, object map[string]any, i int) {
 			node.Timeout = max(1, time.Duration(ms*float64(time.Millisecond)))
 		}
 	}
-	if value, given := object["onError"]; given && value != nil {
+	if value := object["onError"]; value != nil {
 		text, _ := value.(string)
 		switch choice := OnError(text); choice {
 		case OnErrorStop, OnErrorContinue, OnErrorBranch:
@@ -162,7 +158,7 @@ func optionalMembers(node *Node, object map[string]any, i int) {
 			wrong(`must be "stop", "continue" or "branch"`, "onError")
 		}
 	}
-	if value, given := object["effect"]; given && value != nil {
+	if value := object["effect"]; value != nil {
 		text, _ := value.(string)
 		switch effect := Effect(text); effect {
 		case EffectPure, EffectIdempotent, EffectOnce:
@@ -171,7 +167,7 @@ func optionalMembers(node *Node, object map[string]any, i int) {
 			wrong(`must be "pure", "idempotent" or "once"`, "effect")
 		}
 	}
-	if value, given := object["retry"]; given && value != nil {
+	if value := object["retry"]; value != nil {
 		retry, ok := value.(map[string]any)
 		if !ok {
 			wrong("must be an object", "retry")
@@ -182,34 +178,28 @@ func optionalMembers(node *Node, object map[string]any, i int) {
 }
 
 func parseRetry(object map[string]any, wrong func(string, ...any)) *Retry {
-	retry := &Retry{MaxAttempts: 1, Delay: time.Second, Backoff: 2}
-	if value, given := object["maxAttempts"]; given {
-		attempts, ok := number(value)
-		if !ok || attempts != math.Trunc(attempts) || attempts < 1 || attempts > 1000 {
-			wrong("must be a whole number from 1 to 1000", "retry", "maxAttempts")
-		} else {
-			retry.MaxAttempts = int(attempts)
+	within := func(name string, least, most, standard float64, message string) float64 {
+		if object[name] == nil {
+			return standard
 		}
-	} else {
+		n, ok := number(object[name])
+		if !ok || n < least || n > most {
+			wrong(message, "retry", name)
+			return standard
+		}
+		return n
+	}
+	const attemptsRange = "must be a whole number from 1 to 1000"
+	attempts := within("maxAttempts", 1, 1000, 1, attemptsRange)
+	if value, present := object["maxAttempts"]; !present {
 		wrong("required", "retry", "maxAttempts")
+	} else if value == nil || attempts != math.Trunc(attempts) {
+		wrong(attemptsRange, "retry", "maxAttempts")
+		attempts = 1
 	}
-	if value, given := object["delayMs"]; given && value != nil {
-		ms, ok := number(value)
-		if !ok || ms < 0 || ms > 86_400_000 {
-			wrong("must be a number of milliseconds from 0 to 86400000", "retry", "delayMs")
-		} else {
-			retry.Delay = time.Duration(ms * float64(time.Millisecond))
-		}
-	}
-	if value, given := object["backoff"]; given && value != nil {
-		factor, ok := number(value)
-		if !ok || factor < 1 || factor > 100 {
-			wrong("must be a number from 1 to 100", "retry", "backoff")
-		} else {
-			retry.Backoff = factor
-		}
-	}
-	return retry
+	delay := within("delayMs", 0, 86_400_000, 1000, "must be a number of milliseconds from 0 to 86400000")
+	backoff := within("backoff", 1, 100, 2, "must be a number from 1 to 100")
+	return &Retry{MaxAttempts: int(attempts), Delay: time.Duration(delay * float64(time.Millisecond)), Backoff: backoff}
 }
 
 func number(value any) (float64, bool) {
@@ -221,8 +211,8 @@ func number(value any) (float64, bool) {
 	return f, err == nil
 }
 
-// NormalType returns the form under which a node type is looked up: "-" and "_"
-// are the same in it, and human-checkpoint is another name of human.
+// NormalType returns the canonical name of a node type: "_" becomes "-", and
+// human-checkpoint becomes human.
 func NormalType(name string) string {
 	name = strings.ReplaceAll(name, "_", "-")
 	if name == "human-checkpoint" {

@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// NodeState is where a node stands in a Plan.
+// NodeState is the state of a node in a Plan.
 type NodeState uint8
 
 // The states of a node. Every state but NodePending and NodeStarted is final.
 const (
-	NodePending   NodeState = iota // not begun
-	NodeStarted                    // handed out by Start and not settled yet
-	NodeCompleted                  // ran and gave an output
+	NodePending   NodeState = iota // not started
+	NodeStarted                    // started and not settled
+	NodeCompleted                  // ran and has an output
 	NodeFailed                     // ran and failed
-	NodeSkipped                    // no edge led to it, or the run ended early
-	NodePassed                     // disabled: did not run, passed its input on
+	NodeSkipped                    // no edge was taken, or the run ended early
+	NodePassed                     // disabled: did not run, passed on its input
 )
 
-// Plan is one walk over a Graph: it says which nodes are ready and learns what
-// became of each. It is deterministic: the same calls give the same answers.
-// It is not safe for concurrent use.
+// Plan is a walk over a Graph: it returns the nodes that are ready, and the caller
+// reports the result of each. It is deterministic and not safe for concurrent use.
 //
-// A node is ready once each of its incoming edges is settled and at least one
-// was taken; with all of them dead it is skipped, and so its own edges die. A
-// disabled node is never ready: it is passed over at once.
+// A node is ready once all incoming edges are settled and at least one was taken; if
+// none was, it is skipped and its own edges are not taken. A disabled node is
+// passed immediately.
 type Plan struct {
 	graph   *Graph
 	state   []NodeState
@@ -33,10 +32,10 @@ type Plan struct {
 	ready   []int  // ascending
 	started int
 	halted  bool
-	led     [][]uint64 // per node: who led to it, one bit each; nil until asked
+	led     [][]uint64 // per node: the nodes that led to it, as bits; nil until needed
 }
 
-// NewPlan begins a walk.
+// NewPlan returns a Plan at its start.
 func NewPlan(graph *Graph) *Plan {
 	n := len(graph.nodes)
 	p := &Plan{graph: graph, state: make([]NodeState, n), open: make([]int, n), taken: make([]bool, len(graph.edges))}
@@ -51,8 +50,8 @@ func NewPlan(graph *Graph) *Plan {
 	return p
 }
 
-// arrive is called once for each node, when its last incoming edge settles. It
-// walks on through skipped and disabled nodes with its own stack.
+// arrive is called once for each node when its last incoming edge settles. It continues
+// through skipped and disabled nodes without recursion.
 func (p *Plan) arrive(first int) {
 	queue := []int{first}
 	for len(queue) > 0 {
@@ -77,8 +76,8 @@ func (p *Plan) arrive(first int) {
 	}
 }
 
-// settle gives node i its final state, takes the edges that take allows, and
-// returns the nodes whose incoming edges are all settled by that.
+// settle sets the final state of node i, takes its edges as take decides, and returns
+// the nodes whose last incoming edge this settled.
 func (p *Plan) settle(i int, state NodeState, take func(handle string) bool) (arrived []int) {
 	p.state[i] = state
 	for _, e := range p.graph.out[i] {
@@ -91,8 +90,7 @@ func (p *Plan) settle(i int, state NodeState, take func(handle string) bool) (ar
 	return arrived
 }
 
-// Ready returns the nodes that may start now, in the order of the map. After
-// Halt it gives none. The slice is the caller's.
+// Ready returns the nodes that may start, in the order of the map; none after Halt.
 func (p *Plan) Ready() []int {
 	if p.halted {
 		return nil
@@ -108,14 +106,13 @@ func (p *Plan) First() (i int, ok bool) {
 	return p.ready[0], true
 }
 
-// LedTo reports whether edges that were taken lead from one node to another, which
-// must be ready or beyond: what led to it is final then.
+// Precedes reports whether edges that were taken lead from one node to another, which
+// must be ready or later.
 func (p *Plan) Precedes(from, to int) bool {
 	return from < len(p.state) && p.ledTo(to)[from/64]>>(from%64)&1 == 1
 }
 
-// ledTo returns the nodes that led to one, as bits. It goes back no further than
-// to nodes that were asked about before.
+// ledTo returns the nodes that led to one, as bits. It reuses earlier results.
 func (p *Plan) ledTo(to int) []uint64 {
 	if p.led == nil {
 		p.led = make([][]uint64, len(p.state))
@@ -146,17 +143,16 @@ func (p *Plan) ledTo(to int) []uint64 {
 	return found
 }
 
-// CanStart reports whether Ready gives any node.
+// CanStart reports whether any node is ready.
 func (p *Plan) CanStart() bool { return !p.halted && len(p.ready) > 0 }
 
-// IsReady reports whether Ready gives node i.
+// IsReady reports whether node i is ready.
 func (p *Plan) IsReady(i int) bool {
 	_, ready := slices.BinarySearch(p.ready, i)
 	return ready && !p.halted
 }
 
-// Start takes a ready node out of Ready. Starting a node that is not ready is
-// a mistake of the program and panics.
+// Start starts a ready node. It panics if the node is not ready.
 func (p *Plan) Start(i int) {
 	at, ready := slices.BinarySearch(p.ready, i)
 	if !ready || p.halted {
@@ -167,8 +163,8 @@ func (p *Plan) Start(i int) {
 	p.started++
 }
 
-// Complete settles a started node: its edges without a handle are taken, and
-// those of the given handle; an empty handle chooses none besides.
+// Complete settles a started node: its edges without a handle and those of handle are
+// taken.
 func (p *Plan) Complete(i int, handle string) {
 	p.end(i, NodeCompleted, func(h string) bool { return h == "" || h == handle })
 }
@@ -188,9 +184,8 @@ func (p *Plan) Fail(i int, reaction OnError) {
 	}
 }
 
-// Finish settles a started node as completed and ends the run early: none of
-// its edges is taken, and whatever has not begun is skipped, unless the walk
-// was halted already.
+// Finish settles a started node as completed and ends the run early: its edges are not
+// taken, and nodes that have not started are skipped unless the walk was halted.
 func (p *Plan) Finish(i int) {
 	if !p.halted {
 		p.skipPending()
@@ -198,16 +193,15 @@ func (p *Plan) Finish(i int) {
 	p.end(i, NodeCompleted, func(string) bool { return false })
 }
 
-// Stop ends the walk early: whatever has not begun is skipped. Nodes that run
-// still settle.
+// Stop ends the walk early: nodes that have not started are skipped. Started nodes still
+// settle.
 func (p *Plan) Stop() {
 	if !p.halted {
 		p.skipPending()
 	}
 }
 
-// Skip settles a started node as skipped, as happens to one that waits when
-// the run stops.
+// Skip settles a started node as skipped, such as a waiting one when the run stops.
 func (p *Plan) Skip(i int) { p.end(i, NodeSkipped, func(string) bool { return false }) }
 
 func (p *Plan) end(i int, state NodeState, take func(string) bool) {
@@ -216,7 +210,7 @@ func (p *Plan) end(i int, state NodeState, take func(string) bool) {
 	}
 	p.started--
 	if p.halted {
-		p.state[i] = state // nothing follows: its edges lead nowhere any more
+		p.state[i] = state // nothing starts any more
 		return
 	}
 	for _, node := range p.settle(i, state, take) {
@@ -224,10 +218,10 @@ func (p *Plan) end(i int, state NodeState, take func(string) bool) {
 	}
 }
 
-// Halt stops the walk: nothing starts any more. Nodes that run still settle.
+// Halt stops the walk: no more nodes start. Started nodes still settle.
 func (p *Plan) Halt() { p.halted = true }
 
-// skipPending makes every node that has not begun skipped, and halts.
+// skipPending skips all nodes that have not started, and halts.
 func (p *Plan) skipPending() {
 	p.halted = true
 	for i, state := range p.state {
@@ -243,8 +237,7 @@ func (p *Plan) Halted() bool { return p.halted }
 // State returns the state of node i.
 func (p *Plan) State(i int) NodeState { return p.state[i] }
 
-// Done reports whether nothing is left to do: no node is started, and none is
-// ready or the walk is halted.
+// Done reports whether no node is started and none can start.
 func (p *Plan) Done() bool { return p.started == 0 && !p.CanStart() }
 
 // Inputs returns the sources of the taken edges that lead to node i, in the
@@ -272,9 +265,8 @@ func (p *Plan) Inputs(i int) []int {
 	return sources
 }
 
-// Ends returns the ends of the run in the order of the map: nodes that completed
-// (or were passed over, or failed without stopping the run) and none of whose
-// outgoing edges was taken.
+// Ends returns the ends of the run in the order of the map: nodes that completed, were
+// passed, or failed without stopping the run, and have no taken outgoing edge.
 func (p *Plan) Ends() []int {
 	var ends []int
 	for i, state := range p.state {

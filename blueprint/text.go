@@ -10,10 +10,9 @@ import (
 	"github.com/hbollon/go-edlib"
 )
 
-// IsUnprintable tells of a character that does not belong in a name, which stands in
-// a line with others: it controls a terminal, ends the line, turns the writing
-// round, or is not seen at all. What joins letters and signs to one is none: the
-// zero width joiner and non-joiner, and the tags of flags.
+// IsUnprintable reports whether a character must not appear in a name: control
+// characters, line ends, bidirectional overrides and invisible characters. The zero
+// width joiner and non-joiner and the tags of flags are part of visible characters.
 func IsUnprintable(r rune) bool {
 	switch {
 	case r == '\u200c', r == '\u200d', r >= 0xe0020 && r <= 0xe007f, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
@@ -22,9 +21,8 @@ func IsUnprintable(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// OneLine returns a text as it can be shown in a line, also on a terminal: blanks
-// stand for line breaks and tabs, U+FFFD for other characters that IsUnprintable
-// tells of.
+// OneLine returns a text for display on one line, also of a terminal: line breaks and
+// tabs become spaces, other characters of IsUnprintable U+FFFD.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -37,8 +35,7 @@ func OneLine(text string) string {
 	}, text)
 }
 
-// Shorten returns text cut to most bytes at a character's end, with "…" behind what
-// was cut.
+// Shorten truncates text to at most most bytes between characters, ending in "…".
 func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -46,7 +43,7 @@ func Shorten(text string, most int) string {
 	return Prefix(text, most-len("…")) + "…"
 }
 
-// Prefix returns the first bytes of text, at most so many, up to a character's end.
+// Prefix truncates text to at most most bytes between characters.
 func Prefix(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -58,7 +55,7 @@ func Prefix(text string, most int) string {
 	return text[:end]
 }
 
-// ShellWord writes a word as a shell reads it.
+// ShellWord quotes a word for a POSIX shell if necessary.
 func ShellWord(word string) string {
 	special := func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -70,13 +67,13 @@ func ShellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// IsOneLine reports whether a text is UTF-8 without line breaks and other control
-// characters.
+// IsOneLine reports whether a text is UTF-8 without control characters and line
+// separators.
 func IsOneLine(source string) bool {
 	return utf8.ValidString(source) && !strings.ContainsFunc(source, func(c rune) bool { return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' })
 }
 
-// Counted says how many there are of something: "1 run", "2 runs".
+// Counted formats a number of things: "1 run", "2 runs".
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -84,9 +81,8 @@ func Counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Nearest returns the known name that another one is a misspelling of, or "": one
-// that differs, in any letter case, in at most two characters that are changed,
-// missing, superfluous or swapped; in one, for a name of at most five letters.
+// Nearest returns the known name with the smallest edit distance, ignoring case, of at
+// most two, or one for names of up to five letters; "" without one.
 func Nearest(name string, known []string) string {
 	best, least := "", 3
 	for _, one := range known {
@@ -96,7 +92,7 @@ func Nearest(name string, known []string) string {
 		}
 		wrong, right := strings.ToLower(name), strings.ToLower(one)
 		if longer := utf8.RuneCountInString(wrong) - utf8.RuneCountInString(right); max(longer, -longer) > most {
-			continue // which costs nothing to see
+			continue // cheaper than the distance
 		}
 		if slips := edlib.OSADamerauLevenshteinDistance(wrong, right); slips <= most && slips < least {
 			best, least = one, slips
@@ -105,8 +101,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// DidYouMean returns "; did you mean ...?" for the end of a message about a name
-// that is not known, "" when none of the known is near.
+// DidYouMean returns "; did you mean ...?" for a message about an unknown name, "" if
+// Nearest finds none.
 func DidYouMean(name string, known []string) string {
 	if meant := Nearest(name, known); meant != "" {
 		return "; did you mean " + strconv.Quote(meant) + "?"
@@ -117,13 +113,12 @@ func DidYouMean(name string, known []string) string {
 // MaxToolName is the maximum length of a tool name on /mcp, in bytes.
 const MaxToolName = 64
 
-// shortOwner is how many characters of an owner's id stand in a tool name.
+// shortOwner is how many characters of an owner's id a tool name contains.
 const shortOwner = 8
 
-// ToolName returns the name on /mcp of an api trigger without the number that a
-// second tool of that name gets: the slug of its label, or of its blueprint's
-// title without one. ownerID is "" for one's own trigger and the trigger's creator
-// for another user's, which is part of the name then.
+// ToolName returns the name on /mcp of an api trigger, without the number that makes it
+// unique: the slug of its label or else of its blueprint's title. ownerID is the
+// creator of another user's trigger and part of the name; "" for one's own.
 func ToolName(label, title, ownerID string) string {
 	suffix := ""
 	if ownerID != "" {
@@ -137,17 +132,17 @@ func ToolName(label, title, ownerID string) string {
 	return ""
 }
 
-// Slug reduces a text to characters that names of files and tools may have: lower-case
-// ASCII letters, digits, and hyphens between words. It may be "".
+// Slug converts a text to lower-case ASCII letters and digits with hyphens between
+// words. It may be "".
 func Slug(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
 	return strings.Join(words, "-")
 }
 
-// Tool is an api trigger as the list of tools shows it to one user.
+// Tool is an api trigger in the list of tools of a user.
 type Tool struct {
 	TriggerID string `json:"triggerId"`
-	Name      string `json:"name"` // of one that is not enabled: the name that enabling it would give
+	Name      string `json:"name"` // of a disabled tool: the name if enabled
 	OwnerID   string `json:"ownerId"`
 	Enabled   bool   `json:"enabled"`
 }
