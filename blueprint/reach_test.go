@@ -76,7 +76,7 @@ func TestManyMistakesCostLittle(t *testing.T) {
 		if len(issues) < MaxIssues || len(issues) > MaxIssues+1 {
 			t.Errorf("%s: %d issues", name, len(issues))
 		}
-		if last := issues[len(issues)-1]; len(issues) > MaxIssues && (last.Severity != SeverityError || !strings.Contains(last.Message, "more is wrong")) {
+		if last := issues[len(issues)-1]; len(issues) > MaxIssues && (last.Severity != SeverityError || !strings.Contains(last.Message, "there are more issues")) {
 			t.Errorf("%s: the last is %+v", name, last)
 		}
 	}

@@ -3,15 +3,16 @@ package blueprint
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// ReasonCode names why a firing was decided so.
+// ReasonCode is the code of a Reason.
 type ReasonCode string
 
-// The reasons, by decision, with the parameters that each has.
+// The reasons by decision, with their parameters.
 const (
 	ReasonOnTime         ReasonCode = "on_time"
 	ReasonCaughtUp       ReasonCode = "caught_up" // lateMs
@@ -62,16 +63,16 @@ const (
 	ReasonMessage        ReasonCode = "message" // any other; message
 )
 
-// Reason says why a firing was decided so. Its sentence is made when it is shown.
+// Reason is why a firing was decided as it was. String formats it.
 type Reason struct {
 	Code ReasonCode
 	// Params are plain JSON values: strings, json.Number, bool and objects of them.
-	// Besides those of its code any reason may have "again", the firing that was run
-	// again, and "letIn", which says that the delivery switched its trigger on.
+	// Any reason may also have "again", the firing that was redelivered, and "letIn",
+	// if the delivery switched its trigger on.
 	Params map[string]any
 }
 
-// NewReason returns a reason; params are names and values in turn.
+// NewReason returns a reason; params are alternating names and values.
 func NewReason(code ReasonCode, params ...any) Reason {
 	r := Reason{Code: code}
 	for i := 0; i+1 < len(params); i += 2 {
@@ -80,17 +81,15 @@ func NewReason(code ReasonCode, params ...any) Reason {
 	return r
 }
 
-// MessageReason returns a reason of a code whose sentence is a message.
+// MessageReason returns a reason whose sentence is message.
 func MessageReason(code ReasonCode, message string) Reason {
 	return NewReason(code, "message", Shorten(message, maxReason))
 }
 
-// With returns the reason with one more parameter.
+// With returns the reason with a further parameter.
 func (r Reason) With(name string, value any) Reason {
 	params := make(map[string]any, len(r.Params)+1)
-	for known, value := range r.Params {
-		params[known] = value
-	}
+	maps.Copy(params, r.Params)
 	switch number := value.(type) {
 	case int:
 		value = json.Number(strconv.Itoa(number))
@@ -103,7 +102,7 @@ func (r Reason) With(name string, value any) Reason {
 	return Reason{r.Code, params}
 }
 
-// WithInner returns the reason with another one within.
+// WithInner returns the reason with another one as a parameter.
 func (r Reason) WithInner(inner Reason) Reason {
 	r = r.With("code", string(inner.Code))
 	if len(inner.Params) > 0 {
@@ -112,14 +111,14 @@ func (r Reason) WithInner(inner Reason) Reason {
 	return r
 }
 
-// Inner returns the reason that WithInner put in.
+// Inner returns the reason of WithInner.
 func (r Reason) Inner() Reason {
 	params, _ := r.Params["params"].(map[string]any)
 	return Reason{ReasonCode(r.Text("code")), params}
 }
 
-// Text returns a parameter that is a string, Int one that is a whole number and At
-// one that is a time; the zero value when it is none.
+// Text, Int and At return a string, integer or time parameter, the zero value for other
+// types.
 func (r Reason) Text(name string) string {
 	text, _ := r.Params[name].(string)
 	return text
@@ -141,8 +140,7 @@ func (r Reason) At(name string) Time {
 	return TimeOf(at)
 }
 
-// maxReason bounds the sentence of a reason, in bytes.
-const maxReason = 300
+const maxReason = 300 // bytes of a sentence
 
 // String returns the sentence of the reason, of at most 300 bytes.
 func (r Reason) String() string {
@@ -188,11 +186,11 @@ func (r Reason) sentence() string {
 		full := ConcurrencyLimitError{Limit: r.Int("limit"), Running: r.Int("running"), Oldest: r.Text("executionId")}
 		return full.sentence()
 	case ReasonMissed:
-		return r.lot() + `; catchUp is "none"`
+		return r.missed() + `; catchUp is "none"`
 	case ReasonCoalesced:
-		return r.lot() + "; the one of " + r.Text("tick") + " stands in"
+		return r.missed() + "; the one of " + r.Text("tick") + " stands in"
 	case ReasonCoalescedLost:
-		return fmt.Sprintf("%s; the one of %s that would have stood in was %s: %s", r.lot(), r.Text("tick"), r.Text("decision"), r.Inner())
+		return fmt.Sprintf("%s; the one of %s that would have stood in was %s: %s", r.missed(), r.Text("tick"), r.Text("decision"), r.Inner())
 	case ReasonEventType:
 		return fmt.Sprintf("the event is of type %q; the trigger listens to %q", r.Text("got"), r.Text("wanted"))
 	case ReasonChannel:
@@ -242,16 +240,15 @@ func (r Reason) sentence() string {
 	return r.Text("message")
 }
 
-// lot says which ticks were missed.
-func (r Reason) lot() string {
+// missed describes the missed ticks.
+func (r Reason) missed() string {
 	if r.Int("count") == 1 {
 		return "the tick of " + r.Text("first") + " was missed"
 	}
 	return fmt.Sprintf("%d ticks from %s to %s were missed", r.Int("count"), r.Text("first"), r.Text("last"))
 }
 
-// Address returns, of a reason that something came to the address of another type
-// of trigger, the right one; "" when there is none.
+// Address returns the right address for ReasonOtherAddress; "" without one.
 func (r Reason) Address() string {
 	kind := KindOf(TriggerType(r.Text("type")))
 	if !kind.IsSigned() {
@@ -264,14 +261,14 @@ func (r Reason) trip() *Trip {
 	return &Trip{Failures: r.Int("failures"), ExecutionID: r.Text("executionId"), Retries: r.Params["retries"] == true}
 }
 
-// Trip says why the server switched a trigger off by itself.
+// Trip is why the breaker switched a trigger off.
 type Trip struct {
-	Failures    int    // how many of its runs in a row had failed
+	Failures    int    // consecutive failed runs
 	ExecutionID string // the last of them
 	Retries     bool   // a delivery after BreakerPause switches it on again
 }
 
-// Because returns the trip as a reason of a code.
+// Because returns the reason of a trip.
 func (p *Trip) Because(code ReasonCode) Reason {
 	r := NewReason(code, "failures", p.Failures, "executionId", p.ExecutionID)
 	if p.Retries {
@@ -280,12 +277,12 @@ func (p *Trip) Because(code ReasonCode) Reason {
 	return r
 }
 
-// Short says what happened, without what can be done.
+// Short describes the failures.
 func (p *Trip) Short() string {
 	return fmt.Sprintf("%d runs in a row failed, the last of them %s", p.Failures, p.ExecutionID)
 }
 
-// String says what happened and whether the trigger comes back by itself; "" for
+// String describes the failures and whether the trigger is switched on again; "" for
 // nil.
 func (p *Trip) String() string {
 	switch {
@@ -297,34 +294,28 @@ func (p *Trip) String() string {
 	return p.Short()
 }
 
-// InWords writes a length of time to the second, such as "2 h 30 min".
+// InWords formats a duration to the second, such as "2 h 30 min".
 func InWords(d time.Duration) string {
-	counted := func(n int, thing string) string {
-		if n != 1 {
-			thing += "s"
-		}
-		return strconv.Itoa(n) + " " + thing
-	}
 	seconds := int(d.Abs().Round(time.Second) / time.Second)
 	h, m, s := seconds/3600, seconds/60%60, seconds%60
 	switch {
 	case h == 0 && m == 0:
-		return counted(s, "second")
+		return Counted(s, "second")
 	case h == 0 && s == 0:
-		return counted(m, "minute")
+		return Counted(m, "minute")
 	case h == 0:
 		return fmt.Sprintf("%d min %d s", m, s)
 	case m == 0 && s == 0 && h%24 == 0:
-		return counted(h/24, "day")
+		return Counted(h/24, "day")
 	case h >= 24:
-		return fmt.Sprintf("%s %d h", counted(h/24, "day"), h%24)
+		return fmt.Sprintf("%s %d h", Counted(h/24, "day"), h%24)
 	case m == 0 && s == 0:
-		return counted(h, "hour")
+		return Counted(h, "hour")
 	}
 	return fmt.Sprintf("%d h %d min", h, m)
 }
 
-// WithArticle puts a or an before a word.
+// WithArticle returns the word after "a" or "an".
 func WithArticle(word string) string {
 	if word != "" && strings.Contains("aeiou", word[:1]) {
 		return "an " + word

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// RedactVariables returns environment_variables for a reader who may not manage
-// the blueprint: of every secret variable the default is null, and so is each
-// key of unknown meaning.
+// RedactVariables returns environment_variables for readers who may not manage the
+// blueprint: defaults and unknown keys of secret variables are null.
 func RedactVariables(list []any) []any {
 	return mapSecrets(list, func(element map[string]any) {
 		for name := range element {
@@ -19,8 +18,8 @@ func RedactVariables(list []any) []any {
 	})
 }
 
-// HiddenOfVariable returns the keys, as they are spelled, that a definition hides
-// because it is of a secret variable.
+// HiddenOfVariable returns the keys of a secret variable, as spelled, whose values are
+// hidden.
 func HiddenOfVariable(object map[string]any) (hidden []string) {
 	spelled, renamed, _ := VariableSpelling(object)
 	if spelled["secret"] != true {
@@ -34,9 +33,9 @@ func HiddenOfVariable(object map[string]any) (hidden []string) {
 	return hidden
 }
 
-// KeepSecrets completes an update of environment_variables: of a secret variable
-// whatever is sent as null stays as it was in the variable of that name, and an
-// empty default is removed. Keys get their known spelling.
+// KeepSecrets completes an update of environment_variables: null values of a secret
+// variable keep their previous value, and an empty default is removed. Keys get
+// their canonical spelling.
 func KeepSecrets(before, after []any) []any {
 	kept := map[string]map[string]any{}
 	for _, element := range before {
@@ -58,8 +57,8 @@ func KeepSecrets(before, after []any) []any {
 	})
 }
 
-// HoldsSecretVariable reports whether environment_variables must not be stored in
-// plain text: a secret variable has a default, or a key of unknown meaning.
+// HoldsSecretVariable reports whether environment_variables must be encrypted: a secret
+// variable has a default or an unknown key.
 func HoldsSecretVariable(list []any) bool {
 	for _, element := range list {
 		if object, ok := element.(map[string]any); ok && object["secret"] == true {
@@ -73,8 +72,7 @@ func HoldsSecretVariable(list []any) bool {
 	return false
 }
 
-// SpelledVariables returns environment_variables with every known key in its known
-// spelling.
+// SpelledVariables returns environment_variables with keys in canonical spelling.
 func SpelledVariables(list []any) []any {
 	if list == nil {
 		return nil
@@ -82,8 +80,8 @@ func SpelledVariables(list []any) []any {
 	return mapSecrets(list, func(map[string]any) {})
 }
 
-// mapSecrets returns list with every key in its known spelling, and change applied
-// to copies of the secret variables.
+// mapSecrets returns list with keys in canonical spelling, and change applied to copies
+// of the secret variables.
 func mapSecrets(list []any, change func(element map[string]any)) []any {
 	out := make([]any, len(list))
 	for i, element := range list {
@@ -101,8 +99,8 @@ func mapSecrets(list []any, change func(element map[string]any)) []any {
 	return out
 }
 
-// RedactConfig returns a trigger's config to somebody who may not manage its
-// blueprint: secrets are null.
+// RedactConfig returns a trigger's config for readers who may not manage the blueprint:
+// secrets are null.
 func RedactConfig(config map[string]any) map[string]any {
 	out := maps.Clone(config)
 	for _, name := range SecretTriggerConfig {
@@ -113,10 +111,9 @@ func RedactConfig(config map[string]any) map[string]any {
 	return out
 }
 
-// MergeConfig applies an update to a config, top-level key by key: null removes
-// one, but a secret sent as null stays; an empty secret is removed. A secret that
-// changes takes the one before it along, unless the update says what becomes of
-// that one.
+// MergeConfig applies an update to a trigger's config by top-level keys: null removes a
+// key, but leaves a secret; an empty secret is removed. A change of a secret also
+// removes the previous secret unless the update names it.
 func MergeConfig(before, change map[string]any) map[string]any {
 	out := maps.Clone(before)
 	if out == nil {

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Writers says for each variable that nodes wrote which node wrote it last on
-// the way to a point of the graph. It is immutable; the nil Writers knows none.
+// Writers maps the variables that nodes set to the last writer on the way to a point of
+// the graph. It is immutable; nil is empty.
 //
-// It is a chain of what was added on the way, so that ten thousand nodes that
-// write share what they have in common.
+// It is a linked list of additions, so that the Writers of many nodes share memory.
 type Writers struct {
 	wrote  map[string]int
 	before *Writers
@@ -26,7 +25,7 @@ func (w *Writers) Of(name string) (node int, ok bool) {
 	return 0, false
 }
 
-// All returns the writer of every variable. The map is the caller's.
+// All returns a new map of the writer of every variable.
 func (w *Writers) All() map[string]int {
 	all := map[string]int{}
 	for ; w != nil; w = w.before {
@@ -39,7 +38,7 @@ func (w *Writers) All() map[string]int {
 	return all
 }
 
-// Write returns the Writers behind a node that wrote the members of values.
+// Write returns the Writers after a node that set the members of values.
 func (w *Writers) Write(node int, values map[string]any) *Writers {
 	if len(values) == 0 {
 		return w

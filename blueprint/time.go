@@ -5,19 +5,17 @@ import (
 	"time"
 )
 
-// TimeFormat is how every instant is written: RFC 3339 in UTC with exactly
-// three decimals.
+// TimeFormat is the format of Time: RFC 3339 in UTC with three decimals.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
-// Time is an instant in milliseconds since 1970. Zero means "none" and is
-// null in JSON.
+// Time is a time in milliseconds since 1970. Zero is none, null in JSON.
 type Time int64
 
-// lastTime is the last instant that TimeFormat can write.
+// lastTime is the latest time in TimeFormat.
 var lastTime = time.Date(9999, 12, 31, 23, 59, 59, int(999*time.Millisecond), time.UTC)
 
-// TimeOf cuts t to milliseconds; the zero time.Time gives zero. What lies
-// after the year 9999 becomes its last instant.
+// TimeOf truncates t to milliseconds, at most the end of the year 9999; the zero
+// time.Time becomes zero.
 func TimeOf(t time.Time) Time {
 	switch {
 	case t.IsZero():
@@ -28,7 +26,7 @@ func TimeOf(t time.Time) Time {
 	return Time(t.UnixMilli())
 }
 
-// Time returns the instant in UTC, or the zero time.Time for none.
+// Time returns the time in UTC, or the zero time.Time.
 func (t Time) Time() time.Time {
 	if t == 0 {
 		return time.Time{}
@@ -36,7 +34,7 @@ func (t Time) Time() time.Time {
 	return time.UnixMilli(int64(t)).UTC()
 }
 
-// String returns the instant in TimeFormat, or "" for none.
+// String returns the time in TimeFormat, or "".
 func (t Time) String() string {
 	if t == 0 {
 		return ""
@@ -44,8 +42,8 @@ func (t Time) String() string {
 	return string(t.append(make([]byte, 0, len(TimeFormat))))
 }
 
-// append writes the instant in TimeFormat. Package time is quick with RFC 3339 as
-// it stands and slow with a layout of one's own, and a record has many instants.
+// append appends the time in TimeFormat. It is faster than a custom layout of package
+// time, and a record has many times.
 func (t Time) append(to []byte) []byte {
 	at := t.Time()
 	milliseconds := at.Nanosecond() / int(time.Millisecond)
@@ -53,7 +51,7 @@ func (t Time) append(to []byte) []byte {
 	return append(to[:len(to)-1], '.', byte('0'+milliseconds/100), byte('0'+milliseconds/10%10), byte('0'+milliseconds%10), 'Z')
 }
 
-// MarshalJSON writes the instant as a string in TimeFormat, none as null.
+// MarshalJSON implements json.Marshaler.
 func (t Time) MarshalJSON() ([]byte, error) {
 	if t == 0 {
 		return []byte("null"), nil
@@ -61,7 +59,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(t.append(append(make([]byte, 0, len(TimeFormat)+2), '"')), '"'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and any RFC 3339 instant.
+// UnmarshalJSON accepts any RFC 3339 time and null.
 func (t *Time) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*t = 0

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Trigger starts runs of a blueprint. In JSON it is what clients see; who may
-// not manage the blueprint gets Config with its secrets as null.
+// Trigger starts runs of a blueprint. Secrets in Config are null for clients who may not
+// manage the blueprint.
 type Trigger struct {
 	ID          string         `json:"id"`
 	BlueprintID string         `json:"blueprint_id"`
@@ -13,32 +13,31 @@ type Trigger struct {
 	Config      map[string]any `json:"config"`
 	IsActive    bool           `json:"is_active"`
 	CreatedBy   string         `json:"created_by"`
-	// Edited names the keys of Config that were changed since the blueprint was
-	// last made from its source; only lists for those who manage it have it.
+	// Edited are the keys of Config that changed since the last sync of the blueprint;
+	// only in lists for users who may manage it.
 	Edited []string `json:"edited,omitempty"`
-	// Warnings say what in Config has no effect, and what keeps the trigger from
-	// firing; only the answers of create and update have them.
+	// Warnings describe what has no effect or keeps the trigger from firing; only in the
+	// answers of create and update.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// BreakerPause is how long a trigger that strangers can reach stays off once the
-// server switched it off because its runs kept failing.
+// BreakerPause is how long the breaker switches off a trigger that unauthenticated
+// senders can reach.
 const BreakerPause = 15 * time.Minute
 
-// Decision is what became of a firing.
+// Decision is the result of a firing.
 type Decision string
 
 // The decisions of the firing ledger.
 const (
-	DecisionStarted   Decision = "started"   // a run was started
-	DecisionDuplicate Decision = "duplicate" // its key had started one already
-	DecisionSkipped   Decision = "skipped"   // a filter or the catch-up rule left it out
-	DecisionRefused   Decision = "refused"   // it was not allowed or not valid
-	DecisionCoalesced Decision = "coalesced" // a later tick stands for it
+	DecisionStarted   Decision = "started"   // started a run
+	DecisionDuplicate Decision = "duplicate" // its key had started a run
+	DecisionSkipped   Decision = "skipped"   // excluded by a filter or by catchUp
+	DecisionRefused   Decision = "refused"   // not allowed or not valid
+	DecisionCoalesced Decision = "coalesced" // replaced by a later tick
 )
 
-// Firing is one row of the firing ledger. Key is unique among a trigger's
-// started firings.
+// Firing is a row of the ledger. Key is unique among a trigger's started firings.
 type Firing struct {
 	ID          string   `json:"id"` // ULID
 	TriggerID   string   `json:"triggerId"`
@@ -49,25 +48,24 @@ type Firing struct {
 	Decision    Decision `json:"decision"`
 	Reason      string   `json:"reason"` // the sentence of Why
 	ExecutionID *string  `json:"executionId"`
-	// BodyHash tells the body of this delivery from others, where a key that
-	// comes again must come with the same body; "" elsewhere. It is stored and
-	// never shown.
+	// BodyHash identifies the body where a repeated key requires the same body; else "".
+	// It is never shown.
 	BodyHash string `json:"-"`
-	// Why is the reason as it is stored; see NewReason.
+	// Why is the stored reason.
 	Why Reason `json:"-"`
-	// SealedWhy is its parameters as the store keeps them; the store fills it in.
+	// SealedWhy holds its encrypted parameters; the store sets it.
 	SealedWhy []byte `json:"-"`
-	// Delivery is what came; nil when nothing did, and where rows are listed.
+	// Delivery is nil without a request, and in lists.
 	Delivery *Delivery `json:"-"`
-	// Files came with it.
+	// Files are the attachments.
 	Files []File `json:"-"`
 }
 
-// SetReason sets why the firing was decided so, and its sentence.
+// SetReason sets Why and Reason.
 func (f *Firing) SetReason(why Reason) { f.Why, f.Reason, f.SealedWhy = why, why.String(), nil }
 
-// ListedTrigger is a trigger in a list over several blueprints, for a user who can
-// manage them: CanManage is true.
+// ListedTrigger is a trigger in a list over several blueprints, for a user who may
+// manage them.
 type ListedTrigger struct {
 	ID             string         `json:"id"`
 	BlueprintID    string         `json:"blueprint_id"`
@@ -78,10 +76,10 @@ type ListedTrigger struct {
 	CreatedBy      string         `json:"created_by"`
 	CreatorName    string         `json:"creator_name"`
 	CreatedAt      Time           `json:"created_at"`
-	PausedReason   *string        `json:"paused_reason"` // why the server switched it off by itself
+	PausedReason   *string        `json:"paused_reason"` // why the breaker switched it off
 	RetryAt        Time           `json:"retry_at"`      // when the next delivery switches it on again
 	CanManage      bool           `json:"can_manage"`
-	URL            *string        `json:"url"`     // where it is fired; nil when it has no address
+	URL            *string        `json:"url"`     // nil without an address
 	NextAt         Time           `json:"next_at"` // of an active schedule
 	LastFiring     *LastFiring    `json:"last_firing"`
 }
@@ -95,7 +93,7 @@ type LastFiring struct {
 	ExecutionID *string  `json:"executionId"`
 }
 
-// TriggerFilter chooses triggers for a list. Empty fields choose all.
+// TriggerFilter selects triggers. Empty fields match all.
 type TriggerFilter struct {
 	OrganizationID string
 	Type           TriggerType

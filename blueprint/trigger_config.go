@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// keysOfEveryTrigger are the config keys that each type has besides its own.
+// keysOfEveryTrigger are the config keys of all types.
 var keysOfEveryTrigger = []string{"concurrency", "breaker", "record"}
 
 // triggerAliases are spellings of config keys beyond snake_case.
@@ -17,7 +17,7 @@ func TriggerConfigKeys(kind TriggerType) []string {
 	return slices.Concat(KindOf(kind).Keys, keysOfEveryTrigger)
 }
 
-// triggerKey returns the known key that name spells, "" when there is none.
+// triggerKey returns the known key for a spelling, "" for an unknown one.
 func triggerKey(known []string, name string) string {
 	for _, key := range []string{name, triggerAliases[name], camelCase(name)} {
 		if slices.Contains(known, key) {
@@ -27,8 +27,7 @@ func triggerKey(known []string, name string) string {
 	return ""
 }
 
-// TriggerKeySpellings returns the spellings that are accepted for a known key, itself
-// first.
+// TriggerKeySpellings returns the accepted spellings of a key, itself first.
 func TriggerKeySpellings(key string) []string {
 	out := []string{key}
 	for alias, of := range triggerAliases {
@@ -49,7 +48,6 @@ func TriggerKeySpellings(key string) []string {
 	return out
 }
 
-// camelCase turns snake_case into camelCase.
 func camelCase(name string) string {
 	parts := strings.Split(name, "_")
 	for i := range parts[1:] {
@@ -60,10 +58,8 @@ func camelCase(name string) string {
 	return strings.Join(parts, "")
 }
 
-// TriggerConfigSpelling returns config with every known key in its known
-// spelling, and the keys that were renamed with what the caller called them. A
-// key beside its alias is an issue, whose path starts at the config. It does not
-// change its argument.
+// TriggerConfigSpelling returns a config with keys in canonical spelling, and the
+// original spellings of renamed keys. Two spellings of a key are an issue.
 func TriggerConfigSpelling(kind TriggerType, config map[string]any) (out map[string]any, renamed map[string]string, issues []Issue) {
 	known := TriggerConfigKeys(kind)
 	for _, name := range slices.Sorted(maps.Keys(config)) {
@@ -91,8 +87,7 @@ func TriggerConfigSpelling(kind TriggerType, config map[string]any) (out map[str
 	return out, renamed, issues
 }
 
-// UnknownTriggerKeys returns the keys of a config with a value that no trigger of
-// the type has, sorted.
+// UnknownTriggerKeys returns the unknown keys of a config that have a value, sorted.
 func UnknownTriggerKeys(kind TriggerType, config map[string]any) (unknown []string) {
 	known := TriggerConfigKeys(kind)
 	for _, name := range slices.Sorted(maps.Keys(config)) {
@@ -103,8 +98,8 @@ func UnknownTriggerKeys(kind TriggerType, config map[string]any) (unknown []stri
 	return unknown
 }
 
-// HoldsSecrets reports whether the config must not be stored in plain text: it
-// holds a secret, or a key of unknown meaning that may be one.
+// HoldsSecrets reports whether the config must be encrypted: it has a secret or an
+// unknown key, which may be one.
 func (t *Trigger) HoldsSecrets() bool {
 	return len(UnknownTriggerKeys(t.Type, t.Config)) > 0 || slices.ContainsFunc(SecretTriggerConfig, func(name string) bool { return t.Config[name] != nil })
 }

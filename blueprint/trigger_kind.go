@@ -19,7 +19,7 @@ const (
 	TriggerAPI       TriggerType = "api"
 )
 
-// Source is where a firing came from.
+// Source is the origin of a firing.
 type Source string
 
 // The sources of firings.
@@ -39,35 +39,33 @@ func Sources() []Source {
 	return []Source{SourceSchedule, SourceWebhook, SourceAPI, SourceManual, SourceEmail, SourceSlack, SourceEvent, SourceRedelivery}
 }
 
-// TriggerKind holds what every package needs to know of a trigger type: what is
-// stored, redacted and addressed. Package triggers adds to each kind the struct of
-// its config, its rules and its documentation.
+// TriggerKind defines a trigger type for all packages. Package triggers adds the config,
+// its rules and its documentation.
 type TriggerKind struct {
 	Type   TriggerType
 	Source Source // of its regular firings
 
 	// Path is its route on the server, with {triggerId} for the id; "" without one.
 	Path string
-	// Mailbox reports that it has a mail address, which the server chooses and
-	// shows as config.address.
+	// Mailbox reports that it has a mail address, config.address, which the server
+	// chooses.
 	Mailbox bool
 
-	// Keys are the config keys that it has besides those of every trigger. A value
-	// under any other key may be a secret.
+	// Keys are its config keys besides those of every trigger. Values of other keys may
+	// be secrets.
 	Keys []string
-	// Secrets are those of Keys by which its senders prove who they are; empty when
-	// none do.
+	// Secrets are the Keys that authenticate senders; may be empty.
 	Secrets TriggerSecrets
-	// Open reports whether a config lets strangers start runs, who need to know
-	// nothing but the address; nil is never.
+	// Open reports whether a config lets anyone who knows the address start runs; nil =
+	// never.
 	Open func(config map[string]any) bool
 }
 
-// TriggerSecrets are config keys: of the secret, of the one before it, and of the
-// time until which that is valid.
+// TriggerSecrets are the config keys of the secret, the previous secret, and the end of
+// its validity.
 type TriggerSecrets struct{ Secret, Previous, Until string }
 
-// triggerKinds are all kinds, in the order in which documentation lists them.
+// triggerKinds are in the order of the documentation.
 var triggerKinds = []TriggerKind{
 	{Type: TriggerManual, Source: SourceManual},
 	{Type: TriggerScheduled, Source: SourceSchedule, Keys: []string{"cron", "timezone", "catchUp"}},
@@ -78,7 +76,7 @@ var triggerKinds = []TriggerKind{
 		Open:    func(config map[string]any) bool { return config["secret"] == nil },
 	},
 	{
-		// Mail is anybody's unless its sender must be on a list and prove it.
+		// Anyone can send mail unless senders are listed and authenticated.
 		Type: TriggerEmail, Source: SourceEmail, Mailbox: true, Keys: []string{"allowFrom", "attachments", "requireAuth", "address"},
 		Open: func(config map[string]any) bool { return config["requireAuth"] != true || config["allowFrom"] == nil },
 	},
@@ -103,8 +101,7 @@ func TriggerTypes() []string {
 	return types
 }
 
-// KindOf returns the kind of a trigger type; the zero kind, whose Type is "", when
-// there is no such type.
+// KindOf returns the kind of a trigger type, the zero kind for an unknown one.
 func KindOf(of TriggerType) TriggerKind {
 	for _, kind := range triggerKinds {
 		if kind.Type == of {
@@ -114,14 +111,13 @@ func KindOf(of TriggerType) TriggerKind {
 	return TriggerKind{}
 }
 
-// PathTo returns the path of the trigger with an id, "" when the kind has none.
+// PathTo returns the path of a trigger, "" without one.
 func (k TriggerKind) PathTo(id string) string { return strings.Replace(k.Path, "{triggerId}", id, 1) }
 
-// IsSigned reports whether senders prove who they are with a secret of the config.
+// IsSigned reports whether a secret of the config authenticates senders.
 func (k TriggerKind) IsSigned() bool { return k.Secrets.Secret != "" }
 
-// Address returns where the trigger is reached from outside: its URL on host, or its
-// mail address; "" when it has neither.
+// Address returns the URL of the trigger on host, or its mail address, or "".
 func (t *Trigger) Address(host string) string {
 	kind := KindOf(t.Type)
 	if kind.Path != "" {
@@ -134,14 +130,13 @@ func (t *Trigger) Address(host string) string {
 	return address
 }
 
-// IsOpen reports whether strangers can start runs, who need to know nothing but the
-// address.
+// IsOpen reports whether anyone who knows the address can start runs.
 func (t *Trigger) IsOpen() bool {
 	kind := KindOf(t.Type)
 	return kind.Open != nil && kind.Open(t.Config)
 }
 
-// SecretTriggerConfig are the config keys that only managers may read.
+// SecretTriggerConfig are the secret config keys of all types.
 var SecretTriggerConfig = secretTriggerConfig()
 
 func secretTriggerConfig() (keys []string) {

@@ -2,6 +2,7 @@ package blueprint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -12,23 +13,22 @@ const (
 	SeverityWarning = "warning"
 )
 
-// Reference is one place in a config that refers to a name.
+// Reference is a reference to a name in a config.
 type Reference struct {
 	Path     []any  // from config
-	Name     string // top level
+	Name     string // top-level
 	NodeID   string // of nodes.<id>; "" for other names
-	Key      string // behind a name of ScopeKeys, if it is spelled out
+	Key      string // a constant key of a name in ScopeKeys
 	Optional bool   // it has a default
 	Spot     Spot   // where in the string at Path
 }
 
-// ConfigChecker compiles the templates of a config without running them and
-// gives what they refer to. Issue paths start at config.
-type ConfigChecker func(config map[string]any, untouched func(path []any) bool) ([]Reference, []Issue)
+// ConfigChecker compiles the templates of a config and returns what they refer to. Paths
+// start at config.
+type ConfigChecker func(config map[string]any, verbatim func(path []any) bool) ([]Reference, []Issue)
 
-// Validate tells everything that is wrong or doubtful about a blueprint before
-// it runs. Errors keep the blueprint, or one node of it, from working; paths
-// start at "blueprint_map" or "environment_variables".
+// Validate returns the errors and warnings for a blueprint. Paths start at
+// "blueprint_map" or "environment_variables".
 func Validate(value any, variables []any, catalogue Catalogue, check ConfigChecker) []Issue {
 	v := &validator{catalogue: catalogue, check: check, known: map[string]bool{}, found: &findings{}, used: &usage{names: map[string]bool{}}, under: []any{"blueprint_map"}}
 	declared, issues := ParseVariables(variables)
@@ -47,8 +47,8 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 	return v.found.all()
 }
 
-// validate looks at one map: that of the blueprint, or one that stands in the
-// config of a node. It reports whether all of its nodes could be looked at.
+// validate validates a map, that of the blueprint or one in the config of a node. It
+// reports whether all nodes were validated and of known types.
 func (v *validator) validate(value any) (known bool) {
 	m, issues := ParseMap(value)
 	for _, issue := range issues {
@@ -67,7 +67,7 @@ func (v *validator) validate(value any) (known bool) {
 	if len(m.Nodes) == 0 && v.outer == nil {
 		v.add(Issue{Path: []any{"nodes"}, Message: "is empty: there is nothing to run", Severity: SeverityWarning})
 	}
-	// What set nodes write is known too, whichever of them runs first.
+	// Variables of set nodes are known too, in any order.
 	for i := range m.Nodes {
 		if values, ok := m.Nodes[i].Config["values"].(map[string]any); ok && m.Nodes[i].Type == "set" {
 			for name := range values {
@@ -77,7 +77,7 @@ func (v *validator) validate(value any) (known bool) {
 	}
 	found := make([]checkedConfig, len(m.Nodes))
 	for i, wrong := 0, 0; i < len(m.Nodes); i++ {
-		if wrong > MaxIssues { // more than will be told
+		if wrong > MaxIssues { // more than are reported
 			v.found.more = SeverityError
 			break
 		}
@@ -94,7 +94,7 @@ func (v *validator) validate(value any) (known bool) {
 	return !v.found.strange
 }
 
-// addresses finds ids that could not be told from the address of an item's node.
+// addresses rejects ids that would be ambiguous in the addresses of for-each items.
 func (v *validator) addresses(m *Map) {
 	items := slices.ContainsFunc(m.Nodes, func(n Node) bool {
 		kind := v.catalogue[n.Type]
@@ -112,27 +112,27 @@ type validator struct {
 	check     ConfigChecker
 	found     *findings
 	used      *usage
-	under     []any           // where the map stands
-	outer     *validator      // of the map that this one stands in; nil for the blueprint's own
-	at        int             // the node of outer in whose config it stands
-	known     map[string]bool // names that are there without being passed
+	under     []any           // path of the map
+	outer     *validator      // of the enclosing map; nil for the blueprint's own
+	at        int             // the node of outer that contains the map
+	known     map[string]bool // names that need not be passed
 	index     map[string]int  // of nodes by id
-	graph     *Graph          // nil when there is a cycle
-	led       map[way]bool    // of the references to nodes, which lead to where they stand
+	graph     *Graph          // nil with a cycle
+	led       map[way]bool    // results of Graph.leads
 }
 
-// findings are what is wrong or doubtful.
+// findings are the issues so far.
 type findings struct {
 	issues  []Issue
-	more    string // the severity of what was left out
-	strange bool   // a node of a type that is not known: nobody can tell what it uses
-	hints   int    // names that were compared with all that are known
+	more    string // severity of the omitted issues
+	strange bool   // there is a node of an unknown type, which may use anything
+	hints   int    // searches for similar names so far
 }
 
-// all returns what was found, with a last issue for what was left out.
+// all returns the issues, with a last one if some were omitted.
 func (f *findings) all() []Issue {
 	if f.more != "" {
-		f.issues = append(f.issues, Issue{Path: []any{}, Message: fmt.Sprintf("more is wrong; these are the first %d issues", MaxIssues), Severity: f.more})
+		f.issues = append(f.issues, Issue{Path: []any{}, Message: fmt.Sprintf("there are more issues; these are the first %d", MaxIssues), Severity: f.more})
 	}
 	return f.issues
 }
@@ -151,11 +151,10 @@ func (f *findings) add(issue Issue, under ...any) {
 	f.issues = append(f.issues, issue)
 }
 
-// add notes an issue whose path starts at the map.
+// add adds an issue whose path starts at the map.
 func (v *validator) add(issue Issue) { v.found.add(issue, v.under...) }
 
-// checkedConfig is what the templates of one node refer to and what is wrong
-// with them.
+// checkedConfig holds the references and issues of a node's config.
 type checkedConfig struct {
 	references []Reference
 	issues     []Issue
@@ -172,8 +171,8 @@ func (v *validator) config(node *Node) (found checkedConfig) {
 	return found
 }
 
-// ways finds out, for all references to nodes at once, which of them lead to the
-// nodes that refer to them.
+// ways computes for all references whether the referenced node leads to the referring
+// one.
 func (v *validator) ways(found []checkedConfig) {
 	v.led = map[way]bool{}
 	if v.graph == nil {
@@ -186,10 +185,7 @@ func (v *validator) ways(found []checkedConfig) {
 			}
 		}
 	}
-	ways := make([]way, 0, len(v.led))
-	for w := range v.led {
-		ways = append(ways, w)
-	}
+	ways := slices.Collect(maps.Keys(v.led))
 	for k, leads := range v.graph.leads(ways) {
 		v.led[ways[k]] = leads
 	}
@@ -197,8 +193,8 @@ func (v *validator) ways(found []checkedConfig) {
 
 // leads reports whether edges lead from one node to another.
 func (v *validator) leads(from, to int) bool {
-	known, asked := v.led[way{from, to}]
-	if !asked { // by a map within
+	known, computed := v.led[way{from, to}]
+	if !computed { // by a nested map
 		known = v.graph.leads([]way{{from, to}})[0]
 		v.led[way{from, to}] = known
 	}
@@ -216,11 +212,7 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 	}
 	kind := v.catalogue[node.Type]
 	if kind == nil {
-		known := make([]string, 0, len(v.catalogue))
-		for name := range v.catalogue {
-			known = append(known, name)
-		}
-		slices.Sort(known)
+		known := slices.Sorted(maps.Keys(v.catalogue))
 		v.found.strange = true
 		severity := SeverityError
 		if node.Disabled { // it never runs
@@ -253,13 +245,13 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 	}
 }
 
-// maxNested is how deeply maps may stand in each other.
+// maxNested is the maximum nesting of maps.
 const maxNested = 16
 
-// body looks at the map in the config of node i.
+// body validates the map in the config of node i.
 func (v *validator) body(i int, node *Node, kind *NodeType) {
 	raw, path := kind.Body(node.Config)
-	if raw == nil || path == nil { // it has none, or one that nobody wrote
+	if raw == nil || path == nil { // none, or a generated one
 		return
 	}
 	depth := 1
@@ -268,14 +260,14 @@ func (v *validator) body(i int, node *Node, kind *NodeType) {
 	}
 	under := slices.Concat(v.under, []any{"nodes", i, "config"}, path)
 	if depth > maxNested {
-		v.found.add(Issue{NodeID: node.ID, Message: fmt.Sprintf("%s nodes stand in each other more than %d deep", node.Type, maxNested)}, under...)
+		v.found.add(Issue{NodeID: node.ID, Message: fmt.Sprintf("%s nodes are nested more than %d deep", node.Type, maxNested)}, under...)
 		return
 	}
 	inner := &validator{catalogue: v.catalogue, check: v.check, found: v.found, under: under, outer: v, at: i, used: v.used, known: map[string]bool{}}
 	inner.validate(raw)
 }
 
-// knows reports whether a name is there without being passed.
+// knows reports whether a name need not be passed.
 func (v *validator) knows(name string) bool {
 	for ; v != nil; v = v.outer {
 		if v.known[name] {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// habits warns of what is allowed and seldom meant: titles that are there twice,
-// members whose names have a slip, repeats of what must happen once.
+// habits warns about likely mistakes: duplicate titles, misspelled members, and retries
+// of nodes that must run once.
 func (v *validator) habits(m *Map) {
 	titled := map[string]int{}
 	raw, _ := m.Raw["nodes"].([]any)
@@ -19,8 +19,8 @@ func (v *validator) habits(m *Map) {
 			v.add(Issue{Path: append([]any{"nodes", i}, path...), NodeID: node.ID, Message: message, Severity: SeverityWarning, Spot: spot})
 		}
 		kind := v.catalogue[node.Type]
-		if first, twice := titled[node.Title]; twice && (kind == nil || node.Title != kind.Title) { // which nobody chose
-			warn(fmt.Sprintf("is the title of nodes[%d] too: nobody can tell their steps apart", first), Spot{}, "title")
+		if first, twice := titled[node.Title]; twice && (kind == nil || node.Title != kind.Title) { // not a default title
+			warn(fmt.Sprintf("is also the title of nodes[%d]: their steps cannot be told apart", first), Spot{}, "title")
 		} else if strings.TrimSpace(node.Title) != "" {
 			titled[node.Title] = i
 		}
@@ -44,7 +44,6 @@ func (v *validator) habits(m *Map) {
 	}
 }
 
-// effectOf returns the effect of a node.
 func effectOf(node *Node, kind *NodeType) Effect {
 	if node.Effect != "" {
 		return node.Effect
@@ -52,8 +51,7 @@ func effectOf(node *Node, kind *NodeType) Effect {
 	return kind.Effect
 }
 
-// What a map, a node and their like may hold that means something. Whatever else
-// they hold is kept.
+// The known members. Others are kept without effect.
 var (
 	nodeMembers     = []string{"id", "type", "title", "config", "disabled", "retry", "timeoutMs", "onError", "effect"}
 	retryMembers    = []string{"maxAttempts", "delayMs", "backoff"}
@@ -61,11 +59,11 @@ var (
 	variableMembers = []string{"name", "type", "default", "description", "required", "secret"}
 )
 
-// otherNames are what some members are often called.
+// otherNames are common mistakes for members.
 var otherNames = map[string]string{"retries": "retry", "attempts": "maxAttempts", "configuration": "config"}
 
-// meantMember returns the hint for the name of a member that means nothing: those
-// that are not there are meant rather than those that are.
+// meantMember returns the hint for an unknown member. Members that are absent are more
+// likely meant than present ones.
 func meantMember(name string, absent, present []string) string {
 	plain := strings.NewReplacer("_", "", "-", "").Replace(name)
 	for _, known := range [][]string{absent, present} {
@@ -79,7 +77,7 @@ func meantMember(name string, absent, present []string) string {
 	return ""
 }
 
-// misspelt finds members with a name near one that means something.
+// misspelt finds unknown members with a name similar to a known one.
 func misspelt(object map[string]any, members []string, found func(name, message string)) {
 	if len(object) > 100 {
 		return
@@ -103,18 +101,18 @@ func misspelt(object map[string]any, members []string, found func(name, message 
 	slices.Sort(unknown)
 	for _, name := range unknown {
 		if hint := meantMember(name, absent, present); hint != "" {
-			found(name, "means nothing here"+hint)
+			found(name, "has no effect"+hint)
 		}
 	}
 }
 
-// usage is what the nodes of a blueprint use of its variables.
+// usage records the variables that nodes use.
 type usage struct {
 	names  map[string]bool
-	opaque bool // something may use any of them
+	opaque bool // some node may use any of them
 }
 
-// AnyVariable is the name of a reference by something that may use all variables.
+// AnyVariable is the name of a reference to potentially all variables.
 const AnyVariable = "*"
 
 func (u *usage) note(refs []Reference) {

@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// secretShape is what the secrets of a service look like.
+// secretShape is the pattern of a kind of secret.
 type secretShape struct {
-	mark    string         // what each has in it; only then the pattern is tried
+	mark    string         // required substring, checked before the pattern
 	pattern *regexp.Regexp // of the secret, or with a group for it
 	what    string
 }
 
-// The shapes are those that the services document; the patterns take time by
-// the length of the text.
+// The shapes are documented by the services. Matching takes linear time.
 var secretShapes = []secretShape{
 	{"bpd_", regexp.MustCompile(`\bbpd_[A-Za-z0-9_-]{16,}`), "an API key of this service"},
 	{"sk-", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}`), "an API key"},
@@ -42,36 +41,36 @@ var secretKeys = []string{
 	"clientsecret", "privatekey", "secretkey", "signingsecret", "xapikey", "xauthtoken", "bottoken",
 }
 
-// leastSecret is how many characters a value under such a key has that is none
-// of "none", "yes" and their like.
-const leastSecret = 6
+// minSecret is the minimum length of a secret under such a key; shorter values are words
+// such as "none".
+const minSecret = 6
 
 var credentials = regexp.MustCompile(`(?i)^\s*(bearer|basic|token|apikey)\s+\S{4,}\s*$`)
 
-// plainSecrets finds the secrets in a value that stands under a key. In what is
-// untouched by templates, texts are looked at for their shapes only.
-func plainSecrets(path []any, key string, value any, untouched func([]any) bool, found func(path []any, what string, spot Spot)) {
-	kept := untouched != nil && untouched(path)
+// plainSecrets finds secrets in a value under a key. Verbatim values are only searched
+// for shapes.
+func plainSecrets(path []any, key string, value any, verbatim func([]any) bool, found func(path []any, what string, spot Spot)) {
+	isVerbatim := verbatim != nil && verbatim(path)
 	switch v := value.(type) {
 	case string:
-		if what, spot := plainSecret(key, v, kept); what != "" {
+		if what, spot := plainSecret(key, v, isVerbatim); what != "" {
 			found(slices.Clone(path), what, spot)
 		}
 	case []any:
-		for i := 0; i < len(v) && !kept; i++ {
-			plainSecrets(append(path, i), key, v[i], untouched, found)
+		for i := 0; i < len(v) && !isVerbatim; i++ {
+			plainSecrets(append(path, i), key, v[i], verbatim, found)
 		}
 	case map[string]any:
-		if kept {
+		if isVerbatim {
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			plainSecrets(append(path, name), name, v[name], untouched, found)
+			plainSecrets(append(path, name), name, v[name], verbatim, found)
 		}
 	}
 }
 
-// find returns where in a text a secret of the shape stands; ok is false without one.
+// find returns the offsets of a secret of the shape in a text.
 func (s *secretShape) find(text string) (from, to int, ok bool) {
 	if !strings.Contains(text, s.mark) {
 		return 0, 0, false
@@ -81,12 +80,12 @@ func (s *secretShape) find(text string) (from, to int, ok bool) {
 		return 0, 0, false
 	}
 	from, to = at[len(at)-2], at[len(at)-1]
-	return from, to, telling(text[from:to], s)
+	return from, to, isKey(text[from:to], s)
 }
 
-// plainSecret tells what kind of secret stands in a text, and where; "" for none.
-// When there is more than one, all of the text is meant.
-func plainSecret(key, text string, kept bool) (what string, spot Spot) {
+// plainSecret returns the kind and place of a secret in a text; "" without one. With
+// several, the place is the whole text.
+func plainSecret(key, text string, isVerbatim bool) (what string, spot Spot) {
 	for i := range secretShapes {
 		from, to, ok := secretShapes[i].find(text)
 		if !ok {
@@ -104,21 +103,20 @@ func plainSecret(key, text string, kept bool) (what string, spot Spot) {
 			Line: strings.Count(text[:from], "\n") + 1, Column: utf8.RuneCountInString(line) + 1, Length: utf8.RuneCountInString(text[from:to]), Secret: true,
 		}
 	}
-	if kept || strings.Contains(text, "{{") || len(key) > 64 {
+	if isVerbatim || strings.Contains(text, "{{") || len(key) > 64 {
 		return "", spot
 	}
 	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(key))
 	switch {
 	case (plain == "authorization" || plain == "proxyauthorization") && credentials.MatchString(text):
 		return "credentials", Spot{Secret: true}
-	case slices.Contains(secretKeys, plain) && utf8.RuneCountInString(text) >= leastSecret && !strings.ContainsAny(text, " \n"):
+	case slices.Contains(secretKeys, plain) && utf8.RuneCountInString(text) >= minSecret && !strings.ContainsAny(text, " \n"):
 		return "a secret", Spot{Secret: true}
 	}
 	return "", spot
 }
 
-// telling tells keys, which have digits, from words that happen to begin as some
-// do.
-func telling(match string, shape *secretShape) bool {
+// isKey distinguishes keys, which contain digits, from words with the same prefix.
+func isKey(match string, shape *secretShape) bool {
 	return !strings.HasSuffix(shape.mark, "-") || strings.HasPrefix(match, "---") || strings.ContainsAny(match, "0123456789")
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// edges warns of edges that are there twice, of those that are never taken, with
-// the nodes that therefore never run, and of nodes without any.
+// edges warns about duplicate edges, edges that are never taken and the nodes that
+// therefore never run, and nodes without edges.
 func (v *validator) edges(m *Map) {
-	cases := map[*Node]map[string]bool{}      // the handles of each node's cases
-	reasons := make([]string, len(m.Edges))   // why it is never taken
+	cases := map[*Node]map[string]bool{}      // handles of the cases per node
+	reasons := make([]string, len(m.Edges))   // why an edge is never taken
 	first := make(map[Edge]int, len(m.Edges)) // the edges, without their ids
 	for i, edge := range m.Edges {
 		reasons[i] = v.neverTaken(&m.Nodes[v.index[edge.Source]], edge.Handle, cases)
@@ -44,25 +44,25 @@ func (v *validator) edges(m *Map) {
 	case len(m.Nodes) > 1:
 		for i := range m.Nodes {
 			if node := &m.Nodes[i]; !node.Disabled && len(v.graph.in[i]) == 0 && len(v.graph.out[i]) == 0 {
-				v.add(Issue{Path: []any{"nodes", i}, NodeID: node.ID, Message: "is joined to no other node: it runs at the start, beside the rest", Severity: SeverityWarning})
+				v.add(Issue{Path: []any{"nodes", i}, NodeID: node.ID, Message: "is connected to no other node: it runs at the start, in parallel with the others", Severity: SeverityWarning})
 			}
 		}
 	}
 }
 
-// lost tells, for edges that are never taken, which node therefore never runs,
-// and how many behind it. Where several edges keep a node from running it is told
-// of the last, and a node behind several of those is counted for the first.
+// lost describes for edges that are never taken the node that therefore never runs, and
+// the number of nodes after it. If several edges keep a node from running, the last
+// is described; a node after several of them is counted once.
 func (v *validator) lost(m *Map, reasons []string) map[int]string {
 	g := v.graph
 	runs := make([]bool, len(m.Nodes))
-	for _, i := range g.order { // its edges are numbered as those of the map
+	for _, i := range g.order {
 		runs[i] = len(g.in[i]) == 0
 		for _, e := range g.in[i] {
 			runs[i] = runs[i] || runs[g.edges[e].from] && reasons[e] == ""
 		}
 	}
-	told, counted := map[int]string{}, make([]bool, len(m.Nodes))
+	texts, counted := map[int]string{}, make([]bool, len(m.Nodes))
 	for _, i := range g.order {
 		last := -1
 		for _, e := range g.in[i] {
@@ -84,16 +84,15 @@ func (v *validator) lost(m *Map, reasons []string) map[int]string {
 				}
 			}
 		}
-		told[last] = fmt.Sprintf(", so the node %s never runs", strconv.Quote(m.Nodes[i].ID))
+		texts[last] = fmt.Sprintf(", so the node %s never runs", strconv.Quote(m.Nodes[i].ID))
 		if behind > 0 {
-			told[last] += fmt.Sprintf(", nor what only follows it (%d)", behind)
+			texts[last] += fmt.Sprintf(", nor what only follows it (%d)", behind)
 		}
 	}
-	return told
+	return texts
 }
 
-// behindStop warns of what stands behind a stop node where nodes run one after
-// the other.
+// behindStop warns about nodes after a stop node in a map without edges.
 func (v *validator) behindStop(m *Map) {
 	for i := range m.Nodes {
 		if m.Nodes[i].Type != "stop" || m.Nodes[i].Disabled || m.Nodes[i].OnError != OnErrorStop || i == len(m.Nodes)-1 {
@@ -101,14 +100,14 @@ func (v *validator) behindStop(m *Map) {
 		}
 		message := fmt.Sprintf("never runs: the node %s before it ends the run", strconv.Quote(m.Nodes[i].ID))
 		if more := len(m.Nodes) - i - 2; more > 0 {
-			message += fmt.Sprintf(", also for the %d behind it", more)
+			message += fmt.Sprintf(", also for the %d after it", more)
 		}
 		v.add(Issue{Path: []any{"nodes", i + 1}, NodeID: m.Nodes[i+1].ID, Message: message, Severity: SeverityWarning})
 		return
 	}
 }
 
-// neverTaken tells why an edge with a handle is never taken, "" when it may be.
+// neverTaken returns why an edge with a handle is never taken, "" if it may be.
 func (v *validator) neverTaken(source *Node, handle string, cases map[*Node]map[string]bool) string {
 	kind := v.catalogue[source.Type]
 	switch {
@@ -158,10 +157,10 @@ func caseHandles(node *Node) map[string]bool {
 	return handles
 }
 
-// maxHints is for how many names a nearer one is looked for.
+// maxHints limits the searches for similar names.
 const maxHints = 50
 
-// meant is DidYouMean for the name of a variable, meantNode for that of a node.
+// meant is DidYouMean for the name of a variable.
 func (v *validator) meant(name string) string {
 	if v.found.hints++; v.found.hints > maxHints {
 		return ""
@@ -181,16 +180,16 @@ func (v *validator) meantNode(id string) string {
 	return DidYouMean(id, slices.Sorted(maps.Keys(v.index)))
 }
 
-// reference tells what is doubtful about something that node i refers to.
+// reference checks a reference of node i.
 func (v *validator) reference(i int, ref Reference) (message, severity string) {
 	if _, here := v.index[ref.NodeID]; !here && v.outer != nil && ref.NodeID != "" {
-		return v.outer.reference(v.at, ref) // what leads to the node that runs this map leads here
+		return v.outer.reference(v.at, ref) // predecessors of the enclosing node are in scope
 	}
 	switch to, exists := v.index[ref.NodeID]; {
 	case !v.knows(ref.Name) && !ref.Optional:
-		return fmt.Sprintf("uses the variable %q, which is not declared: every run must be given it", ref.Name) + v.meant(ref.Name), SeverityWarning
+		return fmt.Sprintf("uses the variable %q, which is not declared: every run must pass it", ref.Name) + v.meant(ref.Name), SeverityWarning
 	case ref.NodeID == "" && v.outer == nil && (ref.Name == "item" || ref.Name == "index"):
-		return fmt.Sprintf("uses %s, which is there only for the nodes of a for-each node", ref.Name), severityOf(ref)
+		return fmt.Sprintf("uses %s, which only exists inside a for-each node", ref.Name), severityOf(ref)
 	case ref.NodeID == "":
 		return wrongKey(ref)
 	case !exists && ref.Optional:
@@ -198,12 +197,12 @@ func (v *validator) reference(i int, ref Reference) (message, severity string) {
 	case !exists:
 		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityError
 	case v.graph != nil && !v.leads(to, i):
-		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never there", ref.NodeID), SeverityWarning
+		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never available", ref.NodeID), SeverityWarning
 	}
 	return wrongKey(ref)
 }
 
-// wrongKey tells of a key that is never there.
+// wrongKey checks the key of a reference.
 func wrongKey(ref Reference) (message, severity string) {
 	known := ScopeKeys[ref.Name]
 	if ref.Key == "" || known == nil || slices.Contains(known, ref.Key) {
@@ -219,8 +218,8 @@ func wrongKey(ref Reference) (message, severity string) {
 	return fmt.Sprintf("%s has no key %q", name, ref.Key) + hint, severityOf(ref)
 }
 
-// severityOf is for a reference that leads nowhere: without a default the node
-// that has it fails.
+// severityOf returns the severity of a broken reference: without a default the node
+// fails.
 func severityOf(ref Reference) string {
 	if ref.Optional {
 		return SeverityWarning

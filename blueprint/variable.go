@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"sort"
 )
 
 // VariableType is the declared type of an environment variable.
@@ -25,7 +24,7 @@ const (
 type Variable struct {
 	Name        string
 	Type        VariableType
-	Default     any // meaningful when HasDefault
+	Default     any // valid if HasDefault
 	HasDefault  bool
 	Description string
 	Required    bool
@@ -34,31 +33,28 @@ type Variable struct {
 
 var variableName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
-// ReservedNames are the names of the scope that no variable may take.
+// ReservedNames are names of the scope that no variable may have.
 var ReservedNames = []string{"inputData", "input", "nodes", "item", "index", "execution", "blueprint", "trigger", "now"}
 
-// ScopeKeys are the keys of the names of the scope that have no others; of nodes,
-// those behind the id of a node.
+// ScopeKeys are the possible keys of names of the scope; for nodes, those after the id
+// of a node.
 var ScopeKeys = map[string][]string{
 	"nodes": {"output"}, "execution": {"id"}, "blueprint": {"id", "title"}, "trigger": {"id", "type", "headers"},
 }
 
-// variableKeys are the keys that a variable may have.
 var variableKeys = []string{"name", "type", "default", "description", "required", "secret"}
 
-// variableAliases are other spellings of them.
+// variableAliases are other spellings of variableKeys.
 var variableAliases = map[string]string{"value": "default", "defaultValue": "default", "default_value": "default", "isSecret": "secret", "is_secret": "secret"}
 
-// hiddenOfVariable reports whether a key of a secret variable is hidden with its
-// value: the default, and keys of unknown meaning.
+// hiddenOfVariable reports whether a key of a secret variable is hidden: the default,
+// and unknown keys.
 func hiddenOfVariable(name string) bool {
 	return name == "default" || !slices.Contains(variableKeys, name)
 }
 
-// VariableSpelling returns the definition of a variable with every known key in
-// its known spelling, and the keys that were renamed with what the caller called
-// them. A key beside its alias is an issue, whose path starts at the object. It
-// does not change its argument.
+// VariableSpelling returns a variable with keys in canonical spelling, and the original
+// spellings of renamed keys. Two spellings of a key are an issue.
 func VariableSpelling(object map[string]any) (out map[string]any, renamed map[string]string, issues []Issue) {
 	out = object
 	for _, name := range slices.Sorted(maps.Keys(variableAliases)) {
@@ -84,8 +80,8 @@ func VariableSpelling(object map[string]any) (out map[string]any, renamed map[st
 	return out, renamed, issues
 }
 
-// ParseVariables reads environment_variables as Decode gives them. Issue paths
-// start at the array. A secret whose default is null or "" has none.
+// ParseVariables parses decoded environment_variables. Paths start at the array. A
+// secret whose default is null or "" has none.
 func ParseVariables(list []any) ([]Variable, []Issue) {
 	var variables []Variable
 	var issues []Issue
@@ -158,7 +154,7 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 	return variables, issues
 }
 
-// check returns "" when value is of the type, else what it must be.
+// check returns the problem of a value, "" for a valid one.
 func (t VariableType) check(value any) string {
 	ok := true
 	switch t {
@@ -175,12 +171,10 @@ func (t VariableType) check(value any) string {
 	return fmt.Sprintf("must be a %s", t)
 }
 
-// BindVariables gives a run its variables: the declared defaults, overridden by
-// what the caller passed. Null counts as not passed, but for a variable of type
-// json, whose value it can be. Names that are not declared are passed through. A
-// missing required variable, a value of the wrong type or a reserved name is
-// an issue whose path starts at the variable's name. A declared variable
-// without default or value is null.
+// BindVariables returns the variables of a run: the defaults overridden by the given
+// values, and undeclared names. Null counts as absent except for type json. A missing
+// required variable, a value of the wrong type and a reserved name are issues. A
+// declared variable without default and value is null.
 func BindVariables(declared []Variable, given map[string]any) (map[string]any, []Issue) {
 	bound := make(map[string]any, len(declared)+len(given))
 	var issues []Issue
@@ -200,12 +194,7 @@ func BindVariables(declared []Variable, given map[string]any) (map[string]any, [
 			bound[variable.Name] = nil
 		}
 	}
-	names := make([]string, 0, len(given))
-	for name := range given {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, known := bound[name]; known {
 			continue
 		}

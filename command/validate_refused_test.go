@@ -15,7 +15,7 @@ func TestWhatARunRefusesIsAnError(t *testing.T) {
 		return node("for-each", "items: '[1]', nodes: [{id: c, type: conditional, title: C, config: {condition: '"+condition+"'}}]")
 	}
 	for _, c := range []struct{ bad, want, good string }{
-		{text("{{item}}"), "uses item, which is there only for the nodes of a for-each node", each("item == 1")},
+		{text("{{item}}"), "uses item, which only exists inside a for-each node", each("item == 1")},
 		{text("{{= index + 1}}"), "uses index, which", each("index > 1")},
 		{node("transform", "expression: item.x"), "uses item, which", node("transform", "expression: 'let item = 1; item'")},
 		{node("for-each", "items: item.parts, nodes: [{id: i, type: log, title: I, config: {message: m}}]"), "uses item, which",

@@ -83,11 +83,11 @@ var bombs = []bomb{
 	{"equalities", "blueprint.create", numbered(`{"json":{"title":5},"meta":{"v":1,"referentialEqualities":{`, `"a.N":["b.N","c.N"]`, `}}}`), "BAD_REQUEST", "title: must be a string", 64},
 	{"undefined elements", "blueprint.create", numbered(`{"json":{"title":5,"tags":[1,2,3]},"meta":{"v":1,"values":{`, `"tags.N":["undefined"]`, `}}}`), "BAD_REQUEST", "title: must be a string", 64},
 	// Good calls whose answers could be larger than any question.
-	{"templates that are none", "blueprint.validate", func(n int) string { return templates(n, `{{`) }, "", "more is wrong", 64},
-	{"expressions that are none", "blueprint.validate", func(n int) string { return templates(n, `{{= 1 + }}`) }, "", "more is wrong", 64},
+	{"templates that are none", "blueprint.validate", func(n int) string { return templates(n, `{{`) }, "", "there are more issues", 64},
+	{"expressions that are none", "blueprint.validate", func(n int) string { return templates(n, `{{= 1 + }}`) }, "", "there are more issues", 64},
 	{"expressions", "blueprint.validate", func(n int) string { return templates(n, `{{= a + b }}`) }, "", "a", 400},
-	{"unknown types", "blueprint.validate", func(n int) string { return numberedNodesOf(min(n, 400_000), "nope") }, "", "more is wrong", 160},
-	{"variables that are none", "blueprint.validate", repeated(`{"json":{"blueprint_map":{"nodes":[]},"environment_variables":[`, `1`, `]}}`), "", "more is wrong", 64},
+	{"unknown types", "blueprint.validate", func(n int) string { return numberedNodesOf(min(n, 400_000), "nope") }, "", "there are more issues", 160},
+	{"variables that are none", "blueprint.validate", repeated(`{"json":{"blueprint_map":{"nodes":[]},"environment_variables":[`, `1`, `]}}`), "", "there are more issues", 64},
 }
 
 func numberedNodes(count int) string {
