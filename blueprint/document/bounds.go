@@ -8,17 +8,16 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The YAML parser takes time and memory by the square of how deep values nest,
-// of how many members a mapping in block style has, and of how long the names
-// above a value are. What is here refuses a text that would cost much, in the
-// time it takes to read it.
+// The YAML parser takes quadratic time and memory in the nesting of values, in the
+// members of a block mapping, and in the length of the names above a value. These
+// checks reject an expensive text in linear time.
 const (
-	maxEffort = 256 << 20 // bytes that the parser may copy, roughly
+	maxEffort = 256 << 20 // approximate bytes that the parser may copy
 	maxTags   = 8         // in a row
 )
 
-// crowded finds the place in a YAML text where it has had as many marks that
-// can begin or end a value as a file may have values, or gives -1.
+// crowded returns the offset at which a YAML text has more indicators of values than
+// MaxValues, or -1.
 func crowded(data []byte) int {
 	count := 0
 	for i, c := range data {
@@ -37,22 +36,21 @@ func crowded(data []byte) int {
 	return -1
 }
 
-// frame is an object or array that the scan of the tokens is in.
+// frame is an object or array around the current token.
 type frame struct {
 	flow    bool
 	column  int // of its members or dashes, in block style
 	members int
-	path    int // length of the names above it
-	name    int // and of the last name in it
+	path    int // length of the names above
+	name    int // length of the last name in it
 }
 
 func tooDeep(at Position) *SyntaxError {
 	return &SyntaxError{Position: at, Message: fmt.Sprintf("nested deeper than %d levels", blueprint.MaxDepth)}
 }
 
-// bounded refuses tokens that would cost the parser too much. It counts a
-// value that stands in a line of its own as a level, so it is exact to one;
-// the walk over what was parsed is exact.
+// bounded rejects tokens that would cost the parser too much. It may count one level
+// too many; the walk over the parsed values is exact.
 func bounded(tokens token.Tokens) *SyntaxError {
 	stack := []frame{{}}
 	effort, tags := 0, 0
@@ -98,7 +96,7 @@ func bounded(tokens token.Tokens) *SyntaxError {
 		case len(stack)-1 > blueprint.MaxDepth+1:
 			return tooDeep(at)
 		case tags > maxTags:
-			return &SyntaxError{Position: at, Message: "more tags in a row than anybody needs"}
+			return &SyntaxError{Position: at, Message: "too many tags in a row"}
 		case effort > maxEffort:
 			return &SyntaxError{Position: at, Message: "too large to read: too many members in one mapping, or too long names"}
 		}

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// cutBy is what begins a comment that looks like a part of the value before it:
-// a "#" with no space behind it, as in "text: hello #world" or "channel: #general".
+// cutBy matches the start of a comment that looks like a part of the value before it:
+// a "#" without a following space, as in "text: hello #world" or "channel: #general".
 var cutBy = regexp.MustCompile(`^[ \t]+#[^\s#!-]`)
 
-// afterName is what may stand between the beginning of a name and its value.
+// afterName matches a name up to its value.
 var afterName = regexp.MustCompile(`^("[^"]*"|'[^']*'|[^\s:#'"]+)[ \t]*:`)
 
-// CutByComment returns the paths of at most a number of values that a comment
-// cuts off or leaves empty, although it looks as if it was meant as text.
+// CutByComment returns the paths of at most most values that are truncated or empty
+// because of a comment that looks like text.
 func (d *Document) CutByComment(most int) (paths [][]any) {
 	if !strings.Contains(string(d.source.data), " #") {
 		return nil

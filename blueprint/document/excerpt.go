@@ -10,13 +10,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Excerpt shows the line of a position and a caret beneath its column: two lines
-// for a terminal, each ended. It returns "" for a line that the file does not have.
+// Excerpt returns the line of a position and a line with a caret below its column, ""
+// for a position outside the file.
 func (d *Document) Excerpt(at Position) string { return d.source.excerpt(Span{Start: at}) }
 
-// ExcerptOf is Excerpt for what an issue is about, all of which is underlined
-// when it is known where it ends. Secrets that the issue or others are about are
-// not shown: asterisks stand for them.
+// ExcerptOf is Excerpt for an issue, with its span underlined. Secrets that the issue or
+// others are about are replaced by asterisks.
 func (d *Document) ExcerptOf(issue blueprint.Issue, others ...blueprint.Issue) string {
 	span := d.SpanOf(issue)
 	var hidden []Span
@@ -31,7 +30,7 @@ func (d *Document) ExcerptOf(issue blueprint.Issue, others ...blueprint.Issue) s
 	return d.source.excerpt(span, hidden...)
 }
 
-// on returns the part of a span that is on a line; its end is not known when it goes on.
+// on returns the part of a span on a line, without an end if it continues.
 func (s Span) on(line int) (part Span, ok bool) {
 	last := max(s.Start.Line, s.End.Line)
 	if line < s.Start.Line || line > last {
@@ -46,7 +45,7 @@ func (s Span) on(line int) (part Span, ok bool) {
 	return s, true
 }
 
-// Excerpt shows the line of the error as Document.Excerpt does.
+// Excerpt is Document.Excerpt for the error.
 func (e *SyntaxError) Excerpt() string {
 	if e.source == nil {
 		return ""
@@ -60,8 +59,8 @@ const (
 	tabStops = 4
 )
 
-// excerpt writes the line and what underlines the span. Of a long line it shows
-// the part around the caret. What would do something to a terminal is U+FFFD.
+// excerpt returns the line and the underlined span, for a long line the part around the
+// caret. Control characters become U+FFFD.
 func (s *source) excerpt(span Span, hidden ...Span) string {
 	line := s.line(span.Start.Line)
 	if line == nil || span.Start.Column < 1 {
@@ -126,7 +125,7 @@ func (s *source) excerpt(span Span, hidden ...Span) string {
 	return fmt.Sprintf("  %s | %s\n  %s | %s\n", number, strings.TrimRight(text.String(), " "), strings.Repeat(" ", len(number)), mark.String())
 }
 
-// cell returns how a character is shown in a column, and how many it takes.
+// cell returns the display form of a character in a column and its width.
 func cell(r rune, column int) (text string, columns int) {
 	if r == '\t' {
 		columns = tabStops - column%tabStops
@@ -136,7 +135,7 @@ func cell(r rune, column int) (text string, columns int) {
 	return text, columnsOf([]rune(text)[0])
 }
 
-// width is how many columns a text takes, about.
+// width is the approximate number of columns of a text.
 func width(text []byte) (columns int) {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
@@ -147,7 +146,7 @@ func width(text []byte) (columns int) {
 	return columns
 }
 
-// back returns the offset at most so many columns before another one.
+// back returns the offset that is at most columns before another one.
 func back(line []byte, offset, columns int) int {
 	for offset > 0 {
 		r, size := utf8.DecodeLastRune(line[:offset])
@@ -160,8 +159,8 @@ func back(line []byte, offset, columns int) int {
 	return offset
 }
 
-// wide are the characters that take two columns on a terminal: those of East
-// Asian scripts, their full width forms, and signs that are drawn as pictures.
+// wide are the characters of two columns on a terminal: East Asian scripts, full width
+// forms, and emoji.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x1100, Hi: 0x115f, Stride: 1}, {Lo: 0x231a, Hi: 0x231b, Stride: 1}, {Lo: 0x23e9, Hi: 0x23ec, Stride: 1},
@@ -177,7 +176,6 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// columnsOf tells how many columns of a terminal a character takes.
 func columnsOf(r rune) int {
 	switch {
 	case r < 0x300:

@@ -1,11 +1,9 @@
-// Package document reads and writes blueprint files, YAML or JSON, and remembers
-// where in the text each value stands, so that whatever is said about a value
-// can point at its line.
+// Package document parses and writes blueprint files, YAML or JSON, and records the
+// position of each value for error messages.
 //
-// YAML here is data only: anchors and aliases are followed within bounds, tags
-// other than the plain ones are refused, and the result is the plain JSON
-// value that blueprint.Decode would give; numbers keep their digits. How deep
-// and how large a file may be is looked at before anything is built of it.
+// YAML is limited to data: anchors and aliases are resolved within limits, only
+// standard tags are supported, and the result is a plain JSON value as
+// blueprint.Decode returns it. Depth and size are checked before parsing.
 package document
 
 import (
@@ -17,21 +15,19 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The bounds of a file. Nobody writes such files by hand or exports them; they
-// keep a hostile one from costing memory and time.
+// Limits of a file, far beyond written or exported ones.
 const (
-	// MaxSize is how many bytes a file may have.
+	// MaxSize is the maximum size in bytes.
 	MaxSize = 20 << 20
-	// MaxValues is how many values a file may hold: objects, arrays and what
-	// stands in them.
+	// MaxValues is the maximum number of values, including objects and arrays.
 	MaxValues = 500_000
-	// MaxAliased is how many values the aliases of a YAML file may add.
+	// MaxAliased is the maximum number of values that aliases add.
 	MaxAliased = 100_000
 )
 
-// Document is a parsed file. It is never changed.
+// Document is a parsed file. It is immutable.
 type Document struct {
-	// Name is the file's name as given, for messages.
+	// Name is the name of the file in messages.
 	Name string
 	// Value is the plain JSON value.
 	Value  any
@@ -39,12 +35,12 @@ type Document struct {
 	source source
 }
 
-// SyntaxError says where a file is not YAML or JSON, or more than may be read.
+// SyntaxError is returned for a malformed file or one beyond a limit.
 type SyntaxError struct {
 	Name string
 	Position
 	Message string
-	source  *source // nil when the file is too large to be shown
+	source  *source // nil if the file is too large
 }
 
 // Error returns file:line:column: message.
@@ -52,8 +48,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Name, e.Line, e.Column, e.Message)
 }
 
-// Parse reads a file: JSON when its name ends in .json or its first character
-// is a brace, else YAML. Its errors are *SyntaxError.
+// Parse parses a file: JSON if its name ends in .json or it starts with a brace, else
+// YAML. Errors are *SyntaxError.
 func Parse(name string, data []byte) (*Document, error) {
 	d := &Document{Name: name}
 	if err := d.parse(data); err != nil {
@@ -78,7 +74,7 @@ func (d *Document) parse(data []byte) (err *SyntaxError) {
 	if strings.HasSuffix(d.Name, ".json") || bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
 		d.Value, err = d.parseJSON(data)
 	} else {
-		// All line breaks are the same to YAML. The parser loses count of others.
+		// The parser miscounts lines with other line breaks, which are equivalent in YAML.
 		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 		d.source.data = data
 		d.Value, err = d.parseYAML(data)
@@ -86,7 +82,7 @@ func (d *Document) parse(data []byte) (err *SyntaxError) {
 	return err
 }
 
-// invalidUTF8 finds the first byte that belongs to no character, or gives -1.
+// invalidUTF8 returns the offset of the first invalid byte, or -1.
 func invalidUTF8(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
@@ -100,8 +96,7 @@ func invalidUTF8(data []byte) int {
 	}
 }
 
-// Point writes file:line:column: path: message for an issue. The place is that
-// of SpanOf.
+// Point formats an issue as file:line:column: path: message, with the start of SpanOf.
 func (d *Document) Point(issue blueprint.Issue) string {
 	at := d.SpanOf(issue).Start
 	where := blueprint.PathText(issue.Path)

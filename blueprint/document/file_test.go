@@ -79,7 +79,7 @@ func TestBrokenFilesNameTheirPlace(t *testing.T) {
 		{"a.yaml", "a: 1\nb: [1, 2\n", "a.yaml:"},
 		{"a.yaml", "a: 1\na: 2\n", "a.yaml:2:1: "},
 		{"a.yaml", "a: *nobody\n", `a.yaml:1:4: an alias, a word behind *, has no anchor above; a text that begins with * needs quotes`},
-		{"a.yaml", "a: .inf\n", "no number that JSON can hold"},
+		{"a.yaml", "a: .inf\n", "not a JSON number"},
 		{"a.yaml", "a: !!binary aGk=\n", "a.yaml:1:4: a tag, a word behind !, is not supported here; a text that begins with ! needs quotes"},
 		{"a.yaml", "", "the file is empty"},
 		{"a.yaml", "a: 1\n---\nb: 2\n", "a second document"},

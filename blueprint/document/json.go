@@ -12,8 +12,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// parseJSON walks the tokens of a JSON text. The value itself comes from
-// blueprint.Decode, so that files and requests obey the same rules.
+// parseJSON records positions from the tokens of a JSON text. The value is that of
+// blueprint.Decode, so that files and requests have the same rules.
 func (d *Document) parseJSON(data []byte) (any, *SyntaxError) {
 	w := &jsonWalk{decoder: json.NewDecoder(bytes.NewReader(data)), lines: newLines(data), data: data}
 	w.decoder.UseNumber()
@@ -22,7 +22,7 @@ func (d *Document) parseJSON(data []byte) (any, *SyntaxError) {
 		return nil, w.broken(err)
 	}
 	if offset := loneSurrogate(data); offset >= 0 {
-		return nil, &SyntaxError{Position: newLines(data).at(offset), Message: "this escape is half a character; write both halves of it"}
+		return nil, &SyntaxError{Position: newLines(data).at(offset), Message: "this escape is half of a surrogate pair; write both halves"}
 	}
 	value, err := blueprint.Decode(data)
 	if err != nil {
@@ -38,14 +38,14 @@ type jsonWalk struct {
 	count   int
 }
 
-// broken says what stopped the walk, and where.
+// broken converts an error of the walk.
 func (w *jsonWalk) broken(err error) *SyntaxError {
 	var refused *SyntaxError
 	if errors.As(err, &refused) {
 		return refused
 	}
 	offset, message := int(w.decoder.InputOffset()), strings.TrimPrefix(err.Error(), "json: ")
-	// A decoder of tokens is vague about the place; one of whole values is not.
+	// Unmarshal reports a more exact offset than a token decoder.
 	var syntax *json.SyntaxError
 	if errors.As(json.Unmarshal(w.data, new(any)), &syntax) {
 		offset, message = max(0, int(syntax.Offset)-1), syntax.Error()
@@ -56,7 +56,7 @@ func (w *jsonWalk) broken(err error) *SyntaxError {
 	return &SyntaxError{Position: w.lines.at(offset), Message: message}
 }
 
-// next returns the offset at which the next value or name begins.
+// next returns the offset of the next value or name.
 func (w *jsonWalk) next() int {
 	offset := int(w.decoder.InputOffset())
 	for offset < len(w.data) && strings.IndexByte(" \t\r\n,:", w.data[offset]) >= 0 {
@@ -65,8 +65,7 @@ func (w *jsonWalk) next() int {
 	return offset
 }
 
-// value reads one value and marks what is in it. level is how many objects and
-// arrays it stands in.
+// value walks a value. level is the number of enclosing objects and arrays.
 func (w *jsonWalk) value(here *place, level int) error {
 	if w.count++; w.count > MaxValues {
 		return &SyntaxError{Position: here.at, Message: fmt.Sprintf("the file has more than %d values", MaxValues)}
@@ -111,9 +110,8 @@ func (w *jsonWalk) value(here *place, level int) error {
 	return err
 }
 
-// loneSurrogate finds the first \u escape of well-formed JSON that is one half
-// of a pair without the other, or gives -1. Decoders quietly put another
-// character in its place.
+// loneSurrogate returns the offset of the first unpaired surrogate escape in well-formed
+// JSON, or -1. Decoders silently replace it.
 func loneSurrogate(data []byte) int {
 	for i := 0; i+1 < len(data); i++ {
 		if data[i] != '\\' {

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// mistake is a slip of YAML that people often make, and what to say about it.
+// mistake is a common YAML mistake and its message.
 type mistake struct {
-	said string // how the parser's words about it begin
-	// line, of which mark is the wrong part; it has the place that the parser
-	// names, or stands right before it.
-	line *regexp.Regexp
-	tell func(key, mark string) string
+	prefix string // of the parser's message
+	// line matches the line; its group mark is the wrong part, at or right before the
+	// position of the parser.
+	line    *regexp.Regexp
+	message func(key, mark string) string
 }
 
 var mistakes = []mistake{
@@ -33,12 +33,12 @@ var mistakes = []mistake{
 	}},
 }
 
-// keyBefore is the key whose value stands behind it.
+// keyBefore matches the key before a value.
 var keyBefore = regexp.MustCompile(`(?:^|[\s{,])([A-Za-z0-9_-]{1,40}): *$`)
 
-// plainly gives words of ours to an error of the parser about a common slip,
-// which points at the slip itself.
-func (s *source) plainly(err *SyntaxError) *SyntaxError {
+// explain replaces an error of the parser by one about a common mistake at the right
+// position, if it recognizes one.
+func (s *source) explain(err *SyntaxError) *SyntaxError {
 	if cut := s.cutEnd(err); cut != nil {
 		return cut
 	}
@@ -50,11 +50,11 @@ func (s *source) plainly(err *SyntaxError) *SyntaxError {
 	column := offset - int(s.starts[err.Line-1])
 	for i := range mistakes {
 		m := &mistakes[i]
-		if !strings.HasPrefix(err.Message, m.said) {
+		if !strings.HasPrefix(err.Message, m.prefix) {
 			continue
 		}
 		from := max(0, min(column, len(line))-1)
-		if m.line.String()[0] == '^' || m.said[0] == 'v' {
+		if m.line.String()[0] == '^' || m.prefix[0] == 'v' {
 			from = 0
 		}
 		found := m.line.FindSubmatchIndex(line[from:])
@@ -66,21 +66,20 @@ func (s *source) plainly(err *SyntaxError) *SyntaxError {
 		if named := keyBefore.FindSubmatch(line[:at]); named != nil {
 			key = string(named[1]) + ": "
 		}
-		return &SyntaxError{Position: Position{err.Line, utf8.RuneCount(line[:at]) + 1}, Message: m.tell(key, mark)}
+		return &SyntaxError{Position: Position{err.Line, utf8.RuneCount(line[:at]) + 1}, Message: m.message(key, mark)}
 	}
 	return err
 }
 
-// unclosed matches what the parser says of braces and brackets that do not end.
+// unclosed matches the parser's messages about missing closing brackets.
 var unclosed = regexp.MustCompile(`^(could not find flow mapping end token|sequence end token .* not found|',' or .* must be specified)`)
 
-// commentedEnd is a line with a comment that looks like a part of a value, and that
-// holds the end of the braces or brackets around it.
+// commentedEnd matches a line whose comment looks like a part of a value and contains
+// the closing bracket.
 var commentedEnd = regexp.MustCompile(`^(?:"[^"]*"|'[^']*'|[^"'#])*[ \t](#[^\s#!-].*([}\]]).*)$`)
 
-// cutEnd returns an error of ours for braces or brackets whose end a comment cut
-// off; nil when it is something else. The parser names the line where they begin, or
-// the one behind.
+// cutEnd returns an error for a closing bracket inside a comment, nil for other mistakes.
+// The parser reports the line of the opening bracket, or the next one.
 func (s *source) cutEnd(err *SyntaxError) *SyntaxError {
 	if !unclosed.MatchString(err.Message) {
 		return nil
@@ -94,7 +93,7 @@ func (s *source) cutEnd(err *SyntaxError) *SyntaxError {
 	return nil
 }
 
-// quoted returns a template in the quotes that it needs; what follows it is left out.
+// quoted returns a template in quotes, without the text after it.
 func quoted(text string) string {
 	end := strings.Index(text, "}}")
 	if end < 0 || end > 60 {

@@ -2,26 +2,24 @@ package document
 
 import "blueprintd/blueprint"
 
-// Position is a place in a text; both count from 1, and columns count
-// characters. The zero Position is unknown.
+// Position is a place in a text. Line and column count from 1, columns in characters.
+// The zero Position is unknown.
 type Position struct{ Line, Column int }
 
-// Span is a piece of one line. End is just behind it; the zero End is unknown,
-// as it is for what does not end on the line where it begins.
+// Span is a part of a line. End is exclusive; zero = unknown, or on another line.
 type Span struct{ Start, End Position }
 
-// place is where a value stands, and the values in it.
+// place is the position of a value and of the values in it.
 type place struct {
 	key      Position // of its name, for the members of an object
 	keyName  int      // characters of the name, with its quotes; 0 = unknown
-	at       Position // of the value; that of the name where nothing is written for it
-	text     Position // where the text of a string or number is written; zero for others
+	at       Position // of the value, or of the name if there is none
+	text     Position // of the text of a string or number; else zero
 	members  map[string]*place
 	elements []*place
 }
 
-// member makes the place of an object's member, element that of the next
-// element of an array.
+// member adds the place of a member.
 func (p *place) member(name string, at Position) *place {
 	if p.members == nil {
 		p.members = map[string]*place{}
@@ -37,8 +35,8 @@ func (p *place) element(at Position) *place {
 	return made
 }
 
-// find returns the place of the value at a path and the value, or those of the
-// nearest above it that stand in the text.
+// find returns the place of the value at a path and the value, or those of the nearest
+// enclosing value in the text.
 func (d *Document) find(path []any) (here *place, value any, whole bool) {
 	here, value = &d.root, d.Value
 	for _, part := range path {
@@ -63,16 +61,14 @@ func (d *Document) find(path []any) (here *place, value any, whole bool) {
 	return here, value, true
 }
 
-// At returns the position of the value at a path, or of the nearest value above
-// it that stands in the text. A value that is left out behind its name is where
-// the name is.
+// At returns the position of the value at a path, or of the nearest enclosing value in
+// the text. That of an empty value is the position of its name.
 func (d *Document) At(path []any) Position {
 	here, _, _ := d.find(path)
 	return d.source.clamp(here.at)
 }
 
-// SpanOf returns the piece of the text that an issue is about: a value, a name, or
-// a place within the text of a value.
+// SpanOf returns the span of an issue: a value, a name, or a part of a string.
 func (d *Document) SpanOf(issue blueprint.Issue) Span {
 	span := d.spanOf(issue)
 	span.Start = d.source.clamp(span.Start)
@@ -83,7 +79,7 @@ func (d *Document) spanOf(issue blueprint.Issue) Span {
 	here, value, whole := d.find(issue.Path)
 	spot := issue.Spot
 	switch {
-	case !whole: // of what has it not, the beginning is enough
+	case !whole: // a missing value
 		return Span{Start: here.at}
 	case spot.OnKey && here.key != Position{}:
 		return d.within(here.key, here.keyName)
@@ -97,7 +93,7 @@ func (d *Document) spanOf(issue blueprint.Issue) Span {
 	return d.valueSpan(here, value)
 }
 
-// within returns the piece of so many characters that begins at a position.
+// within returns the span of length characters at a position.
 func (d *Document) within(at Position, length int) Span {
 	if length <= 0 {
 		return Span{Start: at}

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// source is the text of a document, in which places are found by line and column
-// and by offset. What that takes is gathered when it is first asked for: a file
-// may be one line of many megabytes. Many goroutines may use it at once.
+// source converts between positions and offsets of a text. Its index is built on first
+// use, because a file may be one line of many megabytes. It is safe for concurrent
+// use.
 type source struct {
 	data   []byte
 	once   sync.Once
@@ -41,7 +41,7 @@ func (s *source) gather() {
 	})
 }
 
-// line returns a line without what ends it; nil beyond the last.
+// line returns a line without its end, nil beyond the last.
 func (s *source) line(number int) []byte {
 	s.gather()
 	if number < 1 || number > len(s.starts) {
@@ -51,7 +51,7 @@ func (s *source) line(number int) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// end returns the offset of what ends a line.
+// end returns the offset of the end of a line.
 func (s *source) end(number int) int {
 	if number < len(s.starts) {
 		return int(s.starts[number]) - 1
@@ -71,8 +71,8 @@ func (s *source) before(offset int) int {
 	return count
 }
 
-// offset returns the offset of a position; ok is false when the line has no such
-// column. Just behind its last character is one.
+// offset returns the offset of a position; ok is false if the line has no such column.
+// The column after its last character is valid.
 func (s *source) offset(at Position) (offset int, ok bool) {
 	s.gather()
 	if at.Line < 1 || at.Line > len(s.starts) || at.Column < 1 || at.Column > len(s.data)+1 {
@@ -100,8 +100,8 @@ func (s *source) position(offset int) Position {
 	return Position{line, s.before(offset) - s.before(int(s.starts[line-1])) + 1}
 }
 
-// clamp returns the nearest position that the text has. Where nothing is written,
-// the parser's may lie behind the end of its line.
+// clamp returns the nearest position in the text. The parser's position of an empty
+// value may be after the end of the line.
 func (s *source) clamp(at Position) Position {
 	if _, ok := s.offset(at); ok {
 		return at

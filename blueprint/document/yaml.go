@@ -35,7 +35,7 @@ func (d *Document) parseYAML(data []byte) (any, *SyntaxError) {
 				out.Position = Position{at.Position.Line, at.Position.Column}
 			}
 		}
-		return nil, d.source.plainly(out)
+		return nil, d.source.explain(out)
 	}
 	var body ast.Node
 	for _, document := range parsed.Docs {
@@ -61,18 +61,18 @@ func (d *Document) parseYAML(data []byte) (any, *SyntaxError) {
 type yamlWalk struct {
 	anchors map[string]anchor
 	count   int  // values so far
-	aliased int  // of which aliases added so many
-	inside  bool // what an alias stands for
+	aliased int  // of which added by aliases
+	inside  bool // within the target of an alias
 }
 
-// anchor is what aliases stand for.
+// anchor is the target of aliases.
 type anchor struct {
 	node ast.Node
-	size int // in values, what aliases in it stand for included
+	size int // in values, including those of aliases
 }
 
 func position(node ast.Node) Position {
-	// The token of a block mapping is its first colon; people look at the key.
+	// The token of a block mapping is its first colon; the key is clearer.
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		if !n.IsFlowStyle && len(n.Values) > 0 {
@@ -87,8 +87,8 @@ func position(node ast.Node) Position {
 	return Position{1, 1}
 }
 
-// valuePosition returns the position of a value without its anchor and tag; given
-// is false when nothing stands there.
+// valuePosition returns the position of a value without its anchor and tag; given is
+// false for an empty value.
 func valuePosition(node ast.Node) (at Position, given bool) {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
@@ -105,8 +105,7 @@ func valuePosition(node ast.Node) (at Position, given bool) {
 	return position(node), true
 }
 
-// written returns how many characters a name takes, with its quotes; 0 where that
-// is not plain to see.
+// written returns the length of a name with its quotes in characters, 0 if unknown.
 func written(node ast.Node) int {
 	t := node.GetToken()
 	text := strings.TrimSpace(t.Origin)
@@ -122,8 +121,8 @@ func wrong(node ast.Node, format string, args ...any) *SyntaxError {
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// value reads one value and marks what is in it. level is how many objects and
-// arrays it stands in.
+// value converts a value and records positions. level is the number of enclosing
+// objects and arrays.
 func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxError) {
 	if w.count++; w.count > MaxValues {
 		return nil, wrong(node, "the file has more than %d values", MaxValues)
@@ -149,10 +148,10 @@ func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxErr
 		if jsonNumber.MatchString(text) {
 			return json.Number(text), nil
 		}
-		// 0x1F, 0o17, +1, .5 and their like mean a number to YAML but not to JSON.
+		// 0x1F, 0o17, +1, .5 are numbers in YAML but not in JSON.
 		return w.number(n)
 	case *ast.InfinityNode, *ast.NanNode:
-		return nil, wrong(node, "is no number that JSON can hold")
+		return nil, wrong(node, "is not a JSON number")
 	case *ast.AnchorNode:
 		before := w.count
 		value, err := w.value(n.Value, here, level)
@@ -198,17 +197,17 @@ func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxErr
 		}
 		return list, nil
 	}
-	return nil, wrong(node, "%s cannot stand here", strings.ToLower(node.Type().String()))
+	return nil, wrong(node, "%s is not supported here", strings.ToLower(node.Type().String()))
 }
 
 func (w *yamlWalk) number(node ast.Node) (any, *SyntaxError) {
 	scalar, ok := node.(ast.ScalarNode)
 	if !ok {
-		return nil, wrong(node, "is no number")
+		return nil, wrong(node, "is not a number")
 	}
 	data, err := json.Marshal(scalar.GetValue())
 	if err != nil {
-		return nil, wrong(node, "is no number that JSON can hold")
+		return nil, wrong(node, "is not a JSON number")
 	}
 	return json.Number(data), nil
 }
@@ -238,7 +237,7 @@ func (w *yamlWalk) mapping(node ast.Node, values []*ast.MappingValueNode, here *
 		}
 		name := member.Key.GetToken().Value
 		if _, twice := object[name]; twice {
-			return nil, wrong(member.Key, "%q stands here twice", name)
+			return nil, wrong(member.Key, "duplicate key %q", name)
 		}
 		below := here.member(name, position(member.Key))
 		below.keyName = written(member.Key)
@@ -251,7 +250,7 @@ func (w *yamlWalk) mapping(node ast.Node, values []*ast.MappingValueNode, here *
 		}
 		object[name] = value
 	}
-	for _, member := range merges { // last, because what an object says itself goes before
+	for _, member := range merges { // last, because own members have precedence
 		if err := w.merge(object, member, here, level); err != nil {
 			return nil, err
 		}
@@ -259,8 +258,7 @@ func (w *yamlWalk) mapping(node ast.Node, values []*ast.MappingValueNode, here *
 	return object, nil
 }
 
-// merge adds what << names, an object or an array of them, to an object that
-// may have some of it already.
+// merge adds the members of the objects named by << that object does not have.
 func (w *yamlWalk) merge(object map[string]any, member *ast.MappingValueNode, here *place, level int) *SyntaxError {
 	var from place
 	value, err := w.value(member.Value, &from, level)
