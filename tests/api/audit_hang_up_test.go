@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"context"
 	"fmt"
 	"net/http"
@@ -45,44 +46,44 @@ func (f *fading) Err() error {
 // log, and nothing else does.
 func TestAuditOfWhoHangsUp(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(t *testing.T, ada person) (input func() object){
-		"blueprint.execute": func(t *testing.T, ada person) func() object {
-			id := ada.blueprint(t, "t", node("a", "human", object{"prompt": "?"}))
+	for name, prepare := range map[string]func(t *testing.T, ada servertest.Caller) (input func() object){
+		"blueprint.execute": func(t *testing.T, ada servertest.Caller) func() object {
+			id := ada.Blueprint(t, "t", node("a", "human", object{"prompt": "?"}))
 			return func() object { return object{"id": id} }
 		},
-		"execution.executeBlueprintWithLogging": func(t *testing.T, ada person) func() object {
+		"execution.executeBlueprintWithLogging": func(t *testing.T, ada servertest.Caller) func() object {
 			nodes := []any{node("a", "human", object{"prompt": "?"})}
-			id := ada.blueprint(t, "t", nodes...)
+			id := ada.Blueprint(t, "t", nodes...)
 			return func() object { return object{"nodes": nodes, "options": object{"blueprintId": id}} }
 		},
-		"execution.cancel": func(t *testing.T, ada person) func() object {
+		"execution.cancel": func(t *testing.T, ada servertest.Caller) func() object {
 			wait := node("a", "human", object{"prompt": "?"})
-			id := ada.blueprint(t, "t", wait)
-			return func() object { return object{"executionId": ada.launch(t, id, nil, wait)} }
+			id := ada.Blueprint(t, "t", wait)
+			return func() object { return object{"executionId": ada.Launch(t, id, nil, wait)} }
 		},
-		"execution.resume": func(t *testing.T, ada person) func() object {
+		"execution.resume": func(t *testing.T, ada servertest.Caller) func() object {
 			ask := node("a", "human", object{"prompt": "?"})
-			id := ada.blueprint(t, "t", ask)
-			return func() object { return object{"executionId": ada.launch(t, id, nil, ask), "input": 1} }
+			id := ada.Blueprint(t, "t", ask)
+			return func() object { return object{"executionId": ada.Launch(t, id, nil, ask), "input": 1} }
 		},
-		"execution.retry": func(t *testing.T, ada person) func() object {
+		"execution.retry": func(t *testing.T, ada servertest.Caller) func() object {
 			fails := node("a", "stop", object{"failed": true})
-			run := ada.launch(t, ada.blueprint(t, "t", fails), nil, fails)
-			ada.advance(t, "0s")
+			run := ada.Launch(t, ada.Blueprint(t, "t", fails), nil, fails)
+			ada.Advance(t, "0s")
 			return func() object { return object{"executionId": run} }
 		},
-		"blueprintTriggers.fire": func(t *testing.T, ada person) func() object {
-			id := ada.hand(t)
+		"blueprintTriggers.fire": func(t *testing.T, ada servertest.Caller) func() object {
+			id := startHuman(t, ada)
 			return func() object { return object{"triggerId": id} }
 		},
-		"blueprintTriggers.redeliver": func(t *testing.T, ada person) func() object {
-			first := at(ada.ok(t, "blueprintTriggers.fire", object{"triggerId": ada.hand(t)}), "firingId")
+		"blueprintTriggers.redeliver": func(t *testing.T, ada servertest.Caller) func() object {
+			first := at(ada.OK(t, "blueprintTriggers.fire", object{"triggerId": startHuman(t, ada)}), "firingId")
 			return func() object { return object{"firingId": first} }
 		},
-		"blueprintTriggers.redeliver several": func(t *testing.T, ada person) func() object {
-			id := ada.hand(t)
+		"blueprintTriggers.redeliver several": func(t *testing.T, ada servertest.Caller) func() object {
+			id := startHuman(t, ada)
 			for range 3 {
-				ada.ok(t, "blueprintTriggers.fire", object{"triggerId": id})
+				ada.OK(t, "blueprintTriggers.fire", object{"triggerId": id})
 			}
 			return func() object {
 				return object{"triggerId": id, "decision": "started", "from": "2030-01-01T00:00:00Z", "again": true}
@@ -91,21 +92,21 @@ func TestAuditOfWhoHangsUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			ada := w.user(t, "ada")
+			ada := w.NewUser(t, "ada")
 			name, _, _ := strings.Cut(name, " ")
 			input := prepare(t, ada)
 			for looks, done := 1, false; !done; looks++ {
-				text := encoded(t, object{"json": input()})
-				w.advance(t, "0s")
+				text := servertest.Encoded(t, object{"json": input()})
+				w.Advance(t, "0s")
 				before, since := w.runsAre(t), w.lastLine(t)
 				hungUp := fade(t, looks)
 				r := httptest.NewRequest(http.MethodPost, "/api/trpc/"+name, strings.NewReader(text)).WithContext(hungUp)
-				r.Header.Set("Authorization", ada.authorization)
+				r.Header.Set("Authorization", ada.Authorization)
 				r.Header.Set("Content-Type", "application/json")
 				w.RPC.ServeHTTP(httptest.NewRecorder(), r)
 				done = hungUp.Context.Err() == nil || looks > 200
 				hungUp.end()
-				w.advance(t, "0s")
+				w.Advance(t, "0s")
 				want, lines := 0, w.lastLine(t)-since
 				if w.runsAre(t) != before {
 					want = 1
@@ -119,10 +120,10 @@ func TestAuditOfWhoHangsUp(t *testing.T) {
 }
 
 // hand makes a trigger that is fired by hand.
-func (p person) hand(t *testing.T) string {
+func startHuman(t *testing.T, p servertest.Caller) string {
 	t.Helper()
-	id := p.blueprint(t, "t", node("a", "template", object{"text": "x"}))
-	return p.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
+	id := p.Blueprint(t, "t", node("a", "template", object{"text": "x"}))
+	return p.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
 }
 
 // runsAre returns all runs with their status.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -28,7 +29,7 @@ func TestAuthorityMatrix(t *testing.T) {
 			for _, granted := range []bool{false, true} {
 				if granted {
 					for _, name := range []string{"anna", "bert", "edna"} {
-						w.people[name].ok(t, "blueprint.grant", object{"id": w.shared})
+						w.people[name].OK(t, "blueprint.grant", object{"id": w.shared})
 					}
 				}
 				for _, start := range authorityStarts {
@@ -92,33 +93,33 @@ var authorityStarts = []authorityStart{
 	{"bert fires his trigger", "bert", firedBy("bert", "bert")},
 	{"anna fires exel's trigger", "", firedBy("anna", "exel")},
 	{"a stranger calls anna's webhook", "anna", func(t *testing.T, w *authorityWorld) (string, bool) {
-		answer := person{service: w.service}.send(t, http.MethodPost, "/webhooks/blueprint/"+w.hook, "{}")
-		run, _ := at(answer.value, "executionId").(string)
-		return run, answer.status != http.StatusAccepted
+		answer := servertest.Caller{Server: w.Server}.Send(t, http.MethodPost, "/webhooks/blueprint/"+w.hook, "{}")
+		run, _ := at(answer.Value, "executionId").(string)
+		return run, answer.Status != http.StatusAccepted
 	}},
 }
 
 func executedBy(who string) func(*testing.T, *authorityWorld) (string, bool) {
 	return func(t *testing.T, w *authorityWorld) (string, bool) {
-		answer := w.people[who].call(t, "blueprint.execute", object{"id": w.shared})
-		run, _ := at(answer.payload(), "executionId").(string)
-		return run, answer.status == http.StatusForbidden
+		answer := w.people[who].Call(t, "blueprint.execute", object{"id": w.shared})
+		run, _ := at(answer.Payload(), "executionId").(string)
+		return run, answer.Status == http.StatusForbidden
 	}
 }
 
 func firedBy(who, whose string) func(*testing.T, *authorityWorld) (string, bool) {
 	return func(t *testing.T, w *authorityWorld) (string, bool) {
-		answer := w.people[who].call(t, "blueprintTriggers.fire", object{"triggerId": w.triggers[whose]})
-		run, _ := at(answer.payload(), "executionId").(string)
-		return run, answer.status == http.StatusForbidden
+		answer := w.people[who].Call(t, "blueprintTriggers.fire", object{"triggerId": w.triggers[whose]})
+		run, _ := at(answer.Payload(), "executionId").(string)
+		return run, answer.Status == http.StatusForbidden
 	}
 }
 
 // authorityWorld is a team with a blueprint: anna and bert are members, edna edits
 // this one blueprint, exel was a member, sam has nothing to do with it.
 type authorityWorld struct {
-	*service
-	people              map[string]person
+	*servertest.Server
+	people              map[string]servertest.Caller
 	team, shared, child string
 	annas, teams        string
 	triggers            map[string]string
@@ -131,7 +132,7 @@ type authorityWorld struct {
 }
 
 func newAuthorityWorld(t *testing.T, setups ...func(*server.Options)) *authorityWorld {
-	w := &authorityWorld{people: map[string]person{}, triggers: map[string]string{}}
+	w := &authorityWorld{people: map[string]servertest.Caller{}, triggers: map[string]string{}}
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -139,33 +140,33 @@ func newAuthorityWorld(t *testing.T, setups ...func(*server.Options)) *authority
 	}))
 	t.Cleanup(receiver.Close)
 	w.at = receiver.URL
-	w.service = newService(t, append(setups, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })...)
+	w.Server = servertest.New(t, append(setups, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })...)
 	for _, name := range []string{"anna", "bert", "edna", "exel", "sam", "olga"} {
-		w.people[name] = w.user(t, name)
+		w.people[name] = w.NewUser(t, name)
 	}
 	anna, olga := w.people["anna"], w.people["olga"]
-	w.team = olga.id(t, "organization.create", object{"name": "team"})
+	w.team = olga.IDOf(t, "organization.create", object{"name": "team"})
 	for _, name := range []string{"anna", "bert", "exel"} {
-		olga.ok(t, "organization.addMember", object{"organizationId": w.team, "email": w.people[name].Email, "role": "member"})
+		olga.OK(t, "organization.addMember", object{"organizationId": w.team, "email": w.people[name].Email, "role": "member"})
 	}
 	bearer := func(token string) object {
 		return object{"auth": object{"type": "bearer", "token": token}, "hosts": []any{strings.TrimPrefix(w.at, "http://")}}
 	}
-	w.annas = anna.id(t, "connection.create", object{"name": "anna's own", "type": "http", "config": bearer("credential-of-anna")})
-	w.teams = w.people["bert"].id(t, "connection.create", object{"name": "payments", "type": "http", "config": bearer("credential-of-the-team"), "organizationId": w.team})
+	w.annas = anna.IDOf(t, "connection.create", object{"name": "anna's own", "type": "http", "config": bearer("credential-of-anna")})
+	w.teams = w.people["bert"].IDOf(t, "connection.create", object{"name": "payments", "type": "http", "config": bearer("credential-of-the-team"), "organizationId": w.team})
 	secret := func(value string) []any { return []any{object{"name": "token", "secret": true, "default": value}} }
-	w.child = anna.id(t, "blueprint.create", object{"title": "anna's child", "environment_variables": secret("credential-of-the-child"), "blueprint_map": object{"nodes": []any{
+	w.child = anna.IDOf(t, "blueprint.create", object{"title": "anna's child", "environment_variables": secret("credential-of-the-child"), "blueprint_map": object{"nodes": []any{
 		w.request(object{"headers": object{"Authorization": "{{token}}"}}),
 	}}})
-	w.shared = anna.id(t, "blueprint.create", object{"title": "shared", "organization_id": w.team, "environment_variables": secret("credential-of-the-blueprint"), "blueprint_map": object{"nodes": []any{
+	w.shared = anna.IDOf(t, "blueprint.create", object{"title": "shared", "organization_id": w.team, "environment_variables": secret("credential-of-the-blueprint"), "blueprint_map": object{"nodes": []any{
 		node("use", "merge", object{}),
 	}}})
-	olga.ok(t, "collaborator.add", object{"blueprintId": w.shared, "email": w.people["edna"].Email, "role": "editor"})
+	olga.OK(t, "collaborator.add", object{"blueprintId": w.shared, "email": w.people["edna"].Email, "role": "editor"})
 	for _, name := range []string{"anna", "bert", "exel"} {
-		w.triggers[name] = w.people[name].id(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "manual"})
+		w.triggers[name] = w.people[name].IDOf(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "manual"})
 	}
-	w.hook = anna.id(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "webhook"})
-	olga.ok(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people["exel"].ID})
+	w.hook = anna.IDOf(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "webhook"})
+	olga.OK(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people["exel"].ID})
 	return w
 }
 
@@ -181,13 +182,13 @@ func (w *authorityWorld) edit(t *testing.T, author string, resource authorityRes
 	t.Helper()
 	w.edits++
 	if author == "exel" {
-		w.people["olga"].ok(t, "organization.addMember", object{"organizationId": w.team, "email": w.people[author].Email, "role": "member"})
+		w.people["olga"].OK(t, "organization.addMember", object{"organizationId": w.team, "email": w.people[author].Email, "role": "member"})
 	}
-	w.people[author].ok(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": []any{
+	w.people[author].OK(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": []any{
 		node("first", "set", object{"values": object{"edit": w.edits}}), resource.node(w),
 	}}})
 	if author == "exel" {
-		w.people["olga"].ok(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people[author].ID})
+		w.people["olga"].OK(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people[author].ID})
 	}
 }
 
@@ -218,24 +219,24 @@ func (w *authorityWorld) cell(t *testing.T, resource authorityResource, author s
 		want = []string{resource.credential}
 	}
 	reader := w.people[start.principal]
-	record := reader.ended(t, run)
+	record := awaitEnd(t, reader, run)
 	w.mu.Lock()
 	sent := slices.Clone(w.sent)
 	w.mu.Unlock()
 	if !slices.Equal(sent, want) {
-		t.Errorf("%s: left the process: %q, want %q\n%s", here, sent, want, encoded(t, record))
+		t.Errorf("%s: left the process: %q, want %q\n%s", here, sent, want, servertest.Encoded(t, record))
 	}
 	steps := at(record, "steps").([]any)
 	if got, _ := at(steps[len(steps)-1], "error.code").(string); got != code {
-		t.Errorf("%s: the step fails with %q, want %q\n%s", here, got, code, encoded(t, record))
+		t.Errorf("%s: the step fails with %q, want %q\n%s", here, got, code, servertest.Encoded(t, record))
 	}
 }
 
 // ended waits until a run has ended.
-func (p person) ended(t testing.TB, run string) object {
+func awaitEnd(t testing.TB, p servertest.Caller, run string) object {
 	t.Helper()
 	for {
-		record := p.status(t, run)
+		record := p.Record(t, run)
 		if record["status"] != "running" {
 			return record
 		}

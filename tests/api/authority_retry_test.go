@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,13 +14,13 @@ func TestAuthorityOfRetriedVariables(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)
 	team := []string{"anna", "bert", "edna"}
-	w.people["anna"].ok(t, "blueprint.update", object{"id": w.shared,
+	w.people["anna"].OK(t, "blueprint.update", object{"id": w.shared,
 		"environment_variables": []any{object{"name": "token", "secret": true, "default": "credential-of-the-blueprint"}, object{"name": "plain", "default": "default"}},
 		"blueprint_map":         object{"nodes": []any{w.request(object{"headers": object{"Authorization": "{{token}} {{plain}}"}})}},
 	})
 	for _, starter := range team {
 		for _, passed := range []object{{}, {"plain": "passed"}, {"token": "credential-of-" + starter}, {"token": "credential-of-" + starter, "plain": "passed"}} {
-			run := at(w.people[starter].ok(t, "blueprint.execute", object{"id": w.shared, "variables": passed}), "executionId").(string)
+			run := at(w.people[starter].OK(t, "blueprint.execute", object{"id": w.shared, "variables": passed}), "executionId").(string)
 			w.left()
 			for _, retrier := range team {
 				token, plain := "credential-of-the-blueprint", "default"
@@ -29,19 +30,19 @@ func TestAuthorityOfRetriedVariables(t *testing.T) {
 				if given := passed["plain"]; given != nil {
 					plain = given.(string)
 				}
-				again := at(w.people[retrier].ok(t, "execution.retry", object{"executionId": run, "fromNodeId": "use"}), "executionId").(string)
-				record := w.people[retrier].ended(t, again)
+				again := at(w.people[retrier].OK(t, "execution.retry", object{"executionId": run, "fromNodeId": "use"}), "executionId").(string)
+				record := awaitEnd(t, w.people[retrier], again)
 				if sent := w.left(); !slices.Equal(sent, []string{token + " " + plain}) {
 					t.Errorf("%s passed %v, %s retries: sent %q, want %q", starter, passed, retrier, sent, token+" "+plain)
 				}
 				// A retry of the retry is no way round.
 				if starter != retrier {
-					w.people[starter].ended(t, at(w.people[starter].ok(t, "execution.retry", object{"executionId": again, "fromNodeId": "use"}), "executionId").(string))
+					awaitEnd(t, w.people[starter], at(w.people[starter].OK(t, "execution.retry", object{"executionId": again, "fromNodeId": "use"}), "executionId").(string))
 					if sent := w.left(); !slices.Equal(sent, []string{"credential-of-the-blueprint " + plain}) {
 						t.Errorf("%s passed %v, and retries the retry of %s: sent %q", starter, passed, retrier, sent)
 					}
 				}
-				if text := encoded(t, record); strings.Contains(text, "credential-of") {
+				if text := servertest.Encoded(t, record); strings.Contains(text, "credential-of") {
 					t.Errorf("%s passed %v, %s reads %s", starter, passed, retrier, text)
 				}
 			}
@@ -54,20 +55,20 @@ func TestRetryWithoutAnotherUsersSecret(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
-	anna.ok(t, "blueprint.update", object{"id": w.shared,
+	anna.OK(t, "blueprint.update", object{"id": w.shared,
 		"environment_variables": []any{object{"name": "token", "secret": true, "required": true}},
 		"blueprint_map":         object{"nodes": []any{w.request(object{"headers": object{"Authorization": "{{token}}"}})}},
 	})
-	run := at(anna.ok(t, "blueprint.execute", object{"id": w.shared, "variables": object{"token": "credential-of-anna"}}), "executionId").(string)
+	run := at(anna.OK(t, "blueprint.execute", object{"id": w.shared, "variables": object{"token": "credential-of-anna"}}), "executionId").(string)
 	w.left()
-	answer := bert.call(t, "execution.retry", object{"executionId": run, "fromNodeId": "use"})
-	if answer.status != 400 || !strings.Contains(answer.text, "variables.token") || !strings.Contains(answer.text, "start the blueprint with a value of your own") {
-		t.Errorf("bert's retry: %d %s", answer.status, answer.text)
+	answer := bert.Call(t, "execution.retry", object{"executionId": run, "fromNodeId": "use"})
+	if answer.Status != 400 || !strings.Contains(answer.Text, "variables.token") || !strings.Contains(answer.Text, "start the blueprint with a value of your own") {
+		t.Errorf("bert's retry: %d %s", answer.Status, answer.Text)
 	}
 	if sent := w.left(); len(sent) > 0 {
 		t.Errorf("sent %q", sent)
 	}
-	anna.ended(t, at(anna.ok(t, "execution.retry", object{"executionId": run, "fromNodeId": "use"}), "executionId").(string))
+	awaitEnd(t, anna, at(anna.OK(t, "execution.retry", object{"executionId": run, "fromNodeId": "use"}), "executionId").(string))
 	if sent := w.left(); !slices.Equal(sent, []string{"credential-of-anna"}) {
 		t.Errorf("anna's retry sent %q", sent)
 	}

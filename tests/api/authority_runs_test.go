@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,30 +26,30 @@ func TestAuthorityOfSubRuns(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
-	child := anna.id(t, "blueprint.create", object{"title": "child", "organization_id": w.team, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
+	child := anna.IDOf(t, "blueprint.create", object{"title": "child", "organization_id": w.team, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
 	for _, parent := range [][]any{
 		{node("call", "blueprint", object{"blueprintId": child, "inputData": object{}})},
 		{node("call", "for-each", object{"items": []any{1.0}, "blueprintId": child})},
 	} {
-		bert.ok(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": parent}})
-		run := at(anna.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
-		record := anna.ended(t, run)
+		bert.OK(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": parent}})
+		run := at(anna.OK(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+		record := awaitEnd(t, anna, run)
 		if sent := w.left(); len(sent) > 0 || record["status"] != "failed" {
 			t.Errorf("%v before the grant: %s, sent %q", parent, record["status"], sent)
 		}
-		if text := encoded(t, record); !strings.Contains(text, `"blueprintId":"`+w.shared+`"`) || !strings.Contains(text, "has not been granted") {
+		if text := servertest.Encoded(t, record); !strings.Contains(text, `"blueprintId":"`+w.shared+`"`) || !strings.Contains(text, "has not been granted") {
 			t.Errorf("the parent does not name the version to grant: %s", text)
 		}
-		anna.ok(t, "blueprint.grant", object{"id": w.shared})
-		anna.ended(t, at(anna.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string))
+		anna.OK(t, "blueprint.grant", object{"id": w.shared})
+		awaitEnd(t, anna, at(anna.OK(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string))
 		if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
 			t.Errorf("%v after the grant: sent %q", parent, sent)
 		}
 		// A retry of the child alone is still under bert's version.
-		anna.ok(t, "blueprint.revokeGrant", object{"id": w.shared})
-		children := at(anna.ok(t, "execution.listRuns", object{"blueprintId": child}), "runs").([]any)
-		again := at(anna.ok(t, "execution.retry", object{"executionId": at(children[0], "executionId"), "fromNodeId": "use"}), "executionId").(string)
-		anna.ended(t, again)
+		anna.OK(t, "blueprint.revokeGrant", object{"id": w.shared})
+		children := at(anna.OK(t, "execution.listRuns", object{"blueprintId": child}), "runs").([]any)
+		again := at(anna.OK(t, "execution.retry", object{"executionId": at(children[0], "executionId"), "fromNodeId": "use"}), "executionId").(string)
+		awaitEnd(t, anna, again)
 		if sent := w.left(); len(sent) > 0 {
 			t.Errorf("a retry of the child without the grant: sent %q", sent)
 		}
@@ -62,12 +63,12 @@ func TestMissingGrantIsNamed(t *testing.T) {
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
 	w.edit(t, "bert", authorityResources[0])
-	run := at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
-	version := at(anna.ok(t, "blueprint.get", object{"id": w.shared}), "version").(string)
-	record := anna.ended(t, run)
+	run := at(bert.OK(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+	version := at(anna.OK(t, "blueprint.get", object{"id": w.shared}), "version").(string)
+	record := awaitEnd(t, anna, run)
 	failure := at(record, "steps").([]any)[1].(object)["error"]
 	if at(failure, "code") != blueprint.CodeNeedsGrant {
-		t.Fatalf("failure: %s", encoded(t, failure))
+		t.Fatalf("failure: %s", servertest.Encoded(t, failure))
 	}
 	message := at(failure, "message").(string)
 	for _, want := range []string{version, bert.Name, `"anna's own"`} {
@@ -78,32 +79,32 @@ func TestMissingGrantIsNamed(t *testing.T) {
 	if hint, _ := at(failure, "hint").(string); !strings.Contains(hint, "blueprint.grant") {
 		t.Errorf("hint %q, want blueprint.grant in it", hint)
 	}
-	executed := anna.ok(t, "blueprint.execute", object{"id": w.shared})
+	executed := anna.OK(t, "blueprint.execute", object{"id": w.shared})
 	if text, _ := at(executed, "result.error.message").(string); at(executed, "result.error.code") != blueprint.CodeNeedsGrant || !strings.Contains(text, `"anna's own"`) {
-		t.Errorf("execute answers %s", encoded(t, executed))
+		t.Errorf("execute answers %s", servertest.Encoded(t, executed))
 	}
-	seen := encoded(t, []any{
-		bert.status(t, run), bert.ok(t, "execution.getRecord", object{"executionId": run}), bert.ok(t, "execution.getExecutionLogs", object{"blueprintId": w.shared}),
-		bert.ok(t, "execution.listRuns", object{"blueprintId": w.shared}), bert.ok(t, "execution.listRecentExecutions", object{}), bert.ok(t, "execution.export", object{"executionId": run}),
+	seen := servertest.Encoded(t, []any{
+		bert.Record(t, run), bert.OK(t, "execution.getRecord", object{"executionId": run}), bert.OK(t, "execution.getExecutionLogs", object{"blueprintId": w.shared}),
+		bert.OK(t, "execution.listRuns", object{"blueprintId": w.shared}), bert.OK(t, "execution.listRecentExecutions", object{}), bert.OK(t, "execution.export", object{"executionId": run}),
 	})
 	if strings.Contains(seen, "anna's own") || !strings.Contains(seen, w.annas) {
 		t.Errorf("bert reads of the run: %s", seen)
 	}
-	anna.ok(t, "blueprint.grant", object{"id": w.shared, "version": version})
-	bert.ok(t, "blueprint.update", object{"id": w.shared, "title": "another title"})
-	if view := anna.ok(t, "blueprint.getAuthority", object{"id": w.shared}); at(view, "granted") != true || at(view, "mine") != false || at(view, "author.id") != bert.ID {
-		t.Errorf("authority after a new title: %s", encoded(t, view))
+	anna.OK(t, "blueprint.grant", object{"id": w.shared, "version": version})
+	bert.OK(t, "blueprint.update", object{"id": w.shared, "title": "another title"})
+	if view := anna.OK(t, "blueprint.getAuthority", object{"id": w.shared}); at(view, "granted") != true || at(view, "mine") != false || at(view, "author.id") != bert.ID {
+		t.Errorf("authority after a new title: %s", servertest.Encoded(t, view))
 	}
-	again := at(anna.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
-	if record := anna.ended(t, again); record["status"] != "completed" {
-		t.Errorf("retry after the grant: %s", encoded(t, record))
+	again := at(anna.OK(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	if record := awaitEnd(t, anna, again); record["status"] != "completed" {
+		t.Errorf("retry after the grant: %s", servertest.Encoded(t, record))
 	}
 	if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
 		t.Errorf("sent %q", sent)
 	}
-	again = at(bert.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
-	if record := bert.ended(t, again); at(at(record, "steps").([]any)[1], "error.code") != "connection_unavailable" {
-		t.Errorf("bert's retry: %s", encoded(t, record))
+	again = at(bert.OK(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	if record := awaitEnd(t, bert, again); at(at(record, "steps").([]any)[1], "error.code") != "connection_unavailable" {
+		t.Errorf("bert's retry: %s", servertest.Encoded(t, record))
 	}
 	if sent := w.left(); len(sent) > 0 {
 		t.Errorf("bert's retry sent %q", sent)
@@ -116,23 +117,23 @@ func TestAuthorityOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
-	anna.ok(t, "blueprint.grant", object{"id": w.shared})
-	run := at(bert.ok(t, "execution.executeBlueprintWithLogging", object{
+	anna.OK(t, "blueprint.grant", object{"id": w.shared})
+	run := at(bert.OK(t, "execution.executeBlueprintWithLogging", object{
 		"nodes": []any{w.request(object{"connectionId": w.annas})}, "options": object{"blueprintId": w.shared},
 	}), "executionId").(string)
-	bert.ended(t, run)
-	again := at(anna.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
-	record := anna.ended(t, again)
+	awaitEnd(t, bert, run)
+	again := at(anna.OK(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	record := awaitEnd(t, anna, again)
 	if code := at(at(record, "steps").([]any)[0], "error.code"); code != blueprint.CodeNeedsGrant {
-		t.Errorf("anna's retry of bert's nodes: %s", encoded(t, record))
+		t.Errorf("anna's retry of bert's nodes: %s", servertest.Encoded(t, record))
 	}
 	if sent := w.left(); len(sent) > 0 {
 		t.Errorf("sent %q", sent)
 	}
-	run = at(anna.ok(t, "execution.executeBlueprintWithLogging", object{
+	run = at(anna.OK(t, "execution.executeBlueprintWithLogging", object{
 		"nodes": []any{w.request(object{"connectionId": w.annas})}, "options": object{"blueprintId": w.shared},
 	}), "executionId").(string)
-	anna.ended(t, run)
+	awaitEnd(t, anna, run)
 	if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
 		t.Errorf("her own nodes: sent %q", sent)
 	}
@@ -142,37 +143,37 @@ func TestAuthorityOfOtherNodes(t *testing.T) {
 // the sender of a webhook, and not through a run or an event of another blueprint.
 func TestMissingGrantHidesTheAddress(t *testing.T) {
 	t.Parallel()
-	w := newAuthorityWorld(t, atNoon)
+	w := newAuthorityWorld(t, servertest.AtNoon)
 	anna, bert, edna := w.people["anna"], w.people["bert"], w.people["edna"]
 	w.edit(t, "edna", authorityResources[0])
-	run := at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
-	anna.ended(t, run)
+	run := at(bert.OK(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+	awaitEnd(t, anna, run)
 	for _, name := range []string{"anna", "bert", "edna"} {
-		if text := encoded(t, w.people[name].status(t, run)); !strings.Contains(text, `"email":"`+edna.Email+`"`) || !strings.Contains(text, "("+edna.Email+")") {
+		if text := servertest.Encoded(t, w.people[name].Record(t, run)); !strings.Contains(text, `"email":"`+edna.Email+`"`) || !strings.Contains(text, "("+edna.Email+")") {
 			t.Errorf("%s manages the blueprint and does not read who wrote it: %s", name, text)
 		}
 	}
-	if text := encoded(t, anna.ok(t, "execution.getRecord", object{"executionId": run})); !strings.Contains(text, `\"anna's own\"`) {
+	if text := servertest.Encoded(t, anna.OK(t, "execution.getRecord", object{"executionId": run})); !strings.Contains(text, `\"anna's own\"`) {
 		t.Errorf("the record does not name the connection to anna: %s", text)
 	}
 
-	hook := anna.id(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "webhook", "config": object{"secret": "of the webhook", "respond": "wait"}})
-	answer := person{service: w.service}.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}", "X-Webhook-Signature", process.HexHMAC("of the webhook", "{}"))
-	if answer.status != http.StatusInternalServerError || !strings.Contains(answer.text, edna.Name) || strings.Contains(answer.text, edna.Email) {
-		t.Errorf("the sender of a webhook is told: %d %s", answer.status, answer.text)
+	hook := anna.IDOf(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "webhook", "config": object{"secret": "of the webhook", "respond": "wait"}})
+	answer := servertest.Caller{Server: w.Server}.Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}", "X-Webhook-Signature", process.HexHMAC("of the webhook", "{}"))
+	if answer.Status != http.StatusInternalServerError || !strings.Contains(answer.Text, edna.Name) || strings.Contains(answer.Text, edna.Email) {
+		t.Errorf("the sender of a webhook is told: %d %s", answer.Status, answer.Text)
 	}
 
-	anna.ok(t, "collaborator.add", object{"blueprintId": w.child, "email": edna.Email, "role": "editor"})
-	edna.ok(t, "blueprint.update", object{"id": w.child, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
-	hears := bert.id(t, "blueprint.create", object{"title": "hears", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
-	heard := bert.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
-	parent := anna.id(t, "blueprint.create", object{"title": "parent", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("call", "blueprint", object{"blueprintId": w.child, "inputData": object{}})}}})
-	run = at(anna.ok(t, "blueprint.execute", object{"id": parent}), "executionId").(string)
-	if text := encoded(t, anna.status(t, run)); !strings.Contains(text, edna.Email) {
+	anna.OK(t, "collaborator.add", object{"blueprintId": w.child, "email": edna.Email, "role": "editor"})
+	edna.OK(t, "blueprint.update", object{"id": w.child, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
+	hears := bert.IDOf(t, "blueprint.create", object{"title": "hears", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := bert.IDOf(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
+	parent := anna.IDOf(t, "blueprint.create", object{"title": "parent", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("call", "blueprint", object{"blueprintId": w.child, "inputData": object{}})}}})
+	run = at(anna.OK(t, "blueprint.execute", object{"id": parent}), "executionId").(string)
+	if text := servertest.Encoded(t, anna.Record(t, run)); !strings.Contains(text, edna.Email) {
 		t.Errorf("anna manages the child and does not read who wrote it: %s", text)
 	}
-	w.advance(t, "0s")
-	reads := encoded(t, bert.status(t, run)) + encoded(t, bert.input(t, at(bert.firings(t, heard)[0], "executionId").(string)))
+	w.Advance(t, "0s")
+	reads := servertest.Encoded(t, bert.Record(t, run)) + servertest.Encoded(t, runInput(t, bert, at(firings(t, bert, heard)[0], "executionId").(string)))
 	if strings.Count(reads, edna.Name) < 2 || strings.Contains(reads, edna.Email) {
 		t.Errorf("bert, who cannot manage the child, reads %s", reads)
 	}
@@ -182,27 +183,27 @@ func TestMissingGrantHidesTheAddress(t *testing.T) {
 // who hears of the pause, which connection that is for and where to sign in.
 func TestSignInIsForThePrincipal(t *testing.T) {
 	t.Parallel()
-	w := newAuthorityWorld(t, atNoon)
+	w := newAuthorityWorld(t, servertest.AtNoon)
 	anna, bert := w.people["anna"], w.people["bert"]
-	own := anna.id(t, "connection.create", object{"name": "known to anna", "type": "oauth2", "config": object{
+	own := anna.IDOf(t, "connection.create", object{"name": "known to anna", "type": "oauth2", "config": object{
 		"flow": "authorization_code", "authorizationUrl": w.at + "/authorize", "tokenUrl": w.at + "/token", "clientId": "client",
 	}})
-	hears := bert.id(t, "blueprint.create", object{"title": "hears", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
-	heard := bert.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.paused"}})
-	bert.ok(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": own})}}})
-	run := object{"executionId": at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId")}
-	asked := at(anna.until(t, run["executionId"].(string), blueprint.StatusPaused), "awaitingInput")
-	if at(asked, "kind") != "oauth" || !strings.Contains(encoded(t, asked), "known to anna") || !strings.Contains(encoded(t, asked), "ticket=") {
-		t.Errorf("anna is asked %s", encoded(t, asked))
+	hears := bert.IDOf(t, "blueprint.create", object{"title": "hears", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := bert.IDOf(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.paused"}})
+	bert.OK(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": own})}}})
+	run := object{"executionId": at(bert.OK(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId")}
+	asked := at(anna.Await(t, run["executionId"].(string), blueprint.StatusPaused), "awaitingInput")
+	if at(asked, "kind") != "oauth" || !strings.Contains(servertest.Encoded(t, asked), "known to anna") || !strings.Contains(servertest.Encoded(t, asked), "ticket=") {
+		t.Errorf("anna is asked %s", servertest.Encoded(t, asked))
 	}
-	w.advance(t, "0s")
-	rows := bert.firings(t, heard)
+	w.Advance(t, "0s")
+	rows := firings(t, bert, heard)
 	if len(rows) != 1 {
 		t.Fatalf("bert hears of %d pauses", len(rows))
 	}
-	reads := encoded(t, []any{
-		bert.ok(t, "execution.getExecutionStatus", run), bert.ok(t, "execution.getRecord", run), bert.ok(t, "execution.export", run),
-		bert.ok(t, "execution.listRecentExecutions", object{}), bert.input(t, at(rows[0], "executionId").(string)),
+	reads := servertest.Encoded(t, []any{
+		bert.OK(t, "execution.getExecutionStatus", run), bert.OK(t, "execution.getRecord", run), bert.OK(t, "execution.export", run),
+		bert.OK(t, "execution.listRecentExecutions", object{}), runInput(t, bert, at(rows[0], "executionId").(string)),
 	})
 	if !strings.Contains(reads, `"oauth"`) || strings.Contains(reads, "known to anna") || strings.Contains(reads, "ticket=") {
 		t.Errorf("bert reads %s", reads)
@@ -216,9 +217,9 @@ func TestNamesOfConnections(t *testing.T) {
 	anna, bert := w.people["anna"], w.people["bert"]
 	const name = "The \"purse\" of anna"
 	auth := object{"type": "bearer", "token": "a credential of anna"}
-	http := anna.id(t, "connection.create", object{"name": name, "type": "http", "config": object{"auth": auth, "hosts": []any{"purse.example.org"}}})
-	mail := anna.id(t, "connection.create", object{"name": name, "type": "smtp", "config": object{"host": "mail.example.org", "port": 25, "tls": "none", "from": "anna@example.org"}})
-	mcp := anna.id(t, "connection.create", object{"name": name, "type": "mcp-server", "config": object{"url": "https://mcp.example.org/", "auth": auth}})
+	http := anna.IDOf(t, "connection.create", object{"name": name, "type": "http", "config": object{"auth": auth, "hosts": []any{"purse.example.org"}}})
+	mail := anna.IDOf(t, "connection.create", object{"name": name, "type": "smtp", "config": object{"host": "mail.example.org", "port": 25, "tls": "none", "from": "anna@example.org"}})
+	mcp := anna.IDOf(t, "connection.create", object{"name": name, "type": "mcp-server", "config": object{"url": "https://mcp.example.org/", "auth": auth}})
 	for what, one := range map[string]struct {
 		id   string
 		node object
@@ -228,27 +229,27 @@ func TestNamesOfConnections(t *testing.T) {
 		"another type still": {mcp, node("a", "send-slack", object{"connectionId": mcp, "channel": "c", "text": "t"})},
 		"a tool":             {http, node("a", "mcp-tool", object{"connectionId": http, "tool": "t", "arguments": object{}})},
 	} {
-		id := anna.id(t, "blueprint.create", object{"title": "t", "organization_id": w.team, "blueprint_map": object{"nodes": []any{one.node}}})
-		executed := anna.ok(t, "blueprint.execute", object{"id": id, "record": true})
+		id := anna.IDOf(t, "blueprint.create", object{"title": "t", "organization_id": w.team, "blueprint_map": object{"nodes": []any{one.node}}})
+		executed := anna.OK(t, "blueprint.execute", object{"id": id, "record": true})
 		run := at(executed, "executionId").(string)
-		read := func(p person) (texts []string) {
+		read := func(p servertest.Caller) (texts []string) {
 			for _, procedure := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExecutionLogs", "execution.listRuns", "execution.listRecentExecutions"} {
-				texts = append(texts, p.call(t, procedure, object{"executionId": run, "blueprintId": id, "organizationId": w.team}).text)
+				texts = append(texts, p.Call(t, procedure, object{"executionId": run, "blueprintId": id, "organizationId": w.team}).Text)
 			}
 			return texts
 		}
-		for i, text := range append(read(anna), encoded(t, executed)) {
+		for i, text := range append(read(anna), servertest.Encoded(t, executed)) {
 			if !strings.Contains(text, "purse") || strings.Contains(text, "connection ("+one.id) {
 				t.Errorf("%s, %d: anna reads %s", what, i, text)
 			}
 		}
-		for i, text := range append(read(bert), bert.call(t, "execution.export", object{"executionId": run}).text) {
+		for i, text := range append(read(bert), bert.Call(t, "execution.export", object{"executionId": run}).Text) {
 			if strings.Contains(text, "purse") || !strings.Contains(text, "connection ("+one.id) {
 				t.Errorf("%s, %d: bert reads %s", what, i, text)
 			}
 		}
 	}
-	if strings.Contains(w.logs.String(), "purse") {
-		t.Errorf("the log names it: %s", w.logs)
+	if strings.Contains(w.Logs.String(), "purse") {
+		t.Errorf("the log names it: %s", w.Logs)
 	}
 }

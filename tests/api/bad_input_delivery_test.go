@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 	"bytes"
 	"compress/gzip"
 	"net/http"
@@ -52,21 +53,21 @@ func TestBadDeliveries(t *testing.T) {
 	v.unharmed(t, func() {
 		for _, way := range []struct {
 			name, path string
-			who        person
+			who        servertest.Caller
 		}{
-			{"webhook", "/webhooks/blueprint/" + v.webhook, person{service: v.service}},
-			{"api", "/v1/triggers/" + v.api + "/fire", v.root},
-			{"clock", "/clock/advance", v.root},
+			{"webhook", "/webhooks/blueprint/" + v.webhook, servertest.Caller{Server: v.Server}},
+			{"api", "/v1/triggers/" + v.api + "/fire", v.Root},
+			{"clock", "/clock/advance", v.Root},
 		} {
 			for _, bad := range badDeliveries(most) {
 				want, special := bad.status[way.name]
 				if !special {
 					want = bad.status[""]
 				}
-				answer := way.who.send(t, http.MethodPost, way.path, bad.body, bad.headers...)
-				message, _ := at(answer.value, "error.message").(string)
-				if answer.status != want || message == "" || at(answer.value, "error.code") == nil || len(answer.text) > 4096 {
-					t.Errorf("%s, %s: %d %.500s, want %d", way.name, bad.name, answer.status, answer.text, want)
+				answer := way.who.Send(t, http.MethodPost, way.path, bad.body, bad.headers...)
+				message, _ := at(answer.Value, "error.message").(string)
+				if answer.Status != want || message == "" || at(answer.Value, "error.code") == nil || len(answer.Text) > 4096 {
+					t.Errorf("%s, %s: %d %.500s, want %d", way.name, bad.name, answer.Status, answer.Text, want)
 				}
 			}
 		}
@@ -78,11 +79,11 @@ func TestBadWays(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
 	const unknown = "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"
-	nobody := person{service: v.service}
+	nobody := servertest.Caller{Server: v.Server}
 	v.unharmed(t, func() {
 		for _, test := range []struct {
 			method, path string
-			who          person
+			who          servertest.Caller
 			body         string
 			headers      []string
 			status       int
@@ -101,33 +102,33 @@ func TestBadWays(t *testing.T) {
 			{"POST", "/webhooks/blueprint/" + v.signed, nobody, "{}", []string{"Webhook-Signature", strings.Repeat("v1,A ", 5_000), "Webhook-Id", "a", "Webhook-Timestamp", "1903953600"}, 401},
 			{"POST", "/webhooks/blueprint/" + v.signed, nobody, "{}", []string{"Webhook-Signature", "v1,A", "Webhook-Id", "a", "Webhook-Timestamp", strings.Repeat("9", 10_000)}, 401},
 			{"POST", "/webhooks/blueprint/" + v.signed, nobody, "{]", nil, 401},
-			{"POST", "/v1/triggers/" + unknown + "/fire", v.root, "{}", nil, 404},
-			{"POST", "/v1/triggers/" + v.webhook + "/fire", v.root, "{}", nil, 404},
-			{"POST", "/v1/triggers/x/fire", v.root, "{}", nil, 400},
-			{"POST", "/v1/triggers/" + v.api + "%00/fire", v.root, "{}", nil, 400},
-			{"PUT", "/v1/triggers/" + v.api + "/fire", v.root, "{}", nil, 405},
+			{"POST", "/v1/triggers/" + unknown + "/fire", v.Root, "{}", nil, 404},
+			{"POST", "/v1/triggers/" + v.webhook + "/fire", v.Root, "{}", nil, 404},
+			{"POST", "/v1/triggers/x/fire", v.Root, "{}", nil, 400},
+			{"POST", "/v1/triggers/" + v.api + "%00/fire", v.Root, "{}", nil, 400},
+			{"PUT", "/v1/triggers/" + v.api + "/fire", v.Root, "{}", nil, 405},
 			{"POST", "/v1/triggers/" + v.api + "/fire", nobody, "{}", nil, 401},
-			{"POST", "/v1/triggers/" + v.api + "/fire", person{service: v.service, authorization: "Bearer " + strings.Repeat("x", 20_000)}, "{}", nil, 401},
-			{"POST", "/v1/triggers/" + v.api + "/fire", person{service: v.service, authorization: "Bearer \x80\xff"}, "{}", nil, 401},
+			{"POST", "/v1/triggers/" + v.api + "/fire", servertest.Caller{Server: v.Server, Authorization: "Bearer " + strings.Repeat("x", 20_000)}, "{}", nil, 401},
+			{"POST", "/v1/triggers/" + v.api + "/fire", servertest.Caller{Server: v.Server, Authorization: "Bearer \x80\xff"}, "{}", nil, 401},
 			{"POST", "/clock/advance", nobody, `{"by":"1h"}`, nil, 401},
-			{"GET", "/clock/advance", v.root, "", nil, 405},
-			{"POST", "/clock/advance", v.root, ``, nil, 400},
-			{"POST", "/clock/advance", v.root, `5`, nil, 400},
-			{"POST", "/clock/advance", v.root, `{"by":"-1ns"}`, nil, 400},
-			{"POST", "/clock/advance", v.root, `{"by":"1h","to":"2031-01-01T00:00:00Z"}`, nil, 400},
-			{"POST", "/clock/advance", v.root, `{"by":5}`, nil, 400},
-			{"POST", "/clock/advance", v.root, `{"by":"36501d"}`, nil, 400},
-			{"POST", "/clock/advance", v.root, `{"by":"` + strings.Repeat("1", 60_000) + `h"}`, nil, 400},
-			{"POST", "/clock/advance", v.root, `{"to":"2030-05-01T11:59:59Z"}`, nil, 400},
-			{"POST", "/clock/advance", v.root, `{"to":"10000-01-01T00:00:00Z"}`, nil, 400},
-			{"POST", "/clock/advance", v.root, `{"to":"\u0000"}`, nil, 400},
-			{"GET", "/nothing/here", v.root, "", nil, 404},
-			{"GET", "/nothing/%FF", v.root, "", nil, 404},
+			{"GET", "/clock/advance", v.Root, "", nil, 405},
+			{"POST", "/clock/advance", v.Root, ``, nil, 400},
+			{"POST", "/clock/advance", v.Root, `5`, nil, 400},
+			{"POST", "/clock/advance", v.Root, `{"by":"-1ns"}`, nil, 400},
+			{"POST", "/clock/advance", v.Root, `{"by":"1h","to":"2031-01-01T00:00:00Z"}`, nil, 400},
+			{"POST", "/clock/advance", v.Root, `{"by":5}`, nil, 400},
+			{"POST", "/clock/advance", v.Root, `{"by":"36501d"}`, nil, 400},
+			{"POST", "/clock/advance", v.Root, `{"by":"` + strings.Repeat("1", 60_000) + `h"}`, nil, 400},
+			{"POST", "/clock/advance", v.Root, `{"to":"2030-05-01T11:59:59Z"}`, nil, 400},
+			{"POST", "/clock/advance", v.Root, `{"to":"10000-01-01T00:00:00Z"}`, nil, 400},
+			{"POST", "/clock/advance", v.Root, `{"to":"\u0000"}`, nil, 400},
+			{"GET", "/nothing/here", v.Root, "", nil, 404},
+			{"GET", "/nothing/%FF", v.Root, "", nil, 404},
 		} {
-			answer := test.who.send(t, test.method, test.path, test.body, test.headers...)
-			message, _ := at(answer.value, "error.message").(string)
-			if answer.status != test.status || message == "" || len(message) > 21_000 || strings.Contains(message, "victims-secret") {
-				t.Errorf("%s %.80s %.80s: %d %.500s, want %d", test.method, test.path, test.body, answer.status, answer.text, test.status)
+			answer := test.who.Send(t, test.method, test.path, test.body, test.headers...)
+			message, _ := at(answer.Value, "error.message").(string)
+			if answer.Status != test.status || message == "" || len(message) > 21_000 || strings.Contains(message, "victims-secret") {
+				t.Errorf("%s %.80s %.80s: %d %.500s, want %d", test.method, test.path, test.body, answer.Status, answer.Text, test.status)
 			}
 		}
 	})

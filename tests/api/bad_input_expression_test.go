@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,15 +25,15 @@ var hostile = []string{
 // TestHostileExpressions runs each as an expression and as a template. It costs
 // bounded memory, the run tells why it failed, and the server is well.
 func TestHostileExpressions(t *testing.T) {
-	s := newService(t)
+	s := servertest.New(t)
 	most := map[string]float64{}
 	for i, source := range hostile {
 		for name, config := range map[string]object{"expression": {"expression": source}, "template": {"expression": "1", "x": "{{= " + source + " }}"}} {
 			m := object{"nodes": []any{node("a", "transform", config)}}
-			validity := s.root.ok(t, "blueprint.validate", object{"blueprint_map": m})
-			id := s.root.id(t, "blueprint.create", object{"title": "hostile", "blueprint_map": m})
+			validity := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": m})
+			id := s.Root.IDOf(t, "blueprint.create", object{"title": "hostile", "blueprint_map": m})
 			var result any
-			used := allocated(func() { result = at(s.root.ok(t, "blueprint.execute", object{"id": id}), "result") })
+			used := allocated(func() { result = at(s.Root.OK(t, "blueprint.execute", object{"id": id}), "result") })
 			most[name] = max(most[name], used)
 			if used > 512<<20 {
 				t.Errorf("%d %.60s: %.1f MiB", i, source, used/(1<<20))
@@ -42,13 +43,13 @@ func TestHostileExpressions(t *testing.T) {
 			case string(blueprint.StatusFailed):
 				message, code := fmt.Sprint(at(result, "error.message")), fmt.Sprint(at(result, "error.code"))
 				if len(message) < 8 || len(message) > 5000 || at(result, "error.nodeId") != "a" || code == "" || code == "internal" {
-					t.Errorf("%d %.60s: failed with %s", i, source, encoded(t, at(result, "error")))
+					t.Errorf("%d %.60s: failed with %s", i, source, servertest.Encoded(t, at(result, "error")))
 				}
 			default:
-				t.Errorf("%d %.60s: %s", i, source, encoded(t, result))
+				t.Errorf("%d %.60s: %s", i, source, servertest.Encoded(t, result))
 			}
 			if at(validity, "valid") == false && at(result, "status") == string(blueprint.StatusCompleted) {
-				t.Errorf("%d %.60s: runs well and is said to be bad: %s", i, source, encoded(t, validity))
+				t.Errorf("%d %.60s: runs well and is said to be bad: %s", i, source, servertest.Encoded(t, validity))
 			}
 		}
 	}
@@ -73,14 +74,14 @@ func TestHostileCrons(t *testing.T) {
 				inputs["blueprintTriggers.preview"] = object{"cron": cron, "count": 100}
 			}
 			for name, input := range inputs {
-				message := v.root.refused(t, blueprint.CodeBadRequest, name, input)
+				message := v.Root.Refused(t, blueprint.CodeBadRequest, name, input)
 				if !strings.Contains(message, "cron") || len(message) > 500 {
 					t.Errorf("%s %.40q: %.600s", name, cron, message)
 				}
 			}
 		}
 		for _, zone := range []string{"Mars/Phobos", "../../etc/passwd", "/etc/localtime", "Europe/Zurich\x00", "UTC+1", strings.Repeat("A/", 4_000), "Local"} {
-			message := v.root.refused(t, blueprint.CodeBadRequest, "blueprintTriggers.preview", object{"cron": "0 0 * * *", "timezone": zone})
+			message := v.Root.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.preview", object{"cron": "0 0 * * *", "timezone": zone})
 			if !strings.Contains(message, "timezone") || len(message) > 500 {
 				t.Errorf("%.40q: %.600s", zone, message)
 			}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"strings"
@@ -60,52 +61,52 @@ func TestBadIDs(t *testing.T) {
 		t.Run(test.name+" "+test.field, func(t *testing.T) {
 			v.unharmed(t, func() {
 				for _, id := range malformedIDs {
-					answer := v.root.call(t, test.name, decoded(t, strings.Replace(test.input, "IN", id, 1)))
+					answer := v.Root.Call(t, test.name, servertest.Decoded(t, strings.Replace(test.input, "IN", id, 1)))
 					if test.field == "" { // any text is well formed
 						v.unknownID(t, test.name+" "+id, answer, test.unknown)
 						continue
 					}
-					wellRefused(t, test.name+" "+id, answer.value, answer.status, blueprint.CodeBadRequest, test.name, test.field+": must be a UUID")
+					wellRefused(t, test.name+" "+id, answer.Value, answer.Status, blueprint.CodeBadRequest, test.name, test.field+": must be a UUID")
 				}
 				for _, id := range []string{`"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`, `"00000000-0000-0000-0000-000000000000"`, `"FFFFFFFF-ffff-ffff-FFFF-ffffffffffff"`} {
-					v.unknownID(t, test.name+" "+id, v.root.call(t, test.name, decoded(t, strings.Replace(test.input, "IN", id, 1))), test.unknown)
+					v.unknownID(t, test.name+" "+id, v.Root.Call(t, test.name, servertest.Decoded(t, strings.Replace(test.input, "IN", id, 1))), test.unknown)
 				}
 				wrongTypes := []string{`5`, `true`, `[]`, `{}`}
 				if !strings.Contains(strings.ToLower(test.field), "organization") { // null for an optional field counts as absent
 					wrongTypes = append(wrongTypes, `null`)
 				}
 				for _, wrong := range wrongTypes {
-					answer := v.root.call(t, test.name, decoded(t, strings.Replace(test.input, "IN", wrong, 1)))
-					wellRefused(t, test.name+" "+wrong, answer.value, answer.status, blueprint.CodeBadRequest, test.name, "must be a string")
+					answer := v.Root.Call(t, test.name, servertest.Decoded(t, strings.Replace(test.input, "IN", wrong, 1)))
+					wellRefused(t, test.name+" "+wrong, answer.Value, answer.Status, blueprint.CodeBadRequest, test.name, "must be a string")
 				}
 			})
 		})
 	}
 }
 
-func (v *victim) unknownID(t *testing.T, what string, answer reply, code blueprint.Code) {
+func (v *victim) unknownID(t *testing.T, what string, answer servertest.Reply, code blueprint.Code) {
 	t.Helper()
 	if code == "" {
-		if answer.status != http.StatusOK || at(answer.payload(), "status") != "not_found" {
-			t.Errorf("%s: %d %.500s", what, answer.status, answer.text)
+		if answer.Status != http.StatusOK || at(answer.Payload(), "status") != "not_found" {
+			t.Errorf("%s: %d %.500s", what, answer.Status, answer.Text)
 		}
 		return
 	}
-	wellRefused(t, what, answer.value, answer.status, code, "", "")
+	wellRefused(t, what, answer.Value, answer.Status, code, "", "")
 }
 
 // TestStrangeTexts puts NUL, lone halves of characters and the like into every
 // field for text that is stored: it comes back as it was, or is refused.
 func TestStrangeTexts(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	strange := "a\x00b\u2028\u202e\U0001f600\ufeff\ufffd'\";--%_\\"
-	id := s.root.id(t, "blueprint.create", object{
+	id := s.Root.IDOf(t, "blueprint.create", object{
 		"title": strange, "description": strange, "tags": []any{strange, "\x00"},
 		"blueprint_map":         object{"nodes": []any{node("n\x00", "template", object{"text": strange, strange: strange}, "title", strange)}, strange: object{strange: nil}},
 		"environment_variables": []any{object{"name": "v", "default": strange, strange: strange}},
 	})
-	b := s.root.ok(t, "blueprint.get", object{"id": id})
+	b := s.Root.OK(t, "blueprint.get", object{"id": id})
 	for path, got := range map[string]any{
 		"title": at(b, "title"), "description": at(b, "description"), "tag": at(b, "tags").([]any)[0],
 		"text": at(at(b, "blueprint_map.nodes").([]any)[0], "config.text"), "default": at(at(b, "environment_variables").([]any)[0], "default"),
@@ -115,22 +116,22 @@ func TestStrangeTexts(t *testing.T) {
 		}
 	}
 	for _, search := range []string{"a\x00b", "'\";--", "%_\\", "\U0001f600"} {
-		if total := at(s.root.ok(t, "blueprint.list", object{"search": search}), "pagination.total"); fmt.Sprint(total) != "1" {
+		if total := at(s.Root.OK(t, "blueprint.list", object{"search": search}), "pagination.total"); fmt.Sprint(total) != "1" {
 			t.Errorf("a search for %q finds %v", search, total)
 		}
 	}
-	run := s.root.ok(t, "blueprint.execute", object{"id": id, "inputData": strange})
+	run := s.Root.OK(t, "blueprint.execute", object{"id": id, "inputData": strange})
 	if at(run, "result.output.text") != strange {
-		t.Errorf("the run gave %q", encoded(t, run))
+		t.Errorf("the run gave %q", servertest.Encoded(t, run))
 	}
 	// Half a character has no UTF-8: in its place is the mark for that.
-	half := s.root.send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"a\ud800"}}`)
-	if at(half.payload(), "title") != "a\ufffd" {
-		t.Errorf("half a character: %d %s", half.status, half.text)
+	half := s.Root.Send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"a\ud800"}}`)
+	if at(half.Payload(), "title") != "a\ufffd" {
+		t.Errorf("half a character: %d %s", half.Status, half.Text)
 	}
 	// What looks like it belongs to the language of a client is a key as any other.
-	made := s.root.send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"first","title":"last","__proto__":{"description":"x"},"constructor":1,"blueprint_map":{"nodes":[],"__proto__":{"a":1}}}}`)
-	if at(made.payload(), "title") != "last" || at(made.payload(), "description") != "" || at(made.payload(), "blueprint_map.__proto__.a") == nil {
-		t.Errorf("%d %s", made.status, made.text)
+	made := s.Root.Send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"first","title":"last","__proto__":{"description":"x"},"constructor":1,"blueprint_map":{"nodes":[],"__proto__":{"a":1}}}}`)
+	if at(made.Payload(), "title") != "last" || at(made.Payload(), "description") != "" || at(made.Payload(), "blueprint_map.__proto__.a") == nil {
+		t.Errorf("%d %s", made.Status, made.Text)
 	}
 }

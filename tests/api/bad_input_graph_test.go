@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"runtime"
 	"testing"
@@ -83,7 +84,7 @@ func fan(n int, each func(i int) object) object {
 // nearly 5,000 and 10,000 nodes: twice the nodes take about twice the memory, counted
 // over everything that the server allocates, and the work that goes with it.
 func TestLargeGraphs(t *testing.T) {
-	s := newService(t, func(o *server.Options) { o.MaxBody = 20 << 20 })
+	s := servertest.New(t, func(o *server.Options) { o.MaxBody = 20 << 20 })
 	sizes := [2]int{1_240, 2_480}
 	if *thorough {
 		sizes = [2]int{4_990, 9_980}
@@ -98,15 +99,15 @@ func TestLargeGraphs(t *testing.T) {
 					name string
 					do   func()
 				}{
-					{"create", func() { id = s.root.id(t, "blueprint.create", object{"title": name, "blueprint_map": m}) }},
+					{"create", func() { id = s.Root.IDOf(t, "blueprint.create", object{"title": name, "blueprint_map": m}) }},
 					{"validate", func() {
-						if answer := s.root.ok(t, "blueprint.validate", object{"blueprint_map": m}); at(answer, "valid") != true {
-							t.Errorf("%.500s", encoded(t, answer))
+						if answer := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": m}); at(answer, "valid") != true {
+							t.Errorf("%.500s", servertest.Encoded(t, answer))
 						}
 					}},
 					{"execute", func() {
-						if answer := s.root.ok(t, "blueprint.execute", object{"id": id}); at(answer, "result.status") != string(blueprint.StatusCompleted) {
-							t.Errorf("%.500s", encoded(t, answer))
+						if answer := s.Root.OK(t, "blueprint.execute", object{"id": id}); at(answer, "result.status") != string(blueprint.StatusCompleted) {
+							t.Errorf("%.500s", servertest.Encoded(t, answer))
 						}
 					}},
 				} {

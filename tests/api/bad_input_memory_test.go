@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"strings"
@@ -126,25 +127,25 @@ func TestBombs(t *testing.T) {
 
 func (v *victim) explode(t *testing.T, bomb *bomb, text string) {
 	t.Helper()
-	var answer reply
+	var answer servertest.Reply
 	used := allocated(func() {
 		if bomb.procedure == "blueprint.get" {
-			answer = v.root.send(t, http.MethodGet, "/api/trpc/"+bomb.procedure+"?input="+text, "")
+			answer = v.Root.Send(t, http.MethodGet, "/api/trpc/"+bomb.procedure+"?input="+text, "")
 		} else {
-			answer = v.root.send(t, http.MethodPost, "/api/trpc/"+bomb.procedure, text)
+			answer = v.Root.Send(t, http.MethodPost, "/api/trpc/"+bomb.procedure, text)
 		}
 	})
 	status := http.StatusOK
 	if bomb.code != "" {
 		status = bomb.code.HTTPStatus()
 	}
-	if answer.status != status || answer.code() != string(bomb.code) || !strings.Contains(strings.ReplaceAll(answer.text, `\"`, `"`), bomb.wants) {
-		t.Errorf("%d bytes: %d %.500s", len(text), answer.status, answer.text)
+	if answer.Status != status || answer.Code() != string(bomb.code) || !strings.Contains(strings.ReplaceAll(answer.Text, `\"`, `"`), bomb.wants) {
+		t.Errorf("%d bytes: %d %.500s", len(text), answer.Status, answer.Text)
 	}
-	if len(answer.text) > 1<<20 {
-		t.Errorf("%d bytes are answered with %d", len(text), len(answer.text))
+	if len(answer.Text) > 1<<20 {
+		t.Errorf("%d bytes are answered with %d", len(text), len(answer.Text))
 	}
-	t.Logf("%d bytes: %.1f for each, answer of %d", len(text), used/float64(len(text)), len(answer.text))
+	t.Logf("%d bytes: %.1f for each, answer of %d", len(text), used/float64(len(text)), len(answer.Text))
 	if bound := bomb.most*float64(len(text)) + 4<<20; used > bound {
 		t.Errorf("%.1f MiB for %.1f MiB", used/(1<<20), float64(len(text))/(1<<20))
 	}

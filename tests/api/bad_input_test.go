@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -23,7 +24,7 @@ import (
 
 // victim is a server on a file with something of everything in it.
 type victim struct {
-	*service
+	*servertest.Server
 	sql                            *sql.DB
 	blueprint, run                 string
 	manual, webhook, signed, api   string
@@ -34,22 +35,22 @@ type victim struct {
 func newVictim(t *testing.T, change ...func(*server.Options)) *victim {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "victim.db")
-	s := newService(t, append([]func(*server.Options){onFile(path), atNoon}, change...)...)
-	v := &victim{service: s, workspace: s.root.WorkspaceID}
-	v.blueprint = s.root.blueprint(t, "victim", node("a", "set", object{"values": object{"x": 1}}))
-	v.run = s.root.id(t, "blueprint.execute", object{"id": v.blueprint})
+	s := servertest.New(t, append([]func(*server.Options){servertest.OnFile(path), servertest.AtNoon}, change...)...)
+	v := &victim{Server: s, workspace: s.Root.WorkspaceID}
+	v.blueprint = s.Root.Blueprint(t, "victim", node("a", "set", object{"values": object{"x": 1}}))
+	v.run = s.Root.IDOf(t, "blueprint.execute", object{"id": v.blueprint})
 	trigger := func(kind string, config object) string {
-		return s.root.id(t, "blueprintTriggers.create", object{"blueprintId": v.blueprint, "triggerType": kind, "config": config})
+		return s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": v.blueprint, "triggerType": kind, "config": config})
 	}
 	v.manual, v.api, v.webhook = trigger("manual", object{}), trigger("api", object{}), trigger("webhook", object{})
 	v.signed, v.scheduled = trigger("webhook", object{"secret": "victims-secret"}), trigger("scheduled", object{"cron": "0 0 1 1 *"})
-	v.otherKey = s.root.id(t, "apiKey.create", object{"name": "other"})
+	v.otherKey = s.Root.IDOf(t, "apiKey.create", object{"name": "other"})
 	var err error
 	if v.sql, err = sql.Open("sqlite", "file:"+path+"?mode=ro"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { v.sql.Close() })
-	v.advance(t, "0s")
+	v.Advance(t, "0s")
 	return v
 }
 
@@ -125,13 +126,13 @@ func (v *victim) unharmed(t *testing.T, attack func()) {
 	t.Helper()
 	before := v.fingerprint(t)
 	attack()
-	v.advance(t, "0s") // lets come to rest whatever was started against all rules
+	v.Advance(t, "0s") // lets come to rest whatever was started against all rules
 	if after := v.fingerprint(t); after != before {
 		t.Error("the database was changed")
 	}
-	v.root.ok(t, "blueprint.get", object{"id": v.blueprint})
-	if answer := v.root.send(t, http.MethodGet, "/readyz", ""); answer.status != http.StatusOK {
-		t.Errorf("afterwards it is %d %s", answer.status, answer.text)
+	v.Root.OK(t, "blueprint.get", object{"id": v.blueprint})
+	if answer := v.Root.Send(t, http.MethodGet, "/readyz", ""); answer.Status != http.StatusOK {
+		t.Errorf("afterwards it is %d %s", answer.Status, answer.Text)
 	}
 }
 
@@ -171,7 +172,7 @@ func badTexts() []badText {
 func TestBadTexts(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	for name, kind := range v.kinds {
+	for name, kind := range v.Kinds {
 		t.Run(name, func(t *testing.T) {
 			v.unharmed(t, func() {
 				for _, bad := range badTexts() {
@@ -188,19 +189,19 @@ func TestBadTexts(t *testing.T) {
 func (v *victim) sendBadText(t *testing.T, name string, kind trpc.Kind, bad badText) {
 	t.Helper()
 	post := kind == trpc.KindMutation
-	send := func(path, query, text string) reply {
+	send := func(path, query, text string) servertest.Reply {
 		if post {
-			return v.root.send(t, http.MethodPost, "/api/trpc/"+path+"?"+query, text)
+			return v.Root.Send(t, http.MethodPost, "/api/trpc/"+path+"?"+query, text)
 		}
-		return v.root.send(t, http.MethodGet, "/api/trpc/"+path+"?"+query+"&input="+url.QueryEscape(text), "")
+		return v.Root.Send(t, http.MethodGet, "/api/trpc/"+path+"?"+query+"&input="+url.QueryEscape(text), "")
 	}
 	answer := send(name, "", bad.text)
 	if kind == trpc.KindSubscription {
-		answer.endOfStream(t)
+		answer.EndOfStream(t)
 	}
-	wellRefused(t, name+": "+bad.name, answer.value, answer.status, blueprint.CodeBadRequest, name, bad.wants)
-	if answer.header.Get("Retry-After") != "" || len(answer.text) > 4096 {
-		t.Errorf("%s: %s: %d bytes, Retry-After %q", name, bad.name, len(answer.text), answer.header.Get("Retry-After"))
+	wellRefused(t, name+": "+bad.name, answer.Value, answer.Status, blueprint.CodeBadRequest, name, bad.wants)
+	if answer.Header.Get("Retry-After") != "" || len(answer.Text) > 4096 {
+		t.Errorf("%s: %s: %d bytes, Retry-After %q", name, bad.name, len(answer.Text), answer.Header.Get("Retry-After"))
 	}
 	if kind == trpc.KindSubscription {
 		return
@@ -210,11 +211,11 @@ func (v *victim) sendBadText(t *testing.T, name string, kind trpc.Kind, bad badT
 		whole = `{"0":` + bad.text + `,"1":` + bad.text + `}`
 	}
 	answer = send(name+","+name, "batch=1", whole)
-	list, _ := answer.value.([]any)
-	if answer.status != http.StatusBadRequest || len(list) != 2 {
-		t.Fatalf("%s: %s in a batch: %d %.500s", name, bad.name, answer.status, answer.text)
+	list, _ := answer.Value.([]any)
+	if answer.Status != http.StatusBadRequest || len(list) != 2 {
+		t.Fatalf("%s: %s in a batch: %d %.500s", name, bad.name, answer.Status, answer.Text)
 	}
-	wellRefused(t, name+": "+bad.name+" in a batch", list[1], answer.status, blueprint.CodeBadRequest, name, bad.wants)
+	wellRefused(t, name+": "+bad.name+" in a batch", list[1], answer.Status, blueprint.CodeBadRequest, name, bad.wants)
 }
 
 // wellRefused checks one error on the wire.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"bufio"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 // spoken sends bytes over a connection of its own and gives the answer, nil when
 // the server hangs up without one. After says what is done once the bytes are
 // sent, before the answer is read.
-func (s *service) spoken(t *testing.T, text string, after func(net.Conn)) (*http.Response, string) {
+func rawExchange(t *testing.T, s *servertest.Server, text string, after func(net.Conn)) (*http.Response, string) {
 	t.Helper()
 	connection, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
@@ -95,7 +96,7 @@ func TestBadRequests(t *testing.T) {
 		} {
 			var answer *http.Response
 			var body string
-			used := allocated(func() { answer, body = v.spoken(t, test.text, nil) })
+			used := allocated(func() { answer, body = rawExchange(t, v.Server, test.text, nil) })
 			if answer == nil && len(test.text) > 1<<20 {
 				continue // it hung up on somebody who went on and on: nothing was read
 			}
@@ -137,7 +138,7 @@ func TestSlowBodies(t *testing.T) {
 				want = 0 // it hangs up
 			}
 			all.Go(func() {
-				answer, body := v.spoken(t, text, nil)
+				answer, body := rawExchange(t, v.Server, text, nil)
 				if got := statusOf(answer); got != want || want != 0 && !strings.Contains(body, wants) {
 					t.Errorf("%s: %d %s", name, got, body)
 				}
@@ -153,7 +154,7 @@ func TestBodiesThatBreakOff(t *testing.T) {
 	head := " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + testKey + "\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{}"
 	v.unharmed(t, func() {
 		for _, path := range []string{"/api/trpc/blueprint.create", "/webhooks/blueprint/" + v.webhook, "/v1/triggers/" + v.api + "/fire", "/clock/advance"} {
-			answer, body := v.spoken(t, "POST "+path+head, func(connection net.Conn) { connection.(*net.TCPConn).CloseWrite() })
+			answer, body := rawExchange(t, v.Server, "POST "+path+head, func(connection net.Conn) { connection.(*net.TCPConn).CloseWrite() })
 			if answer != nil && answer.StatusCode != blueprint.CodeClientClosed.HTTPStatus() && answer.StatusCode != http.StatusBadRequest {
 				t.Errorf("%s: %d %s", path, answer.StatusCode, body)
 			}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 	"bytes"
 	"io"
 	"net/http"
@@ -16,13 +17,13 @@ import (
 func BenchmarkWebhook(b *testing.B) {
 	for _, mode := range []string{"accept", "wait"} {
 		b.Run(mode, func(b *testing.B) {
-			s := newService(b, onFile(filepath.Join(b.TempDir(), "bench.db")), func(o *server.Options) { o.RateLimit = 0 })
-			id := s.root.blueprint(b, "three",
+			s := servertest.New(b, servertest.OnFile(filepath.Join(b.TempDir(), "bench.db")), func(o *server.Options) { o.RateLimit = 0 })
+			id := s.Root.Blueprint(b, "three",
 				node("a", "set", object{"values": object{"who": "{{inputData.name}}"}}),
 				node("b", "template", object{"text": "Hello {{who}}"}),
 				node("c", "transform", object{"expression": "upper(input.text)"}))
-			trigger := s.root.id(b, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": mode}})
-			address := s.host + "/webhooks/blueprint/" + trigger
+			trigger := s.Root.IDOf(b, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": mode}})
+			address := s.Host + "/webhooks/blueprint/" + trigger
 			body := `{"name":"Ada","pad":"` + strings.Repeat("x", 200) + `"}`
 			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 			b.SetParallelism(16)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
@@ -101,10 +102,10 @@ func swept(text, secret string) (in []string) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sweep.db")
-	s := newService(t, atNoon, inABox, onFile(path))
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon, inABox, servertest.OnFile(path))
+	ada := s.NewUser(t, "ada")
 	connect := func(name, kind string, config object) string {
-		return ada.id(t, "connection.create", object{"name": name, "type": kind, "config": config})
+		return ada.IDOf(t, "connection.create", object{"name": name, "type": kind, "config": config})
 	}
 	nodes := map[string]object{
 		"http-request": {"method": "POST", "url": "https://api.example.com/x?t={{token}}", "body": object{"t": "{{token}}", "all": "{{inputData.all}}"}, "headers": object{"X-T": "{{= toBase64(token) }}"},
@@ -126,82 +127,82 @@ func TestSweep(t *testing.T) {
 	}
 	for kind, config := range nodes {
 		all := writings(sweptSecrets["variable"], 0) + "\n" + writings(sweptSecrets[own[kind]], 0) + "\n" + sweptData
-		id := ada.id(t, "blueprint.create", object{"title": kind, "environment_variables": variables, "blueprint_map": object{"nodes": []any{
+		id := ada.IDOf(t, "blueprint.create", object{"title": kind, "environment_variables": variables, "blueprint_map": object{"nodes": []any{
 			node("it", kind, config, "onError", "continue"),
 			node("log", "log", object{"level": "warn", "message": "{{token}} " + sweptData, "data": "{{input}}"}),
 			node("again", "transform", object{"expression": `{"a": input, "b": toBase64(token + "!"), "c": toJSON(input)}`}),
 			node("stop", "stop", object{"failed": true, "message": "with {{token}} " + sweptData}),
 		}}})
-		answers := []string{"", encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain", "x-said": url.QueryEscape(sweptSecrets[own[kind]])}, "body": all}),
-			encoded(t, object{"status": 500, "body": object{"error": object{"message": all, sweptSecrets[own[kind]]: true}}})}
+		answers := []string{"", servertest.Encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain", "x-said": url.QueryEscape(sweptSecrets[own[kind]])}, "body": all}),
+			servertest.Encoded(t, object{"status": 500, "body": object{"error": object{"message": all, sweptSecrets[own[kind]]: true}}})}
 		for first := 0; first < 30; first += firstStep { // a message may quote the beginning of an answer
-			answers = append(answers, encoded(t, object{"status": 500, "body": object{"error": object{"message": strings.Repeat("z", 7*first) + writings(sweptSecrets["variable"], first)}}}))
+			answers = append(answers, servertest.Encoded(t, object{"status": 500, "body": object{"error": object{"message": strings.Repeat("z", 7*first) + writings(sweptSecrets["variable"], first)}}}))
 		}
 		for cut := 1; cut < 40; cut += cutStep { // the secret stands where the evidence, or the tape, ends
-			answers = append(answers, encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain"}, "body": strings.Repeat("x", 16<<10-cut) + sweptSecrets[own[kind]] + sweptSecrets["variable"] + strings.Repeat("y", 100)}))
+			answers = append(answers, servertest.Encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain"}, "body": strings.Repeat("x", 16<<10-cut) + sweptSecrets[own[kind]] + sweptSecrets["variable"] + strings.Repeat("y", 100)}))
 		}
 		for i, answer := range answers {
 			if kind == "send-email" && i > 0 {
-				answer = encoded(t, object{"status": 550, "body": "refused " + sweptSecrets["mail"] + " " + hex.EncodeToString([]byte(sweptSecrets["variable"]))})
+				answer = servertest.Encoded(t, object{"status": 550, "body": "refused " + sweptSecrets["mail"] + " " + hex.EncodeToString([]byte(sweptSecrets["variable"]))})
 			}
 			rules := `{"rules": []}`
 			if answer != "" {
 				rules = fmt.Sprintf(`{"rules": [{"match": {"nodeType": %q}, "answer": %s}]}`, kind, answer)
 			}
-			s.root.rules(t, rules)
-			out := ada.call(t, "blueprint.execute", object{"id": id, "inputData": object{"all": all}, "record": true})
-			run, _ := at(out.payload(), "executionId").(string)
-			if out.status != http.StatusOK || run == "" {
-				t.Fatalf("%s: %d %s", kind, out.status, out.text)
+			putRules(t, s.Root, rules)
+			out := ada.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"all": all}, "record": true})
+			run, _ := at(out.Payload(), "executionId").(string)
+			if out.Status != http.StatusOK || run == "" {
+				t.Fatalf("%s: %d %s", kind, out.Status, out.Text)
 			}
 			name := fmt.Sprint(kind, " ", i, " ")
 			note := func(where, text string) {
 				shown[name+where], kept[name+where] = text, own[kind]
 				masked += strings.Count(text, "***")
 			}
-			note("result", out.text)
+			note("result", out.Text)
 			for _, procedure := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExchanges", "execution.export", "execution.exportTest", "execution.subscribe"} {
-				note(procedure, ada.call(t, procedure, object{"executionId": run}).text)
+				note(procedure, ada.Call(t, procedure, object{"executionId": run}).Text)
 			}
-			note("execution.getExecutionLogs", ada.call(t, "execution.getExecutionLogs", object{"blueprintId": id}).text)
-			note("execution.listRuns", ada.call(t, "execution.listRuns", object{"blueprintId": id}).text)
-			note("/sandbox/calls", s.root.send(t, http.MethodGet, "/sandbox/calls", "").text)
+			note("execution.getExecutionLogs", ada.Call(t, "execution.getExecutionLogs", object{"blueprintId": id}).Text)
+			note("execution.listRuns", ada.Call(t, "execution.listRuns", object{"blueprintId": id}).Text)
+			note("/sandbox/calls", s.Root.Send(t, http.MethodGet, "/sandbox/calls", "").Text)
 		}
 	}
 	// What came and started nothing, or what others heard.
-	ears := ada.id(t, "blueprint.create", object{"title": "ears", "blueprint_map": object{"nodes": []any{node("it", "transform", object{"expression": "inputData"})}}})
-	ear := ada.id(t, "blueprintTriggers.create", object{"blueprintId": ears, "triggerType": "event", "config": object{"event": "custom.swept"}})
-	mouth := ada.id(t, "blueprint.create", object{"title": "mouth", "environment_variables": variables, "blueprint_map": object{"nodes": []any{
+	ears := ada.IDOf(t, "blueprint.create", object{"title": "ears", "blueprint_map": object{"nodes": []any{node("it", "transform", object{"expression": "inputData"})}}})
+	ear := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": ears, "triggerType": "event", "config": object{"event": "custom.swept"}})
+	mouth := ada.IDOf(t, "blueprint.create", object{"title": "mouth", "environment_variables": variables, "blueprint_map": object{"nodes": []any{
 		node("it", "emit-event", object{"event": "swept", "data": object{"t": "{{token}}", "data": sweptData}})}}})
-	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": mouth, "triggerType": "webhook", "config": object{}})
-	api := ada.id(t, "blueprintTriggers.create", object{"blueprintId": mouth, "triggerType": "api", "config": object{"inputSchema": object{"type": "object", "additionalProperties": false}}})
-	ada.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, encoded(t, object{"d": sweptData}), "X-D", sweptData)
-	ada.send(t, http.MethodPost, "/v1/triggers/"+api+"/fire", encoded(t, object{sweptData: sweptData}))
-	s.advance(t, "0s")
+	hook := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": mouth, "triggerType": "webhook", "config": object{}})
+	api := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": mouth, "triggerType": "api", "config": object{"inputSchema": object{"type": "object", "additionalProperties": false}}})
+	ada.Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, servertest.Encoded(t, object{"d": sweptData}), "X-D", sweptData)
+	ada.Send(t, http.MethodPost, "/v1/triggers/"+api+"/fire", servertest.Encoded(t, object{sweptData: sweptData}))
+	s.Advance(t, "0s")
 	note := func(where, text string) { shown[where], kept[where] = text, "variable" }
 	for _, trigger := range []string{ear, hook, api} {
-		history := ada.ok(t, "blueprintTriggers.history", object{"triggerId": trigger})
-		note("history of "+trigger, encoded(t, history))
+		history := ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger})
+		note("history of "+trigger, servertest.Encoded(t, history))
 		for _, row := range at(history, "firings").([]any) {
-			note("explain "+at(row, "id").(string), ada.call(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")}).text)
+			note("explain "+at(row, "id").(string), ada.Call(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")}).Text)
 			if at(row, "triggerId") == ear {
-				status := ada.ok(t, "execution.getExecutionStatus", object{"executionId": at(row, "executionId")})
-				note("run that heard", encoded(t, status))
+				status := ada.OK(t, "execution.getExecutionStatus", object{"executionId": at(row, "executionId")})
+				note("run that heard", servertest.Encoded(t, status))
 				if at(status, "status") != "completed" || at(at(status, "steps").([]any)[0], "output.data.t") != "***" {
-					t.Errorf("who heard: %s", encoded(t, status))
+					t.Errorf("who heard: %s", servertest.Encoded(t, status))
 				}
 			}
 		}
 	}
-	note("metrics", s.root.send(t, http.MethodGet, "/metrics", "").text)
-	note("ready", s.root.send(t, http.MethodGet, "/readyz?verbose", "").text)
-	note("audit", ada.call(t, "auditLog.list", object{}).text)
+	note("metrics", s.Root.Send(t, http.MethodGet, "/metrics", "").Text)
+	note("ready", s.Root.Send(t, http.MethodGet, "/readyz?verbose", "").Text)
+	note("audit", ada.Call(t, "auditLog.list", object{}).Text)
 	copied := path + ".backup"
 	if _, err := s.Store.Backup(t.Context(), copied, store.BackupOptions{Version: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	s.stop()
-	note("server log", s.logs.String())
+	s.Stop()
+	note("server log", s.Logs.String())
 	for where, text := range shown {
 		for _, of := range []string{"variable", kept[where]} {
 			if in := swept(text, sweptSecrets[of]); len(in) > 0 {

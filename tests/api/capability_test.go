@@ -3,6 +3,7 @@ package api
 import (
 	"blueprintd/rpc/trpc"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 	"database/sql"
 	"fmt"
 	"maps"
@@ -22,21 +23,21 @@ import (
 // more.
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, onFile(t.TempDir()+"/blueprintd.db"), func(o *server.Options) { o.RateLimit = 0 })
-	owner := s.user(t, "owner")
+	s := servertest.New(t, servertest.AtNoon, servertest.OnFile(t.TempDir()+"/blueprintd.db"), func(o *server.Options) { o.RateLimit = 0 })
+	owner := s.NewUser(t, "owner")
 	readers := map[string]*reader{}
 	for _, name := range []string{"viewer", "former", "stranger"} {
-		readers[name] = &reader{person: s.user(t, name), found: map[string]bool{}}
+		readers[name] = &reader{Caller: s.NewUser(t, name), found: map[string]bool{}}
 	}
-	w := &world{service: s}
+	w := &world{Server: s}
 	var err error
 	if w.sql, err = sql.Open("sqlite", "file:"+s.Options.DB+"?mode=ro"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.sql.Close() })
-	team := owner.id(t, "organization.create", object{"name": "Team"})
+	team := owner.IDOf(t, "organization.create", object{"name": "Team"})
 	add := func(name, role string) {
-		owner.ok(t, "organization.addMember", object{"organizationId": team, "email": name + "@example.org", "role": role})
+		owner.OK(t, "organization.addMember", object{"organizationId": team, "email": name + "@example.org", "role": role})
 	}
 	add("former", "admin")
 
@@ -51,7 +52,7 @@ func TestCapabilities(t *testing.T) {
 			title = mark
 		}
 		nodes := []any{node("say", "template", object{"text": "{{inputData.x ?? \"nothing\"}}"}), node("gate", "approval-gate", object{"prompt": "go on?"})}
-		id := owner.id(t, "blueprint.create", object{
+		id := owner.IDOf(t, "blueprint.create", object{
 			"title": title, "organization_id": team, "status": "published", "blueprint_map": object{"nodes": nodes},
 			"environment_variables": []any{object{"name": "token", "secret": true, "default": mark}},
 		})
@@ -59,32 +60,32 @@ func TestCapabilities(t *testing.T) {
 			"webhook": {"respond": "wait"}, "slack": {"signingSecret": mark}, "email": {}, "api": {"label": mark}, "manual": {},
 			"event": {"event": "custom.x"}, "scheduled": {"cron": "0 0 1 1 *"},
 		} {
-			made := owner.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
+			made := owner.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
 			secrets = append(secrets, at(made, "id").(string))
 			if address, ok := at(made, "config.address").(string); ok {
 				secrets = append(secrets, address)
 			}
 		}
-		signed := owner.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": mark}})
-		fired := owner.ok(t, "blueprintTriggers.fire", object{"triggerId": signed, "inputData": object{"x": mark}})
-		run := owner.id(t, "blueprint.execute", object{"id": id, "inputData": object{"x": mark}})
+		signed := owner.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": mark}})
+		fired := owner.OK(t, "blueprintTriggers.fire", object{"triggerId": signed, "inputData": object{"x": mark}})
+		run := owner.IDOf(t, "blueprint.execute", object{"id": id, "inputData": object{"x": mark}})
 		for _, organization := range []string{team, ""} {
-			secrets = append(secrets, owner.id(t, "connection.create", connectionOf(&target{marks: []string{mark}, secrets: []string{"", "", mark}}, organization)))
+			secrets = append(secrets, owner.IDOf(t, "connection.create", connectionOf(&target{marks: []string{mark}, secrets: []string{"", "", mark}}, organization)))
 		}
 		secrets = append(secrets, signed, at(fired, "executionId").(string), at(fired, "firingId").(string), run)
 		if visibility == "private" {
 			secrets = append(secrets, id)
 		} else {
 			public = id
-			owner.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+			owner.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 		}
 	}
 	former := readers["former"]
-	left := former.id(t, "blueprint.create", object{"title": "Left behind", "organization_id": team, "blueprint_map": object{"nodes": []any{node("a", "template", object{"text": "x"})}}})
-	former.id(t, "blueprintTriggers.create", object{"blueprintId": left, "triggerType": "webhook"}) // its address is known to them, and dead
-	former.ok(t, "organization.removeMember", object{"organizationId": team, "userId": former.ID})
-	readers["viewer"].ok(t, "blueprint.execute", object{"id": public})
-	s.advance(t, "0s")
+	left := former.IDOf(t, "blueprint.create", object{"title": "Left behind", "organization_id": team, "blueprint_map": object{"nodes": []any{node("a", "template", object{"text": "x"})}}})
+	former.IDOf(t, "blueprintTriggers.create", object{"blueprintId": left, "triggerType": "webhook"}) // its address is known to them, and dead
+	former.OK(t, "organization.removeMember", object{"organizationId": team, "userId": former.ID})
+	readers["viewer"].OK(t, "blueprint.execute", object{"id": public})
+	s.Advance(t, "0s")
 
 	for _, name := range slices.Sorted(maps.Keys(readers)) {
 		r := readers[name]
@@ -95,7 +96,7 @@ func TestCapabilities(t *testing.T) {
 		t.Logf("%s found %d values", name, len(r.found))
 	}
 	owned := func() []string {
-		s.advance(t, "0s")
+		s.Advance(t, "0s")
 		var text strings.Builder
 		for table, which := range map[string]string{
 			"triggers": "1", "firings": "decision = 'started'", "connections": "created_by = %[1]s", "executions": "user_id = %[1]s", "collaborators": "1", "api_keys": "user_id = %[1]s",
@@ -127,7 +128,7 @@ func TestCapabilities(t *testing.T) {
 
 // reader collects what a person can read.
 type reader struct {
-	person
+	servertest.Caller
 	found   map[string]bool
 	secrets []string // what no answer may hold
 }
@@ -138,22 +139,22 @@ var (
 )
 
 // take looks at an answer for what must not be in it, and for more values.
-func (r *reader) take(t *testing.T, where, sent string, answer reply) {
+func (r *reader) take(t *testing.T, where, sent string, answer servertest.Reply) {
 	t.Helper()
 	for _, secret := range r.secrets {
-		if strings.Contains(answer.text, secret) && !strings.Contains(sent, secret) {
-			t.Errorf("%s: %s shows %s: %d %.500s", r.Name, where, secret, answer.status, answer.text)
+		if strings.Contains(answer.Text, secret) && !strings.Contains(sent, secret) {
+			t.Errorf("%s: %s shows %s: %d %.500s", r.Name, where, secret, answer.Status, answer.Text)
 		}
 	}
-	if answer.status == http.StatusForbidden || answer.status == http.StatusNotFound {
-		for _, id := range anyID.FindAllString(answer.text, -1) {
-			if !strings.Contains(strings.ToLower(sent), strings.ToLower(id)) && !strings.HasPrefix(id, r.host) {
-				t.Errorf("%s: %s names %s: %s", r.Name, where, id, answer.text)
+	if answer.Status == http.StatusForbidden || answer.Status == http.StatusNotFound {
+		for _, id := range anyID.FindAllString(answer.Text, -1) {
+			if !strings.Contains(strings.ToLower(sent), strings.ToLower(id)) && !strings.HasPrefix(id, r.Host) {
+				t.Errorf("%s: %s names %s: %s", r.Name, where, id, answer.Text)
 			}
 		}
 		return
 	}
-	for _, value := range anyID.FindAllString(answer.text, -1) {
+	for _, value := range anyID.FindAllString(answer.Text, -1) {
 		for _, part := range append(apart.Split(value, -1), value) {
 			if len(part) > 20 || strings.Contains(part, "@") {
 				r.found[part] = true
@@ -178,10 +179,10 @@ func (r *reader) calls(t *testing.T, mutations bool, done map[string]bool) {
 			if _, scoped := input["scope"]; scoped {
 				input["scope"] = []string{"own", "shared", "public"}[i%3]
 			}
-			sent := encoded(t, input)
+			sent := servertest.Encoded(t, input)
 			if key := procedure.Name + sent; !done[key] {
 				done[key] = true
-				r.take(t, procedure.Name+" "+sent, sent, r.call(t, procedure.Name, input))
+				r.take(t, procedure.Name+" "+sent, sent, r.Call(t, procedure.Name, input))
 			}
 		}
 	}
@@ -196,14 +197,14 @@ func (r *reader) readAll(t *testing.T) {
 		r.calls(t, false, done)
 	}
 	for _, path := range []string{"/", "/openapi.json", "/healthz", "/readyz", "/readyz?verbose", "/metrics", "/mcp", "/files/x", "/clock", "/sandbox/calls"} {
-		r.take(t, path, path, r.send(t, http.MethodGet, path, ""))
+		r.take(t, path, path, r.Send(t, http.MethodGet, path, ""))
 	}
 }
 
 // useAll uses every value without a key, and with it in whatever changes something.
 func (r *reader) useAll(t *testing.T) {
 	t.Helper()
-	nobody := person{service: r.service}
+	nobody := servertest.Caller{Server: r.Server}
 	for _, value := range r.values() {
 		id := url.PathEscape(value)
 		for _, request := range []string{
@@ -211,10 +212,10 @@ func (r *reader) useAll(t *testing.T) {
 			"GET /oauth/start?ticket=" + id, "GET /oauth/callback?code=x&state=" + id, "GET /schemas/" + id, "GET /setup?token=" + id, "POST /mcp",
 		} {
 			method, path, _ := strings.Cut(request, " ")
-			answer := nobody.send(t, method, path, "{}", "Authorization", "Bearer "+value, "Cookie", "session="+value)
+			answer := nobody.Send(t, method, path, "{}", "Authorization", "Bearer "+value, "Cookie", "session="+value)
 			r.take(t, request, request, answer)
-			if answer.status < 400 && !strings.Contains(path, "setup?") {
-				t.Errorf("%s: %s without a key: %d %.300s", r.Name, request, answer.status, answer.text)
+			if answer.Status < 400 && !strings.Contains(path, "setup?") {
+				t.Errorf("%s: %s without a key: %d %.300s", r.Name, request, answer.Status, answer.Text)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/rpc/trpc"
+	"blueprintd/tests/servertest"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -12,14 +13,14 @@ import (
 // TestAdvanceIsFinished moves the clock for somebody who has hung up already.
 func TestAdvanceIsFinished(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
+	s := servertest.New(t, servertest.AtNoon)
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	request := httptest.NewRequestWithContext(gone, http.MethodPost, "/clock/advance", strings.NewReader(`{"by":"36h"}`))
 	if err := s.ClockAdvance(httptest.NewRecorder(), request, &trpc.Caller{}); err != nil {
 		t.Fatal(err)
 	}
-	if now := at(s.root.send(t, http.MethodGet, "/clock", "").value, "now"); now != "2030-05-03T00:00:00.000Z" {
+	if now := at(s.Root.Send(t, http.MethodGet, "/clock", "").Value, "now"); now != "2030-05-03T00:00:00.000Z" {
 		t.Errorf("it stands at %v", now)
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"io"
 	"strings"
 	"testing"
@@ -14,13 +15,13 @@ import (
 func TestAuditList(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/b.db"
-	s := newService(t, onFile(path))
-	eve := s.user(t, "eve")
+	s := servertest.New(t, servertest.OnFile(path))
+	eve := s.NewUser(t, "eve")
 	if _, err := s.Store.RenameUser(t.Context(), blueprint.Principal{UserID: eve.ID}, "eve\x1b[2J"); err != nil {
 		t.Fatal(err)
 	}
-	eve.ok(t, "apiKey.create", object{"name": "laptop"})
-	s.stop()
+	eve.OK(t, "apiKey.create", object{"name": "laptop"})
+	s.Stop()
 	for _, args := range [][]string{{"user", "add", "--email", "ben@example.org", "--db", path}, {"master-key", "rotate", "--db", path}} {
 		commandOutput(t, args...)
 	}
@@ -38,7 +39,7 @@ func TestAuditList(t *testing.T) {
 		t.Errorf("%q", lines[4])
 	}
 	out = commandOutput(t, "audit", "list", "--limit", "1", "--json", "--db", path)
-	list, _ := decoded(t, out).([]any)
+	list, _ := servertest.Decoded(t, out).([]any)
 	if len(list) != 1 || at(list[0], "action") != "masterKey.rotate" || at(list[0], "organizationId") != "" {
 		t.Error(out)
 	}

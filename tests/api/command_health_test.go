@@ -3,6 +3,7 @@ package api
 import (
 	"blueprintd/server"
 	"blueprintd/server/certificate"
+	"blueprintd/tests/servertest"
 	"bytes"
 	"net"
 	"net/http"
@@ -14,14 +15,14 @@ import (
 
 // TestHealth asks servers that are ready, that are not, and that are none.
 func TestHealth(t *testing.T) {
-	s := newService(t)
-	address := strings.TrimPrefix(s.host, "http://")
+	s := servertest.New(t)
+	address := strings.TrimPrefix(s.Host, "http://")
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
-	secure := newService(t, func(o *server.Options) {
+	secure := servertest.New(t, func(o *server.Options) {
 		o.TLSFiles = &certificate.Files{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
 		if bad, err := o.TLSFiles.Load(); err != nil {
 			t.Fatal(bad, err)
@@ -40,10 +41,10 @@ func TestHealth(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--addr", address}, 0, s.host + " is ready\n"},
-		{[]string{"--addr", "0.0.0.0:" + port}, 0, s.host + " is ready\n"},
-		{[]string{"--addr", ":" + port}, 0, s.host + " is ready\n"},
-		{[]string{"--url", s.host + "/anything"}, 0, s.host + " is ready\n"},
+		{[]string{"--addr", address}, 0, s.Host + " is ready\n"},
+		{[]string{"--addr", "0.0.0.0:" + port}, 0, s.Host + " is ready\n"},
+		{[]string{"--addr", ":" + port}, 0, s.Host + " is ready\n"},
+		{[]string{"--url", s.Host + "/anything"}, 0, s.Host + " is ready\n"},
 		{[]string{"--addr", secureAddress}, 0, "is ready\n"},
 		{[]string{"--url", "https://" + secureAddress}, 0, "https://" + secureAddress + " is ready\n"},
 		{[]string{"--url", starting.URL}, 1, "blueprintd: " + starting.URL + " is not ready\nhint: wait for it to start or stop\n"},

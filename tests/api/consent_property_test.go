@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -27,23 +28,23 @@ var lastUsed = regexp.MustCompile(`"lastUsedAt":[^,}]*`)
 var labels = []string{"Deploy", "deploy!", "DEPLOY 2", "deploy-2", "Report", "report by", "", "日本"}
 
 func consent(t *testing.T, random *rand.Rand) {
-	s := newService(t, func(o *server.Options) { o.RateLimit = 0 })
-	victim, attacker := s.user(t, "victim"), s.user(t, "attacker")
+	s := servertest.New(t, func(o *server.Options) { o.RateLimit = 0 })
+	victim, attacker := s.NewUser(t, "victim"), s.NewUser(t, "attacker")
 	node := node("t", "template", object{"text": "x"})
 	for _, label := range []string{"Deploy", "deploy", "Report"} {
-		victim.published(t, label, object{"label": label}, node)
+		publishTool(t, victim, label, object{"label": label}, node)
 	}
-	own, ownTrigger := victim.published(t, "Deploy 2", object{}, node)
-	enabledID, enabled := attacker.published(t, "Enabled", object{"label": "Deploy"}, node)
-	attacker.ok(t, "collaborator.add", object{"blueprintId": enabledID, "email": "victim@example.org", "role": "editor"})
-	victim.ok(t, "mcpTool.enable", object{"triggerId": enabled})
+	own, ownTrigger := publishTool(t, victim, "Deploy 2", object{}, node)
+	enabledID, enabled := publishTool(t, attacker, "Enabled", object{"label": "Deploy"}, node)
+	attacker.OK(t, "collaborator.add", object{"blueprintId": enabledID, "email": "victim@example.org", "role": "editor"})
+	victim.OK(t, "mcpTool.enable", object{"triggerId": enabled})
 
 	// What the victim sees without the one tool that it took from the attacker, and
 	// the name of that, "" once the attacker has taken it away.
 	short := "_by_" + attacker.ID[:8]
 	seen := func() (rest, name string) {
-		tools := at(victim.tool(t, "tools/list", object{}), "tools").([]any)
-		listed := victim.ok(t, "mcpTool.list", object{}).([]any)
+		tools := at(callTool(t, victim, "tools/list", object{}), "tools").([]any)
+		listed := victim.OK(t, "mcpTool.list", object{}).([]any)
 		for _, tool := range listed {
 			if at(tool, "triggerId") == enabled && at(tool, "enabled") == true {
 				name = at(tool, "name").(string)
@@ -57,13 +58,13 @@ func consent(t *testing.T, random *rand.Rand) {
 			}
 		}
 		if more > 1 {
-			t.Fatalf("the attacker put a tool into the victim's list: %s", encoded(t, tools))
+			t.Fatalf("the attacker put a tool into the victim's list: %s", servertest.Encoded(t, tools))
 		}
 		parts := []any{
 			slices.DeleteFunc(tools, theirs), slices.DeleteFunc(listed, theirs),
-			victim.ok(t, "blueprint.list", object{}), victim.ok(t, "blueprint.listSummaries", object{"scope": "own"}), victim.ok(t, "connection.list", object{}), victim.ok(t, "apiKey.list", object{}),
+			victim.OK(t, "blueprint.list", object{}), victim.OK(t, "blueprint.listSummaries", object{"scope": "own"}), victim.OK(t, "connection.list", object{}), victim.OK(t, "apiKey.list", object{}),
 		}
-		return lastUsed.ReplaceAllString(encoded(t, parts), ""), name
+		return lastUsed.ReplaceAllString(servertest.Encoded(t, parts), ""), name
 	}
 	before, name := seen()
 	if name != "deploy"+short || strings.Count(before, `"name":"deploy-2"`) != 2 {
@@ -73,11 +74,11 @@ func consent(t *testing.T, random *rand.Rand) {
 	blueprints, triggers, teams := []string{enabledID, own}, []string{enabled, ownTrigger}, []string{victim.WorkspaceID}
 	pick := func(list []string) string { return list[random.IntN(len(list))] }
 	made := func(list *[]string, name string, input object) {
-		if id, ok := at(attacker.call(t, name, input).payload(), "id").(string); ok {
+		if id, ok := at(attacker.Call(t, name, input).Payload(), "id").(string); ok {
 			*list = append(*list, id)
 		}
 	}
-	call := func(name string, input object) func() { return func() { attacker.call(t, name, input) } }
+	call := func(name string, input object) func() { return func() { attacker.Call(t, name, input) } }
 	for step := range 80 {
 		what := []func(){
 			func() {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,16 +19,16 @@ import (
 // Whatever is wrong, whether the account exists does not show.
 func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	s.ada(t)
-	s.user(t, "bo") // without a password
-	b := &browser{service: s}
+	s := servertest.New(t, servertest.AtNoon)
+	setUpAda(t, s)
+	s.NewUser(t, "bo") // without a password
+	b := &browser{Server: s}
 	var texts, headers []string
 	try := func(email, password string) {
-		answer := b.call(t, "session.create", object{"email": email, "password": password})
-		answer.header.Del("Date")
-		texts = append(texts, answer.text)
-		headers = append(headers, strings.Join(slices.Sorted(maps.Keys(answer.header)), " "))
+		answer := b.Call(t, "session.create", object{"email": email, "password": password})
+		answer.Header.Del("Date")
+		texts = append(texts, answer.Text)
+		headers = append(headers, strings.Join(slices.Sorted(maps.Keys(answer.Header)), " "))
 	}
 	emails := []string{"ada@example.org", "bo@example.org", "nobody@example.org", "no address"}
 	for _, email := range emails {
@@ -46,43 +47,43 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	// Now all of them wait, with the right password too, until five minutes have
 	// passed since.
 	for _, email := range emails {
-		answer := b.call(t, "session.create", object{"email": email, "password": adasPassword})
-		if answer.status != http.StatusTooManyRequests || answer.header.Get("Retry-After") != "300" || answer.message() != "too many failed attempts; try again in 300 s" {
-			t.Errorf("%s: %d %s, Retry-After %s", email, answer.status, answer.text, answer.header.Get("Retry-After"))
+		answer := b.Call(t, "session.create", object{"email": email, "password": adasPassword})
+		if answer.Status != http.StatusTooManyRequests || answer.Header.Get("Retry-After") != "300" || answer.Message() != "too many failed attempts; try again in 300 s" {
+			t.Errorf("%s: %d %s, Retry-After %s", email, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
 		}
 	}
-	s.advance(t, "299s")
-	b.refused(t, blueprint.CodeTooManyRequests, "in 1 s", "session.create", object{"email": "ada@example.org", "password": adasPassword})
-	s.advance(t, "1s")
-	b.ok(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	s.Advance(t, "299s")
+	b.Refused(t, blueprint.CodeTooManyRequests, "in 1 s", "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	s.Advance(t, "1s")
+	b.OK(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
 	for range 10 {
-		b.refused(t, blueprint.CodeBadRequest, "current", "session.changePassword", object{"current": "a wrong password", "password": "another password"})
+		b.Refused(t, blueprint.CodeBadRequest, "current", "session.changePassword", object{"current": "a wrong password", "password": "another password"})
 	}
-	b.refused(t, blueprint.CodeTooManyRequests, "", "session.changePassword", object{"current": adasPassword, "password": "another password"})
-	b.ok(t, "session.get", nil)
-	(&browser{service: s}).ok(t, "session.create", object{"email": "ada@example.org", "password": adasPassword}) // it was not them who guessed
-	mine := at(b.ok(t, "auditLog.list", nil), "entries").([]any)
+	b.Refused(t, blueprint.CodeTooManyRequests, "", "session.changePassword", object{"current": adasPassword, "password": "another password"})
+	b.OK(t, "session.get", nil)
+	(&browser{Server: s}).OK(t, "session.create", object{"email": "ada@example.org", "password": adasPassword}) // it was not them who guessed
+	mine := at(b.OK(t, "auditLog.list", nil), "entries").([]any)
 	if !slices.ContainsFunc(mine, func(line any) bool {
-		return at(line, "action") == "session.changePassword" && at(line, "detail.outcome") == "failed" && at(line, "actorId") == s.root.ID
+		return at(line, "action") == "session.changePassword" && at(line, "detail.outcome") == "failed" && at(line, "actorId") == s.Root.ID
 	}) {
 		t.Errorf("the audit log does not tell of wrong passwords: %v", mine)
 	}
 	for _, input := range []any{nil, object{}, object{"email": "ada@example.org"}, object{"email": "", "password": "x"}, object{"email": nil, "password": nil}, object{"email": []any{"x"}, "password": object{}}, object{"email": "x", "password": strings.Repeat("x", 1001)}} {
-		b.refused(t, blueprint.CodeBadRequest, "", "session.create", input)
+		b.Refused(t, blueprint.CodeBadRequest, "", "session.create", input)
 	}
 }
 
 // Who signs in once more ends the session that the browser had.
 func TestSigningInAgain(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	b := s.ada(t)
+	s := servertest.New(t, servertest.AtNoon)
+	b := setUpAda(t, s)
 	before := b.cookie
-	b.refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": "ada@example.org", "password": "a wrong password"})
-	b.ok(t, "session.get", nil)
-	b.ok(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
-	(&browser{service: s, cookie: before}).refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
-	if list := b.ok(t, "session.list", nil).([]any); len(list) != 1 {
+	b.Refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": "ada@example.org", "password": "a wrong password"})
+	b.OK(t, "session.get", nil)
+	b.OK(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	(&browser{Server: s, cookie: before}).Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	if list := b.OK(t, "session.list", nil).([]any); len(list) != 1 {
 		t.Errorf("sessions %v", list)
 	}
 }
@@ -90,17 +91,17 @@ func TestSigningInAgain(t *testing.T) {
 // Many failures at an address make those wait who were never signed in there.
 func TestKnownBrowser(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	b := s.ada(t)
+	s := servertest.New(t, servertest.AtNoon)
+	b := setUpAda(t, s)
 	right := object{"email": "ada@example.org", "password": adasPassword}
-	b.ok(t, "session.delete", nil)
+	b.OK(t, "session.delete", nil)
 	for i := range 50 {
-		(&browser{service: s}).refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": strconv.Itoa(i) + "@example.org", "password": "x"})
+		(&browser{Server: s}).Refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": strconv.Itoa(i) + "@example.org", "password": "x"})
 	}
-	(&browser{service: s}).refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
-	(&browser{service: s, device: b.device + "x"}).refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
-	b.refused(t, blueprint.CodeTooManyRequests, "", "session.create", object{"email": "bo@example.org", "password": adasPassword})
-	b.ok(t, "session.create", right)
+	(&browser{Server: s}).Refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
+	(&browser{Server: s, device: b.device + "x"}).Refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
+	b.Refused(t, blueprint.CodeTooManyRequests, "", "session.create", object{"email": "bo@example.org", "password": adasPassword})
+	b.OK(t, "session.create", right)
 }
 
 // TestKnownDevice lets strangers guess the owner's password, more often than an
@@ -109,13 +110,13 @@ func TestKnownBrowser(t *testing.T) {
 // too; all come from one address.
 func TestKnownDevice(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	laptop := s.ada(t)
+	s := servertest.New(t)
+	laptop := setUpAda(t, s)
 	right := object{"email": "ada@example.org", "password": adasPassword}
 	wrong := object{"email": "ADA@example.org", "password": "a wrong password"}
-	phone := &browser{service: s}
-	phone.ok(t, "session.create", right)
-	laptop.ok(t, "session.delete", nil)
+	phone := &browser{Server: s}
+	phone.OK(t, "session.create", right)
+	laptop.OK(t, "session.delete", nil)
 	bo, err := s.Store.CreateUser(t.Context(), "bo@example.org", "Bo")
 	if err != nil {
 		t.Fatal(err)
@@ -125,43 +126,43 @@ func TestKnownDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, token, _ := strings.Cut(link, "token=")
-	bos := &browser{service: s}
-	bos.ok(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": adasPassword})
+	bos := &browser{Server: s}
+	bos.OK(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": adasPassword})
 	strangers := func() {
 		t.Helper()
 		for range 70 {
-			if answer := (&browser{service: s}).call(t, "session.create", wrong); answer.status != http.StatusUnauthorized && answer.status != http.StatusTooManyRequests {
-				t.Fatalf("a wrong password: %d %s", answer.status, answer.text)
+			if answer := (&browser{Server: s}).Call(t, "session.create", wrong); answer.Status != http.StatusUnauthorized && answer.Status != http.StatusTooManyRequests {
+				t.Fatalf("a wrong password: %d %s", answer.Status, answer.Text)
 			}
 		}
-		(&browser{service: s}).refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
+		(&browser{Server: s}).Refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
 	}
 	strangers()
-	laptop.ok(t, "session.create", right)
+	laptop.OK(t, "session.create", right)
 
 	// Its own wrong passwords make the device wait, and no other one.
 	for range 10 {
-		laptop.refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", wrong)
+		laptop.Refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", wrong)
 	}
-	laptop.refused(t, blueprint.CodeTooManyRequests, "too many failed attempts", "session.create", right)
+	laptop.Refused(t, blueprint.CodeTooManyRequests, "too many failed attempts", "session.create", right)
 	strangers()
-	phone.ok(t, "session.create", right)
+	phone.OK(t, "session.create", right)
 
 	// Another user's device counts as a stranger's.
-	bos.ok(t, "session.delete", nil)
-	bos.refused(t, blueprint.CodeTooManyRequests, "too many failed attempts", "session.create", right)
-	bos.ok(t, "session.create", object{"email": "bo@example.org", "password": adasPassword})
+	bos.OK(t, "session.delete", nil)
+	bos.Refused(t, blueprint.CodeTooManyRequests, "too many failed attempts", "session.create", right)
+	bos.OK(t, "session.create", object{"email": "bo@example.org", "password": adasPassword})
 }
 
 // A name that was made to lead to this machine shows no dashboard.
 func TestNamesOfTheDashboard(t *testing.T) {
 	t.Parallel()
-	local := newService(t, atNoon)
-	public := newService(t, atNoon, func(o *server.Options) { o.PublicURL = "http://flows.example" })
-	public.host = "http://" + public.LocalAddress()
-	open := newService(t, atNoon, func(o *server.Options) { o.Addr = "0.0.0.0:0" })
-	for _, s := range []*service{local, public, open} {
-		b := s.ada(t)
+	local := servertest.New(t, servertest.AtNoon)
+	public := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.PublicURL = "http://flows.example" })
+	public.Host = "http://" + public.LocalAddress()
+	open := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.Addr = "0.0.0.0:0" })
+	for _, s := range []*servertest.Server{local, public, open} {
+		b := setUpAda(t, s)
 		for host, own := range map[string]bool{"localhost": true, "LOCALHOST:8787": true, "127.0.0.1:1": true, "127.9.9.9": true, "[::1]:8787": true,
 			"evil.example": false, "evil.example:8787": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "10.0.0.1": false, "0.0.0.0": false} {
 			for path, headers := range map[string][]string{
@@ -172,7 +173,7 @@ func TestNamesOfTheDashboard(t *testing.T) {
 				"/api/trpc/blueprint.list":            {"Authorization", "Bearer " + testKey},
 				"/webhooks/blueprint/" + s.IDs.UUID(): nil,
 			} {
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.host+path, nil)
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Host+path, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -180,7 +181,7 @@ func TestNamesOfTheDashboard(t *testing.T) {
 				for i := 0; i+1 < len(headers); i += 2 {
 					request.Header.Set(headers[i], headers[i+1])
 				}
-				answer, err := s.client.Do(request)
+				answer, err := s.Client.Do(request)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -203,21 +204,21 @@ func TestTrustedProxies(t *testing.T) {
 			t.Errorf("with %q: %s, want %s", public, got, want)
 		}
 	}
-	s := newService(t, func(o *server.Options) { o.PublicURL = "http://flows.example" })
-	s.host = "http://" + s.LocalAddress()
-	b := &browser{service: s}
+	s := servertest.New(t, func(o *server.Options) { o.PublicURL = "http://flows.example" })
+	s.Host = "http://" + s.LocalAddress()
+	b := &browser{Server: s}
 	limited := func(headers ...string) bool {
 		for range server.OpenBurst + 20 {
-			if b.call(t, "session.getSetup", object{"token": "x"}, headers...).status == http.StatusTooManyRequests {
+			if b.Call(t, "session.getSetup", object{"token": "x"}, headers...).Status == http.StatusTooManyRequests {
 				return true
 			}
 		}
 		return false
 	}
-	if !limited() || b.call(t, "session.getSetup", object{"token": "x"}, "X-Forwarded-For", "198.51.100.1:4711").status != http.StatusNotFound {
+	if !limited() || b.Call(t, "session.getSetup", object{"token": "x"}, "X-Forwarded-For", "198.51.100.1:4711").Status != http.StatusNotFound {
 		t.Error("those behind the proxy count as one")
 	}
-	if told := strings.Count(s.logs.String(), "proxy sends no X-Forwarded-For"); told != 1 {
+	if told := strings.Count(s.Logs.String(), "proxy sends no X-Forwarded-For"); told != 1 {
 		t.Errorf("the log tells of the proxy %d times", told)
 	}
 }
@@ -226,8 +227,8 @@ func TestTrustedProxies(t *testing.T) {
 // under both roots.
 func TestEveryProcedureForTheDashboard(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	b := s.ada(t)
+	s := servertest.New(t, servertest.AtNoon)
+	b := setUpAda(t, s)
 	session := []string{"Cookie", b.cookie}
 	key := []string{"Authorization", "Bearer " + testKey}
 	_, token, _ := strings.Cut(b.cookie, "=")
@@ -241,12 +242,12 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 		if p.Kind == trpc.KindMutation {
 			method, body = http.MethodPost, "{" // which no procedure takes
 		}
-		call := func(root, query string, headers []string) reply {
-			return person{service: s}.send(t, method, root+"/"+p.Name+query, body, headers...)
+		call := func(root, query string, headers []string) servertest.Reply {
+			return servertest.Caller{Server: s}.Send(t, method, root+"/"+p.Name+query, body, headers...)
 		}
 		wrongInput := "?input=%7B"
-		if answer := call(server.DashboardRoot, wrongInput, session); !strings.Contains(answer.text, `"BAD_REQUEST"`) && answer.status != http.StatusOK {
-			t.Errorf("%s with a session: %d %s", p.Name, answer.status, answer.text)
+		if answer := call(server.DashboardRoot, wrongInput, session); !strings.Contains(answer.Text, `"BAD_REQUEST"`) && answer.Status != http.StatusOK {
+			t.Errorf("%s with a session: %d %s", p.Name, answer.Status, answer.Text)
 		}
 		want, apiWant := "UNAUTHORIZED", "UNAUTHORIZED"
 		if p.Public {
@@ -261,29 +262,29 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 		}
 		for _, query := range queries {
 			for _, headers := range [][]string{key, bearer, nil} {
-				if answer := call(server.DashboardRoot, query, headers); !strings.Contains(answer.text, `"`+want+`"`) {
-					t.Errorf("%s%s with %q: %d %s", p.Name, query, headers, answer.status, answer.text)
+				if answer := call(server.DashboardRoot, query, headers); !strings.Contains(answer.Text, `"`+want+`"`) {
+					t.Errorf("%s%s with %q: %d %s", p.Name, query, headers, answer.Status, answer.Text)
 				}
 			}
 		}
 		for _, headers := range [][]string{session, bearer, nil} {
-			if answer := call("/api/trpc", wrongInput, headers); !strings.Contains(answer.text, `"`+apiWant+`"`) {
-				t.Errorf("%s of the API with %q: %d %s", p.Name, headers, answer.status, answer.text)
+			if answer := call("/api/trpc", wrongInput, headers); !strings.Contains(answer.Text, `"`+apiWant+`"`) {
+				t.Errorf("%s of the API with %q: %d %s", p.Name, headers, answer.Status, answer.Text)
 			}
 		}
 	}
 	for _, path := range []string{"/v1/triggers/" + s.IDs.UUID() + "/fire", "/mcp", "/clock/advance"} {
-		if answer := (person{service: s}).send(t, http.MethodPost, path, "{}", session...); answer.status != http.StatusUnauthorized {
-			t.Errorf("%s with a session: %d %s", path, answer.status, answer.text)
+		if answer := (servertest.Caller{Server: s}).Send(t, http.MethodPost, path, "{}", session...); answer.Status != http.StatusUnauthorized {
+			t.Errorf("%s with a session: %d %s", path, answer.Status, answer.Text)
 		}
 	}
 }
 
 func TestOtherPages(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(o *server.Options) { o.Origins, o.PublicURL = []string{"*"}, "http://flows.example" })
-	s.host = "http://" + s.LocalAddress()
-	b := s.ada(t)
+	s := servertest.New(t, func(o *server.Options) { o.Origins, o.PublicURL = []string{"*"}, "http://flows.example" })
+	s.Host = "http://" + s.LocalAddress()
+	b := setUpAda(t, s)
 	const list, rename = "/blueprint.list", "/blueprint.create"
 	for _, test := range []struct {
 		method, path string
@@ -298,7 +299,7 @@ func TestOtherPages(t *testing.T) {
 		{"GET", list, []string{"Sec-Fetch-Site", "cross-site", "Origin", "http://flows.example"}, false},
 		{"GET", list, []string{"Sec-Fetch-Site", "something new"}, false},
 		{"POST", rename, nil, true},
-		{"POST", rename, []string{"Origin", s.host}, true},
+		{"POST", rename, []string{"Origin", s.Host}, true},
 		{"POST", rename, []string{"Origin", "http://flows.example"}, true}, // behind a proxy that changes the host
 		{"POST", rename, []string{"Origin", "http://evil.example"}, false},
 		{"POST", rename, []string{"Origin", "http://flows.example.evil"}, false},
@@ -312,12 +313,12 @@ func TestOtherPages(t *testing.T) {
 		{"OPTIONS", rename, []string{"Origin", "http://evil.example", "Access-Control-Request-Method", "POST"}, true}, // which answers nothing
 		{"DELETE", rename, []string{"Origin", "http://evil.example"}, false},
 	} {
-		answer := person{service: s}.send(t, test.method, server.DashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
-		refused := answer.status == http.StatusForbidden && answer.code() == "FORBIDDEN" && strings.Contains(answer.message(), "only the dashboard itself")
+		answer := servertest.Caller{Server: s}.Send(t, test.method, server.DashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
+		refused := answer.Status == http.StatusForbidden && answer.Code() == "FORBIDDEN" && strings.Contains(answer.Message(), "only the dashboard itself")
 		if refused == test.allowed {
-			t.Errorf("%s %s with %q: %d %s", test.method, test.path, test.headers, answer.status, answer.text)
+			t.Errorf("%s %s with %q: %d %s", test.method, test.path, test.headers, answer.Status, answer.Text)
 		}
-		for name := range answer.header {
+		for name := range answer.Header {
 			if strings.HasPrefix(name, "Access-Control-") {
 				t.Errorf("%s %s with %q: the answer has %s", test.method, test.path, test.headers, name)
 			}
@@ -328,8 +329,8 @@ func TestOtherPages(t *testing.T) {
 // A file is for who has a key and for who is signed in.
 func TestFilesForTheDashboard(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	b := s.ada(t)
+	s := servertest.New(t, servertest.AtNoon)
+	b := setUpAda(t, s)
 	for _, test := range []struct {
 		headers []string
 		want    int
@@ -341,8 +342,8 @@ func TestFilesForTheDashboard(t *testing.T) {
 		{[]string{"Cookie", b.cookie}, http.StatusNotFound},
 		{[]string{"Cookie", b.cookie, "Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
 	} {
-		if answer := (person{service: s}).send(t, http.MethodGet, "/files/"+strings.Repeat("0", 26), "", test.headers...); answer.status != test.want {
-			t.Errorf("with %q: %d %s", test.headers, answer.status, answer.text)
+		if answer := (servertest.Caller{Server: s}).Send(t, http.MethodGet, "/files/"+strings.Repeat("0", 26), "", test.headers...); answer.Status != test.want {
+			t.Errorf("with %q: %d %s", test.headers, answer.Status, answer.Text)
 		}
 	}
 }
@@ -350,15 +351,15 @@ func TestFilesForTheDashboard(t *testing.T) {
 // Who has no session cannot call as often as they like.
 func TestOpenProceduresAreLimited(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	b := &browser{service: s}
+	s := servertest.New(t)
+	b := &browser{Server: s}
 	for range server.OpenBurst {
-		b.refused(t, blueprint.CodeNotFound, "", "session.getSetup", object{"token": "x"})
+		b.Refused(t, blueprint.CodeNotFound, "", "session.getSetup", object{"token": "x"})
 	}
 	limited := false
 	for range 20 {
-		answer := b.call(t, "session.getSetup", object{"token": "x"})
-		limited = limited || answer.status == http.StatusTooManyRequests && answer.header.Get("Retry-After") != ""
+		answer := b.Call(t, "session.getSetup", object{"token": "x"})
+		limited = limited || answer.Status == http.StatusTooManyRequests && answer.Header.Get("Retry-After") != ""
 	}
 	if !limited {
 		t.Error("never limited")

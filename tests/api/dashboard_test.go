@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,18 +20,18 @@ const adasPassword = "correct horse battery"
 
 // browser is somebody who calls as the dashboard does.
 type browser struct {
-	*service
+	*servertest.Server
 	cookie string // name=value; "" = none is kept
 	device string // the cookie by which it is known
 }
 
 // call calls a procedure under the dashboard's root, and keeps the cookie that
 // comes with the answer.
-func (b *browser) call(t testing.TB, name string, input any, headers ...string) reply {
+func (b *browser) Call(t testing.TB, name string, input any, headers ...string) servertest.Reply {
 	t.Helper()
 	text := ""
 	if input != nil {
-		text = encoded(t, object{"json": input})
+		text = servertest.Encoded(t, object{"json": input})
 	}
 	if kept := strings.Trim(b.cookie+"; "+b.device, "; "); kept != "" {
 		headers = append(headers, "Cookie", kept)
@@ -44,8 +45,8 @@ func (b *browser) call(t testing.TB, name string, input any, headers ...string) 
 			path, text = path+"?input="+url.QueryEscape(text), ""
 		}
 	}
-	answer := person{service: b.service}.send(t, method, path, text, headers...)
-	for _, cookie := range (&http.Response{Header: answer.header}).Cookies() {
+	answer := servertest.Caller{Server: b.Server}.Send(t, method, path, text, headers...)
+	for _, cookie := range (&http.Response{Header: answer.Header}).Cookies() {
 		if strings.HasSuffix(cookie.Name, "_device") {
 			b.device = cookie.Name + "=" + cookie.Value
 			continue
@@ -57,37 +58,37 @@ func (b *browser) call(t testing.TB, name string, input any, headers ...string) 
 	return answer
 }
 
-func (b *browser) ok(t testing.TB, name string, input any) any {
+func (b *browser) OK(t testing.TB, name string, input any) any {
 	t.Helper()
-	answer := b.call(t, name, input)
-	if answer.status != http.StatusOK {
-		t.Fatalf("%s: %d %s", name, answer.status, answer.text)
+	answer := b.Call(t, name, input)
+	if answer.Status != http.StatusOK {
+		t.Fatalf("%s: %d %s", name, answer.Status, answer.Text)
 	}
-	return answer.payload()
+	return answer.Payload()
 }
 
-func (b *browser) refused(t testing.TB, code blueprint.Code, message, name string, input any) {
+func (b *browser) Refused(t testing.TB, code blueprint.Code, message, name string, input any) {
 	t.Helper()
-	if answer := b.call(t, name, input); answer.code() != string(code) || answer.status != code.HTTPStatus() || !strings.Contains(answer.message(), message) {
-		t.Errorf("%s %v: %d %s, want %s %s", name, input, answer.status, answer.text, code, message)
+	if answer := b.Call(t, name, input); answer.Code() != string(code) || answer.Status != code.HTTPStatus() || !strings.Contains(answer.Message(), message) {
+		t.Errorf("%s %v: %d %s, want %s %s", name, input, answer.Status, answer.Text, code, message)
 	}
 }
 
 // ada sets the owner's password by the link that the server has printed.
-func (s *service) ada(t testing.TB) *browser {
+func setUpAda(t testing.TB, s *servertest.Server) *browser {
 	t.Helper()
-	b := &browser{service: s}
+	b := &browser{Server: s}
 	_, token, _ := strings.Cut(s.Bootstrap.Setup, "token=")
-	b.ok(t, "session.setup", object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword})
+	b.OK(t, "session.setup", object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword})
 	return b
 }
 
 func TestSetupLinkOfAFreshServer(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	b := &browser{service: s}
+	s := servertest.New(t, servertest.AtNoon)
+	b := &browser{Server: s}
 	_, token, _ := strings.Cut(s.Bootstrap.Setup, "/setup?token=")
-	if got := encoded(t, b.ok(t, "session.getSetup", object{"token": token})); got != `{"email":"admin@localhost","fresh":true,"name":"Admin"}` {
+	if got := servertest.Encoded(t, b.OK(t, "session.getSetup", object{"token": token})); got != `{"email":"admin@localhost","fresh":true,"name":"Admin"}` {
 		t.Errorf("the link is %s", got)
 	}
 	with := func(change ...any) object {
@@ -117,18 +118,18 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 		{blueprint.CodeBadRequest, "password: must have at most 1000 bytes", with("password", strings.Repeat("é", 600))},
 		{blueprint.CodeBadRequest, "password: must not be the email", with("password", "ADA@example.org")},
 	} {
-		b.refused(t, test.code, test.message, "session.setup", test.input)
+		b.Refused(t, test.code, test.message, "session.setup", test.input)
 	}
-	other := s.user(t, "bo")
-	b.refused(t, blueprint.CodeConflict, "there is another user", "session.setup", with("email", "BO@example.org"))
+	other := s.NewUser(t, "bo")
+	b.Refused(t, blueprint.CodeConflict, "there is another user", "session.setup", with("email", "BO@example.org"))
 	if b.cookie != "" {
 		t.Fatalf("a refusal left the cookie %s", b.cookie)
 	}
-	b.ok(t, "session.setup", with())
-	if got := at(b.ok(t, "session.get", nil), "user"); at(got, "email") != "ada@example.org" || at(got, "name") != "Ada" || at(got, "id") != s.root.ID {
+	b.OK(t, "session.setup", with())
+	if got := at(b.OK(t, "session.get", nil), "user"); at(got, "email") != "ada@example.org" || at(got, "name") != "Ada" || at(got, "id") != s.Root.ID {
 		t.Errorf("signed in as %v", got)
 	}
-	b.refused(t, blueprint.CodeNotFound, "not good any more", "session.setup", with())
+	b.Refused(t, blueprint.CodeNotFound, "not good any more", "session.setup", with())
 
 	// Another user's link: the name may change, the email not. Then a forgotten
 	// password, which ends the sessions of before.
@@ -138,13 +139,13 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, token, _ := strings.Cut(path, "token=")
-		bo := &browser{service: s}
-		bo.refused(t, blueprint.CodeBadRequest, "email: cannot be changed here; it is bo@example.org", "session.setup", with("token", token))
-		bo.ok(t, "session.setup", object{"token": token, "email": "Bo@Example.org", "name": "Bo", "password": password})
-		if got := at(bo.ok(t, "session.get", nil), "user.email"); got != "bo@example.org" {
+		bo := &browser{Server: s}
+		bo.Refused(t, blueprint.CodeBadRequest, "email: cannot be changed here; it is bo@example.org", "session.setup", with("token", token))
+		bo.OK(t, "session.setup", object{"token": token, "email": "Bo@Example.org", "name": "Bo", "password": password})
+		if got := at(bo.OK(t, "session.get", nil), "user.email"); got != "bo@example.org" {
 			t.Errorf("signed in as %v", got)
 		}
-		if list := bo.ok(t, "session.list", nil).([]any); len(list) != 1 {
+		if list := bo.OK(t, "session.list", nil).([]any); len(list) != 1 {
 			t.Errorf("sessions %v", list)
 		}
 	}
@@ -154,26 +155,26 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, late, _ := strings.Cut(path, "token=")
-	s.advance(t, "24h")
-	b.refused(t, blueprint.CodeNotFound, "not good any more", "session.getSetup", object{"token": late})
+	s.Advance(t, "24h")
+	b.Refused(t, blueprint.CodeNotFound, "not good any more", "session.getSetup", object{"token": late})
 }
 
 func TestSessionProcedures(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	first := s.ada(t)
+	s := servertest.New(t, servertest.AtNoon)
+	first := setUpAda(t, s)
 	for name, input := range map[string]any{"session.get": nil, "session.list": nil, "session.delete": object{}, "blueprint.list": nil} {
-		(&browser{service: s}).refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
-		(&browser{service: s, cookie: s.CookieName() + "=x"}).refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
+		(&browser{Server: s}).Refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
+		(&browser{Server: s, cookie: s.CookieName() + "=x"}).Refused(t, blueprint.CodeUnauthorized, "sign in", name, input)
 	}
-	second, third := &browser{service: s}, &browser{service: s}
+	second, third := &browser{Server: s}, &browser{Server: s}
 	for _, b := range []*browser{second, third} {
-		s.advance(t, "1s")
-		if answer := b.call(t, "session.create", object{"email": " ADA@example.org ", "password": adasPassword}, "User-Agent", "a browser"); answer.status != http.StatusOK {
-			t.Fatalf("%d %s", answer.status, answer.text)
+		s.Advance(t, "1s")
+		if answer := b.Call(t, "session.create", object{"email": " ADA@example.org ", "password": adasPassword}, "User-Agent", "a browser"); answer.Status != http.StatusOK {
+			t.Fatalf("%d %s", answer.Status, answer.Text)
 		}
 	}
-	list := second.ok(t, "session.list", nil).([]any)
+	list := second.OK(t, "session.list", nil).([]any)
 	if len(list) != 3 {
 		t.Fatalf("sessions %v", list)
 	}
@@ -184,48 +185,48 @@ func TestSessionProcedures(t *testing.T) {
 	if i := slices.IndexFunc(list, func(one any) bool { return at(one, "current") == true }); at(list[i], "agent") != "a browser" || at(list[i], "createdAt") != "2030-05-01T12:00:01.000Z" {
 		t.Errorf("the own session is %v", list[i])
 	}
-	bo := s.user(t, "bo")
+	bo := s.NewUser(t, "bo")
 	path, err := s.Accounts.NewLink(t.Context(), bo.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, token, _ := strings.Cut(path, "token=")
-	bos := &browser{service: s}
-	bos.ok(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": "another password"})
-	bos.refused(t, blueprint.CodeNotFound, "", "session.revoke", object{"id": ids[true]})
+	bos := &browser{Server: s}
+	bos.OK(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": "another password"})
+	bos.Refused(t, blueprint.CodeNotFound, "", "session.revoke", object{"id": ids[true]})
 
 	// A session that was ended fails at the very next call.
-	first.ok(t, "session.get", nil)
+	first.OK(t, "session.get", nil)
 	for _, one := range list {
 		if at(one, "createdAt") == "2030-05-01T12:00:00.000Z" {
-			second.ok(t, "session.revoke", object{"id": at(one, "id")})
+			second.OK(t, "session.revoke", object{"id": at(one, "id")})
 		}
 	}
-	first.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
-	second.refused(t, blueprint.CodeBadRequest, "current: is not your password", "session.changePassword", object{"current": "x", "password": "a new password"})
-	second.refused(t, blueprint.CodeBadRequest, "password: must have", "session.changePassword", object{"current": adasPassword, "password": "short"})
-	third.ok(t, "session.get", nil)
-	second.ok(t, "session.changePassword", object{"current": adasPassword, "password": "a new password"})
-	third.refused(t, blueprint.CodeUnauthorized, "sign in again", "blueprint.list", nil)
-	second.ok(t, "blueprint.list", nil)
-	first.refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": "ada@example.org", "password": adasPassword})
-	first.ok(t, "session.create", object{"email": "ada@example.org", "password": "a new password"})
+	first.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	second.Refused(t, blueprint.CodeBadRequest, "current: is not your password", "session.changePassword", object{"current": "x", "password": "a new password"})
+	second.Refused(t, blueprint.CodeBadRequest, "password: must have", "session.changePassword", object{"current": adasPassword, "password": "short"})
+	third.OK(t, "session.get", nil)
+	second.OK(t, "session.changePassword", object{"current": adasPassword, "password": "a new password"})
+	third.Refused(t, blueprint.CodeUnauthorized, "sign in again", "blueprint.list", nil)
+	second.OK(t, "blueprint.list", nil)
+	first.Refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	first.OK(t, "session.create", object{"email": "ada@example.org", "password": "a new password"})
 	before := second.cookie
-	second.ok(t, "session.delete", nil)
+	second.OK(t, "session.delete", nil)
 	if second.cookie != "" {
 		t.Errorf("the browser still keeps %s", second.cookie)
 	}
-	(&browser{service: s, cookie: before}).refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
-	third.ok(t, "session.create", object{"email": "ada@example.org", "password": "a new password"})
-	third.ok(t, "session.delete", object{"everywhere": true})
-	first.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
-	bos.ok(t, "session.get", nil)
-	if answer := bos.call(t, "session.create", object{"email": "ada@example.org", "password": "a new password"}, "Trpc-Accept", "application/jsonl"); answer.status != http.StatusBadRequest {
-		t.Errorf("a stream that cannot set a cookie: %d %s", answer.status, answer.text)
+	(&browser{Server: s, cookie: before}).Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	third.OK(t, "session.create", object{"email": "ada@example.org", "password": "a new password"})
+	third.OK(t, "session.delete", object{"everywhere": true})
+	first.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	bos.OK(t, "session.get", nil)
+	if answer := bos.Call(t, "session.create", object{"email": "ada@example.org", "password": "a new password"}, "Trpc-Accept", "application/jsonl"); answer.Status != http.StatusBadRequest {
+		t.Errorf("a stream that cannot set a cookie: %d %s", answer.Status, answer.Text)
 	}
-	s.advance(t, "721h")
-	bos.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
-	if text := s.logs.String(); strings.Contains(text, "password") || strings.Contains(text, token) || strings.Contains(text, strings.SplitN(before, "=", 2)[1]) {
+	s.Advance(t, "721h")
+	bos.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	if text := s.Logs.String(); strings.Contains(text, "password") || strings.Contains(text, token) || strings.Contains(text, strings.SplitN(before, "=", 2)[1]) {
 		t.Errorf("the log tells a secret:\n%s", text)
 	}
 }
@@ -237,41 +238,41 @@ func TestCookie(t *testing.T) {
 		"https://flows.example": "__Host-NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; Secure; SameSite=Strict",
 		"http://flows.example":  "NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; SameSite=Strict",
 	} {
-		s := newService(t, func(o *server.Options) { o.PublicURL = public })
-		s.host = "http://" + s.LocalAddress()
-		b := s.ada(t)
-		answer := b.call(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
+		s := servertest.New(t, func(o *server.Options) { o.PublicURL = public })
+		s.Host = "http://" + s.LocalAddress()
+		b := setUpAda(t, s)
+		answer := b.Call(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
 		_, token, _ := strings.Cut(b.cookie, "=")
 		want = strings.NewReplacer("NAME", s.CookieName(), "TOKEN", token).Replace(want)
 		known := b.device + "; Path=/app/trpc; Max-Age=31536000; HttpOnly; " + strings.Repeat("Secure; ", strings.Count(want, "Secure")) + "SameSite=Strict"
-		if got := answer.header.Values("Set-Cookie"); len(got) != 2 || got[0] != want || len(token) != 43 || got[1] != known || !strings.HasPrefix(known, s.CookieName()+"_device=") {
+		if got := answer.Header.Values("Set-Cookie"); len(got) != 2 || got[0] != want || len(token) != 43 || got[1] != known || !strings.HasPrefix(known, s.CookieName()+"_device=") {
 			t.Errorf("for %q got %q, want %s and %s", public, got, want, known)
 		}
-		if answer.header.Get("Cache-Control") != "private, no-store" || strings.Contains(answer.text, token) {
-			t.Errorf("got %v %s", answer.header, answer.text)
+		if answer.Header.Get("Cache-Control") != "private, no-store" || strings.Contains(answer.Text, token) {
+			t.Errorf("got %v %s", answer.Header, answer.Text)
 		}
 		if _, port, _ := strings.Cut(s.LocalAddress(), ":"); s.CookieName() != "blueprintd_"+port {
 			t.Errorf("the cookie is called %s", s.CookieName())
 		}
-		b.ok(t, "session.get", nil)
+		b.OK(t, "session.get", nil)
 	}
 }
 
 // What the operator says is a password, and it ends what was begun with another.
 func TestOperatorSetsPassword(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	b := s.ada(t)
+	s := servertest.New(t, servertest.AtNoon)
+	b := setUpAda(t, s)
 	for password, want := range map[string]blueprint.Code{"short": blueprint.CodeBadRequest, "ada@example.org": blueprint.CodeBadRequest, "a password from a seed": ""} {
-		if err := s.Accounts.SetPassword(t.Context(), s.root.ID, password); blueprint.CodeOf(err) != want {
+		if err := s.Accounts.SetPassword(t.Context(), s.Root.ID, password); blueprint.CodeOf(err) != want {
 			t.Errorf("%q: %v", password, err)
 		}
 	}
 	if err := s.Accounts.SetPassword(t.Context(), s.IDs.UUID(), "a password from a seed"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
 		t.Errorf("of nobody: %v", err)
 	}
-	b.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
-	b.ok(t, "session.create", object{"email": "ada@example.org", "password": "a password from a seed"})
+	b.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	b.OK(t, "session.create", object{"email": "ada@example.org", "password": "a password from a seed"})
 }
 
 // A server says where the dashboard is, and how to get in as long as nobody can.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,9 +17,9 @@ import (
 // services fail in a run that is not recorded.
 func TestFailedCallsKeepTheirEvidence(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, inABox)
+	s := servertest.New(t, servertest.AtNoon, inABox)
 	connection := func(kind string, config object) string {
-		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
+		return s.Root.IDOf(t, "connection.create", object{"name": kind, "type": kind, "config": config})
 	}
 	const canary = "canary-of-the-evidence"
 	crm := connection("http", object{"auth": object{"type": "bearer", "token": canary}, "hosts": []any{"api.example.com"}})
@@ -43,32 +44,32 @@ func TestFailedCallsKeepTheirEvidence(t *testing.T) {
 			if test.kind == "send-email" {
 				answer = `{"status": 550, "body": "why-it-failed ` + canary + `"}`
 			}
-			s.root.rules(t, fmt.Sprintf(`{"rules": [{"match": {"nodeType": %q}, "answer": %s}]}`, test.kind, answer))
-			id := s.root.blueprint(t, "fails", node("it", test.kind, test.config))
-			out := s.root.call(t, "blueprint.execute", object{"id": id, "inputData": object{"path": "resolved?token=typed-credential"}})
-			run, _ := at(out.payload(), "executionId").(string)
-			if at(out.payload(), "success") != false || strings.Contains(encoded(t, at(out.payload(), "result")), "exchange") {
-				t.Fatal(out.text)
+			putRules(t, s.Root, fmt.Sprintf(`{"rules": [{"match": {"nodeType": %q}, "answer": %s}]}`, test.kind, answer))
+			id := s.Root.Blueprint(t, "fails", node("it", test.kind, test.config))
+			out := s.Root.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"path": "resolved?token=typed-credential"}})
+			run, _ := at(out.Payload(), "executionId").(string)
+			if at(out.Payload(), "success") != false || strings.Contains(servertest.Encoded(t, at(out.Payload(), "result")), "exchange") {
+				t.Fatal(out.Text)
 			}
-			shown := s.root.ok(t, "execution.getExecutionStatus", object{"executionId": run})
+			shown := s.Root.OK(t, "execution.getExecutionStatus", object{"executionId": run})
 			x := at(shown, "steps").([]any)[0].(object)["error"].(object)["exchange"]
 			if test.kind == "send-email" {
-				if encoded(t, at(x, "request")) != test.request || encoded(t, at(x, "response")) != test.answer {
-					t.Errorf("kept %s", encoded(t, x))
+				if servertest.Encoded(t, at(x, "request")) != test.request || servertest.Encoded(t, at(x, "response")) != test.answer {
+					t.Errorf("kept %s", servertest.Encoded(t, x))
 				}
 			} else {
-				if at(x, "request.method") != "POST" || !strings.HasPrefix(fmt.Sprint(at(x, "request.url")), "https://") || len(at(x, "request.headers").(object)) == 0 || !strings.Contains(encoded(t, x), test.request) {
-					t.Errorf("the request %s", encoded(t, at(x, "request")))
+				if at(x, "request.method") != "POST" || !strings.HasPrefix(fmt.Sprint(at(x, "request.url")), "https://") || len(at(x, "request.headers").(object)) == 0 || !strings.Contains(servertest.Encoded(t, x), test.request) {
+					t.Errorf("the request %s", servertest.Encoded(t, at(x, "request")))
 				}
-				if encoded(t, at(x, "response.body")) != `{"why":"why-it-failed ***"}` || encoded(t, at(x, "response.status")) != "500" || at(x, "response.headers.set-cookie") != "***" {
-					t.Errorf("the answer %s", encoded(t, at(x, "response")))
+				if servertest.Encoded(t, at(x, "response.body")) != `{"why":"why-it-failed ***"}` || servertest.Encoded(t, at(x, "response.status")) != "500" || at(x, "response.headers.set-cookie") != "***" {
+					t.Errorf("the answer %s", servertest.Encoded(t, at(x, "response")))
 				}
 			}
 			if test.kind == "http-request" && at(x, "request.url") != "https://api.example.com/resolved?token=***" {
 				t.Errorf("the address %v", at(x, "request.url"))
 			}
 			for _, name := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.export", "execution.exportTest"} {
-				text := encoded(t, s.root.ok(t, name, object{"executionId": run}))
+				text := servertest.Encoded(t, s.Root.OK(t, name, object{"executionId": run}))
 				if strings.Contains(text, canary) || strings.Contains(text, "canary-cookie") {
 					t.Errorf("a secret is in %s: %s", name, text)
 				}
@@ -101,7 +102,7 @@ func TestEvidenceOfAFile(t *testing.T) {
 	}
 	x := at(status, "steps").([]any)[0].(object)["error"].(object)["exchange"]
 	if at(x, "request.url") != world.URL+"/tea" || at(x, "request.headers.authorization") != "***" || at(x, "request.body") != "" || at(x, "response.body") != "short and stout" {
-		t.Errorf("kept %s", encoded(t, x))
+		t.Errorf("kept %s", servertest.Encoded(t, x))
 	}
 	if strings.Contains(errors.String(), "msg=") {
 		t.Errorf("a run without a server has no log: %s", errors.String())

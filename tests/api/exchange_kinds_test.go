@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"strings"
 	"testing"
 )
@@ -9,9 +10,9 @@ import (
 // services, and looks for what was said and answered.
 func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, inABox)
+	s := servertest.New(t, servertest.AtNoon, inABox)
 	connection := func(kind string, config object) string {
-		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
+		return s.Root.IDOf(t, "connection.create", object{"name": kind, "type": kind, "config": config})
 	}
 	const canary = "canary-of-the-tape"
 	model := connection("ai-provider", object{"provider": "openai", "apiKey": canary})
@@ -32,18 +33,18 @@ func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 			[]string{`"method":"MAIL"`, `"url":"smtp://mail.example.com:587"`, `"subject":"Grüße"`, `"cc":"ben@example.org"`, "ada@example.org", `"body":"Hello."`}, []string{`"status":250`}},
 	} {
 		t.Run(test.kind, func(t *testing.T) {
-			id := s.root.blueprint(t, "taped", node("it", test.kind, test.config))
-			answer := s.root.call(t, "blueprint.execute", object{"id": id, "record": true})
-			run, _ := at(answer.payload(), "executionId").(string)
-			if at(answer.payload(), "success") != true {
-				t.Fatal(answer.text)
+			id := s.Root.Blueprint(t, "taped", node("it", test.kind, test.config))
+			answer := s.Root.Call(t, "blueprint.execute", object{"id": id, "record": true})
+			run, _ := at(answer.Payload(), "executionId").(string)
+			if at(answer.Payload(), "success") != true {
+				t.Fatal(answer.Text)
 			}
-			list := at(s.root.ok(t, "execution.getExchanges", object{"executionId": run}), "exchanges").([]any)
+			list := at(s.Root.OK(t, "execution.getExchanges", object{"executionId": run}), "exchanges").([]any)
 			var sent, came string
 			for _, x := range list {
-				sent, came = sent+encoded(t, at(x, "request")), came+encoded(t, at(x, "response"))
+				sent, came = sent+servertest.Encoded(t, at(x, "request")), came+servertest.Encoded(t, at(x, "response"))
 				if at(x, "nodeId") != "it" || at(x, "nodeType") != test.kind || at(x, "executionId") != run {
-					t.Errorf("whose is %s", encoded(t, x))
+					t.Errorf("whose is %s", servertest.Encoded(t, x))
 				}
 			}
 			for _, word := range test.sent {
@@ -67,21 +68,21 @@ func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 // by who fires, and not at all.
 func TestATriggerThatRecords(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, inABox)
-	id := s.root.blueprint(t, "fired", node("it", "http-request", object{"url": "https://api.example.com/"}))
+	s := servertest.New(t, servertest.AtNoon, inABox)
+	id := s.Root.Blueprint(t, "fired", node("it", "http-request", object{"url": "https://api.example.com/"}))
 	for _, test := range []struct {
 		config, input object
 		want          bool
 	}{
 		{object{}, object{}, false}, {object{"record": true}, object{}, true}, {object{"record": false}, object{}, false}, {object{}, object{"record": true}, true},
 	} {
-		trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": test.config})
+		trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": test.config})
 		test.input["triggerId"] = trigger
-		run := at(s.root.ok(t, "blueprintTriggers.fire", test.input), "executionId")
-		s.advance(t, "0s")
-		answer := s.root.ok(t, "execution.getExchanges", object{"executionId": run})
+		run := at(s.Root.OK(t, "blueprintTriggers.fire", test.input), "executionId")
+		s.Advance(t, "0s")
+		answer := s.Root.OK(t, "execution.getExchanges", object{"executionId": run})
 		if at(answer, "recorded") != test.want || (len(at(answer, "exchanges").([]any)) == 1) != test.want {
-			t.Errorf("%v %v: %s", test.config, test.input, encoded(t, answer))
+			t.Errorf("%v %v: %s", test.config, test.input, servertest.Encoded(t, answer))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,10 +54,10 @@ func tattler(t *testing.T) *httptest.Server {
 // looks for them in everything that leaves the server.
 func TestRecordingsTellNoSecrets(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	ada, world := s.user(t, "ada"), tattler(t)
+	s := servertest.New(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	ada, world := s.NewUser(t, "ada"), tattler(t)
 	connect := func(kind string, config object) string {
-		return ada.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
+		return ada.IDOf(t, "connection.create", object{"name": kind, "type": kind, "config": config})
 	}
 	bearer := connect("http", object{"auth": object{"type": "bearer", "token": "planted-connection-2"}, "hosts": []any{strings.TrimPrefix(world.URL, "http://")}})
 	basic := connect("http", object{"auth": object{"type": "basic", "username": "ada", "password": "planted-basic-8"}, "hosts": []any{strings.TrimPrefix(world.URL, "http://")}})
@@ -75,14 +76,14 @@ func TestRecordingsTellNoSecrets(t *testing.T) {
 	for i := range nodes {
 		nodes[i].(object)["onError"] = "continue"
 	}
-	id := ada.id(t, "blueprint.create", object{"title": "Secrets", "blueprint_map": object{"nodes": nodes},
+	id := ada.IDOf(t, "blueprint.create", object{"title": "Secrets", "blueprint_map": object{"nodes": nodes},
 		"environment_variables": []any{object{"name": "word", "secret": true, "default": "planted-variable-1"}}})
-	run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}, "record": true})
-	ada.until(t, run, blueprint.StatusPaused)
+	run := ada.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}, "record": true})
+	ada.Await(t, run, blueprint.StatusPaused)
 	look := func(when string) {
 		t.Helper()
 		for _, name := range []string{"execution.getExchanges", "execution.export", "execution.exportTest"} {
-			data, err := blueprint.Encode(ada.ok(t, name, object{"executionId": run}))
+			data, err := blueprint.Encode(ada.OK(t, name, object{"executionId": run}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,12 +97,12 @@ func TestRecordingsTellNoSecrets(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"execution.getExecutionStatus", "execution.getRecord"} {
-			data, err := blueprint.Encode(ada.ok(t, name, object{"executionId": run}))
+			data, err := blueprint.Encode(ada.OK(t, name, object{"executionId": run}))
 			if text := string(data); err != nil || strings.Contains(text, "planted-rest-14") || name == "execution.getRecord" && !strings.Contains(text, "kept-word") {
 				t.Errorf("%s, %s: %v %s", when, name, err, text)
 			}
 		}
-		list := at(ada.ok(t, "execution.getExchanges", object{"executionId": run}), "exchanges").([]any)
+		list := at(ada.OK(t, "execution.getExchanges", object{"executionId": run}), "exchanges").([]any)
 		if len(list) != 10 { // one redirect, and no request for a token
 			t.Errorf("%s, there are %d exchanges", when, len(list))
 			for _, x := range list {
@@ -110,7 +111,7 @@ func TestRecordingsTellNoSecrets(t *testing.T) {
 		}
 	}
 	look("paused")
-	ada.ok(t, "execution.resume", object{"executionId": run, "input": "yes"})
-	ada.until(t, run, blueprint.StatusCompleted)
+	ada.OK(t, "execution.resume", object{"executionId": run, "input": "yes"})
+	ada.Await(t, run, blueprint.StatusCompleted)
 	look("at the end")
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,8 +13,8 @@ import (
 // Null for an optional field counts as absent, wherever the field is.
 func TestNullCountsAsAbsent(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	root := s.root
+	s := servertest.New(t, servertest.AtNoon)
+	root := s.Root
 	for _, c := range []struct{ name, input string }{
 		{"blueprint.create", `{"title":"t","description":null,"status":null,"visibility":null,"tags":null,"organization_id":null,"environment_variables":null,"blueprint_map":null,"budget":null}`},
 		{"blueprint.create", `{"title":"t","budget":{"tokens":null,"calls":3,"onBreach":null}}`},
@@ -31,12 +32,12 @@ func TestNullCountsAsAbsent(t *testing.T) {
 		if c.input == `null` {
 			continue
 		}
-		if got := root.send(t, http.MethodPost, "/api/trpc/"+c.name, `{"json":`+c.input+`}`); got.status != http.StatusOK && got.status != http.StatusMethodNotAllowed {
-			t.Errorf("%s %s: %d %s", c.name, c.input, got.status, got.text)
+		if got := root.Send(t, http.MethodPost, "/api/trpc/"+c.name, `{"json":`+c.input+`}`); got.Status != http.StatusOK && got.Status != http.StatusMethodNotAllowed {
+			t.Errorf("%s %s: %d %s", c.name, c.input, got.Status, got.Text)
 		}
 	}
 	// Configs of nodes.
-	issues := root.ok(t, "blueprint.validate", object{"environment_variables": nil, "blueprint_map": object{"nodes": []any{
+	issues := root.OK(t, "blueprint.validate", object{"environment_variables": nil, "blueprint_map": object{"nodes": []any{
 		node("h", "http-request", object{"method": nil, "url": "http://example.org/", "headers": nil, "query": nil, "body": nil, "connectionId": nil, "expectStatus": nil}),
 		node("w", "wait", object{"durationMs": 1, "until": nil}),
 		node("l", "log", object{"level": nil, "message": "m", "data": nil}),
@@ -45,37 +46,37 @@ func TestNullCountsAsAbsent(t *testing.T) {
 	if list, _ := at(issues, "issues").([]any); at(issues, "valid") != true || len(list) != 0 {
 		t.Errorf("issues %v", issues)
 	}
-	id := root.id(t, "blueprint.create", object{"title": "vars", "environment_variables": []any{object{"name": "who", "default": "x"}, object{"name": "must", "required": true}},
+	id := root.IDOf(t, "blueprint.create", object{"title": "vars", "environment_variables": []any{object{"name": "who", "default": "x"}, object{"name": "must", "required": true}},
 		"blueprint_map": object{"nodes": []any{node("a", "template", object{"text": "{{who}}{{must}}"})}}})
-	if got := at(root.ok(t, "blueprint.execute", object{"id": id, "variables": object{"who": nil, "must": "y"}, "inputData": nil}), "result.output.text"); got != "xy" {
+	if got := at(root.OK(t, "blueprint.execute", object{"id": id, "variables": object{"who": nil, "must": "y"}, "inputData": nil}), "result.output.text"); got != "xy" {
 		t.Errorf("the output is %v", got)
 	}
-	root.refused(t, blueprint.CodeBadRequest, "blueprint.execute", object{"id": id, "variables": object{"must": nil}})
-	trigger := root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": nil, "isActive": nil})
-	root.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": nil, "isActive": nil})
-	root.ok(t, "blueprint.update", object{"id": id, "title": nil, "blueprint_map": nil, "environment_variables": nil, "version": nil})
-	root.refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": nil})
-	root.refused(t, blueprint.CodeBadRequest, "blueprint.get", object{"id": nil})
-	if got := root.send(t, http.MethodPost, "/clock/advance", `{"by":"1h","to":null}`); got.status != http.StatusOK {
-		t.Errorf("clock: %d %s", got.status, got.text)
+	root.Refused(t, blueprint.CodeBadRequest, "blueprint.execute", object{"id": id, "variables": object{"must": nil}})
+	trigger := root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": nil, "isActive": nil})
+	root.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": nil, "isActive": nil})
+	root.OK(t, "blueprint.update", object{"id": id, "title": nil, "blueprint_map": nil, "environment_variables": nil, "version": nil})
+	root.Refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": nil})
+	root.Refused(t, blueprint.CodeBadRequest, "blueprint.get", object{"id": nil})
+	if got := root.Send(t, http.MethodPost, "/clock/advance", `{"by":"1h","to":null}`); got.Status != http.StatusOK {
+		t.Errorf("clock: %d %s", got.Status, got.Text)
 	}
 }
 
 // A NUL inside a JSON string is a character like any other.
 func TestNULIsKept(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	id := s.root.id(t, "blueprint.create", object{"title": "a\x00b", "description": "\x00", "blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{"v": "{{inputData.x}}\x00"}})}}})
-	stored := s.root.ok(t, "blueprint.get", object{"id": id})
+	s := servertest.New(t)
+	id := s.Root.IDOf(t, "blueprint.create", object{"title": "a\x00b", "description": "\x00", "blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{"v": "{{inputData.x}}\x00"}})}}})
+	stored := s.Root.OK(t, "blueprint.get", object{"id": id})
 	if at(stored, "title") != "a\x00b" || at(stored, "description") != "\x00" {
 		t.Errorf("stored as %q, %q", at(stored, "title"), at(stored, "description"))
 	}
-	if got := at(s.root.ok(t, "blueprint.execute", object{"id": id, "inputData": object{"x": "1\x002"}}), "result.output.v"); got != "1\x002\x00" {
+	if got := at(s.Root.OK(t, "blueprint.execute", object{"id": id, "inputData": object{"x": "1\x002"}}), "result.output.v"); got != "1\x002\x00" {
 		t.Errorf("the run gave %q", got)
 	}
-	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait"}})
-	if got := (person{service: s}).send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, `{"x":"\u0000"}`); got.status != http.StatusOK || at(got.value, "v") != "\x00\x00" {
-		t.Errorf("the webhook answered %d %q", got.status, got.text)
+	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait"}})
+	if got := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, `{"x":"\u0000"}`); got.Status != http.StatusOK || at(got.Value, "v") != "\x00\x00" {
+		t.Errorf("the webhook answered %d %q", got.Status, got.Text)
 	}
 }
 
@@ -83,7 +84,7 @@ func TestNULIsKept(t *testing.T) {
 func TestInvalidUTF8IsRefusedAfterAuthentication(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	stranger := person{service: v.service, authorization: "Bearer nobodys-key"}
+	stranger := servertest.Caller{Server: v.Server, Authorization: "Bearer nobodys-key"}
 	for _, way := range []struct{ path, body string }{
 		{"/api/trpc/blueprint.create", "{\"json\":{\"title\":\"\xff\"}}"},
 		{"/api/trpc/blueprint.create,blueprint.create?batch=1", "{\"0\":{\"json\":{\"title\":\"\xff\"}}}"},
@@ -91,29 +92,29 @@ func TestInvalidUTF8IsRefusedAfterAuthentication(t *testing.T) {
 		{"/mcp", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"},
 		{"/clock/advance", "{\"by\":\"\xff\"}"},
 	} {
-		if got := v.root.send(t, http.MethodPost, way.path, way.body); got.status != http.StatusBadRequest {
-			t.Errorf("%s with a key: %d %s", way.path, got.status, got.text)
+		if got := v.Root.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusBadRequest {
+			t.Errorf("%s with a key: %d %s", way.path, got.Status, got.Text)
 		}
-		if got := stranger.send(t, http.MethodPost, way.path, way.body); got.status != http.StatusUnauthorized {
-			t.Errorf("%s without a good key: %d %s", way.path, got.status, got.text)
+		if got := stranger.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusUnauthorized {
+			t.Errorf("%s without a good key: %d %s", way.path, got.Status, got.Text)
 		}
 	}
-	nobody := person{service: v.service}
-	if got := nobody.send(t, http.MethodPost, "/webhooks/blueprint/"+v.webhook, "{\"a\":\"\xff\"}"); got.status != http.StatusBadRequest {
-		t.Errorf("an open webhook: %d %s", got.status, got.text)
+	nobody := servertest.Caller{Server: v.Server}
+	if got := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+v.webhook, "{\"a\":\"\xff\"}"); got.Status != http.StatusBadRequest {
+		t.Errorf("an open webhook: %d %s", got.Status, got.Text)
 	}
-	if got := nobody.send(t, http.MethodPost, "/webhooks/blueprint/"+v.signed, "{\"a\":\"\xff\"}"); got.status != http.StatusUnauthorized {
-		t.Errorf("a signed webhook: %d %s", got.status, got.text)
+	if got := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+v.signed, "{\"a\":\"\xff\"}"); got.Status != http.StatusUnauthorized {
+		t.Errorf("a signed webhook: %d %s", got.Status, got.Text)
 	}
 }
 
 // Templates follow the grammar of paths, resolve once, and keep types.
 func TestTemplatesInRuns(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	run := func(nodes ...any) (object, string) {
-		id := s.root.id(t, "blueprint.create", object{"title": "t", "environment_variables": []any{object{"name": "who", "default": "{{inputData.n}}"}}, "blueprint_map": object{"nodes": nodes}})
-		answer := s.root.ok(t, "blueprint.execute", object{"id": id, "inputData": object{"n": 1, "a-b": object{"c": []any{1, object{"k y": true}}}}})
+		id := s.Root.IDOf(t, "blueprint.create", object{"title": "t", "environment_variables": []any{object{"name": "who", "default": "{{inputData.n}}"}}, "blueprint_map": object{"nodes": nodes}})
+		answer := s.Root.OK(t, "blueprint.execute", object{"id": id, "inputData": object{"n": 1, "a-b": object{"c": []any{1, object{"k y": true}}}}})
 		out, _ := at(answer, "result.output").(object)
 		message, _ := at(answer, "result.error.message").(string)
 		return out, message
@@ -149,7 +150,7 @@ func TestTemplatesInRuns(t *testing.T) {
 		t.Errorf("a condition that is not boolean: %q", failed)
 	}
 	for text, want := range map[string]string{"{{inputData.n": "}}", "{{-n}}": "expected a name", "{{inputData.n-}}": `expected "}}"`, "{{= reduce([1], 0) }}": "reduce"} {
-		answer := s.root.ok(t, "blueprint.validate", object{"blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{"v": text}})}}})
+		answer := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{"v": text}})}}})
 		if encoded, _ := blueprint.Encode(at(answer, "issues")); at(answer, "valid") != false || !strings.Contains(string(encoded), strings.ReplaceAll(want, `"`, `\"`)) {
 			t.Errorf("%s: %s", text, encoded)
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"context"
 	"strings"
 	"testing"
@@ -12,12 +13,12 @@ import (
 // looks, until somebody switches the trigger on again.
 func TestTrippedTriggerIsSeen(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	id := s.root.blueprint(t, "fails", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{"v": "{{inputData.missing.deeper}}"}}})
-	trigger := at(s.root.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}}), "id").(string)
+	s := servertest.New(t, servertest.AtNoon)
+	id := s.Root.Blueprint(t, "fails", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{"v": "{{inputData.missing.deeper}}"}}})
+	trigger := at(s.Root.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}}), "id").(string)
 	shows := func(count string, ok bool) {
 		t.Helper()
-		metrics := s.root.send(t, "GET", "/metrics", "").text
+		metrics := s.Root.Send(t, "GET", "/metrics", "").Text
 		if !strings.Contains(metrics, "\nblueprintd_triggers_tripped "+count+"\n") {
 			t.Errorf("/metrics does not say %s", count)
 		}
@@ -28,10 +29,10 @@ func TestTrippedTriggerIsSeen(t *testing.T) {
 	}
 	shows("0", true)
 	for range 20 {
-		run := at(decoded(t, person{service: s}.send(t, "POST", "/webhooks/blueprint/"+trigger, "{}").text), "executionId").(string)
-		s.root.until(t, run, blueprint.StatusFailed)
+		run := at(servertest.Decoded(t, servertest.Caller{Server: s}.Send(t, "POST", "/webhooks/blueprint/"+trigger, "{}").Text), "executionId").(string)
+		s.Root.Await(t, run, blueprint.StatusFailed)
 	}
 	shows("1", false)
-	s.root.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
+	s.Root.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
 	shows("0", true)
 }

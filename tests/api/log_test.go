@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,14 +32,14 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	var logs lockedBuffer
 	const hookSecret, input, key = `hook/sec+ret="1" ü`, `input&of<somebody>="2" ö`, "key-that-nobody-may-read-3"
 	path := filepath.Join(t.TempDir(), "logs.db")
-	change := []func(*server.Options){atNoon, onFile(path), func(o *server.Options) {
+	change := []func(*server.Options){servertest.AtNoon, servertest.OnFile(path), func(o *server.Options) {
 		inJSON(o, &logs)
 		o.APIKey, o.AllowNet = key, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}}
-	s := newService(t, change...)
-	s.root.authorization = "Bearer " + key
+	s := servertest.New(t, change...)
+	s.Root.Authorization = "Bearer " + key
 	outside := newEcho(t)
-	id := s.root.id(t, "blueprint.create", object{
+	id := s.Root.IDOf(t, "blueprint.create", object{
 		"title": input, "environment_variables": []any{object{"name": "token", "secret": true, "default": canary}},
 		"blueprint_map": object{"nodes": []any{
 			node("log", "log", object{"level": "error", "message": "{{token}} {{inputData.x}}"}),
@@ -47,8 +48,8 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 			node("number", "transform", object{"expression": "int(token + inputData.x)"}),
 		}},
 	})
-	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": hookSecret, "respond": "wait"}})
-	body := encoded(t, object{"x": input})
+	hook := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": hookSecret, "respond": "wait"}})
+	body := servertest.Encoded(t, object{"x": input})
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	mac.Write([]byte(body))
 	for _, headers := range [][]string{
@@ -57,15 +58,15 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 		{"X-Signature", hex.EncodeToString(mac.Sum(nil)), "Content-Encoding", canary},
 		{},
 	} {
-		s.root.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, body, headers...)
+		s.Root.Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, body, headers...)
 	}
-	s.root.call(t, "blueprint.execute", object{"id": id, "inputData": object{"x": input}})
-	s.root.call(t, "blueprint.execute", object{"id": id, "inputData": object{"x": input}, "variables": object{"token": object{"not": canary}}})
-	s.root.call(t, "blueprint.update", object{"id": id, "title": []any{input}})
-	s.root.send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"`+input)
-	s.root.send(t, http.MethodPost, "/clock/advance", body)
-	person{service: s, authorization: "Bearer " + canary[7:]}.send(t, http.MethodGet, "/readyz?verbose", "")
-	person{service: s, authorization: "Bearer " + key + "x"}.send(t, http.MethodGet, "/api/trpc/blueprint.list", "")
+	s.Root.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"x": input}})
+	s.Root.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"x": input}, "variables": object{"token": object{"not": canary}}})
+	s.Root.Call(t, "blueprint.update", object{"id": id, "title": []any{input}})
+	s.Root.Send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"`+input)
+	s.Root.Send(t, http.MethodPost, "/clock/advance", body)
+	servertest.Caller{Server: s, Authorization: "Bearer " + canary[7:]}.Send(t, http.MethodGet, "/readyz?verbose", "")
+	servertest.Caller{Server: s, Authorization: "Bearer " + key + "x"}.Send(t, http.MethodGet, "/api/trpc/blueprint.list", "")
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -74,11 +75,11 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	io.ReadAll(conn)
 	conn.Close()
 	ask := node("ask", "human", object{"prompt": "{{token}}"})
-	paused := s.root.id(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": []any{ask}}, "environment_variables": []any{object{"name": "token", "secret": true, "default": canary}}})
-	s.root.until(t, s.root.launch(t, paused, object{"x": input}, ask), blueprint.StatusPaused)
-	s.stop()
-	s = newService(t, change...) // with a run to take up
-	s.stop()
+	paused := s.Root.IDOf(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": []any{ask}}, "environment_variables": []any{object{"name": "token", "secret": true, "default": canary}}})
+	s.Root.Await(t, s.Root.Launch(t, paused, object{"x": input}, ask), blueprint.StatusPaused)
+	s.Stop()
+	s = servertest.New(t, change...) // with a run to take up
+	s.Stop()
 
 	text := logs.String()
 	for _, message := range []string{`"msg":"serving"`, `"msg":"stopping"`, `"msg":"stopped"`, `"msg":"unfinished runs recovered"`, `"database":"` + path + `"`, `"version":"` + version + `"`, `"keep_executions":"all"`, `"keep_firings":"all"`, `"max_disk":0`} {

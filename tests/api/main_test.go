@@ -9,10 +9,10 @@ import (
 	"blueprintd/command"
 	"blueprintd/engine/script"
 	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
-// version stands in for that of a release.
-const version = "0.1.0-dev"
+const version = servertest.Version
 
 // thorough asks for the sizes and repetitions of make check.
 var thorough = flag.Bool("thorough", false, "use as large inputs and as many repetitions as make check does")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"context"
 	"errors"
 	"fmt"
@@ -28,44 +29,44 @@ import (
 // can be read.
 func sealedFile(t *testing.T) (path string, read func(t *testing.T, path string)) {
 	path = filepath.Join(t.TempDir(), "sealed.db")
-	s := newService(t, onFile(path), atNoon)
+	s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
 	const token, hook = "canary-of-the-variable", "canary-of-the-hook"
-	blueprint := s.root.id(t, "blueprint.create", object{
+	blueprint := s.Root.IDOf(t, "blueprint.create", object{
 		"title": "sealed", "blueprint_map": object{"nodes": []any{
 			node("ask", "human", object{"prompt": "say"}),
 			node("tell", "template", object{"text": "{{token}} {{nodes.ask.output.word}}"}),
 		}},
 		"environment_variables": []any{object{"name": "token", "secret": true, "default": token}},
 	})
-	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{"secret": hook}})
-	connection := s.root.id(t, "connection.create", object{"name": "c", "type": "slack", "config": object{"botToken": "canary-of-slack"}})
+	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{"secret": hook}})
+	connection := s.Root.IDOf(t, "connection.create", object{"name": "c", "type": "slack", "config": object{"botToken": "canary-of-slack"}})
 	start := func() string {
-		run, _ := at(s.root.ok(t, "blueprint.execute", object{"id": blueprint}), "executionId").(string)
+		run, _ := at(s.Root.OK(t, "blueprint.execute", object{"id": blueprint}), "executionId").(string)
 		return run
 	}
 	waiting, ended := start(), start()
-	s.root.ok(t, "execution.resume", object{"executionId": ended, "input": object{"word": "ended"}})
-	s.advance(t, "0s")
-	s.stop()
+	s.Root.OK(t, "execution.resume", object{"executionId": ended, "input": object{"word": "ended"}})
+	s.Advance(t, "0s")
+	s.Stop()
 	return path, func(t *testing.T, path string) {
 		t.Helper()
-		s := newService(t, onFile(path), atNoon)
-		defer s.stop()
-		if got := at(at(s.root.ok(t, "blueprint.get", object{"id": blueprint}), "environment_variables").([]any)[0], "default"); got != token {
+		s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
+		defer s.Stop()
+		if got := at(at(s.Root.OK(t, "blueprint.get", object{"id": blueprint}), "environment_variables").([]any)[0], "default"); got != token {
 			t.Errorf("the variable is %v", got)
 		}
-		if got := at(s.root.ok(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), "secret"); got != hook {
+		if got := at(s.Root.OK(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), "secret"); got != hook {
 			t.Errorf("the webhook's secret is %v", got)
 		}
-		if c, err := s.Store.ConnectionForUse(t.Context(), authorityOf(s.root.ID), connection); err != nil || c.Config["botToken"] != "canary-of-slack" {
+		if c, err := s.Store.ConnectionForUse(t.Context(), authorityOf(s.Root.ID), connection); err != nil || c.Config["botToken"] != "canary-of-slack" {
 			t.Errorf("the connection is %v, %v", c, err)
 		}
-		s.root.ok(t, "execution.resume", object{"executionId": waiting, "input": object{"word": "resumed"}})
-		again, _ := at(s.root.ok(t, "execution.retry", object{"executionId": ended, "fromNodeId": "tell"}), "executionId").(string)
-		s.advance(t, "0s")
+		s.Root.OK(t, "execution.resume", object{"executionId": waiting, "input": object{"word": "resumed"}})
+		again, _ := at(s.Root.OK(t, "execution.retry", object{"executionId": ended, "fromNodeId": "tell"}), "executionId").(string)
+		s.Advance(t, "0s")
 		for id, want := range map[string]string{waiting: "*** resumed", again: "*** ended"} {
-			status := s.root.ok(t, "execution.getExecutionStatus", object{"executionId": id})
-			if text := encoded(t, status); at(status, "status") != "completed" || !strings.Contains(text, want) {
+			status := s.Root.OK(t, "execution.getExecutionStatus", object{"executionId": id})
+			if text := servertest.Encoded(t, status); at(status, "status") != "completed" || !strings.Contains(text, want) {
 				t.Errorf("a run came to %s, want %q", text, want)
 			}
 		}
@@ -267,12 +268,12 @@ func TestRotateRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
-	s := newService(t, onFile(path), atNoon)
+	s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
 	_, err := rotating(t, path).Run(t.Context())
 	if message, hint := blueprint.DescribeError(err); !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
 		t.Errorf("beside a server: %q, %q", message, hint)
 	}
-	s.stop()
+	s.Stop()
 	was, _ := os.ReadFile(filepath.Join(before, filepath.Base(path)+".key"))
 	if is, err := os.ReadFile(path + ".key"); string(was) != string(is) || err != nil {
 		t.Errorf("the key was changed: %v", err)
@@ -312,7 +313,7 @@ func TestRotateCommand(t *testing.T) {
 		t.Errorf("the first: %d %s", code, text)
 	}
 	code, text := called("master-key", "rotate", "--db", path, "--json")
-	if value := decoded(t, text); code != 0 || at(value, "key") != elsewhere || fmt.Sprint(at(value, "oldKeys")) != "2" {
+	if value := servertest.Decoded(t, text); code != 0 || at(value, "key") != elsewhere || fmt.Sprint(at(value, "oldKeys")) != "2" {
 		t.Errorf("the second: %d %s", code, text)
 	}
 	if info, err := os.Lstat(path + ".key"); err != nil || info.Mode()&os.ModeSymlink == 0 {

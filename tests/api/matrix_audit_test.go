@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/rpc/trpc"
+	"blueprintd/tests/servertest"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func (w *world) lastLine(t *testing.T) (seq int64) {
 // lineOf says what is wrong with the lines that the audit log has since a call
 // that was allowed: a mutation has one, by who made it, about what they named or
 // were given; anything else has none.
-func (w *world) lineOf(t *testing.T, row *row, p person, since int64, input, answer string) string {
+func (w *world) lineOf(t *testing.T, row *row, p servertest.Caller, since int64, input, answer string) string {
 	t.Helper()
 	var lines []string
 	var wrong []string
@@ -32,7 +33,7 @@ func (w *world) lineOf(t *testing.T, row *row, p person, since int64, input, ans
 		}
 	})
 	want := 0
-	if row.changes(w.kinds) && (row.path != nil || w.kinds[row.name] == trpc.KindMutation) {
+	if row.changes(w.Kinds) && (row.path != nil || w.Kinds[row.name] == trpc.KindMutation) {
 		want = 1
 	}
 	if len(lines) != want || len(wrong) > 0 {

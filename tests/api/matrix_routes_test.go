@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -27,13 +28,13 @@ var (
 		"GET /readyz":                     http.StatusOK,
 		"GET /metrics":                    http.StatusOK, // to who asks on this machine
 		"GET /openapi.json":               http.StatusOK,
+		"/docs":                           http.StatusOK,
+		"/docs/":                          http.StatusOK,
 		"GET /schemas/{file}":             http.StatusNotFound, // of a file that does not exist
 		"/webhooks/blueprint/{triggerId}": http.StatusNotFound, // of a trigger that does not exist
 		"/webhooks/slack/{triggerId}":     http.StatusNotFound,
 		"/webhooks/":                      http.StatusNotFound,
 		"/":                               http.StatusNotFound,
-		"/docs":                           http.StatusOK,
-		"/docs/":                          http.StatusOK,
 	}
 	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock", "/clock/advance", "/files/{id}", "/sandbox", "/sandbox/calls", "/sandbox/rules", "/sandbox/expectations", "/sandbox/verify", "/sandbox/send"}
 )
@@ -47,9 +48,9 @@ var routeScopes = map[string]blueprint.KeyScope{
 // TestOpenRoutes finds every route that is mounted and asks it without a key.
 func TestOpenRoutes(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
+	s := servertest.New(t, servertest.AtNoon)
 	unknown := s.IDs.UUID()
-	nobody := person{service: s}
+	nobody := servertest.Caller{Server: s}
 	mounted := mountedRoutes(t)
 	if want := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(open)), closed))); !slices.Equal(mounted, want) {
 		t.Errorf("mounted are %q, the tables have %q", mounted, want)
@@ -64,25 +65,25 @@ func TestOpenRoutes(t *testing.T) {
 			path = "/nothing/is/here"
 		}
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
-			answer := nobody.send(t, method, path, "")
+			answer := nobody.Send(t, method, path, "")
 			want, isOpen := open[pattern]
 			wrong := false
 			switch {
 			case !isOpen:
-				wrong = answer.status != http.StatusUnauthorized
+				wrong = answer.Status != http.StatusUnauthorized
 			case strings.HasPrefix(pattern, "GET ") && method != http.MethodGet:
-				wrong = answer.status != http.StatusNotFound && answer.status != http.StatusMethodNotAllowed
+				wrong = answer.Status != http.StatusNotFound && answer.Status != http.StatusMethodNotAllowed
 			case strings.HasPrefix(pattern, "/docs") && method != http.MethodGet:
-				wrong = answer.status != http.StatusMethodNotAllowed
+				wrong = answer.Status != http.StatusMethodNotAllowed
 			case strings.HasPrefix(pattern, "/webhooks/") && method != http.MethodPost:
-				wrong = answer.status != http.StatusMethodNotAllowed
+				wrong = answer.Status != http.StatusMethodNotAllowed
 			default:
-				wrong = answer.status != want
+				wrong = answer.Status != want
 			}
 			if wrong {
-				t.Errorf("%s %s: %d %s", method, path, answer.status, answer.text)
+				t.Errorf("%s %s: %d %s", method, path, answer.Status, answer.Text)
 			}
-			if strings.Contains(answer.text, testKey) {
+			if strings.Contains(answer.Text, testKey) {
 				t.Errorf("%s %s tells the key", method, path)
 			}
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"database/sql"
 	"fmt"
 	"maps"
@@ -15,21 +16,21 @@ import (
 // target is what a cell is about: a blueprint with all that belongs to it.
 type target struct {
 	kind         string
-	owner        person
-	runner       person // of its runs
+	owner        servertest.Caller
+	runner       servertest.Caller // of its runs
 	blueprint    string
 	organization string
-	webhook, api string            // triggers
-	firing       string            // of api
-	run          string            // finished
-	human        string            // paused
-	approval     string            // paused
-	key          string            // of the owner
-	connection   string            // of the organization
-	private      string            // connection of the owner
-	category     string            // of the organization
-	guests       map[string]person // by column: somebody whom its person may add
-	people       map[string]person // by column
+	webhook, api string                       // triggers
+	firing       string                       // of api
+	run          string                       // finished
+	human        string                       // paused
+	approval     string                       // paused
+	key          string                       // of the owner
+	connection   string                       // of the organization
+	private      string                       // connection of the owner
+	category     string                       // of the organization
+	guests       map[string]servertest.Caller // by column: somebody whom its person may add
+	people       map[string]servertest.Caller // by column
 	marks        []string
 	secrets      []string
 }
@@ -58,9 +59,9 @@ func (x *target) edges() []any {
 
 // world is a server with everybody of the matrix on it.
 type world struct {
-	*service
-	people  map[string]person
-	guests  map[string]person
+	*servertest.Server
+	people  map[string]servertest.Caller
+	guests  map[string]servertest.Caller
 	team    string // the organization
 	made    int
 	sql     *sql.DB // another connection, to look at what is stored
@@ -69,18 +70,18 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	path := t.TempDir() + "/blueprintd.db"
-	w := &world{service: newService(t, atNoon, onFile(path)), people: map[string]person{}, guests: map[string]person{}}
+	w := &world{Server: servertest.New(t, servertest.AtNoon, servertest.OnFile(path)), people: map[string]servertest.Caller{}, guests: map[string]servertest.Caller{}}
 	for _, name := range columns {
-		w.people[name] = w.user(t, name)
+		w.people[name] = w.NewUser(t, name)
 	}
 	for _, name := range columns {
-		w.guests[name] = w.user(t, guestOf(name))
+		w.guests[name] = w.NewUser(t, guestOf(name))
 	}
 	w.keyless()
 	for scope, name := range limited {
 		made, err := w.Store.CreateLimitedKey(t.Context(), blueprint.NewAPIKey{UserID: w.people["creator"].ID, Name: name, Key: "key-of-the-creator-for-" + name, Scopes: blueprint.KeyScopes{scope}})
 		w.must(t, err)
-		w.people[name] = person{service: w.service, User: w.people["creator"].User, authorization: "Bearer key-of-the-creator-for-" + made.Name}
+		w.people[name] = servertest.Caller{Server: w.Server, User: w.people["creator"].User, Authorization: "Bearer key-of-the-creator-for-" + made.Name}
 	}
 	made, err := w.Store.CreateOrganization(t.Context(), blueprint.Principal{UserID: w.people["o.owner"].ID}, "mark-of-the-team")
 	if err != nil {
@@ -90,9 +91,9 @@ func newWorld(t *testing.T) *world {
 	for name, role := range map[string]blueprint.OrganizationRole{"creator": "member", "member": "member", "o.admin": "admin", "former": "admin"} {
 		w.must(t, w.Store.SetMember(t.Context(), w.team, w.people[name].ID, role))
 	}
-	w.people["former"].ok(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people["former"].ID})
+	w.people["former"].OK(t, "organization.removeMember", object{"organizationId": w.team, "userId": w.people["former"].ID})
 	revoked := w.people["revoked"]
-	key, err := w.Store.CreateKey(t.Context(), w.people["creator"].ID, "revoked", strings.TrimPrefix(revoked.authorization, "Bearer "))
+	key, err := w.Store.CreateKey(t.Context(), w.people["creator"].ID, "revoked", strings.TrimPrefix(revoked.Authorization, "Bearer "))
 	w.must(t, err)
 	w.must(t, w.Store.RevokeKeyByID(t.Context(), key.ID))
 	if w.sql, err = sql.Open("sqlite", "file:"+path+"?mode=ro"); err != nil {
@@ -105,11 +106,11 @@ func newWorld(t *testing.T) *world {
 
 // keyless adds those who have no good key.
 func (w *world) keyless() {
-	creators := strings.TrimPrefix(w.people["creator"].authorization, "Bearer ")
+	creators := strings.TrimPrefix(w.people["creator"].Authorization, "Bearer ")
 	for name, authorization := range map[string]string{
 		"no key": "", "malformed key": creators, "unknown key": "Bearer " + creators + "x", "revoked": "Bearer key-of-the-creator-that-was-revoked",
 	} {
-		w.people[name] = person{service: w.service, authorization: authorization}
+		w.people[name] = servertest.Caller{Server: w.Server, Authorization: authorization}
 	}
 }
 
@@ -120,7 +121,7 @@ var limited = map[blueprint.KeyScope]string{blueprint.ScopeRead: "reading", blue
 func (w *world) beyond(row *row) (names []string) {
 	needed := routeScopes[row.name]
 	if row.path == nil {
-		needed = w.scopes[row.name]
+		needed = w.Scopes[row.name]
 	}
 	for scope, name := range limited {
 		if needed != scope && needed != blueprint.ScopeRead {
@@ -160,7 +161,7 @@ func (w *world) target(t *testing.T, kind string) *target {
 		x.firing, x.category = id, id
 		return x
 	}
-	w.advance(t, "1s") // so that it is newer than all others
+	w.Advance(t, "1s") // so that it is newer than all others
 	w.made++
 	mark := func(of string) string { return fmt.Sprintf("canary-%s-%d-%s", kind, w.made, of) }
 	x.marks = []string{mark("title"), mark("description"), mark("prompt"), mark("output"), mark("tag"), "mark-of-the-team"}
@@ -169,24 +170,24 @@ func (w *world) target(t *testing.T, kind string) *target {
 	if kind == "theirs" {
 		x.owner, x.organization = w.people["stranger"], w.people["stranger"].WorkspaceID
 	}
-	x.blueprint = x.owner.id(t, "blueprint.create", object{
+	x.blueprint = x.owner.IDOf(t, "blueprint.create", object{
 		"title": x.marks[0], "description": x.marks[1], "tags": []any{x.marks[4]}, "organization_id": x.organization,
 		"blueprint_map":         object{"nodes": x.nodes(), "edges": x.edges()},
 		"environment_variables": []any{object{"name": "token", "secret": true, "default": x.secrets[0]}},
 	})
 	w.share(t, x)
 	create := func(kind string, config object) string {
-		return x.owner.id(t, "blueprintTriggers.create", object{"blueprintId": x.blueprint, "triggerType": kind, "config": config})
+		return x.owner.IDOf(t, "blueprintTriggers.create", object{"blueprintId": x.blueprint, "triggerType": kind, "config": config})
 	}
 	x.webhook = create("webhook", object{"secret": x.secrets[1]})
 	x.api = create("api", object{"label": x.marks[0]})
-	x.firing = at(x.owner.ok(t, "blueprintTriggers.fire", object{"triggerId": x.api}), "firingId").(string)
+	x.firing = at(x.owner.OK(t, "blueprintTriggers.fire", object{"triggerId": x.api}), "firingId").(string)
 	x.runner = x.owner
 	if kind == "viewed" {
 		x.runner = w.people["viewer"]
 	}
 	run := func(ask string) string {
-		return x.runner.id(t, "execution.executeBlueprintWithLogging", object{
+		return x.runner.IDOf(t, "execution.executeBlueprintWithLogging", object{
 			"nodes": x.nodes(), "options": object{"blueprintId": x.blueprint, "inputData": object{"ask": ask}},
 		})
 	}
@@ -194,17 +195,17 @@ func (w *world) target(t *testing.T, kind string) *target {
 	key, err := w.Store.CreateKey(t.Context(), x.owner.ID, mark("key"), mark("key itself"))
 	w.must(t, err)
 	x.key = key.ID
-	x.connection = x.owner.id(t, "connection.create", connectionOf(x, x.organization))
-	x.private = x.owner.id(t, "connection.create", connectionOf(x, ""))
+	x.connection = x.owner.IDOf(t, "connection.create", connectionOf(x, x.organization))
+	x.private = x.owner.IDOf(t, "connection.create", connectionOf(x, ""))
 	category, err := w.Store.CreateCategory(t.Context(), blueprint.Principal{UserID: x.owner.ID}, x.organization, mark("category"))
 	w.must(t, err)
 	x.category = category.ID
 	if kind == "deleted" {
-		x.owner.ok(t, "blueprint.delete", object{"id": x.blueprint})
-		x.owner.ok(t, "connection.delete", object{"id": x.connection})
-		x.owner.ok(t, "connection.delete", object{"id": x.private})
+		x.owner.OK(t, "blueprint.delete", object{"id": x.blueprint})
+		x.owner.OK(t, "connection.delete", object{"id": x.connection})
+		x.owner.OK(t, "connection.delete", object{"id": x.private})
 	}
-	w.advance(t, "0s")
+	w.Advance(t, "0s")
 	return x
 }
 
@@ -228,11 +229,11 @@ func (w *world) share(t *testing.T, x *target) {
 		return
 	}
 	for name, role := range map[string]blueprint.CollaboratorRole{"editor": "editor", "c.admin": "admin", "former": "admin"} {
-		x.owner.ok(t, "collaborator.add", object{"blueprintId": x.blueprint, "email": w.people[name].Email, "role": role})
+		x.owner.OK(t, "collaborator.add", object{"blueprintId": x.blueprint, "email": w.people[name].Email, "role": role})
 	}
-	x.owner.ok(t, "collaborator.remove", object{"blueprintId": x.blueprint, "userId": w.people["former"].ID})
+	x.owner.OK(t, "collaborator.remove", object{"blueprintId": x.blueprint, "userId": w.people["former"].ID})
 	if x.kind == "public" || x.kind == "viewed" {
-		x.owner.ok(t, "blueprint.update", object{"id": x.blueprint, "visibility": "public"})
+		x.owner.OK(t, "blueprint.update", object{"id": x.blueprint, "visibility": "public"})
 	}
 }
 
@@ -309,7 +310,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 	rows := map[string]bool{}
 	for _, row := range slices.Concat(matrix, accountRows) {
 		rows[row.name] = true
-		if _, known := w.kinds[row.name]; !known && row.path == nil {
+		if _, known := w.Kinds[row.name]; !known && row.path == nil {
 			t.Errorf("the matrix has a row for %s, which is no procedure", row.name)
 			continue
 		}
@@ -343,7 +344,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 			}
 		})
 	}
-	for name := range w.kinds {
+	for name := range w.Kinds {
 		if !rows[name] {
 			t.Errorf("%s has no row in the matrix", name)
 		}
@@ -355,12 +356,12 @@ func TestAuthorizationMatrix(t *testing.T) {
 func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune) {
 	t.Helper()
 	p, where := w.people[name], x.kind+" by "+name
-	call := func() reply {
+	call := func() servertest.Reply {
 		if row.path == nil {
-			return p.call(t, row.name, row.input(x, name))
+			return p.Call(t, row.name, row.input(x, name))
 		}
 		method, _, _ := strings.Cut(row.name, " ")
-		return p.send(t, method, row.path(x), encoded(t, row.input(x, name)))
+		return p.Send(t, method, row.path(x), servertest.Encoded(t, row.input(x, name)))
 	}
 	since := w.lastLine(t)
 	answer := call()
@@ -373,8 +374,8 @@ func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune
 	case !refused:
 		status = http.StatusOK
 	}
-	if answer.status != status {
-		t.Errorf("%s: %d %s, want %d", where, answer.status, answer.text, status)
+	if answer.Status != status {
+		t.Errorf("%s: %d %s, want %d", where, answer.Status, answer.Text, status)
 	}
 	var wrong string
 	if refused {
@@ -383,18 +384,18 @@ func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune
 		wrong = doneWrongly(row, x, letter, answer)
 	}
 	if wrong != "" {
-		t.Errorf("%s (%c): %s\n%s", where, letter, wrong, answer.text)
+		t.Errorf("%s (%c): %s\n%s", where, letter, wrong, answer.Text)
 	}
-	if !refused && row.changes(w.kinds) {
-		w.advance(t, "0s")
+	if !refused && row.changes(w.Kinds) {
+		w.Advance(t, "0s")
 		if !w.changed(t) {
 			t.Errorf("%s: nothing has changed, so that refusals prove nothing", where)
 		}
 	}
-	if wrong := w.lineOf(t, row, p, since, encoded(t, row.input(x, name)), answer.text); !refused && wrong != "" {
+	if wrong := w.lineOf(t, row, p, since, servertest.Encoded(t, row.input(x, name)), answer.Text); !refused && wrong != "" {
 		t.Errorf("%s: %s", where, wrong)
 	}
-	if !refused && row.changes(w.kinds) {
+	if !refused && row.changes(w.Kinds) {
 		return
 	}
 	if w.changed(t) {
@@ -405,34 +406,34 @@ func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune
 }
 
 // refusedWrongly looks at a refusal: its form, and what it gives away.
-func refusedWrongly(x *target, answer reply) string {
+func refusedWrongly(x *target, answer servertest.Reply) string {
 	for _, mark := range slices.Concat(x.marks, x.secrets, []string{"@example.org", "key-of-", "sqlite", "goroutine"}) {
-		if strings.Contains(answer.text, mark) {
+		if strings.Contains(answer.Text, mark) {
 			return fmt.Sprintf("gives %q away", mark)
 		}
 	}
-	code := answer.code()
+	code := answer.Code()
 	if code == "" {
-		code, _ = at(answer.value, "error.code").(string)
+		code, _ = at(answer.Value, "error.code").(string)
 	}
-	if want := blueprint.Code(code).HTTPStatus(); want != answer.status {
-		return fmt.Sprintf("the code %q does not stand for %d", code, answer.status)
+	if want := blueprint.Code(code).HTTPStatus(); want != answer.Status {
+		return fmt.Sprintf("the code %q does not stand for %d", code, answer.Status)
 	}
 	return ""
 }
 
 // doneWrongly looks at an answer for what must be in it and what must not.
-func doneWrongly(row *row, x *target, letter rune, answer reply) string {
+func doneWrongly(row *row, x *target, letter rune, answer servertest.Reply) string {
 	for _, secret := range x.secrets {
-		if strings.Contains(answer.text, secret) && letter != 's' {
+		if strings.Contains(answer.Text, secret) && letter != 's' {
 			return "a secret is in the answer"
 		}
 	}
-	shown := slices.ContainsFunc(x.secrets, func(secret string) bool { return strings.Contains(answer.text, secret) })
-	hidden := strings.Contains(answer.text, `"default":null`) || strings.Contains(answer.text, `"secret":null`) || strings.Contains(answer.text, `"token":null`)
-	of := slices.ContainsFunc([]string{x.run, x.key, x.connection, x.private}, func(id string) bool { return strings.Contains(answer.text, `"`+id+`"`) })
-	named := slices.ContainsFunc(x.marks, func(mark string) bool { return strings.Contains(answer.text, mark) })
-	missing := at(answer.payload(), "status") == "not_found"
+	shown := slices.ContainsFunc(x.secrets, func(secret string) bool { return strings.Contains(answer.Text, secret) })
+	hidden := strings.Contains(answer.Text, `"default":null`) || strings.Contains(answer.Text, `"secret":null`) || strings.Contains(answer.Text, `"token":null`)
+	of := slices.ContainsFunc([]string{x.run, x.key, x.connection, x.private}, func(id string) bool { return strings.Contains(answer.Text, `"`+id+`"`) })
+	named := slices.ContainsFunc(x.marks, func(mark string) bool { return strings.Contains(answer.Text, mark) })
+	missing := at(answer.Payload(), "status") == "not_found"
 	switch {
 	case letter == 's' && (!shown || hidden):
 		return "the secrets are not in the answer"
@@ -445,14 +446,14 @@ func doneWrongly(row *row, x *target, letter rune, answer reply) string {
 	case letter == '-' && (of || named):
 		return "it is in the list"
 	case (letter == '?') != missing:
-		return fmt.Sprintf("the status is %v", at(answer.payload(), "status"))
+		return fmt.Sprintf("the status is %v", at(answer.Payload(), "status"))
 	case letter == '?' && named:
 		return "tells of what is not there"
 	}
 	if letter == 'o' {
-		runs, _ := at(answer.payload(), "logs").([]any)
+		runs, _ := at(answer.Payload(), "logs").([]any)
 		if runs == nil {
-			runs, _ = at(answer.payload(), "runs").([]any)
+			runs, _ = at(answer.Payload(), "runs").([]any)
 		}
 		for _, run := range runs {
 			if at(run, "userId") != x.runner.ID {

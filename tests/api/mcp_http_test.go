@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,12 +11,12 @@ import (
 )
 
 // tool sends one request of the protocol to /mcp and gives its result or error.
-func (p person) tool(t testing.TB, method string, params object, headers ...string) object {
+func callTool(t testing.TB, p servertest.Caller, method string, params object, headers ...string) object {
 	t.Helper()
-	answer := p.mcp(t, method, params, headers...)
-	record, _ := answer.value.(object)
-	if answer.status != http.StatusOK || record == nil {
-		t.Fatalf("%s: %d %s", method, answer.status, answer.text)
+	answer := sendMCP(t, p, method, params, headers...)
+	record, _ := answer.Value.(object)
+	if answer.Status != http.StatusOK || record == nil {
+		t.Fatalf("%s: %d %s", method, answer.Status, answer.Text)
 	}
 	if result, ok := record["result"].(object); ok {
 		return result
@@ -23,97 +24,97 @@ func (p person) tool(t testing.TB, method string, params object, headers ...stri
 	return record["error"].(object)
 }
 
-func (p person) mcp(t testing.TB, method string, params object, headers ...string) reply {
+func sendMCP(t testing.TB, p servertest.Caller, method string, params object, headers ...string) servertest.Reply {
 	t.Helper()
-	body := encoded(t, object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	return p.send(t, http.MethodPost, "/mcp", body, append([]string{"Accept", "application/json, text/event-stream"}, headers...)...)
+	body := servertest.Encoded(t, object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	return p.Send(t, http.MethodPost, "/mcp", body, append([]string{"Accept", "application/json, text/event-stream"}, headers...)...)
 }
 
 // published makes a published blueprint with an api trigger.
-func (p person) published(t testing.TB, title string, config object, nodes ...any) (blueprintID, triggerID string) {
+func publishTool(t testing.TB, p servertest.Caller, title string, config object, nodes ...any) (blueprintID, triggerID string) {
 	t.Helper()
-	id := p.blueprint(t, title, nodes...)
-	p.ok(t, "blueprint.update", object{"id": id, "status": "published", "description": "About " + title})
-	return id, p.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api", "config": config})
+	id := p.Blueprint(t, title, nodes...)
+	p.OK(t, "blueprint.update", object{"id": id, "status": "published", "description": "About " + title})
+	return id, p.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api", "config": config})
 }
 
 func TestToolsOfBlueprints(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
-	greet := object{"label": "Say Hello", "inputSchema": decoded(t, `{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}`)}
-	greetID, triggerID := ada.published(t, "Greetings", greet, node("t", "transform", object{"expression": `{"hello": inputData.name, "by": trigger.headers["x-by"]}`}))
-	ada.published(t, "Doomed", object{}, node("s", "stop", object{"failed": true, "message": "never"}))
-	ada.published(t, "Patient", object{}, node("h", "human", object{"prompt": "?"}))
-	draft := ada.blueprint(t, "Draft", node("s", "set", object{"values": object{}}))
-	ada.id(t, "blueprintTriggers.create", object{"blueprintId": draft, "triggerType": "api"})
+	s := servertest.New(t)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
+	greet := object{"label": "Say Hello", "inputSchema": servertest.Decoded(t, `{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}`)}
+	greetID, triggerID := publishTool(t, ada, "Greetings", greet, node("t", "transform", object{"expression": `{"hello": inputData.name, "by": trigger.headers["x-by"]}`}))
+	publishTool(t, ada, "Doomed", object{}, node("s", "stop", object{"failed": true, "message": "never"}))
+	publishTool(t, ada, "Patient", object{}, node("h", "human", object{"prompt": "?"}))
+	draft := ada.Blueprint(t, "Draft", node("s", "set", object{"values": object{}}))
+	ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": draft, "triggerType": "api"})
 
 	const want = `[{"description":"About Greetings","inputSchema":{"properties":{"name":{"type":"string"}},"required":["name"],"type":"object"},"name":"say-hello","title":"Say Hello"},` +
 		`{"description":"About Doomed","inputSchema":{"type":"object"},"name":"doomed","title":"Doomed"},{"description":"About Patient","inputSchema":{"type":"object"},"name":"patient","title":"Patient"}]`
-	if got := encoded(t, ada.tool(t, "tools/list", object{})["tools"]); got != want {
+	if got := servertest.Encoded(t, callTool(t, ada, "tools/list", object{})["tools"]); got != want {
 		t.Errorf("ada is offered %s", got)
 	}
-	if got := encoded(t, ben.tool(t, "tools/list", object{})["tools"]); got != "[]" {
+	if got := servertest.Encoded(t, callTool(t, ben, "tools/list", object{})["tools"]); got != "[]" {
 		t.Errorf("ben is offered %s", got)
 	}
-	if got := encoded(t, ben.tool(t, "tools/call", object{"name": "say-hello", "arguments": object{"name": "x"}})); !strings.Contains(got, "-32602") {
+	if got := servertest.Encoded(t, callTool(t, ben, "tools/call", object{"name": "say-hello", "arguments": object{"name": "x"}})); !strings.Contains(got, "-32602") {
 		t.Errorf("ben called it: %s", got)
 	}
 
-	got := ada.tool(t, "tools/call", object{"name": "say-hello", "arguments": object{"name": "Ann"}}, "X-By", "test")
-	if encoded(t, got["structuredContent"]) != `{"by":"test","hello":"Ann"}` || encoded(t, got["content"]) != `[{"text":"{\"by\":\"test\",\"hello\":\"Ann\"}","type":"text"}]` || got["isError"] != nil {
+	got := callTool(t, ada, "tools/call", object{"name": "say-hello", "arguments": object{"name": "Ann"}}, "X-By", "test")
+	if servertest.Encoded(t, got["structuredContent"]) != `{"by":"test","hello":"Ann"}` || servertest.Encoded(t, got["content"]) != `[{"text":"{\"by\":\"test\",\"hello\":\"Ann\"}","type":"text"}]` || got["isError"] != nil {
 		t.Errorf("got %v", got)
 	}
-	got = ada.tool(t, "tools/call", object{"name": "say-hello", "arguments": object{"name": 5}})
-	if got["isError"] != true || !strings.Contains(encoded(t, got["content"]), "arguments.name: must be a string") {
+	got = callTool(t, ada, "tools/call", object{"name": "say-hello", "arguments": object{"name": 5}})
+	if got["isError"] != true || !strings.Contains(servertest.Encoded(t, got["content"]), "arguments.name: must be a string") {
 		t.Errorf("got %v", got)
 	}
-	history := ada.ok(t, "blueprintTriggers.history", object{"triggerId": triggerID}).(object)
+	history := ada.OK(t, "blueprintTriggers.history", object{"triggerId": triggerID}).(object)
 	rows, _ := history["firings"].([]any)
 	if len(rows) != 2 || at(rows[0], "decision") != "refused" || at(rows[1], "decision") != "started" || at(rows[0], "source") != "api" || at(rows[1], "source") != "api" {
-		t.Errorf("the ledger has %s", encoded(t, rows))
+		t.Errorf("the ledger has %s", servertest.Encoded(t, rows))
 	}
-	if got = ada.tool(t, "tools/call", object{"name": "doomed"}); got["isError"] != true || !strings.Contains(encoded(t, got["content"]), "at node s: never") {
+	if got = callTool(t, ada, "tools/call", object{"name": "doomed"}); got["isError"] != true || !strings.Contains(servertest.Encoded(t, got["content"]), "at node s: never") {
 		t.Errorf("got %v", got)
 	}
-	got = ada.tool(t, "tools/call", object{"name": "patient"})
+	got = callTool(t, ada, "tools/call", object{"name": "patient"})
 	id, _ := at(got, "structuredContent.executionId").(string)
-	if got["isError"] != nil || at(got, "structuredContent.status") != "paused" || !strings.Contains(encoded(t, got["content"]), id) {
+	if got["isError"] != nil || at(got, "structuredContent.status") != "paused" || !strings.Contains(servertest.Encoded(t, got["content"]), id) {
 		t.Errorf("got %v", got)
 	}
-	ada.until(t, id, blueprint.StatusPaused)
+	ada.Await(t, id, blueprint.StatusPaused)
 
-	ada.ok(t, "blueprint.update", object{"id": greetID, "status": "draft"})
-	if got := encoded(t, ada.tool(t, "tools/call", object{"name": "say-hello"})); !strings.Contains(got, `unknown tool \"say-hello\"; there is doomed, patient`) {
+	ada.OK(t, "blueprint.update", object{"id": greetID, "status": "draft"})
+	if got := servertest.Encoded(t, callTool(t, ada, "tools/call", object{"name": "say-hello"})); !strings.Contains(got, `unknown tool \"say-hello\"; there is doomed, patient`) {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestMCPIsGuarded(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(o *server.Options) {
+	s := servertest.New(t, func(o *server.Options) {
 		o.Origins, o.RateLimit, o.RateBurst = []string{"https://friend.example"}, 0.001, 4
 	})
-	stranger := person{service: s, authorization: "Bearer not-a-key-of-anybody"}
-	if answer := stranger.mcp(t, "ping", nil); answer.status != http.StatusUnauthorized {
-		t.Errorf("a stranger: %d %s", answer.status, answer.text)
+	stranger := servertest.Caller{Server: s, Authorization: "Bearer not-a-key-of-anybody"}
+	if answer := sendMCP(t, stranger, "ping", nil); answer.Status != http.StatusUnauthorized {
+		t.Errorf("a stranger: %d %s", answer.Status, answer.Text)
 	}
 	for origin, want := range map[string]int{
-		"https://evil.example": 403, "null": 403, strings.Replace(s.host, "127.0.0.1", "evil.example", 1): 403,
-		"https://friend.example": 200, s.host: 200,
+		"https://evil.example": 403, "null": 403, strings.Replace(s.Host, "127.0.0.1", "evil.example", 1): 403,
+		"https://friend.example": 200, s.Host: 200,
 	} {
 		// The name by which a rebound page would come is its own.
-		if answer := s.root.mcp(t, "ping", object{}, "Origin", origin); answer.status != want {
-			t.Errorf("%s: %d %s", origin, answer.status, answer.text)
+		if answer := sendMCP(t, s.Root, "ping", object{}, "Origin", origin); answer.Status != want {
+			t.Errorf("%s: %d %s", origin, answer.Status, answer.Text)
 		}
 	}
-	s.root.mcp(t, "ping", object{})
-	s.root.mcp(t, "ping", object{})
-	if answer := s.root.mcp(t, "ping", object{}); answer.status != http.StatusTooManyRequests || answer.header.Get("Retry-After") == "" {
-		t.Errorf("a fifth request: %d %s", answer.status, answer.text)
+	sendMCP(t, s.Root, "ping", object{})
+	sendMCP(t, s.Root, "ping", object{})
+	if answer := sendMCP(t, s.Root, "ping", object{}); answer.Status != http.StatusTooManyRequests || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("a fifth request: %d %s", answer.Status, answer.Text)
 	}
-	if answer := s.root.send(t, http.MethodOptions, "/mcp", "", "Origin", "https://friend.example", "Access-Control-Request-Method", "POST"); answer.status != http.StatusNoContent {
-		t.Errorf("preflight: %d", answer.status)
+	if answer := s.Root.Send(t, http.MethodOptions, "/mcp", "", "Origin", "https://friend.example", "Access-Control-Request-Method", "POST"); answer.Status != http.StatusNoContent {
+		t.Errorf("preflight: %d", answer.Status)
 	}
 }
 
@@ -122,25 +123,25 @@ func TestMCPIsGuarded(t *testing.T) {
 // one runs the blueprint under their own authority.
 func TestToolsOfOthers(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada, ben, cid := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "cid")
-	config := object{"label": "Greet", "inputSchema": decoded(t, `{"type": "object", "required": ["name"]}`)}
-	id, triggerID := ada.published(t, "Greetings", config, node("t", "transform", object{"expression": `inputData.name`}))
-	ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": "ben@example.org", "role": "editor"})
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	ben.published(t, "Greet", object{}, node("t", "template", object{"text": "ben's"}))
+	s := servertest.New(t)
+	ada, ben, cid := s.NewUser(t, "ada"), s.NewUser(t, "ben"), s.NewUser(t, "cid")
+	config := object{"label": "Greet", "inputSchema": servertest.Decoded(t, `{"type": "object", "required": ["name"]}`)}
+	id, triggerID := publishTool(t, ada, "Greetings", config, node("t", "transform", object{"expression": `inputData.name`}))
+	ada.OK(t, "collaborator.add", object{"blueprintId": id, "email": "ben@example.org", "role": "editor"})
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	publishTool(t, ben, "Greet", object{}, node("t", "template", object{"text": "ben's"}))
 	name := "greet_by_" + ada.ID[:8]
-	listed := func(p person) string { return encoded(t, p.ok(t, "mcpTool.list", object{})) }
-	for _, p := range []person{ben, cid} {
-		if got := encoded(t, p.tool(t, "tools/list", object{})["tools"]); strings.Contains(got, "Greetings") {
+	listed := func(p servertest.Caller) string { return servertest.Encoded(t, p.OK(t, "mcpTool.list", object{})) }
+	for _, p := range []servertest.Caller{ben, cid} {
+		if got := servertest.Encoded(t, callTool(t, p, "tools/list", object{})["tools"]); strings.Contains(got, "Greetings") {
 			t.Errorf("offered without consent: %s", got)
 		}
-		if got := encoded(t, p.tool(t, "tools/call", object{"name": name, "arguments": object{"name": "x"}})); !strings.Contains(got, "-32602") {
+		if got := servertest.Encoded(t, callTool(t, p, "tools/call", object{"name": name, "arguments": object{"name": "x"}})); !strings.Contains(got, "-32602") {
 			t.Errorf("called without consent: %s", got)
 		}
 	}
 	row := func(name string, enabled bool) string {
-		return encoded(t, object{"triggerId": triggerID, "name": name, "ownerId": ada.ID, "enabled": enabled})
+		return servertest.Encoded(t, object{"triggerId": triggerID, "name": name, "ownerId": ada.ID, "enabled": enabled})
 	}
 	if got := listed(ada); got != "["+row("greet", true)+"]" {
 		t.Errorf("ada's list: %s", got)
@@ -151,33 +152,33 @@ func TestToolsOfOthers(t *testing.T) {
 	if got := listed(cid); got != "[]" {
 		t.Errorf("cid's list: %s", got)
 	}
-	for _, p := range []person{ben, cid} {
-		if got := encoded(t, p.ok(t, "mcpTool.enable", object{"triggerId": triggerID})); got != `{"success":true}` {
+	for _, p := range []servertest.Caller{ben, cid} {
+		if got := servertest.Encoded(t, p.OK(t, "mcpTool.enable", object{"triggerId": triggerID})); got != `{"success":true}` {
 			t.Errorf("enable: %s", got)
 		}
 		if got := listed(p); !strings.Contains(got, row(name, true)) {
 			t.Errorf("enabled: %s", got)
 		}
-		if got := encoded(t, p.tool(t, "tools/call", object{"name": name, "arguments": object{}})); !strings.Contains(got, "arguments.name: required") {
+		if got := servertest.Encoded(t, callTool(t, p, "tools/call", object{"name": name, "arguments": object{}})); !strings.Contains(got, "arguments.name: required") {
 			t.Errorf("bad arguments: %s", got)
 		}
-		if got := p.tool(t, "tools/call", object{"name": name, "arguments": object{"name": "x"}}); at(got, "structuredContent.output") != "x" {
+		if got := callTool(t, p, "tools/call", object{"name": name, "arguments": object{"name": "x"}}); at(got, "structuredContent.output") != "x" {
 			t.Errorf("called: %v", got)
 		}
 	}
 	var users []string
-	runs := at(ada.ok(t, "execution.listRuns", object{"blueprintId": id}), "runs").([]any)
+	runs := at(ada.OK(t, "execution.listRuns", object{"blueprintId": id}), "runs").([]any)
 	for _, run := range runs {
 		users = append(users, at(run, "userId").(string))
 	}
 	if strings.Join(users, " ") != cid.ID+" "+ada.ID {
 		t.Errorf("the runs are of %q, want cid's own and the one that ben fired", users)
 	}
-	for _, p := range []person{ben, cid} {
-		if got := encoded(t, p.ok(t, "mcpTool.disable", object{"triggerId": triggerID})); got != `{"success":true}` {
+	for _, p := range []servertest.Caller{ben, cid} {
+		if got := servertest.Encoded(t, p.OK(t, "mcpTool.disable", object{"triggerId": triggerID})); got != `{"success":true}` {
 			t.Errorf("disable: %s", got)
 		}
-		if got := encoded(t, p.tool(t, "tools/list", object{})["tools"]); strings.Contains(got, name) {
+		if got := servertest.Encoded(t, callTool(t, p, "tools/list", object{})["tools"]); strings.Contains(got, name) {
 			t.Errorf("still offered: %s", got)
 		}
 	}

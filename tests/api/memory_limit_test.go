@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,14 +18,14 @@ func zeros() string { return "[" + strings.Repeat("0,", 1<<19) + "0]" }
 
 // dense sends large webhooks at the same time and returns how often each status
 // was answered.
-func dense(t *testing.T, s *service, path string, count int) map[int]int {
+func dense(t *testing.T, s *servertest.Server, path string, count int) map[int]int {
 	t.Helper()
 	var mu sync.Mutex
 	got := map[int]int{}
 	var all sync.WaitGroup
 	for range count {
 		all.Go(func() {
-			response, err := http.Post(s.host+path, "application/json", strings.NewReader(zeros()))
+			response, err := http.Post(s.Host+path, "application/json", strings.NewReader(zeros()))
 			if err != nil {
 				t.Error(err)
 				return
@@ -51,9 +52,9 @@ func TestDenseWebhooksAreAllTaken(t *testing.T) {
 	}
 	for _, limit := range []int64{0, 256 << 20} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			s := newService(t, func(o *server.Options) { o.MemoryLimit, o.MaxBody, o.AdmissionWait = limit, 5<<20, time.Minute })
-			id := s.root.blueprint(t, "dense", node("a", "set", object{"values": object{"x": 1}}))
-			trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
+			s := servertest.New(t, func(o *server.Options) { o.MemoryLimit, o.MaxBody, o.AdmissionWait = limit, 5<<20, time.Minute })
+			id := s.Root.Blueprint(t, "dense", node("a", "set", object{"values": object{"x": 1}}))
+			trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
 			if got := dense(t, s, "/webhooks/blueprint/"+trigger, count); got[http.StatusAccepted] != count {
 				t.Errorf("answers %v", got)
 			}
@@ -70,11 +71,11 @@ func TestDenseWebhooksWaitOnlyForSoLong(t *testing.T) {
 		<-answer
 	}))
 	defer stub.Close()
-	s := newService(t, func(o *server.Options) {
+	s := servertest.New(t, func(o *server.Options) {
 		o.MemoryLimit, o.AdmissionWait, o.AllowNet = 32<<20, 10*time.Millisecond, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	})
-	id := s.root.blueprint(t, "dense", node("a", "http-request", object{"url": stub.URL}))
-	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
+	id := s.Root.Blueprint(t, "dense", node("a", "http-request", object{"url": stub.URL}))
+	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
 	path := "/webhooks/blueprint/" + trigger
 	if got := dense(t, s, path, 1); got[http.StatusAccepted] != 1 {
 		t.Errorf("alone: answers %v", got)
@@ -83,8 +84,8 @@ func TestDenseWebhooksWaitOnlyForSoLong(t *testing.T) {
 	if got := dense(t, s, path, 3); got[http.StatusServiceUnavailable] != 3 {
 		t.Errorf("beside one that holds all room: answers %v", got)
 	}
-	if small := (person{service: s}).send(t, http.MethodPost, path, "{}"); small.status != http.StatusAccepted {
-		t.Errorf("a small one: %d %s", small.status, small.text)
+	if small := (servertest.Caller{Server: s}).Send(t, http.MethodPost, path, "{}"); small.Status != http.StatusAccepted {
+		t.Errorf("a small one: %d %s", small.Status, small.Text)
 	}
 	close(answer)
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -105,13 +106,13 @@ func parseMetrics(t testing.TB, text string) scraped {
 }
 
 // scrape reads the metrics of a service.
-func (s *service) scrape(t testing.TB) scraped {
+func scrape(t testing.TB, s *servertest.Server) scraped {
 	t.Helper()
-	answer := person{service: s}.send(t, "GET", "/metrics", "")
-	if answer.status != 200 || answer.header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" {
-		t.Fatalf("metrics: %d %v", answer.status, answer.header)
+	answer := servertest.Caller{Server: s}.Send(t, "GET", "/metrics", "")
+	if answer.Status != 200 || answer.Header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" {
+		t.Fatalf("metrics: %d %v", answer.Status, answer.Header)
 	}
-	return parseMetrics(t, answer.text)
+	return parseMetrics(t, answer.Text)
 }
 
 // want checks some series; what is not there counts as 0.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"runtime"
 	"testing"
 	"time"
@@ -24,14 +25,14 @@ func BenchmarkMonth(b *testing.B) {
 			var passing, direct time.Duration
 			for b.Loop() {
 				b.StopTimer()
-				s := newService(b, atNoon)
-				ada := s.user(b, "ada")
-				id := ada.blueprint(b, "ticks", node("a", "template", object{"text": "{{now}}"}))
+				s := servertest.New(b, servertest.AtNoon)
+				ada := s.NewUser(b, "ada")
+				id := ada.Blueprint(b, "ticks", node("a", "template", object{"text": "{{now}}"}))
 				direct += directly(b, s, ada, id, month.runs)
-				ada.ok(b, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": month.cron}})
+				ada.OK(b, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": month.cron}})
 				b.StartTimer()
 				begin := b.Elapsed()
-				if fired := s.advance(b, "31d"); fired != month.runs {
+				if fired := s.Advance(b, "31d"); fired != month.runs {
 					b.Fatalf("%d fired", fired)
 				}
 				passing += b.Elapsed() - begin
@@ -43,7 +44,7 @@ func BenchmarkMonth(b *testing.B) {
 }
 
 // directly starts so many runs, one after the other, and waits for each.
-func directly(b *testing.B, s *service, who person, id string, runs int) time.Duration {
+func directly(b *testing.B, s *servertest.Server, who servertest.Caller, id string, runs int) time.Duration {
 	b.Helper()
 	definition, manages, err := server.Blueprints{Store: s.Server.Store}.Runnable(b.Context(), who.ID, id)
 	if err != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/server/certificate"
+	"blueprintd/tests/servertest"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +18,7 @@ import (
 func develops(o *server.Options) { o.Develops = true }
 
 // visit is what the address of a server answers, to a request with these headers.
-func visit(ctx context.Context, s *service, address string, headers ...string) *http.Response {
+func visit(ctx context.Context, s *servertest.Server, address string, headers ...string) *http.Response {
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
@@ -55,11 +56,11 @@ func TestOpenLinkIsFor(t *testing.T) {
 		"a certificate of the machine": {certified(true), true},
 		"a certificate of a name":      {certified(false), false},
 	} {
-		if s := newService(t, develops, test.change); (s.Link != nil) != test.want {
+		if s := servertest.New(t, develops, test.change); (s.Link != nil) != test.want {
 			t.Errorf("%s: there is one: %v", name, s.Link != nil)
 		}
 	}
-	s := newService(t, develops)
+	s := servertest.New(t, develops)
 	if answer := visit(t.Context(), s, strings.Replace(s.Link.URL(), "127.0.0.1", "flows.example.org", 1)); answer.StatusCode == http.StatusSeeOther {
 		t.Error("it is there by any name")
 	}
@@ -69,7 +70,7 @@ func TestOpenLinkIsFor(t *testing.T) {
 // does a browser where somebody is signed in.
 func TestOpenLinkIsNotWasted(t *testing.T) {
 	t.Parallel()
-	s := newService(t, develops)
+	s := servertest.New(t, develops)
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	for name, answer := range map[string]*http.Response{
@@ -102,12 +103,12 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 	if some, err := s.Store.AnyPassword(t.Context()); some || err != nil {
 		t.Errorf("there is a password: %v %v", some, err)
 	}
-	b := &browser{service: s, cookie: mine[1]}
-	line := at(b.ok(t, "auditLog.list", nil), "entries").([]any)[1]
+	b := &browser{Server: s, cookie: mine[1]}
+	line := at(b.OK(t, "auditLog.list", nil), "entries").([]any)[1]
 	if at(line, "action") != "session.create" || at(line, "via") != blueprint.ViaDashboard || at(line, "detail.outcome") != "signed in" || at(line, "actorId") != s.Bootstrap.Account.ID {
 		t.Errorf("the audit log says %v", line)
 	}
-	if listed := b.ok(t, "session.list", nil).([]any); len(listed) != 2 || at(listed[0], "agent") != "a browser" && at(listed[1], "agent") != "a browser" {
+	if listed := b.OK(t, "session.list", nil).([]any); len(listed) != 2 || at(listed[0], "agent") != "a browser" && at(listed[1], "agent") != "a browser" {
 		t.Errorf("sessions %v", listed)
 	}
 }
@@ -116,7 +117,7 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 // when nobody is there any more to have it; one that is too old has another printed.
 func TestOpenLinkGivenBack(t *testing.T) {
 	t.Parallel()
-	s := newService(t, develops)
+	s := servertest.New(t, develops)
 	l, told := s.Link, ""
 	l.Then(func(address string) { told = address })
 	first, user := l.URL(), l.UserID

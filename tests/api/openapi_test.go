@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"bytes"
 	"maps"
 	"net/http"
@@ -40,14 +41,14 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	goldenDocument(t, "../../clients/openapi.json", want)
-	s := newService(t)
-	nobody := person{service: s}
-	answer := nobody.send(t, http.MethodGet, "/openapi.json", "")
-	if answer.status != http.StatusOK || answer.text != string(clients.OpenAPI) || answer.header.Get("Content-Type") != "application/json" {
-		t.Errorf("the server gives another one: %d %.200s", answer.status, answer.text)
+	s := servertest.New(t)
+	nobody := servertest.Caller{Server: s}
+	answer := nobody.Send(t, http.MethodGet, "/openapi.json", "")
+	if answer.Status != http.StatusOK || answer.Text != string(clients.OpenAPI) || answer.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("the server gives another one: %d %.200s", answer.Status, answer.Text)
 	}
-	if again := nobody.send(t, http.MethodGet, "/openapi.json", "", "If-None-Match", answer.header.Get("ETag")); again.status != http.StatusNotModified || again.text != "" {
-		t.Errorf("asked again: %d %.200s", again.status, again.text)
+	if again := nobody.Send(t, http.MethodGet, "/openapi.json", "", "If-None-Match", answer.Header.Get("ETag")); again.Status != http.StatusNotModified || again.Text != "" {
+		t.Errorf("asked again: %d %.200s", again.Status, again.Text)
 	}
 }
 
@@ -103,7 +104,7 @@ func openAPIValue(t *testing.T) object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decoded(t, string(text)).(object)
+	return servertest.Decoded(t, string(text)).(object)
 }
 
 // described holds answers against the description. It takes no member of an
@@ -152,32 +153,32 @@ func (d described) check(t *testing.T, of string, value any, place ...string) {
 		return
 	}
 	if err := schema.Validate(value); err != nil {
-		t.Errorf("%s is not as described: %v\n%.500s", of, err, encoded(t, value))
+		t.Errorf("%s is not as described: %v\n%.500s", of, err, servertest.Encoded(t, value))
 	}
 }
 
-func (d described) answer(t *testing.T, path, method string, answer reply) {
+func (d described) answer(t *testing.T, path, method string, answer servertest.Reply) {
 	t.Helper()
-	status := []string{"200", "202", "400", "401", "403", "404", "405", "413", "415"}[slices.Index([]int{200, 202, 400, 401, 403, 404, 405, 413, 415}, answer.status)]
+	status := []string{"200", "202", "400", "401", "403", "404", "405", "413", "415"}[slices.Index([]int{200, 202, 400, 401, 403, 404, 405, 413, 415}, answer.Status)]
 	place := []string{"paths", path, method, "responses", status}
-	if answer.status >= 400 {
-		reference := regexp.MustCompile(`"` + status + `":{"\$ref":"#/components/responses/(\w+)"}`).FindStringSubmatch(encoded(t, at(openAPIValue(t)["paths"].(object)[path], method+".responses")))
+	if answer.Status >= 400 {
+		reference := regexp.MustCompile(`"` + status + `":{"\$ref":"#/components/responses/(\w+)"}`).FindStringSubmatch(servertest.Encoded(t, at(openAPIValue(t)["paths"].(object)[path], method+".responses")))
 		if reference == nil {
 			t.Errorf("%s %s does not say that it answers %s", method, path, status)
 			return
 		}
 		place = []string{"components", "responses", reference[1]}
 	}
-	d.check(t, method+" "+path+" "+status, answer.value, append(place, "content", "application/json", "schema")...)
+	d.check(t, method+" "+path+" "+status, answer.Value, append(place, "content", "application/json", "schema")...)
 }
 
 // TestOpenAPIExamples sends the example of every procedure, with ids of things
 // that there are, and holds what is answered against the description.
 func TestOpenAPIExamples(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
+	s := servertest.New(t, servertest.AtNoon)
 	d := newDescribed(t)
-	w := &exampleWorld{person: s.root, team: s.root.id(t, "organization.create", object{"name": "Team"})}
+	w := &exampleWorld{Caller: s.Root, team: s.Root.IDOf(t, "organization.create", object{"name": "Team"})}
 	for _, procedure := range s.RPC.Procedures() {
 		example, given := describe.Example(procedure.Name)
 		if !given && procedure.Input.NumField() > 0 {
@@ -192,28 +193,28 @@ func TestOpenAPIExamples(t *testing.T) {
 		} else if given {
 			d.check(t, "the example of "+procedure.Name, object{"json": example}, "paths", path, method, "parameters", "0", "content", "application/json", "schema")
 		}
-		answer := s.root.call(t, procedure.Name, w.real(t, example))
-		if answer.status != http.StatusOK {
-			t.Errorf("the example of %s: %d %s", procedure.Name, answer.status, answer.text)
+		answer := s.Root.Call(t, procedure.Name, w.real(t, example))
+		if answer.Status != http.StatusOK {
+			t.Errorf("the example of %s: %d %s", procedure.Name, answer.Status, answer.Text)
 			continue
 		}
 		if procedure.Kind == trpc.KindSubscription {
-			d.check(t, procedure.Name, answer.payload(), "components", "schemas", "ExecutionStatus")
+			d.check(t, procedure.Name, answer.Payload(), "components", "schemas", "ExecutionStatus")
 			continue
 		}
 		d.answer(t, path, method, answer)
 	}
 	for _, name := range []string{"blueprint.get", "blueprint.create"} {
-		method := map[trpc.Kind]string{trpc.KindQuery: "get", trpc.KindMutation: "post"}[s.kinds[name]]
-		d.answer(t, "/api/trpc/"+name, method, s.root.call(t, name, object{"id": 1, "title": 2}))
-		d.answer(t, "/api/trpc/"+name, method, person{service: s}.call(t, name, nil))
+		method := map[trpc.Kind]string{trpc.KindQuery: "get", trpc.KindMutation: "post"}[s.Kinds[name]]
+		d.answer(t, "/api/trpc/"+name, method, s.Root.Call(t, name, object{"id": 1, "title": 2}))
+		d.answer(t, "/api/trpc/"+name, method, servertest.Caller{Server: s}.Call(t, name, nil))
 	}
-	d.answer(t, "/api/trpc/blueprint.get", "get", s.root.call(t, "blueprint.get", object{"id": s.IDs.UUID()}))
+	d.answer(t, "/api/trpc/blueprint.get", "get", s.Root.Call(t, "blueprint.get", object{"id": s.IDs.UUID()}))
 }
 
 // exampleWorld makes the things that examples speak of.
 type exampleWorld struct {
-	person
+	servertest.Caller
 	team string
 	made int
 }
@@ -224,7 +225,7 @@ func (w *exampleWorld) real(t *testing.T, example any) any {
 	if example == nil {
 		return nil
 	}
-	text, ids := encoded(t, example), map[string]string{}
+	text, ids := servertest.Encoded(t, example), map[string]string{}
 	for _, kind := range slices.Sorted(maps.Keys(describe.ExampleIDs)) {
 		if strings.Contains(text, describe.ExampleIDs[kind]) {
 			ids[kind] = w.make(t, kind, ids)
@@ -233,10 +234,10 @@ func (w *exampleWorld) real(t *testing.T, example any) any {
 	}
 	for _, name := range []string{"ada", "grace"} {
 		if strings.Contains(text, name+"@") {
-			w.user(t, name)
+			w.NewUser(t, name)
 		}
 	}
-	return decoded(t, text)
+	return servertest.Decoded(t, text)
 }
 
 // make makes one thing; known has the ids of what was made for the same example.
@@ -246,14 +247,14 @@ func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) 
 	title := kind + " " + w.IDs.UUID()
 	greet := node("greet", "template", object{"text": "Hello"})
 	run := func(one object) string {
-		return at(w.ok(t, "blueprint.execute", object{"id": w.blueprint(t, title, one)}), "executionId").(string)
+		return at(w.OK(t, "blueprint.execute", object{"id": w.Blueprint(t, title, one)}), "executionId").(string)
 	}
 	trigger := func(kind string, config object) string {
-		return w.id(t, "blueprintTriggers.create", object{"blueprintId": w.blueprint(t, title, greet), "triggerType": kind, "config": config})
+		return w.IDOf(t, "blueprintTriggers.create", object{"blueprintId": w.Blueprint(t, title, greet), "triggerType": kind, "config": config})
 	}
 	switch kind {
 	case "blueprint":
-		return w.blueprint(t, title, greet)
+		return w.Blueprint(t, title, greet)
 	case "trigger":
 		return trigger("api", object{})
 	case "webhook":
@@ -261,21 +262,21 @@ func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) 
 	case "organization":
 		return w.team
 	case "user":
-		somebody := w.user(t, "user-"+w.IDs.UUID())
+		somebody := w.NewUser(t, "user-"+w.IDs.UUID())
 		if id := known["blueprint"]; id != "" {
-			w.ok(t, "collaborator.add", object{"blueprintId": id, "email": somebody.Email, "role": "editor"})
+			w.OK(t, "collaborator.add", object{"blueprintId": id, "email": somebody.Email, "role": "editor"})
 		} else {
-			w.ok(t, "organization.addMember", object{"organizationId": w.team, "email": somebody.Email, "role": "member"})
+			w.OK(t, "organization.addMember", object{"organizationId": w.team, "email": somebody.Email, "role": "member"})
 		}
 		return somebody.ID
 	case "connection":
-		return w.id(t, "connection.create", object{"name": title, "type": "http", "config": object{"auth": object{"type": "bearer", "token": "s3cr3t-token"}, "hosts": []any{"127.0.0.1:9"}}})
+		return w.IDOf(t, "connection.create", object{"name": title, "type": "http", "config": object{"auth": object{"type": "bearer", "token": "s3cr3t-token"}, "hosts": []any{"127.0.0.1:9"}}})
 	case "sign-in":
-		return w.id(t, "connection.create", object{"name": title, "type": "oauth2", "config": object{
+		return w.IDOf(t, "connection.create", object{"name": title, "type": "oauth2", "config": object{
 			"flow": "authorization_code", "authorizationUrl": "https://sign-in.example.org/authorize", "tokenUrl": "https://sign-in.example.org/token", "clientId": "id", "scopes": []any{"read"},
 		}})
 	case "category":
-		return w.id(t, "category.create", object{"organizationId": w.team, "name": title})
+		return w.IDOf(t, "category.create", object{"organizationId": w.team, "name": title})
 	case "execution":
 		return run(greet)
 	case "paused":
@@ -283,9 +284,9 @@ func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) 
 	case "failed":
 		return run(node("end", "stop", object{"failed": true, "message": "no"}))
 	case "firing":
-		return at(w.ok(t, "blueprintTriggers.fire", object{"triggerId": trigger("api", object{})}), "firingId").(string)
+		return at(w.OK(t, "blueprintTriggers.fire", object{"triggerId": trigger("api", object{})}), "firingId").(string)
 	case "key":
-		return w.id(t, "apiKey.create", object{"name": title})
+		return w.IDOf(t, "apiKey.create", object{"name": title})
 	}
 	t.Fatalf("nobody makes a %s", kind)
 	return ""
@@ -294,22 +295,22 @@ func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) 
 // TestOpenAPIPlain holds answers of the plain routes against the description.
 func TestOpenAPIPlain(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
+	s := servertest.New(t, servertest.AtNoon)
 	d := newDescribed(t)
-	nobody := person{service: s}
-	w := &exampleWorld{person: s.root}
+	nobody := servertest.Caller{Server: s}
+	w := &exampleWorld{Caller: s.Root}
 	api, hook := w.make(t, "trigger", nil), w.make(t, "webhook", nil)
-	open := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": w.make(t, "blueprint", nil), "triggerType": "webhook"})
+	open := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": w.make(t, "blueprint", nil), "triggerType": "webhook"})
 	filled := strings.NewReplacer("{triggerId}", api, "{id}", "nothing", "{file}", "blueprint.json")
-	ask := func(who person, method, path, body string, want int, headers ...string) {
+	ask := func(who servertest.Caller, method, path, body string, want int, headers ...string) {
 		t.Helper()
 		real := filled.Replace(path)
 		if strings.HasPrefix(path, "/webhooks/") {
 			real = strings.Replace(path, "{triggerId}", map[bool]string{true: open, false: hook}[want == http.StatusAccepted], 1)
 		}
-		answer := who.send(t, method, real, body, headers...)
-		if answer.status != want {
-			t.Errorf("%s %s: %d %s, want %d", method, real, answer.status, answer.text, want)
+		answer := who.Send(t, method, real, body, headers...)
+		if answer.Status != want {
+			t.Errorf("%s %s: %d %s, want %d", method, real, answer.Status, answer.Text, want)
 			return
 		}
 		d.answer(t, path, strings.ToLower(method), answer)
@@ -319,26 +320,26 @@ func TestOpenAPIPlain(t *testing.T) {
 	ask(nobody, "POST", webhook, `{"order":42}`, 401)
 	ask(nobody, "POST", webhook, `{"order":42}`, 415, "Content-Type", "text/html")
 	ask(nobody, "POST", "/webhooks/slack/{triggerId}", `{}`, 404)
-	ask(s.root, "POST", fire, `{"name":"Ada"}`, 202, "Idempotency-Key", "one")
-	ask(s.root, "POST", fire, `{"name":"Ada"}`, 200, "Idempotency-Key", "one")
-	ask(s.root, "POST", fire, `nonsense`, 400)
+	ask(s.Root, "POST", fire, `{"name":"Ada"}`, 202, "Idempotency-Key", "one")
+	ask(s.Root, "POST", fire, `{"name":"Ada"}`, 200, "Idempotency-Key", "one")
+	ask(s.Root, "POST", fire, `nonsense`, 400)
 	ask(nobody, "POST", fire, `{}`, 401)
-	ask(s.root, "GET", "/files/{id}", "", 404)
+	ask(s.Root, "GET", "/files/{id}", "", 404)
 	ask(nobody, "POST", "/mcp", `{}`, 401)
-	ask(s.root, "POST", "/clock/advance", `{"by":"36h"}`, 200)
-	ask(s.root, "POST", "/clock/advance", `{}`, 400)
-	ask(s.root, "GET", "/clock", ``, 200)
+	ask(s.Root, "POST", "/clock/advance", `{"by":"36h"}`, 200)
+	ask(s.Root, "POST", "/clock/advance", `{}`, 400)
+	ask(s.Root, "GET", "/clock", ``, 200)
 	for _, one := range [][2]string{{"GET", "/sandbox/calls"}, {"GET", "/sandbox/rules"}, {"GET", "/sandbox/expectations"}, {"POST", "/sandbox/verify"}, {"DELETE", "/sandbox"}} {
-		ask(s.root, one[0], one[1], "", 404)
+		ask(s.Root, one[0], one[1], "", 404)
 	}
 	ask(nobody, "GET", "/healthz", "", 200)
 	ask(nobody, "GET", "/readyz", "", 200)
 	ask(nobody, "GET", "/openapi.json", "", 200)
-	if answer := nobody.send(t, http.MethodGet, "/schemas/blueprint.json", ""); answer.status != 200 || answer.header.Get("Content-Type") != "application/schema+json" {
-		t.Errorf("a schema: %d %v", answer.status, answer.header)
+	if answer := nobody.Send(t, http.MethodGet, "/schemas/blueprint.json", ""); answer.Status != 200 || answer.Header.Get("Content-Type") != "application/schema+json" {
+		t.Errorf("a schema: %d %v", answer.Status, answer.Header)
 	}
-	if answer := nobody.send(t, http.MethodGet, "/schemas/nothing.json", ""); answer.status != 404 || at(answer.value, "error.code") != string(blueprint.CodeNotFound) {
-		t.Errorf("no schema: %d %s", answer.status, answer.text)
+	if answer := nobody.Send(t, http.MethodGet, "/schemas/nothing.json", ""); answer.Status != 404 || at(answer.Value, "error.code") != string(blueprint.CodeNotFound) {
+		t.Errorf("no schema: %d %s", answer.Status, answer.Text)
 	}
 }
 
@@ -346,29 +347,29 @@ func TestOpenAPIPlain(t *testing.T) {
 // sends its examples.
 func TestOpenAPISandbox(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, inABox)
+	s := servertest.New(t, servertest.AtNoon, inABox)
 	d := newDescribed(t)
 	document := openAPIValue(t)
 	ask := func(method, path, body string) {
 		t.Helper()
-		answer := s.root.send(t, method, path, body)
-		if answer.status != http.StatusOK {
-			t.Fatalf("%s %s: %d %s", method, path, answer.status, answer.text)
+		answer := s.Root.Send(t, method, path, body)
+		if answer.Status != http.StatusOK {
+			t.Fatalf("%s %s: %d %s", method, path, answer.Status, answer.Text)
 		}
 		d.answer(t, path, strings.ToLower(method), answer)
 	}
 	for _, path := range []string{"/sandbox/rules", "/sandbox/expectations"} {
-		ask("PUT", path, encoded(t, at(document["paths"].(object)[path], "put.requestBody.content").(object)["application/json"].(object)["example"]))
+		ask("PUT", path, servertest.Encoded(t, at(document["paths"].(object)[path], "put.requestBody.content").(object)["application/json"].(object)["example"]))
 	}
 	call := node("call", "http-request", object{"method": "POST", "url": "https://api.example.org/orders", "body": object{"order": 42}})
 	for range 3 { // to the first of which a rule answers
-		s.root.call(t, "blueprint.execute", object{"id": s.root.blueprint(t, "Call", call)})
+		s.Root.Call(t, "blueprint.execute", object{"id": s.Root.Blueprint(t, "Call", call)})
 	}
 	ask("GET", "/sandbox/calls", "")
 	ask("GET", "/sandbox/rules", "")
 	ask("GET", "/sandbox/expectations", "")
-	hook := (&exampleWorld{person: s.root}).make(t, "webhook", nil)
-	example := encoded(t, at(document["paths"].(object)["/sandbox/send"], "post.requestBody.content").(object)["application/json"].(object)["example"])
+	hook := (&exampleWorld{Caller: s.Root}).make(t, "webhook", nil)
+	example := servertest.Encoded(t, at(document["paths"].(object)["/sandbox/send"], "post.requestBody.content").(object)["application/json"].(object)["example"])
 	ask("POST", "/sandbox/send", strings.ReplaceAll(example, describe.ExampleIDs["webhook"], hook))
 	ask("POST", "/sandbox/verify", "")
 	ask("DELETE", "/sandbox", "")

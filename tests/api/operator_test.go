@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -24,27 +25,27 @@ import (
 func TestMetricsTellWhatHappened(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "metrics.db")
-	s := newService(t, atNoon, onFile(path))
-	hello := s.root.blueprint(t, "a title that nobody else has", node("a", "set", object{"values": object{"x": 1}}))
-	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": hello, "triggerType": "webhook", "config": object{"respond": "wait"}})
-	s.root.ok(t, "blueprintTriggers.create", object{"blueprintId": hello, "triggerType": "scheduled", "config": object{"cron": "0 * * * *", "timezone": "UTC"}})
+	s := servertest.New(t, servertest.AtNoon, servertest.OnFile(path))
+	hello := s.Root.Blueprint(t, "a title that nobody else has", node("a", "set", object{"values": object{"x": 1}}))
+	hook := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": hello, "triggerType": "webhook", "config": object{"respond": "wait"}})
+	s.Root.OK(t, "blueprintTriggers.create", object{"blueprintId": hello, "triggerType": "scheduled", "config": object{"cron": "0 * * * *", "timezone": "UTC"}})
 	for range 3 {
-		if got := s.root.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, `{}`); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.text)
+		if got := s.Root.Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, `{}`); got.Status != http.StatusOK {
+			t.Fatalf("%d %s", got.Status, got.Text)
 		}
 	}
-	s.root.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, `not json`)
-	s.root.send(t, http.MethodGet, "/webhooks/blueprint/"+hook, "")
-	s.root.ok(t, "blueprint.execute", object{"id": s.root.blueprint(t, "stops", node("s", "stop", object{"failed": true, "message": "no"}))})
+	s.Root.Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, `not json`)
+	s.Root.Send(t, http.MethodGet, "/webhooks/blueprint/"+hook, "")
+	s.Root.OK(t, "blueprint.execute", object{"id": s.Root.Blueprint(t, "stops", node("s", "stop", object{"failed": true, "message": "no"}))})
 	ask := node("ask", "human", object{"prompt": "Well?"})
-	paused := s.root.launch(t, s.root.blueprint(t, "asks", ask), nil, ask)
-	s.root.until(t, paused, blueprint.StatusPaused)
+	paused := s.Root.Launch(t, s.Root.Blueprint(t, "asks", ask), nil, ask)
+	s.Root.Await(t, paused, blueprint.StatusPaused)
 	wait := node("w", "wait", object{"durationMs": 3 * 3600 * 1000})
-	waiting := s.root.launch(t, s.root.blueprint(t, "waits", wait), nil, wait)
-	s.advance(t, "30s")
-	s.root.send(t, http.MethodGet, "/api/trpc/no.such.procedure", "")
-	person{service: s, authorization: "Bearer wrong"}.send(t, http.MethodGet, "/api/trpc/blueprint.list", "")
-	m := s.scrape(t)
+	waiting := s.Root.Launch(t, s.Root.Blueprint(t, "waits", wait), nil, wait)
+	s.Advance(t, "30s")
+	s.Root.Send(t, http.MethodGet, "/api/trpc/no.such.procedure", "")
+	servertest.Caller{Server: s, Authorization: "Bearer wrong"}.Send(t, http.MethodGet, "/api/trpc/blueprint.list", "")
+	m := scrape(t, s)
 	m.want(t, "in the middle", map[string]float64{
 		"runs_started_total": 6, `runs_ended_total{status="completed"}`: 3, `runs_ended_total{status="failed"}`: 1, "runs_working": 0, "runs_queued": 0,
 		"runs_waiting": 1, "runs_paused": 1, "run_duration_seconds_count": 4, "recovered_runs": 0, "schedules_active": 1, "schedules_overdue": 0, "triggers_tripped": 0, "ticks_missed_total": 0, "run_input_bytes_held": 0,
@@ -67,26 +68,26 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		}
 	}
 
-	s.advance(t, "4h")
-	s.root.until(t, waiting, blueprint.StatusCompleted)
-	m = s.scrape(t)
+	s.Advance(t, "4h")
+	s.Root.Await(t, waiting, blueprint.StatusCompleted)
+	m = scrape(t, s)
 	m.want(t, "four hours later", map[string]float64{
 		"runs_started_total": 10, `runs_ended_total{status="completed"}`: 8, "runs_waiting": 0, "runs_paused": 1, "schedule_lag_seconds": 0,
 		`firings_total{source="schedule",decision="started"}`: 4, `run_duration_seconds_bucket{le="3600"}`: 8, `run_duration_seconds_bucket{le="86400"}`: 9,
 	})
 
-	s.stop()
-	s = newService(t, func(o *server.Options) { o.Clock = clock.NewVirtual(noon.Add(8 * time.Hour)) }, onFile(path))
-	s.advance(t, "1s")
-	s.scrape(t).want(t, "at the next start", map[string]float64{"recovered_runs": 1, "runs_paused": 1, "runs_waiting": 0})
-	s.root.ok(t, "execution.resume", object{"executionId": paused, "nodeId": "ask", "input": object{"a": 1}})
-	s.root.until(t, paused, blueprint.StatusCompleted)
-	s.scrape(t).want(t, "after the answer", map[string]float64{"runs_paused": 0})
+	s.Stop()
+	s = servertest.New(t, func(o *server.Options) { o.Clock = clock.NewVirtual(servertest.Noon.Add(8 * time.Hour)) }, servertest.OnFile(path))
+	s.Advance(t, "1s")
+	scrape(t, s).want(t, "at the next start", map[string]float64{"recovered_runs": 1, "runs_paused": 1, "runs_waiting": 0})
+	s.Root.OK(t, "execution.resume", object{"executionId": paused, "nodeId": "ask", "input": object{"a": 1}})
+	s.Root.Await(t, paused, blueprint.StatusCompleted)
+	scrape(t, s).want(t, "after the answer", map[string]float64{"runs_paused": 0})
 }
 
 func TestOperatorsAreOnThisMachine(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	handler := s.Routes()
 	ask := func(path, from, host string, header ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
@@ -146,17 +147,17 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 
 func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(o *server.Options) { o.MetricsAddr = "127.0.0.1:0" })
-	if got := s.root.send(t, http.MethodGet, "/metrics", ""); got.status != http.StatusNotFound {
-		t.Errorf("on the main address: %d", got.status)
+	s := servertest.New(t, func(o *server.Options) { o.MetricsAddr = "127.0.0.1:0" })
+	if got := s.Root.Send(t, http.MethodGet, "/metrics", ""); got.Status != http.StatusNotFound {
+		t.Errorf("on the main address: %d", got.Status)
 	}
-	other := person{service: &service{Server: s.Server, host: "http://" + s.MetricsListener.Addr().String(), client: s.client}}
+	other := servertest.Caller{Server: &servertest.Server{Server: s.Server, Host: "http://" + s.MetricsListener.Addr().String(), Client: s.Client}}
 	for path, want := range map[string]int{"/metrics": 200, "/healthz": 200, "/readyz": 200, "/readyz?verbose": 200, "/": 404, "/api/trpc/blueprint.list": 404} {
-		if got := other.send(t, http.MethodGet, path, "", "Via", "1.1 proxy"); got.status != want {
-			t.Errorf("%s: %d %s", path, got.status, got.text)
+		if got := other.Send(t, http.MethodGet, path, "", "Via", "1.1 proxy"); got.Status != want {
+			t.Errorf("%s: %d %s", path, got.Status, got.Text)
 		}
 	}
-	parseMetrics(t, other.send(t, http.MethodGet, "/metrics", "").text)
+	parseMetrics(t, other.Send(t, http.MethodGet, "/metrics", "").Text)
 	taken := server.Options{Database: server.Database{Schema: schema, Ephemeral: true}, Network: server.Network{Addr: "127.0.0.1:0", MetricsAddr: s.MetricsListener.Addr().String()}, Version: version, APIKey: testKey, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
 	if _, err := server.New(t.Context(), taken); err == nil || !strings.Contains(err.Error(), "cannot listen") {
 		t.Errorf("an address that is taken: %v", err)
@@ -165,9 +166,9 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 
 func TestReadinessHasDetails(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, onFile(filepath.Join(t.TempDir(), "ready.db")))
+	s := servertest.New(t, servertest.AtNoon, servertest.OnFile(filepath.Join(t.TempDir(), "ready.db")))
 	var answer server.Readiness
-	text := s.root.send(t, http.MethodGet, "/readyz?verbose", "").text
+	text := s.Root.Send(t, http.MethodGet, "/readyz?verbose", "").Text
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func TestReadinessHasDetails(t *testing.T) {
 // A writer that was idle for long is not stuck as soon as it has work.
 func TestDatabaseCheck(t *testing.T) {
 	t.Parallel()
-	now := noon
+	now := servertest.Noon
 	for name, test := range map[string]struct {
 		stats store.Stats
 		ok    bool
@@ -218,26 +219,26 @@ func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	recovered, atRest, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() { ended <- s.ServeHTTP(ctx, recovered, atRest) }()
-	somebody := person{service: &service{Server: s, host: s.APIHost(), client: &http.Client{}}}
-	if got := somebody.send(t, http.MethodGet, "/healthz", ""); got.status != http.StatusOK {
-		t.Errorf("alive: %d", got.status)
+	somebody := servertest.Caller{Server: &servertest.Server{Server: s, Host: s.APIHost(), Client: &http.Client{}}}
+	if got := somebody.Send(t, http.MethodGet, "/healthz", ""); got.Status != http.StatusOK {
+		t.Errorf("alive: %d", got.Status)
 	}
-	got := somebody.send(t, http.MethodGet, "/readyz?verbose", "")
-	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "2" || !strings.Contains(got.text, `"not ready"`) || !strings.Contains(got.text, `"recovery","ok":false`) {
-		t.Errorf("ready: %d %v %s", got.status, got.header, got.text)
+	got := somebody.Send(t, http.MethodGet, "/readyz?verbose", "")
+	if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "2" || !strings.Contains(got.Text, `"not ready"`) || !strings.Contains(got.Text, `"recovery","ok":false`) {
+		t.Errorf("ready: %d %v %s", got.Status, got.Header, got.Text)
 	}
 	for _, path := range []string{"/", "/api/trpc/blueprint.list", "/webhooks/blueprint/" + s.IDs.UUID(), "/nothing"} {
-		if got := somebody.send(t, http.MethodPost, path, `{}`); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "2" {
-			t.Errorf("%s: %d %v %s", path, got.status, got.header, got.text)
+		if got := somebody.Send(t, http.MethodPost, path, `{}`); got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "2" {
+			t.Errorf("%s: %d %v %s", path, got.Status, got.Header, got.Text)
 		}
 	}
 	close(recovered)
 	<-s.Opened
-	if got := somebody.send(t, http.MethodGet, "/", ""); got.status != http.StatusOK {
-		t.Errorf("then: %d", got.status)
+	if got := somebody.Send(t, http.MethodGet, "/", ""); got.Status != http.StatusOK {
+		t.Errorf("then: %d", got.Status)
 	}
-	if got := somebody.send(t, http.MethodGet, "/readyz", ""); got.status != http.StatusOK || strings.TrimSpace(got.text) != `{"status":"ready"}` {
-		t.Errorf("then ready: %d %s", got.status, got.text)
+	if got := somebody.Send(t, http.MethodGet, "/readyz", ""); got.Status != http.StatusOK || strings.TrimSpace(got.Text) != `{"status":"ready"}` {
+		t.Errorf("then ready: %d %s", got.Status, got.Text)
 	}
 	stop()
 	<-s.Draining
@@ -249,7 +250,7 @@ func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 		t.Errorf("at the end: %d %s", w.Code, w.Body)
 	}
 	close(atRest)
-	somebody.client.CloseIdleConnections()
+	somebody.Client.CloseIdleConnections()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

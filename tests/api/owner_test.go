@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,12 +20,12 @@ import (
 func TestOwnerActions(t *testing.T) {
 	t.Parallel()
 	for _, kept := range []bool{false, true} {
-		changes := []func(*server.Options){atNoon, inABox}
+		changes := []func(*server.Options){servertest.AtNoon, inABox}
 		if kept {
-			changes = append(changes, onFile(filepath.Join(t.TempDir(), "box.db")))
+			changes = append(changes, servertest.OnFile(filepath.Join(t.TempDir(), "box.db")))
 		}
-		s := newService(t, changes...)
-		ada := s.user(t, "ada")
+		s := servertest.New(t, changes...)
+		ada := s.NewUser(t, "ada")
 		for _, test := range []struct{ method, path, body, action string }{
 			{"PUT", "/sandbox/rules", `{"rules": []}`, "sandbox.rules"},
 			{"GET", "/sandbox/rules", "", ""},
@@ -34,16 +35,16 @@ func TestOwnerActions(t *testing.T) {
 			{"DELETE", "/sandbox", "", "sandbox.clear"},
 			{"POST", "/clock/advance", `{"by": "1s"}`, "clock.advance"},
 		} {
-			adas, roots := len(ada.audited(t)), len(s.root.audited(t))
+			adas, roots := len(auditedActions(t, ada)), len(auditedActions(t, s.Root))
 			want := http.StatusOK
 			if kept {
 				want = http.StatusForbidden
 			}
-			if answer := ada.send(t, test.method, test.path, test.body); answer.status != want {
-				t.Errorf("kept %v, %s %s: %d %s", kept, test.method, test.path, answer.status, answer.text)
+			if answer := ada.Send(t, test.method, test.path, test.body); answer.Status != want {
+				t.Errorf("kept %v, %s %s: %d %s", kept, test.method, test.path, answer.Status, answer.Text)
 			}
-			if answer := s.root.send(t, test.method, test.path, test.body); answer.status != http.StatusOK {
-				t.Errorf("kept %v, the owner, %s %s: %d %s", kept, test.method, test.path, answer.status, answer.text)
+			if answer := s.Root.Send(t, test.method, test.path, test.body); answer.Status != http.StatusOK {
+				t.Errorf("kept %v, the owner, %s %s: %d %s", kept, test.method, test.path, answer.Status, answer.Text)
 			}
 			noted := func(action string) []string {
 				if action == "" {
@@ -51,31 +52,31 @@ func TestOwnerActions(t *testing.T) {
 				}
 				return []string{action}
 			}
-			if lines := s.root.audited(t)[roots:]; !slices.Equal(lines, noted(test.action)) {
+			if lines := auditedActions(t, s.Root)[roots:]; !slices.Equal(lines, noted(test.action)) {
 				t.Errorf("kept %v, %s %s: of the owner is noted %q", kept, test.method, test.path, lines)
 			}
 			allowed := test.action
 			if kept {
 				allowed = ""
 			}
-			if lines := ada.audited(t)[adas:]; !slices.Equal(lines, noted(allowed)) {
+			if lines := auditedActions(t, ada)[adas:]; !slices.Equal(lines, noted(allowed)) {
 				t.Errorf("kept %v, %s %s: of another is noted %q", kept, test.method, test.path, lines)
 			}
 		}
 		for path, status := range map[string]int{"/sandbox/calls": http.StatusOK, "/clock": http.StatusOK} {
-			if answer := ada.send(t, http.MethodGet, path, ""); answer.status != status {
-				t.Errorf("kept %v, GET %s: %d %s", kept, path, answer.status, answer.text)
+			if answer := ada.Send(t, http.MethodGet, path, ""); answer.Status != status {
+				t.Errorf("kept %v, GET %s: %d %s", kept, path, answer.Status, answer.Text)
 			}
 		}
 	}
 }
 
-// audited returns the actions that somebody took, as the audit log has them, oldest
+// auditedActions returns the actions that somebody took, as the audit log has them, oldest
 // first.
-func (p person) audited(t testing.TB) (actions []string) {
+func auditedActions(t testing.TB, p servertest.Caller) (actions []string) {
 	t.Helper()
 	for page := 0; ; page++ {
-		list := at(p.ok(t, "auditLog.list", object{"limit": 100, "offset": page * 100}), "entries").([]any)
+		list := at(p.OK(t, "auditLog.list", object{"limit": 100, "offset": page * 100}), "entries").([]any)
 		for _, one := range list {
 			if at(one, "actorId") == p.ID {
 				actions = append([]string{at(one, "action").(string)}, actions...)
@@ -90,34 +91,34 @@ func (p person) audited(t testing.TB) (actions []string) {
 // TestCallsOfOthers has two users look at what went out.
 func TestCallsOfOthers(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox)
-	ada, bob := s.user(t, "ada"), s.user(t, "bob")
+	s := servertest.New(t, inABox)
+	ada, bob := s.NewUser(t, "ada"), s.NewUser(t, "bob")
 	const word = "correct horse battery"
-	id := ada.id(t, "blueprint.create", object{
+	id := ada.IDOf(t, "blueprint.create", object{
 		"title": "secret", "environment_variables": []any{object{"name": "pw", "type": "string", "secret": true, "default": word}},
 		"blueprint_map": object{"nodes": []any{node("a", "http-request", object{"method": "POST", "url": "https://a.example/{{pw}}?x={{pw}}", "body": object{"said": "{{pw}}"}})}},
 	})
-	answer := ada.call(t, "blueprint.execute", object{"id": id})
-	if at(answer.payload(), "success") != true {
-		t.Fatal(answer.text)
+	answer := ada.Call(t, "blueprint.execute", object{"id": id})
+	if at(answer.Payload(), "success") != true {
+		t.Fatal(answer.Text)
 	}
-	for who, want := range map[*person]int{&ada: 1, &bob: 0, &s.root: 1} {
-		calls := who.calls(t, "")
+	for who, want := range map[*servertest.Caller]int{&ada: 1, &bob: 0, &s.Root: 1} {
+		calls := sandboxCalls(t, *who, "")
 		if len(calls) != want {
 			t.Errorf("%s sees %d calls", who.Email, len(calls))
 		}
-		text := encoded(t, calls)
+		text := servertest.Encoded(t, calls)
 		for _, hidden := range []string{word, "horse"} {
 			if strings.Contains(text, hidden) {
 				t.Errorf("%q is in %s", hidden, text)
 			}
 		}
 	}
-	record := ada.ok(t, "execution.getRecord", object{"executionId": at(answer.payload(), "executionId")})
+	record := ada.OK(t, "execution.getRecord", object{"executionId": at(answer.Payload(), "executionId")})
 	if at(record, "executionMetadata.sandbox") != true {
-		t.Errorf("the record does not tell of the sandbox: %s", encoded(t, at(record, "executionMetadata")))
+		t.Errorf("the record does not tell of the sandbox: %s", servertest.Encoded(t, at(record, "executionMetadata")))
 	}
-	if file := ada.ok(t, "execution.export", object{"executionId": at(answer.payload(), "executionId")}); at(file, "run.sandbox") != true {
+	if file := ada.OK(t, "execution.export", object{"executionId": at(answer.Payload(), "executionId")}); at(file, "run.sandbox") != true {
 		t.Error("the exported run does not tell of the sandbox")
 	}
 }
@@ -135,14 +136,14 @@ func TestWhatAStartTells(t *testing.T) {
 		has, not []string
 	}{
 		{"usual", nil, []string{setup}, []string{danger, "CLOCK"}},
-		{"seeded here", []func(*server.Options){seeded, atNoon}, []string{setup, moves}, []string{danger}},
+		{"seeded here", []func(*server.Options){seeded, servertest.AtNoon}, []string{setup, moves}, []string{danger}},
 		{"seeded for all", []func(*server.Options){seeded, everywhere}, []string{danger}, []string{setup, "CLOCK"}},
 		{"seeded behind a proxy", []func(*server.Options){seeded, func(o *server.Options) { o.PublicURL = "https://flows.example" }}, []string{danger}, []string{setup}},
 	} {
 		said := &lockedBuffer{}
 		changes := append([]func(*server.Options){func(o *server.Options) { o.Clock = clock.Real{}; o.Out = said }}, test.changes...)
-		s := newService(t, changes...)
-		s.stop()
+		s := servertest.New(t, changes...)
+		s.Stop()
 		for _, part := range test.has {
 			if !strings.Contains(said.String(), part) {
 				t.Errorf("%s: %q is not in\n%s", test.name, part, said)
@@ -167,10 +168,10 @@ func TestEarnestAndPlay(t *testing.T) {
 	}{
 		{"a sandbox on what is in earnest", usual, inABox, "leave --sandbox out"},
 		{"what is in earnest on a sandbox's", inABox, usual, "add --sandbox"},
-		{"real time on a virtual clock's", atNoon, usual, "add --clock virtual"},
+		{"real time on a virtual clock's", servertest.AtNoon, usual, "add --clock virtual"},
 	} {
 		path := filepath.Join(t.TempDir(), "my.db")
-		newService(t, onFile(path), test.first).stop()
+		servertest.New(t, servertest.OnFile(path), test.first).Stop()
 		o := server.Options{Database: server.Database{Schema: schema, DB: path}, Network: server.Network{Addr: "127.0.0.1:0"}, Version: version, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
 		test.then(&o)
 		wired, err := server.New(t.Context(), o)
@@ -181,7 +182,7 @@ func TestEarnestAndPlay(t *testing.T) {
 		if _, hint := blueprint.DescribeError(err); !strings.Contains(hint, test.hint) {
 			t.Errorf("%s: %v, hint %q", test.name, err, hint)
 		}
-		newService(t, onFile(path), test.first).stop() // as if nothing had been
+		servertest.New(t, servertest.OnFile(path), test.first).Stop() // as if nothing had been
 	}
 }
 

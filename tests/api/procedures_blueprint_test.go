@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,8 +19,8 @@ const noonText = "2030-05-01T12:00:00.000Z"
 
 func TestBlueprintRecord(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
 	given := `{
 		"title": "Größe <&> \"quoted\"", "description": "line one\nline two", "status": "published", "tags": ["b", "a", "b"],
 		"blueprint_map": {"nodes": [{"id": "n", "type": "template", "title": "N", "config": {"text": "x", "later": [1.0, 1e2, 12345678901234567890123]}, "position": {"x": -0.50, "y": 3}, "color": null}],
@@ -31,34 +32,34 @@ func TestBlueprintRecord(t *testing.T) {
 		"created_at": "1999-01-01T00:00:00.000Z", "updated_at": "1999-01-01T00:00:00.000Z", "deleted_at": "1999-01-01T00:00:00.000Z", "average_rating": 5, "rating_count": 100, "user_rating": 5,
 		"rating_sum": 500, "can_manage": false, "is_owner": false, "is_favorited": true, "categories": [{"id": "x"}], "organizations": [], "seq": 1, "OrganizationID": "x", "Title": "other", "TITLE": "other"
 	}`
-	input := decoded(t, given).(object)
+	input := servertest.Decoded(t, given).(object)
 	record := func(more string) string {
 		return fmt.Sprintf(`{"id": "<uuid>", "title": %s, "description": %s, "status": "published", "visibility": "private", "version": "1.0.0", "tags": ["b", "a", "b"],
 			"created_by": %q, "organization_id": %q, "created_at": %q, "updated_at": %[5]q, "environment_variables": %[6]s, "blueprint_map": %[7]s, "average_rating": 0, "rating_count": 0%[8]s}`,
-			encoded(t, input["title"]), encoded(t, input["description"]), ada.ID, ada.WorkspaceID, noonText, encoded(t, input["environment_variables"]), encoded(t, input["blueprint_map"]), more)
+			servertest.Encoded(t, input["title"]), servertest.Encoded(t, input["description"]), ada.ID, ada.WorkspaceID, noonText, servertest.Encoded(t, input["environment_variables"]), servertest.Encoded(t, input["blueprint_map"]), more)
 	}
-	made := ada.ok(t, "blueprint.create", input)
-	expect(t, "created", made, record(""))
+	made := ada.OK(t, "blueprint.create", input)
+	servertest.Shape(t, "created", made, record(""))
 	id := at(made, "id")
-	expect(t, "got", ada.ok(t, "blueprint.get", object{"id": id}), record(fmt.Sprintf(
+	servertest.Shape(t, "got", ada.OK(t, "blueprint.get", object{"id": id}), record(fmt.Sprintf(
 		`, "can_manage": true, "is_owner": true, "is_favorited": false, "categories": [], "organizations": [{"id": %q, "name": "ada", "slug": "ada"}]`, ada.WorkspaceID)))
-	expect(t, "listed", ada.ok(t, "blueprint.list", nil), `{"data": [`+record("")+`], "pagination": {"page": 1, "limit": 20, "total": 1, "totalPages": 1}}`)
-	if upper := ada.ok(t, "blueprint.get", object{"id": strings.ToUpper(id.(string))}); at(upper, "id") != id {
+	servertest.Shape(t, "listed", ada.OK(t, "blueprint.list", nil), `{"data": [`+record("")+`], "pagination": {"page": 1, "limit": 20, "total": 1, "totalPages": 1}}`)
+	if upper := ada.OK(t, "blueprint.get", object{"id": strings.ToUpper(id.(string))}); at(upper, "id") != id {
 		t.Errorf("the id in upper case finds %v", upper)
 	}
 
 	// What nobody gives.
-	expect(t, "the least", ada.ok(t, "blueprint.create", object{"title": "t"}), fmt.Sprintf(`{"id": "<uuid>", "title": "t", "description": "", "status": "draft", "visibility": "private", "version": "1.0.0", "tags": [],
+	servertest.Shape(t, "the least", ada.OK(t, "blueprint.create", object{"title": "t"}), fmt.Sprintf(`{"id": "<uuid>", "title": "t", "description": "", "status": "draft", "visibility": "private", "version": "1.0.0", "tags": [],
 		"created_by": %q, "organization_id": %q, "created_at": %q, "updated_at": %[3]q, "environment_variables": [], "blueprint_map": null, "average_rating": 0, "rating_count": 0}`, ada.ID, ada.WorkspaceID, noonText))
 }
 
 func TestRatingsInRecords(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada, ben, cleo := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "cleo")
-	id := ada.blueprint(t, "rated")
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	for p, rating := range map[*person]float64{&ada: 4.5, &ben: 3} {
+	s := servertest.New(t)
+	ada, ben, cleo := s.NewUser(t, "ada"), s.NewUser(t, "ben"), s.NewUser(t, "cleo")
+	id := ada.Blueprint(t, "rated")
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	for p, rating := range map[*servertest.Caller]float64{&ada: 4.5, &ben: 3} {
 		if _, err := s.Store.Rate(t.Context(), blueprint.Principal{UserID: p.ID}, id, rating); err != nil {
 			t.Fatal(err)
 		}
@@ -68,21 +69,21 @@ func TestRatingsInRecords(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name      string
-		who       person
+		who       servertest.Caller
 		scope     string
 		own       any
 		favorited bool
 	}{{"ada", ada, "own", json.Number("4.5"), false}, {"ben", ben, "public", json.Number("3"), true}, {"cleo", cleo, "public", nil, false}} {
-		list := test.who.ok(t, "blueprint.list", object{"scope": test.scope})
-		got := test.who.ok(t, "blueprint.get", object{"id": id})
+		list := test.who.OK(t, "blueprint.list", object{"scope": test.scope})
+		got := test.who.OK(t, "blueprint.get", object{"id": id})
 		for _, record := range []any{at(list, "data").([]any)[0], got} {
 			own, rated := record.(object)["user_rating"]
 			if own != test.own || rated != (test.own != nil) || at(record, "average_rating") != json.Number("3.75") || at(record, "rating_count") != json.Number("2") {
-				t.Errorf("%s sees %s", test.name, encoded(t, record))
+				t.Errorf("%s sees %s", test.name, servertest.Encoded(t, record))
 			}
 		}
 		if at(got, "is_favorited") != test.favorited || at(got, "is_owner") != (test.name == "ada") || at(got, "can_manage") != (test.name == "ada") {
-			t.Errorf("%s gets %s", test.name, encoded(t, got))
+			t.Errorf("%s gets %s", test.name, servertest.Encoded(t, got))
 		}
 	}
 }
@@ -90,10 +91,10 @@ func TestRatingsInRecords(t *testing.T) {
 // TestVersions walks one blueprint through changes of each kind.
 func TestVersions(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
 	first := object{"nodes": []any{node("a", "template", object{"text": "1"})}}
-	id := ada.id(t, "blueprint.create", object{"title": "t", "blueprint_map": first})
+	id := ada.IDOf(t, "blueprint.create", object{"title": "t", "blueprint_map": first})
 	second := `{"nodes": [{"id": "a", "type": "template", "title": "a", "config": {"text": "2"}}], "extra": {"x": 1, "y": 2}}`
 	sameAsSecond := `{"extra": {"y": 2, "x": 1}, "nodes": [{"config": {"text": "2"}, "title": "a", "type": "template", "id": "a"}]}`
 	steps := []struct {
@@ -133,62 +134,62 @@ func TestVersions(t *testing.T) {
 	}
 	present, versions, updated := "1.0.0", []string{"1.0.0"}, noonText
 	for i, step := range steps {
-		s.advance(t, "1m")
-		input := decoded(t, step.change).(object)
+		s.Advance(t, "1m")
+		input := servertest.Decoded(t, step.change).(object)
 		input["id"] = id
 		if step.want == "" {
-			ada.refused(t, blueprint.CodeBadRequest, "blueprint.update", input)
+			ada.Refused(t, blueprint.CodeBadRequest, "blueprint.update", input)
 		} else {
 			if step.want != present {
 				present, versions, updated = step.want, append(versions, step.want), fmt.Sprintf("2030-05-01T12:%02d:00.000Z", i+1)
 			}
-			if answer := ada.ok(t, "blueprint.update", input); at(answer, "version") != present {
+			if answer := ada.OK(t, "blueprint.update", input); at(answer, "version") != present {
 				t.Errorf("%s: the version is %v, want %s", step.change, at(answer, "version"), present)
 			}
 		}
-		record := ada.ok(t, "blueprint.get", object{"id": id})
+		record := ada.OK(t, "blueprint.get", object{"id": id})
 		if at(record, "version") != present || at(record, "updated_at") != updated || at(record, "created_at") != noonText || at(record, "title") == "never" {
-			t.Fatalf("after %s: %s, want version %s of %s", step.change, encoded(t, record), present, updated)
+			t.Fatalf("after %s: %s, want version %s of %s", step.change, servertest.Encoded(t, record), present, updated)
 		}
 	}
-	list := ada.ok(t, "blueprint.versions", object{"id": id}).([]any)
+	list := ada.OK(t, "blueprint.versions", object{"id": id}).([]any)
 	if len(list) != len(versions) {
 		t.Fatalf("%d versions are kept, want %q", len(list), versions)
 	}
-	maps := map[string]string{"1.0.0": encoded(t, first), "1.1.1": second, "1.2.2": second, "1.3.1": `{"nodes": []}`, "2.0.0": second, "2.1.0": `{"nodes": []}`}
+	maps := map[string]string{"1.0.0": servertest.Encoded(t, first), "1.1.1": second, "1.2.2": second, "1.3.1": `{"nodes": []}`, "2.0.0": second, "2.1.0": `{"nodes": []}`}
 	for i, version := range versions {
 		kept := list[len(list)-1-i]
 		want, known := maps[version]
 		if !known {
-			want = encoded(t, at(kept, "blueprint_map"))
+			want = servertest.Encoded(t, at(kept, "blueprint_map"))
 		}
 		variables := "[]"
 		if i > 4 { // from 1.2.0 on
 			variables = `[{"name": "v"}]`
 		}
-		expect(t, version, kept, fmt.Sprintf(`{"version": %q, "createdAt": "<time>", "createdBy": %q, "blueprint_map": %s, "environment_variables": %s}`, version, ada.ID, want, variables))
+		servertest.Shape(t, version, kept, fmt.Sprintf(`{"version": %q, "createdAt": "<time>", "createdBy": %q, "blueprint_map": %s, "environment_variables": %s}`, version, ada.ID, want, variables))
 	}
 }
 
 // TestUpdatesAtOnce makes many changes at the same time: each counts once.
 func TestUpdatesAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "t")
+	s := servertest.New(t)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "t")
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
-			if answer := ada.call(t, "blueprint.update", object{"id": id, "title": fmt.Sprint("title ", i)}); answer.status != 200 {
-				t.Errorf("%d %s", answer.status, answer.text)
+			if answer := ada.Call(t, "blueprint.update", object{"id": id, "title": fmt.Sprint("title ", i)}); answer.Status != 200 {
+				t.Errorf("%d %s", answer.Status, answer.Text)
 			}
 		})
 	}
 	all.Wait()
-	if version := at(ada.ok(t, "blueprint.get", object{"id": id}), "version"); version != "1.0.16" {
+	if version := at(ada.OK(t, "blueprint.get", object{"id": id}), "version"); version != "1.0.16" {
 		t.Errorf("after 16 updates at once the version is %v", version)
 	}
-	if list := ada.ok(t, "blueprint.versions", object{"id": id}).([]any); len(list) != 17 {
+	if list := ada.OK(t, "blueprint.versions", object{"id": id}).([]any); len(list) != 17 {
 		t.Errorf("%d versions are kept", len(list))
 	}
 }
@@ -196,20 +197,20 @@ func TestUpdatesAtOnce(t *testing.T) {
 // TestRunKeepsItsVersion changes a blueprint under a run that waits.
 func TestRunKeepsItsVersion(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
 	nodes := func(text string) []any {
 		return []any{node("wait", "wait", object{"durationMs": 60_000}), node("say", "template", object{"text": text + " {{v}} {{blueprint.title}}"})}
 	}
-	id := ada.id(t, "blueprint.create", object{"title": "old", "blueprint_map": object{"nodes": nodes("old")}, "environment_variables": []any{object{"name": "v", "default": "old"}}})
-	run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes("old"), "options": object{"blueprintId": id}})
-	ada.ok(t, "blueprint.update", object{"id": id, "title": "new", "blueprint_map": object{"nodes": nodes("new")}, "environment_variables": []any{object{"name": "v", "default": "new"}}})
-	s.advance(t, "1m")
-	record := ada.ok(t, "execution.getExecutionStatus", object{"executionId": run})
+	id := ada.IDOf(t, "blueprint.create", object{"title": "old", "blueprint_map": object{"nodes": nodes("old")}, "environment_variables": []any{object{"name": "v", "default": "old"}}})
+	run := ada.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes("old"), "options": object{"blueprintId": id}})
+	ada.OK(t, "blueprint.update", object{"id": id, "title": "new", "blueprint_map": object{"nodes": nodes("new")}, "environment_variables": []any{object{"name": "v", "default": "new"}}})
+	s.Advance(t, "1m")
+	record := ada.OK(t, "execution.getExecutionStatus", object{"executionId": run})
 	if record.(object)["status"] != "completed" || at(record.(object)["steps"].([]any)[1], "output.text") != "old old old" {
-		t.Errorf("the run gave %s", encoded(t, record))
+		t.Errorf("the run gave %s", servertest.Encoded(t, record))
 	}
-	logs := ada.ok(t, "execution.getExecutionLogs", object{"blueprintId": id})
+	logs := ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id})
 	if version := at(at(logs, "logs").([]any)[0], "executionMetadata.blueprintVersion"); version != "1.0.0" {
 		t.Errorf("the run is said to be of version %v", version)
 	}
@@ -217,22 +218,22 @@ func TestRunKeepsItsVersion(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
 	var ids []string
 	for i := range 25 {
-		s.advance(t, "1s")
+		s.Advance(t, "1s")
 		status := []string{"draft", "published"}[i%2]
-		ids = append(ids, ada.id(t, "blueprint.create", object{"title": fmt.Sprintf("number %d", i), "status": status}))
+		ids = append(ids, ada.IDOf(t, "blueprint.create", object{"title": fmt.Sprintf("number %d", i), "status": status}))
 	}
-	other := ben.id(t, "blueprint.create", object{"title": "number of ben"})
-	ben.ok(t, "blueprint.update", object{"id": other, "visibility": "public"})
+	other := ben.IDOf(t, "blueprint.create", object{"title": "number of ben"})
+	ben.OK(t, "blueprint.update", object{"id": other, "visibility": "public"})
 	page := func(input object) (titles []string, pagination string) {
-		answer := ada.ok(t, "blueprint.list", input)
+		answer := ada.OK(t, "blueprint.list", input)
 		for _, one := range at(answer, "data").([]any) {
 			titles = append(titles, strings.TrimPrefix(at(one, "title").(string), "number "))
 		}
-		return titles, encoded(t, at(answer, "pagination"))
+		return titles, servertest.Encoded(t, at(answer, "pagination"))
 	}
 	for _, test := range []struct{ input, titles, pagination string }{
 		{`{}`, "24 23 22 21 20 19 18 17 16 15 14 13 12 11 10 9 8 7 6 5", `{"limit":20,"page":1,"total":25,"totalPages":2}`},
@@ -247,12 +248,12 @@ func TestLists(t *testing.T) {
 		{`{"scope": "public"}`, "of ben", `{"limit":20,"page":1,"total":1,"totalPages":1}`},
 		{`{"scope": "shared"}`, "", `{"limit":20,"page":1,"total":0,"totalPages":0}`},
 	} {
-		titles, pagination := page(decoded(t, test.input).(object))
+		titles, pagination := page(servertest.Decoded(t, test.input).(object))
 		if strings.Join(titles, " ") != test.titles || pagination != test.pagination {
 			t.Errorf("%s: %q %s", test.input, titles, pagination)
 		}
 	}
-	ada.ok(t, "blueprint.delete", object{"id": ids[24]})
+	ada.OK(t, "blueprint.delete", object{"id": ids[24]})
 	if titles, pagination := page(object{"limit": 2}); strings.Join(titles, " ") != "23 22" || !strings.Contains(pagination, `"total":24`) {
 		t.Errorf("after a deletion: %q %s", titles, pagination)
 	}
@@ -261,15 +262,15 @@ func TestLists(t *testing.T) {
 // TestListOfOneInstant sees that the ids decide where the times do not.
 func TestListOfOneInstant(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
 	var ids []string
 	for range 7 {
-		ids = append(ids, ada.blueprint(t, "t"))
+		ids = append(ids, ada.Blueprint(t, "t"))
 	}
 	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
 	for page := 1; page <= 4; page++ {
-		for i, record := range at(ada.ok(t, "blueprint.list", object{"page": page, "limit": 2}), "data").([]any) {
+		for i, record := range at(ada.OK(t, "blueprint.list", object{"page": page, "limit": 2}), "data").([]any) {
 			if at(record, "id") != ids[2*(page-1)+i] {
 				t.Errorf("page %d has %v at %d", page, at(record, "id"), i)
 			}
@@ -279,15 +280,15 @@ func TestListOfOneInstant(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada := s.user(t, "ada")
+	s := servertest.New(t)
+	ada := s.NewUser(t, "ada")
 	for _, title := range []string{"École d'été", "100% sure_thing", "100 percent", "ΣΊΣΥΦΟΣ", `back\slash "quote"`, "Kelvin \u212a", "plain"} {
-		ada.ok(t, "blueprint.create", object{"title": title, "description": "about " + strings.ToUpper(title)})
+		ada.OK(t, "blueprint.create", object{"title": title, "description": "about " + strings.ToUpper(title)})
 	}
 	for search, want := range map[string]int{
 		"": 7, "école": 1, "ÉCOLE D'ÉTÉ": 1, "ecole": 0, "100%": 1, "%": 1, "_": 1, "sure_": 1, "100": 2, "σίσυφος": 1, "σίσυφοσ": 1, `\`: 1, `"QUOTE"`: 1, "kelvin k": 1, "ABOUT": 7, "about pl": 1, "' OR 1=1 --": 0,
 	} {
-		if got := at(ada.ok(t, "blueprint.list", object{"search": search}), "pagination.total"); got != json.Number(fmt.Sprint(want)) {
+		if got := at(ada.OK(t, "blueprint.list", object{"search": search}), "pagination.total"); got != json.Number(fmt.Sprint(want)) {
 			t.Errorf("%q finds %v, want %d", search, got, want)
 		}
 	}
@@ -295,25 +296,25 @@ func TestSearch(t *testing.T) {
 
 func TestPlanLimit(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(o *server.Options) { o.MaxBlueprints = 2 })
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
-	first := ada.blueprint(t, "one")
-	ada.blueprint(t, "two")
-	if message := ada.refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": "three"}); message != "blueprint limit of the plan exceeded (2 of 2)" {
+	s := servertest.New(t, func(o *server.Options) { o.MaxBlueprints = 2 })
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
+	first := ada.Blueprint(t, "one")
+	ada.Blueprint(t, "two")
+	if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": "three"}); message != "blueprint limit of the plan exceeded (2 of 2)" {
 		t.Errorf("the refusal says %q", message)
 	}
-	ben.blueprint(t, "of another")
-	ada.ok(t, "blueprint.delete", object{"id": first})
-	ada.blueprint(t, "three")
-	ada.refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": "four"})
+	ben.Blueprint(t, "of another")
+	ada.OK(t, "blueprint.delete", object{"id": first})
+	ada.Blueprint(t, "three")
+	ada.Refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": "four"})
 
 	// Many at once do not get past it either.
-	cleo := s.user(t, "cleo")
+	cleo := s.NewUser(t, "cleo")
 	var made atomic.Int32
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
-			if cleo.call(t, "blueprint.create", object{"title": "t"}).status == 200 {
+			if cleo.Call(t, "blueprint.create", object{"title": "t"}).Status == 200 {
 				made.Add(1)
 			}
 		})
@@ -326,7 +327,7 @@ func TestPlanLimit(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	for _, test := range []struct{ input, want string }{
 		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {"text": "x"}}]}}`, `{"valid": true, "issues": []}`},
 		{`{"blueprint_map": {"nodes": []}}`, `{"valid": true, "issues": [{"path": ["blueprint_map", "nodes"], "message": "<text>", "severity": "warning"}]}`},
@@ -347,35 +348,35 @@ func TestValidate(t *testing.T) {
 		{`{"blueprint_map": {"nodes": [], "edges": [{"source": "a", "target": "b"}]}}`,
 			`{"valid": false, "issues": [{"path": ["blueprint_map", "edges", 0, "source"], "message": "<text>", "severity": "error"}, {"path": ["blueprint_map", "edges", 0, "target"], "message": "<text>", "severity": "error"}]}`},
 	} {
-		expect(t, test.input, s.root.ok(t, "blueprint.validate", decoded(t, test.input)), test.want)
+		servertest.Shape(t, test.input, s.Root.OK(t, "blueprint.validate", servertest.Decoded(t, test.input)), test.want)
 	}
 	for _, input := range []string{`{}`, `{"blueprint_map": []}`, `{"blueprint_map": "x"}`, `{"blueprint_map": null}`} {
-		s.root.refused(t, blueprint.CodeBadRequest, "blueprint.validate", decoded(t, input))
+		s.Root.Refused(t, blueprint.CodeBadRequest, "blueprint.validate", servertest.Decoded(t, input))
 	}
 }
 
 func TestDeleteCancelsRuns(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
 	nodes := []any{node("ask", "human", object{"prompt": "?"})}
 	waits := []any{node("wait", "wait", object{"durationMs": 1000})}
-	id := ada.blueprint(t, "doomed", nodes...)
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
-	ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "* * * * *"}})
-	start := func(p person, nodes []any) string {
-		return p.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}})
+	id := ada.Blueprint(t, "doomed", nodes...)
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	hook := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
+	ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "* * * * *"}})
+	start := func(p servertest.Caller, nodes []any) string {
+		return p.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}})
 	}
 	paused, waiting, bens := start(ada, nodes), start(ada, waits), start(ben, nodes)
-	s.advance(t, "0s")
-	expect(t, "deleted", ada.ok(t, "blueprint.delete", object{"id": id}), `{"success": true}`)
-	for run, p := range map[string]person{paused: ada, waiting: ada, bens: ben} {
-		record := p.ok(t, "execution.getExecutionStatus", object{"executionId": run}).(object)
+	s.Advance(t, "0s")
+	servertest.Shape(t, "deleted", ada.OK(t, "blueprint.delete", object{"id": id}), `{"success": true}`)
+	for run, p := range map[string]servertest.Caller{paused: ada, waiting: ada, bens: ben} {
+		record := p.OK(t, "execution.getExecutionStatus", object{"executionId": run}).(object)
 		if record["status"] != "failed" || record["endTime"] != noonText || record["awaitingInput"] != nil {
-			t.Errorf("after the deletion: %s", encoded(t, record))
+			t.Errorf("after the deletion: %s", servertest.Encoded(t, record))
 		}
-		listed := at(p.ok(t, "execution.listRecentExecutions", nil), "logs").([]any)
+		listed := at(p.OK(t, "execution.listRecentExecutions", nil), "logs").([]any)
 		found := false
 		for _, one := range listed {
 			found = found || at(one, "executionData.executionId") == run
@@ -387,16 +388,16 @@ func TestDeleteCancelsRuns(t *testing.T) {
 			t.Errorf("%s is not in the list of who triggered it", run)
 		}
 	}
-	if record := ada.ok(t, "execution.getExecutionStatus", object{"executionId": bens}); at(record, "status") != "not_found" {
+	if record := ada.OK(t, "execution.getExecutionStatus", object{"executionId": bens}); at(record, "status") != "not_found" {
 		t.Errorf("the former manager still sees the runs of others")
 	}
-	if fired := s.advance(t, "10m"); fired != 0 {
+	if fired := s.Advance(t, "10m"); fired != 0 {
 		t.Errorf("its schedule fired %d times after the deletion", fired)
 	}
-	if answer := (person{service: s}).send(t, "POST", "/webhooks/blueprint/"+hook, "{}"); answer.status != 404 {
-		t.Errorf("its webhook answers %d %s", answer.status, answer.text)
+	if answer := (servertest.Caller{Server: s}).Send(t, "POST", "/webhooks/blueprint/"+hook, "{}"); answer.Status != 404 {
+		t.Errorf("its webhook answers %d %s", answer.Status, answer.Text)
 	}
 	for _, call := range []string{"blueprint.get", "blueprint.delete", "blueprint.versions", "blueprint.execute"} {
-		ada.refused(t, blueprint.CodeNotFound, call, object{"id": id})
+		ada.Refused(t, blueprint.CodeNotFound, call, object{"id": id})
 	}
 }

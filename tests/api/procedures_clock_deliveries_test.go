@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -34,23 +35,23 @@ func TestClockOfSignatures(t *testing.T) {
 		{0, "0s", 202}, {0, "300s", 202}, {0, "300001ms", 401}, {0, "301s", 401}, {0, "30d", 401},
 		{5 * time.Minute, "0s", 202}, {5*time.Minute + time.Second, "0s", 401}, {5*time.Minute + time.Second, "1s", 202}, {time.Hour, "55m", 202}, {time.Hour, "65m1s", 401},
 	} {
-		s := newService(t, atNoon)
-		id := s.root.blueprint(t, "t", node("a", "merge", object{}))
+		s := servertest.New(t, servertest.AtNoon)
+		id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
 		create := func(kind string, config object) string {
-			return s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
+			return s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
 		}
-		at := strconv.FormatInt(noon.Add(test.ahead).Unix(), 10)
+		at := strconv.FormatInt(servertest.Noon.Add(test.ahead).Unix(), 10)
 		standard, slack := create("webhook", object{"secret": "s"}), create("slack", object{"signingSecret": "s"})
-		s.advance(t, test.then)
-		nobody := person{service: s}
-		answer := nobody.send(t, http.MethodPost, "/webhooks/blueprint/"+standard, body, "webhook-id", "m", "webhook-timestamp", at,
+		s.Advance(t, test.then)
+		nobody := servertest.Caller{Server: s}
+		answer := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+standard, body, "webhook-id", "m", "webhook-timestamp", at,
 			"webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(hmacOf("s", "m."+at+"."+body)))
-		if answer.status != test.status {
-			t.Errorf("%v ahead, after %s: %d %s", test.ahead, test.then, answer.status, answer.text)
+		if answer.Status != test.status {
+			t.Errorf("%v ahead, after %s: %d %s", test.ahead, test.then, answer.Status, answer.Text)
 		}
-		answer = nobody.send(t, http.MethodPost, "/webhooks/slack/"+slack, body, "X-Slack-Request-Timestamp", at, "X-Slack-Signature", "v0="+hex.EncodeToString(hmacOf("s", "v0:"+at+":"+body)))
-		if want := map[int]int{202: 200, 401: 401}[test.status]; answer.status != want {
-			t.Errorf("Slack %v ahead, after %s: %d %s", test.ahead, test.then, answer.status, answer.text)
+		answer = nobody.Send(t, http.MethodPost, "/webhooks/slack/"+slack, body, "X-Slack-Request-Timestamp", at, "X-Slack-Signature", "v0="+hex.EncodeToString(hmacOf("s", "v0:"+at+":"+body)))
+		if want := map[int]int{202: 200, 401: 401}[test.status]; answer.Status != want {
+			t.Errorf("Slack %v ahead, after %s: %d %s", test.ahead, test.then, answer.Status, answer.Text)
 		}
 	}
 }
@@ -62,18 +63,18 @@ func TestClockOfRotation(t *testing.T) {
 		keep, then string
 		status     int
 	}{{"", "0s", 202}, {"", "23h59m59.999s", 202}, {"", "24h", 401}, {"0s", "0s", 401}, {"7d", "6d", 202}, {"7d", "7d", 401}} {
-		s := newService(t, atNoon)
-		id := s.root.blueprint(t, "t", node("a", "merge", object{}))
-		trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "old"}})
+		s := servertest.New(t, servertest.AtNoon)
+		id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
+		trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "old"}})
 		input := object{"triggerId": trigger, "secret": "new"}
 		if test.keep != "" {
 			input["keepPreviousFor"] = test.keep
 		}
-		s.root.ok(t, "blueprintTriggers.rotateSecret", input)
-		s.advance(t, test.then)
+		s.Root.OK(t, "blueprintTriggers.rotateSecret", input)
+		s.Advance(t, test.then)
 		for secret, want := range map[string]int{"old": test.status, "new": 202} {
-			if answer := (person{service: s}).send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}", "X-Webhook-Signature", hex.EncodeToString(hmacOf(secret, "{}"))); answer.status != want {
-				t.Errorf("kept for %q, after %s, the %s one: %d %s", test.keep, test.then, secret, answer.status, answer.text)
+			if answer := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}", "X-Webhook-Signature", hex.EncodeToString(hmacOf(secret, "{}"))); answer.Status != want {
+				t.Errorf("kept for %q, after %s, the %s one: %d %s", test.keep, test.then, secret, answer.Status, answer.Text)
 			}
 		}
 	}
@@ -83,29 +84,29 @@ func TestClockOfRotation(t *testing.T) {
 // a quarter of an hour, then the next delivery switches it on.
 func TestClockOfPauses(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	id := s.root.blueprint(t, "fails", node("a", "stop", object{"failed": true, "message": "no"}))
-	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
-	s.advance(t, "1s")
-	deliver := func() reply {
-		return (person{service: s}).send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}")
+	s := servertest.New(t, servertest.AtNoon)
+	id := s.Root.Blueprint(t, "fails", node("a", "stop", object{"failed": true, "message": "no"}))
+	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
+	s.Advance(t, "1s")
+	deliver := func() servertest.Reply {
+		return (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}")
 	}
 	for i := range 20 {
-		if answer := deliver(); answer.status != 202 {
-			t.Fatalf("delivery %d: %d %s", i, answer.status, answer.text)
+		if answer := deliver(); answer.Status != 202 {
+			t.Fatalf("delivery %d: %d %s", i, answer.Status, answer.Text)
 		}
-		s.advance(t, "0s")
+		s.Advance(t, "0s")
 	}
 	for _, test := range []struct {
 		by, retry string
 		status    int
 	}{{"0s", "900", 503}, {"14m59s", "1", 503}, {"999ms", "1", 503}, {"1ms", "", 202}, {"0s", "900", 503}} {
-		s.advance(t, test.by)
+		s.Advance(t, test.by)
 		answer := deliver()
-		if answer.status != test.status || answer.header.Get("Retry-After") != test.retry {
-			t.Errorf("after %s: %d %s, Retry-After %q", test.by, answer.status, answer.text, answer.header.Get("Retry-After"))
+		if answer.Status != test.status || answer.Header.Get("Retry-After") != test.retry {
+			t.Errorf("after %s: %d %s, Retry-After %q", test.by, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
 		}
-		s.advance(t, "0s")
+		s.Advance(t, "0s")
 	}
 }
 
@@ -116,21 +117,21 @@ func TestClockOfKeys(t *testing.T) {
 	keep := func(o *server.Options) {
 		o.KeepFirings, o.KeepExecutions = store.Keep{Age: time.Hour}, store.Keep{Age: time.Hour}
 	}
-	s := newService(t, atNoon, keep)
-	id := s.root.blueprint(t, "t", node("a", "merge", object{}))
-	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
-	api := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api"})
+	s := servertest.New(t, servertest.AtNoon, keep)
+	id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
+	hook := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
+	api := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api"})
 	once := map[string]bool{}
 	for _, test := range []struct {
 		by   string
 		news bool
 	}{{"0s", true}, {"1h", false}, {"70h", false}, {"59m", false}, {"70m", true}, {"71h", false}} {
-		s.advance(t, test.by)
+		s.Advance(t, test.by)
 		for _, path := range []string{"/webhooks/blueprint/" + hook, "/v1/triggers/" + api + "/fire"} {
-			answer := s.root.send(t, http.MethodPost, path, "{}", "Idempotency-Key", "one")
-			run, _ := at(answer.value, "executionId").(string)
-			if once[run] == test.news || run == "" || (answer.status == 202) != test.news {
-				t.Errorf("%s after %s more: %d %s", path, test.by, answer.status, answer.text)
+			answer := s.Root.Send(t, http.MethodPost, path, "{}", "Idempotency-Key", "one")
+			run, _ := at(answer.Value, "executionId").(string)
+			if once[run] == test.news || run == "" || (answer.Status == 202) != test.news {
+				t.Errorf("%s after %s more: %d %s", path, test.by, answer.Status, answer.Text)
 			}
 			once[run] = true
 		}

@@ -6,6 +6,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"net/http"
 	"slices"
 	"strconv"
@@ -37,14 +38,14 @@ func TestClockOfSessions(t *testing.T) {
 		"all at once, old": {[]time.Duration{91 * day}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newService(t, atNoon)
-			b := s.ada(t)
+			s := servertest.New(t, servertest.AtNoon)
+			b := setUpAda(t, s)
 			for i, step := range test.steps {
-				s.advance(t, step.String())
+				s.Advance(t, step.String())
 				if i == len(test.steps)-1 && !test.good {
-					b.refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+					b.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
 				} else {
-					b.ok(t, "session.get", nil)
+					b.OK(t, "session.get", nil)
 				}
 			}
 		})
@@ -55,14 +56,14 @@ func TestClockOfSessions(t *testing.T) {
 func TestClockOfSetupLinks(t *testing.T) {
 	t.Parallel()
 	for by, good := range map[string]bool{"0s": true, "23h59m59.999s": true, "24h": false, "30d": false} {
-		s := newService(t, atNoon)
-		s.advance(t, by)
+		s := servertest.New(t, servertest.AtNoon)
+		s.Advance(t, by)
 		_, token, _ := strings.Cut(s.Bootstrap.Setup, "token=")
 		input := object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword}
-		if b := (&browser{service: s}); good {
-			b.ok(t, "session.setup", input)
+		if b := (&browser{Server: s}); good {
+			b.OK(t, "session.setup", input)
 		} else {
-			b.refused(t, blueprint.CodeNotFound, "not good any more", "session.setup", input)
+			b.Refused(t, blueprint.CodeNotFound, "not good any more", "session.setup", input)
 		}
 	}
 }
@@ -71,56 +72,56 @@ func TestClockOfSetupLinks(t *testing.T) {
 // a year.
 func TestClockOfBrakes(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	s.ada(t)
+	s := servertest.New(t, servertest.AtNoon)
+	setUpAda(t, s)
 	right := object{"email": "ada@example.org", "password": adasPassword}
 	guess := func() {
 		for i := range 50 {
-			(&browser{service: s}).refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": strconv.Itoa(i) + "@example.org", "password": "x"})
+			(&browser{Server: s}).Refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": strconv.Itoa(i) + "@example.org", "password": "x"})
 		}
 	}
-	stranger := &browser{service: s}
+	stranger := &browser{Server: s}
 	guess()
-	stranger.refused(t, blueprint.CodeTooManyRequests, "in 300 s", "session.create", right)
-	s.advance(t, "4m59s")
-	stranger.refused(t, blueprint.CodeTooManyRequests, "in 1 s", "session.create", right)
-	s.advance(t, "1s")
-	stranger.ok(t, "session.create", right)
-	known := &browser{service: s}
-	known.ok(t, "session.create", right)
-	s.advance(t, "364d")
+	stranger.Refused(t, blueprint.CodeTooManyRequests, "in 300 s", "session.create", right)
+	s.Advance(t, "4m59s")
+	stranger.Refused(t, blueprint.CodeTooManyRequests, "in 1 s", "session.create", right)
+	s.Advance(t, "1s")
+	stranger.OK(t, "session.create", right)
+	known := &browser{Server: s}
+	known.OK(t, "session.create", right)
+	s.Advance(t, "364d")
 	guess()
 	early := *known // knows what the browser knew before it signed in again
 	early.cookie, known.cookie = "", ""
-	known.ok(t, "session.create", right)
-	s.advance(t, "1d")
+	known.OK(t, "session.create", right)
+	s.Advance(t, "1d")
 	guess()
-	early.refused(t, blueprint.CodeTooManyRequests, "in 300 s", "session.create", right)
+	early.Refused(t, blueprint.CodeTooManyRequests, "in 300 s", "session.create", right)
 }
 
 // TestClockOfRates: under a virtual clock nothing is limited unless that is asked
 // for; then the bucket fills as the clock moves, and the clock itself is free.
 func TestClockOfRates(t *testing.T) {
 	t.Parallel()
-	free := newService(t, atNoon)
+	free := servertest.New(t, servertest.AtNoon)
 	for range 300 {
-		free.root.ok(t, "blueprint.list", nil)
+		free.Root.OK(t, "blueprint.list", nil)
 	}
-	s := newService(t, atNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1.0/64, 1 })
+	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1.0/64, 1 })
 	for _, test := range []struct {
 		by     string
 		status int
 		retry  string
 	}{{"0s", 200, ""}, {"0s", 429, "64"}, {"63s", 429, "1"}, {"1s", 200, ""}, {"30d", 200, ""}, {"0s", 429, "64"}} {
 		for range 5 {
-			s.advance(t, "0s")
-			if answer := s.root.send(t, http.MethodGet, "/clock", ""); answer.status != 200 {
-				t.Errorf("the clock: %d", answer.status)
+			s.Advance(t, "0s")
+			if answer := s.Root.Send(t, http.MethodGet, "/clock", ""); answer.Status != 200 {
+				t.Errorf("the clock: %d", answer.Status)
 			}
 		}
-		s.advance(t, test.by)
-		if answer := s.root.call(t, "blueprint.list", nil); answer.status != test.status || answer.header.Get("Retry-After") != test.retry {
-			t.Errorf("%s later: %d, Retry-After %q", test.by, answer.status, answer.header.Get("Retry-After"))
+		s.Advance(t, test.by)
+		if answer := s.Root.Call(t, "blueprint.list", nil); answer.Status != test.status || answer.Header.Get("Retry-After") != test.retry {
+			t.Errorf("%s later: %d, Retry-After %q", test.by, answer.Status, answer.Header.Get("Retry-After"))
 		}
 	}
 }
@@ -129,31 +130,31 @@ func TestClockOfRates(t *testing.T) {
 // times that.
 func TestClockOfHistory(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, func(o *server.Options) {
+	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) {
 		o.KeepExecutions, o.KeepFirings, o.KeepAudit = store.Keep{Age: 10 * day}, store.Keep{Age: 20 * day}, store.Keep{Age: 40 * day}
 	})
-	good := s.root.blueprint(t, "t", node("a", "merge", object{}))
-	bad := s.root.blueprint(t, "t", node("a", "stop", object{"failed": true, "message": "no"}))
+	good := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
+	bad := s.Root.Blueprint(t, "t", node("a", "stop", object{"failed": true, "message": "no"}))
 	asks := node("q", "human", object{"prompt": "?"})
-	s.root.launch(t, s.root.blueprint(t, "asks", asks), nil, asks)
-	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": good, "triggerType": "webhook"})
-	(person{service: s}).send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}")
-	s.root.ok(t, "blueprint.execute", object{"id": bad})
-	s.root.ok(t, "blueprintTriggers.update", object{"triggerId": hook, "isActive": false})
+	s.Root.Launch(t, s.Root.Blueprint(t, "asks", asks), nil, asks)
+	hook := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": good, "triggerType": "webhook"})
+	(servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}")
+	s.Root.OK(t, "blueprint.execute", object{"id": bad})
+	s.Root.OK(t, "blueprintTriggers.update", object{"triggerId": hook, "isActive": false})
 	for _, test := range []struct {
 		by   string
 		want string // statuses of runs, rows, whether there are lines
 	}{{"0s", "paused failed completed 1 true"}, {"9d", "paused failed completed 1 true"}, {"36h", "paused failed 1 true"}, {"10d", "paused failed 0 true"}, {"10d", "paused 0 true"}, {"252h", "paused 0 false"}, {"40d", "paused 0 false"}} {
-		s.advance(t, test.by)
+		s.Advance(t, test.by)
 		var got []string
 		for _, status := range []string{"paused", "failed", "completed"} {
-			for range at(s.root.ok(t, "execution.listRuns", object{"status": status}), "runs").([]any) {
+			for range at(s.Root.OK(t, "execution.listRuns", object{"status": status}), "runs").([]any) {
 				got = append(got, status)
 			}
 		}
-		lines := at(s.root.ok(t, "auditLog.list", nil), "entries").([]any)
+		lines := at(s.Root.OK(t, "auditLog.list", nil), "entries").([]any)
 		lines = slices.DeleteFunc(lines, func(one any) bool { return at(one, "action") == "clock.advance" })
-		got = append(got, strconv.Itoa(len(s.root.firings(t, hook))), strconv.FormatBool(len(lines) > 0))
+		got = append(got, strconv.Itoa(len(firings(t, s.Root, hook))), strconv.FormatBool(len(lines) > 0))
 		if text := strings.Join(got, " "); text != test.want {
 			t.Errorf("%s later: %s, want %s", test.by, text, test.want)
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -34,31 +35,31 @@ func TestClockOfExpiries(t *testing.T) {
 		{"approval-gate", "reject", "failed", "null"},
 	} {
 		t.Run(test.kind+" "+test.onExpire, func(t *testing.T) {
-			s := newService(t, atNoon)
+			s := servertest.New(t, servertest.AtNoon)
 			config := object{"prompt": "?", "expiresMs": hour}
 			if test.onExpire != "" {
 				config["onExpire"] = test.onExpire
 			}
 			ask := node("q", test.kind, config)
-			id := s.root.blueprint(t, "asks", ask)
-			late, answered := s.root.launch(t, id, nil, ask), s.root.launch(t, id, nil, ask)
-			s.advance(t, "59m59.999s")
+			id := s.Root.Blueprint(t, "asks", ask)
+			late, answered := s.Root.Launch(t, id, nil, ask), s.Root.Launch(t, id, nil, ask)
+			s.Advance(t, "59m59.999s")
 			for _, run := range []string{late, answered} {
-				if record := s.root.status(t, run); record["status"] != "paused" || at(record, "awaitingInput.expiresAt") != "2030-05-01T13:00:00.000Z" {
-					t.Errorf("before it is time: %s", encoded(t, record))
+				if record := s.Root.Record(t, run); record["status"] != "paused" || at(record, "awaitingInput.expiresAt") != "2030-05-01T13:00:00.000Z" {
+					t.Errorf("before it is time: %s", servertest.Encoded(t, record))
 				}
 			}
-			s.root.ok(t, "execution.resume", object{"executionId": answered, "nodeId": "q", "input": object{"approved": true}})
-			s.advance(t, "1ms")
-			record := s.root.log(t, late)
+			s.Root.OK(t, "execution.resume", object{"executionId": answered, "nodeId": "q", "input": object{"approved": true}})
+			s.Advance(t, "1ms")
+			record := s.Root.Log(t, late)
 			if at(record, "status") != test.status || at(record, "endTime") != "2030-05-01T13:00:00.000Z" {
-				t.Errorf("when it is time: %s", encoded(t, record))
+				t.Errorf("when it is time: %s", servertest.Encoded(t, record))
 			}
-			expect(t, "output", at(record, "outputSummary.output"), test.output)
-			if record := s.root.log(t, answered); at(record, "status") != "completed" || at(record, "endTime") != "2030-05-01T12:59:59.999Z" {
-				t.Errorf("the answered one: %s", encoded(t, record))
+			servertest.Shape(t, "output", at(record, "outputSummary.output"), test.output)
+			if record := s.Root.Log(t, answered); at(record, "status") != "completed" || at(record, "endTime") != "2030-05-01T12:59:59.999Z" {
+				t.Errorf("the answered one: %s", servertest.Encoded(t, record))
 			}
-			s.root.refused(t, blueprint.CodeConflict, "execution.resume", object{"executionId": late, "nodeId": "q", "input": object{"approved": true}})
+			s.Root.Refused(t, blueprint.CodeConflict, "execution.resume", object{"executionId": late, "nodeId": "q", "input": object{"approved": true}})
 		})
 	}
 }
@@ -93,36 +94,36 @@ func TestClockOfRetries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			after.Store(test.after)
-			s := newService(t, atNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+			s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 			call := node("call", "http-request", object{"url": outside.URL, "method": "GET"}, "retry", test.retry)
-			run := s.root.launch(t, s.root.blueprint(t, "t", call), nil, call)
+			run := s.Root.Launch(t, s.Root.Blueprint(t, "t", call), nil, call)
 			attempt := func() string {
-				return string(at(s.root.status(t, run)["steps"].([]any)[0], "attempt").(json.Number))
+				return string(at(s.Root.Record(t, run)["steps"].([]any)[0], "attempt").(json.Number))
 			}
 			for i, wait := range test.waits {
 				least, most := wait*8/10, wait*12/10
 				if test.exact {
 					least, most = wait, wait
 				}
-				from, err := time.Parse(time.RFC3339, at(s.root.send(t, http.MethodGet, "/clock", "").value, "now").(string))
+				from, err := time.Parse(time.RFC3339, at(s.Root.Send(t, http.MethodGet, "/clock", "").Value, "now").(string))
 				if err != nil {
 					t.Fatal(err)
 				}
-				next, err := time.Parse(time.RFC3339, fmt.Sprint(at(s.root.send(t, http.MethodGet, "/clock", "").value, "next")))
+				next, err := time.Parse(time.RFC3339, fmt.Sprint(at(s.Root.Send(t, http.MethodGet, "/clock", "").Value, "next")))
 				if took := next.Sub(from); err != nil || took < least-time.Millisecond || took > most {
 					t.Fatalf("attempt %d comes after %v, not %v (%v)", i+2, took, wait, err)
 				}
-				s.advance(t, (next.Sub(from) - time.Millisecond).String())
+				s.Advance(t, (next.Sub(from) - time.Millisecond).String())
 				if got := attempt(); got != fmt.Sprint(i+1) {
 					t.Errorf("attempt %s before it is time", got)
 				}
-				s.advance(t, "1ms")
+				s.Advance(t, "1ms")
 				if got := attempt(); got != fmt.Sprint(i+2) {
 					t.Errorf("attempt %s when it is time for %d", got, i+2)
 				}
 			}
-			if record := s.root.status(t, run); record["status"] != "failed" {
-				t.Errorf("ended %s", encoded(t, record))
+			if record := s.Root.Record(t, run); record["status"] != "failed" {
+				t.Errorf("ended %s", servertest.Encoded(t, record))
 			}
 		})
 	}
@@ -142,16 +143,16 @@ func TestClockOfDaylightSaving(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newService(t, func(o *server.Options) { o.Clock = clock.NewVirtual(from) })
-		id := s.root.blueprint(t, "t", node("a", "merge", object{}))
-		trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": test.cron, "timezone": "Europe/Zurich"}})
+		s := servertest.New(t, func(o *server.Options) { o.Clock = clock.NewVirtual(from) })
+		id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
+		trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": test.cron, "timezone": "Europe/Zurich"}})
 		if strings.HasPrefix(test.cron, "30 ") {
-			s.advance(t, "72h")
+			s.Advance(t, "72h")
 		} else {
-			s.advance(t, "3h")
+			s.Advance(t, "3h")
 		}
 		var got []string
-		for _, row := range s.root.firings(t, trigger) {
+		for _, row := range firings(t, s.Root, trigger) {
 			if at(row, "receivedAt") != at(row, "dueAt") {
 				t.Errorf("late: %v", row)
 			}
@@ -167,23 +168,23 @@ func TestClockOfDaylightSaving(t *testing.T) {
 // next start, by trigger.missed and in the ledger.
 func TestClockOfOutages(t *testing.T) {
 	t.Parallel()
-	path := onFile(filepath.Join(t.TempDir(), "missed.db"))
-	s := newService(t, atNoon, path)
-	id := s.root.blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
-	hears := s.root.blueprint(t, "hears", node("a", "transform", object{"expression": "inputData.data"}))
-	ticks := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "0 * * * *"}})
-	s.root.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "trigger.missed"}})
-	s.advance(t, "2h")
-	s.stop()
-	s = newService(t, func(o *server.Options) { o.Clock = clock.NewVirtual(noon.Add(5*time.Hour + 30*time.Minute)) }, path)
-	s.advance(t, "0s")
-	row := s.root.firings(t, ticks)[0]
+	path := servertest.OnFile(filepath.Join(t.TempDir(), "missed.db"))
+	s := servertest.New(t, servertest.AtNoon, path)
+	id := s.Root.Blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
+	hears := s.Root.Blueprint(t, "hears", node("a", "transform", object{"expression": "inputData.data"}))
+	ticks := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "0 * * * *"}})
+	s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "trigger.missed"}})
+	s.Advance(t, "2h")
+	s.Stop()
+	s = servertest.New(t, func(o *server.Options) { o.Clock = clock.NewVirtual(servertest.Noon.Add(5*time.Hour + 30*time.Minute)) }, path)
+	s.Advance(t, "0s")
+	row := firings(t, s.Root, ticks)[0]
 	if at(row, "dueAt") != "2030-05-01T17:00:00.000Z" || at(row, "receivedAt") != "2030-05-01T17:30:00.000Z" || at(row, "decision") != "started" {
 		t.Errorf("the row %v", row)
 	}
-	heard := at(s.root.ok(t, "execution.getExecutionLogs", object{"blueprintId": hears}), "logs").([]any)
+	heard := at(s.Root.OK(t, "execution.getExecutionLogs", object{"blueprintId": hears}), "logs").([]any)
 	if len(heard) != 1 || at(heard[0], "outputSummary.output.triggerId") != ticks || at(heard[0], "outputSummary.output.firstDueAt") != "2030-05-01T15:00:00.000Z" || at(heard[0], "outputSummary.output.missed") != json.Number("3") {
-		t.Errorf("heard %s", encoded(t, heard))
+		t.Errorf("heard %s", servertest.Encoded(t, heard))
 	}
 }
 
@@ -201,16 +202,16 @@ func TestClockOfTokens(t *testing.T) {
 		fmt.Fprintf(w, `{"came": %q}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer planted-token-"))
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	connection := s.root.id(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{
+	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	connection := s.Root.IDOf(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{
 		"flow": "client_credentials", "tokenUrl": outside.URL + "/token", "clientId": "c", "clientSecret": "s", "hosts": []any{strings.TrimPrefix(outside.URL, "http://")}}})
-	id := s.root.blueprint(t, "t", node("a", "http-request", object{"url": outside.URL + "/api", "method": "GET", "connectionId": connection}))
+	id := s.Root.Blueprint(t, "t", node("a", "http-request", object{"url": outside.URL + "/api", "method": "GET", "connectionId": connection}))
 	for _, test := range []struct {
 		by   string
 		want int64
 	}{{"0s", 1}, {"58m59.999s", 1}, {"1ms", 2}, {"58m", 2}, {"365d", 3}, {"1s", 3}} {
-		s.advance(t, test.by)
-		s.root.ok(t, "blueprint.execute", object{"id": id})
+		s.Advance(t, test.by)
+		s.Root.OK(t, "blueprint.execute", object{"id": id})
 		if got := asked.Load(); got != test.want {
 			t.Errorf("%s later: %d tokens were asked for, want %d", test.by, got, test.want)
 		}

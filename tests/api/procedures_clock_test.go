@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,8 +11,8 @@ import (
 
 func TestClockAdvance(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	move := func(body string) reply { return s.root.send(t, http.MethodPost, "/clock/advance", body) }
+	s := servertest.New(t, servertest.AtNoon)
+	move := func(body string) servertest.Reply { return s.Root.Send(t, http.MethodPost, "/clock/advance", body) }
 	for _, test := range []struct{ body, now string }{ // no instant: 400
 		{`{"by": "0s"}`, "2030-05-01T12:00:00.000Z"},
 		{`{"by": "1h30m"}`, "2030-05-01T13:30:00.000Z"},
@@ -35,20 +36,20 @@ func TestClockAdvance(t *testing.T) {
 	} {
 		answer := move(test.body)
 		if test.now == "" {
-			if answer.status != 400 {
-				t.Errorf("%s: %d %s", test.body, answer.status, answer.text)
+			if answer.Status != 400 {
+				t.Errorf("%s: %d %s", test.body, answer.Status, answer.Text)
 			}
-			expect(t, test.body, answer.value, `{"error": {"code": "BAD_REQUEST", "message": "<text>"}}`)
+			servertest.Shape(t, test.body, answer.Value, `{"error": {"code": "BAD_REQUEST", "message": "<text>"}}`)
 			continue
 		}
-		expect(t, test.body, answer.value, fmt.Sprintf(`{"now": %q, "fired": 0}`, test.now))
+		servertest.Shape(t, test.body, answer.Value, fmt.Sprintf(`{"now": %q, "fired": 0}`, test.now))
 	}
-	if answer := s.root.send(t, http.MethodGet, "/clock/advance", ""); answer.status != 405 || answer.header.Get("Allow") != "POST" {
-		t.Errorf("by GET: %d %s", answer.status, answer.text)
+	if answer := s.Root.Send(t, http.MethodGet, "/clock/advance", ""); answer.Status != 405 || answer.Header.Get("Allow") != "POST" {
+		t.Errorf("by GET: %d %s", answer.Status, answer.Text)
 	}
-	real := newService(t)
-	if answer := real.root.send(t, http.MethodPost, "/clock/advance", `{"by": "1h"}`); answer.status != 404 {
-		t.Errorf("on real time: %d %s", answer.status, answer.text)
+	real := servertest.New(t)
+	if answer := real.Root.Send(t, http.MethodPost, "/clock/advance", `{"by": "1h"}`); answer.Status != 404 {
+		t.Errorf("on real time: %d %s", answer.Status, answer.Text)
 	}
 }
 
@@ -58,29 +59,29 @@ func TestClockDrivesEverything(t *testing.T) {
 	t.Parallel()
 	var stories []string
 	for _, steps := range [][]string{{"36h"}, {"1m", "59s", "1s", "22h", "10h", "3h58m"}, {"12h", "12h", "12h"}} {
-		s := newService(t, atNoon)
-		ada := s.user(t, "ada")
+		s := servertest.New(t, servertest.AtNoon)
+		ada := s.NewUser(t, "ada")
 		when := node("when", "template", object{"text": "{{now}}"})
-		blueprintOf := func(title string, nodes ...any) (string, []any) { return ada.blueprint(t, title, nodes...), nodes }
+		blueprintOf := func(title string, nodes ...any) (string, []any) { return ada.Blueprint(t, title, nodes...), nodes }
 		ticks, _ := blueprintOf("ticks", when)
 		slow, _ := blueprintOf("slow", node("wait", "wait", object{"durationMs": 90 * 60_000}), when)
 		for cron, id := range map[string]string{"0 */6 * * *": ticks, "30 13 * * *": slow} {
-			ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": cron}})
+			ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": cron}})
 		}
-		none := ada.ok(t, "blueprintTriggers.create", object{"blueprintId": ticks, "triggerType": "scheduled", "config": object{"cron": "* * * * *"}})
-		ada.ok(t, "blueprintTriggers.update", object{"triggerId": at(none, "id"), "isActive": false})
+		none := ada.OK(t, "blueprintTriggers.create", object{"blueprintId": ticks, "triggerType": "scheduled", "config": object{"cron": "* * * * *"}})
+		ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(none, "id"), "isActive": false})
 		asks, questions := blueprintOf("asks", node("ask", "human", object{"prompt": "?", "expiresMs": 3_600_000, "onExpire": "continue"}), when)
-		expires := ada.launch(t, asks, nil, questions...)
+		expires := ada.Launch(t, asks, nil, questions...)
 		gives, gates := blueprintOf("gives up", node("gate", "approval-gate", object{"prompt": "?", "expiresMs": 1000}))
-		fails := ada.launch(t, gives, nil, gates...)
+		fails := ada.Launch(t, gives, nil, gates...)
 		until, waits := blueprintOf("until", node("wait", "wait", object{"until": "2030-05-02T03:04:05.678Z"}), when)
-		waited := ada.launch(t, until, nil, waits...)
+		waited := ada.Launch(t, until, nil, waits...)
 		tries, retries := blueprintOf("tries", node("a", "template", object{"text": "{{now}}"}), node("b", "transform", object{"expression": `int("x")`}, "retry", object{"maxAttempts": 3, "delayMs": 60_000}))
-		tried := ada.launch(t, tries, nil, retries...)
+		tried := ada.Launch(t, tries, nil, retries...)
 
 		total := 0
 		for _, step := range steps {
-			total += s.advance(t, step)
+			total += s.Advance(t, step)
 		}
 		var story []string
 		tell := func(name string, record any) {
@@ -89,17 +90,17 @@ func TestClockDrivesEverything(t *testing.T) {
 			story = append(story, fmt.Sprint(name, " ", at(record, "status"), " from ", at(record, "startTime"), " to ", at(record, "endTime"), ": ", at(last, "output.text"), " ", at(last, "attempt")))
 		}
 		for _, id := range []string{ticks, slow} {
-			for _, record := range at(ada.ok(t, "execution.getExecutionLogs", object{"blueprintId": id, "limit": 100}), "logs").([]any) {
+			for _, record := range at(ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id, "limit": 100}), "logs").([]any) {
 				tell("schedule", record)
 			}
 		}
-		tell("expired", ada.log(t, expires))
-		tell("refused", ada.log(t, fails))
-		tell("waited", ada.log(t, waited))
+		tell("expired", ada.Log(t, expires))
+		tell("refused", ada.Log(t, fails))
+		tell("waited", ada.Log(t, waited))
 		// The delay between attempts has a random part: only its bounds are known.
-		if record := ada.log(t, tried); at(record, "status") != "failed" || at(at(record, "executionData.steps").([]any)[1], "attempt") != json.Number("3") ||
+		if record := ada.Log(t, tried); at(record, "status") != "failed" || at(at(record, "executionData.steps").([]any)[1], "attempt") != json.Number("3") ||
 			at(record, "endTime").(string) < "2030-05-01T12:02:24" || at(record, "endTime").(string) > "2030-05-01T12:03:37" {
-			t.Errorf("retried: %s", encoded(t, record))
+			t.Errorf("retried: %s", servertest.Encoded(t, record))
 		}
 		stories = append(stories, fmt.Sprintf("%d fired\n%s", total, strings.Join(story, "\n")))
 	}
@@ -125,44 +126,44 @@ waited completed from 2030-05-01T12:00:00.000Z to 2030-05-02T03:04:05.678Z: 2030
 // TestTickOfASchedule looks at what a tick leaves: the run's input and the row.
 func TestTickOfASchedule(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
-	trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "30 14 * * *", "timezone": "Europe/Zurich"}})
-	if fired := s.advance(t, "29m59.999s"); fired != 0 {
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
+	trigger := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "30 14 * * *", "timezone": "Europe/Zurich"}})
+	if fired := s.Advance(t, "29m59.999s"); fired != 0 {
 		t.Errorf("it fired %d times too early", fired)
 	}
-	if fired := s.advance(t, "1ms"); fired != 1 {
+	if fired := s.Advance(t, "1ms"); fired != 1 {
 		t.Fatalf("it fired %d times at its instant", fired)
 	}
 	const tick = "2030-05-01T12:30:00.000Z"
-	record := at(ada.ok(t, "execution.getExecutionLogs", object{"blueprintId": id}), "logs").([]any)[0]
-	expect(t, "input", at(record, "outputSummary.output"), fmt.Sprintf(`{"scheduledAt": %q, "firedAt": %[1]q, "missedCount": 0}`, tick))
-	history := ada.ok(t, "blueprintTriggers.history", object{"triggerId": trigger})
-	expect(t, "ledger", history, fmt.Sprintf(`{"firings": [{"id": %q, "triggerId": %q, "source": "schedule", "key": "<text>", "dueAt": %q, "receivedAt": %[3]q, "decision": "started", "reason": "<text>", "executionId": %q}], "total": 1}`,
+	record := at(ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}), "logs").([]any)[0]
+	servertest.Shape(t, "input", at(record, "outputSummary.output"), fmt.Sprintf(`{"scheduledAt": %q, "firedAt": %[1]q, "missedCount": 0}`, tick))
+	history := ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger})
+	servertest.Shape(t, "ledger", history, fmt.Sprintf(`{"firings": [{"id": %q, "triggerId": %q, "source": "schedule", "key": "<text>", "dueAt": %q, "receivedAt": %[3]q, "decision": "started", "reason": "<text>", "executionId": %q}], "total": 1}`,
 		at(record, "executionMetadata.firingId"), trigger, tick, at(record, "executionData.executionId")))
 }
 
 // Where the clock stands can be read, and when something is due.
 func TestClockState(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "ticks", node("a", "template", object{"text": "{{now}}"}))
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "ticks", node("a", "template", object{"text": "{{now}}"}))
 	// What the server does for itself every hour is nothing that anybody waits for.
-	expect(t, "the clock", ada.send(t, http.MethodGet, "/clock", "").value, `{"now": "2030-05-01T12:00:00.000Z"}`)
-	ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "*/5 * * * *"}})
-	answer := ada.send(t, http.MethodGet, "/clock", "")
-	expect(t, "the clock", answer.value, `{"now": "2030-05-01T12:00:00.000Z", "next": "2030-05-01T12:05:00.000Z"}`)
-	if date := answer.header.Get("Date"); date != "Wed, 01 May 2030 12:00:00 GMT" {
+	servertest.Shape(t, "the clock", ada.Send(t, http.MethodGet, "/clock", "").Value, `{"now": "2030-05-01T12:00:00.000Z"}`)
+	ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "*/5 * * * *"}})
+	answer := ada.Send(t, http.MethodGet, "/clock", "")
+	servertest.Shape(t, "the clock", answer.Value, `{"now": "2030-05-01T12:00:00.000Z", "next": "2030-05-01T12:05:00.000Z"}`)
+	if date := answer.Header.Get("Date"); date != "Wed, 01 May 2030 12:00:00 GMT" {
 		t.Errorf("answered on %s", date)
 	}
-	s.advance(t, "5m") // the instant at the end is included
-	expect(t, "the clock", ada.send(t, http.MethodGet, "/clock", "").value, `{"now": "2030-05-01T12:05:00.000Z", "next": "2030-05-01T12:10:00.000Z"}`)
-	if answer := ada.send(t, http.MethodPost, "/clock", "{}"); answer.status != 405 || answer.header.Get("Allow") != "GET, HEAD" {
-		t.Errorf("by POST: %d %s", answer.status, answer.text)
+	s.Advance(t, "5m") // the instant at the end is included
+	servertest.Shape(t, "the clock", ada.Send(t, http.MethodGet, "/clock", "").Value, `{"now": "2030-05-01T12:05:00.000Z", "next": "2030-05-01T12:10:00.000Z"}`)
+	if answer := ada.Send(t, http.MethodPost, "/clock", "{}"); answer.Status != 405 || answer.Header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("by POST: %d %s", answer.Status, answer.Text)
 	}
-	if answer := newService(t).root.send(t, http.MethodGet, "/clock", ""); answer.status != 404 {
-		t.Errorf("on real time: %d %s", answer.status, answer.text)
+	if answer := servertest.New(t).Root.Send(t, http.MethodGet, "/clock", ""); answer.Status != 404 {
+		t.Errorf("on real time: %d %s", answer.Status, answer.Text)
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,29 +13,29 @@ import (
 // making to its end, and looks for its secret in every answer.
 func TestConnectionProcedures(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	const canary = "canary-of-the-connection"
-	calls := func(name string, input object) reply {
-		answer := s.root.call(t, name, input)
-		if strings.Contains(answer.text, canary) {
-			t.Errorf("%s gives the secret away: %s", name, answer.text)
+	calls := func(name string, input object) servertest.Reply {
+		answer := s.Root.Call(t, name, input)
+		if strings.Contains(answer.Text, canary) {
+			t.Errorf("%s gives the secret away: %s", name, answer.Text)
 		}
 		return answer
 	}
 	ok := func(name string, input object) any {
 		t.Helper()
 		answer := calls(name, input)
-		if answer.status != http.StatusOK {
-			t.Fatalf("%s: %d %s", name, answer.status, answer.text)
+		if answer.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, answer.Status, answer.Text)
 		}
-		return answer.payload()
+		return answer.Payload()
 	}
 	made := ok("connection.create", object{
-		"name": " Mail ", "type": "smtp", "organizationId": strings.ToUpper(s.root.WorkspaceID), "id": "mine", "createdBy": "mine",
+		"name": " Mail ", "type": "smtp", "organizationId": strings.ToUpper(s.Root.WorkspaceID), "id": "mine", "createdBy": "mine",
 		"config": object{"host": "127.0.0.1", "port": 587, "username": "u", "password": canary, "tls": "starttls", "from": "a@example.com"},
 	})
 	id, _ := at(made, "id").(string)
-	if !blueprint.IsUUID(id) || at(made, "name") != "Mail" || at(made, "createdBy") != s.root.ID || at(made, "organizationId") != s.root.WorkspaceID || at(made, "config.password") != nil || at(made, "config.username") != "u" {
+	if !blueprint.IsUUID(id) || at(made, "name") != "Mail" || at(made, "createdBy") != s.Root.ID || at(made, "organizationId") != s.Root.WorkspaceID || at(made, "config.password") != nil || at(made, "config.username") != "u" {
 		t.Errorf("made %v", made)
 	}
 	if list, _ := ok("connection.list", object{}).([]any); len(list) != 1 || at(list[0], "id") != id {
@@ -48,8 +49,8 @@ func TestConnectionProcedures(t *testing.T) {
 		t.Error("a test says nothing")
 	}
 	ok("connection.delete", object{"id": id})
-	if answer := calls("connection.get", object{"id": id}); answer.status != http.StatusNotFound {
-		t.Errorf("a deleted one: %d %s", answer.status, answer.text)
+	if answer := calls("connection.get", object{"id": id}); answer.Status != http.StatusNotFound {
+		t.Errorf("a deleted one: %d %s", answer.Status, answer.Text)
 	}
 }
 
@@ -57,7 +58,7 @@ func TestConnectionProcedures(t *testing.T) {
 func TestBadConnections(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	id := v.root.id(t, "connection.create", object{"name": "n", "type": "slack", "config": object{"botToken": "canary-of-slack"}})
+	id := v.Root.IDOf(t, "connection.create", object{"name": "n", "type": "slack", "config": object{"botToken": "canary-of-slack"}})
 	create := func(rest string) string { return `{"name":"n",` + rest + `}` }
 	v.unharmed(t, func() {
 		for _, test := range []struct{ name, input, want string }{
@@ -72,10 +73,10 @@ func TestBadConnections(t *testing.T) {
 			{"connection.update", `{"id":"` + id + `","config":{"botToken":""}}`, "config.botToken: required"},
 			{"connection.update", `{"id":"` + id + `","name":""}`, "name: must not be empty"},
 		} {
-			answer := v.root.call(t, test.name, decoded(t, test.input))
-			wellRefused(t, test.input, answer.value, answer.status, blueprint.CodeBadRequest, test.name, test.want)
-			if strings.Contains(answer.text, "canary") {
-				t.Errorf("%s: gives a secret away: %s", test.input, answer.text)
+			answer := v.Root.Call(t, test.name, servertest.Decoded(t, test.input))
+			wellRefused(t, test.input, answer.Value, answer.Status, blueprint.CodeBadRequest, test.name, test.want)
+			if strings.Contains(answer.Text, "canary") {
+				t.Errorf("%s: gives a secret away: %s", test.input, answer.Text)
 			}
 		}
 	})

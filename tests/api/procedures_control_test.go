@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"bufio"
 	"encoding/json"
 	"fmt"
@@ -20,16 +21,16 @@ import (
 
 func TestResume(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, ben, stranger := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "stranger")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, ben, stranger := s.NewUser(t, "ada"), s.NewUser(t, "ben"), s.NewUser(t, "stranger")
 	schema := object{"type": "object", "properties": object{"n": object{"type": "integer", "minimum": 1}}, "required": []any{"n"}}
 	nodes := []any{
 		node("first", "human", object{"prompt": "How many?", "schema": schema}), node("gate", "approval-gate", object{"prompt": "Sure?"}),
 		node("end", "template", object{"text": "{{nodes.first.output.n}} {{input.approved}} {{input.comment ?? \"-\"}}"}),
 	}
-	id := ada.blueprint(t, "t", nodes...)
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	run := ben.launch(t, id, nil, nodes...)
+	id := ada.Blueprint(t, "t", nodes...)
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	run := ben.Launch(t, id, nil, nodes...)
 	answer := func(input any, more ...any) object {
 		all := object{"executionId": run, "input": input}
 		for i := 0; i+1 < len(more); i += 2 {
@@ -40,56 +41,56 @@ func TestResume(t *testing.T) {
 	const resume = "execution.resume"
 	asks := func(nodeID, kind string) {
 		t.Helper()
-		record := ben.status(t, run)
+		record := ben.Record(t, run)
 		if record["status"] != "paused" || at(record["awaitingInput"], "nodeId") != nodeID || at(record["awaitingInput"], "kind") != kind {
 			t.Errorf("it waits for %v, want %s", record["awaitingInput"], nodeID)
 		}
 	}
 	asks("first", "human")
 	for _, wrong := range []any{nil, "x", object{}, object{"n": 0}, object{"n": "1"}} {
-		if message := ben.refused(t, blueprint.CodeBadRequest, resume, answer(wrong)); !strings.HasPrefix(message, "input") {
+		if message := ben.Refused(t, blueprint.CodeBadRequest, resume, answer(wrong)); !strings.HasPrefix(message, "input") {
 			t.Errorf("the refusal of %v says %q", wrong, message)
 		}
 	}
-	ben.refused(t, blueprint.CodeBadRequest, resume, answer(object{"n": 1}, "nodeId", "nowhere"))
-	ben.refused(t, blueprint.CodeConflict, resume, answer(object{"n": 1}, "nodeId", "gate"))
-	stranger.refused(t, blueprint.CodeNotFound, resume, answer(object{"n": 1}))
-	ben.refused(t, blueprint.CodeNotFound, resume, object{"executionId": s.IDs.ExecutionID(noon), "input": 1})
+	ben.Refused(t, blueprint.CodeBadRequest, resume, answer(object{"n": 1}, "nodeId", "nowhere"))
+	ben.Refused(t, blueprint.CodeConflict, resume, answer(object{"n": 1}, "nodeId", "gate"))
+	stranger.Refused(t, blueprint.CodeNotFound, resume, answer(object{"n": 1}))
+	ben.Refused(t, blueprint.CodeNotFound, resume, object{"executionId": s.IDs.ExecutionID(servertest.Noon), "input": 1})
 	asks("first", "human")
 
-	expect(t, "answered", at(ben.ok(t, resume, answer(object{"n": 3}, "nodeId", "first")), "id"), `"`+run+`"`)
-	s.advance(t, "0s")
+	servertest.Shape(t, "answered", at(ben.OK(t, resume, answer(object{"n": 3}, "nodeId", "first")), "id"), `"`+run+`"`)
+	s.Advance(t, "0s")
 	asks("gate", "approval")
-	ben.refused(t, blueprint.CodeConflict, resume, answer(object{"n": 4}, "nodeId", "first"))
-	ben.refused(t, blueprint.CodeForbidden, resume, answer(object{"approved": true}))
+	ben.Refused(t, blueprint.CodeConflict, resume, answer(object{"n": 4}, "nodeId", "first"))
+	ben.Refused(t, blueprint.CodeForbidden, resume, answer(object{"approved": true}))
 	for _, wrong := range []any{nil, true, object{}, object{"approved": "yes"}, object{"approved": true, "comment": 5}} {
-		ada.refused(t, blueprint.CodeBadRequest, resume, answer(wrong))
+		ada.Refused(t, blueprint.CodeBadRequest, resume, answer(wrong))
 	}
 	asks("gate", "approval")
-	ada.ok(t, resume, answer(object{"approved": true, "comment": "fine"}))
-	s.advance(t, "0s")
-	record := ben.status(t, run)
+	ada.OK(t, resume, answer(object{"approved": true, "comment": "fine"}))
+	s.Advance(t, "0s")
+	record := ben.Record(t, run)
 	if record["status"] != "completed" || at(record["steps"].([]any)[2], "output.text") != "3 true fine" {
-		t.Errorf("in the end: %s", encoded(t, record))
+		t.Errorf("in the end: %s", servertest.Encoded(t, record))
 	}
-	ada.refused(t, blueprint.CodeConflict, resume, answer(object{"approved": true}))
+	ada.Refused(t, blueprint.CodeConflict, resume, answer(object{"approved": true}))
 
-	rejected := ada.launch(t, id, nil, nodes[1])
-	ada.ok(t, resume, object{"executionId": rejected, "input": object{"approved": false}})
-	s.advance(t, "0s")
-	if record := ada.status(t, rejected); record["status"] != "failed" {
-		t.Errorf("a rejection without edges: %s", encoded(t, record))
+	rejected := ada.Launch(t, id, nil, nodes[1])
+	ada.OK(t, resume, object{"executionId": rejected, "input": object{"approved": false}})
+	s.Advance(t, "0s")
+	if record := ada.Record(t, rejected); record["status"] != "failed" {
+		t.Errorf("a rejection without edges: %s", servertest.Encoded(t, record))
 	}
 }
 
 // TestAnswersAtOnce gives one run many answers at the same time: one counts.
 func TestAnswersAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "t")
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "t")
 	for _, rival := range []string{"execution.resume", "execution.cancel"} {
-		run := ada.launch(t, id, nil, node("ask", "human", object{"prompt": "?"}), node("then", "wait", object{"durationMs": 1000}))
+		run := ada.Launch(t, id, nil, node("ask", "human", object{"prompt": "?"}), node("then", "wait", object{"durationMs": 1000}))
 		var statuses [16]int
 		var all sync.WaitGroup
 		for i := range statuses {
@@ -98,7 +99,7 @@ func TestAnswersAtOnce(t *testing.T) {
 				if i%2 == 1 {
 					name = rival
 				}
-				statuses[i] = ada.call(t, name, object{"executionId": run, "input": i}).status
+				statuses[i] = ada.Call(t, name, object{"executionId": run, "input": i}).Status
 			})
 		}
 		all.Wait()
@@ -117,18 +118,18 @@ func TestAnswersAtOnce(t *testing.T) {
 		if rival == "execution.resume" && resumed != 1 || rival == "execution.cancel" && (cancelled != 1 || resumed > 1) {
 			t.Errorf("of many answers %d counted, of many cancellations %d", resumed, cancelled)
 		}
-		s.advance(t, "1s")
-		if record := ada.status(t, run); record["endTime"] == nil {
-			t.Errorf("in the end: %s", encoded(t, record))
+		s.Advance(t, "1s")
+		if record := ada.Record(t, run); record["endTime"] == nil {
+			t.Errorf("in the end: %s", servertest.Encoded(t, record))
 		}
 	}
 }
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "t")
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "t")
 	for _, test := range []struct {
 		kind    string
 		config  object
@@ -139,33 +140,33 @@ func TestCancel(t *testing.T) {
 		{"human", object{"prompt": "?"}, nil, "cancelled"},
 		{"wait", object{"durationMs": 1000}, "", "cancelled"},
 	} {
-		run := ada.launch(t, id, nil, node("a", "merge", object{}), node("b", test.kind, test.config), node("c", "merge", object{}))
+		run := ada.Launch(t, id, nil, node("a", "merge", object{}), node("b", test.kind, test.config), node("c", "merge", object{}))
 		input := object{"executionId": run}
 		if test.reason != nil {
 			input["reason"] = test.reason
 		}
-		ada.refused(t, blueprint.CodeBadRequest, "execution.cancel", object{"executionId": run, "reason": strings.Repeat("x", 1001)})
-		record := ada.ok(t, "execution.cancel", input).(object)
+		ada.Refused(t, blueprint.CodeBadRequest, "execution.cancel", object{"executionId": run, "reason": strings.Repeat("x", 1001)})
+		record := ada.OK(t, "execution.cancel", input).(object)
 		var steps []string
 		for _, step := range record["steps"].([]any) {
 			steps = append(steps, at(step, "status").(string))
 		}
 		if record["status"] != "failed" || record["endTime"] == nil || record["awaitingInput"] != nil || record["currentStep"] != nil || strings.Join(steps, " ") != "completed skipped pending" {
-			t.Errorf("cancelled: %s", encoded(t, record))
+			t.Errorf("cancelled: %s", servertest.Encoded(t, record))
 		}
-		log := ada.log(t, run)
+		log := ada.Log(t, run)
 		if at(log, "errorSummary") != test.summary || at(log, "hasErrors") != true || at(log, "criticalErrors") != true || at(log, "status") != "failed" || at(log, "errorCount") != json.Number("0") {
-			t.Errorf("its log record: %s", encoded(t, log))
+			t.Errorf("its log record: %s", servertest.Encoded(t, log))
 		}
-		ada.refused(t, blueprint.CodeConflict, "execution.cancel", input)
-		s.advance(t, "1h") // nothing goes on
-		if after := ada.status(t, run); encoded(t, after) != encoded(t, record) {
-			t.Errorf("it went on: %s", encoded(t, after))
+		ada.Refused(t, blueprint.CodeConflict, "execution.cancel", input)
+		s.Advance(t, "1h") // nothing goes on
+		if after := ada.Record(t, run); servertest.Encoded(t, after) != servertest.Encoded(t, record) {
+			t.Errorf("it went on: %s", servertest.Encoded(t, after))
 		}
 	}
-	done := ada.launch(t, id, nil, node("a", "merge", object{}))
-	ada.refused(t, blueprint.CodeConflict, "execution.cancel", object{"executionId": done})
-	ada.refused(t, blueprint.CodeNotFound, "execution.cancel", object{"executionId": "nothing like an id"})
+	done := ada.Launch(t, id, nil, node("a", "merge", object{}))
+	ada.Refused(t, blueprint.CodeConflict, "execution.cancel", object{"executionId": done})
+	ada.Refused(t, blueprint.CodeNotFound, "execution.cancel", object{"executionId": "nothing like an id"})
 }
 
 func TestRetry(t *testing.T) {
@@ -177,54 +178,54 @@ func TestRetry(t *testing.T) {
 		}
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	ada := s.NewUser(t, "ada")
 	nodes := []any{
 		node("before", "set", object{"values": object{"mark": "{{execution.id}}"}}), node("call", "http-request", object{"url": outside.URL}),
 		node("after", "template", object{"text": "{{mark}} {{inputData.n}} {{v}}"}),
 	}
-	id := ada.id(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": nodes}, "environment_variables": []any{object{"name": "v"}}})
-	first := at(ada.ok(t, "blueprint.execute", object{"id": id, "inputData": object{"n": 7}, "variables": object{"v": "w"}}), "executionId").(string)
-	if record := ada.status(t, first); record["status"] != "failed" {
-		t.Fatalf("the first run: %s", encoded(t, record))
+	id := ada.IDOf(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": nodes}, "environment_variables": []any{object{"name": "v"}}})
+	first := at(ada.OK(t, "blueprint.execute", object{"id": id, "inputData": object{"n": 7}, "variables": object{"v": "w"}}), "executionId").(string)
+	if record := ada.Record(t, first); record["status"] != "failed" {
+		t.Fatalf("the first run: %s", servertest.Encoded(t, record))
 	}
-	ada.ok(t, "blueprint.update", object{"id": id, "blueprint_map": object{"nodes": []any{}}}) // a retry keeps the version
+	ada.OK(t, "blueprint.update", object{"id": id, "blueprint_map": object{"nodes": []any{}}}) // a retry keeps the version
 	const retry = "execution.retry"
-	answer := ada.ok(t, retry, object{"executionId": first})
-	expect(t, "retry", answer, `{"success": true, "executionId": "<execution>"}`)
+	answer := ada.OK(t, retry, object{"executionId": first})
+	servertest.Shape(t, "retry", answer, `{"success": true, "executionId": "<execution>"}`)
 	second := at(answer, "executionId").(string)
-	s.advance(t, "0s")
-	record := ada.status(t, second)
+	s.Advance(t, "0s")
+	record := ada.Record(t, second)
 	if second == first || record["status"] != "completed" || at(record["steps"].([]any)[2], "output.text") != first+" 7 w" || calls.Load() != 2 {
-		t.Errorf("the retry: %s after %d calls", encoded(t, record), calls.Load())
+		t.Errorf("the retry: %s after %d calls", servertest.Encoded(t, record), calls.Load())
 	}
-	log := ada.log(t, second)
-	expect(t, "metadata", at(log, "executionMetadata"), fmt.Sprintf(`{"blueprintVersion": "1.0.0", "retryOf": %q}`, first))
-	expect(t, "variables", at(log, "inputVariables"), `{"v": "w"}`)
-	if record := ada.status(t, first); record["status"] != "failed" {
-		t.Errorf("the first run has changed: %s", encoded(t, record))
+	log := ada.Log(t, second)
+	servertest.Shape(t, "metadata", at(log, "executionMetadata"), fmt.Sprintf(`{"blueprintVersion": "1.0.0", "retryOf": %q}`, first))
+	servertest.Shape(t, "variables", at(log, "inputVariables"), `{"v": "w"}`)
+	if record := ada.Record(t, first); record["status"] != "failed" {
+		t.Errorf("the first run has changed: %s", servertest.Encoded(t, record))
 	}
 
-	ada.refused(t, blueprint.CodeBadRequest, retry, object{"executionId": second})
-	ada.refused(t, blueprint.CodeBadRequest, retry, object{"executionId": second, "fromNodeId": "nowhere"})
-	ada.refused(t, blueprint.CodeNotFound, retry, object{"executionId": s.IDs.ExecutionID(noon)})
-	third := ada.id(t, retry, object{"executionId": second, "fromNodeId": "after"})
-	s.advance(t, "0s")
-	if record := ada.status(t, third); record["status"] != "completed" || at(record["steps"].([]any)[2], "output.text") != first+" 7 w" || calls.Load() != 2 {
-		t.Errorf("from the last node: %s after %d calls", encoded(t, record), calls.Load())
+	ada.Refused(t, blueprint.CodeBadRequest, retry, object{"executionId": second})
+	ada.Refused(t, blueprint.CodeBadRequest, retry, object{"executionId": second, "fromNodeId": "nowhere"})
+	ada.Refused(t, blueprint.CodeNotFound, retry, object{"executionId": s.IDs.ExecutionID(servertest.Noon)})
+	third := ada.IDOf(t, retry, object{"executionId": second, "fromNodeId": "after"})
+	s.Advance(t, "0s")
+	if record := ada.Record(t, third); record["status"] != "completed" || at(record["steps"].([]any)[2], "output.text") != first+" 7 w" || calls.Load() != 2 {
+		t.Errorf("from the last node: %s after %d calls", servertest.Encoded(t, record), calls.Load())
 	}
-	fourth := ada.id(t, retry, object{"executionId": first, "fromNodeId": "before"})
-	s.advance(t, "0s")
-	if record := ada.status(t, fourth); at(record["steps"].([]any)[2], "output.text") != fourth+" 7 w" || calls.Load() != 3 {
-		t.Errorf("from the first node: %s after %d calls", encoded(t, record), calls.Load())
+	fourth := ada.IDOf(t, retry, object{"executionId": first, "fromNodeId": "before"})
+	s.Advance(t, "0s")
+	if record := ada.Record(t, fourth); at(record["steps"].([]any)[2], "output.text") != fourth+" 7 w" || calls.Load() != 3 {
+		t.Errorf("from the first node: %s after %d calls", servertest.Encoded(t, record), calls.Load())
 	}
-	paused := ada.launch(t, id, nil, node("ask", "human", object{"prompt": "?"}))
-	ada.refused(t, blueprint.CodeConflict, retry, object{"executionId": paused})
-	ada.ok(t, "execution.cancel", object{"executionId": paused})
-	again := ada.id(t, retry, object{"executionId": paused})
-	s.advance(t, "0s")
-	if record := ada.status(t, again); record["status"] != "paused" {
-		t.Errorf("the retry of a cancelled run: %s", encoded(t, record))
+	paused := ada.Launch(t, id, nil, node("ask", "human", object{"prompt": "?"}))
+	ada.Refused(t, blueprint.CodeConflict, retry, object{"executionId": paused})
+	ada.OK(t, "execution.cancel", object{"executionId": paused})
+	again := ada.IDOf(t, retry, object{"executionId": paused})
+	s.Advance(t, "0s")
+	if record := ada.Record(t, again); record["status"] != "paused" {
+		t.Errorf("the retry of a cancelled run: %s", servertest.Encoded(t, record))
 	}
 }
 
@@ -232,40 +233,40 @@ func TestRetry(t *testing.T) {
 // them run again either, and that a run at an end is not taken up by a stranger.
 func TestRetryOfOtherNodes(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
 	stored := node("a", "template", object{"text": "stored"})
-	id := ada.blueprint(t, "t", stored)
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": ben.Email, "role": "editor"})
-	edited := ben.launch(t, id, nil, node("a", "template", object{"text": "edited"}))
-	plain := ben.launch(t, id, nil, stored)
+	id := ada.Blueprint(t, "t", stored)
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	ada.OK(t, "collaborator.add", object{"blueprintId": id, "email": ben.Email, "role": "editor"})
+	edited := ben.Launch(t, id, nil, node("a", "template", object{"text": "edited"}))
+	plain := ben.Launch(t, id, nil, stored)
 	retry := func(run string) object { return object{"executionId": run, "fromNodeId": "a"} }
-	ben.ok(t, "execution.retry", retry(edited))
-	ada.ok(t, "collaborator.remove", object{"blueprintId": id, "userId": ben.ID})
-	ben.ok(t, "execution.retry", retry(plain)) // it is public: they may run it
-	ben.refused(t, blueprint.CodeForbidden, "execution.retry", retry(edited))
-	ada.ok(t, "execution.retry", retry(edited))
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "private"})
-	ben.refused(t, blueprint.CodeForbidden, "execution.retry", retry(plain))
-	if record := ben.status(t, plain); record["status"] != "completed" {
-		t.Errorf("their own run is gone: %s", encoded(t, record))
+	ben.OK(t, "execution.retry", retry(edited))
+	ada.OK(t, "collaborator.remove", object{"blueprintId": id, "userId": ben.ID})
+	ben.OK(t, "execution.retry", retry(plain)) // it is public: they may run it
+	ben.Refused(t, blueprint.CodeForbidden, "execution.retry", retry(edited))
+	ada.OK(t, "execution.retry", retry(edited))
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "private"})
+	ben.Refused(t, blueprint.CodeForbidden, "execution.retry", retry(plain))
+	if record := ben.Record(t, plain); record["status"] != "completed" {
+		t.Errorf("their own run is gone: %s", servertest.Encoded(t, record))
 	}
 }
 
 // TestSubscribe reads the records of a run as they change, to its end.
 func TestSubscribe(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "t")
-	run := ada.launch(t, id, nil, node("wait", "wait", object{"durationMs": 60_000}), node("ask", "human", object{"prompt": "?"}))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.host+"/api/trpc/execution.subscribe?input="+url.QueryEscape(encoded(t, object{"json": object{"executionId": run}})), nil)
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "t")
+	run := ada.Launch(t, id, nil, node("wait", "wait", object{"durationMs": 60_000}), node("ask", "human", object{"prompt": "?"}))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Host+"/api/trpc/execution.subscribe?input="+url.QueryEscape(servertest.Encoded(t, object{"json": object{"executionId": run}})), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", ada.authorization)
-	response, err := s.client.Do(request)
+	request.Header.Set("Authorization", ada.Authorization)
+	response, err := s.Client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +280,7 @@ func TestSubscribe(t *testing.T) {
 	next := func(status string) (record any) {
 		for lines.Scan() {
 			if data, found := strings.CutPrefix(lines.Text(), "data: {\"json\":"); found {
-				record = decoded(t, strings.TrimSuffix(data, "}"))
+				record = servertest.Decoded(t, strings.TrimSuffix(data, "}"))
 				if at(record, "status") == status {
 					return record
 				}
@@ -288,32 +289,32 @@ func TestSubscribe(t *testing.T) {
 				break
 			}
 		}
-		t.Fatalf("the stream ended without %s; last: %s", status, encoded(t, record))
+		t.Fatalf("the stream ended without %s; last: %s", status, servertest.Encoded(t, record))
 		return nil
 	}
 	if record := next("running"); at(record.(object)["steps"].([]any)[0], "status") != "running" {
-		t.Errorf("first: %s", encoded(t, record))
+		t.Errorf("first: %s", servertest.Encoded(t, record))
 	}
-	s.advance(t, "1m")
+	s.Advance(t, "1m")
 	if record := next("paused"); at(record, "awaitingInput.nodeId") != "ask" {
-		t.Errorf("then: %s", encoded(t, record))
+		t.Errorf("then: %s", servertest.Encoded(t, record))
 	}
-	ada.ok(t, "execution.resume", object{"executionId": run, "input": "answer"})
+	ada.OK(t, "execution.resume", object{"executionId": run, "input": "answer"})
 	last := next("completed")
-	if now := ada.status(t, run); encoded(t, now) != encoded(t, last) {
-		t.Errorf("the last record is\n%s\nthe status is\n%s", encoded(t, last), encoded(t, now))
+	if now := ada.Record(t, run); servertest.Encoded(t, now) != servertest.Encoded(t, last) {
+		t.Errorf("the last record is\n%s\nthe status is\n%s", servertest.Encoded(t, last), servertest.Encoded(t, now))
 	}
 	if !lines.Scan() || !slices.ContainsFunc(remaining(lines), func(line string) bool { return line == "event: return" }) {
 		t.Errorf("the stream does not end with its return")
 	}
 
-	again := ada.call(t, "execution.subscribe", object{"executionId": run})
+	again := ada.Call(t, "execution.subscribe", object{"executionId": run})
 	names := ""
-	for _, one := range events(t, strings.NewReader(again.text)) {
-		names += one.name + ";"
+	for _, one := range servertest.Events(t, strings.NewReader(again.Text)) {
+		names += one.Name + ";"
 	}
-	if names != "connected;;return;" || encoded(t, again.payload()) != encoded(t, last) {
-		t.Errorf("of a run at its end: %q", again.text)
+	if names != "connected;;return;" || servertest.Encoded(t, again.Payload()) != servertest.Encoded(t, last) {
+		t.Errorf("of a run at its end: %q", again.Text)
 	}
 }
 
@@ -326,27 +327,27 @@ func remaining(lines *bufio.Scanner) (all []string) {
 
 func TestLogLists(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
 	one := node("a", "merge", object{})
-	first, second := ada.blueprint(t, "first", one), ada.blueprint(t, "second", one)
-	ada.ok(t, "blueprint.update", object{"id": first, "visibility": "public"})
+	first, second := ada.Blueprint(t, "first", one), ada.Blueprint(t, "second", one)
+	ada.OK(t, "blueprint.update", object{"id": first, "visibility": "public"})
 	var runs, ofFirst []string
 	for i := range 30 {
-		s.advance(t, "1s")
+		s.Advance(t, "1s")
 		id := first
 		if i%5 == 4 {
 			id = second
 		}
-		run := at(ada.ok(t, "blueprint.execute", object{"id": id}), "executionId").(string)
+		run := at(ada.OK(t, "blueprint.execute", object{"id": id}), "executionId").(string)
 		runs = slices.Insert(runs, 0, run)
 		if id == first {
 			ofFirst = slices.Insert(ofFirst, 0, run)
 		}
 	}
-	listed := func(p person, name string, input object) []string {
+	listed := func(p servertest.Caller, name string, input object) []string {
 		t.Helper()
-		answer := p.ok(t, name, input).(object)
+		answer := p.OK(t, name, input).(object)
 		var ids []string
 		for _, record := range answer["logs"].([]any) {
 			ids = append(ids, at(record, "executionData.executionId").(string))
@@ -381,14 +382,14 @@ func TestLogLists(t *testing.T) {
 	}
 	// Of one instant, the ids decide.
 	for range 5 {
-		ada.ok(t, "blueprint.execute", object{"id": second})
+		ada.OK(t, "blueprint.execute", object{"id": second})
 	}
 	if got := listed(ada, of, object{"blueprintId": second, "limit": 6}); !slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(b, a) }) {
 		t.Errorf("not sorted: %q", got)
 	}
 	// Somebody who may only see a blueprint sees their own runs of it.
-	bens := at(ben.ok(t, "blueprint.execute", object{"id": first}), "executionId").(string)
-	for p, want := range map[*person]int{&ben: 1, &ada: 25} {
+	bens := at(ben.OK(t, "blueprint.execute", object{"id": first}), "executionId").(string)
+	for p, want := range map[*servertest.Caller]int{&ben: 1, &ada: 25} {
 		if got := listed(*p, of, object{"blueprintId": first, "limit": 100}); len(got) != want || got[0] != bens {
 			t.Errorf("%s sees %d runs", p.Name, len(got))
 		}
@@ -396,14 +397,14 @@ func TestLogLists(t *testing.T) {
 	if got := listed(ben, recent, object{}); !slices.Equal(got, []string{bens}) {
 		t.Errorf("ben's recent runs are %q", got)
 	}
-	if record := ben.log(t, bens); at(record, "organizationId") != ada.WorkspaceID || at(record, "userId") != ben.ID {
-		t.Errorf("ben's record: %s", encoded(t, record))
+	if record := ben.Log(t, bens); at(record, "organizationId") != ada.WorkspaceID || at(record, "userId") != ben.ID {
+		t.Errorf("ben's record: %s", servertest.Encoded(t, record))
 	}
 	for _, organization := range []string{ada.WorkspaceID, s.IDs.UUID()} {
-		ben.refused(t, blueprint.CodeForbidden, recent, object{"organizationId": organization})
+		ben.Refused(t, blueprint.CodeForbidden, recent, object{"organizationId": organization})
 	}
 	for _, name := range []string{of, recent} {
-		if message := ada.refused(t, blueprint.CodeBadRequest, name, object{"blueprintId": first, "limit": 101}); !strings.Contains(message, "limit") {
+		if message := ada.Refused(t, blueprint.CodeBadRequest, name, object{"blueprintId": first, "limit": 101}); !strings.Contains(message, "limit") {
 			t.Errorf("%s with 101: %q", name, message)
 		}
 	}

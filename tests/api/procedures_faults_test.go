@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"bytes"
 	"fmt"
 	"net/http"
@@ -19,12 +20,12 @@ import (
 // trouble would say, and nothing is done.
 func TestFaultsOfProcedures(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox)
-	id := s.root.blueprint(t, "t", node("it", "template", object{"text": "x"}))
+	s := servertest.New(t, inABox)
+	id := s.Root.Blueprint(t, "t", node("it", "template", object{"text": "x"}))
 	execute := object{"id": id}
 	audited := func() string {
-		lines := at(s.root.ok(t, "auditLog.list", object{}), "entries").([]any)
-		return encoded(t, slices.DeleteFunc(lines, func(one any) bool { return at(one, "action") == "sandbox.rules" }))
+		lines := at(s.Root.OK(t, "auditLog.list", object{}), "entries").([]any)
+		return servertest.Encoded(t, slices.DeleteFunc(lines, func(one any) bool { return at(one, "action") == "sandbox.rules" }))
 	}
 	before := audited()
 	for _, test := range []struct {
@@ -39,44 +40,44 @@ func TestFaultsOfProcedures(t *testing.T) {
 		{`{"status":409,"body":{"error":{"message":"twice"}},"delayMs":1}`, `"message":"twice"`, 409, ""},
 		{`{"status":200,"body":{"success":true}}`, `{"result":{"data":{"json":{"success":true}}}}`, 200, ""},
 	} {
-		s.root.rules(t, `{"rules":[{"match":{"procedure":"blueprint.execute"},"times":1,"answer":`+test.answer+`}]}`)
-		answer := s.root.call(t, "blueprint.execute", execute)
-		if answer.status != test.status || !strings.Contains(answer.text, test.want) || answer.header.Get("Retry-After") != test.retry {
-			t.Errorf("%s: %d %s, after %q", test.answer, answer.status, answer.text, answer.header.Get("Retry-After"))
+		putRules(t, s.Root, `{"rules":[{"match":{"procedure":"blueprint.execute"},"times":1,"answer":`+test.answer+`}]}`)
+		answer := s.Root.Call(t, "blueprint.execute", execute)
+		if answer.Status != test.status || !strings.Contains(answer.Text, test.want) || answer.Header.Get("Retry-After") != test.retry {
+			t.Errorf("%s: %d %s, after %q", test.answer, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
 		}
 	}
-	if list := s.root.ok(t, "execution.getExecutionLogs", object{"blueprintId": id}); len(at(list, "logs").([]any)) != 0 || audited() != before {
-		t.Errorf("something was done: %s", encoded(t, list))
+	if list := s.Root.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}); len(at(list, "logs").([]any)) != 0 || audited() != before {
+		t.Errorf("something was done: %s", servertest.Encoded(t, list))
 	}
-	s.root.rules(t, `{"rules":[{"match":{"procedure":"blueprint.*"},"times":2,"answer":{"delayMs":1}}]}`)
-	if answer := s.root.call(t, "blueprint.execute", execute); at(answer.payload(), "success") != true {
-		t.Errorf("late: %s", answer.text)
+	putRules(t, s.Root, `{"rules":[{"match":{"procedure":"blueprint.*"},"times":2,"answer":{"delayMs":1}}]}`)
+	if answer := s.Root.Call(t, "blueprint.execute", execute); at(answer.Payload(), "success") != true {
+		t.Errorf("late: %s", answer.Text)
 	}
-	nobody := person{service: s}
-	s.root.rules(t, `{"rules":[{"match":{"procedure":"*"},"answer":{"status":503}}]}`)
-	if answer := nobody.send(t, http.MethodPost, "/api/trpc/blueprint.execute", `{"json":{}}`); answer.status != http.StatusUnauthorized {
-		t.Errorf("without a key: %d %s", answer.status, answer.text)
+	nobody := servertest.Caller{Server: s}
+	putRules(t, s.Root, `{"rules":[{"match":{"procedure":"*"},"answer":{"status":503}}]}`)
+	if answer := nobody.Send(t, http.MethodPost, "/api/trpc/blueprint.execute", `{"json":{}}`); answer.Status != http.StatusUnauthorized {
+		t.Errorf("without a key: %d %s", answer.Status, answer.Text)
 	}
 	for _, header := range []string{"", "application/jsonl"} {
-		s.root.rules(t, `{"rules":[{"match":{"procedure":"server.getInfo"},"times":1,"answer":{"status":429}}]}`)
-		answer := s.root.send(t, http.MethodGet, "/api/trpc/server.getInfo,server.getInfo?batch=1&input={}", "", "trpc-accept", header)
-		if strings.Count(answer.text, "TOO_MANY_REQUESTS") != 1 || strings.Count(answer.text, `"sandbox":true`) != 1 || header == "" && answer.status != http.StatusMultiStatus {
-			t.Errorf("in a batch %q: %d %s", header, answer.status, answer.text)
+		putRules(t, s.Root, `{"rules":[{"match":{"procedure":"server.getInfo"},"times":1,"answer":{"status":429}}]}`)
+		answer := s.Root.Send(t, http.MethodGet, "/api/trpc/server.getInfo,server.getInfo?batch=1&input={}", "", "trpc-accept", header)
+		if strings.Count(answer.Text, "TOO_MANY_REQUESTS") != 1 || strings.Count(answer.Text, `"sandbox":true`) != 1 || header == "" && answer.Status != http.StatusMultiStatus {
+			t.Errorf("in a batch %q: %d %s", header, answer.Status, answer.Text)
 		}
 	}
-	s.root.rules(t, `{"rules":[{"match":{"procedure":"blueprint.execute"},"answer":{"status":503,"close":true}},{"match":{"procedure":"server.getInfo"},"answer":{"close":true}}]}`)
+	putRules(t, s.Root, `{"rules":[{"match":{"procedure":"blueprint.execute"},"answer":{"status":503,"close":true}},{"match":{"procedure":"server.getInfo"},"answer":{"close":true}}]}`)
 	for path, body := range map[string]string{"/api/trpc/blueprint.execute": `{"json":{"id":"` + id + `"}}`, "/api/trpc/server.getInfo": ""} {
 		method := http.MethodPost
 		if body == "" {
 			method = http.MethodGet
 		}
-		request, err := http.NewRequest(method, s.host+path, strings.NewReader(body))
+		request, err := http.NewRequest(method, s.Host+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.Header.Set("Authorization", s.root.authorization)
+		request.Header.Set("Authorization", s.Root.Authorization)
 		request.Header.Set("Content-Type", "application/json")
-		response, err := s.client.Do(request)
+		response, err := s.Client.Do(request)
 		if err == nil {
 			var read bytes.Buffer
 			_, err = read.ReadFrom(response.Body)
@@ -90,10 +91,10 @@ func TestFaultsOfProcedures(t *testing.T) {
 		}
 	}
 	for route, path := range map[string]string{"webhooks": "/webhooks/blueprint/" + id, "v1": "/v1/triggers/" + id + "/fire", "mcp": "/mcp"} {
-		s.root.rules(t, `{"rules":[{"match":{"route":"`+route+`"},"answer":{"status":502}}]}`)
-		answer := s.root.send(t, http.MethodPost, path, "{}")
-		if answer.status != 502 || at(answer.value, "error.code") != "INTERNAL_SERVER_ERROR" || (route == "webhooks") != strings.Contains(answer.text, `"success":false`) {
-			t.Errorf("%s: %d %s", path, answer.status, answer.text)
+		putRules(t, s.Root, `{"rules":[{"match":{"route":"`+route+`"},"answer":{"status":502}}]}`)
+		answer := s.Root.Send(t, http.MethodPost, path, "{}")
+		if answer.Status != 502 || at(answer.Value, "error.code") != "INTERNAL_SERVER_ERROR" || (route == "webhooks") != strings.Contains(answer.Text, `"success":false`) {
+			t.Errorf("%s: %d %s", path, answer.Status, answer.Text)
 		}
 	}
 }
@@ -102,33 +103,33 @@ func TestFaultsOfProcedures(t *testing.T) {
 // form, before any of its calls is made, and is spent once.
 func TestFaultsOfBatches(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox)
+	s := servertest.New(t, inABox)
 	const rule = `{"rules":[{"match":{"procedure":"blueprint.*"},"times":1,"answer":{"status":%s,"headers":{"Retry-After":"7"},"whole":true}}]}`
 	create := `{"json":{"title":"t","blueprint_map":{"nodes":[{"id":"a","type":"template","title":"A","config":{"text":"x"}}],"edges":[]}}}`
 	body := `{"0":{"json":{"id":"x"}},"1":` + create + `,"2":` + create + `}`
-	send := func(path, body, accept string) reply {
-		return s.root.send(t, http.MethodPost, "/api/trpc/"+path, body, "trpc-accept", accept)
+	send := func(path, body, accept string) servertest.Reply {
+		return s.Root.Send(t, http.MethodPost, "/api/trpc/"+path, body, "trpc-accept", accept)
 	}
-	stored := func() string { return encoded(t, at(s.root.ok(t, "blueprint.list", object{}), "total")) }
+	stored := func() string { return servertest.Encoded(t, at(s.Root.OK(t, "blueprint.list", object{}), "total")) }
 	for status, want := range map[string]string{
 		"429": `{"error":{"json":{"message":"the sandbox answers 429 to blueprint.create","code":-32029,"data":{"code":"TOO_MANY_REQUESTS","httpStatus":429}}}}`,
 		"503": `"code":"SERVICE_UNAVAILABLE"`, "500": `"message":"the sandbox answers 500 to blueprint.create"`,
 	} {
 		for _, accept := range []string{"", "application/jsonl"} {
 			before := stored()
-			s.root.rules(t, fmt.Sprintf(rule, status))
+			putRules(t, s.Root, fmt.Sprintf(rule, status))
 			answer := send("apiKey.revoke,blueprint.create,blueprint.create?batch=1", body, accept)
-			if shown := s.root.send(t, http.MethodGet, "/sandbox/rules", ""); !strings.Contains(shown.text, `"answered":1`) {
-				t.Errorf("%s %q: %s", status, accept, shown.text)
+			if shown := s.Root.Send(t, http.MethodGet, "/sandbox/rules", ""); !strings.Contains(shown.Text, `"answered":1`) {
+				t.Errorf("%s %q: %s", status, accept, shown.Text)
 			}
-			if answer.header.Get("Retry-After") != "7" || strings.Contains(answer.text, `"result"`) || strings.Contains(answer.text, "NOT_FOUND") {
-				t.Errorf("%s %q: %d %s", status, accept, answer.status, answer.text)
+			if answer.Header.Get("Retry-After") != "7" || strings.Contains(answer.Text, `"result"`) || strings.Contains(answer.Text, "NOT_FOUND") {
+				t.Errorf("%s %q: %d %s", status, accept, answer.Status, answer.Text)
 			}
-			if accept == "" && (strconv.Itoa(answer.status) != status || !strings.Contains(answer.text, want)) {
-				t.Errorf("%s: %d %s", status, answer.status, answer.text)
+			if accept == "" && (strconv.Itoa(answer.Status) != status || !strings.Contains(answer.Text, want)) {
+				t.Errorf("%s: %d %s", status, answer.Status, answer.Text)
 			}
-			if accept != "" && (answer.status != http.StatusOK || strings.Count(answer.text, "the sandbox answers "+status) != 3) {
-				t.Errorf("%s as lines: %d %s", status, answer.status, answer.text)
+			if accept != "" && (answer.Status != http.StatusOK || strings.Count(answer.Text, "the sandbox answers "+status) != 3) {
+				t.Errorf("%s as lines: %d %s", status, answer.Status, answer.Text)
 			}
 			if after := stored(); after != before {
 				t.Errorf("%s %q: %s blueprints became %s", status, accept, before, after)
@@ -136,37 +137,37 @@ func TestFaultsOfBatches(t *testing.T) {
 		}
 	}
 	// A single call is answered as without the word, and a batch without the procedure goes through.
-	s.root.rules(t, fmt.Sprintf(rule, "429"))
-	if answer := send("server.getInfo,server.getInfo?batch=1", "{}", ""); answer.status == 429 {
-		t.Errorf("another batch: %d %s", answer.status, answer.text)
+	putRules(t, s.Root, fmt.Sprintf(rule, "429"))
+	if answer := send("server.getInfo,server.getInfo?batch=1", "{}", ""); answer.Status == 429 {
+		t.Errorf("another batch: %d %s", answer.Status, answer.Text)
 	}
-	if answer := send("blueprint.create", create, ""); answer.status != 429 || answer.header.Get("Retry-After") != "7" || !strings.Contains(answer.text, `"path":"blueprint.create"`) {
-		t.Errorf("alone: %d %s", answer.status, answer.text)
+	if answer := send("blueprint.create", create, ""); answer.Status != 429 || answer.Header.Get("Retry-After") != "7" || !strings.Contains(answer.Text, `"path":"blueprint.create"`) {
+		t.Errorf("alone: %d %s", answer.Status, answer.Text)
 	}
-	if answer := send("blueprint.create,blueprint.create?batch=1", `{"0":`+create+`,"1":`+create+`}`, ""); answer.status != 200 {
-		t.Errorf("again: %d %s", answer.status, answer.text)
+	if answer := send("blueprint.create,blueprint.create?batch=1", `{"0":`+create+`,"1":`+create+`}`, ""); answer.Status != 200 {
+		t.Errorf("again: %d %s", answer.Status, answer.Text)
 	}
 }
 
 // TestOutsideTheBox: a server without a sandbox has none of it.
 func TestOutsideTheBox(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	for _, one := range []string{"GET /sandbox/calls", "PUT /sandbox/rules", "GET /sandbox/rules", "DELETE /sandbox", "PUT /sandbox/expectations", "POST /sandbox/verify"} {
 		method, path, _ := strings.Cut(one, " ")
-		if answer := s.root.send(t, method, path, `{"rules":[]}`); answer.status != http.StatusNotFound {
-			t.Errorf("%s: %d %s", one, answer.status, answer.text)
+		if answer := s.Root.Send(t, method, path, `{"rules":[]}`); answer.Status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", one, answer.Status, answer.Text)
 		}
 	}
-	boxed := newService(t, inABox, func(o *server.Options) { o.RateLimit, o.RateBurst = 0.001, 1 })
+	boxed := servertest.New(t, inABox, func(o *server.Options) { o.RateLimit, o.RateBurst = 0.001, 1 })
 	for range 5 {
-		boxed.root.calls(t, "")
+		sandboxCalls(t, boxed.Root, "")
 	}
-	if answer := boxed.root.send(t, http.MethodPost, "/sandbox/calls", ""); answer.status != http.StatusMethodNotAllowed || answer.header.Get("Allow") != "GET" {
-		t.Errorf("by POST: %d %s", answer.status, answer.text)
+	if answer := boxed.Root.Send(t, http.MethodPost, "/sandbox/calls", ""); answer.Status != http.StatusMethodNotAllowed || answer.Header.Get("Allow") != "GET" {
+		t.Errorf("by POST: %d %s", answer.Status, answer.Text)
 	}
-	if answer := boxed.root.send(t, http.MethodGet, "/sandbox/calls?limit=x", ""); answer.status != http.StatusBadRequest {
-		t.Errorf("a limit that is none: %d %s", answer.status, answer.text)
+	if answer := boxed.Root.Send(t, http.MethodGet, "/sandbox/calls?limit=x", ""); answer.Status != http.StatusBadRequest {
+		t.Errorf("a limit that is none: %d %s", answer.Status, answer.Text)
 	}
 }
 
@@ -175,39 +176,41 @@ func TestNothingRealIsReached(t *testing.T) {
 	t.Parallel()
 	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody came out of the box") }))
 	defer outside.Close()
-	s := newService(t, inABox, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	if answer := s.root.execute(t, node("it", "http-request", object{"url": outside.URL})); at(answer.payload(), "success") != true {
-		t.Errorf("got %s", answer.text)
+	s := servertest.New(t, inABox, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	if answer := execute(t, s.Root, node("it", "http-request", object{"url": outside.URL})); at(answer.Payload(), "success") != true {
+		t.Errorf("got %s", answer.Text)
 	}
 }
 
 // TestExpectations expects calls and is told which did not come.
 func TestExpectations(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox)
-	put := func(text string) reply { return s.root.send(t, http.MethodPut, "/sandbox/expectations", text) }
-	verify := func() any { return s.root.send(t, http.MethodPost, "/sandbox/verify", "").value }
-	if answer := put(`{"expect":[{"match":{"host":"x"},"times":{"min":2,"max":1}}]}`); answer.status != 400 || !strings.Contains(answer.text, "expect[0].times: min must not be above max") {
-		t.Errorf("%d %s", answer.status, answer.text)
+	s := servertest.New(t, inABox)
+	put := func(text string) servertest.Reply {
+		return s.Root.Send(t, http.MethodPut, "/sandbox/expectations", text)
 	}
-	if answer := put(`{"expect":[{"match":{"host":"api.example.com"},"times":1,"request":{"method":"POST","url":"https://api.example.com/*","headers":{"X-A":"b"},"body":{"n":1}}},{"match":{"nodeType":"send-slack"},"times":0},{"match":{"procedure":"blueprint.execute"},"times":{"min":1}}]}`); answer.status != 200 {
-		t.Fatalf("%d %s", answer.status, answer.text)
+	verify := func() any { return s.Root.Send(t, http.MethodPost, "/sandbox/verify", "").Value }
+	if answer := put(`{"expect":[{"match":{"host":"x"},"times":{"min":2,"max":1}}]}`); answer.Status != 400 || !strings.Contains(answer.Text, "expect[0].times: min must not be above max") {
+		t.Errorf("%d %s", answer.Status, answer.Text)
 	}
-	expect(t, "before", at(verify(), "met"), `false`)
-	if text := encoded(t, verify()); !strings.Contains(text, "nothing was asked at all") {
+	if answer := put(`{"expect":[{"match":{"host":"api.example.com"},"times":1,"request":{"method":"POST","url":"https://api.example.com/*","headers":{"X-A":"b"},"body":{"n":1}}},{"match":{"nodeType":"send-slack"},"times":0},{"match":{"procedure":"blueprint.execute"},"times":{"min":1}}]}`); answer.Status != 200 {
+		t.Fatalf("%d %s", answer.Status, answer.Text)
+	}
+	servertest.Shape(t, "before", at(verify(), "met"), `false`)
+	if text := servertest.Encoded(t, verify()); !strings.Contains(text, "nothing was asked at all") {
 		t.Errorf("before: %s", text)
 	}
 	post := func(n int) {
-		s.root.execute(t, node("it", "http-request", object{"url": "https://api.example.com/x", "method": "POST", "headers": object{"x-a": "b"}, "body": object{"n": n, "more": true}}))
+		execute(t, s.Root, node("it", "http-request", object{"url": "https://api.example.com/x", "method": "POST", "headers": object{"x-a": "b"}, "body": object{"n": n, "more": true}}))
 	}
 	post(2)
-	if text := encoded(t, verify()); !strings.Contains(text, `expected once, came 0 times; with another request: POST https://api.example.com/x {\"more\":true,\"n\":2}`) {
+	if text := servertest.Encoded(t, verify()); !strings.Contains(text, `expected once, came 0 times; with another request: POST https://api.example.com/x {\"more\":true,\"n\":2}`) {
 		t.Errorf("almost: %s", text)
 	}
 	post(1)
-	expect(t, "after", verify(), `{"met": true, "unmet": []}`)
+	servertest.Shape(t, "after", verify(), `{"met": true, "unmet": []}`)
 	post(1)
-	if text := encoded(t, verify()); !strings.Contains(text, "expected once, came 2 times") {
+	if text := servertest.Encoded(t, verify()); !strings.Contains(text, "expected once, came 2 times") {
 		t.Errorf("too often: %s", text)
 	}
 }
@@ -216,17 +219,17 @@ func TestExpectations(t *testing.T) {
 // run.
 func TestRunnerIsAway(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox)
+	s := servertest.New(t, inABox)
 	nodes := []any{node("it", "template", object{"text": "x"})}
-	id := s.root.blueprint(t, "t", nodes...)
-	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": object{}})
-	s.root.rules(t, `{"rules":[{"match":{"procedure":"*.execute*"},"answer":{"status":503}},{"match":{"procedure":"blueprintTriggers.fire"},"answer":{"status":503}}]}`)
+	id := s.Root.Blueprint(t, "t", nodes...)
+	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": object{}})
+	putRules(t, s.Root, `{"rules":[{"match":{"procedure":"*.execute*"},"answer":{"status":503}},{"match":{"procedure":"blueprintTriggers.fire"},"answer":{"status":503}}]}`)
 	for name, input := range map[string]object{
 		"blueprint.execute":                     {"id": id},
 		"execution.executeBlueprintWithLogging": {"nodes": nodes, "options": object{"blueprintId": id}},
 		"blueprintTriggers.fire":                {"triggerId": trigger},
 	} {
-		s.root.refused(t, blueprint.CodeUnavailable, name, input)
+		s.Root.Refused(t, blueprint.CodeUnavailable, name, input)
 	}
 }
 
@@ -234,10 +237,10 @@ func TestRunnerIsAway(t *testing.T) {
 // signature.
 func TestSignedWebhooks(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox, atNoon)
-	id := s.root.blueprint(t, "t", node("it", "template", object{"text": "{{trigger.firingId}}"}))
-	send := func(input object) reply {
-		return s.root.send(t, http.MethodPost, "/sandbox/send", encoded(t, input))
+	s := servertest.New(t, inABox, servertest.AtNoon)
+	id := s.Root.Blueprint(t, "t", node("it", "template", object{"text": "{{trigger.firingId}}"}))
+	send := func(input object) servertest.Reply {
+		return s.Root.Send(t, http.MethodPost, "/sandbox/send", servertest.Encoded(t, input))
 	}
 	for _, test := range []struct {
 		kind   string
@@ -246,38 +249,38 @@ func TestSignedWebhooks(t *testing.T) {
 		{"webhook", object{}}, {"webhook", object{"secret": "s"}}, {"webhook", object{"secret": "s", "preset": "github"}}, {"webhook", object{"secret": "s", "preset": "stripe"}},
 		{"webhook", object{"secret": "whsec_c2VjcmV0c2VjcmV0c2VjcmV0", "preset": "standard"}}, {"webhook", object{"secret": "s", "preset": "slack"}}, {"slack", object{"signingSecret": "s"}},
 	} {
-		trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": test.kind, "config": test.config})
+		trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": test.kind, "config": test.config})
 		answer := send(object{"webhook": trigger, "body": object{"id": "evt_1", "type": "event_callback", "event_id": "Ev1", "event": object{"type": "message", "channel": "C1", "text": "x"}}})
-		if status := encoded(t, at(answer.value, "response.status")); answer.status != http.StatusOK || status != "200" && status != "202" {
-			t.Errorf("%s %v: %d %s", test.kind, test.config, answer.status, answer.text)
+		if status := servertest.Encoded(t, at(answer.Value, "response.status")); answer.Status != http.StatusOK || status != "200" && status != "202" {
+			t.Errorf("%s %v: %d %s", test.kind, test.config, answer.Status, answer.Text)
 		}
 		if test.config["secret"] == nil || test.config["preset"] == "github" {
 			continue
 		}
-		if answer := send(object{"webhook": trigger, "preset": "github", "headers": object{"x-hub-signature-256": "sha256=00"}}); encoded(t, at(answer.value, "response.status")) != "401" {
-			t.Errorf("a wrong signature: %s", answer.text)
+		if answer := send(object{"webhook": trigger, "preset": "github", "headers": object{"x-hub-signature-256": "sha256=00"}}); servertest.Encoded(t, at(answer.Value, "response.status")) != "401" {
+			t.Errorf("a wrong signature: %s", answer.Text)
 		}
 	}
-	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
+	hook := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
 	for _, test := range []struct{ answer, want string }{{`{"status":503}`, "503"}, {`{"close":true}`, "0"}, {`{"delayMs":1}`, "202"}} {
-		s.root.rules(t, `{"rules":[{"match":{"route":"webhooks"},"times":1,"answer":`+test.answer+`}]}`)
-		if answer := send(object{"webhook": hook}); answer.status != http.StatusOK || encoded(t, at(answer.value, "response.status")) != test.want {
-			t.Errorf("%s: %d %s", test.answer, answer.status, answer.text)
+		putRules(t, s.Root, `{"rules":[{"match":{"route":"webhooks"},"times":1,"answer":`+test.answer+`}]}`)
+		if answer := send(object{"webhook": hook}); answer.Status != http.StatusOK || servertest.Encoded(t, at(answer.Value, "response.status")) != test.want {
+			t.Errorf("%s: %d %s", test.answer, answer.Status, answer.Text)
 		}
 	}
 	for _, wrong := range []object{{"webhook": hook, "boby": 1}, {"webhook": hook, "headers": 5}, {"webhook": hook, "headers": object{"a": 5}}, {"webhook": 5}} {
-		if answer := send(wrong); answer.status != http.StatusBadRequest {
-			t.Errorf("%v: %d %s", wrong, answer.status, answer.text)
+		if answer := send(wrong); answer.Status != http.StatusBadRequest {
+			t.Errorf("%v: %d %s", wrong, answer.Status, answer.Text)
 		}
 	}
-	manual := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": object{}})
+	manual := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": object{}})
 	for input, want := range map[string]int{`{}`: 400, `{"webhook":"` + manual + `"}`: 400, `{"webhook":"` + id + `"}`: 404, `{`: 400} {
-		if answer := s.root.send(t, http.MethodPost, "/sandbox/send", input); answer.status != want {
-			t.Errorf("%s: %d %s", input, answer.status, answer.text)
+		if answer := s.Root.Send(t, http.MethodPost, "/sandbox/send", input); answer.Status != want {
+			t.Errorf("%s: %d %s", input, answer.Status, answer.Text)
 		}
 	}
-	ada := s.user(t, "ada")
-	if answer := ada.send(t, http.MethodPost, "/sandbox/send", `{"webhook":"`+manual+`"}`); answer.status != http.StatusForbidden {
-		t.Errorf("a stranger: %d %s", answer.status, answer.text)
+	ada := s.NewUser(t, "ada")
+	if answer := ada.Send(t, http.MethodPost, "/sandbox/send", `{"webhook":"`+manual+`"}`); answer.Status != http.StatusForbidden {
+		t.Errorf("a stranger: %d %s", answer.Status, answer.Text)
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -72,21 +73,21 @@ func TestRetriedRequests(t *testing.T) {
 			mu.Lock()
 			keys, fail = nil, test.fail
 			mu.Unlock()
-			s := newService(t, atNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+			s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 			url := test.url
 			if url == "" {
 				url = outside.URL
 			}
 			call := node("call", "http-request", object{"method": "POST", "url": url, "body": object{"n": 1}}, append(test.more, "retry", object{"maxAttempts": 3})...)
-			run := s.root.launch(t, s.root.blueprint(t, "t", call), nil, call)
-			s.advance(t, test.least)
+			run := s.Root.Launch(t, s.Root.Blueprint(t, "t", call), nil, call)
+			s.Advance(t, test.least)
 			if test.requests > 1 && count() != 1 {
 				t.Errorf("%d requests before it is time", count())
 			}
-			s.advance(t, test.then)
-			record := s.root.status(t, run)
+			s.Advance(t, test.then)
+			record := s.Root.Record(t, run)
 			if record["status"] != test.status || at(record["steps"].([]any)[0], "attempt") != json.Number(string(rune('0'+test.attempts))) {
-				t.Errorf("got %s", encoded(t, record))
+				t.Errorf("got %s", servertest.Encoded(t, record))
 			}
 			if count() != test.requests {
 				t.Errorf("%d requests, want %d", count(), test.requests)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // offending field, in its message and as issues. ID stands for a good id.
 func TestInputs(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	const someUUID = `"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`
 	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
 	list := func(n int, element string) string {
@@ -102,12 +103,12 @@ func TestInputs(t *testing.T) {
 		{"apiKey.revoke", `{}`, "id"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			answer := s.root.call(t, test.name, decoded(t, test.input))
-			if answer.status != 400 || answer.code() != string(blueprint.CodeBadRequest) || fmt.Sprint(at(answer.value, "error.json.code")) != "-32600" {
-				t.Fatalf("%s: %d %s", test.input, answer.status, answer.text)
+			answer := s.Root.Call(t, test.name, servertest.Decoded(t, test.input))
+			if answer.Status != 400 || answer.Code() != string(blueprint.CodeBadRequest) || fmt.Sprint(at(answer.Value, "error.json.code")) != "-32600" {
+				t.Fatalf("%s: %d %s", test.input, answer.Status, answer.Text)
 			}
 			var fields, messages []string
-			issues, _ := at(answer.value, "error.json.data.issues").([]any)
+			issues, _ := at(answer.Value, "error.json.data.issues").([]any)
 			for _, issue := range issues {
 				path := slices.Clone(at(issue, "path").([]any))
 				for i, element := range path {
@@ -125,8 +126,8 @@ func TestInputs(t *testing.T) {
 				if field == "" {
 					field = "input"
 				}
-				if !strings.Contains(answer.message(), field+": "+messages[i]) || messages[i] == "" {
-					t.Errorf("%s: %q does not name %s", test.input, answer.message(), field)
+				if !strings.Contains(answer.Message(), field+": "+messages[i]) || messages[i] == "" {
+					t.Errorf("%s: %q does not name %s", test.input, answer.Message(), field)
 				}
 			}
 		})
@@ -136,17 +137,17 @@ func TestInputs(t *testing.T) {
 // TestBounds sends what is just allowed.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	long := func(n int) string { return strings.Repeat("é", n) }
-	id := s.root.id(t, "blueprint.create", object{"title": long(500), "description": long(10_000), "tags": []any{}})
+	id := s.Root.IDOf(t, "blueprint.create", object{"title": long(500), "description": long(10_000), "tags": []any{}})
 	for name, inputs := range map[string][]object{
 		"blueprint.list":                 {{}, {"page": 1, "limit": 100, "status": "draft", "search": "", "scope": "own"}, {"unknown": 1}, {"page": 1<<53 - 1, "limit": 100}, {"search": strings.Repeat("é", 500)}},
 		"execution.getExecutionLogs":     {{"blueprintId": id}, {"blueprintId": id, "limit": 100, "offset": 0}, {"blueprintId": id, "limit": 1, "offset": 1_000_000}},
-		"execution.listRecentExecutions": {{}, {"limit": 100, "offset": 0, "organizationId": s.root.WorkspaceID}},
+		"execution.listRecentExecutions": {{}, {"limit": 100, "offset": 0, "organizationId": s.Root.WorkspaceID}},
 		"blueprintTriggers.preview":      {{"cron": "0 0 * * *", "count": 1}, {"cron": "0 0 * * *", "count": 100, "timezone": "Europe/Zurich"}},
 	} {
 		for _, input := range inputs {
-			s.root.ok(t, name, input)
+			s.Root.OK(t, name, input)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"os"
@@ -16,11 +17,11 @@ import (
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
-	s.advance(t, "1m")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
+	s.Advance(t, "1m")
 	const record = `{"id": "<ulid>", "name": %s, "last4": %q, "scopes": ["admin", "read", "run", "write"], "createdAt": %q, "expiresAt": null, "lastUsedAt": %s, "revokedAt": %s}`
-	made := ada.ok(t, "apiKey.create", object{
+	made := ada.OK(t, "apiKey.create", object{
 		"name": "  laptop ", "key": "chosen-by-the-caller", "id": "x", "last4": "0000", "userId": ben.ID, "user_id": ben.ID, "createdAt": noonText, "revokedAt": noonText, "lastUsedAt": noonText,
 	})
 	key, _ := at(made, "key").(string)
@@ -29,59 +30,59 @@ func TestKeys(t *testing.T) {
 	}
 	const created = "2030-05-01T12:01:00.000Z"
 	fresh := fmt.Sprintf(record, `"laptop"`, key[len(key)-4:], created, "null", "null")
-	expect(t, "created", made, strings.TrimSuffix(fresh, "}")+fmt.Sprintf(`, "key": %q}`, key))
+	servertest.Shape(t, "created", made, strings.TrimSuffix(fresh, "}")+fmt.Sprintf(`, "key": %q}`, key))
 
 	// The list is the caller's own, without any key, oldest first.
 	first := fmt.Sprintf(record, `"key of ada"`, "else", noonText, `"`+created+`"`, "null")
-	expect(t, "listed", ada.ok(t, "apiKey.list", nil), "["+first+","+fresh+"]")
-	if list := ben.ok(t, "apiKey.list", object{}).([]any); len(list) != 1 || at(list[0], "name") != "key of ben" {
+	servertest.Shape(t, "listed", ada.OK(t, "apiKey.list", nil), "["+first+","+fresh+"]")
+	if list := ben.OK(t, "apiKey.list", object{}).([]any); len(list) != 1 || at(list[0], "name") != "key of ben" {
 		t.Errorf("ben's list is %v", list)
 	}
-	laptop := person{service: s, User: ada.User, authorization: "Bearer " + key}
-	s.advance(t, "1m")
-	laptop.ok(t, "blueprint.list", nil)
+	laptop := servertest.Caller{Server: s, User: ada.User, Authorization: "Bearer " + key}
+	s.Advance(t, "1m")
+	laptop.OK(t, "blueprint.list", nil)
 	used := fmt.Sprintf(record, `"laptop"`, key[len(key)-4:], created, `"2030-05-01T12:02:00.000Z"`, "null")
-	if list := ada.ok(t, "apiKey.list", nil).([]any); len(list) == 2 {
-		expect(t, "used", list[1], used)
+	if list := ada.OK(t, "apiKey.list", nil).([]any); len(list) == 2 {
+		servertest.Shape(t, "used", list[1], used)
 	}
 
 	id := at(made, "id")
-	ben.refused(t, blueprint.CodeNotFound, "apiKey.revoke", object{"id": id})
-	ada.refused(t, blueprint.CodeNotFound, "apiKey.revoke", object{"id": "nothing"})
-	laptop.ok(t, "blueprint.list", nil)
-	expect(t, "revoked", ada.ok(t, "apiKey.revoke", object{"id": id}), `{"success": true}`)
-	laptop.refused(t, blueprint.CodeUnauthorized, "blueprint.list", nil)
-	laptop.refused(t, blueprint.CodeUnauthorized, "apiKey.revoke", object{"id": id})
-	s.advance(t, "1m")
-	ada.ok(t, "apiKey.revoke", object{"id": id}) // again changes nothing
-	expect(t, "in the end", ada.ok(t, "apiKey.list", nil).([]any)[1], strings.Replace(used, `"revokedAt": null`, `"revokedAt": "2030-05-01T12:02:00.000Z"`, 1))
+	ben.Refused(t, blueprint.CodeNotFound, "apiKey.revoke", object{"id": id})
+	ada.Refused(t, blueprint.CodeNotFound, "apiKey.revoke", object{"id": "nothing"})
+	laptop.OK(t, "blueprint.list", nil)
+	servertest.Shape(t, "revoked", ada.OK(t, "apiKey.revoke", object{"id": id}), `{"success": true}`)
+	laptop.Refused(t, blueprint.CodeUnauthorized, "blueprint.list", nil)
+	laptop.Refused(t, blueprint.CodeUnauthorized, "apiKey.revoke", object{"id": id})
+	s.Advance(t, "1m")
+	ada.OK(t, "apiKey.revoke", object{"id": id}) // again changes nothing
+	servertest.Shape(t, "in the end", ada.OK(t, "apiKey.list", nil).([]any)[1], strings.Replace(used, `"revokedAt": null`, `"revokedAt": "2030-05-01T12:02:00.000Z"`, 1))
 
 	// Whoever revokes the key that they call with has made their last call.
-	own := at(ada.ok(t, "apiKey.list", nil).([]any)[0], "id")
-	ada.ok(t, "apiKey.revoke", object{"id": own})
-	ada.refused(t, blueprint.CodeUnauthorized, "apiKey.list", nil)
-	if answer := ada.send(t, http.MethodPost, "/clock/advance", `{"by": "0s"}`); answer.status != http.StatusUnauthorized {
-		t.Errorf("the clock is moved with a revoked key: %d", answer.status)
+	own := at(ada.OK(t, "apiKey.list", nil).([]any)[0], "id")
+	ada.OK(t, "apiKey.revoke", object{"id": own})
+	ada.Refused(t, blueprint.CodeUnauthorized, "apiKey.list", nil)
+	if answer := ada.Send(t, http.MethodPost, "/clock/advance", `{"by": "0s"}`); answer.Status != http.StatusUnauthorized {
+		t.Errorf("the clock is moved with a revoked key: %d", answer.Status)
 	}
 }
 
 // TestKeysOfHeaders sends one good key in ways that count and ways that do not.
 func TestKeysOfHeaders(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := servertest.New(t)
 	for header, status := range map[string]int{
 		"Bearer " + testKey: 200, "bearer " + testKey: 200, "BEARER   " + testKey + " ": 200,
 		"": 401, testKey: 401, "Basic " + testKey: 401, "Bearer": 401, "Bearer ": 401, "Bearer " + testKey + "x": 401, "Bearer " + testKey[1:]: 401,
 		"Bearer " + strings.ToUpper(testKey): 401, "Bearer " + testKey + "," + testKey: 401, `Bearer "` + testKey + `"`: 401, "Bearer ' OR 1=1 --": 401,
 	} {
-		p := person{service: s, authorization: header}
-		if answer := p.call(t, "blueprint.list", nil); answer.status != status || status == 401 && answer.code() != "UNAUTHORIZED" {
-			t.Errorf("%q: %d %s", header, answer.status, answer.text)
+		p := servertest.Caller{Server: s, Authorization: header}
+		if answer := p.Call(t, "blueprint.list", nil); answer.Status != status || status == 401 && answer.Code() != "UNAUTHORIZED" {
+			t.Errorf("%q: %d %s", header, answer.Status, answer.Text)
 		}
 	}
 	for _, path := range []string{"/api/trpc/blueprint.list?key=" + testKey, "/api/trpc/blueprint.list?authorization=Bearer%20" + testKey, `/api/trpc/blueprint.list?connectionParams={"authorization":"Bearer%20` + testKey + `"}`} {
-		if answer := (person{service: s}).send(t, http.MethodGet, path, ""); answer.status != 401 {
-			t.Errorf("%s: %d", path, answer.status)
+		if answer := (servertest.Caller{Server: s}).Send(t, http.MethodGet, path, ""); answer.Status != 401 {
+			t.Errorf("%s: %d", path, answer.Status)
 		}
 	}
 }
@@ -92,7 +93,7 @@ func TestKeyRevokedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	program := process.Path(t)
 	path := filepath.Join(t.TempDir(), "keys.db")
-	s := newService(t, onFile(path))
+	s := servertest.New(t, servertest.OnFile(path))
 	blueprintd := func(args ...string) string {
 		t.Helper()
 		command := exec.Command(program, append(args, "--db", path)...)
@@ -105,16 +106,16 @@ func TestKeyRevokedByAnotherProcess(t *testing.T) {
 	}
 	blueprintd("user", "add", "--email", "eva@example.org", "--name", "Eva")
 	key := blueprintd("key", "create", "--user", "eva@example.org", "--name", "other process")
-	eva := person{service: s, authorization: "Bearer " + key}
-	made := eva.ok(t, "blueprint.create", object{"title": "t"})
-	expect(t, "the keys", eva.ok(t, "apiKey.list", nil).([]any)[0].(object)["last4"], fmt.Sprintf("%q", key[len(key)-4:]))
-	id := at(eva.ok(t, "apiKey.list", nil).([]any)[0], "id").(string)
+	eva := servertest.Caller{Server: s, Authorization: "Bearer " + key}
+	made := eva.OK(t, "blueprint.create", object{"title": "t"})
+	servertest.Shape(t, "the keys", eva.OK(t, "apiKey.list", nil).([]any)[0].(object)["last4"], fmt.Sprintf("%q", key[len(key)-4:]))
+	id := at(eva.OK(t, "apiKey.list", nil).([]any)[0], "id").(string)
 	for range 3 {
-		eva.ok(t, "blueprint.get", object{"id": at(made, "id")})
+		eva.OK(t, "blueprint.get", object{"id": at(made, "id")})
 	}
 	blueprintd("key", "revoke", id)
-	eva.refused(t, blueprint.CodeUnauthorized, "blueprint.get", object{"id": at(made, "id")})
+	eva.Refused(t, blueprint.CodeUnauthorized, "blueprint.get", object{"id": at(made, "id")})
 	again := blueprintd("key", "create", "--user", "eva@example.org", "--name", "another")
-	eva.authorization = "Bearer " + again
-	eva.ok(t, "blueprint.get", object{"id": at(made, "id")})
+	eva.Authorization = "Bearer " + again
+	eva.OK(t, "blueprint.get", object{"id": at(made, "id")})
 }

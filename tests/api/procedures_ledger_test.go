@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,24 +15,24 @@ import (
 // ledgerWorld is a signed webhook with a row of each kind in its ledger, a
 // minute apart from noon on: one that completed, one that failed, one that came
 // again, and two that were refused.
-func ledgerWorld(t *testing.T) (s *service, ada person, trigger string, rows []object) {
-	s = newService(t, atNoon)
-	ada = s.user(t, "ada")
-	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData.n + 1"}))
-	trigger = ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "the secret"}})
+func ledgerWorld(t *testing.T) (s *servertest.Server, ada servertest.Caller, trigger string, rows []object) {
+	s = servertest.New(t, servertest.AtNoon)
+	ada = s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "t", node("a", "transform", object{"expression": "inputData.n + 1"}))
+	trigger = ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "the secret"}})
 	for _, d := range []struct {
 		body, secret, key string
 		status            int
 	}{
 		{`{"n":1}`, "the secret", "one", 202}, {`{"n":"x"}`, "the secret", "two", 202}, {`{"n":1}`, "the secret", "one", 200}, {`{"n":5}`, "another secret", "three", 401}, {`{`, "the secret", "four", 400},
 	} {
-		answer := person{service: s}.send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, d.body, "X-Webhook-Signature", process.HexHMAC(d.secret, d.body), "Idempotency-Key", d.key, "X-Seen", "seen")
-		if answer.status != d.status {
-			t.Fatalf("%d %s", answer.status, answer.text)
+		answer := servertest.Caller{Server: s}.Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, d.body, "X-Webhook-Signature", process.HexHMAC(d.secret, d.body), "Idempotency-Key", d.key, "X-Seen", "seen")
+		if answer.Status != d.status {
+			t.Fatalf("%d %s", answer.Status, answer.Text)
 		}
-		s.advance(t, "1m")
+		s.Advance(t, "1m")
 	}
-	for _, row := range at(ada.ok(t, "blueprintTriggers.history", object{"triggerId": trigger}), "firings").([]any) {
+	for _, row := range at(ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger}), "firings").([]any) {
 		rows = append([]object{row.(object)}, rows...)
 	}
 	return s, ada, trigger, rows
@@ -57,9 +58,9 @@ func TestHistoryFilters(t *testing.T) {
 		{`{"key": "one", "decision": "duplicate"}`, "2"},
 		{`{"key": "on"}`, ""},
 	} {
-		input := decoded(t, test.input).(object)
+		input := servertest.Decoded(t, test.input).(object)
 		input["triggerId"] = trigger
-		answer := ada.ok(t, "blueprintTriggers.history", input)
+		answer := ada.OK(t, "blueprintTriggers.history", input)
 		got := ""
 		for _, firing := range at(answer, "firings").([]any) {
 			for i, row := range rows {
@@ -72,7 +73,7 @@ func TestHistoryFilters(t *testing.T) {
 			t.Errorf("%s: %q of %v, want %q", test.input, got, at(answer, "total"), test.want)
 		}
 		input["limit"], input["offset"] = 1, 1
-		page := ada.ok(t, "blueprintTriggers.history", input)
+		page := ada.OK(t, "blueprintTriggers.history", input)
 		if n := len(at(page, "firings").([]any)); n != min(1, max(0, len(test.want)-1)) || at(page, "total") != at(answer, "total") {
 			t.Errorf("%s: the second page has %d of %v", test.input, n, at(page, "total"))
 		}
@@ -82,9 +83,9 @@ func TestHistoryFilters(t *testing.T) {
 		`{"from": "yesterday"}`: "from", `{"to": 5}`: "to", `{"from": "2030-05-01T12:00:00Z", "to": "2030-05-01T12:00:00Z"}`: "to",
 		`{"executionStatus": "done"}`: "executionStatus", `{"key": 5}`: "key", `{"key": ""}`: "key", `{"limit": 101}`: "limit",
 	} {
-		given := decoded(t, input).(object)
+		given := servertest.Decoded(t, input).(object)
 		given["triggerId"] = trigger
-		if message := ada.refused(t, blueprint.CodeBadRequest, "blueprintTriggers.history", given); !strings.HasPrefix(message, field+": ") {
+		if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.history", given); !strings.HasPrefix(message, field+": ") {
 			t.Errorf("%s: %q", input, message)
 		}
 	}
@@ -95,35 +96,35 @@ func TestRedeliverProcedure(t *testing.T) {
 	s, ada, trigger, rows := ledgerWorld(t)
 	const redeliver = "blueprintTriggers.redeliver"
 	id := func(i int) string { return rows[i]["id"].(string) }
-	again := func(i int) any { return ada.ok(t, redeliver, object{"firingId": id(i)}) }
+	again := func(i int) any { return ada.OK(t, redeliver, object{"firingId": id(i)}) }
 
 	answer := again(0)
-	expect(t, "again", answer, `{"success": true, "executionId": "<execution>", "firingId": "<ulid>"}`)
-	s.advance(t, "0s")
-	expect(t, "its run", at(ada.log(t, at(answer, "executionId").(string)), "outputSummary.output"), "2")
-	newest := at(ada.ok(t, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 1}), "firings").([]any)[0]
-	expect(t, "its row", newest, fmt.Sprintf(`{"id": %q, "triggerId": %q, "source": "redelivery", "key": %q, "dueAt": null, "receivedAt": "2030-05-01T12:05:00.000Z", "decision": "started",
+	servertest.Shape(t, "again", answer, `{"success": true, "executionId": "<execution>", "firingId": "<ulid>"}`)
+	s.Advance(t, "0s")
+	servertest.Shape(t, "its run", at(ada.Log(t, at(answer, "executionId").(string)), "outputSummary.output"), "2")
+	newest := at(ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 1}), "firings").([]any)[0]
+	servertest.Shape(t, "its row", newest, fmt.Sprintf(`{"id": %q, "triggerId": %q, "source": "redelivery", "key": %q, "dueAt": null, "receivedAt": "2030-05-01T12:05:00.000Z", "decision": "started",
 		"reason": "firing %s again: the signature is right", "executionId": %q}`, at(answer, "firingId"), trigger, at(answer, "firingId"), id(0), at(answer, "executionId")))
 
-	if message := ada.refused(t, blueprint.CodeBadRequest, redeliver, object{"firingId": id(3)}); !strings.Contains(message, "does not match") {
+	if message := ada.Refused(t, blueprint.CodeBadRequest, redeliver, object{"firingId": id(3)}); !strings.Contains(message, "does not match") {
 		t.Errorf("refused with %q", message)
 	}
-	ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"secret": "another secret"}})
+	ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"secret": "another secret"}})
 	if at(again(3), "success") != true {
 		t.Error("it is not run with the secret of now")
 	}
-	ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"secret": "the secret"}})
+	ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"secret": "the secret"}})
 
 	failed := object{"triggerId": trigger, "executionStatus": "failed", "from": "2030-05-01T00:00:00Z", "dryRun": true}
-	expect(t, "a dry run", ada.ok(t, redeliver, failed), fmt.Sprintf(`{"success": true, "matched": 1, "redelivered": 0, "refused": [], "firings": [{"firingId": null, "of": %q, "executionId": null}], "next": null}`, id(1)))
+	servertest.Shape(t, "a dry run", ada.OK(t, redeliver, failed), fmt.Sprintf(`{"success": true, "matched": 1, "redelivered": 0, "refused": [], "firings": [{"firingId": null, "of": %q, "executionId": null}], "next": null}`, id(1)))
 	failed["dryRun"] = false
-	expect(t, "failed ones", ada.ok(t, redeliver, failed), fmt.Sprintf(`{"success": true, "matched": 1, "redelivered": 1, "refused": [], "firings": [{"firingId": "<ulid>", "of": %q, "executionId": "<execution>"}], "next": null}`, id(1)))
+	servertest.Shape(t, "failed ones", ada.OK(t, redeliver, failed), fmt.Sprintf(`{"success": true, "matched": 1, "redelivered": 1, "refused": [], "firings": [{"firingId": "<ulid>", "of": %q, "executionId": "<execution>"}], "next": null}`, id(1)))
 	refused := object{"triggerId": trigger, "decision": "refused", "from": "2030-05-01T00:00:00Z", "to": "2030-05-01T13:00:00Z"}
-	expect(t, "refused ones", ada.ok(t, redeliver, refused), fmt.Sprintf(`{"success": true, "matched": 1, "redelivered": 0, "refused": [{"firingId": %q, "reason": "<text>"}], "firings": [], "next": null}`, id(4)))
+	servertest.Shape(t, "refused ones", ada.OK(t, redeliver, refused), fmt.Sprintf(`{"success": true, "matched": 1, "redelivered": 0, "refused": [{"firingId": %q, "reason": "<text>"}], "firings": [], "next": null}`, id(4)))
 	refused["again"], refused["limit"] = true, 1
-	expect(t, "one of them", ada.ok(t, redeliver, refused), `{"success": true, "matched": 2, "redelivered": 0, "refused": ["<any>"], "firings": [], "next": "<ulid>"}`)
-	refused["after"] = at(ada.ok(t, redeliver, refused), "next")
-	expect(t, "the other", ada.ok(t, redeliver, refused), `{"success": true, "matched": 1, "redelivered": 0, "refused": ["<any>"], "firings": [], "next": null}`)
+	servertest.Shape(t, "one of them", ada.OK(t, redeliver, refused), `{"success": true, "matched": 2, "redelivered": 0, "refused": ["<any>"], "firings": [], "next": "<ulid>"}`)
+	refused["after"] = at(ada.OK(t, redeliver, refused), "next")
+	servertest.Shape(t, "the other", ada.OK(t, redeliver, refused), `{"success": true, "matched": 1, "redelivered": 0, "refused": ["<any>"], "firings": [], "next": null}`)
 
 	for input, field := range map[string]string{
 		`{}`: "firingId", `{"firingId": "x", "triggerId": "T"}`: "firingId", `{"firingId": ""}`: "firingId", `{"firingId": null}`: "firingId",
@@ -136,8 +137,8 @@ func TestRedeliverProcedure(t *testing.T) {
 		`{"triggerId": "no uuid", "executionStatus": "failed", "from": "2030-05-01T00:00:00Z"}`:                   "triggerId",
 		`{"triggerId": "T", "executionStatus": "failed", "from": "2030-05-01T00:00:00Z", "dryRun": "yes"}`:        "dryRun",
 	} {
-		given := decoded(t, strings.ReplaceAll(input, `"T"`, `"`+trigger+`"`))
-		if message := ada.refused(t, blueprint.CodeBadRequest, redeliver, given); !strings.HasPrefix(message, field+": ") {
+		given := servertest.Decoded(t, strings.ReplaceAll(input, `"T"`, `"`+trigger+`"`))
+		if message := ada.Refused(t, blueprint.CodeBadRequest, redeliver, given); !strings.HasPrefix(message, field+": ") {
 			t.Errorf("%s: %q", input, message)
 		}
 	}
@@ -146,28 +147,28 @@ func TestRedeliverProcedure(t *testing.T) {
 // A tick that was missed or failed can be run again as that tick.
 func TestRedeliverTick(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
-	trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "0 * * * *"}})
-	s.advance(t, "1h30m")
-	tick := at(ada.ok(t, "blueprintTriggers.history", object{"triggerId": trigger}), "firings").([]any)[0]
-	answer := ada.ok(t, "blueprintTriggers.redeliver", object{"firingId": at(tick, "id")})
-	s.advance(t, "0s")
-	expect(t, "its run", at(ada.log(t, at(answer, "executionId").(string)), "outputSummary.output"),
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
+	trigger := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "0 * * * *"}})
+	s.Advance(t, "1h30m")
+	tick := at(ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger}), "firings").([]any)[0]
+	answer := ada.OK(t, "blueprintTriggers.redeliver", object{"firingId": at(tick, "id")})
+	s.Advance(t, "0s")
+	servertest.Shape(t, "its run", at(ada.Log(t, at(answer, "executionId").(string)), "outputSummary.output"),
 		`{"scheduledAt": "2030-05-01T13:00:00.000Z", "firedAt": "2030-05-01T13:30:00.000Z", "missedCount": 0}`)
 }
 
 func TestExplainProcedure(t *testing.T) {
 	t.Parallel()
 	_, ada, trigger, rows := ledgerWorld(t)
-	explain := func(i int) any { return ada.ok(t, "blueprintTriggers.explain", object{"firingId": rows[i]["id"]}) }
-	again := ada.ok(t, "blueprintTriggers.redeliver", object{"firingId": rows[0]["id"]})
+	explain := func(i int) any { return ada.OK(t, "blueprintTriggers.explain", object{"firingId": rows[i]["id"]}) }
+	again := ada.OK(t, "blueprintTriggers.redeliver", object{"firingId": rows[0]["id"]})
 	first := explain(0).(object)
 	delivery := first["delivery"].(object)
-	expect(t, "the header", at(delivery, "headers").(object)["x-seen"], `"seen"`)
+	servertest.Shape(t, "the header", at(delivery, "headers").(object)["x-seen"], `"seen"`)
 	delete(delivery, "headers")
-	expect(t, "what was started", first, fmt.Sprintf(`{
+	servertest.Shape(t, "what was started", first, fmt.Sprintf(`{
 		"firing": {"id": %q, "triggerId": %q, "source": "webhook", "key": "one", "dueAt": null, "receivedAt": %q, "decision": "started", "reason": "the signature is right", "executionId": "<execution>"},
 		"summary": "A delivery with the id one started %s, which completed.", "details": "<any>", "facts": {},
 		"delivery": {"from": "<text>", "size": 7, "kept": true, "body": "{\"n\":1}", "bodyTruncated": false},
@@ -176,14 +177,14 @@ func TestExplainProcedure(t *testing.T) {
 		rows[0]["id"], trigger, noonText, rows[0]["executionId"], at(again, "firingId"), at(again, "executionId")))
 	failed := explain(1)
 	if at(failed, "run.status") != "failed" || !strings.Contains(at(failed, "run.error").(string), "inputData.n + 1") || !strings.Contains(at(failed, "next").(string), "execution.retry") {
-		t.Errorf("%s", encoded(t, failed))
+		t.Errorf("%s", servertest.Encoded(t, failed))
 	}
 	if duplicate := explain(2); at(duplicate, "run.executionId") != rows[0]["executionId"] {
-		t.Errorf("%s", encoded(t, duplicate))
+		t.Errorf("%s", servertest.Encoded(t, duplicate))
 	}
 	refused := explain(3)
-	expect(t, "its facts", at(refused, "facts"), `{"bodyBytes": 7, "expectedForm": "<text>", "secretTried": "secret", "signatureForm": "64 hexadecimal digits", "signatureHeader": "X-Webhook-Signature"}`)
-	if text := encoded(t, refused); !strings.Contains(text, "likely cause") || strings.Contains(text, process.HexHMAC("another secret", `{"n":5}`)) || strings.Contains(text, process.HexHMAC("the secret", `{"n":5}`)) {
+	servertest.Shape(t, "its facts", at(refused, "facts"), `{"bodyBytes": 7, "expectedForm": "<text>", "secretTried": "secret", "signatureForm": "64 hexadecimal digits", "signatureHeader": "X-Webhook-Signature"}`)
+	if text := servertest.Encoded(t, refused); !strings.Contains(text, "likely cause") || strings.Contains(text, process.HexHMAC("another secret", `{"n":5}`)) || strings.Contains(text, process.HexHMAC("the secret", `{"n":5}`)) {
 		t.Error(text)
 	}
 }

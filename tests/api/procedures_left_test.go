@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"bufio"
 	"fmt"
 	"net/http"
@@ -17,33 +18,33 @@ import (
 func TestWhoLeft(t *testing.T) {
 	t.Parallel()
 	ways := map[string]struct {
-		join, leave func(t *testing.T, cleo, ben person, team, id string)
+		join, leave func(t *testing.T, cleo, ben servertest.Caller, team, id string)
 	}{
 		"organization": {
-			func(t *testing.T, cleo, ben person, team, _ string) {
-				cleo.ok(t, "organization.addMember", object{"organizationId": team, "email": ben.Email, "role": "admin"})
+			func(t *testing.T, cleo, ben servertest.Caller, team, _ string) {
+				cleo.OK(t, "organization.addMember", object{"organizationId": team, "email": ben.Email, "role": "admin"})
 			},
-			func(t *testing.T, _, ben person, team, _ string) {
-				ben.ok(t, "organization.removeMember", object{"organizationId": team, "userId": ben.ID})
+			func(t *testing.T, _, ben servertest.Caller, team, _ string) {
+				ben.OK(t, "organization.removeMember", object{"organizationId": team, "userId": ben.ID})
 			},
 		},
 		"collaboration": {
-			func(t *testing.T, cleo, ben person, _, id string) {
-				cleo.ok(t, "collaborator.add", object{"blueprintId": id, "email": strings.ToUpper(ben.Email), "role": "admin"})
+			func(t *testing.T, cleo, ben servertest.Caller, _, id string) {
+				cleo.OK(t, "collaborator.add", object{"blueprintId": id, "email": strings.ToUpper(ben.Email), "role": "admin"})
 			},
-			func(t *testing.T, cleo, ben person, _, id string) {
-				cleo.ok(t, "collaborator.remove", object{"blueprintId": id, "userId": ben.ID})
+			func(t *testing.T, cleo, ben servertest.Caller, _, id string) {
+				cleo.OK(t, "collaborator.remove", object{"blueprintId": id, "userId": ben.ID})
 			},
 		},
 	}
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
-			s := newService(t, atNoon, withMail)
-			cleo, ben := s.user(t, "cleo"), s.user(t, "ben")
-			team := cleo.id(t, "organization.create", object{"name": "team"})
-			shared := cleo.id(t, "blueprint.create", object{"title": "shared", "organization_id": team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+			s := servertest.New(t, servertest.AtNoon, withMail)
+			cleo, ben := s.NewUser(t, "cleo"), s.NewUser(t, "ben")
+			team := cleo.IDOf(t, "organization.create", object{"name": "team"})
+			shared := cleo.IDOf(t, "blueprint.create", object{"title": "shared", "organization_id": team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
 			way.join(t, cleo, ben, team, shared)
-			l := &leaving{service: s, team: team, shared: shared, cleo: cleo, ben: ben, member: name == "organization"}
+			l := &leaving{Server: s, team: team, shared: shared, cleo: cleo, ben: ben, member: name == "organization"}
 			l.before(t)
 			way.leave(t, cleo, ben, team, shared)
 			l.reachesNothing(t)
@@ -56,8 +57,8 @@ func TestWhoLeft(t *testing.T) {
 
 // leaving is what somebody had a part in, and left.
 type leaving struct {
-	*service
-	cleo, ben               person
+	*servertest.Server
+	cleo, ben               servertest.Caller
 	member                  bool // of the organization
 	team, shared, own       string
 	run, theirs, going      string            // runs: cleo's, and two of ben's
@@ -74,65 +75,65 @@ type leaving struct {
 // his rights in memory.
 func (l *leaving) before(t *testing.T) {
 	ask := node("ask", "human", object{"prompt": "?"})
-	l.run = l.cleo.launch(t, l.shared, nil, ask)
-	l.theirs = l.ben.launch(t, l.shared, nil, ask)
-	l.going = l.ben.launch(t, l.shared, nil, node("wait", "wait", object{"durationMs": 3_600_000}))
-	l.label = l.cleo.id(t, "category.create", object{"organizationId": l.team, "name": "urgent"})
-	l.connection = l.cleo.id(t, "connection.create", connectionOf(&target{}, l.team))
-	l.event = l.cleo.id(t, "blueprint.create", object{"title": "raises", "organization_id": l.team, "blueprint_map": object{"nodes": []any{
+	l.run = l.cleo.Launch(t, l.shared, nil, ask)
+	l.theirs = l.ben.Launch(t, l.shared, nil, ask)
+	l.going = l.ben.Launch(t, l.shared, nil, node("wait", "wait", object{"durationMs": 3_600_000}))
+	l.label = l.cleo.IDOf(t, "category.create", object{"organizationId": l.team, "name": "urgent"})
+	l.connection = l.cleo.IDOf(t, "connection.create", connectionOf(&target{}, l.team))
+	l.event = l.cleo.IDOf(t, "blueprint.create", object{"title": "raises", "organization_id": l.team, "blueprint_map": object{"nodes": []any{
 		node("e", "emit-event", object{"event": "custom.left", "data": object{}}),
 	}}})
-	hook, address := l.cleo.mailbox(t, l.shared, object{})
+	hook, address := mailbox(t, l.cleo, l.shared, object{})
 	l.hook = hook
-	if err := l.sendMail(t, address, letter); err != nil {
+	if err := sendMail(t, l.Server, address, letter); err != nil {
 		t.Fatal(err)
 	}
-	l.firing = at(l.cleo.firings(t, hook)[0], "id").(string)
-	l.file = at(l.cleo.input(t, at(l.cleo.firings(t, hook)[0], "executionId").(string)), "attachments").([]any)[0].(object)["id"].(string)
+	l.firing = at(firings(t, l.cleo, hook)[0], "id").(string)
+	l.file = at(runInput(t, l.cleo, at(firings(t, l.cleo, hook)[0], "executionId").(string)), "attachments").([]any)[0].(object)["id"].(string)
 	l.triggers = map[string]string{}
 	for kind, config := range map[string]object{
 		"webhook": {}, "api": {}, "manual": {}, "scheduled": {"cron": "* * * * *"}, "event": {"event": "blueprint.updated"}, "slack": {"signingSecret": "of slack"},
 	} {
-		l.triggers[kind] = l.ben.id(t, "blueprintTriggers.create", object{"blueprintId": l.shared, "triggerType": kind, "config": config})
+		l.triggers[kind] = l.ben.IDOf(t, "blueprintTriggers.create", object{"blueprintId": l.shared, "triggerType": kind, "config": config})
 	}
-	l.deaf = l.ben.id(t, "blueprintTriggers.create", object{"blueprintId": l.shared, "triggerType": "event", "config": object{"event": "custom.left"}})
-	l.triggers["email"], l.address = l.ben.mailbox(t, l.shared, object{})
+	l.deaf = l.ben.IDOf(t, "blueprintTriggers.create", object{"blueprintId": l.shared, "triggerType": "event", "config": object{"event": "custom.left"}})
+	l.triggers["email"], l.address = mailbox(t, l.ben, l.shared, object{})
 	if l.member {
-		l.own = l.ben.id(t, "blueprint.create", object{"title": "own", "organization_id": l.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
-		fired := l.ben.ok(t, "blueprintTriggers.fire", object{"triggerId": l.ben.id(t, "blueprintTriggers.create", object{"blueprintId": l.own, "triggerType": "manual"})})
+		l.own = l.ben.IDOf(t, "blueprint.create", object{"title": "own", "organization_id": l.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+		fired := l.ben.OK(t, "blueprintTriggers.fire", object{"triggerId": l.ben.IDOf(t, "blueprintTriggers.create", object{"blueprintId": l.own, "triggerType": "manual"})})
 		l.ownFiring = at(fired, "firingId").(string)
-		l.ben.ok(t, "connection.get", object{"id": l.connection})
-		l.ben.ok(t, "category.list", object{"organizationId": l.team})
-		l.ben.ok(t, "auditLog.list", object{"organizationId": l.team})
+		l.ben.OK(t, "connection.get", object{"id": l.connection})
+		l.ben.OK(t, "category.list", object{"organizationId": l.team})
+		l.ben.OK(t, "auditLog.list", object{"organizationId": l.team})
 	}
-	l.ben.ok(t, "blueprint.get", object{"id": l.shared})
-	l.ben.ok(t, "blueprint.setCategories", object{"id": l.shared, "categoryIds": []any{l.label}})
-	if got := l.ben.send(t, http.MethodGet, "/files/"+l.file, ""); got.status != http.StatusOK {
-		t.Errorf("the file: %d %s", got.status, got.text)
+	l.ben.OK(t, "blueprint.get", object{"id": l.shared})
+	l.ben.OK(t, "blueprint.setCategories", object{"id": l.shared, "categoryIds": []any{l.label}})
+	if got := l.ben.Send(t, http.MethodGet, "/files/"+l.file, ""); got.Status != http.StatusOK {
+		t.Errorf("the file: %d %s", got.Status, got.Text)
 	}
-	l.cleo.ok(t, "blueprint.execute", object{"id": l.event})
-	l.cleo.ok(t, "blueprint.update", object{"id": l.shared, "description": "seen"})
-	l.advance(t, "1m")
+	l.cleo.OK(t, "blueprint.execute", object{"id": l.event})
+	l.cleo.OK(t, "blueprint.update", object{"id": l.shared, "description": "seen"})
+	l.Advance(t, "1m")
 	for _, trigger := range []string{l.triggers["scheduled"], l.triggers["event"]} {
-		if rows := l.cleo.firings(t, trigger); len(rows) == 0 || at(rows[0], "decision") != "started" {
+		if rows := firings(t, l.cleo, trigger); len(rows) == 0 || at(rows[0], "decision") != "started" {
 			t.Errorf("before: %v", rows)
 		}
 	}
-	if rows := l.cleo.firings(t, l.deaf); len(rows) > 0 != l.member {
+	if rows := firings(t, l.cleo, l.deaf); len(rows) > 0 != l.member {
 		t.Errorf("before, of another blueprint: %v", rows)
 	}
-	l.lines = l.ben.subscribed(t, l.run)
+	l.lines = subscribed(t, l.ben, l.run)
 }
 
 // subscribed opens a subscription to a run and reads its first record.
-func (p person) subscribed(t *testing.T, run string) *bufio.Scanner {
+func subscribed(t *testing.T, p servertest.Caller, run string) *bufio.Scanner {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.host+"/api/trpc/execution.subscribe?input="+url.QueryEscape(encoded(t, object{"json": object{"executionId": run}})), nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Host+"/api/trpc/execution.subscribe?input="+url.QueryEscape(servertest.Encoded(t, object{"json": object{"executionId": run}})), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", p.authorization)
-	response, err := p.client.Do(request)
+	request.Header.Set("Authorization", p.Authorization)
+	response, err := p.Client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,22 +188,22 @@ func (l *leaving) reachesNothing(t *testing.T) {
 		},
 	} {
 		for _, call := range calls {
-			l.ben.refused(t, name, call.name, call.input)
+			l.ben.Refused(t, name, call.name, call.input)
 		}
 	}
-	if record := l.ben.status(t, l.run); record["status"] != "not_found" {
-		t.Errorf("cleo's run: %s", encoded(t, record))
+	if record := l.ben.Record(t, l.run); record["status"] != "not_found" {
+		t.Errorf("cleo's run: %s", servertest.Encoded(t, record))
 	}
-	if got := l.ben.send(t, http.MethodGet, "/files/"+l.file, ""); got.status != http.StatusNotFound {
-		t.Errorf("the file: %d %s", got.status, got.text)
+	if got := l.ben.Send(t, http.MethodGet, "/files/"+l.file, ""); got.Status != http.StatusNotFound {
+		t.Errorf("the file: %d %s", got.Status, got.Text)
 	}
-	if done := encoded(t, l.ben.ok(t, "auditLog.list", object{"limit": 100})); !strings.Contains(done, "blueprintTriggers.create") || strings.Contains(done, l.triggers["webhook"]) {
+	if done := servertest.Encoded(t, l.ben.OK(t, "auditLog.list", object{"limit": 100})); !strings.Contains(done, "blueprintTriggers.create") || strings.Contains(done, l.triggers["webhook"]) {
 		t.Errorf("what he did names the address of a webhook: %s", done)
 	}
-	lists := encoded(t, []any{
-		l.ben.ok(t, "blueprint.list", object{"scope": "shared"}), l.ben.ok(t, "blueprint.list", object{}), l.ben.ok(t, "execution.listRecentExecutions", object{}), l.ben.ok(t, "connection.list", nil),
-		l.ben.ok(t, "category.list", object{}), l.ben.ok(t, "organization.list", nil),
-		l.ben.send(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Accept", "application/json, text/event-stream").text,
+	lists := servertest.Encoded(t, []any{
+		l.ben.OK(t, "blueprint.list", object{"scope": "shared"}), l.ben.OK(t, "blueprint.list", object{}), l.ben.OK(t, "execution.listRecentExecutions", object{}), l.ben.OK(t, "connection.list", nil),
+		l.ben.OK(t, "category.list", object{}), l.ben.OK(t, "organization.list", nil),
+		l.ben.Send(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Accept", "application/json, text/event-stream").Text,
 	})
 	for what, secret := range map[string]string{"blueprint": `"id":"` + l.shared, "run": l.run, "connection": l.connection, "category": l.label, "organization": `"team"`} {
 		if strings.Contains(lists, secret) {
@@ -215,30 +216,30 @@ func (l *leaving) reachesNothing(t *testing.T) {
 func (l *leaving) triggersStop(t *testing.T) {
 	before := map[string]int{}
 	for kind, trigger := range l.triggers {
-		before[kind] = len(l.cleo.firings(t, trigger))
+		before[kind] = len(firings(t, l.cleo, trigger))
 	}
-	nobody := person{service: l.service}
+	nobody := servertest.Caller{Server: l.Server}
 	for path, want := range map[string]int{"/webhooks/blueprint/" + l.triggers["webhook"]: 404, "/webhooks/slack/" + l.triggers["slack"]: 404} {
-		if got := nobody.send(t, http.MethodPost, path, "{}"); got.status != want {
-			t.Errorf("%s: %d %s", path, got.status, got.text)
+		if got := nobody.Send(t, http.MethodPost, path, "{}"); got.Status != want {
+			t.Errorf("%s: %d %s", path, got.Status, got.Text)
 		}
 	}
-	if got := l.cleo.send(t, http.MethodPost, "/v1/triggers/"+l.triggers["api"]+"/fire", "{}"); got.status != http.StatusForbidden {
-		t.Errorf("the api trigger: %d %s", got.status, got.text)
+	if got := l.cleo.Send(t, http.MethodPost, "/v1/triggers/"+l.triggers["api"]+"/fire", "{}"); got.Status != http.StatusForbidden {
+		t.Errorf("the api trigger: %d %s", got.Status, got.Text)
 	}
-	if err := l.sendMail(t, l.address, letter); err == nil || !strings.Contains(err.Error(), "550") {
+	if err := sendMail(t, l.Server, l.address, letter); err == nil || !strings.Contains(err.Error(), "550") {
 		t.Errorf("his mailbox: %v", err)
 	}
-	l.cleo.refused(t, blueprint.CodeForbidden, "blueprintTriggers.fire", object{"triggerId": l.triggers["manual"]})
-	heard := len(l.cleo.firings(t, l.deaf))
-	l.cleo.ok(t, "blueprint.execute", object{"id": l.event})
-	l.cleo.ok(t, "blueprint.update", object{"id": l.shared, "description": "new"})
-	l.advance(t, "1m")
-	if now := len(l.cleo.firings(t, l.deaf)); now != heard {
+	l.cleo.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.fire", object{"triggerId": l.triggers["manual"]})
+	heard := len(firings(t, l.cleo, l.deaf))
+	l.cleo.OK(t, "blueprint.execute", object{"id": l.event})
+	l.cleo.OK(t, "blueprint.update", object{"id": l.shared, "description": "new"})
+	l.Advance(t, "1m")
+	if now := len(firings(t, l.cleo, l.deaf)); now != heard {
 		t.Errorf("his trigger hears of other blueprints: %d rows after %d", now, heard)
 	}
 	for kind, trigger := range l.triggers {
-		rows := append(l.cleo.firings(t, trigger), nil)
+		rows := append(firings(t, l.cleo, trigger), nil)
 		if len(rows) != before[kind]+2 || at(rows[0], "decision") != "refused" || !strings.Contains(fmt.Sprint(at(rows[0], "reason")), "creator") {
 			t.Errorf("%s: %d rows after %d, the newest %v", kind, len(rows)-1, before[kind], rows[0])
 		}
@@ -248,21 +249,21 @@ func (l *leaving) triggersStop(t *testing.T) {
 // keepsTheirOwn looks at what ben made: his runs, which go on, and his
 // blueprint.
 func (l *leaving) keepsTheirOwn(t *testing.T) {
-	l.advance(t, "1h")
-	if record := l.ben.status(t, l.going); record["status"] != "completed" {
-		t.Errorf("his run: %s", encoded(t, record))
+	l.Advance(t, "1h")
+	if record := l.ben.Record(t, l.going); record["status"] != "completed" {
+		t.Errorf("his run: %s", servertest.Encoded(t, record))
 	}
-	l.ben.refused(t, blueprint.CodeForbidden, "execution.resume", object{"executionId": l.theirs, "input": "answer"})
-	l.ben.refused(t, blueprint.CodeForbidden, "execution.cancel", object{"executionId": l.theirs})
-	l.ben.refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": l.theirs, "fromNodeId": "ask"})
+	l.ben.Refused(t, blueprint.CodeForbidden, "execution.resume", object{"executionId": l.theirs, "input": "answer"})
+	l.ben.Refused(t, blueprint.CodeForbidden, "execution.cancel", object{"executionId": l.theirs})
+	l.ben.Refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": l.theirs, "fromNodeId": "ask"})
 	if l.member {
-		if seen := l.ben.ok(t, "blueprint.get", object{"id": l.own}); at(seen, "can_manage") != false || at(seen, "is_owner") != true {
-			t.Errorf("his blueprint: %s", encoded(t, seen))
+		if seen := l.ben.OK(t, "blueprint.get", object{"id": l.own}); at(seen, "can_manage") != false || at(seen, "is_owner") != true {
+			t.Errorf("his blueprint: %s", servertest.Encoded(t, seen))
 		}
-		if list := encoded(t, l.ben.ok(t, "blueprint.list", object{})); !strings.Contains(list, l.own) {
+		if list := servertest.Encoded(t, l.ben.OK(t, "blueprint.list", object{})); !strings.Contains(list, l.own) {
 			t.Errorf("his blueprint is not in his list: %s", list)
 		}
-		l.ben.ok(t, "execution.getExecutionLogs", object{"blueprintId": l.own})
+		l.ben.OK(t, "execution.getExecutionLogs", object{"blueprintId": l.own})
 		for _, call := range []struct {
 			name  string
 			input object
@@ -273,14 +274,14 @@ func (l *leaving) keepsTheirOwn(t *testing.T) {
 			{"collaborator.list", object{"blueprintId": l.own}},
 			{"blueprintTriggers.redeliver", object{"firingId": l.ownFiring}}, {"blueprintTriggers.explain", object{"firingId": l.ownFiring}},
 		} {
-			l.ben.refused(t, blueprint.CodeForbidden, call.name, call.input)
+			l.ben.Refused(t, blueprint.CodeForbidden, call.name, call.input)
 		}
 	}
 }
 
 // subscriptionEnded lets the run change that ben looked at when he left.
 func (l *leaving) subscriptionEnded(t *testing.T) {
-	l.cleo.ok(t, "execution.resume", object{"executionId": l.run, "input": "not for ben"})
+	l.cleo.OK(t, "execution.resume", object{"executionId": l.run, "input": "not for ben"})
 	text := strings.Join(remaining(l.lines), "\n")
 	if strings.Contains(text, "not for ben") || strings.Contains(text, "completed") || !strings.Contains(text, "serialized-error") || !strings.Contains(text, "NOT_FOUND") {
 		t.Errorf("the subscription went on with %s", text)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 // has happened.
 func TestListings(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, func(o *server.Options) { o.MaxBlueprints, o.MaxDisk = 50, 1<<30 })
+	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.MaxBlueprints, o.MaxDisk = 50, 1<<30 })
 	item := func(value any, path string, i int) any {
 		list, _ := at(value, path).([]any)
 		if i >= len(list) {
@@ -21,51 +22,51 @@ func TestListings(t *testing.T) {
 		}
 		return list[i]
 	}
-	failing := s.root.blueprint(t, "failing", node("a", "stop", object{"failed": true, "message": "it is over"}))
-	asking := s.root.blueprint(t, "asking", node("a", "approval-gate", object{"prompt": "?"}))
+	failing := s.Root.Blueprint(t, "failing", node("a", "stop", object{"failed": true, "message": "it is over"}))
+	asking := s.Root.Blueprint(t, "asking", node("a", "approval-gate", object{"prompt": "?"}))
 	var failed, paused string
-	failed = at(s.root.ok(t, "blueprint.execute", object{"id": failing}), "executionId").(string)
-	s.advance(t, "1s")
-	paused = at(s.root.ok(t, "blueprint.execute", object{"id": asking}), "executionId").(string)
+	failed = at(s.Root.OK(t, "blueprint.execute", object{"id": failing}), "executionId").(string)
+	s.Advance(t, "1s")
+	paused = at(s.Root.OK(t, "blueprint.execute", object{"id": asking}), "executionId").(string)
 
-	runs := s.root.ok(t, "execution.listRuns", object{"limit": 1})
+	runs := s.Root.OK(t, "execution.listRuns", object{"limit": 1})
 	if at(item(runs, "runs", 0), "executionId") != paused || at(item(runs, "runs", 0), "awaiting") != "approval" || at(item(runs, "runs", 0), "error") != nil || at(item(runs, "runs", 0), "durationMs") != nil || at(item(runs, "runs", 0), "blueprintTitle") != "asking" {
 		t.Errorf("the first page is %v", runs)
 	}
-	runs = s.root.ok(t, "execution.listRuns", object{"limit": 1, "cursor": at(runs, "next")})
+	runs = s.Root.OK(t, "execution.listRuns", object{"limit": 1, "cursor": at(runs, "next")})
 	if at(item(runs, "runs", 0), "executionId") != failed || at(item(runs, "runs", 0), "awaiting") != nil || at(item(runs, "runs", 0), "error") != "a: it is over" || at(runs, "next") != nil || at(runs, "searchedUntil") != nil {
 		t.Errorf("the second page is %v", runs)
 	}
-	s.root.refused(t, blueprint.CodeBadRequest, "execution.listRuns", object{"cursor": "x", "from": "y"})
+	s.Root.Refused(t, blueprint.CodeBadRequest, "execution.listRuns", object{"cursor": "x", "from": "y"})
 
-	picture := s.root.ok(t, "execution.getStatistics", object{"blueprintId": failing})
+	picture := s.Root.OK(t, "execution.getStatistics", object{"blueprintId": failing})
 	buckets, _ := at(picture, "buckets").([]any)
 	if len(buckets) != 24 || fmt.Sprintf("%v %v %v", at(picture, "totals.failed"), at(buckets[23], "failed"), at(picture, "paused")) != "1 1 0" || at(buckets[0], "meanMs") != nil {
 		t.Errorf("the statistics are %v", picture)
 	}
-	if paused := at(s.root.ok(t, "execution.getStatistics", object{}), "paused"); fmt.Sprint(paused) != "1" {
+	if paused := at(s.Root.OK(t, "execution.getStatistics", object{}), "paused"); fmt.Sprint(paused) != "1" {
 		t.Errorf("%v are paused", paused)
 	}
 
-	schedule := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": asking, "triggerType": "scheduled", "config": object{"cron": "30 14 * * *", "timezone": "Europe/Berlin"}})
-	hook := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": asking, "triggerType": "webhook", "config": object{}})
+	schedule := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": asking, "triggerType": "scheduled", "config": object{"cron": "30 14 * * *", "timezone": "Europe/Berlin"}})
+	hook := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": asking, "triggerType": "webhook", "config": object{}})
 	for id, want := range map[string]string{
 		schedule: "<nil> 2030-05-01T12:30:00.000Z",
 		hook:     s.APIHost() + "/webhooks/blueprint/" + hook + " <nil>",
 	} {
-		details := s.root.ok(t, "blueprintTriggers.getDetails", object{"triggerId": id})
+		details := s.Root.OK(t, "blueprintTriggers.getDetails", object{"triggerId": id})
 		if got := fmt.Sprintf("%v %v", at(details, "url"), at(details, "next_at")); got != want || at(details, "last_firing") != nil || at(details, "creator_name") == "" {
 			t.Errorf("%v, want %s", details, want)
 		}
 	}
-	s.root.ok(t, "blueprintTriggers.fire", object{"triggerId": hook})
-	s.root.ok(t, "blueprintTriggers.update", object{"triggerId": schedule, "isActive": false})
-	list, _ := at(s.root.ok(t, "blueprintTriggers.listAll", object{}), "data").([]any)
+	s.Root.OK(t, "blueprintTriggers.fire", object{"triggerId": hook})
+	s.Root.OK(t, "blueprintTriggers.update", object{"triggerId": schedule, "isActive": false})
+	list, _ := at(s.Root.OK(t, "blueprintTriggers.listAll", object{}), "data").([]any)
 	if len(list) != 2 || at(list[0], "last_firing.decision") != "started" || at(list[1], "next_at") != nil {
 		t.Errorf("the triggers are %v", list)
 	}
 
-	kinds, _ := s.root.ok(t, "node.types", nil).([]any)
+	kinds, _ := s.Root.OK(t, "node.types", nil).([]any)
 	var names []string
 	for _, kind := range kinds {
 		names = append(names, at(kind, "type").(string))
@@ -76,11 +77,11 @@ func TestListings(t *testing.T) {
 	if got := strings.Join(names[:4], " "); got != "conditional switch for-each merge" {
 		t.Errorf("the types begin with %s", got)
 	}
-	info := s.root.ok(t, "server.getInfo", nil)
+	info := s.Root.OK(t, "server.getInfo", nil)
 	if got := fmt.Sprintln(at(info, "nodeTypes"), at(info, "limits.blueprints"), at(info, "limits.maxBlueprints"), at(info, "limits.maxDisk"), at(info, "clock"), at(info, "apiHost") == s.APIHost(), at(info, "mailDomain"), at(info, "startedAt"), item(info, "events", 0)); got != fmt.Sprintln(len(names), "2 50 1073741824 virtual true <nil> 2030-05-01T12:00:00.000Z execution.completed") {
 		t.Errorf("the server says %s: %v", got, info)
 	}
-	summaries := s.root.ok(t, "blueprint.listSummaries", object{"sort": "title"})
+	summaries := s.Root.OK(t, "blueprint.listSummaries", object{"sort": "title"})
 	if at(item(summaries, "data", 0), "title") != "asking" || fmt.Sprintf("%v %v", at(item(summaries, "data", 0), "triggers.active"), at(item(summaries, "data", 0), "node_count")) != "1 1" || at(item(summaries, "data", 1), "last_run.status") != "failed" {
 		t.Errorf("the summaries are %v", summaries)
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"context"
 	"fmt"
 	"io"
@@ -40,22 +41,22 @@ func withMail(o *server.Options) {
 }
 
 // mail sends a message by SMTP and gives what the server said to it.
-func (s *service) sendMail(t testing.TB, to, message string) error {
+func sendMail(t testing.TB, s *servertest.Server, to, message string) error {
 	t.Helper()
 	return smtp.SendMail(s.SMTPAddress(), nil, "ada@example.org", []string{to}, []byte(strings.ReplaceAll(message, "\n", "\r\n")))
 }
 
 // mailbox makes an email trigger and gives its id and address.
-func (p person) mailbox(t testing.TB, blueprintID string, config object) (id, address string) {
+func mailbox(t testing.TB, p servertest.Caller, blueprintID string, config object) (id, address string) {
 	t.Helper()
-	made := p.ok(t, "blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": "email", "config": config})
+	made := p.OK(t, "blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": "email", "config": config})
 	return at(made, "id").(string), at(made, "config.address").(string)
 }
 
 // firings returns the ledger of a trigger, the newest row first.
-func (p person) firings(t testing.TB, triggerID string) []any {
+func firings(t testing.TB, p servertest.Caller, triggerID string) []any {
 	t.Helper()
-	return at(p.ok(t, "blueprintTriggers.history", object{"triggerId": triggerID}), "firings").([]any)
+	return at(p.OK(t, "blueprintTriggers.history", object{"triggerId": triggerID}), "firings").([]any)
 }
 
 const letter = `Message-ID: <one@example.org>
@@ -91,81 +92,81 @@ PHNjcmlwdD4=
 // TestMail sends a mail and looks at its run, its ledger row and its file.
 func TestMail(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, withMail)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
-	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{"said": "{{inputData.subject}}"}}})
-	trigger, address := ada.mailbox(t, id, object{"address": "mine@example.org"})
+	s := servertest.New(t, servertest.AtNoon, withMail)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
+	id := ada.Blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{"said": "{{inputData.subject}}"}}})
+	trigger, address := mailbox(t, ada, id, object{"address": "mine@example.org"})
 	local, domain, _ := strings.Cut(address, "@")
 	if domain != "flows.example.org" || len(local) < 26 || strings.Trim(local, "abcdefghijklmnopqrstuvwxyz234567") != "" {
 		t.Errorf("address %s", address)
 	}
-	if err := s.sendMail(t, strings.ToUpper(address), letter); err != nil {
+	if err := sendMail(t, s, strings.ToUpper(address), letter); err != nil {
 		t.Fatal(err)
 	}
-	row := ada.firings(t, trigger)[0]
-	expect(t, "firing", row, fmt.Sprintf(`{"id": "<any>", "triggerId": %q, "source": "email", "key": "<one@example.org>", "dueAt": null, "receivedAt": "<any>", "decision": "started", "reason": "a mail from Ada@Example.org", "executionId": "<any>"}`, trigger))
+	row := firings(t, ada, trigger)[0]
+	servertest.Shape(t, "firing", row, fmt.Sprintf(`{"id": "<any>", "triggerId": %q, "source": "email", "key": "<one@example.org>", "dueAt": null, "receivedAt": "<any>", "decision": "started", "reason": "a mail from Ada@Example.org", "executionId": "<any>"}`, trigger))
 	run := at(row, "executionId").(string)
-	ada.until(t, run, blueprint.StatusCompleted)
-	input := ada.input(t, run)
-	expect(t, "input", input, `{"messageId": "<one@example.org>", "from": {"address": "Ada@Example.org", "name": "Ada Löwe"},
+	ada.Await(t, run, blueprint.StatusCompleted)
+	input := runInput(t, ada, run)
+	servertest.Shape(t, "input", input, `{"messageId": "<one@example.org>", "from": {"address": "Ada@Example.org", "name": "Ada Löwe"},
 		"to": [{"address": "x@flows.example.org", "name": "Flows, all"}, {"address": "ben@example.org", "name": ""}], "subject": "Grüße", "text": "Schön", "html": "<p>x</p>",
 		"date": "2026-03-02T09:30:00.000Z", "headers": "<any>", "attachments": [{"id": "<any>", "filename": "page.html", "contentType": "text/html", "size": 8, "url": "<any>"}]}`)
 	headers := at(input, "headers")
-	expect(t, "twice", at(headers, "x-twice"), `["first", "second"]`)
-	expect(t, "results", at(headers, "authentication-results"), `["flows.example.org; spf=none smtp.helo=localhost smtp.mailfrom=ada@example.org; dkim=none; dmarc=none header.from=example.org", "mx.elsewhere.example; spf=pass"]`)
+	servertest.Shape(t, "twice", at(headers, "x-twice"), `["first", "second"]`)
+	servertest.Shape(t, "results", at(headers, "authentication-results"), `["flows.example.org; spf=none smtp.helo=localhost smtp.mailfrom=ada@example.org; dkim=none; dmarc=none header.from=example.org", "mx.elsewhere.example; spf=pass"]`)
 
 	file := at(input, "attachments").([]any)[0]
-	path, ours := strings.CutPrefix(at(file, "url").(string), s.host)
+	path, ours := strings.CutPrefix(at(file, "url").(string), s.Host)
 	if !ours || path != "/files/"+at(file, "id").(string) {
 		t.Errorf("url %v", at(file, "url"))
 	}
-	got := ada.send(t, http.MethodGet, path, "")
-	if got.status != http.StatusOK || got.text != "<script>" || got.header.Get("Content-Type") != "application/octet-stream" ||
-		got.header.Get("Content-Disposition") != "attachment; filename=page.html" || got.header.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(got.header.Get("Content-Security-Policy"), "sandbox") {
-		t.Errorf("%d %q %v", got.status, got.text, got.header)
+	got := ada.Send(t, http.MethodGet, path, "")
+	if got.Status != http.StatusOK || got.Text != "<script>" || got.Header.Get("Content-Type") != "application/octet-stream" ||
+		got.Header.Get("Content-Disposition") != "attachment; filename=page.html" || got.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(got.Header.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("%d %q %v", got.Status, got.Text, got.Header)
 	}
-	if head := ada.send(t, http.MethodHead, path, ""); head.status != http.StatusOK || head.text != "" || head.header.Get("Content-Length") != "8" || head.header.Get("Content-Disposition") != got.header.Get("Content-Disposition") {
-		t.Errorf("HEAD: %d %q %v", head.status, head.text, head.header)
+	if head := ada.Send(t, http.MethodHead, path, ""); head.Status != http.StatusOK || head.Text != "" || head.Header.Get("Content-Length") != "8" || head.Header.Get("Content-Disposition") != got.Header.Get("Content-Disposition") {
+		t.Errorf("HEAD: %d %q %v", head.Status, head.Text, head.Header)
 	}
 	for name, one := range map[string]struct {
-		who    person
+		who    servertest.Caller
 		path   string
 		status int
 	}{
-		"nobody": {person{service: s}, path, 401}, "a stranger": {ben, path, 404}, "an unknown file": {ada, "/files/" + strings.Repeat("a", 32), 404}, "no file": {ada, "/files/..%2Fx", 404},
+		"nobody": {servertest.Caller{Server: s}, path, 401}, "a stranger": {ben, path, 404}, "an unknown file": {ada, "/files/" + strings.Repeat("a", 32), 404}, "no file": {ada, "/files/..%2Fx", 404},
 	} {
-		if got := one.who.send(t, http.MethodGet, one.path, ""); got.status != one.status {
-			t.Errorf("%s: %d %s", name, got.status, got.text)
+		if got := one.who.Send(t, http.MethodGet, one.path, ""); got.Status != one.status {
+			t.Errorf("%s: %d %s", name, got.Status, got.Text)
 		}
 	}
 
-	if err := s.sendMail(t, address, letter); err != nil { // again: nothing new runs
+	if err := sendMail(t, s, address, letter); err != nil { // again: nothing new runs
 		t.Error(err)
 	}
-	expect(t, "again", ada.firings(t, trigger)[0], `{"id": "<any>", "triggerId": "<any>", "source": "email", "key": "<one@example.org>", "dueAt": null, "receivedAt": "<any>", "decision": "duplicate", "reason": "<any>", "executionId": "`+run+`"}`)
-	again := ada.ok(t, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
-	ada.until(t, at(again, "executionId").(string), blueprint.StatusCompleted)
-	second := at(ada.input(t, at(again, "executionId").(string)), "attachments").([]any)[0]
+	servertest.Shape(t, "again", firings(t, ada, trigger)[0], `{"id": "<any>", "triggerId": "<any>", "source": "email", "key": "<one@example.org>", "dueAt": null, "receivedAt": "<any>", "decision": "duplicate", "reason": "<any>", "executionId": "`+run+`"}`)
+	again := ada.OK(t, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
+	ada.Await(t, at(again, "executionId").(string), blueprint.StatusCompleted)
+	second := at(runInput(t, ada, at(again, "executionId").(string)), "attachments").([]any)[0]
 	if at(second, "id") == at(file, "id") {
 		t.Error("a redelivery has files of its own")
 	}
-	if got := ada.send(t, http.MethodGet, "/files/"+at(second, "id").(string), ""); got.text != "<script>" {
-		t.Errorf("%d %q", got.status, got.text)
+	if got := ada.Send(t, http.MethodGet, "/files/"+at(second, "id").(string), ""); got.Text != "<script>" {
+		t.Errorf("%d %q", got.Status, got.Text)
 	}
 }
 
 // input returns what a run was started with.
-func (p person) input(t testing.TB, run string) any {
+func runInput(t testing.TB, p servertest.Caller, run string) any {
 	t.Helper()
-	return at(at(p.status(t, run), "steps").([]any)[0], "input")
+	return at(at(p.Record(t, run), "steps").([]any)[0], "input")
 }
 
 // TestMailFilters: who is left out leaves a row, and who is refused hears it.
 func TestMailFilters(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, withMail, func(o *server.Options) { o.MaxMail = 3000 })
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
+	s := servertest.New(t, servertest.AtNoon, withMail, func(o *server.Options) { o.MaxMail = 3000 })
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
 	for _, test := range []struct {
 		config           string
 		from             string
@@ -182,49 +183,49 @@ func TestMailFilters(t *testing.T) {
 		{`{"requireAuth": true}`, "ada@example.org", "skipped", "requireAuth"},
 		{`{"requireAuth": false}`, "ada@example.org", "started", ""},
 	} {
-		trigger, address := ada.mailbox(t, id, decoded(t, test.config).(object))
-		if err := s.sendMail(t, address, "From: "+test.from+"\n\nhello\n"); err != nil {
+		trigger, address := mailbox(t, ada, id, servertest.Decoded(t, test.config).(object))
+		if err := sendMail(t, s, address, "From: "+test.from+"\n\nhello\n"); err != nil {
 			t.Errorf("%+v: %v", test, err)
 			continue
 		}
-		row := ada.firings(t, trigger)[0]
+		row := firings(t, ada, trigger)[0]
 		if reason := at(row, "reason").(string); at(row, "decision") != test.decision || !strings.HasPrefix(reason, test.reason) {
 			t.Errorf("%+v: %v %s", test, at(row, "decision"), reason)
 		}
 	}
-	trigger, address := ada.mailbox(t, id, object{})
-	changed := ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": false, "config": object{"address": "x@example.org", "attachments": "ignore"}})
+	trigger, address := mailbox(t, ada, id, object{})
+	changed := ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": false, "config": object{"address": "x@example.org", "attachments": "ignore"}})
 	if at(changed, "config.address") != address {
 		t.Errorf("%v", changed)
 	}
-	if err := s.sendMail(t, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
+	if err := sendMail(t, s, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
 		t.Errorf("an inactive trigger: %v", err)
 	}
-	if row := ada.firings(t, trigger)[0]; at(row, "decision") != "refused" || at(row, "reason") != "the trigger is not active" {
+	if row := firings(t, ada, trigger)[0]; at(row, "decision") != "refused" || at(row, "reason") != "the trigger is not active" {
 		t.Errorf("%v", row)
 	}
 	nothing := func(what string) {
 		t.Helper()
-		row := ada.firings(t, trigger)[0]
-		told := ada.refused(t, blueprint.CodeBadRequest, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
+		row := firings(t, ada, trigger)[0]
+		told := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
 		if !strings.Contains(told, "it was not received: ask the sender to send it again") {
 			t.Errorf("%s: %s", what, told)
 		}
 	}
 	nothing("inactive")
-	ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
+	ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
 	nothing("inactive then")
-	if err := s.sendMail(t, address, "\n"+strings.Repeat(strings.Repeat("x", 98)+"\n", 31)); err == nil || !strings.HasPrefix(err.Error(), "552") {
+	if err := sendMail(t, s, address, "\n"+strings.Repeat(strings.Repeat("x", 98)+"\n", 31)); err == nil || !strings.HasPrefix(err.Error(), "552") {
 		t.Errorf("a mail that is too large: %v", err)
 	}
-	row := ada.firings(t, trigger)[0]
+	row := firings(t, ada, trigger)[0]
 	if at(row, "decision") != "refused" || at(row, "reason") != "the message is too large" {
 		t.Errorf("%v", row)
 	}
 	nothing("too large")
-	expect(t, "too large", at(ada.ok(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")}), "delivery.size"), "3102")
-	ada.ok(t, "blueprintTriggers.delete", object{"triggerId": trigger})
-	if err := s.sendMail(t, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
+	servertest.Shape(t, "too large", at(ada.OK(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")}), "delivery.size"), "3102")
+	ada.OK(t, "blueprintTriggers.delete", object{"triggerId": trigger})
+	if err := sendMail(t, s, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
 		t.Errorf("a deleted trigger: %v", err)
 	}
 }
@@ -243,19 +244,19 @@ func TestMailFileIsSentOn(t *testing.T) {
 		got = append(got, header.Filename+"|"+header.Header.Get("Content-Type")+"|"+string(content))
 	}))
 	defer outside.Close()
-	s := newService(t, atNoon, withMail, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon, withMail, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	ada := s.NewUser(t, "ada")
 	run := func(fileID, message string, wanted blueprint.Status) (input any, problem string) {
-		id := ada.blueprint(t, "letters", object{"id": "x", "type": "http-request", "title": "x", "config": object{
+		id := ada.Blueprint(t, "letters", object{"id": "x", "type": "http-request", "title": "x", "config": object{
 			"method": "POST", "url": outside.URL, "multipart": []any{object{"name": "f", "fileId": fileID}},
 		}})
-		trigger, address := ada.mailbox(t, id, object{})
-		if err := s.sendMail(t, address, message); err != nil {
+		trigger, address := mailbox(t, ada, id, object{})
+		if err := sendMail(t, s, address, message); err != nil {
 			t.Fatal(err)
 		}
-		execution := at(ada.firings(t, trigger)[0], "executionId").(string)
-		record := ada.until(t, execution, wanted)
-		return ada.input(t, execution), encoded(t, record)
+		execution := at(firings(t, ada, trigger)[0], "executionId").(string)
+		record := ada.Await(t, execution, wanted)
+		return runInput(t, ada, execution), servertest.Encoded(t, record)
 	}
 	first, _ := run("{{inputData.attachments[0].id}}", letter, blueprint.StatusCompleted)
 	if len(got) != 1 || got[0] != "page.html|text/html|<script>" {
@@ -272,17 +273,17 @@ func TestMailFileIsSentOn(t *testing.T) {
 // keep it out.
 func TestForgedMessageID(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, withMail)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
-	trigger, address := ada.mailbox(t, id, object{})
+	s := servertest.New(t, servertest.AtNoon, withMail)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
+	trigger, address := mailbox(t, ada, id, object{})
 	for _, author := range []string{"eve", "ada", "ada", "eve"} {
-		if err := s.sendMail(t, address, "Message-ID: <1@example.org>\nFrom: "+author+"@example.org\n\nHello\n"); err != nil {
+		if err := sendMail(t, s, address, "Message-ID: <1@example.org>\nFrom: "+author+"@example.org\n\nHello\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var got []string
-	for _, row := range ada.firings(t, trigger) {
+	for _, row := range firings(t, ada, trigger) {
 		key, _, _ := strings.Cut(at(row, "key").(string), ":")
 		got = append(got, fmt.Sprint(at(row, "decision"), " ", key))
 	}

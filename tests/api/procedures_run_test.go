@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,32 +14,6 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/server"
 )
-
-// launch starts a logged run of the nodes of a blueprint, and lets all come to
-// rest.
-func (p person) launch(t testing.TB, blueprintID string, inputData any, nodes ...any) string {
-	t.Helper()
-	id := p.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": blueprintID, "inputData": inputData}})
-	p.advance(t, "0s")
-	return id
-}
-
-func (p person) status(t testing.TB, id string) object {
-	t.Helper()
-	return p.ok(t, "execution.getExecutionStatus", object{"executionId": id}).(object)
-}
-
-// log returns the log record of a run.
-func (p person) log(t testing.TB, id string) any {
-	t.Helper()
-	for _, record := range at(p.ok(t, "execution.listRecentExecutions", object{"limit": 100}), "logs").([]any) {
-		if at(record, "executionData.executionId") == id {
-			return record
-		}
-	}
-	t.Fatalf("run %s has no log record", id)
-	return nil
-}
 
 // step is a step as JSON, of a node called as its type, at noon.
 func step(id, status, input, output, more string) string {
@@ -69,8 +44,8 @@ const quietTelemetry = `"totalTokensUsed": 0, "usedMcpServers": false, "mcpServe
 // and log records.
 func TestRunRecords(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
 	nodes := []any{
 		node("set", "set", object{"values": object{"who": `{{inputData.who ?? "nobody"}}`}}),
 		node("log", "log", object{"level": "warn", "message": "hello {{who}}", "data": object{"n": json.Number("1.0")}}),
@@ -83,13 +58,13 @@ func TestRunRecords(t *testing.T) {
 		object{"source": "set", "target": "log"}, object{"source": "log", "target": "switch"}, object{"source": "switch", "target": "human", "sourceHandle": "human"},
 		object{"source": "switch", "target": "stop", "sourceHandle": "stop"}, object{"source": "switch", "target": "template", "sourceHandle": "default"},
 	}
-	id := ada.id(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": nodes, "edges": edges}, "environment_variables": []any{object{"name": "city", "default": "Bern"}}})
+	id := ada.IDOf(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": nodes, "edges": edges}, "environment_variables": []any{object{"name": "city", "default": "Bern"}}})
 	start := func(who string) string {
-		answer := ada.ok(t, "execution.executeBlueprintWithLogging", object{
+		answer := ada.OK(t, "execution.executeBlueprintWithLogging", object{
 			"nodes": nodes, "options": object{"blueprintId": id, "inputData": object{"who": who}, "variables": object{"city": "Basel", "extra": []any{json.Number("1.50")}}},
 		})
-		expect(t, "accepted", answer, `{"success": true, "executionId": "<execution>"}`)
-		s.advance(t, "0s")
+		servertest.Shape(t, "accepted", answer, `{"success": true, "executionId": "<execution>"}`)
+		s.Advance(t, "0s")
 		return at(answer, "executionId").(string)
 	}
 	common := func(who string) (string, string) {
@@ -102,16 +77,16 @@ func TestRunRecords(t *testing.T) {
 	}
 	check := func(run, status, record, telemetry, summary string, steps, logs string) {
 		t.Helper()
-		expect(t, status, ada.status(t, run), fmt.Sprintf(`{"id": %q, "startTime": %q, "totalSteps": 6, %s, "steps": [%s], "logs": [%s]}`, run, noonText, record, steps, logs))
+		servertest.Shape(t, status, ada.Record(t, run), fmt.Sprintf(`{"id": %q, "startTime": %q, "totalSteps": 6, %s, "steps": [%s], "logs": [%s]}`, run, noonText, record, steps, logs))
 		shown := status
 		if status == "paused" {
 			shown = "running"
 		}
-		var counts object = decoded(t, "{"+record+"}").(object)
-		expect(t, status+" log record", ada.log(t, run), fmt.Sprintf(`{"id": "<ulid>", "blueprintId": %q, "organizationId": %q, "userId": %q, "status": %q, "startTime": %q, "endTime": %s, "totalSteps": 6,
+		var counts object = servertest.Decoded(t, "{"+record+"}").(object)
+		servertest.Shape(t, status+" log record", ada.Log(t, run), fmt.Sprintf(`{"id": "<ulid>", "blueprintId": %q, "organizationId": %q, "userId": %q, "status": %q, "startTime": %q, "endTime": %s, "totalSteps": 6,
 			"completedSteps": %v, "failedSteps": %v, "progress": %v, "executionData": {"executionId": %q, "steps": [%s], "logs": [%s]}, "createdAt": %[5]q, "updatedAt": %[5]q, %[13]s, %[14]s,
 			"inputVariables": {"city": "Basel", "extra": [1.50]}, "outputSummary": %[15]s, "executionMetadata": {"blueprintVersion": "1.0.0"}}`,
-			id, ada.WorkspaceID, ada.ID, shown, noonText, encoded(t, counts["endTime"]), counts["completedSteps"], counts["failedSteps"], counts["progress"], run, steps, logs, quietTelemetry, telemetry, summary))
+			id, ada.WorkspaceID, ada.ID, shown, noonText, servertest.Encoded(t, counts["endTime"]), counts["completedSteps"], counts["failedSteps"], counts["progress"], run, steps, logs, quietTelemetry, telemetry, summary))
 	}
 
 	before, values := common("Ada")
@@ -136,13 +111,13 @@ func TestRunRecords(t *testing.T) {
 		before+","+step("human", "paused", values, "null", "")+","+step("stop", "skipped", "null", "null", "")+","+step("template", "skipped", "null", "null", ""),
 		begin("ask")+","+line("info", "human", "waits for input (human)", ""))
 
-	stranger := s.user(t, "stranger")
+	stranger := s.NewUser(t, "stranger")
 	for _, one := range []struct {
 		name string
-		p    person
+		p    servertest.Caller
 		id   string
-	}{{"unknown", ada, s.IDs.ExecutionID(noon)}, {"somebody else's", stranger, start("Ada")}, {"malformed", ada, "no id <at> all"}} {
-		expect(t, one.name, one.p.status(t, one.id), fmt.Sprintf(`{"id": %q, "status": "not_found", "progress": 0, "startTime": null, "endTime": null, "totalSteps": 0, "completedSteps": 0, "failedSteps": 0,
+	}{{"unknown", ada, s.IDs.ExecutionID(servertest.Noon)}, {"somebody else's", stranger, start("Ada")}, {"malformed", ada, "no id <at> all"}} {
+		servertest.Shape(t, one.name, one.p.Record(t, one.id), fmt.Sprintf(`{"id": %q, "status": "not_found", "progress": 0, "startTime": null, "endTime": null, "totalSteps": 0, "completedSteps": 0, "failedSteps": 0,
 		"steps": [], "logs": [], "currentStep": null, "awaitingInput": null}`, one.id))
 	}
 }
@@ -156,29 +131,29 @@ func TestRunningRecord(t *testing.T) {
 		<-gate
 	}))
 	defer outside.Close()
-	s := newService(t, func(o *server.Options) {
+	s := servertest.New(t, func(o *server.Options) {
 		o.AllowNet, o.SyncTimeout = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 50*time.Millisecond
 	})
-	ada := s.user(t, "ada")
+	ada := s.NewUser(t, "ada")
 	nodes := []any{node("a", "template", object{"text": "x"}), node("b", "http-request", object{"url": outside.URL}), node("c", "template", object{"text": "y"})}
-	id := ada.blueprint(t, "t", nodes...)
-	run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}})
+	id := ada.Blueprint(t, "t", nodes...)
+	run := ada.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}})
 	<-entered
-	record := ada.status(t, run)
+	record := ada.Record(t, run)
 	if record["status"] != "running" || record["progress"] != json.Number("33") || record["currentStep"] != "b" || record["endTime"] != nil || record["awaitingInput"] != nil ||
 		at(record["steps"].([]any)[1], "status") != "running" || at(record["steps"].([]any)[2], "status") != "pending" {
-		t.Errorf("a running run is %s", encoded(t, record))
+		t.Errorf("a running run is %s", servertest.Encoded(t, record))
 	}
-	if log := ada.log(t, run); at(log, "status") != "running" || at(log, "endTime") != nil {
-		t.Errorf("its log record is %s", encoded(t, log))
+	if log := ada.Log(t, run); at(log, "status") != "running" || at(log, "endTime") != nil {
+		t.Errorf("its log record is %s", servertest.Encoded(t, log))
 	}
 	// What outlasts the sync time-out is told of as running, and goes on.
-	answer := ada.ok(t, "blueprint.execute", object{"id": id})
-	expect(t, "execute", answer, `{"success": false, "executionId": "<execution>", "result": {"status": "running", "output": null, "outputs": {}}}`)
+	answer := ada.OK(t, "blueprint.execute", object{"id": id})
+	servertest.Shape(t, "execute", answer, `{"success": false, "executionId": "<execution>", "result": {"status": "running", "output": null, "outputs": {}}}`)
 	close(gate)
 	for _, id := range []string{run, at(answer, "executionId").(string)} {
-		if record := ada.until(t, id, blueprint.StatusCompleted); record["currentStep"] != nil || record["progress"] != json.Number("100") {
-			t.Errorf("in the end: %s", encoded(t, record))
+		if record := ada.Await(t, id, blueprint.StatusCompleted); record["currentStep"] != nil || record["progress"] != json.Number("100") {
+			t.Errorf("in the end: %s", servertest.Encoded(t, record))
 		}
 	}
 }
@@ -200,7 +175,7 @@ func TestTelemetry(t *testing.T) {
 	defer outside.Close()
 	host := strings.TrimPrefix(outside.URL, "http://")
 	name, port, _ := strings.Cut(host, ":")
-	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := servertest.New(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	get := func(id, url string, more ...any) object { return node(id, "http-request", object{"url": url}, more...) }
 	for _, test := range []struct {
 		name   string
@@ -217,23 +192,23 @@ func TestTelemetry(t *testing.T) {
 		{"refused", []any{get("a", "http://10.0.0.1:"+port+"/x", "onError", "continue")}, true, `[{"host": "10.0.0.1:PORT", "calls": 1, "statuses": []}]`, `[true,1,false,"<text>"]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			id := s.root.blueprint(t, test.name, test.nodes...)
-			answer := s.root.ok(t, "blueprint.execute", object{"id": id})
-			record := s.root.log(t, at(answer, "executionId").(string))
+			id := s.Root.Blueprint(t, test.name, test.nodes...)
+			answer := s.Root.OK(t, "blueprint.execute", object{"id": id})
+			record := s.Root.Log(t, at(answer, "executionId").(string))
 			if test.name == "refused" {
 				// Nothing was sent: whether the attempt counts is for the summary to say, consistently.
 				sources := at(record, "dataSourcesSummary").([]any)
 				if at(record, "reachedOutForData") != (len(sources) > 0) || fmt.Sprint(at(record, "externalDataSourcesCount")) != fmt.Sprint(len(sources)) {
-					t.Errorf("%s", encoded(t, record))
+					t.Errorf("%s", servertest.Encoded(t, record))
 				}
 			} else {
-				expect(t, "sources", at(record, "dataSourcesSummary"), strings.NewReplacer("HOST", host, "NAME", name).Replace(test.source))
+				servertest.Shape(t, "sources", at(record, "dataSourcesSummary"), strings.NewReplacer("HOST", host, "NAME", name).Replace(test.source))
 				count := json.Number(fmt.Sprint(strings.Count(test.source, "host")))
 				if at(record, "reachedOutForData") != test.reach || at(record, "externalDataSourcesCount") != count {
 					t.Errorf("reached out: %v, count %v", at(record, "reachedOutForData"), at(record, "externalDataSourcesCount"))
 				}
 			}
-			expect(t, "errors", []any{at(record, "hasErrors"), at(record, "errorCount"), at(record, "criticalErrors"), at(record, "errorSummary")}, test.errors)
+			servertest.Shape(t, "errors", []any{at(record, "hasErrors"), at(record, "errorCount"), at(record, "criticalErrors"), at(record, "errorSummary")}, test.errors)
 		})
 	}
 }
@@ -241,8 +216,8 @@ func TestTelemetry(t *testing.T) {
 // TestExecute compares whole answers of synchronous runs.
 func TestExecute(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
 	text := func(id, text string) object { return node(id, "template", object{"text": text}) }
 	variables := []any{object{"name": "city", "required": true}, object{"name": "count", "type": "number", "default": json.Number("2")}, object{"name": "any", "type": "json"}}
 	for _, test := range []struct {
@@ -273,31 +248,31 @@ func TestExecute(t *testing.T) {
 		{"a variable that is null", []any{text("a", "x")}, `{"variables": {"city": null}}`, `variables.city: required`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			id := ada.id(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": test.nodes}, "environment_variables": variables})
-			input := decoded(t, test.input).(object)
+			id := ada.IDOf(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": test.nodes}, "environment_variables": variables})
+			input := servertest.Decoded(t, test.input).(object)
 			input["id"] = id
 			if !strings.HasPrefix(test.want, "{") {
-				if message := ada.refused(t, blueprint.CodeBadRequest, "blueprint.execute", input); !strings.Contains(message, test.want) {
+				if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprint.execute", input); !strings.Contains(message, test.want) {
 					t.Errorf("the refusal says %q", message)
 				}
-				if logs := at(ada.ok(t, "execution.getExecutionLogs", object{"blueprintId": id}), "logs").([]any); len(logs) != 0 {
+				if logs := at(ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}), "logs").([]any); len(logs) != 0 {
 					t.Errorf("a refused run has a record")
 				}
 				return
 			}
-			want := decoded(t, test.want).(object)
+			want := servertest.Decoded(t, test.want).(object)
 			want["executionId"] = "<execution>"
-			expect(t, "answer", ada.ok(t, "blueprint.execute", input), encoded(t, want))
+			servertest.Shape(t, "answer", ada.OK(t, "blueprint.execute", input), servertest.Encoded(t, want))
 		})
 	}
-	ada.refused(t, blueprint.CodeBadRequest, "blueprint.execute", object{"id": ada.id(t, "blueprint.create", object{"title": "without a map"})})
+	ada.Refused(t, blueprint.CodeBadRequest, "blueprint.execute", object{"id": ada.IDOf(t, "blueprint.create", object{"title": "without a map"})})
 }
 
 // TestExecuteWithLogging sends nodes that are stored, edited, or only look so.
 func TestExecuteWithLogging(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
 	a := func() object { return node("a", "template", object{"text": "stored"}, "position", object{"x": 1}) }
 	b := func() object { return node("b", "template", object{"text": "{{input.text}}, second"}) }
 	edge := func(from, to string) object { return object{"source": from, "target": to} }
@@ -305,8 +280,8 @@ func TestExecuteWithLogging(t *testing.T) {
 		n[key] = value
 		return n
 	}
-	id := ada.id(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": []any{a(), b()}, "edges": []any{edge("a", "b")}}})
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	id := ada.IDOf(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": []any{a(), b()}, "edges": []any{edge("a", "b")}}})
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 	for _, test := range []struct {
 		name   string
 		nodes  []any
@@ -341,27 +316,27 @@ func TestExecuteWithLogging(t *testing.T) {
 				input["edges"] = test.edges
 			}
 			if test.stored {
-				ben.ok(t, "execution.executeBlueprintWithLogging", input)
+				ben.OK(t, "execution.executeBlueprintWithLogging", input)
 			} else {
-				ben.refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", input)
+				ben.Refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", input)
 			}
-			run := ada.id(t, "execution.executeBlueprintWithLogging", input)
-			s.advance(t, "0s")
+			run := ada.IDOf(t, "execution.executeBlueprintWithLogging", input)
+			s.Advance(t, "0s")
 			if test.output != "" {
-				expect(t, "output", at(ada.log(t, run), "outputSummary.output"), test.output)
+				servertest.Shape(t, "output", at(ada.Log(t, run), "outputSummary.output"), test.output)
 			}
 		})
 	}
-	ada.refused(t, blueprint.CodeBadRequest, "execution.executeBlueprintWithLogging", object{"nodes": []any{}, "options": object{"blueprintId": id}})
-	ada.refused(t, blueprint.CodeBadRequest, "execution.executeBlueprintWithLogging", object{"nodes": []any{a(), a()}, "options": object{"blueprintId": id}})
+	ada.Refused(t, blueprint.CodeBadRequest, "execution.executeBlueprintWithLogging", object{"nodes": []any{}, "options": object{"blueprintId": id}})
+	ada.Refused(t, blueprint.CodeBadRequest, "execution.executeBlueprintWithLogging", object{"nodes": []any{a(), a()}, "options": object{"blueprintId": id}})
 	// Stored nodes run, and fail, as they are for everybody.
-	wrong := ada.blueprint(t, "wrong", with(a(), "onError", "never heard of"))
-	ada.ok(t, "blueprint.update", object{"id": wrong, "visibility": "public"})
-	if record := ben.status(t, ben.launch(t, wrong, nil, with(a(), "onError", "never heard of"))); record["status"] != "failed" {
-		t.Errorf("a node with a mistake: %s", encoded(t, record))
+	wrong := ada.Blueprint(t, "wrong", with(a(), "onError", "never heard of"))
+	ada.OK(t, "blueprint.update", object{"id": wrong, "visibility": "public"})
+	if record := ben.Record(t, ben.Launch(t, wrong, nil, with(a(), "onError", "never heard of"))); record["status"] != "failed" {
+		t.Errorf("a node with a mistake: %s", servertest.Encoded(t, record))
 	}
 	// Nodes for a blueprint that has none stored.
-	empty := ada.id(t, "blueprint.create", object{"title": "empty"})
-	run := ada.launch(t, empty, nil, a())
-	expect(t, "output", at(ada.log(t, run), "outputSummary.output"), `{"text": "stored"}`)
+	empty := ada.IDOf(t, "blueprint.create", object{"title": "empty"})
+	run := ada.Launch(t, empty, nil, a())
+	servertest.Shape(t, "output", at(ada.Log(t, run), "outputSummary.output"), `{"text": "stored"}`)
 }

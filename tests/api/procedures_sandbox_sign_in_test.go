@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"io"
 	"net/http"
 	"strings"
@@ -11,19 +12,19 @@ import (
 // as curl -L does: it never leaves the server, and the run goes on.
 func TestSignInInTheBox(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, inABox)
-	oauth := s.root.id(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{
+	s := servertest.New(t, servertest.AtNoon, inABox)
+	oauth := s.Root.IDOf(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{
 		"flow": "authorization_code", "authorizationUrl": "https://id.example.com/authorize?prompt=login", "tokenUrl": "https://id.example.com/token", "clientId": "c", "clientSecret": "s",
 		"scopes": []any{"read"}, "hosts": []any{"api.example.com"}}})
-	answer := s.root.execute(t, node("a", "http-request", object{"url": "https://api.example.com/", "connectionId": oauth}))
-	id := at(answer.payload(), "executionId").(string)
-	address, _ := at(s.root.status(t, id), "awaitingInput.url").(string)
-	if !strings.HasPrefix(address, s.host+"/oauth/start?") {
-		t.Fatalf("the run waits for %q: %s", address, answer.text)
+	answer := execute(t, s.Root, node("a", "http-request", object{"url": "https://api.example.com/", "connectionId": oauth}))
+	id := at(answer.Payload(), "executionId").(string)
+	address, _ := at(s.Root.Record(t, id), "awaitingInput.url").(string)
+	if !strings.HasPrefix(address, s.Host+"/oauth/start?") {
+		t.Fatalf("the run waits for %q: %s", address, answer.Text)
 	}
 	var way []string
 	client := &http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		way = append(way, strings.TrimPrefix(strings.Split(r.URL.String(), "?")[0], s.host))
+		way = append(way, strings.TrimPrefix(strings.Split(r.URL.String(), "?")[0], s.Host))
 		return nil
 	}}
 	response, err := client.Get(address)
@@ -38,17 +39,17 @@ func TestSignInInTheBox(t *testing.T) {
 	if got := strings.Join(way, " "); got != "/sandbox/authorize /oauth/callback" {
 		t.Errorf("the way was %s", got)
 	}
-	record := s.root.until(t, id, "completed")
+	record := s.Root.Await(t, id, "completed")
 	if sent := at(record, "steps").([]any)[0].(object); at(sent, "output.body.headers.authorization") != "***" {
-		t.Errorf("the node was answered %s", encoded(t, sent))
+		t.Errorf("the node was answered %s", servertest.Encoded(t, sent))
 	}
-	if calls := s.root.calls(t, "?host=id.example.com"); len(calls) != 1 || at(calls[0], "request.method") != "POST" {
-		t.Errorf("the service was asked %s", encoded(t, calls))
+	if calls := sandboxCalls(t, s.Root, "?host=id.example.com"); len(calls) != 1 || at(calls[0], "request.method") != "POST" {
+		t.Errorf("the service was asked %s", servertest.Encoded(t, calls))
 	}
 	for _, wrong := range []string{"", "?state=nothing", "?redirect_uri=https://evil.example/&state=x"} {
-		answer := person{service: s}.send(t, http.MethodGet, "/sandbox/authorize"+wrong, "")
-		if answer.status == http.StatusOK || strings.Contains(answer.text, "evil") {
-			t.Errorf("%s: %d %s", wrong, answer.status, answer.text)
+		answer := servertest.Caller{Server: s}.Send(t, http.MethodGet, "/sandbox/authorize"+wrong, "")
+		if answer.Status == http.StatusOK || strings.Contains(answer.Text, "evil") {
+			t.Errorf("%s: %d %s", wrong, answer.Status, answer.Text)
 		}
 	}
 }

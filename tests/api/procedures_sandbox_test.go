@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,37 +16,37 @@ func inABox(o *server.Options) {
 }
 
 // rules puts rules in force.
-func (p person) rules(t testing.TB, text string) {
+func putRules(t testing.TB, p servertest.Caller, text string) {
 	t.Helper()
-	if answer := p.send(t, http.MethodPut, "/sandbox/rules", text); answer.status != http.StatusOK {
-		t.Fatalf("%s: %d %s", text, answer.status, answer.text)
+	if answer := p.Send(t, http.MethodPut, "/sandbox/rules", text); answer.Status != http.StatusOK {
+		t.Fatalf("%s: %d %s", text, answer.Status, answer.Text)
 	}
 }
 
 // calls returns what went out.
-func (p person) calls(t testing.TB, query string) []any {
+func sandboxCalls(t testing.TB, p servertest.Caller, query string) []any {
 	t.Helper()
-	answer := p.send(t, http.MethodGet, "/sandbox/calls"+query, "")
-	list, ok := at(answer.value, "calls").([]any)
-	if answer.status != http.StatusOK || !ok {
-		t.Fatalf("%d %s", answer.status, answer.text)
+	answer := p.Send(t, http.MethodGet, "/sandbox/calls"+query, "")
+	list, ok := at(answer.Value, "calls").([]any)
+	if answer.Status != http.StatusOK || !ok {
+		t.Fatalf("%d %s", answer.Status, answer.Text)
 	}
 	return list
 }
 
 // execute runs one node and gives the answer.
-func (p person) execute(t testing.TB, nodes ...any) reply {
+func execute(t testing.TB, p servertest.Caller, nodes ...any) servertest.Reply {
 	t.Helper()
-	return p.call(t, "blueprint.execute", object{"id": p.blueprint(t, "in a box", nodes...)})
+	return p.Call(t, "blueprint.execute", object{"id": p.Blueprint(t, "in a box", nodes...)})
 }
 
 // TestFakes runs a node of each type that reaches the outside, with connections
 // that look real.
 func TestFakes(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, inABox)
+	s := servertest.New(t, servertest.AtNoon, inABox)
 	connection := func(kind string, config object) string {
-		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
+		return s.Root.IDOf(t, "connection.create", object{"name": kind, "type": kind, "config": config})
 	}
 	const canary = "canary-of-the-box"
 	openAI := connection("ai-provider", object{"provider": "openai", "apiKey": canary})
@@ -85,34 +86,34 @@ func TestFakes(t *testing.T) {
 		{"mail without", "send-email", letter(none), "messageId", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s.root.send(t, http.MethodDelete, "/sandbox", "")
-			answer := s.root.execute(t, node("it", test.kind, test.config))
-			output := at(answer.payload(), "result.output")
+			s.Root.Send(t, http.MethodDelete, "/sandbox", "")
+			answer := execute(t, s.Root, node("it", test.kind, test.config))
+			output := at(answer.Payload(), "result.output")
 			if test.path != "" {
 				output = at(output, test.path)
 			}
-			if got := encoded(t, output); test.want != "" && got != test.want || output == nil {
-				t.Errorf("got %s, want %s: %s", got, test.want, answer.text)
+			if got := servertest.Encoded(t, output); test.want != "" && got != test.want || output == nil {
+				t.Errorf("got %s, want %s: %s", got, test.want, answer.Text)
 			}
-			calls := s.root.calls(t, "?nodeType="+test.kind)
+			calls := sandboxCalls(t, s.Root, "?nodeType="+test.kind)
 			if len(calls) == 0 {
 				t.Fatal("no call is listed")
 			}
 			last := calls[len(calls)-1].(object)
-			if last["nodeId"] != "it" || last["executionId"] != at(answer.payload(), "executionId") || at(last, "response.status") == nil || last["at"] != "2030-05-01T12:00:00.000Z" {
-				t.Errorf("listed is %s", encoded(t, last))
+			if last["nodeId"] != "it" || last["executionId"] != at(answer.Payload(), "executionId") || at(last, "response.status") == nil || last["at"] != "2030-05-01T12:00:00.000Z" {
+				t.Errorf("listed is %s", servertest.Encoded(t, last))
 			}
-			if text := encoded(t, calls); strings.Contains(text, canary) {
+			if text := servertest.Encoded(t, calls); strings.Contains(text, canary) {
 				t.Errorf("the list gives a secret away: %s", text)
 			}
 			if test.kind == "send-email" && (at(last, "request.method") != "MAIL" || at(last, "request.headers.subject") != "Grüße" || !strings.Contains(at(last, "request.body").(string), "Hello.\n.dot") || at(last, "request.headers.to") != "ada@example.org") {
-				t.Errorf("the mail is %s", encoded(t, last))
+				t.Errorf("the mail is %s", servertest.Encoded(t, last))
 			}
 		})
 	}
 	for _, id := range []string{openAI, anthropic, tools, slack, starttls, first, none, oauth, key} {
-		if answer := s.root.ok(t, "connection.test", object{"id": id}); at(answer, "ok") != true {
-			t.Errorf("a connection does not work: %s", encoded(t, answer))
+		if answer := s.Root.OK(t, "connection.test", object{"id": id}); at(answer, "ok") != true {
+			t.Errorf("a connection does not work: %s", servertest.Encoded(t, answer))
 		}
 	}
 }
@@ -120,9 +121,9 @@ func TestFakes(t *testing.T) {
 // TestRulesOfTheBox answers, breaks and pauses what goes out.
 func TestRulesOfTheBox(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox)
-	slack := s.root.id(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "xoxb-x"}})
-	post := s.root.id(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
+	s := servertest.New(t, inABox)
+	slack := s.Root.IDOf(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "xoxb-x"}})
+	post := s.Root.IDOf(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
 	get := func(more ...any) any {
 		return node("it", "http-request", object{"url": "https://api.example.com/a/b?c=d"}, more...)
 	}
@@ -153,23 +154,23 @@ func TestRulesOfTheBox(t *testing.T) {
 		{"no mail server", `{"rules":[{"match":{"method":"MAIL"},"answer":{"error":"down"}}]}`, letter, "down"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s.root.rules(t, test.rules)
-			if answer := s.root.execute(t, test.node); !strings.Contains(answer.text, test.want) {
-				t.Errorf("want %s, got %s", test.want, answer.text)
+			putRules(t, s.Root, test.rules)
+			if answer := execute(t, s.Root, test.node); !strings.Contains(answer.Text, test.want) {
+				t.Errorf("want %s, got %s", test.want, answer.Text)
 			}
 		})
 	}
 	for _, asks := range []any{get(), letter} {
-		s.root.rules(t, `{"rules":[{"match":{"nodeId":"it"},"answer":{"pause":{"prompt":"Shall it?"}}}]}`)
-		paused := s.root.execute(t, asks).payload()
+		putRules(t, s.Root, `{"rules":[{"match":{"nodeId":"it"},"answer":{"pause":{"prompt":"Shall it?"}}}]}`)
+		paused := execute(t, s.Root, asks).Payload()
 		id, _ := at(paused, "executionId").(string)
-		waiting := s.root.until(t, id, "paused")
+		waiting := s.Root.Await(t, id, "paused")
 		if at(waiting, "awaitingInput.prompt") != "Shall it?" || at(waiting, "awaitingInput.kind") != "human" {
-			t.Fatalf("it waits for %s", encoded(t, waiting))
+			t.Fatalf("it waits for %s", servertest.Encoded(t, waiting))
 		}
-		s.root.ok(t, "execution.resume", object{"executionId": id, "input": object{"yes": true}})
-		if done := s.root.until(t, id, "completed"); !strings.Contains(encoded(t, done), `"output":{"yes":true}`) {
-			t.Errorf("it ended with %s", encoded(t, done))
+		s.Root.OK(t, "execution.resume", object{"executionId": id, "input": object{"yes": true}})
+		if done := s.Root.Await(t, id, "completed"); !strings.Contains(servertest.Encoded(t, done), `"output":{"yes":true}`) {
+			t.Errorf("it ended with %s", servertest.Encoded(t, done))
 		}
 	}
 }
@@ -178,13 +179,13 @@ func TestRulesOfTheBox(t *testing.T) {
 // mail, is about that, and not about what is said before and after.
 func TestRulesMeanTheTool(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox)
-	tools := s.root.id(t, "connection.create", object{"name": "t", "type": "mcp-server", "config": object{"url": "https://mcp.example.com/mcp"}})
+	s := servertest.New(t, inABox)
+	tools := s.Root.IDOf(t, "connection.create", object{"name": "t", "type": "mcp-server", "config": object{"url": "https://mcp.example.com/mcp"}})
 	call := node("it", "mcp-tool", object{"connectionId": tools, "tool": "x"})
-	post := s.root.id(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
+	post := s.Root.IDOf(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
 	letter := node("it", "send-email", object{"connectionId": post, "to": "ada@example.org", "subject": "s", "text": "t"})
-	openAI := s.root.id(t, "connection.create", object{"name": "o", "type": "ai-provider", "config": object{"provider": "openai", "apiKey": "k"}})
-	anthropic := s.root.id(t, "connection.create", object{"name": "a", "type": "ai-provider", "config": object{"provider": "anthropic", "apiKey": "k"}})
+	openAI := s.Root.IDOf(t, "connection.create", object{"name": "o", "type": "ai-provider", "config": object{"provider": "openai", "apiKey": "k"}})
+	anthropic := s.Root.IDOf(t, "connection.create", object{"name": "a", "type": "ai-provider", "config": object{"provider": "anthropic", "apiKey": "k"}})
 	prompt := func(connection string) any {
 		return node("it", "ai-prompt", object{"connectionId": connection, "model": "m", "prompt": "x", "mcpConnectionIds": []any{tools}})
 	}
@@ -206,18 +207,18 @@ func TestRulesMeanTheTool(t *testing.T) {
 		{`{"match":{"nodeType":"send-email"},"times":1,"answer":{"status":554,"body":"no spam"}}`, letter, post, []string{"554 no spam", `"messageId"`}},
 		{`{"match":{"host":"mail.example.com"},"times":1,"answer":{"status":451}}`, letter, post, []string{"451", `"messageId"`}},
 	} {
-		s.root.rules(t, `{"rules":[`+test.rules+`]}`)
+		putRules(t, s.Root, `{"rules":[`+test.rules+`]}`)
 		if test.test != "" {
-			if tried := s.root.ok(t, "connection.test", object{"id": test.test}); at(tried, "ok") != true {
-				t.Errorf("%s: the connection does not work: %s", test.rules, encoded(t, tried))
+			if tried := s.Root.OK(t, "connection.test", object{"id": test.test}); at(tried, "ok") != true {
+				t.Errorf("%s: the connection does not work: %s", test.rules, servertest.Encoded(t, tried))
 			}
 		}
 		for _, want := range test.want {
-			if answer := s.root.execute(t, test.node); !strings.Contains(answer.text, want) {
-				t.Errorf("%s: want %s, got %s", test.rules, want, answer.text)
+			if answer := execute(t, s.Root, test.node); !strings.Contains(answer.Text, want) {
+				t.Errorf("%s: want %s, got %s", test.rules, want, answer.Text)
 			}
 		}
-		if used := encoded(t, s.root.calls(t, "?nodeType=ai-prompt")); strings.Contains(test.rules, "toolCalls") && !strings.Contains(used, `"method":"tools/call"`) {
+		if used := servertest.Encoded(t, sandboxCalls(t, s.Root, "?nodeType=ai-prompt")); strings.Contains(test.rules, "toolCalls") && !strings.Contains(used, `"method":"tools/call"`) {
 			t.Errorf("%s: the tool was not called: %s", test.rules, used)
 		}
 	}
@@ -226,8 +227,8 @@ func TestRulesMeanTheTool(t *testing.T) {
 // TestBadRules: what is wrong is named, and nothing changes.
 func TestBadRules(t *testing.T) {
 	t.Parallel()
-	s := newService(t, inABox)
-	s.root.rules(t, `{"rules":[{"match":{"host":"kept"},"answer":{"status":418}}]}`)
+	s := servertest.New(t, inABox)
+	putRules(t, s.Root, `{"rules":[{"match":{"host":"kept"},"answer":{"status":418}}]}`)
 	for _, test := range []struct{ rules, want string }{
 		{`{}`, "rules: must be an array"},
 		{`{"rules":[{}]}`, "rules[0].match: required; rules[0].answer: required"},
@@ -252,13 +253,13 @@ func TestBadRules(t *testing.T) {
 			"rules[0].answer.whole: is for a procedure, with a status from 400 and without close: what it refuses is the batch; rules[1].answer.whole: is for a procedure, with a status from 400 and without close: what it refuses is the batch; rules[2].answer.whole"},
 		{`[`, "JSON"},
 	} {
-		answer := s.root.send(t, http.MethodPut, "/sandbox/rules", test.rules)
-		if message, _ := at(answer.value, "error.message").(string); answer.status != http.StatusBadRequest || !strings.Contains(message, test.want) {
-			t.Errorf("%s: %d %s", test.rules, answer.status, answer.text)
+		answer := s.Root.Send(t, http.MethodPut, "/sandbox/rules", test.rules)
+		if message, _ := at(answer.Value, "error.message").(string); answer.Status != http.StatusBadRequest || !strings.Contains(message, test.want) {
+			t.Errorf("%s: %d %s", test.rules, answer.Status, answer.Text)
 		}
 	}
-	shown := s.root.send(t, http.MethodGet, "/sandbox/rules", "")
-	expect(t, "kept", shown.value, `{"rules": [{"match": {"host": "kept"}, "answer": {"status": 418}, "answered": 0}]}`)
+	shown := s.Root.Send(t, http.MethodGet, "/sandbox/rules", "")
+	servertest.Shape(t, "kept", shown.Value, `{"rules": [{"match": {"host": "kept"}, "answer": {"status": 418}, "answered": 0}]}`)
 }
 
 // TestTheSameBoxTwice: with a seed and a clock that stands still the fakes answer
@@ -267,12 +268,12 @@ func TestTheSameBoxTwice(t *testing.T) {
 	t.Parallel()
 	story := func() string {
 		seed := int64(7)
-		s := newService(t, inABox, atNoon, func(o *server.Options) { o.SeedIDs = &seed })
-		ask := s.root.id(t, "connection.create", object{"name": "a", "type": "ai-provider", "config": object{"provider": "openai", "apiKey": "k"}})
-		tell := s.root.id(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "k"}})
-		oauth := s.root.id(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{"flow": "client_credentials", "tokenUrl": "https://id.example.com/token", "clientId": "c", "clientSecret": "s", "hosts": []any{"api.example.com"}}})
-		s.root.execute(t, node("a", "ai-prompt", object{"connectionId": ask, "model": "m", "prompt": "p"}), node("b", "send-slack", object{"connectionId": tell, "channel": "#orders", "text": "{{nodes.a.output.text}}"}), node("c", "http-request", object{"url": "https://api.example.com/", "connectionId": oauth}))
-		return s.root.send(t, http.MethodGet, "/sandbox/calls", "").text
+		s := servertest.New(t, inABox, servertest.AtNoon, func(o *server.Options) { o.SeedIDs = &seed })
+		ask := s.Root.IDOf(t, "connection.create", object{"name": "a", "type": "ai-provider", "config": object{"provider": "openai", "apiKey": "k"}})
+		tell := s.Root.IDOf(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "k"}})
+		oauth := s.Root.IDOf(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{"flow": "client_credentials", "tokenUrl": "https://id.example.com/token", "clientId": "c", "clientSecret": "s", "hosts": []any{"api.example.com"}}})
+		execute(t, s.Root, node("a", "ai-prompt", object{"connectionId": ask, "model": "m", "prompt": "p"}), node("b", "send-slack", object{"connectionId": tell, "channel": "#orders", "text": "{{nodes.a.output.text}}"}), node("c", "http-request", object{"url": "https://api.example.com/", "connectionId": oauth}))
+		return s.Root.Send(t, http.MethodGet, "/sandbox/calls", "").Text
 	}
 	if a, b := story(), story(); a != b || !strings.Contains(a, "chatcmpl-") {
 		t.Errorf("%s\n%s", a, b)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -24,22 +25,22 @@ import (
 // an update does to them.
 func TestSecretVariables(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
-	id := ada.id(t, "blueprint.create", object{"title": "t", "environment_variables": decoded(t, `[
+	s := servertest.New(t)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
+	id := ada.IDOf(t, "blueprint.create", object{"title": "t", "environment_variables": servertest.Decoded(t, `[
 		{"name": "text", "secret": true, "default": "the text"}, {"name": "number", "type": "number", "secret": true, "default": 12.50}, {"name": "data", "type": "json", "secret": true, "default": {"a": "b"}},
 		{"name": "empty", "secret": true}, {"name": "cleared", "secret": true, "default": ""}, {"name": "open", "default": "seen"}, {"name": "blank", "default": ""}]`)})
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 	const first = `[{"name": "text", "secret": true, "default": "the text"}, {"name": "number", "type": "number", "secret": true, "default": 12.50}, {"name": "data", "type": "json", "secret": true, "default": {"a": "b"}},
 		{"name": "empty", "secret": true}, {"name": "cleared", "secret": true}, {"name": "open", "default": "seen"}, {"name": "blank", "default": ""}]`
-	get := func(p person) any {
-		return at(p.ok(t, "blueprint.get", object{"id": id}), "environment_variables")
+	get := func(p servertest.Caller) any {
+		return at(p.OK(t, "blueprint.get", object{"id": id}), "environment_variables")
 	}
-	expect(t, "to who manages", get(ada), first)
+	servertest.Shape(t, "to who manages", get(ada), first)
 	hidden := strings.NewReplacer(`"the text"`, "null", "12.50", "null", `{"a": "b"}`, "null")
-	expect(t, "to who sees", get(ben), hidden.Replace(first))
-	list := at(ben.ok(t, "blueprint.list", object{"scope": "public"}), "data").([]any)
-	expect(t, "in a list", at(list[0], "environment_variables"), hidden.Replace(first))
+	servertest.Shape(t, "to who sees", get(ben), hidden.Replace(first))
+	list := at(ben.OK(t, "blueprint.list", object{"scope": "public"}), "data").([]any)
+	servertest.Shape(t, "in a list", at(list[0], "environment_variables"), hidden.Replace(first))
 	for _, step := range []struct{ update, want string }{
 		{hidden.Replace(first), first}, // what somebody who sees would send back
 		{`[{"name": "text", "secret": true, "default": null}, {"name": "number", "type": "number", "secret": true, "default": 13}]`,
@@ -54,27 +55,27 @@ func TestSecretVariables(t *testing.T) {
 		{`[{"name": "text", "default": null}]`, `[{"name": "text", "default": null}]`}, // no secret any more, and its value is gone
 		{`[{"name": "text", "secret": true, "default": null}]`, `[{"name": "text", "secret": true, "default": null}]`},
 	} {
-		answer := ada.ok(t, "blueprint.update", object{"id": id, "environment_variables": decoded(t, step.update)})
-		expect(t, "the answer to "+step.update, at(answer, "environment_variables"), step.want)
-		expect(t, "after "+step.update, get(ada), step.want)
+		answer := ada.OK(t, "blueprint.update", object{"id": id, "environment_variables": servertest.Decoded(t, step.update)})
+		servertest.Shape(t, "the answer to "+step.update, at(answer, "environment_variables"), step.want)
+		servertest.Shape(t, "after "+step.update, get(ada), step.want)
 	}
-	oldest := ada.ok(t, "blueprint.versions", object{"id": id}).([]any)
-	expect(t, "the first version", at(oldest[len(oldest)-1], "environment_variables"), first)
+	oldest := ada.OK(t, "blueprint.versions", object{"id": id}).([]any)
+	servertest.Shape(t, "the first version", at(oldest[len(oldest)-1], "environment_variables"), first)
 }
 
 func TestSecretConfig(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
-	id := ada.blueprint(t, "t", node("a", "merge", object{}))
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	made := ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "the hook secret", "note": "n", "respond": "wait"}})
+	s := servertest.New(t)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
+	id := ada.Blueprint(t, "t", node("a", "merge", object{}))
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	made := ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "the hook secret", "note": "n", "respond": "wait"}})
 	trigger := at(made, "id").(string)
-	expect(t, "created", at(made, "config"), `{"secret": "the hook secret", "note": "n", "respond": "wait"}`)
-	config := func(p person) any {
-		return at(p.ok(t, "blueprintTriggers.list", object{"blueprintId": id}).([]any)[0], "config")
+	servertest.Shape(t, "created", at(made, "config"), `{"secret": "the hook secret", "note": "n", "respond": "wait"}`)
+	config := func(p servertest.Caller) any {
+		return at(p.OK(t, "blueprintTriggers.list", object{"blueprintId": id}).([]any)[0], "config")
 	}
-	ben.refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id})
+	ben.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id})
 	for _, step := range []struct{ update, want string }{
 		{`{}`, `{"secret": "the hook secret", "note": "n", "respond": "wait"}`},
 		{`{"secret": null, "note": "m"}`, `{"secret": "the hook secret", "note": "m", "respond": "wait"}`},
@@ -84,16 +85,16 @@ func TestSecretConfig(t *testing.T) {
 		{`{"secret": null}`, `{"more": {"b": 1}}`},
 		{`{"secret": "the third secret", "more": null}`, `{"secret": "the third secret"}`},
 	} {
-		answer := ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": decoded(t, step.update)})
-		expect(t, "the answer to "+step.update, at(answer, "config"), step.want)
-		expect(t, "after "+step.update, config(ada), step.want)
-		secret := at(decoded(t, step.want), "secret")
-		expect(t, "its URL", ada.ok(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), fmt.Sprintf(`{"url": %q, "secret": %s}`, s.host+"/webhooks/blueprint/"+trigger, encoded(t, secret)))
+		answer := ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": servertest.Decoded(t, step.update)})
+		servertest.Shape(t, "the answer to "+step.update, at(answer, "config"), step.want)
+		servertest.Shape(t, "after "+step.update, config(ada), step.want)
+		secret := at(servertest.Decoded(t, step.want), "secret")
+		servertest.Shape(t, "its URL", ada.OK(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), fmt.Sprintf(`{"url": %q, "secret": %s}`, s.Host+"/webhooks/blueprint/"+trigger, servertest.Encoded(t, secret)))
 	}
-	slack := ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "slack", "config": object{"signingSecret": "the slack secret"}})
-	expect(t, "without a secret", at(ada.ok(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signingSecret": ""}}), "config"), `{}`)
-	ada.ok(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signing_secret": "the slack secret"}})
-	if text := ben.refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id}); strings.Contains(text, "third secret") || strings.Contains(text, "slack secret") {
+	slack := ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "slack", "config": object{"signingSecret": "the slack secret"}})
+	servertest.Shape(t, "without a secret", at(ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signingSecret": ""}}), "config"), `{}`)
+	ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signing_secret": "the slack secret"}})
+	if text := ben.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id}); strings.Contains(text, "third secret") || strings.Contains(text, "slack secret") {
 		t.Errorf("who only sees gets %s", text)
 	}
 }
@@ -189,9 +190,9 @@ func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	outside := newEcho(t)
 	path := filepath.Join(t.TempDir(), "secrets.db")
-	run := []func(*server.Options){atNoon, onFile(path), func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }}
-	s := newService(t, run...)
-	ada := s.user(t, "ada")
+	run := []func(*server.Options){servertest.AtNoon, servertest.OnFile(path), func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }}
+	s := servertest.New(t, run...)
+	ada := s.NewUser(t, "ada")
 	nodes := []any{
 		node("set", "set", object{"values": object{"plain": "{{token}}", "inside": "<{{token}}>", "deep": []any{object{"k": "{{token}}"}}}}),
 		node("base64", "transform", object{"expression": `{"a": toBase64(token), "b": toBase64("user:" + token)}`}),
@@ -205,24 +206,24 @@ func TestSecretsAreNowhere(t *testing.T) {
 		node("again", "http-request", object{"method": "POST", "url": outside.URL + "/again", "query": object{"token": "{{token}}"}, "body": "{{inside}}"}),
 		node("stop", "stop", object{"failed": true, "message": "stopped with {{token}}"}),
 	}
-	id := ada.id(t, "blueprint.create", object{
+	id := ada.IDOf(t, "blueprint.create", object{
 		"title": "t", "blueprint_map": object{"nodes": nodes},
 		"environment_variables": []any{object{"name": "token", "secret": true, "default": canary}},
 	})
-	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait"}})
+	hook := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait"}})
 	const hookSecret = "whsec+of/the hook"
-	ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": hookSecret}})
-	key := at(ada.ok(t, "apiKey.create", object{"name": "n"}), "key").(string)
+	ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": hookSecret}})
+	key := at(ada.OK(t, "apiKey.create", object{"name": "n"}), "key").(string)
 	const override = "0verr1de/+ of the caller"
 	read := map[string]string{} // everything that was answered
-	note := func(name string, p person, procedure string, input any) any {
+	note := func(name string, p servertest.Caller, procedure string, input any) any {
 		t.Helper()
-		answer := p.call(t, procedure, input)
-		if answer.status != http.StatusOK {
-			t.Errorf("%s: %d %s", procedure, answer.status, answer.text)
+		answer := p.Call(t, procedure, input)
+		if answer.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", procedure, answer.Status, answer.Text)
 		}
-		read[name] = answer.text
-		return answer.payload()
+		read[name] = answer.Text
+		return answer.Payload()
 	}
 	views := func(name, run string) {
 		t.Helper()
@@ -234,29 +235,29 @@ func TestSecretsAreNowhere(t *testing.T) {
 	views("paused", executed)
 	passed := at(note("execute with a value", ada, "blueprint.execute", object{"id": id, "variables": object{"token": override}}), "executionId").(string)
 	views("paused with a value", passed)
-	delivered := (person{service: s}).send(t, http.MethodPost, "/webhooks/blueprint/"+hook, encoded(t, object{"t": canary}), "X-Copy", base64.StdEncoding.EncodeToString([]byte(canary)))
-	if delivered.status != http.StatusOK || at(decoded(t, delivered.text), "answer") != canary { // who asks is given data
-		t.Errorf("the webhook answers %d %s", delivered.status, delivered.text)
+	delivered := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, servertest.Encoded(t, object{"t": canary}), "X-Copy", base64.StdEncoding.EncodeToString([]byte(canary)))
+	if delivered.Status != http.StatusOK || at(servertest.Decoded(t, delivered.Text), "answer") != canary { // who asks is given data
+		t.Errorf("the webhook answers %d %s", delivered.Status, delivered.Text)
 	}
 	disk(t, path, "while runs are paused", canary, override, hookSecret, key, testKey)
 
-	s.advance(t, "0s")
-	s.stop()
-	read["log of the server"] = s.logs.String()
+	s.Advance(t, "0s")
+	s.Stop()
+	read["log of the server"] = s.Logs.String()
 	disk(t, path, "after the server has ended", canary, override, hookSecret, key, testKey)
-	s = newService(t, run...)
-	ada.service = s
+	s = servertest.New(t, run...)
+	ada.Server = s
 	views("after a restart", executed)
 	for run, secret := range map[string]string{executed: canary, passed: override} {
 		note("resume "+run, ada, "execution.resume", object{"executionId": run, "input": object{"said": secret}})
-		s.advance(t, "0s")
+		s.Advance(t, "0s")
 		record := note("ended "+run, ada, "execution.getExecutionStatus", object{"executionId": run})
 		note("subscribe "+run, ada, "execution.subscribe", object{"executionId": run})
 		if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
 			t.Errorf("after the restart the outside was sent %q", got)
 		}
 		if steps := at(record, "steps").([]any); at(record, "status") != "failed" || at(steps[10], "error.message") != "stopped with ***" || at(steps[8], "output.said") != "***" {
-			t.Errorf("in the end: %s", encoded(t, record))
+			t.Errorf("in the end: %s", servertest.Encoded(t, record))
 		}
 	}
 	views("ended", executed)
@@ -264,15 +265,15 @@ func TestSecretsAreNowhere(t *testing.T) {
 	note("cancel", ada, "execution.cancel", object{"executionId": third, "reason": "because of " + canary})
 	// A retry goes on with the true values, too.
 	for run, secret := range map[string]string{executed: canary, passed: override} {
-		retried := ada.id(t, "execution.retry", object{"executionId": run, "fromNodeId": "again"})
-		s.advance(t, "0s")
+		retried := ada.IDOf(t, "execution.retry", object{"executionId": run, "fromNodeId": "again"})
+		s.Advance(t, "0s")
 		views("retried "+run, retried)
 		if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
 			t.Errorf("the retry sent %q", got)
 		}
 	}
-	s.stop()
-	read["log of the second server"] = s.logs.String()
+	s.Stop()
+	read["log of the second server"] = s.Logs.String()
 	disk(t, path, "in the end", canary, override, hookSecret, key, testKey)
 	for name, text := range read {
 		for _, secret := range []string{canary, override} {
@@ -311,8 +312,8 @@ func disk(t *testing.T, path, when string, secrets ...string) {
 func TestSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	outside := newEcho(t)
-	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	s := servertest.New(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
 	variables := []any{object{"name": "token", "secret": true, "default": canary}, object{"name": "open", "default": "seen"}}
 	for _, test := range []struct {
 		name string
@@ -327,28 +328,28 @@ func TestSecretsOfOthers(t *testing.T) {
 		{"fallback", node("a", "template", object{"text": `{{token ?? "none"}}`})},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			id := ada.id(t, "blueprint.create", object{"title": "t", "environment_variables": variables, "blueprint_map": object{"nodes": []any{node("before", "template", object{"text": "{{open}}"}), test.node}}})
-			ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-			if answer := ada.ok(t, "blueprint.execute", object{"id": id}); at(answer, "success") != true {
-				t.Errorf("the owner gets %s", encoded(t, answer))
+			id := ada.IDOf(t, "blueprint.create", object{"title": "t", "environment_variables": variables, "blueprint_map": object{"nodes": []any{node("before", "template", object{"text": "{{open}}"}), test.node}}})
+			ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+			if answer := ada.OK(t, "blueprint.execute", object{"id": id}); at(answer, "success") != true {
+				t.Errorf("the owner gets %s", servertest.Encoded(t, answer))
 			}
 			before := len(outside.last())
-			answer := ben.ok(t, "blueprint.execute", object{"id": id})
+			answer := ben.OK(t, "blueprint.execute", object{"id": id})
 			if at(answer, "success") != false || at(answer, "result.error.nodeId") != "a" || at(answer, "result.outputs.before.text") != "seen" {
-				t.Errorf("a stranger gets %s", encoded(t, answer))
+				t.Errorf("a stranger gets %s", servertest.Encoded(t, answer))
 			}
-			record := encoded(t, ben.status(t, at(answer, "executionId").(string))) + encoded(t, ben.log(t, at(answer, "executionId").(string)))
-			if in := found(record+encoded(t, answer), canary); len(in) > 0 {
+			record := servertest.Encoded(t, ben.Record(t, at(answer, "executionId").(string))) + servertest.Encoded(t, ben.Log(t, at(answer, "executionId").(string)))
+			if in := found(record+servertest.Encoded(t, answer), canary); len(in) > 0 {
 				t.Errorf("a stranger reads the secret in the forms %q", in)
 			}
 			if len(outside.last()) != before && strings.Contains(strings.Join(outside.last(), ""), "pä") {
 				t.Errorf("a stranger had the secret sent")
 			}
-			own := ben.ok(t, "blueprint.execute", object{"id": id, "variables": object{"token": "pass of my own"}})
+			own := ben.OK(t, "blueprint.execute", object{"id": id, "variables": object{"token": "pass of my own"}})
 			if at(own, "success") != true {
-				t.Errorf("with a value of their own: %s", encoded(t, own))
+				t.Errorf("with a value of their own: %s", servertest.Encoded(t, own))
 			}
-			if in := found(encoded(t, own)+encoded(t, ben.log(t, at(own, "executionId").(string))), "pass of my own"); len(in) > 0 {
+			if in := found(servertest.Encoded(t, own)+servertest.Encoded(t, ben.Log(t, at(own, "executionId").(string))), "pass of my own"); len(in) > 0 {
 				t.Errorf("their own value shows in the forms %q", in)
 			}
 		})

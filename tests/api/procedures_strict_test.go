@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,10 +21,10 @@ import (
 func TestUnknownKeys(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "strict.db")
-	s := newService(t, atNoon, onFile(path))
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
-	id := ada.blueprint(t, "Strict", node("a", "merge", object{}))
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	s := servertest.New(t, servertest.AtNoon, servertest.OnFile(path))
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
+	id := ada.Blueprint(t, "Strict", node("a", "merge", object{}))
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 
 	needed := map[string]object{"scheduled": {"cron": "@yearly"}}
 	for _, kind := range []string{"manual", "scheduled", "webhook", "email", "slack", "event", "api"} {
@@ -31,26 +32,26 @@ func TestUnknownKeys(t *testing.T) {
 		for name, value := range needed[kind] {
 			config[name] = value
 		}
-		made := ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
-		said := encoded(t, at(made, "warnings"))
+		made := ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
+		said := servertest.Encoded(t, at(made, "warnings"))
 		if at(made, "config.color") != canary || !strings.Contains(said, "config.color: unknown key") || !strings.Contains(said, `x-more`) {
-			t.Errorf("%s: the answer is %s", kind, encoded(t, made))
+			t.Errorf("%s: the answer is %s", kind, servertest.Encoded(t, made))
 		}
-		updated := ada.ok(t, "blueprintTriggers.update", object{"triggerId": at(made, "id"), "config": object{"color": nil, "x-more": nil, "shape": canary}})
-		if said := encoded(t, at(updated, "warnings")); !strings.Contains(said, "config.shape: unknown key") || strings.Contains(said, "color") {
-			t.Errorf("%s: the answer to an update is %s", kind, encoded(t, updated))
+		updated := ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(made, "id"), "config": object{"color": nil, "x-more": nil, "shape": canary}})
+		if said := servertest.Encoded(t, at(updated, "warnings")); !strings.Contains(said, "config.shape: unknown key") || strings.Contains(said, "color") {
+			t.Errorf("%s: the answer to an update is %s", kind, servertest.Encoded(t, updated))
 		}
-		plain := ada.ok(t, "blueprintTriggers.update", object{"triggerId": at(made, "id"), "config": object{"shape": nil}})
+		plain := ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(made, "id"), "config": object{"shape": nil}})
 		if _, given := plain.(object)["warnings"]; given != (kind == "email") {
-			t.Errorf("%s: without an unknown key the answer is %s", kind, encoded(t, plain))
+			t.Errorf("%s: without an unknown key the answer is %s", kind, servertest.Encoded(t, plain))
 		}
-		ada.ok(t, "blueprintTriggers.update", object{"triggerId": at(made, "id"), "config": object{"shape": canary}})
+		ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(made, "id"), "config": object{"shape": canary}})
 		for _, name := range []string{"my-secret", "TOKEN", "hmacKey", "x_signature", "thePassword", "sender_2", "fromHost", "allowed", "subdomain", "filterBy", "authorizedBy", "verifyToken"} {
 			refused := object{name: canary}
 			for name, value := range needed[kind] {
 				refused[name] = value
 			}
-			text := ada.refused(t, blueprint.CodeBadRequest, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": refused})
+			text := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": refused})
 			if !strings.Contains(text, name) || strings.Contains(text, canary) {
 				t.Errorf("%s %s: %s", kind, name, text)
 			}
@@ -60,18 +61,18 @@ func TestUnknownKeys(t *testing.T) {
 		{"name": "A", "secret": true, "value": canary}, {"name": "A", "isSecret": true, "defaultValue": canary}, {"name": "A", "is_secret": true, "default_value": canary},
 		{"name": "A", "secret": true, "hint": canary, "more": object{"deep": canary}}, {"name": "A", "secret": true, "default": "", "hint": canary},
 	} {
-		answer := ada.ok(t, "blueprint.update", object{"id": id, "environment_variables": []any{variable}})
+		answer := ada.OK(t, "blueprint.update", object{"id": id, "environment_variables": []any{variable}})
 		shown := at(answer, "environment_variables").([]any)[0]
-		if at(shown, "secret") != true || !strings.Contains(encoded(t, shown), encoded(t, canary)) || at(shown, "value") != nil || at(shown, "isSecret") != nil {
-			t.Errorf("%v: the answer is %s", variable, encoded(t, shown))
+		if at(shown, "secret") != true || !strings.Contains(servertest.Encoded(t, shown), servertest.Encoded(t, canary)) || at(shown, "value") != nil || at(shown, "isSecret") != nil {
+			t.Errorf("%v: the answer is %s", variable, servertest.Encoded(t, shown))
 		}
-		if kept := at(ada.ok(t, "blueprint.update", object{"id": id, "environment_variables": ben.ok(t, "blueprint.get", object{"id": id}).(object)["environment_variables"]}), "environment_variables"); encoded(t, kept) != encoded(t, []any{shown}) {
-			t.Errorf("%v: with what a viewer sees sent back it is %s", variable, encoded(t, kept))
+		if kept := at(ada.OK(t, "blueprint.update", object{"id": id, "environment_variables": ben.OK(t, "blueprint.get", object{"id": id}).(object)["environment_variables"]}), "environment_variables"); servertest.Encoded(t, kept) != servertest.Encoded(t, []any{shown}) {
+			t.Errorf("%v: with what a viewer sees sent back it is %s", variable, servertest.Encoded(t, kept))
 		}
 	}
-	ada.refused(t, blueprint.CodeBadRequest, "blueprint.update", object{"id": id, "environment_variables": []any{object{"name": "A", "value": canary, "default": "x"}}})
+	ada.Refused(t, blueprint.CodeBadRequest, "blueprint.update", object{"id": id, "environment_variables": []any{object{"name": "A", "value": canary, "default": "x"}}})
 	for _, kind := range []string{"ai-provider", "mcp-server", "oauth2", "http", "smtp", "slack"} {
-		text := ada.refused(t, blueprint.CodeBadRequest, "connection.create", object{"name": "c", "type": kind, "config": object{"color": canary}})
+		text := ada.Refused(t, blueprint.CodeBadRequest, "connection.create", object{"name": "c", "type": kind, "config": object{"color": canary}})
 		if !strings.Contains(text, "color: is unknown") || strings.Contains(text, canary) {
 			t.Errorf("%s: %s", kind, text)
 		}
@@ -93,14 +94,14 @@ func TestUnknownKeys(t *testing.T) {
 		for name, value := range known {
 			input[name] = value
 		}
-		answer := ada.call(t, p.Name, input)
-		if answer.status < 300 {
+		answer := ada.Call(t, p.Name, input)
+		if answer.Status < 300 {
 			called++
 		}
-		if in := found(answer.text, canary); len(in) > 0 && !ownQueries[p.Name] {
-			t.Errorf("%s answers it in the forms %q: %.500s", p.Name, in, answer.text)
+		if in := found(answer.Text, canary); len(in) > 0 && !ownQueries[p.Name] {
+			t.Errorf("%s answers it in the forms %q: %.500s", p.Name, in, answer.Text)
 		}
-		if in := found(ben.call(t, p.Name, input).text, canary); len(in) > 0 {
+		if in := found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
 			t.Errorf("%s shows it to a viewer in the forms %q", p.Name, in)
 		}
 	}
@@ -110,13 +111,13 @@ func TestUnknownKeys(t *testing.T) {
 	for name, input := range map[string]object{
 		"blueprint.get": {"id": id}, "blueprint.list": {"scope": "public"}, "blueprintTriggers.list": {"blueprintId": id}, "blueprintTriggers.listAll": {}, "blueprint.versions": {"id": id},
 	} {
-		if in := found(ben.call(t, name, input).text, canary); len(in) > 0 {
+		if in := found(ben.Call(t, name, input).Text, canary); len(in) > 0 {
 			t.Errorf("%s shows it to a viewer in the forms %q", name, in)
 		}
 	}
 	disk(t, path, "while the server runs", canary)
-	s.stop()
-	if in := found(s.logs.String(), canary); len(in) > 0 {
+	s.Stop()
+	if in := found(s.Logs.String(), canary); len(in) > 0 {
 		t.Errorf("the log has it in the forms %q", in)
 	}
 	disk(t, path, "in the end", canary)
@@ -127,8 +128,8 @@ func TestUnknownKeys(t *testing.T) {
 // blueprint, and no other reader gets it; they can still run what they are shown.
 func TestUnknownKeysOfNodes(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon, inABox, func(o *server.Options) { o.SyncTimeout = time.Millisecond })
-	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	s := servertest.New(t, servertest.AtNoon, inABox, func(o *server.Options) { o.SyncTimeout = time.Millisecond })
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
 	const canary = "canary-under-a-node"
 	configs := map[string][]object{
 		"no-such-type": {{"url": canary}},
@@ -143,7 +144,7 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 			{"items": []any{1}, "nodes": []any{node("in", "no-such-type", object{"x-token": canary})}}, {"items": []any{1}, "nodes": []any{canary}},
 		},
 	}
-	for _, kind := range ada.ok(t, "node.types", nil).([]any) {
+	for _, kind := range ada.OK(t, "node.types", nil).([]any) {
 		config := object{"bearer_token": canary, "x-more": object{"deep": []any{canary}}}
 		for name, value := range at(kind, "example").(object) {
 			config[name] = value
@@ -154,33 +155,33 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 	for kind, all := range configs {
 		for _, config := range all {
 			nodes := []any{node("a", kind, config, "position", object{"x": 1})}
-			told := encoded(t, ada.ok(t, "blueprint.validate", object{"blueprint_map": object{"nodes": nodes}}))
+			told := servertest.Encoded(t, ada.OK(t, "blueprint.validate", object{"blueprint_map": object{"nodes": nodes}}))
 			if config["bearer_token"] != nil && (!strings.Contains(told, `"bearer_token"`) || !strings.Contains(told, `"x-more"`)) {
 				t.Errorf("%s: validate says %s", kind, told)
 			}
-			id := ada.blueprint(t, kind, nodes...)
-			ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-			if stored := at(ada.ok(t, "blueprint.get", object{"id": id}), "blueprint_map.nodes"); encoded(t, stored) != encoded(t, nodes) {
-				t.Errorf("%s: its owner gets %s", kind, encoded(t, stored))
+			id := ada.Blueprint(t, kind, nodes...)
+			ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+			if stored := at(ada.OK(t, "blueprint.get", object{"id": id}), "blueprint_map.nodes"); servertest.Encoded(t, stored) != servertest.Encoded(t, nodes) {
+				t.Errorf("%s: its owner gets %s", kind, servertest.Encoded(t, stored))
 			}
-			seen := ben.ok(t, "blueprint.get", object{"id": id})
+			seen := ben.OK(t, "blueprint.get", object{"id": id})
 			shown := at(seen, "blueprint_map.nodes").([]any)
 			if kept := at(shown[0], "config"); at(shown[0], "position.x") == nil || config["bearer_token"] != nil && len(kept.(object)) != len(config)-2 {
-				t.Errorf("%s: a stranger gets %s", kind, encoded(t, shown))
+				t.Errorf("%s: a stranger gets %s", kind, servertest.Encoded(t, shown))
 			}
-			run := ben.id(t, "execution.executeBlueprintWithLogging", object{"nodes": shown, "options": object{"blueprintId": id}})
-			s.advance(t, "0s")
+			run := ben.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": shown, "options": object{"blueprintId": id}})
+			s.Advance(t, "0s")
 			input := object{"id": id, "blueprintId": id, "executionId": run, "nodes": shown, "options": object{"blueprintId": id}, "scope": "public", "title": "t", "blueprint_map": at(seen, "blueprint_map")}
 			for _, p := range s.RPC.Procedures() {
-				if in := found(ben.call(t, p.Name, input).text, canary); len(in) > 0 {
+				if in := found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
 					t.Errorf("%s: %s shows it to a stranger in the forms %q", kind, p.Name, in)
 				}
 			}
-			ben.refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", object{"nodes": append(shown, node("more", "merge", object{})), "options": object{"blueprintId": id}})
+			ben.Refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", object{"nodes": append(shown, node("more", "merge", object{})), "options": object{"blueprintId": id}})
 		}
 	}
-	s.stop()
-	if in := found(s.logs.String(), canary); len(in) > 0 {
+	s.Stop()
+	if in := found(s.Logs.String(), canary); len(in) > 0 {
 		t.Errorf("the log has it in the forms %q", in)
 	}
 }
@@ -195,29 +196,29 @@ var ownQueries = map[string]bool{
 // ones.
 func TestEventTriggerWithoutEvent(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
-	listener := ada.blueprint(t, "Listener", node("a", "merge", object{}))
-	trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": listener, "triggerType": "event"})
-	other := ada.blueprint(t, "Other", node("emit", "emit-event", object{"event": "custom.x", "data": object{}}))
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
+	listener := ada.Blueprint(t, "Listener", node("a", "merge", object{}))
+	trigger := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": listener, "triggerType": "event"})
+	other := ada.Blueprint(t, "Other", node("emit", "emit-event", object{"event": "custom.x", "data": object{}}))
 	heard := func() (reasons []any) {
-		s.advance(t, "1s")
-		for _, row := range ada.firings(t, trigger) {
+		s.Advance(t, "1s")
+		for _, row := range firings(t, ada, trigger) {
 			if at(row, "decision") == "started" {
 				reasons = append(reasons, at(row, "reason"))
 			}
 		}
 		return reasons
 	}
-	ada.ok(t, "blueprint.execute", object{"id": other})
-	expect(t, "heard", heard(), `["heard execution.completed", "heard blueprint.created"]`)
-	narrow := ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"event": "custom.x"}})
-	expect(t, "narrowed", at(narrow, "config"), `{"event": "custom.x"}`)
-	ada.ok(t, "blueprint.execute", object{"id": other})
-	expect(t, "heard when narrowed", heard(), `["heard custom.x", "heard execution.completed", "heard blueprint.created"]`)
-	ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"event": nil}})
-	ada.blueprint(t, "A third", node("a", "merge", object{}))
-	expect(t, "heard when widened", heard(), `["heard blueprint.created", "heard custom.x", "heard execution.completed", "heard blueprint.created"]`)
+	ada.OK(t, "blueprint.execute", object{"id": other})
+	servertest.Shape(t, "heard", heard(), `["heard execution.completed", "heard blueprint.created"]`)
+	narrow := ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"event": "custom.x"}})
+	servertest.Shape(t, "narrowed", at(narrow, "config"), `{"event": "custom.x"}`)
+	ada.OK(t, "blueprint.execute", object{"id": other})
+	servertest.Shape(t, "heard when narrowed", heard(), `["heard custom.x", "heard execution.completed", "heard blueprint.created"]`)
+	ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"event": nil}})
+	ada.Blueprint(t, "A third", node("a", "merge", object{}))
+	servertest.Shape(t, "heard when widened", heard(), `["heard blueprint.created", "heard custom.x", "heard execution.completed", "heard blueprint.created"]`)
 }
 
 // An email trigger says when no mail can come; with a listener it says nothing.
@@ -227,13 +228,13 @@ func TestEmailTriggerWarns(t *testing.T) {
 		options []func(*server.Options)
 		warns   bool
 	}{{nil, true}, {[]func(*server.Options){withMail}, false}} {
-		ada := newService(t, c.options...).user(t, "ada")
-		id := ada.blueprint(t, "t", node("a", "merge", object{}))
-		made := ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "email", "config": object{"allow_from": []any{"@example.org"}}})
-		if said, warned := made.(object)["warnings"]; warned != c.warns || c.warns && !strings.Contains(encoded(t, said), "--smtp-addr") {
+		ada := servertest.New(t, c.options...).NewUser(t, "ada")
+		id := ada.Blueprint(t, "t", node("a", "merge", object{}))
+		made := ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "email", "config": object{"allow_from": []any{"@example.org"}}})
+		if said, warned := made.(object)["warnings"]; warned != c.warns || c.warns && !strings.Contains(servertest.Encoded(t, said), "--smtp-addr") {
 			t.Errorf("it says %v", said)
 		}
-		expect(t, "its senders", at(made, "config.allowFrom"), `["@example.org"]`)
+		servertest.Shape(t, "its senders", at(made, "config.allowFrom"), `["@example.org"]`)
 	}
 }
 
@@ -241,16 +242,16 @@ func TestEmailTriggerWarns(t *testing.T) {
 // redelivery.
 func TestManualTriggerTakesInput(t *testing.T) {
 	t.Parallel()
-	ada := newService(t, atNoon).user(t, "ada")
-	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData.name"}))
-	trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
-	fired := ada.ok(t, "blueprintTriggers.fire", object{"triggerId": trigger, "inputData": object{"name": "Ada"}})
-	again := ada.ok(t, "blueprintTriggers.redeliver", object{"firingId": at(fired, "firingId")})
+	ada := servertest.New(t, servertest.AtNoon).NewUser(t, "ada")
+	id := ada.Blueprint(t, "t", node("a", "transform", object{"expression": "inputData.name"}))
+	trigger := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
+	fired := ada.OK(t, "blueprintTriggers.fire", object{"triggerId": trigger, "inputData": object{"name": "Ada"}})
+	again := ada.OK(t, "blueprintTriggers.redeliver", object{"firingId": at(fired, "firingId")})
 	for what, run := range map[string]any{"fired": fired, "redelivered": again} {
-		ended := ada.until(t, at(run, "executionId").(string), blueprint.StatusCompleted)
-		expect(t, what, at(ended, "steps").([]any)[0].(object)["output"], `"Ada"`)
+		ended := ada.Await(t, at(run, "executionId").(string), blueprint.StatusCompleted)
+		servertest.Shape(t, what, at(ended, "steps").([]any)[0].(object)["output"], `"Ada"`)
 	}
-	expect(t, "without", at(ada.until(t, at(ada.ok(t, "blueprintTriggers.fire", object{"triggerId": trigger}), "executionId").(string), blueprint.StatusCompleted), "steps").([]any)[0].(object)["output"], "null")
+	servertest.Shape(t, "without", at(ada.Await(t, at(ada.OK(t, "blueprintTriggers.fire", object{"triggerId": trigger}), "executionId").(string), blueprint.StatusCompleted), "steps").([]any)[0].(object)["output"], "null")
 }
 
 // The breaker works and explains itself on a clock that stands: it counts the runs
@@ -258,10 +259,10 @@ func TestManualTriggerTakesInput(t *testing.T) {
 // names times of that clock alone.
 func TestBreakerOnAStandingClock(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "t", node("a", "stop", object{"failed": true, "message": "no"}))
-	trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "a secret of the hook"}})
+	s := servertest.New(t, servertest.AtNoon)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "t", node("a", "stop", object{"failed": true, "message": "no"}))
+	trigger := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "a secret of the hook"}})
 	signed := func(body string) string {
 		made := hmac.New(sha256.New, []byte("a secret of the hook"))
 		made.Write([]byte(body))
@@ -271,24 +272,24 @@ func TestBreakerOnAStandingClock(t *testing.T) {
 		t.Helper()
 		for i := range 20 {
 			body := fmt.Sprintf(`{"round": %q, "i": %d}`, round, i)
-			if got := ada.send(t, "POST", "/webhooks/blueprint/"+trigger, body, "X-Signature", signed(body)); got.status != 202 {
-				t.Fatalf("%s %d: %d %s", round, i, got.status, got.text)
+			if got := ada.Send(t, "POST", "/webhooks/blueprint/"+trigger, body, "X-Signature", signed(body)); got.Status != 202 {
+				t.Fatalf("%s %d: %d %s", round, i, got.Status, got.Text)
 			}
-			s.advance(t, "0s")
+			s.Advance(t, "0s")
 		}
 	}
 	for _, round := range []string{"first", "again at once"} {
 		failing(round)
-		listed := at(ada.ok(t, "blueprintTriggers.listAll", object{}), "data").([]any)[0]
+		listed := at(ada.OK(t, "blueprintTriggers.listAll", object{}), "data").([]any)[0]
 		if at(listed, "is_active") != false || !strings.Contains(fmt.Sprint(at(listed, "paused_reason")), "20 runs in a row failed, the last of them exec_") {
-			t.Fatalf("%s: %s", round, encoded(t, listed))
+			t.Fatalf("%s: %s", round, servertest.Encoded(t, listed))
 		}
-		row := ada.firings(t, trigger)[0]
-		expect(t, round+" says when", at(row, "receivedAt"), `"2030-05-01T12:00:00.000Z"`)
-		told := ada.ok(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")})
-		if text := encoded(t, told); !strings.Contains(text, "The server switched this trigger off, after 20 failed runs in a row.") || !strings.Contains(text, "2030-05-01 12:00 UTC") || strings.Contains(text, "another clock") {
+		row := firings(t, ada, trigger)[0]
+		servertest.Shape(t, round+" says when", at(row, "receivedAt"), `"2030-05-01T12:00:00.000Z"`)
+		told := ada.OK(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")})
+		if text := servertest.Encoded(t, told); !strings.Contains(text, "The server switched this trigger off, after 20 failed runs in a row.") || !strings.Contains(text, "2030-05-01 12:00 UTC") || strings.Contains(text, "another clock") {
 			t.Errorf("%s: %s", round, text)
 		}
-		ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
+		ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
 	}
 }

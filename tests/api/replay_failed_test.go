@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -71,9 +72,9 @@ func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := servertest.New(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	connection := func(kind string, config object) string {
-		return s.root.id(t, "connection.create", object{"name": kind, "type": kind, "config": config})
+		return s.Root.IDOf(t, "connection.create", object{"name": kind, "type": kind, "config": config})
 	}
 	host, port, _ := net.SplitHostPort(closed.Addr().String())
 	mail := connection("smtp", object{"host": host, "port": json.Number(port), "tls": "none", "from": "a@example.com"})
@@ -106,16 +107,16 @@ func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 	add("tool", "mcp-tool", object{"connectionId": tools, "tool": "any", "arguments": object{}})
 	add("model", "ai-prompt", object{"connectionId": model, "model": "m", "prompt": "p"})
 	add("chat", "send-slack", object{"connectionId": chat, "channel": "#c", "text": "t"})
-	id := s.root.id(t, "blueprint.create", object{"title": "Fails", "blueprint_map": object{"nodes": nodes}})
-	execution := s.root.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}, "record": true})
-	s.root.until(t, execution, blueprint.StatusCompleted)
-	status := s.root.ok(t, "execution.getExecutionStatus", object{"executionId": execution})
+	id := s.Root.IDOf(t, "blueprint.create", object{"title": "Fails", "blueprint_map": object{"nodes": nodes}})
+	execution := s.Root.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}, "record": true})
+	s.Root.Await(t, execution, blueprint.StatusCompleted)
+	status := s.Root.OK(t, "execution.getExecutionStatus", object{"executionId": execution})
 	for _, step := range at(status, "steps").([]any) {
 		if (at(step, "status") == "failed") != (at(step, "nodeId") != "latin") {
 			t.Errorf("%v is %v", at(step, "nodeId"), at(step, "status"))
 		}
 	}
-	file, err := blueprint.Encode(s.root.ok(t, "execution.export", object{"executionId": execution}))
+	file, err := blueprint.Encode(s.Root.OK(t, "execution.export", object{"executionId": execution}))
 	name := filepath.Join(t.TempDir(), "a.run.json")
 	if err != nil || os.WriteFile(name, file, 0o600) != nil {
 		t.Fatal(err)
@@ -140,7 +141,7 @@ func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
 		}
 	}))
 	defer world.Close()
-	s := newService(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := servertest.New(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	call := func(id, path string) object { return node(id, "http-request", object{"url": world.URL + path}) }
 	for _, test := range []struct {
 		name  string
@@ -158,10 +159,10 @@ func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
 			if test.edges != nil {
 				m["edges"], input["edges"] = test.edges, test.edges
 			}
-			input["options"] = object{"blueprintId": s.root.id(t, "blueprint.create", object{"title": test.name, "blueprint_map": m})}
-			execution := s.root.id(t, "execution.executeBlueprintWithLogging", input)
-			s.root.until(t, execution, blueprint.StatusFailed)
-			file, err := blueprint.Encode(s.root.ok(t, "execution.export", object{"executionId": execution}))
+			input["options"] = object{"blueprintId": s.Root.IDOf(t, "blueprint.create", object{"title": test.name, "blueprint_map": m})}
+			execution := s.Root.IDOf(t, "execution.executeBlueprintWithLogging", input)
+			s.Root.Await(t, execution, blueprint.StatusFailed)
+			file, err := blueprint.Encode(s.Root.OK(t, "execution.export", object{"executionId": execution}))
 			name := filepath.Join(t.TempDir(), "a.run.json")
 			if err != nil || os.WriteFile(name, file, 0o600) != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"bytes"
 	"compress/gzip"
 	"io"
@@ -12,16 +13,16 @@ import (
 // slash: both answer alike.
 func TestTrailingSlash(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "T", node("t", "template", object{"text": "x"}))
+	s := servertest.New(t)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "T", node("t", "template", object{"text": "x"}))
 	create := func(kind string, config object) string {
-		return ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
+		return ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
 	}
 	open, signed, slack, api := create("webhook", object{}), create("webhook", object{"secret": "s3cret"}), create("slack", object{"signingSecret": "s3cret"}), create("api", object{})
-	nobody := person{service: s}
+	nobody := servertest.Caller{Server: s}
 	for _, c := range []struct {
-		who    person
+		who    servertest.Caller
 		path   string
 		status int
 	}{
@@ -38,8 +39,8 @@ func TestTrailingSlash(t *testing.T) {
 		{ada, "/v1/triggers/" + id + "/fire", 404},
 	} {
 		for _, slash := range []string{"", "/"} {
-			if got := c.who.send(t, "POST", c.path+slash, "{}"); got.status != c.status {
-				t.Errorf("%s: %d %s, want %d", c.path+slash, got.status, got.text, c.status)
+			if got := c.who.Send(t, "POST", c.path+slash, "{}"); got.Status != c.status {
+				t.Errorf("%s: %d %s, want %d", c.path+slash, got.Status, got.Text, c.status)
 			}
 		}
 	}
@@ -48,11 +49,11 @@ func TestTrailingSlash(t *testing.T) {
 // TestContentEncoding sends encoded bodies everywhere.
 func TestContentEncoding(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada := s.user(t, "ada")
-	id := ada.blueprint(t, "T", node("t", "template", object{"text": "x"}))
-	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
-	api := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api"})
+	s := servertest.New(t)
+	ada := s.NewUser(t, "ada")
+	id := ada.Blueprint(t, "T", node("t", "template", object{"text": "x"}))
+	hook := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook"})
+	api := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api"})
 	for _, c := range []struct{ method, path, part string }{
 		{"POST", "/api/trpc/blueprint.create", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
 		{"GET", "/api/trpc/blueprint.list", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
@@ -63,20 +64,20 @@ func TestContentEncoding(t *testing.T) {
 		{"POST", "/clock/advance", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
 		{"GET", "/files/x", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
 	} {
-		got := ada.send(t, c.method, c.path, `{"json":{"title":"x"}}`, "Content-Encoding", "gzip")
-		if got.status != 415 || !strings.Contains(got.text, c.part) {
-			t.Errorf("%s %s: %d %s", c.method, c.path, got.status, got.text)
+		got := ada.Send(t, c.method, c.path, `{"json":{"title":"x"}}`, "Content-Encoding", "gzip")
+		if got.Status != 415 || !strings.Contains(got.Text, c.part) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, got.Status, got.Text)
 		}
 	}
 	for _, path := range []string{"/healthz", "/readyz"} { // which read no body
-		if got := ada.send(t, "GET", path, "", "Content-Encoding", "br"); got.status != 200 {
-			t.Errorf("%s: %d %s", path, got.status, got.text)
+		if got := ada.Send(t, "GET", path, "", "Content-Encoding", "br"); got.Status != 200 {
+			t.Errorf("%s: %d %s", path, got.Status, got.Text)
 		}
 	}
-	if got := ada.send(t, "POST", "/webhooks/blueprint/"+hook, "{}", "Content-Encoding", "identity"); got.status != 202 {
-		t.Errorf("identity: %d %s", got.status, got.text)
+	if got := ada.Send(t, "POST", "/webhooks/blueprint/"+hook, "{}", "Content-Encoding", "identity"); got.Status != 202 {
+		t.Errorf("identity: %d %s", got.Status, got.Text)
 	}
-	if total := at(ada.ok(t, "blueprint.list", object{}), "pagination.total"); encoded(t, total) != "1" {
+	if total := at(ada.OK(t, "blueprint.list", object{}), "pagination.total"); servertest.Encoded(t, total) != "1" {
 		t.Errorf("%v blueprints", total)
 	}
 }
@@ -84,12 +85,12 @@ func TestContentEncoding(t *testing.T) {
 // TestCompressedAnswers reads large answers with gzip and without.
 func TestCompressedAnswers(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada := s.user(t, "ada")
+	s := servertest.New(t)
+	ada := s.NewUser(t, "ada")
 	long := strings.Repeat("a long text ", 1000)
-	id := ada.blueprint(t, "T", node("t", "template", object{"text": long}))
-	hook := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait"}})
-	ada.published(t, "Tool", object{"inputSchema": object{"description": long}}, node("t", "template", object{"text": "x"}))
+	id := ada.Blueprint(t, "T", node("t", "template", object{"text": long}))
+	hook := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait"}})
+	publishTool(t, ada, "Tool", object{"inputSchema": object{"description": long}}, node("t", "template", object{"text": "x"}))
 	for _, c := range []struct{ method, path, body string }{
 		{"GET", "/api/trpc/node.types", ""},
 		{"GET", "/openapi.json", ""},
@@ -97,15 +98,15 @@ func TestCompressedAnswers(t *testing.T) {
 		{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`},
 	} {
 		headers := []string{"Accept", "application/json, text/event-stream", "Accept-Encoding"}
-		plain := ada.send(t, c.method, c.path, c.body, append(headers, "identity")...)
-		packed := ada.send(t, c.method, c.path, c.body, append(headers, "gzip")...)
-		reader, err := gzip.NewReader(bytes.NewReader([]byte(packed.text)))
+		plain := ada.Send(t, c.method, c.path, c.body, append(headers, "identity")...)
+		packed := ada.Send(t, c.method, c.path, c.body, append(headers, "gzip")...)
+		reader, err := gzip.NewReader(bytes.NewReader([]byte(packed.Text)))
 		if err != nil {
-			t.Fatalf("%s: %v, %v", c.path, err, packed.header)
+			t.Fatalf("%s: %v, %v", c.path, err, packed.Header)
 		}
 		text, err := io.ReadAll(reader)
-		if err != nil || string(text) != plain.text || plain.status != packed.status || plain.header.Get("Content-Encoding") != "" || packed.header.Get("Vary") == "" {
-			t.Errorf("%s: %v, %d %d, %d and %d bytes", c.path, err, plain.status, packed.status, len(text), len(plain.text))
+		if err != nil || string(text) != plain.Text || plain.Status != packed.Status || plain.Header.Get("Content-Encoding") != "" || packed.Header.Get("Vary") == "" {
+			t.Errorf("%s: %v, %d %d, %d and %d bytes", c.path, err, plain.Status, packed.Status, len(text), len(plain.Text))
 		}
 	}
 }

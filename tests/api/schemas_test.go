@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ func compiledSchema(t *testing.T, name string) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("schema.json", decoded(t, string(text))); err != nil {
+	if err := compiler.AddResource("schema.json", servertest.Decoded(t, string(text))); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := compiler.Compile("schema.json")
@@ -106,7 +107,7 @@ func TestSchemaOfBlueprints(t *testing.T) {
 		trigger(`{"triggerType":"event","config":{"event":"order"}}`):                           false,
 		trigger(`{"triggerType":"pigeon"}`):                                                     false,
 	} {
-		if err := schema.Validate(decoded(t, text)); (err == nil) != good {
+		if err := schema.Validate(servertest.Decoded(t, text)); (err == nil) != good {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -167,7 +168,7 @@ func TestSchemaKnowsEveryMember(t *testing.T) {
 			t.Errorf("the schema knows no %s trigger", kind)
 		}
 	}
-	if strings.Contains(encoded(t, project.BlueprintSchema()), `"x-kind"`) {
+	if strings.Contains(servertest.Encoded(t, project.BlueprintSchema()), `"x-kind"`) {
 		t.Error("the schema holds what only forms ask")
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"context"
 	"encoding/json"
 	"io"
@@ -116,7 +117,7 @@ func TestSeedKilled(t *testing.T) {
 	}
 	list, _ := at(told, "seed.blueprints").([]any)
 	if len(list) != 2 || len(at(list[0], "triggers").([]any)) != 2 || len(at(list[1], "triggers").([]any)) != 2 {
-		t.Errorf("there is %s", encoded(t, told))
+		t.Errorf("there is %s", servertest.Encoded(t, told))
 	}
 	if status, answer := p.Post("/api/trpc/blueprint.create", "key-of-ada", object{"json": object{"title": "x"}}); status != 200 {
 		t.Errorf("the key of the seed: %d %v", status, answer)

@@ -3,6 +3,7 @@ package api
 import (
 	"blueprintd/project"
 	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -143,7 +144,7 @@ func TestSeededServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		seed := at(told, "seed")
-		text := strings.ReplaceAll(encoded(t, seed), p.Host, "")
+		text := strings.ReplaceAll(servertest.Encoded(t, seed), p.Host, "")
 		if before != nil && before != text {
 			t.Errorf("made anew: %s, before %s", text, before)
 		}
@@ -162,7 +163,7 @@ func TestSeededServer(t *testing.T) {
 		if calls[0] != "webhook "+p.Host+"/webhooks/blueprint/ID" || calls[1] != "scheduled " || !strings.Contains(calls[2], "@") || calls[3] != "api "+p.Host+"/v1/triggers/ID/fire" {
 			t.Errorf("called at %v", calls)
 		}
-		if all := encoded(t, p.Query("blueprint.list", object{})); strings.Count(all, `"title":"Orders"`) != 1 || strings.Contains(all, "canary") {
+		if all := servertest.Encoded(t, p.Query("blueprint.list", object{})); strings.Count(all, `"title":"Orders"`) != 1 || strings.Contains(all, "canary") {
 			t.Errorf("blueprints %s", all)
 		}
 		if status, _ := p.Post("/api/trpc/blueprint.list", "key-of-ada", object{}); status == 401 {

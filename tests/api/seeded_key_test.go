@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"strings"
 	"testing"
 
@@ -13,13 +14,13 @@ func TestSeededFirstKey(t *testing.T) {
 	t.Parallel()
 	known := map[string]int64{}
 	for _, seed := range []int64{1, 2, 1, 2, -1} {
-		s := newService(t, atNoon, func(o *server.Options) { o.APIKey, o.SeedIDs = "", &seed })
+		s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.APIKey, o.SeedIDs = "", &seed })
 		shown := s.Bootstrap.APIKey + " " + s.Bootstrap.Setup
 		if was, ok := known[shown]; ok && was != seed || !strings.HasPrefix(shown, "bpd_") {
 			t.Errorf("seed %d shows %s, as seed %d", seed, shown, was)
 		}
 		known[shown] = seed
-		(person{service: s, authorization: "Bearer " + s.Bootstrap.APIKey}).ok(t, "apiKey.list", nil)
+		(servertest.Caller{Server: s, Authorization: "Bearer " + s.Bootstrap.APIKey}).OK(t, "apiKey.list", nil)
 	}
 	if len(known) != 3 {
 		t.Errorf("three seeds show %d keys", len(known))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 // caller's alone.
 func TestDataOfStrangers(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, eve := s.user(t, "ada"), s.user(t, "eve")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, eve := s.NewUser(t, "ada"), s.NewUser(t, "eve")
 	const canary, asked = "canary-of-eve", "asked-of-ada"
 	nodes := []any{
 		node("log", "log", object{"level": "info", "message": "{{inputData.secret}}", "data": object{"given": "{{given}}"}}),
@@ -30,29 +31,29 @@ func TestDataOfStrangers(t *testing.T) {
 	edge := func(from, to, handle string) object {
 		return object{"source": from, "target": to, "sourceHandle": handle}
 	}
-	id := ada.id(t, "blueprint.create", object{
+	id := ada.IDOf(t, "blueprint.create", object{
 		"title": "Public", "environment_variables": []any{object{"name": "given"}},
 		"blueprint_map": object{"nodes": nodes, "edges": []any{
 			edge("log", "say", "main"), edge("say", "choose", "main"), edge("choose", "human", "human"), edge("choose", "approval", "approval"), edge("choose", "fail", "fail"), edge("choose", "fine", "default"),
 		}},
 	})
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 	run := func(then string) string {
-		answer := eve.ok(t, "blueprint.execute", object{"id": id, "variables": object{"given": canary}, "inputData": object{"secret": canary, "then": then}, "record": true})
+		answer := eve.OK(t, "blueprint.execute", object{"id": id, "variables": object{"given": canary}, "inputData": object{"secret": canary, "then": then}, "record": true})
 		return at(answer, "executionId").(string)
 	}
 	runs := map[string]string{"completed": run("end"), "failed": run("fail"), "human": run("human"), "approval": run("approval")}
 	byRun := []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExchanges", "execution.export", "execution.exportTest"}
-	shown := func(p person) string {
+	shown := func(p servertest.Caller) string {
 		var text strings.Builder
 		for _, execution := range runs {
 			for _, name := range byRun {
-				text.WriteString(p.call(t, name, object{"executionId": execution}).text)
+				text.WriteString(p.Call(t, name, object{"executionId": execution}).Text)
 			}
 		}
-		text.WriteString(p.call(t, "execution.getExecutionLogs", object{"blueprintId": id}).text)
-		text.WriteString(p.call(t, "execution.listRecentExecutions", object{}).text)
-		text.WriteString(p.call(t, "execution.listRuns", object{"blueprintId": id}).text)
+		text.WriteString(p.Call(t, "execution.getExecutionLogs", object{"blueprintId": id}).Text)
+		text.WriteString(p.Call(t, "execution.listRecentExecutions", object{}).Text)
+		text.WriteString(p.Call(t, "execution.listRuns", object{"blueprintId": id}).Text)
 		return text.String()
 	}
 	if text := shown(eve); strings.Count(text, canary) < 20 {
@@ -61,34 +62,34 @@ func TestDataOfStrangers(t *testing.T) {
 	if text := shown(ada); strings.Contains(text, canary) || !strings.Contains(text, asked) {
 		t.Errorf("ada sees eve's data, or not what she is asked: %s", text)
 	}
-	status := ada.ok(t, "execution.getExecutionStatus", object{"executionId": runs["failed"]})
+	status := ada.OK(t, "execution.getExecutionStatus", object{"executionId": runs["failed"]})
 	if at(status, "status") != "failed" || at(status, "failedSteps") != json.Number("1") || at(status, "startTime") == nil || len(at(status, "steps").([]any)) != len(nodes) {
-		t.Errorf("of the failed run ada sees %s", encoded(t, status))
+		t.Errorf("of the failed run ada sees %s", servertest.Encoded(t, status))
 	}
 
 	// Neither an answer nor a retry by ada shows it, not even to her other blueprint
 	// that hears of runs that end.
-	hears := ada.id(t, "blueprint.create", object{"title": "Hears", "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
-	heard := ada.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
-	for name, call := range map[string]reply{
-		"approval": ada.call(t, "execution.resume", object{"executionId": runs["approval"], "input": object{"approved": true}}),
-		"human":    ada.call(t, "execution.resume", object{"executionId": runs["human"], "input": object{"x": 1}}),
-		"retry":    ada.call(t, "execution.retry", object{"executionId": runs["failed"], "fromNodeId": "say"}),
+	hears := ada.IDOf(t, "blueprint.create", object{"title": "Hears", "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
+	for name, call := range map[string]servertest.Reply{
+		"approval": ada.Call(t, "execution.resume", object{"executionId": runs["approval"], "input": object{"approved": true}}),
+		"human":    ada.Call(t, "execution.resume", object{"executionId": runs["human"], "input": object{"x": 1}}),
+		"retry":    ada.Call(t, "execution.retry", object{"executionId": runs["failed"], "fromNodeId": "say"}),
 	} {
-		if call.status != 200 || strings.Contains(call.text, canary) {
-			t.Errorf("%s: %d %s", name, call.status, call.text)
+		if call.Status != 200 || strings.Contains(call.Text, canary) {
+			t.Errorf("%s: %d %s", name, call.Status, call.Text)
 		}
 		if name == "retry" {
-			runs["retried"] = at(call.payload(), "executionId").(string)
-			ada.until(t, runs["retried"], blueprint.StatusFailed)
+			runs["retried"] = at(call.Payload(), "executionId").(string)
+			ada.Await(t, runs["retried"], blueprint.StatusFailed)
 		}
 	}
-	ada.call(t, "blueprint.execute", object{"id": id, "inputData": object{"secret": "ada's own", "then": "fail"}})
-	s.advance(t, "0s")
-	if rows := ada.firings(t, heard); len(rows) != 1 {
+	ada.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"secret": "ada's own", "then": "fail"}})
+	s.Advance(t, "0s")
+	if rows := firings(t, ada, heard); len(rows) != 1 {
 		t.Errorf("ada's trigger hears of %d runs, want 1, her own", len(rows))
 	}
-	ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": "eve@example.org", "role": "editor"})
+	ada.OK(t, "collaborator.add", object{"blueprintId": id, "email": "eve@example.org", "role": "editor"})
 	if text := shown(ada); strings.Contains(text, canary) {
 		t.Errorf("ada sees eve's data afterwards: %s", text)
 	}
@@ -98,18 +99,18 @@ func TestDataOfStrangers(t *testing.T) {
 // when the blueprint is private, and can start nothing more.
 func TestRunOfStrangerOutlivesVisibility(t *testing.T) {
 	t.Parallel()
-	s := newService(t, atNoon)
-	ada, eve := s.user(t, "ada"), s.user(t, "eve")
+	s := servertest.New(t, servertest.AtNoon)
+	ada, eve := s.NewUser(t, "ada"), s.NewUser(t, "eve")
 	ask := node("ask", "human", object{"prompt": "?"})
-	id := ada.blueprint(t, "Public", ask)
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
-	runs := []string{eve.launch(t, id, nil, ask), eve.launch(t, id, nil, ask)}
-	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "private"})
+	id := ada.Blueprint(t, "Public", ask)
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	runs := []string{eve.Launch(t, id, nil, ask), eve.Launch(t, id, nil, ask)}
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "private"})
 
-	eve.refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
-	eve.ok(t, "execution.cancel", object{"executionId": runs[0]})
-	eve.until(t, runs[0], blueprint.StatusFailed)
-	eve.ok(t, "execution.resume", object{"executionId": runs[1], "input": object{}})
-	eve.until(t, runs[1], blueprint.StatusCompleted)
-	eve.refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": runs[0]})
+	eve.Refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
+	eve.OK(t, "execution.cancel", object{"executionId": runs[0]})
+	eve.Await(t, runs[0], blueprint.StatusFailed)
+	eve.OK(t, "execution.resume", object{"executionId": runs[1], "input": object{}})
+	eve.Await(t, runs[1], blueprint.StatusCompleted)
+	eve.Refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": runs[0]})
 }

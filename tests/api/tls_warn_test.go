@@ -3,6 +3,7 @@ package api
 import (
 	"blueprintd/server"
 	"blueprintd/server/certificate"
+	"blueprintd/tests/servertest"
 	"log/slog"
 	"os"
 	"runtime"
@@ -29,15 +30,15 @@ func TestWhatIsDubiousAboutTLSIsToldOf(t *testing.T) {
 	}
 	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 	for address, want := range map[string]bool{"": false, "https://flows.example.org": false, "http://flows.example.org": true} {
-		s := newService(t, func(o *server.Options) {
+		s := servertest.New(t, func(o *server.Options) {
 			o.PublicURL = address
 			o.TLSFiles = &certificate.Files{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
 			if bad, err := o.TLSFiles.Load(); err != nil {
 				t.Fatal(bad, err)
 			}
 		})
-		if told := strings.Contains(s.logs.String(), "--public-url https://"); told != want {
-			t.Errorf("%q: %s", address, s.logs)
+		if told := strings.Contains(s.Logs.String(), "--public-url https://"); told != want {
+			t.Errorf("%q: %s", address, s.Logs)
 		}
 	}
 }

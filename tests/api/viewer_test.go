@@ -1,6 +1,7 @@
 package api
 
 import (
+	"blueprintd/tests/servertest"
 	"context"
 	"encoding/json"
 	"io"
@@ -18,8 +19,8 @@ import (
 // TestOpenShowsARun exports runs of each kind and opens their files.
 func TestOpenShowsARun(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	ada := s.user(t, "ada")
+	s := servertest.New(t)
+	ada := s.NewUser(t, "ada")
 	for _, status := range []blueprint.Status{blueprint.StatusCompleted, blueprint.StatusFailed, blueprint.StatusPaused} {
 		nodes := []any{node("say", "template", object{"text": "Hello {{inputData.who}}"})}
 		switch status {
@@ -28,10 +29,10 @@ func TestOpenShowsARun(t *testing.T) {
 		case blueprint.StatusPaused:
 			nodes = append(nodes, node("ask", "human", object{"prompt": "On?"}))
 		}
-		id := ada.blueprint(t, "Greets", nodes...)
-		run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id, "inputData": object{"who": "Eve"}, "record": true}})
-		ada.until(t, run, status)
-		data, err := json.Marshal(ada.ok(t, "execution.export", object{"executionId": run}))
+		id := ada.Blueprint(t, "Greets", nodes...)
+		run := ada.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id, "inputData": object{"who": "Eve"}, "record": true}})
+		ada.Await(t, run, status)
+		data, err := json.Marshal(ada.OK(t, "execution.export", object{"executionId": run}))
 		if err != nil {
 			t.Fatal(err)
 		}

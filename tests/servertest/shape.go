@@ -1,4 +1,4 @@
-package api
+package servertest
 
 import (
 	"encoding/json"
@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/process"
 )
 
-// shapes are what a string of an expected value may stand for, besides itself.
+// shapes are the forms that a string of a wanted value may stand for.
 var shapes = map[string]*regexp.Regexp{
 	"<uuid>":      regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`),
 	"<ulid>":      regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}$`),
@@ -20,28 +21,27 @@ var shapes = map[string]*regexp.Regexp{
 	"<text>":      regexp.MustCompile(`.`),
 }
 
-// expect compares an answer with the JSON that it must be: the same keys, and
-// the same values of the same types. A string of shapes stands for any string
-// of that form, "<count>" for a whole number of 0 or more, "<any>" for
-// anything.
-func expect(t testing.TB, what string, got any, want string) {
+// Shape checks that an answer is the JSON want: the same keys, and the same values of
+// the same types. A string of shapes stands for any string of that form, "<count>" for
+// a whole number of 0 or more, "<any>" for anything.
+func Shape(t testing.TB, what string, got any, want string) {
 	t.Helper()
-	if problem := unlike(got, decoded(t, want), ""); problem != "" {
-		t.Errorf("%s%s\n%.3000s", what, problem, encoded(t, got))
+	if problem := unlike(got, Decoded(t, want), ""); problem != "" {
+		t.Errorf("%s%s\n%.3000s", what, problem, Encoded(t, got))
 	}
 }
 
-// unlike tells where a value is not as expected, or "".
+// unlike returns where a value differs from the wanted one, "" if it does not.
 func unlike(got, want any, path string) string {
 	switch want := want.(type) {
-	case object:
-		have, ok := got.(object)
+	case process.Object:
+		have, ok := got.(process.Object)
 		if !ok {
 			return fmt.Sprintf("%s is %v, want an object", path, got)
 		}
 		for _, key := range slices.Sorted(maps.Keys(have)) {
 			if _, known := want[key]; !known {
-				return fmt.Sprintf("%s has a key %q = %v too much", path, key, have[key])
+				return fmt.Sprintf("%s has a key %q = %v that is not wanted", path, key, have[key])
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(want)) {
