@@ -315,8 +315,8 @@ func (e *Engine) enqueue(r *run) {
 	}
 }
 
-// takeSlot gives a run a slot when its flow may have another one, else queues it. The
-// caller holds e.mu.
+// takeSlot assigns a slot to the run if its flow may have another one, else queues the
+// run. The caller holds e.mu.
 func (e *Engine) takeSlot(r *run) bool {
 	if r.slotState == hasSlot {
 		return true

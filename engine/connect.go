@@ -195,7 +195,7 @@ func (a *attempt) mayUse(ctx context.Context, names []string) error {
 		if blueprint.CodeOf(err) == blueprint.CodeNotFound {
 			return deniedFailure(name)
 		}
-		return err // whoever may use one secret variable may use all
+		return err // access to one secret variable is access to all
 	}
 	return nil
 }

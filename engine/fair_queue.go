@@ -127,7 +127,7 @@ func (q *fairQueue) update(f *flow) {
 	}
 }
 
-// pop gives the next waiting run its slot and moves its flow and group behind their
+// pop assigns a slot to the next waiting run and moves its flow and group behind their
 // equals; nil when none may have one.
 func (q *fairQueue) pop() *run {
 	first := q.order.first()

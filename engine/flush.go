@@ -60,7 +60,7 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 	}
 }
 
-// logEnd logs a failed run; a cancelled one is no fault and is logged at info. The
+// logEnd logs a failed run; a cancelled one is logged at info. The
 // caller holds r.mu.
 func (r *run) logEnd() {
 	failure := r.masked.failure(r.row.Status)
@@ -135,7 +135,7 @@ func (e *Engine) commit(c *blueprint.JournalCommit) error {
 	}
 }
 
-// flushWithin makes sure that the entries so far are durable within an urgency, in real
+// flushWithin ensures that the entries so far are durable within an urgency, in real
 // time. The caller holds r.mu.
 func (r *run) flushWithin(within Urgency) {
 	at := time.Now().Add(time.Duration(within))

@@ -217,7 +217,7 @@ func (r *run) setNextTimer() {
 	}
 }
 
-// ensureTimerFor makes sure that the timer fires when a node, or a for-each node around
+// ensureTimerFor ensures that the timer fires when a node, or a for-each node around
 // it, is due. The caller holds r.mu.
 func (r *run) ensureTimerFor(n *nodeRun) {
 	for ; n != nil; n = n.frame.loopNode() {

@@ -68,7 +68,7 @@ type machine struct {
 	memory *allocator
 }
 
-// resetTimeout gives the next call the remaining time, and reports whether there is
+// resetTimeout limits the next call to the remaining time, and reports whether there is
 // any.
 func (m *machine) resetTimeout() bool {
 	left := m.remaining()

@@ -142,7 +142,7 @@ func (t *fairQueue) serveOne() bool {
 	return false
 }
 
-// grant gives a script its slots and moves its tenant to the back.
+// grant assigns slots to a script and moves its tenant to the back.
 func (t *fairQueue) grant(place, i int) {
 	who := t.waiting[place]
 	w := who.waiting[i]

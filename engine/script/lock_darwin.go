@@ -12,7 +12,7 @@ import (
 // systemProtectionGap is what this system lacks to confine scripts.
 const systemProtectionGap = "a filter of system calls, and a limit of memory but that of the interpreter"
 
-// lockDown gives up what the system allows. Only the interpreter bounds memory here.
+// lockDown drops the privileges that the system lets a process drop. Only the interpreter bounds memory here.
 func lockDown(int64) error {
 	for fd := 3; fd < 1024; fd++ {
 		unix.Close(fd)

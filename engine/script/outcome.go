@@ -103,7 +103,7 @@ func (s *Script) sandboxFailure(what string) *blueprint.Failure {
 }
 
 // thrown returns the failure of a script that ended with an error; with result set the
-// script ended well and its result is no JSON.
+// script ended well and its result is not JSON.
 func (s *Script) thrown(e *thrown, result bool) *blueprint.Failure {
 	message := e.Name + ": " + e.Message
 	switch e.Name {

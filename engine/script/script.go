@@ -27,7 +27,7 @@ const (
 	CodeTimeout        = "timeout"
 	CodeMemory         = "memory_exceeded"
 	CodeOutputTooLarge = "output_too_large"
-	CodeScript         = "script_error" // the script threw, or its result is no JSON
+	CodeScript         = "script_error" // the script threw, or its result is not JSON
 	CodeSyntax         = "syntax_error"
 	CodeBadScript      = "bad_config" // a limit out of range, a source too long
 	// CodeUnavailable says that no script can run: the pool has stopped, or the system

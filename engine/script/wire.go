@@ -54,7 +54,7 @@ type report struct {
 	Ended    bool            `json:"ended"`
 	Output   json.RawMessage `json:"output"`
 	TooLarge bool            `json:"tooLarge"`
-	// Result says that the script ended well, but its result is no JSON.
+	// Result says that the script ended well, but its result is not JSON.
 	Result bool        `json:"result"`
 	Thrown *thrown     `json:"thrown"`
 	Log    [][2]string `json:"log"` // level and message

@@ -1,5 +1,5 @@
 // Package clock is the source of time of the program: Real is the machine's clock,
-// Virtual advances only when told to, so that a test can simulate a month.
+// Virtual advances only on request, so that a test can simulate a month.
 //
 // Work in progress holds the clock (Hold). Real ignores holds; Virtual advances only
 // while there are none.

@@ -122,9 +122,8 @@ func TestVirtualStop(t *testing.T) {
 	}
 }
 
-// While somebody holds the clock it does not move, and neither does it while a
-// call runs.
-func TestVirtualWaitsForWhoHoldsIt(t *testing.T) {
+// The clock does not advance while it is held, nor while a callback runs.
+func TestVirtualWaitsForHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := clock.NewVirtual(start)
 		var got record

@@ -24,7 +24,7 @@ func TestTurns(t *testing.T) {
 		})
 	}
 	if len(order) > 0 {
-		t.Error("one had its turn while somebody held the clock")
+		t.Error("a callback ran while the clock was held")
 	}
 	release()
 	if err := v.Advance(t.Context(), time.UnixMilli(1)); err != nil {
@@ -36,12 +36,12 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	if len(order) != 20 {
-		t.Errorf("%d had their turn", len(order))
+		t.Errorf("%d callbacks ran, want 20", len(order))
 	}
 }
 
-// Who waits for one that has a turn, and asks for one, has it at once.
-func TestSettledHurries(t *testing.T) {
+// While WaitIdle's caller is idle-waiting, WhenIdle runs its callback at once.
+func TestWhenIdleDuringWaitIdle(t *testing.T) {
 	v := NewVirtual(time.UnixMilli(0))
 	v.WaitIdle(t.Context(), time.Hour)()
 	release := v.Hold()
@@ -54,7 +54,7 @@ func TestSettledHurries(t *testing.T) {
 	v.WhenIdle(func() { close(late) })
 	select {
 	case <-late:
-		t.Error("hurried all the same")
+		t.Error("the callback ran after WaitIdle had returned, while the clock was held")
 	default:
 	}
 	release()

@@ -164,7 +164,7 @@ func seeded(name string) *Source {
 func (s *Source) IsSeeded() bool { return s.seed != "" }
 
 // Stream returns a source for one purpose. From a seeded source it depends only on the
-// seed and the names and starts anew with each call. Any other source returns itself.
+// seed and the names and starts over with each call. Any other source returns itself.
 func (s *Source) Stream(names ...string) *Source {
 	if s.seed == "" {
 		return s

@@ -5,7 +5,7 @@ import "testing"
 func TestASeedGivesTheSameIDs(t *testing.T) {
 	one, other := Seeded(7), Seeded(7)
 	if first := one.UUID(); first != other.UUID() || first == Seeded(8).UUID() {
-		t.Error("a seed does not tell what follows")
+		t.Error("a seed does not determine the IDs")
 	}
 	s := Seeded(7)
 	first := s.Stream("run", "1").Token(20)

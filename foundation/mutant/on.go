@@ -14,15 +14,15 @@ const Enabled = true
 // chosen is the bug of this process, "" for none.
 var chosen = Bug(os.Getenv(Variable))
 
-// The warning keeps such a build from being used by mistake, and a misspelled bug from
-// passing as one that was not found.
+// init prints a warning, so that such a build is not used by mistake, and exits on an
+// unknown bug, so that a misspelled one does not count as undetected.
 func init() {
 	known := slices.ContainsFunc(All(), func(d Description) bool { return d.Bug == chosen })
 	switch {
 	case chosen == "":
-		fmt.Fprintf(os.Stderr, "!!! THIS BUILD CAN HAVE BUGS PLANTED (-tags mutant). None is. Never use it for real work.\n")
+		fmt.Fprintf(os.Stderr, "!!! THIS BUILD CONTAINS DELIBERATE BUGS (-tags mutant). None is enabled. Never use it for real work.\n")
 	case known:
-		fmt.Fprintf(os.Stderr, "!!! THIS PROCESS HAS A BUG PLANTED: %s. IT LOSES DATA ON PURPOSE. Never use it for real work.\n", chosen)
+		fmt.Fprintf(os.Stderr, "!!! THIS PROCESS HAS A DELIBERATE BUG: %s. IT LOSES DATA ON PURPOSE. Never use it for real work.\n", chosen)
 	default:
 		fmt.Fprintf(os.Stderr, "%s=%s: there is no such bug\nhint: choose one of these:", Variable, chosen)
 		for _, d := range All() {

@@ -12,9 +12,9 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// Whoever authorizes a request may ask for a token with the same client: that
-// is neither authorized in turn nor taken for the request. And the answer does
-// not carry the credentials back.
+// An authorizer may request a token with the same client: that request is neither
+// authorized nor counted as the original one. The response does not contain the
+// credentials.
 func TestAuthorizersMaySend(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.URL.Path+" "+r.Header.Get("Authorization"))

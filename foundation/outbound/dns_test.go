@@ -18,7 +18,7 @@ const (
 
 // dns is a name server in memory.
 type dns struct {
-	// answer gives the addresses of a name for the nth look-up of it.
+	// answer returns the addresses of a name for its nth lookup.
 	answer func(name string, n int) []netip.Addr
 	// alias makes every answer a chain of one CNAME and the addresses.
 	alias bool

@@ -11,7 +11,7 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// echoes answers with the host that was asked for.
+// echoes is a network that responds with the requested host.
 type echoes struct{}
 
 func (echoes) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,9 +23,9 @@ func (echoes) DialContext(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// TestInsteadRefusesNothing asks a stand-in for what no network may be asked for.
-func TestInsteadRefusesNothing(t *testing.T) {
-	boxed, real := outbound.New(outbound.Options{Network: echoes{}}), outbound.New(outbound.Options{})
+// A substitute network may be asked for hosts that the real network refuses.
+func TestSubstituteNetworkRefusesNothing(t *testing.T) {
+	fake, real := outbound.New(outbound.Options{Network: echoes{}}), outbound.New(outbound.Options{})
 	for _, host := range []string{"mail.example.com:25", "0177.0.0.1", "0x7f.1", "127.0.0.1:6379", "169.254.169.254", "2130706433:22"} {
 		ask := func(c *outbound.Client) (string, error) {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/", nil)
@@ -40,19 +40,19 @@ func TestInsteadRefusesNothing(t *testing.T) {
 			text, err := io.ReadAll(response.Body)
 			return string(text), err
 		}
-		if got, err := ask(boxed); got != host || err != nil {
-			t.Errorf("instead of a network: %q, %v", got, err)
+		if got, err := ask(fake); got != host || err != nil {
+			t.Errorf("substitute network: %q, %v, want the host", got, err)
 		}
 		if _, err := ask(real); err == nil {
-			t.Errorf("%s is asked on a network", host)
+			t.Errorf("%s: the real network accepted the request", host)
 		}
 		address := host
 		if !strings.Contains(host, ":") {
 			address += ":25"
 		}
-		conn, err := boxed.DialContext(t.Context(), "tcp", address)
+		conn, err := fake.DialContext(t.Context(), "tcp", address)
 		if err != nil {
-			t.Errorf("instead of a network, dialled: %v", err)
+			t.Errorf("substitute network: dial: %v", err)
 			continue
 		}
 		conn.Close()

@@ -24,7 +24,7 @@ func readSpellings(t *testing.T) []string {
 	return strings.Fields(string(data))
 }
 
-// target is a server on this machine that counts who gets through to it.
+// target is a server on this machine that counts the connections it accepts.
 type target struct {
 	port     string
 	accepted atomic.Int32
@@ -98,7 +98,7 @@ func TestSpellings(t *testing.T) {
 			if hops.Sent() {
 				t.Errorf("%s: something was sent", host)
 			}
-			if strings.ContainsAny(host, "@#?\\") { // the rest is no port of the host; see what the dialer says of each half
+			if strings.ContainsAny(host, "@#?\\") { // the rest is not a port, so the dialer gets no valid address
 				continue
 			}
 			if _, err := client.DialContext(context.Background(), "tcp", net.JoinHostPort(strings.Trim(host, "[]"), target.port)); err == nil {
@@ -110,7 +110,7 @@ func TestSpellings(t *testing.T) {
 		t.Errorf("%d connections reached the server", n)
 	}
 
-	// The same server is there for who may reach it.
+	// The same server is reachable where the policy allows it.
 	client := New(Options{Allow: prefixes("127.0.0.0/8"), Resolver: newResolver(t, &dns{answer: always("127.0.0.1")})})
 	for _, host := range []string{"127.0.0.1", "name.example", "[::ffff:127.0.0.1]"} {
 		before := target.accepted.Load()

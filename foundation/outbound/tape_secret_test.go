@@ -21,13 +21,13 @@ func (s saying) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := io.ReadAll(r.Body); err != nil {
 		return nil, err
 	}
-	header := http.Header{"Content-Type": {s.kind}, "X-Said": {s.text}}
+	header := http.Header{"Content-Type": {s.kind}, "X-Echo": {s.text}}
 	return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader(s.text))}, nil
 }
 
 // A service that repeats what it was sent repeats no credential, whatever it calls it.
 func TestWhatARequestHidesIsNotInItsAnswer(t *testing.T) {
-	for _, test := range []struct{ name, url, header, value, body, said, want string }{
+	for _, test := range []struct{ name, url, header, value, body, response, want string }{
 		{"a bearer", "", "Authorization", "Bearer hunter22x", "", "you are hunter22x", "you are ***"},
 		{"basic", "", "Authorization", "Basic YWRhOmh1bnRlcjIy", "", "ada has hunter22", "ada has ***"},
 		{"a header", "", "X-My-Key", "hunter22", "", "got hunter22!", "got ***!"},
@@ -36,7 +36,7 @@ func TestWhatARequestHidesIsNotInItsAnswer(t *testing.T) {
 		{"a short one", "", "X-My-Key", "on", "", "it is on", "it is on"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			client := New(Options{Network: saying{text: test.said, kind: "text/plain"}})
+			client := New(Options{Network: saying{text: test.response, kind: "text/plain"}})
 			ctx, tape := WithTape(context.Background(), func() time.Time { return time.UnixMilli(5) })
 			request, err := http.NewRequestWithContext(ctx, "POST", "http://a.example/"+test.url, strings.NewReader(test.body))
 			if err != nil {
@@ -50,11 +50,11 @@ func TestWhatARequestHidesIsNotInItsAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if data, _ := io.ReadAll(response.Body); string(data) != test.said {
+			if data, _ := io.ReadAll(response.Body); string(data) != test.response {
 				t.Errorf("the node read %s", data)
 			}
 			list, _ := tape.List()
-			if got := list[0].Response; got.Body != test.want || got.Headers["x-said"] != test.want {
+			if got := list[0].Response; got.Body != test.want || got.Headers["x-echo"] != test.want {
 				t.Errorf("%v, %v", got.Body, got.Headers)
 			}
 			if data, _ := blueprint.Encode(list[0].Request); strings.Contains(string(data), "hunter") {
@@ -66,12 +66,12 @@ func TestWhatARequestHidesIsNotInItsAnswer(t *testing.T) {
 
 func TestNotesLoseTheirCredentials(t *testing.T) {
 	ctx, tape := WithTape(context.Background(), func() time.Time { return time.UnixMilli(5) })
-	said := blueprint.Exchange{
+	exchange := blueprint.Exchange{
 		Request:  blueprint.ExchangeRequest{Method: "MAIL", URL: "smtp://a.example?token=hunter22", Headers: map[string]string{"subject": "password: hunter22", "x-token": "abcdefgh"}, Body: "see https://a.example/?token=abc"},
-		Response: &blueprint.ExchangeResponse{Status: 250, Headers: map[string]string{"x-said": "abcdefgh"}, Body: "hunter22"}, Error: "535 password: hunter22",
+		Response: &blueprint.ExchangeResponse{Status: 250, Headers: map[string]string{"x-echo": "abcdefgh"}, Body: "hunter22"}, Error: "535 password: hunter22",
 	}
-	before, _ := blueprint.Encode(said)
-	NoteExchange(ctx, said)
+	before, _ := blueprint.Encode(exchange)
+	NoteExchange(ctx, exchange)
 	list, _ := tape.List()
 	got, _ := blueprint.Encode(list[0])
 	for _, hidden := range []string{"hunter22", "abc"} {
@@ -79,7 +79,7 @@ func TestNotesLoseTheirCredentials(t *testing.T) {
 			t.Errorf("%s is in %s", hidden, got)
 		}
 	}
-	if after, _ := blueprint.Encode(said); string(after) != string(before) {
+	if after, _ := blueprint.Encode(exchange); string(after) != string(before) {
 		t.Error("what was noted has changed")
 	}
 }

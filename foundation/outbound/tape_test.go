@@ -36,7 +36,7 @@ func (e *echo) DialContext(context.Context, string, string) (net.Conn, error) {
 	return one, nil
 }
 
-func TestATapeHoldsWhatWasSentAndCameBack(t *testing.T) {
+func TestTapeHoldsRequestAndResponse(t *testing.T) {
 	network := &echo{}
 	client := New(Options{Network: network})
 	caller := Caller{ExecutionID: "exec_1", Address: "ask", NodeType: "http-request", Attempt: 2}

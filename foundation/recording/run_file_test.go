@@ -98,7 +98,7 @@ func TestAFileHoldsTheRunAndNoSecret(t *testing.T) {
 	}
 }
 
-// An error keeps what tells how to help it, without secrets.
+// An error keeps its hint and its missing grant, without secrets.
 func TestErrorsKeepHintAndGrant(t *testing.T) {
 	s := source(t, true)
 	grant := &blueprint.MissingGrant{BlueprintID: "b", Version: "1.2.0", Author: blueprint.Author{ID: "u", Name: "Ada", Email: "planted"}, Resource: blueprint.Resource{Kind: blueprint.ResourceConnection, ID: "c1", Name: "token=planted"}}

@@ -11,7 +11,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Named is a file with its content.
+// NamedFile is a file with its content.
 type NamedFile struct {
 	Name    string `json:"name"`
 	Content string `json:"content"`

@@ -64,8 +64,8 @@ func TestMaskerText(t *testing.T) {
 	}
 }
 
-// Base64 of a longer text that contains the secret holds nothing that tells
-// its middle, wherever it stands.
+// Base64 of a longer text that contains the secret is masked at every offset, so that
+// the middle of the secret cannot be recovered.
 func TestMaskerBase64(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[a-zA-Z0-9?>~]{6,20}`).Draw(t, "secret")

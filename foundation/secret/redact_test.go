@@ -86,7 +86,7 @@ func TestValuesLoseTheirCredentials(t *testing.T) {
 	}
 }
 
-func TestMembersThatTell(t *testing.T) {
+func TestSensitiveMembers(t *testing.T) {
 	for _, test := range []struct{ given, want string }{
 		{`{"pass": "a", "passcode": "a", "pin": 1234, "otp": "1", "session": "a", "sid": "a"}`, `{"otp":"***","pass":"***","passcode":"***","pin":"***","session":"***","sid":"***"}`},
 		{`{"passwords": ["a", "b"], "secrets": {"db": "a"}, "tokens": "a"}`, `{"passwords":["***","***"],"secrets":{"db":"***"},"tokens":"***"}`},
@@ -117,8 +117,8 @@ func TestWhatARedactorRemembers(t *testing.T) {
 	r.Header("Cookie", "a=b; theme=sunflower")
 	r.Text("https://a.example/?api_key=a%20b%2Fcdef")
 	r.Value(map[string]any{"password": "correct horse"})
-	const said = "abcdefgh hunter22 sunflower a b/cdef correct+horse yes"
-	if got := r.Masker().Text(said); got != "*** *** *** *** *** yes" {
+	const input = "abcdefgh hunter22 sunflower a b/cdef correct+horse yes"
+	if got := r.Masker().Text(input); got != "*** *** *** *** *** yes" {
 		t.Error(got)
 	}
 	if new(Redactor).Masker() != nil {

@@ -65,7 +65,7 @@ func TestMasterKey(t *testing.T) {
 	}
 	a, b := sealer(t, key), sealer(t, key)
 	if !bytes.Equal(a.Check(), b.Check()) || bytes.Equal(a.Check(), sealer(t, secret.NewKey()).Check()) {
-		t.Error("the check value does not tell keys apart")
+		t.Error("the check value is not unique to its key")
 	}
 	if bytes.Contains(a.Check(), key[:8]) {
 		t.Error("the check value shows the key")

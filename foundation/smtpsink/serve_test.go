@@ -85,7 +85,7 @@ func TestAMessageArrives(t *testing.T) {
 	}
 }
 
-func TestARefusalIsTold(t *testing.T) {
+func TestRefusalIsReported(t *testing.T) {
 	err := send(t, nil, nil, func(string, []string, []byte) (int, string) { return 554, "no\r\n250 spam" })
 	var reply *textproto.Error
 	if !errors.As(err, &reply) || reply.Code != 554 || reply.Msg != "no 250 spam" {

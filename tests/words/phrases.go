@@ -50,7 +50,7 @@ var phrases = []phrase{
 	banned(`\bin a box\b|\bboxed\b`, "sandbox", ""),
 	banned(`\bis no [a-z]+`, "is not a", `is no (longer|more|such|need|way|point|other|different|less|later|reason)|(there|this|which|that|where|it) is no`),
 	banned(`\bplanted\b`, "mutant", ""),
-	banned(`\bstand-?ins?\b`, "placeholder, stub", ""),
+	banned(`\bstand-?ins?\b`, "placeholder, stub", "stand-in-for-a-"), // the value of an unset secret variable
 	banned(`\b(Nothing wrong|Not taken over|Present password|May stay empty|What the sender is answered)\b`, "see the guide for user interfaces", ""),
 }
 

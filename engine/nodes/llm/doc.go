@@ -27,7 +27,7 @@
 //	invalid_request    the provider does not take the request (permanent)
 //	unauthorized       the credentials are not accepted
 //	quota_exceeded     the account has nothing left
-//	rate_limited       too many requests; RetryAfter when it was told
+//	rate_limited       too many requests; RetryAfter if the provider sent it
 //	context_too_long   the conversation does not fit the model (permanent)
 //	provider_error     the provider failed
 //	model_refused      the model, or a filter, declined to answer
