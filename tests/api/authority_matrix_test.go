@@ -16,9 +16,9 @@ import (
 	"blueprintd/server"
 )
 
-// TestAuthorityMatrix lets everybody edit a blueprint last, everybody start it by
-// every way, with and without grants, and looks at which credential left the
-// process. What is expected comes from one rule, written out in cell.
+// TestAuthorityMatrix runs a blueprint for every combination of last editor, starter,
+// way of starting and grant, and checks which credential left the process. The
+// expectation is one rule, implemented by cell.
 func TestAuthorityMatrix(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)

@@ -179,8 +179,8 @@ func TestMissingGrantHidesTheAddress(t *testing.T) {
 	}
 }
 
-// A version by another author that asks for a sign-in does not tell its author, or
-// who hears of the pause, which connection that is for and where to sign in.
+// A version by another author that needs a sign-in reveals neither the connection nor
+// the sign-in address to its author or to subscribers of the pause.
 func TestSignInIsForThePrincipal(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t, servertest.AtNoon)

@@ -74,7 +74,8 @@ func TestBadDeliveries(t *testing.T) {
 	})
 }
 
-// TestBadWays knocks where nothing is, in the wrong way, or without proof.
+// TestBadWays sends requests to unknown addresses, with wrong methods and without
+// valid credentials.
 func TestBadWays(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)

@@ -56,7 +56,7 @@ func TestHostileExpressions(t *testing.T) {
 	t.Logf("at most %.1f MiB for an expression, %.1f MiB for a template", most["expression"]/(1<<20), most["template"]/(1<<20))
 }
 
-// TestHostileCrons previews and stores schedules that nobody means.
+// TestHostileCrons previews and stores malformed and extreme schedules.
 func TestHostileCrons(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)

@@ -126,7 +126,7 @@ func (v *victim) unharmed(t *testing.T, attack func()) {
 	t.Helper()
 	before := v.fingerprint(t)
 	attack()
-	v.Advance(t, "0s") // lets come to rest whatever was started against all rules
+	v.Advance(t, "0s") // drains runs that should not have been started
 	if after := v.fingerprint(t); after != before {
 		t.Error("the database was changed")
 	}

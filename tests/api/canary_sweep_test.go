@@ -96,9 +96,9 @@ func swept(text, secret string) (in []string) {
 	return in
 }
 
-// TestSweep lets every kind of node that reaches other services be told all secrets,
-// whole and in part, in every writing, in answers that succeed, fail and are cut,
-// and looks for them in all that is shown and in all that is stored.
+// TestSweep passes all secrets to every node type that calls other services, whole
+// and in part, in every encoding, with responses that succeed, fail and are cut off,
+// and searches for them in all output and all stored data.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sweep.db")
@@ -169,7 +169,7 @@ func TestSweep(t *testing.T) {
 			note("/sandbox/calls", s.Root.Send(t, http.MethodGet, "/sandbox/calls", "").Text)
 		}
 	}
-	// What came and started nothing, or what others heard.
+	// Deliveries that start nothing, and events that other blueprints receive.
 	ears := ada.IDOf(t, "blueprint.create", object{"title": "ears", "blueprint_map": object{"nodes": []any{node("it", "transform", object{"expression": "inputData"})}}})
 	ear := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": ears, "triggerType": "event", "config": object{"event": "custom.swept"}})
 	mouth := ada.IDOf(t, "blueprint.create", object{"title": "mouth", "environment_variables": variables, "blueprint_map": object{"nodes": []any{

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAdvanceIsFinished moves the clock for somebody who has hung up already.
+// TestAdvanceIsFinished advances the clock for a client that has already disconnected.
 func TestAdvanceIsFinished(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

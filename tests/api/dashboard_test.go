@@ -18,7 +18,7 @@ import (
 
 const adasPassword = "correct horse battery"
 
-// browser is somebody who calls as the dashboard does.
+// browser is a client that sends the dashboard's headers and cookies.
 type browser struct {
 	*servertest.Server
 	cookie string // name=value; "" = none is kept
@@ -149,7 +149,7 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 			t.Errorf("sessions %v", list)
 		}
 	}
-	// Whoever has an old link is too late after a day.
+	// A sign-in link expires after a day.
 	path, err := s.Accounts.NewLink(t.Context(), other.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,8 @@ func TestOperatorSetsPassword(t *testing.T) {
 	b.OK(t, "session.create", object{"email": "ada@example.org", "password": "a password from a seed"})
 }
 
-// A server says where the dashboard is, and how to get in as long as nobody can.
+// A server logs the address of the dashboard, and how to sign in as long as it has no
+// user who can.
 func TestAnnouncedDashboard(t *testing.T) {
 	t.Parallel()
 	database := t.TempDir() + "/my.db"

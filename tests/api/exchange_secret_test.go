@@ -21,7 +21,7 @@ var plantedWords = []string{
 	"planted-basic-8", "planted-header-9", "planted-location-10", "planted-client-12", "planted-oauth-13", "planted-rest-14",
 }
 
-// tattler is a service that repeats all that it is told, in many forms, and has
+// tattler returns a service that echoes all input in many encodings and returns
 // secrets of its own.
 func tattler(t *testing.T) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

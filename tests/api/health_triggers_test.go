@@ -9,8 +9,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TestTrippedTriggerIsSeen: what the breaker did shows wherever an operator
-// looks, until somebody switches the trigger on again.
+// TestTrippedTriggerIsSeen checks that a trigger that the breaker paused is reported
+// in every operator view until a user switches it on again.
 func TestTrippedTriggerIsSeen(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

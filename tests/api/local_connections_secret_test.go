@@ -14,7 +14,7 @@ import (
 	"blueprintd/project/local"
 )
 
-// A service that tells a part of a credential is heard with asterisks, too.
+// A part of a credential in a response is masked as well.
 func TestRunHidesPartsOfCredentials(t *testing.T) {
 	world := newFakeWorld(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +88,7 @@ func TestMistypedVariables(t *testing.T) {
 	}
 }
 
-// What is told of a seed file that is wrong shows none of its secrets.
+// Errors about a wrong seed file contain none of its secrets.
 func TestSeedsAreShownWithoutSecrets(t *testing.T) {
 	const crm = "connections:\n  - {name: crm, type: http, config: {auth: {type: bearer, token: hunter22}, hosts: [127.0.0.1]}}\n"
 	for _, c := range []struct{ from, to, want string }{

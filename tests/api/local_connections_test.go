@@ -162,7 +162,7 @@ func TestRunWithConnections(t *testing.T) {
 	}
 }
 
-// A service that tells the secret that it was sent is heard with asterisks.
+// A secret that a service echoes is masked.
 func TestRunHidesSecretsOfConnections(t *testing.T) {
 	world := newFakeWorld(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -181,7 +181,7 @@ func TestRunHidesSecretsOfConnections(t *testing.T) {
 	}
 }
 
-// What a run cannot have is told before anything runs, at its place.
+// Connections that a run cannot have are reported with their place before any node runs.
 func TestRunRefusesConnections(t *testing.T) {
 	t.Setenv("CRM_KEY", "of-the-crm")
 	call := func(connection string) string {

@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// columns are the principals with a good key, in the order of the letters of a
-// line. Besides them each cell is tried by nobody, and by those whose key is
-// malformed, unknown and revoked: always 401.
+// columns are the principals with a valid key, in the order of the letters of a line.
+// Each cell is also tried without a key and with a malformed, an unknown and a revoked
+// key: always 401.
 //
-// former was collaborator and member once; viewer has run the public blueprint.
+// former was once a collaborator and a member; viewer has run the public blueprint.
 // The creator is a plain member of the organization that owns the blueprints.
 var columns = []string{"stranger", "viewer", "former", "editor", "c.admin", "member", "o.admin", "o.owner", "creator"}
 
@@ -51,7 +51,7 @@ var (
 	managed      = executed.with("public", "fff .. ... .")
 	managedSeen  = seen.with("public", "fff ss sss s")
 	administered = managed.with("ours", "fff f. f.. .").with("public", "fff f. f.. .")
-	// Runs: whoever triggered them, and whoever can manage.
+	// Runs: the user who started them, and users who can manage the blueprint.
 	runStatus = grid{
 		"ours":      "??? .. ... .",
 		"public":    "??? .. ... .",
@@ -70,8 +70,8 @@ var (
 		"unknown":   "nnn nn nnn n",
 		"malformed": "nnn nn nnn n",
 	}
-	// Firings: whoever can manage their trigger's blueprint.
-	// Exports hold the blueprint: whoever can manage it.
+	// Firings: users who can manage the blueprint of their trigger.
+	// Exports contain the blueprint: users who can manage it.
 	runExported   = runReached.with("viewed", "nfn ff fff f").with("deleted", "nnn nn nnn f")
 	firingReached = runReached.with("deleted", "nnn nn nnn n").with("viewed", "nnn .. ... .")
 	// A deleted blueprint's runs were cancelled with it.
@@ -269,7 +269,7 @@ var matrix = []row{
 		return object{"executionId": x.approval, "input": object{"approved": true}}
 	}},
 	{name: "execution.cancel", grid: runChanged, spoils: true, input: func(x *target, _ string) object { return object{"executionId": x.human} }},
-	// A new run of a deleted blueprint cannot begin, whoever saw the old one.
+	// A deleted blueprint cannot be run again, even by users who see the old run.
 	{name: "execution.retry", grid: runReached.with("deleted", "nnn nn nnn n"), input: func(x *target, _ string) object {
 		return object{"executionId": x.run, "fromNodeId": "choose"}
 	}},
@@ -341,7 +341,7 @@ var matrix = []row{
 		}
 		return object{"id": x.connection, "name": name + " by " + column}
 	}},
-	// Nobody signs in for it, so that who may is told 400.
+	// The connection's type has no sign-in, so that permitted users get 400.
 	{name: "connection.signIn", grid: used.with("ours", "fff ff bbb b").with("theirs", "bff ff fff f"), input: byConnection},
 	{name: "connection.listTypes", grid: anybody, input: nothing},
 	{name: "node.types", grid: anybody, input: nothing},
@@ -357,7 +357,7 @@ var matrix = []row{
 	{name: "POST /clock/advance", grid: grid{"none": "fff ff fff f"}, keeps: true, input: func(*target, string) object { return object{"by": "0s"} }, path: func(*target) string { return "/clock/advance" }},
 }
 
-// changes reports whether whoever is allowed the call changes something by it.
+// changes reports whether the call changes something if it is permitted.
 func (r row) changes(kinds map[string]trpc.Kind) bool {
 	return !r.keeps && (r.path != nil || kinds[r.name] == trpc.KindMutation)
 }

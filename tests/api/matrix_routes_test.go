@@ -26,7 +26,7 @@ var (
 		"GET /oauth/callback":             http.StatusBadRequest, // without a state
 		"GET /healthz":                    http.StatusOK,
 		"GET /readyz":                     http.StatusOK,
-		"GET /metrics":                    http.StatusOK, // to who asks on this machine
+		"GET /metrics":                    http.StatusOK, // for callers on this machine
 		"GET /openapi.json":               http.StatusOK,
 		"/docs":                           http.StatusOK,
 		"/docs/":                          http.StatusOK,

@@ -29,7 +29,7 @@ type target struct {
 	connection   string                       // of the organization
 	private      string                       // connection of the owner
 	category     string                       // of the organization
-	guests       map[string]servertest.Caller // by column: somebody whom its person may add
+	guests       map[string]servertest.Caller // by column: a user whom this principal may add
 	people       map[string]servertest.Caller // by column
 	marks        []string
 	secrets      []string
@@ -57,7 +57,7 @@ func (x *target) edges() []any {
 	return []any{edge("human", "human"), edge("approval", "approval"), edge("mark", "default")}
 }
 
-// world is a server with everybody of the matrix on it.
+// world is a server with all principals of the matrix.
 type world struct {
 	*servertest.Server
 	people  map[string]servertest.Caller
@@ -299,9 +299,9 @@ func (w *world) rows(t *testing.T, query string, visit func(values []any)) {
 	w.must(t, rows.Err())
 }
 
-// TestAuthorizationMatrix calls every procedure as everybody on every target.
-// What is refused must change nothing and tell nothing; what only reads must
-// change nothing either.
+// TestAuthorizationMatrix calls every procedure as every principal on every target.
+// A refused call must change nothing and reveal nothing; a query must change nothing
+// either.
 func TestAuthorizationMatrix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

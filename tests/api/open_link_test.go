@@ -66,8 +66,8 @@ func TestOpenLinkIsFor(t *testing.T) {
 	}
 }
 
-// TestOpenLinkIsNotWasted: what signs in nobody does not use the address up, nor
-// does a browser where somebody is signed in.
+// TestOpenLinkIsNotWasted checks that a request that cannot sign in, or a browser with
+// a session, does not use up the link.
 func TestOpenLinkIsNotWasted(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, develops)
@@ -113,35 +113,36 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 	}
 }
 
-// TestOpenLinkGivenBack: the address stays good when the session cannot be made, or
-// when nobody is there any more to have it; one that is too old has another printed.
+// TestOpenLinkGivenBack checks that the link stays valid if the session cannot be
+// created (unknown user, client disconnected), and that an expired link is replaced
+// by a newly printed one.
 func TestOpenLinkGivenBack(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, develops)
-	l, told := s.Link, ""
-	l.Then(func(address string) { told = address })
+	l, printed := s.Link, ""
+	l.Then(func(address string) { printed = address })
 	first, user := l.URL(), l.UserID
 	l.UserID = "nobody"
 	if answer := visit(t.Context(), s, first); answer.StatusCode != http.StatusServiceUnavailable || l.URL() != first {
-		t.Errorf("for nobody: %s", answer.Status)
+		t.Errorf("unknown user: %s", answer.Status)
 	}
 	l.UserID = user
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	r := httptest.NewRequestWithContext(gone, http.MethodGet, first, nil)
 	if err := l.Use(l.Token, func() error { return l.SignIn(httptest.NewRecorder(), r, s.SessionCookie()) }); err == nil || l.URL() != first {
-		t.Errorf("who has hung up: %v", err)
+		t.Errorf("disconnected client: %v", err)
 	}
 	if list, err := s.Store.Sessions(t.Context(), blueprint.Principal{UserID: user}); err != nil || len(list) > 0 {
 		t.Errorf("sessions %v %v", list, err)
 	}
 	l.Until = l.Until.Add(-2 * server.OpenLife)
 	for range 2 { // the second time there is one to use
-		if answer := visit(t.Context(), s, first); answer.StatusCode != http.StatusGone || told == "" || told != l.URL() || told == first {
-			t.Errorf("too late: %s, told %q", answer.Status, told)
+		if answer := visit(t.Context(), s, first); answer.StatusCode != http.StatusGone || printed == "" || printed != l.URL() || printed == first {
+			t.Errorf("expired link: %s, printed %q", answer.Status, printed)
 		}
 	}
-	if answer := visit(t.Context(), s, told); answer.StatusCode != http.StatusSeeOther || told != l.URL() {
-		t.Errorf("in time: %s", answer.Status)
+	if answer := visit(t.Context(), s, printed); answer.StatusCode != http.StatusSeeOther || printed != l.URL() {
+		t.Errorf("valid link: %s", answer.Status)
 	}
 }

@@ -52,7 +52,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestOpenAPICovers finds what the description does not tell of.
+// TestOpenAPICovers finds routes and procedures that are missing in the OpenAPI description.
 func TestOpenAPICovers(t *testing.T) {
 	t.Parallel()
 	d := openAPIValue(t)

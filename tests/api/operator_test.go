@@ -207,7 +207,7 @@ func TestDatabaseCheck(t *testing.T) {
 	}
 }
 
-// From the moment that somebody listens, a server tells that it is not ready.
+// From the moment that the server listens, /readyz reports that it is not ready.
 func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 	t.Parallel()
 	o := server.Options{Database: server.Database{Schema: schema, Ephemeral: true}, Network: server.Network{Addr: "127.0.0.1:0"}, Limits: server.Limits{MaxBody: 1 << 20}, Version: version, APIKey: testKey, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}

@@ -71,8 +71,7 @@ func TestOwnerActions(t *testing.T) {
 	}
 }
 
-// auditedActions returns the actions that somebody took, as the audit log has them, oldest
-// first.
+// auditedActions returns the actions of p in the audit log, oldest first.
 func auditedActions(t testing.TB, p servertest.Caller) (actions []string) {
 	t.Helper()
 	for page := 0; ; page++ {
@@ -123,8 +122,8 @@ func TestCallsOfOthers(t *testing.T) {
 	}
 }
 
-// TestWhatAStartTells looks for the lines about what is no usual server.
-func TestWhatAStartTells(t *testing.T) {
+// TestUnusualSettingsAreLogged checks the log lines about unusual settings at the start.
+func TestUnusualSettingsAreLogged(t *testing.T) {
 	t.Parallel()
 	one := int64(1)
 	const danger, moves, setup = "follow from --seed-ids", "CLOCK     virtual: it stands at 2030-05-01T12:00:00.000Z", "sets your password"

@@ -48,7 +48,7 @@ func TestBlueprintRecord(t *testing.T) {
 		t.Errorf("the id in upper case finds %v", upper)
 	}
 
-	// What nobody gives.
+	// Defaults of optional keys.
 	servertest.Shape(t, "the least", ada.OK(t, "blueprint.create", object{"title": "t"}), fmt.Sprintf(`{"id": "<uuid>", "title": "t", "description": "", "status": "draft", "visibility": "private", "version": "1.0.0", "tags": [],
 		"created_by": %q, "organization_id": %q, "created_at": %q, "updated_at": %[3]q, "environment_variables": [], "blueprint_map": null, "average_rating": 0, "rating_count": 0}`, ada.ID, ada.WorkspaceID, noonText))
 }

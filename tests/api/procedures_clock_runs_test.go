@@ -18,8 +18,8 @@ import (
 	"blueprintd/server"
 )
 
-// TestClockOfExpiries: a question that nobody answers expires at its instant, not
-// a millisecond earlier, and one that is answered does not.
+// TestClockOfExpiries checks that an open question expires at its instant and not a
+// millisecond earlier, and that an answered one does not expire.
 func TestClockOfExpiries(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
@@ -164,8 +164,8 @@ func TestClockOfDaylightSaving(t *testing.T) {
 	}
 }
 
-// TestClockOfOutages: ticks that fell due while no server ran are told of at the
-// next start, by trigger.missed and in the ledger.
+// TestClockOfOutages checks that ticks that fell due while no server ran are reported
+// at the next start, by trigger.missed and in the ledger.
 func TestClockOfOutages(t *testing.T) {
 	t.Parallel()
 	path := servertest.OnFile(filepath.Join(t.TempDir(), "missed.db"))

@@ -150,7 +150,7 @@ func TestClockState(t *testing.T) {
 	s := servertest.New(t, servertest.AtNoon)
 	ada := s.NewUser(t, "ada")
 	id := ada.Blueprint(t, "ticks", node("a", "template", object{"text": "{{now}}"}))
-	// What the server does for itself every hour is nothing that anybody waits for.
+	// The hourly maintenance of the server is not a timer of the clock.
 	servertest.Shape(t, "the clock", ada.Send(t, http.MethodGet, "/clock", "").Value, `{"now": "2030-05-01T12:00:00.000Z"}`)
 	ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "*/5 * * * *"}})
 	answer := ada.Send(t, http.MethodGet, "/clock", "")

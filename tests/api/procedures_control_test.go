@@ -276,7 +276,7 @@ func TestSubscribe(t *testing.T) {
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
-	// next reads records until one has a status, and tells whether there was one.
+	// next reads records up to one with a status, and reports whether there was one.
 	next := func(status string) (record any) {
 		for lines.Scan() {
 			if data, found := strings.CutPrefix(lines.Text(), "data: {\"json\":"); found {
@@ -387,7 +387,7 @@ func TestLogLists(t *testing.T) {
 	if got := listed(ada, of, object{"blueprintId": second, "limit": 6}); !slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(b, a) }) {
 		t.Errorf("not sorted: %q", got)
 	}
-	// Somebody who may only see a blueprint sees their own runs of it.
+	// A user who may only see a blueprint sees their own runs of it.
 	bens := at(ben.OK(t, "blueprint.execute", object{"id": first}), "executionId").(string)
 	for p, want := range map[*servertest.Caller]int{&ben: 1, &ada: 25} {
 		if got := listed(*p, of, object{"blueprintId": first, "limit": 100}); len(got) != want || got[0] != bens {

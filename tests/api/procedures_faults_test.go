@@ -182,7 +182,7 @@ func TestNothingRealIsReached(t *testing.T) {
 	}
 }
 
-// TestExpectations expects calls and is told which did not come.
+// TestExpectations declares expected calls and checks that missing ones are reported.
 func TestExpectations(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)

@@ -57,7 +57,7 @@ func TestKeys(t *testing.T) {
 	ada.OK(t, "apiKey.revoke", object{"id": id}) // again changes nothing
 	servertest.Shape(t, "in the end", ada.OK(t, "apiKey.list", nil).([]any)[1], strings.Replace(used, `"revokedAt": null`, `"revokedAt": "2030-05-01T12:02:00.000Z"`, 1))
 
-	// Whoever revokes the key that they call with has made their last call.
+	// A key that revokes itself is invalid from the next call on.
 	own := at(ada.OK(t, "apiKey.list", nil).([]any)[0], "id")
 	ada.OK(t, "apiKey.revoke", object{"id": own})
 	ada.Refused(t, blueprint.CodeUnauthorized, "apiKey.list", nil)

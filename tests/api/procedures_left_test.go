@@ -12,9 +12,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TestWhoLeft takes somebody out of an organization, and off a blueprint, and
-// expects that they reach nothing of it that they did not make themselves, by
-// whatever way, and that their triggers on the rest stop.
+// TestWhoLeft removes a user from an organization and from a blueprint. Afterwards the
+// user can reach only what they created themselves, by any route, and their triggers
+// on the rest stop.
 func TestWhoLeft(t *testing.T) {
 	t.Parallel()
 	ways := map[string]struct {
@@ -55,7 +55,7 @@ func TestWhoLeft(t *testing.T) {
 	}
 }
 
-// leaving is what somebody had a part in, and left.
+// leaving holds everything that ben had a part in before he left.
 type leaving struct {
 	*servertest.Server
 	cleo, ben               servertest.Caller
@@ -66,7 +66,7 @@ type leaving struct {
 	address                 string            // of his mailbox
 	event                   string            // cleo's blueprint that raises one
 	hook, connection, label string
-	deaf                    string // ben's trigger that hears what other blueprints do, if he is a member
+	deaf                    string // ben's trigger on the events of other blueprints, if he is a member
 	file, firing, ownFiring string
 	lines                   *bufio.Scanner // of ben's subscription to cleo's run
 }

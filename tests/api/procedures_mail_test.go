@@ -161,7 +161,7 @@ func runInput(t testing.TB, p servertest.Caller, run string) any {
 	return at(at(p.Record(t, run), "steps").([]any)[0], "input")
 }
 
-// TestMailFilters: who is left out leaves a row, and who is refused hears it.
+// TestMailFilters checks that filtered mail leaves a row, and that a refused sender gets an error.
 func TestMailFilters(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, withMail, func(o *server.Options) { o.MaxMail = 3000 })

@@ -147,7 +147,7 @@ func TestRunningRecord(t *testing.T) {
 	if log := ada.Log(t, run); at(log, "status") != "running" || at(log, "endTime") != nil {
 		t.Errorf("its log record is %s", servertest.Encoded(t, log))
 	}
-	// What outlasts the sync time-out is told of as running, and goes on.
+	// A run that outlasts the sync timeout is reported as running, and continues.
 	answer := ada.OK(t, "blueprint.execute", object{"id": id})
 	servertest.Shape(t, "execute", answer, `{"success": false, "executionId": "<execution>", "result": {"status": "running", "output": null, "outputs": {}}}`)
 	close(gate)
@@ -329,7 +329,7 @@ func TestExecuteWithLogging(t *testing.T) {
 	}
 	ada.Refused(t, blueprint.CodeBadRequest, "execution.executeBlueprintWithLogging", object{"nodes": []any{}, "options": object{"blueprintId": id}})
 	ada.Refused(t, blueprint.CodeBadRequest, "execution.executeBlueprintWithLogging", object{"nodes": []any{a(), a()}, "options": object{"blueprintId": id}})
-	// Stored nodes run, and fail, as they are for everybody.
+	// Stored nodes run, and fail, in the same way for every user.
 	wrong := ada.Blueprint(t, "wrong", with(a(), "onError", "never heard of"))
 	ada.OK(t, "blueprint.update", object{"id": wrong, "visibility": "public"})
 	if record := ben.Record(t, ben.Launch(t, wrong, nil, with(a(), "onError", "never heard of"))); record["status"] != "failed" {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestSignInInTheBox follows the address of a run that wants somebody to sign in,
-// as curl -L does: it never leaves the server, and the run goes on.
-func TestSignInInTheBox(t *testing.T) {
+// TestSignInInSandbox follows the sign-in address of a paused run, as curl -L does: all
+// redirects stay on the server, and the run continues.
+func TestSignInInSandbox(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, inABox)
 	oauth := s.Root.IDOf(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{

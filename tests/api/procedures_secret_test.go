@@ -42,7 +42,7 @@ func TestSecretVariables(t *testing.T) {
 	list := at(ben.OK(t, "blueprint.list", object{"scope": "public"}), "data").([]any)
 	servertest.Shape(t, "in a list", at(list[0], "environment_variables"), hidden.Replace(first))
 	for _, step := range []struct{ update, want string }{
-		{hidden.Replace(first), first}, // what somebody who sees would send back
+		{hidden.Replace(first), first}, // what a user who sees the masked value would send back
 		{`[{"name": "text", "secret": true, "default": null}, {"name": "number", "type": "number", "secret": true, "default": 13}]`,
 			`[{"name": "text", "secret": true, "default": "the text"}, {"name": "number", "type": "number", "secret": true, "default": 13}]`},
 		{`[{"name": "text", "secret": true, "default": "changed"}, {"name": "number", "type": "number", "secret": true, "default": null}]`,
@@ -236,7 +236,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	passed := at(note("execute with a value", ada, "blueprint.execute", object{"id": id, "variables": object{"token": override}}), "executionId").(string)
 	views("paused with a value", passed)
 	delivered := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, servertest.Encoded(t, object{"t": canary}), "X-Copy", base64.StdEncoding.EncodeToString([]byte(canary)))
-	if delivered.Status != http.StatusOK || at(servertest.Decoded(t, delivered.Text), "answer") != canary { // who asks is given data
+	if delivered.Status != http.StatusOK || at(servertest.Decoded(t, delivered.Text), "answer") != canary { // the sender of the delivery gets the data
 		t.Errorf("the webhook answers %d %s", delivered.Status, delivered.Text)
 	}
 	disk(t, path, "while runs are paused", canary, override, hookSecret, key, testKey)

@@ -192,7 +192,7 @@ var ownQueries = map[string]bool{
 	"blueprint.get": true, "blueprint.list": true, "blueprint.versions": true, "blueprintTriggers.list": true, "blueprintTriggers.listAll": true,
 }
 
-// An event trigger without an event hears every event of the server but custom
+// An event trigger without an event receives every event of the server except custom
 // ones.
 func TestEventTriggerWithoutEvent(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func TestFire(t *testing.T) {
 		log := ada.Log(t, run)
 		servertest.Shape(t, kind+" output", at(log, "outputSummary.output"), fmt.Sprintf(`{"in": %s, "type": %q, "id": %q}`, given, kind, trigger))
 		servertest.Shape(t, kind+" metadata", at(log, "executionMetadata"), fmt.Sprintf(`{"blueprintVersion": "1.0.0", "triggerId": %q, "firingId": %q}`, trigger, firing))
-		if at(log, "userId") != ada.ID { // whoever fires, it runs as its creator
+		if at(log, "userId") != ada.ID { // it runs as its creator for every caller
 			t.Errorf("%s ran as %v", kind, at(log, "userId"))
 		}
 		servertest.Shape(t, kind+" without input", at(ada.OK(t, fire, object{"triggerId": trigger}), "success"), "true")
@@ -369,7 +369,7 @@ func TestLostAccess(t *testing.T) {
 			ben.Refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}})
 			ben.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.fire", object{"triggerId": hook})
 			ben.Refused(t, blueprint.CodeForbidden, "execution.resume", object{"executionId": run, "input": object{"approved": true}})
-			// His triggers fire for nobody any more, and leave rows that say why.
+			// His triggers no longer fire for any caller, and leave rows that say why.
 			ada.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.fire", object{"triggerId": hook})
 			if answer := post(ada, "/v1/triggers/"+api+"/fire"); answer.Status != 403 || at(answer.Value, "error.code") != "FORBIDDEN" {
 				t.Errorf("the api trigger: %d %s", answer.Status, answer.Text)

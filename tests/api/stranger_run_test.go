@@ -67,8 +67,8 @@ func TestDataOfStrangers(t *testing.T) {
 		t.Errorf("of the failed run ada sees %s", servertest.Encoded(t, status))
 	}
 
-	// Neither an answer nor a retry by ada shows it, not even to her other blueprint
-	// that hears of runs that end.
+	// Neither a response nor a retry by ada shows it, not even to her other blueprint that
+	// subscribes to failed runs.
 	hears := ada.IDOf(t, "blueprint.create", object{"title": "Hears", "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
 	heard := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
 	for name, call := range map[string]servertest.Reply{

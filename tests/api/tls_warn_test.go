@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// A folder of keys that others may look into, and a public address that https
-// does not answer, are told of.
-func TestWhatIsDubiousAboutTLSIsToldOf(t *testing.T) {
+// TestTLSWarnings checks the warnings about a folder of keys that other users can read
+// and a public address that does not answer over HTTPS.
+func TestTLSWarnings(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[os.FileMode]bool{0o700: false, 0o750: true, 0o702: true, 0o777: true} {
 		out, folder := &lockedBuffer{}, t.TempDir()
