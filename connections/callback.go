@@ -12,15 +12,15 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mostCode is how long a code may be.
+// mostCode is the maximum length of an authorization code, in bytes.
 const mostCode = 8 << 10
 
-// Callback answers GET /oauth/callback, where the service sends a person back.
+// Callback serves GET /oauth/callback, the redirect URI of sign-ins.
 func (s *Service) Callback(w http.ResponseWriter, r *http.Request) {
 	defer s.Clock.Hold()()
 	shown, err := s.callback(r)
 	if err != nil {
-		shown = s.broken(r.Context(), "a sign-in could not be finished", err)
+		shown = s.broken(r.Context(), "callback", err)
 	}
 	shown.write(w)
 }
@@ -30,8 +30,7 @@ func (s *Service) callback(r *http.Request) (page, error) {
 	if !ok || r.Method != http.MethodGet || query["state"] == "" || len(query["state"]) > 100 {
 		return pageNoState, nil
 	}
-	// From here on nothing may be lost when the browser goes away: the code is
-	// good for one time.
+	// The code can be used only once, so continue even if the browser disconnects.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 2*askTimeout)
 	defer cancel()
 	signIn, err := s.Store.TakeSignIn(ctx, hashOf(statePlace+query["state"]))
@@ -68,11 +67,11 @@ func (s *Service) callback(r *http.Request) (page, error) {
 	return s.finish(ctx, c, &signIn, way, query["code"])
 }
 
-// finish exchanges the code, stores the token and lets the runs go on.
+// finish exchanges the code, stores the token and resumes the waiting runs.
 func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.SignIn, way way, code string) (page, error) {
 	t, err := s.exchange(ctx, c, way.Redirect, code, way.Verifier)
 	if errors.Is(err, errInvalidGrant) {
-		err = &blueprint.Failure{Code: codeToken, Message: c.token.Host + " did not take the code that it gave", NotSent: true}
+		err = &blueprint.Failure{Code: codeToken, Message: c.token.Host + " rejected its own authorization code", NotSent: true}
 	}
 	if err != nil {
 		return page{}, err
@@ -84,7 +83,7 @@ func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.
 			return page{}, readErr
 		}
 		if err = s.Store.SaveToken(person, c.connection.ID, signIn.UserID, t.bytes(), before); blueprint.CodeOf(err) != blueprint.CodeConflict {
-			break // else it was renewed meanwhile; what a person just allowed is newer
+			break // on a conflict the token was refreshed meanwhile; the new grant replaces it
 		}
 	}
 	if err == nil {
@@ -95,15 +94,15 @@ func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.
 	}
 	if err := s.goOn(ctx, signIn.ConnectionID, signIn.UserID); err != nil {
 		return page{status: http.StatusOK, title: "You are signed in", lines: []string{
-			"But a run that waits for it could not go on. Visit its address once more."}}, nil
+			"A waiting run could not go on. Open its sign-in link again."}}, nil
 	}
 	return page{status: http.StatusOK, title: "You are signed in", lines: []string{
-		"The connection \"" + c.connection.Name + "\" can use " + c.authorization.Host + " in your name now, and what waited for it goes on. You may close this page.",
-		"If you did not mean to allow this, take it back in your account at " + c.authorization.Host + "."}}, nil
+		"The connection \"" + c.connection.Name + "\" can use " + c.authorization.Host + " on your behalf. Waiting runs continue. You can close this page.",
+		"To withdraw this permission, revoke it in your account at " + c.authorization.Host + "."}}, nil
 }
 
-// sameBrowser reports whether a sign-in comes back where it left: in the browser
-// with the cookie, or in a program, of which a person in a browser is never part.
+// sameBrowser reports whether the callback comes from the client that began the sign-in:
+// the browser with the cookie, or a client that is not a browser if it began without one.
 func (s *Service) sameBrowser(r *http.Request, bound []byte) bool {
 	if len(bound) == 0 {
 		return !isBrowser(r)
@@ -111,9 +110,8 @@ func (s *Service) sameBrowser(r *http.Request, bound []byte) bool {
 	return subtle.ConstantTimeCompare(hashOf(s.cookieOf(r)), bound) == 1
 }
 
-// issuedBy reports whether an issuer can be the service where people are sent
-// (RFC 9207). The connection does not name its issuer, so the host must be one
-// of its own.
+// issuedBy reports whether issuer can be the authorization server (RFC 9207). A connection
+// does not name its issuer, so scheme and host must be those of one of its URLs.
 func (c *oauthClient) issuedBy(issuer string) bool {
 	u, err := url.Parse(issuer)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -127,27 +125,27 @@ func (c *oauthClient) issuedBy(issuer string) bool {
 	return false
 }
 
-// signInErrors are what a service may say (RFC 6749 4.1.2.1, OpenID Connect
-// Core 3.1.2.6), with what that means. No other text of it is shown.
+// signInErrors explains the error codes of authorization responses (RFC 6749 4.1.2.1,
+// OpenID Connect Core 3.1.2.6). Other texts from the service are not shown.
 var signInErrors = map[string]string{
-	"invalid_request":            "it wants the request in another form; check authorizationUrl",
-	"unauthorized_client":        "the client may not use this flow",
-	"unsupported_response_type":  "it does not offer this flow",
-	"invalid_scope":              "it does not know what was asked for; check scopes",
-	"server_error":               "something went wrong there",
+	"invalid_request":            "it rejected the request; check authorizationUrl",
+	"unauthorized_client":        "the client is not allowed to use this flow",
+	"unsupported_response_type":  "it does not support this flow",
+	"invalid_scope":              "a scope is unknown; check scopes",
+	"server_error":               "it had an internal error",
 	"temporarily_unavailable":    "it is busy; try again later",
-	"login_required":             "it wants you to log in there first",
-	"consent_required":           "it wants you to allow it",
-	"interaction_required":       "it wants to show you something first",
-	"account_selection_required": "it wants you to choose an account first",
+	"login_required":             "log in there first",
+	"consent_required":           "your consent is required",
+	"interaction_required":       "it requires an action on its site first",
+	"account_selection_required": "choose an account there first",
 }
 
-// refusedPage says that the service sent no code.
+// refusedPage returns the page for an authorization response without a code.
 func refusedPage(code string) page {
 	meaning, known := signInErrors[code]
 	if !known {
-		meaning = "it gave no reason that is known here"
+		meaning = "it gave no known reason"
 	}
 	return page{status: http.StatusBadGateway, title: "The service did not sign you in", lines: []string{
-		"It sent you back without a permission: " + meaning + ". What needs it keeps waiting.", once}}
+		"It did not grant access: " + meaning + ". Waiting runs keep waiting.", once}}
 }

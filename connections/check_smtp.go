@@ -16,10 +16,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mostGreeting is how much of what a mail server says is read, in bytes.
+// mostGreeting bounds what is read from a mail server, in bytes.
 const mostGreeting = 64 << 10
 
-// checkSMTP greets the mail server and logs in, and sends nothing.
+// checkSMTP connects and logs in to the mail server without sending a mail.
 func (s *Service) checkSMTP(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
 	host := textAt(open.Config, "host")
 	port, _ := open.Config["port"].(json.Number)
@@ -29,14 +29,14 @@ func (s *Service) checkSMTP(ctx context.Context, open *blueprint.OpenConnection)
 		return "", checkFailure(err, target)
 	}
 	defer conn.Close()
-	// A server that says nothing must not hold us: the end of ctx cuts it off.
+	// The end of ctx closes the connection to a server that does not respond.
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	g := &greeting{config: open.Config, host: host, conn: boundedConn{conn, io.LimitReader(conn, mostGreeting)}, trust: s.HTTP.TLSConfig(host)}
 	problem, err := g.speak(ctx)
 	switch answer := (*textproto.Error)(nil); {
 	case ctx.Err() != nil:
 		return "", checkFailure(ctx.Err(), target)
-	case problem != "" && errors.As(err, &answer): // whose text may repeat what was sent
+	case problem != "" && errors.As(err, &answer): // without its text, which may repeat credentials
 		problem += fmt.Sprintf(" (it answered %d)", answer.Code)
 		fallthrough
 	case problem != "":
@@ -48,20 +48,20 @@ func (s *Service) checkSMTP(ctx context.Context, open *blueprint.OpenConnection)
 	}
 }
 
-// greeting is the beginning of a talk with a mail server.
+// greeting is an SMTP session up to the login.
 type greeting struct {
 	config    map[string]any
 	host      string
 	conn      net.Conn
 	trust     *tls.Config
 	encrypted bool
-	told      int
+	steps     int // of AUTH LOGIN
 }
 
 func (g *greeting) username() string { return textAt(g.config, "username") }
 
-// speak says what is wrong with the server, "" for nothing, and the error that
-// came with it.
+// speak runs the session and returns a description of the problem, "" for none, and its
+// error, if any.
 func (g *greeting) speak(ctx context.Context) (problem string, err error) {
 	const untrusted = "does not begin TLS with a certificate that is trusted"
 	kind := textAt(g.config, "tls")
@@ -105,20 +105,20 @@ func (g *greeting) speak(ctx context.Context) (problem string, err error) {
 			return "does not accept the user and the password", err
 		}
 	}
-	_ = client.Quit() // the answer does not matter
+	_ = client.Quit() // the reply does not matter
 	return "", nil
 }
 
-// plainLogin is AUTH PLAIN (RFC 4616). Whether the way there is safe was looked
-// at before.
+// plainLogin is AUTH PLAIN (RFC 4616). Unlike smtp.PlainAuth it does not check for TLS;
+// speak has done so.
 type plainLogin struct{ *greeting }
 
-// Start is for package smtp.
+// Start implements smtp.Auth.
 func (l plainLogin) Start(*smtp.ServerInfo) (string, []byte, error) {
 	return "PLAIN", []byte("\x00" + l.username() + "\x00" + textAt(l.config, "password")), nil
 }
 
-// Next is for package smtp.
+// Next implements smtp.Auth.
 func (l plainLogin) Next(_ []byte, more bool) ([]byte, error) {
 	if more {
 		return nil, errors.New("the server asks for more")
@@ -126,18 +126,19 @@ func (l plainLogin) Next(_ []byte, more bool) ([]byte, error) {
 	return nil, nil
 }
 
-// askedLogin is AUTH LOGIN, where the server asks for one after the other.
+// askedLogin is AUTH LOGIN, in which the server prompts for the user name, then for the
+// password.
 type askedLogin struct{ *greeting }
 
-// Start is for package smtp.
+// Start implements smtp.Auth.
 func (l askedLogin) Start(*smtp.ServerInfo) (string, []byte, error) { return "LOGIN", nil, nil }
 
-// Next is for package smtp.
+// Next implements smtp.Auth.
 func (l askedLogin) Next(_ []byte, more bool) ([]byte, error) {
 	if !more {
 		return nil, nil
 	}
-	switch l.told++; l.told {
+	switch l.steps++; l.steps {
 	case 1:
 		return []byte(l.username()), nil
 	case 2:
@@ -147,13 +148,13 @@ func (l askedLogin) Next(_ []byte, more bool) ([]byte, error) {
 	}
 }
 
-// boundedConn is a connection from which only so much is read.
+// boundedConn is a connection with a limit on the bytes read.
 type boundedConn struct {
 	net.Conn
 	bounded io.Reader
 }
 
-// Read reads up to the bound.
+// Read reads from the bounded reader.
 func (c boundedConn) Read(p []byte) (int, error) { return c.bounded.Read(p) }
 
 func hostOf(address net.Addr) string {

@@ -11,9 +11,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// cookieName is that of the cookie that binds the way back to the browser. Over
-// https it begins with hostOnly, and then browsers take it from this very host
-// alone: no neighbour of it can lay one.
+// cookieName is the cookie that binds a callback to the browser. Over https it has the
+// prefix hostOnly, so that browsers accept it only from this host, not from its siblings.
 const (
 	cookieName = "blueprintd_sign_in"
 	hostOnly   = "__Host-"
@@ -38,8 +37,8 @@ func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthCli
 		who = "A run of the account " + plain(user.Email) + " needs"
 	}
 	lines := []string{
-		who + " to use " + c.authorization.Host + " in your name, by the connection \"" + c.connection.Name + "\".",
-		"What it gets belongs to that account from then on. It goes to " + strings.Join(oauthReach(c.connection).hosts, ", ") + ", and to the hosts of connections that whoever made this one, or that account, set up to use it.",
+		who + " to use " + c.authorization.Host + " on your behalf, through the connection \"" + c.connection.Name + "\".",
+		"The access token then belongs to that account. It is sent to " + strings.Join(oauthReach(c.connection).hosts, ", ") + ", and to the hosts of connections that use it and were set up by its creator or by that account.",
 	}
 	if len(c.scopes) > 0 {
 		lines = append(lines, "It asks for: "+strings.Join(c.scopes, ", ")+".")
@@ -47,7 +46,7 @@ func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthCli
 	for _, version := range signIn.Versions {
 		lines = append(lines, "Signing in also grants version "+version.Version+" of the blueprint "+version.BlueprintID+", which another user wrote. Its runs for that account may then use the connections and sign-ins of the account.")
 	}
-	lines = append(lines, "Go on only if you started this yourself and the account is yours. If somebody sent you this address, close the page.")
+	lines = append(lines, "Go on only if you started this yourself and the account is yours. If another person sent you this link, close the page.")
 	return &page{
 		status: http.StatusOK, title: "Sign in at " + c.authorization.Host, lines: lines,
 		link: startPath + "?" + url.Values{"ticket": {ticket}, "go": {s.proof(cookie, ticket)}}.Encode(), label: "Go on to " + c.authorization.Host,

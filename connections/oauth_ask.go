@@ -17,34 +17,34 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// style is how a client proves itself to a token address.
+// style is how a client authenticates to a token endpoint.
 type style = oauth2.AuthStyle
 
 // askTimeout bounds a request for a token, in real time.
 const askTimeout = 30 * time.Second
 
-// errInvalidGrant says that a code or a refresh token is not good any more.
-var errInvalidGrant = errors.New("the grant is not good any more")
+// errInvalidGrant is returned for a code or refresh token that is no longer valid.
+var errInvalidGrant = errors.New("the grant is no longer valid")
 
-// errRedirected says that a token address sent us elsewhere.
+// errRedirected is returned if a token endpoint redirects.
 var errRedirected = errors.New("redirected")
 
-// exchange returns the token for a code.
+// exchange returns the token for an authorization code.
 func (s *Service) exchange(ctx context.Context, c *oauthClient, redirect, code, verifier string) (token, error) {
 	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
 		return c.config(redirect, how).Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	})
 }
 
-// refresh returns the next token for a refresh token, which stays when there is
-// no other one in the answer.
+// refresh returns the next token for a refresh token, which is kept if the response has no
+// new one.
 func (s *Service) refresh(ctx context.Context, c *oauthClient, refreshToken string) (token, error) {
 	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
 		return c.config("", how).TokenSource(ctx, &oauth2.Token{RefreshToken: refreshToken}).Token()
 	})
 }
 
-// clientToken returns a token for the client itself.
+// clientToken returns a token of the client credentials flow.
 func (s *Service) clientToken(ctx context.Context, c *oauthClient) (token, error) {
 	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
 		config := clientcredentials.Config{ClientID: c.id, ClientSecret: c.secret, TokenURL: c.token.String(), Scopes: c.scopes, AuthStyle: how}
@@ -52,10 +52,9 @@ func (s *Service) clientToken(ctx context.Context, c *oauthClient) (token, error
 	})
 }
 
-// ask makes a request for a token: errInvalidGrant, or a *blueprint.Failure.
-// Services differ in where they want the client's secret, and say so in
-// different ways; a second try is made only while the first cannot have used
-// anything up.
+// ask requests a token. The error is errInvalidGrant or a *blueprint.Failure. Services
+// differ in where they expect the client secret and in how they reject the other style; a
+// second style is tried only if the first request cannot have consumed the grant.
 func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.Context, style) (*oauth2.Token, error)) (token, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -68,7 +67,7 @@ func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.
 	if known, ok := kept(s, s.styles, key); ok {
 		styles = []style{known}
 	}
-	if c.secret == "" { // a public client has nothing but its name to tell
+	if c.secret == "" { // a public client sends only its id
 		styles = []style{oauth2.AuthStyleInParams}
 	}
 	for i, how := range styles {
@@ -77,7 +76,7 @@ func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.
 		if err == nil {
 			t, problem := newToken(given, asked, c.fingerprint())
 			if problem != "" {
-				return token{}, &blueprint.Failure{Code: codeToken, Message: c.token.Host + " gave " + problem, Permanent: true, NotSent: true}
+				return token{}, &blueprint.Failure{Code: codeToken, Message: c.token.Host + " returned " + problem, Permanent: true, NotSent: true}
 			}
 			if len(styles) > 1 {
 				keep(s, s.styles, key, how)
@@ -88,11 +87,10 @@ func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.
 			return token{}, s.askFailure(err, c)
 		}
 	}
-	panic("connections: no way to ask for a token was tried")
+	panic("connections: no client authentication style was tried")
 }
 
-// dislikesStyle reports whether an answer may be about how the client proved
-// itself.
+// dislikesStyle reports whether the error may be about the client authentication style.
 func dislikesStyle(err error) bool {
 	var refused *oauth2.RetrieveError
 	if !errors.As(err, &refused) || refused.Response.StatusCode >= 500 || refused.Response.StatusCode == http.StatusTooManyRequests {
@@ -101,38 +99,38 @@ func dislikesStyle(err error) bool {
 	return !slices.Contains([]string{"invalid_grant", "invalid_scope", "invalid_target", "access_denied", "unsupported_grant_type"}, refused.ErrorCode)
 }
 
-// standardErrors are what a token address may say (RFC 6749 5.2, RFC 8707), with
-// what that means. Any other text might repeat what was sent.
+// standardErrors explains the error codes of token endpoints (RFC 6749 5.2, RFC 8707).
+// Other texts are not shown, because they might repeat what was sent.
 var standardErrors = map[string]string{
 	"invalid_client":         "check clientId and clientSecret",
-	"unauthorized_client":    "the client may not use this flow",
+	"unauthorized_client":    "the client is not allowed to use this flow",
 	"invalid_scope":          "check scopes",
-	"invalid_request":        "the service wants the request in another form",
-	"invalid_target":         "the service does not know what the token is for",
-	"unsupported_grant_type": "the service does not offer this flow",
+	"invalid_request":        "the service rejected the form of the request",
+	"invalid_target":         "the service does not know the target of the token",
+	"unsupported_grant_type": "the service does not support this flow",
 	"access_denied":          "the service does not allow it",
 }
 
-// askFailure says why no token came.
+// askFailure converts the error of a token request.
 func (s *Service) askFailure(err error, c *oauthClient) error {
 	host := c.token.Host
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.Is(err, errRedirected):
-		return &blueprint.Failure{Code: codeToken, Message: host + " redirected a request for a token, which is not followed; check tokenUrl", Permanent: true, NotSent: true}
+		return &blueprint.Failure{Code: codeToken, Message: host + " redirected a token request, which is not followed; check tokenUrl", Permanent: true, NotSent: true}
 	case !errors.As(err, &refused):
 		var failure *blueprint.Failure
 		if failure = unreachable(err, host); failure.Code == codeConnect && strings.HasPrefix(err.Error(), "oauth2: ") {
-			failure = &blueprint.Failure{Code: codeToken, Message: host + " answered a request for a token with something else; check tokenUrl", NotSent: true}
+			failure = &blueprint.Failure{Code: codeToken, Message: host + " did not answer a token request with a token; check tokenUrl", NotSent: true}
 		}
 		return failure
 	case refused.ErrorCode == "invalid_grant":
 		return errInvalidGrant
 	}
 	status := refused.Response.StatusCode
-	failure := &blueprint.Failure{Code: codeToken, Message: fmt.Sprintf("%s refused to give a token: it answered %d", host, status), NotSent: true}
+	failure := &blueprint.Failure{Code: codeToken, Message: fmt.Sprintf("%s refused a token request: status %d", host, status), NotSent: true}
 	if meaning, known := standardErrors[refused.ErrorCode]; known {
-		failure.Message = fmt.Sprintf("%s refused to give a token (%s): %s", host, refused.ErrorCode, meaning)
+		failure.Message = fmt.Sprintf("%s refused a token request (%s): %s", host, refused.ErrorCode, meaning)
 		failure.Permanent = status < 500
 	}
 	if seconds, err := strconv.ParseUint(refused.Response.Header.Get("Retry-After"), 10, 16); err == nil {
@@ -141,14 +139,14 @@ func (s *Service) askFailure(err error, c *oauthClient) error {
 	return failure
 }
 
-// tokenTransport sends a request for a token, and to nowhere else than where it
-// was meant to go: its body holds secrets.
+// tokenTransport sends token requests without following redirects, because the body holds
+// secrets.
 type tokenTransport struct{ client *outbound.Client }
 
-// RoundTrip sends one request.
+// RoundTrip implements http.RoundTripper.
 func (t tokenTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	alone := request.Clone(request.Context())
-	alone.GetBody = nil // without it the body cannot be sent to a second address
+	alone.GetBody = nil // prevents sending the body again
 	alone.Header.Set("Accept", "application/json")
 	response, err := t.client.Do(alone)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// openOAuth returns what adds the token of an oauth2 connection to a request, and
-// notes in open what there is to know of it. Somebody who has to sign in is asked
-// by a *blueprint.Pause.
+// openOAuth returns the authorizer of an oauth2 connection and completes open. If a
+// sign-in is needed, the error is a *blueprint.Pause.
 func (s *Service) openOAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) (authorizer, error) {
 	c, err := newOAuthClient(connection)
 	if err != nil {
@@ -31,13 +30,13 @@ func (s *Service) openOAuth(ctx context.Context, use blueprint.ConnectionUse, co
 	if c.secret != "" {
 		open.Secrets = append(open.Secrets, c.secret)
 	}
-	// The refresh token is none of a node's business: it goes to the token
-	// address alone, and is not kept with the run.
+	// Not the refresh token: it is sent only to the token endpoint and is not stored
+	// with the run.
 	open.Secrets = append(open.Secrets, session.token.Access)
 	return session.authorize, nil
 }
 
-// session is a token as one attempt of a node uses it.
+// session is the token of one attempt of a node.
 type session struct {
 	service *Service
 	client  *oauthClient
@@ -47,15 +46,15 @@ type session struct {
 	token token
 }
 
-// authorize adds the token, a new one when it has expired meanwhile.
+// authorize adds the token, after refreshing an expired one.
 func (n *session) authorize(ctx context.Context, request *http.Request) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.token.alive(n.service.Clock.Now()) {
 		if err := n.renewLocked(ctx, ""); err != nil {
 			var pause *blueprint.Pause
-			if errors.As(err, &pause) { // the node is at work: only its next attempt can ask
-				return &blueprint.Failure{Code: codeToken, Message: "the sign-in ended while the node was at work: " + pause.Await.Prompt, NotSent: true}
+			if errors.As(err, &pause) { // only the next attempt of a running node can pause
+				return &blueprint.Failure{Code: codeToken, Message: "the sign-in ended while the node was running: " + pause.Await.Prompt, NotSent: true}
 			}
 			return err
 		}
@@ -82,8 +81,8 @@ func (n *session) renewLocked(ctx context.Context, refused string) error {
 	t, err := n.service.current(ctx, n.client, n.use.UserID, refused)
 	if errors.Is(err, errSignIn) {
 		ask := n.service.askToSignIn(ctx, n.client, n.use)
-		// Whoever signs in from now on wakes this run. But somebody may have
-		// done so just before, and nobody would come again.
+		// A sign-in from now on resumes this run. Check again for one that
+		// completed just before, which would not.
 		if t, err = n.service.current(ctx, n.client, n.use.UserID, refused); err != nil {
 			return ask
 		}

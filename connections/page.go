@@ -11,16 +11,16 @@ import (
 	"blueprintd/blueprint"
 )
 
-// page is what a person is shown. Texts are plain; they are escaped here.
+// page is an HTML page of the sign-in. Its fields are plain text, which write escapes.
 type page struct {
 	status int
 	title  string
 	lines  []string
-	// link and label are where to go on; none when link is empty.
+	// link and label are of the button; none if link is empty.
 	link, label string
 }
 
-// pageStyle is all that these pages wear; the policy names it by its hash.
+// pageStyle is the only style sheet; the content security policy allows it by its hash.
 const pageStyle = `:root{color-scheme:light dark}
 body{max-width:34rem;margin:12vh auto 3rem;padding:0 1.25rem;font:1rem/1.55 ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-serif;overflow-wrap:anywhere;color:#1b2426;background:#f8fbfc}
 h1{margin:0 0 1rem;font-size:1.375rem;line-height:1.3}
@@ -57,33 +57,33 @@ func (p page) write(w http.ResponseWriter) {
 	w.Write([]byte(out.String()))
 }
 
-// private keeps an answer out of caches, and its address out of others' logs.
+// private prevents caching, and keeps the URL out of the Referer of later requests.
 func private(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Content-Type-Options", "nosniff")
 }
 
-// once says how to try again, for whoever began in the dashboard or at a run.
-const once = "To sign in, begin once more: at the address that the run tells, or on the page of the connection."
+// once is the advice for trying again, for sign-ins from the dashboard and from runs.
+const once = "To sign in, start again from the link of the run or from the page of the connection."
 
-// The pages of what went wrong.
+// Pages for sign-ins that did not complete.
 var (
-	pageNoTicket = page{status: http.StatusBadRequest, title: "This address is not good (any more)", lines: []string{
-		"It was used already, it has expired, or it is not complete. Nothing was changed.", once + " A run tells another address when it is resumed."}}
+	pageNoTicket = page{status: http.StatusBadRequest, title: "This link is not good anymore", lines: []string{
+		"It was already used, has expired or is incomplete. Nothing was changed.", once + " Resuming a run creates a new link."}}
 	pageNoState = page{status: http.StatusBadRequest, title: "This sign-in is not known", lines: []string{
-		"It was finished already, it took longer than ten minutes, or it did not begin here. Nothing was changed.", once}}
+		"It was already completed, took longer than ten minutes or was not started here. Nothing was changed.", once}}
 	pageOtherBrowser = page{status: http.StatusBadRequest, title: "This sign-in began elsewhere", lines: []string{
-		"It began in another browser, or this one keeps no cookies, so it was not finished here. Nothing was changed.",
-		"If you followed a link that somebody sent to you, do not try again. " + once}}
+		"It was started in another browser, or this browser blocks cookies. Nothing was changed.",
+		"If another person sent you this link, do not try again. " + once}}
 	pageChanged = page{status: http.StatusConflict, title: "The connection has changed", lines: []string{
-		"It was changed or deleted, or is not yours to use any more, while you signed in. Nothing was stored.", once}}
+		"While you signed in, it was changed or deleted, or you lost access to it. Nothing was stored.", once}}
 	pageDenied = page{status: http.StatusOK, title: "Nothing was allowed", lines: []string{
-		"The service says that the sign-in was denied. What needs it keeps waiting.", once}}
+		"Access was denied at the service. Waiting runs keep waiting.", once}}
 	pageIssuer = page{status: http.StatusBadRequest, title: "The answer came from another service", lines: []string{
-		"The address that says who answered is not that of the service where you were sent. Nothing was stored."}}
-	pageBroken = page{status: http.StatusInternalServerError, title: "Something went wrong here", lines: []string{
-		"The sign-in could not be finished.", once}}
+		"The issuer of the response is not the service where the sign-in started. Nothing was stored."}}
+	pageBroken = page{status: http.StatusInternalServerError, title: "Internal error", lines: []string{
+		"The sign-in did not complete.", once}}
 )
 
 // SignIn returns the URL where a user signs in for a connection without a waiting run.
@@ -96,8 +96,8 @@ func (s *Service) SignIn(ctx context.Context, userID, id string) (url string, er
 	}
 	if connection.Type != blueprint.ConnectionOAuth2 || connection.Config["flow"] != flowCode {
 		return "", &blueprint.Error{
-			Code: blueprint.CodeBadRequest, Message: "nobody signs in for this connection",
-			Hint: "people sign in for connections of type oauth2 whose flow is authorization_code",
+			Code: blueprint.CodeBadRequest, Message: "this connection needs no sign-in",
+			Hint: "only oauth2 connections with the flow authorization_code need a sign-in",
 		}
 	}
 	c, err := newOAuthClient(connection)

@@ -18,7 +18,7 @@ const (
 	callbackPath = "/oauth/callback"
 )
 
-// way is what the way back needs to know: the secret of a sign-in.
+// way is the secret state of a sign-in that the callback needs.
 type way struct {
 	Verifier string `json:"verifier"`
 	Redirect string `json:"redirect"`
@@ -26,13 +26,13 @@ type way struct {
 	Cookie   []byte `json:"cookie,omitempty"` // the hash of the browser's; none for programs
 }
 
-// Start answers GET /oauth/start, where whoever has to sign in is sent.
+// Start serves GET /oauth/start, which begins a sign-in.
 func (s *Service) Start(w http.ResponseWriter, r *http.Request) {
 	defer s.Clock.Hold()()
 	next, shown, err := s.start(w, r)
 	switch {
 	case err != nil:
-		s.broken(r.Context(), "a sign-in could not begin", err).write(w)
+		s.broken(r.Context(), "start", err).write(w)
 	case shown != nil:
 		shown.write(w)
 	default:
@@ -58,11 +58,11 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 		return "", &pageChanged, err
 	}
 	switch _, err := s.current(ctx, c, signIn.UserID, ""); {
-	case err == nil: // somebody did already: only the run has not noticed
+	case err == nil: // already signed in; only the run has not been resumed
 		if err := s.goOn(ctx, signIn.ConnectionID, signIn.UserID); err != nil {
 			return "", nil, err
 		}
-		return "", &page{status: http.StatusOK, title: "You are signed in", lines: []string{"There is nothing left to do: what waited for it goes on. You may close this page."}}, nil
+		return "", &page{status: http.StatusOK, title: "You are signed in", lines: []string{"Waiting runs continue. You can close this page."}}, nil
 	case !errors.Is(err, errSignIn):
 		return "", nil, err
 	}
@@ -79,8 +79,8 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 	return next, shown, err
 }
 
-// client returns the client of a sign-in; nil when the user may not use it any
-// more, or it needs nobody to sign in.
+// client returns the client of a sign-in, or nil if the user may no longer use it or it
+// needs no sign-in.
 func (s *Service) client(ctx context.Context, signIn *blueprint.SignIn) (*oauthClient, error) {
 	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: signIn.UserID}, signIn.ConnectionID)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) client(ctx context.Context, signIn *blueprint.SignIn) (*oauthC
 	return c, nil
 }
 
-// leave begins the sign-in proper and gives the service's address for it.
+// leave stores the state of the sign-in and returns the authorization URL.
 func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.SignIn, bound []byte) (string, *page, error) {
 	state := s.random()
 	way := way{Verifier: s.random(), Redirect: s.APIHost() + callbackPath, For: c.fingerprint(), Cookie: bound}
@@ -112,7 +112,7 @@ func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.S
 		ExecutionID: signIn.ExecutionID, Address: signIn.Address, Versions: signIn.Versions, ExpiresAt: blueprint.TimeOf(s.Clock.Now().Add(stateLife)),
 	})
 	if blueprint.CodeOf(err) == blueprint.CodeTooManyRequests {
-		return "", &page{status: http.StatusTooManyRequests, title: "Too many sign-ins at once", lines: []string{"Many were begun and not finished. Try again in ten minutes."}}, nil
+		return "", &page{status: http.StatusTooManyRequests, title: "Too many sign-ins at once", lines: []string{"Too many unfinished sign-ins. Try again in ten minutes."}}, nil
 	}
 	if err != nil {
 		return "", nil, err
@@ -124,21 +124,21 @@ func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.S
 	return next, nil, nil
 }
 
-// broken logs what went wrong, unless the fault lies with the service that was
-// asked, and gives the page that says so.
-func (s *Service) broken(ctx context.Context, what string, err error) page {
+// broken returns the page for a failed sign-in. It logs err unless the service is at
+// fault or the client has gone.
+func (s *Service) broken(ctx context.Context, step string, err error) page {
 	var failure *blueprint.Failure
 	switch {
 	case errors.As(err, &failure):
-		return page{status: http.StatusBadGateway, title: "The service did not do its part", lines: []string{"The sign-in could not be finished: " + failure.Message + ".", once}}
+		return page{status: http.StatusBadGateway, title: "Sign-in failed at the service", lines: []string{"The sign-in did not complete: " + failure.Message + ".", once}}
 	case ctx.Err() == nil:
-		s.Logger.Error(what, "error", err)
+		s.Logger.Error("sign-in failed", "step", step, "error", err)
 	}
 	return pageBroken
 }
 
-// parameters reads the query: known names, each at most once. False when it is
-// not well formed.
+// parameters returns the named query parameters. It reports false if the query is
+// malformed or repeats one of them.
 func parameters(r *http.Request, names ...string) (map[string]string, bool) {
 	const longest = 16 << 10
 	if len(r.URL.RawQuery) > longest {
@@ -158,9 +158,8 @@ func parameters(r *http.Request, names ...string) (map[string]string, bool) {
 	return out, true
 }
 
-// isBrowser reports whether a person may sit before the client. Every browser
-// calls itself Mozilla, and no page that it shows can make it say otherwise to
-// another site.
+// isBrowser reports whether the client may be a browser. Every browser sends Mozilla in
+// User-Agent, and a page cannot change that header in requests to another site.
 func isBrowser(r *http.Request) bool {
 	return strings.Contains(r.UserAgent(), "Mozilla/") || strings.Contains(r.Header.Get("Accept"), "text/html")
 }

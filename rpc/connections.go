@@ -21,7 +21,7 @@ type connectionStore interface {
 // ConnectionTester tests connections.
 type ConnectionTester interface {
 	// Test makes the cheapest real call through a connection. The message describes the
-	// outcome without secrets. A failed call is no error.
+	// outcome without secrets. A failed call is reported by ok, not by err.
 	Test(ctx context.Context, userID, id string) (ok bool, message string, err error)
 	// SignIn returns the URL where a user signs in for a connection; CodeBadRequest if the
 	// connection needs no sign-in.

@@ -86,7 +86,7 @@ func (s *site) exposed() string {
 	if s.Certificates != nil || strings.HasPrefix(s.Options.PublicURL, "https://") || s.onlyHere() {
 		return ""
 	}
-	return "keys and data travel unencrypted on " + s.Listener.Addr().String() + ": whoever listens on the way can read them"
+	return "keys and data travel unencrypted on " + s.Listener.Addr().String() + ": anything on the network path can read them"
 }
 
 const exposedHint = "use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://..."
@@ -103,7 +103,7 @@ func (s *site) guessable() string {
 	if s.Options.SeedIDs == nil || s.onlyHere() && s.Options.PublicURL == "" {
 		return ""
 	}
-	return "keys, ids and links follow from --seed-ids: whoever knows or guesses the number has them"
+	return "keys, ids and links follow from --seed-ids: knowing or guessing the number is enough to get them"
 }
 
 const guessableHint = "listen on 127.0.0.1 without --public-url, or leave --seed-ids out"

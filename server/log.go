@@ -30,10 +30,10 @@ func (s *Server) logServing() {
 	}
 	s.Options.Logger.Info("serving", attributes...)
 	if danger := s.exposed(); danger != "" {
-		s.Options.Logger.Warn(danger, "hint", exposedHint)
+		s.Options.Logger.Warn("server is exposed", "danger", danger, "hint", exposedHint)
 	}
 	if danger := s.guessable(); danger != "" {
-		s.Options.Logger.Warn(danger, "hint", guessableHint)
+		s.Options.Logger.Warn("server is exposed", "danger", danger, "hint", guessableHint)
 	}
 }
 

@@ -140,7 +140,7 @@ func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if ahead(r) {
-		http.Error(w, "This link signs its visitor in and cannot be prefetched.", blueprint.CodeUnavailable.HTTPStatus())
+		http.Error(w, "This link signs you in and cannot be prefetched.", blueprint.CodeUnavailable.HTTPStatus())
 		return
 	}
 	cookie := s.SessionCookie()

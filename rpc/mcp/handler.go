@@ -128,8 +128,8 @@ func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // internal logs err and returns an internal error without details.
-func (h *Handler) internal(what string, err error) error {
-	h.logger.Error(what+" failed", "error", err)
+func (h *Handler) internal(step string, err error) error {
+	h.logger.Error("MCP request failed", "step", step, "error", err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 }
 

@@ -41,11 +41,11 @@ func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, e
 	case errors.As(err, &refused) && refused.Code != blueprint.CodeInternal:
 		return refusedResult(refused), nil
 	case err != nil:
-		return nil, h.internal("calling a tool", err)
+		return nil, h.internal("call tool", err)
 	}
 	result, err := outcomeResult(outcome)
 	if err != nil {
-		return nil, h.internal("writing a result", err)
+		return nil, h.internal("write result", err)
 	}
 	return result, nil
 }

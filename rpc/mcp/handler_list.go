@@ -36,7 +36,7 @@ type offer struct {
 func (h *Handler) offers(who caller) ([]offer, error) {
 	published, err := h.tools.Published(who.request.Context(), who.principal, maxPublished)
 	if err != nil {
-		return nil, h.internal("listing tools", err)
+		return nil, h.internal("list tools", err)
 	}
 	list := make([]offer, 0, len(published))
 	for _, p := range published {

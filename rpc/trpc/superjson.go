@@ -35,7 +35,7 @@ type foreign struct {
 var foreignKinds = []string{"Date", "bigint", "Error", "regexp", "set", "map", "number", "URL"}
 
 // readEnvelope decodes {"json": ..., "meta": ...} and applies the annotations. A value
-// other than null without the key json is no input.
+// other than null without the key json counts as absent.
 func readEnvelope(envelope any) (rawInput, error) {
 	if envelope == nil {
 		return rawInput{}, blueprint.Errorf(blueprint.CodeBadRequest, `input: must be an object with the key "json", not null`)

@@ -36,11 +36,10 @@ func newThrottle(c clock.Clock) *throttle {
 	return &throttle{clock: c, accounts: failures{limit: mostFailures, of: map[key][]time.Time{}}, addresses: failures{limit: addressFailures, of: map[key][]time.Time{}}}
 }
 
-// begin counts an attempt as failed, so that many at the same moment are not
-// more than one after the other; forget takes that back. An address of "" is
-// that of somebody who is known: it neither waits nor counts. CodeTooManyRequests
-// when the account or the address has to wait, whatever the password: such an
-// attempt counts nothing.
+// begin counts an attempt as failed, so that concurrent attempts count like consecutive
+// ones; forget undoes that. An address of "" is that of a known device: it is neither
+// counted nor throttled. If the account or the address is throttled, the error is
+// CodeTooManyRequests and the attempt is not counted.
 func (b *throttle) begin(account, address string) (forget func(), err error) {
 	by, from := keyOf(account), keyOf(address)
 	b.mu.Lock()

@@ -86,7 +86,7 @@ type body struct {
 	length  int64  // bytes read
 	values  int64  // estimated number of values
 
-	grant grant // from one of the rooms
+	grant grant // from one of the pools
 	held  int64 // its part of all.held
 }
 

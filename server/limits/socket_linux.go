@@ -7,26 +7,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unsent is how many bytes of an answer the kernel takes ahead of what it can
-// send. It would else take megabytes for each client that does not read, from
-// the memory that all connections of the machine share.
+// unsent bounds the unsent bytes that the kernel buffers for a connection. Without it,
+// each client that does not read would use megabytes of the TCP memory of the machine.
 const unsent = 128 << 10
 
-// prepare sets what holds for all connections of a listener.
+// prepare sets socket options, which accepted connections inherit.
 func prepare(listener net.Listener) {
 	control(listener, func(descriptor int) {
 		_ = unix.SetsockoptInt(descriptor, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsent)
 	})
 }
 
-// admitNoMore has the kernel leave whoever asks for a connection from now on
-// unanswered. Those whose handshake is over wait in a queue and would be reset
-// when the listener is closed, as would those who have our half of it and whose
-// last word is under way: that is still let in, so the queue soon only becomes
-// shorter. Who is left unanswered tries again a second later and finds the door
-// shut, before anything is sent.
+// admitNoMore attaches a packet filter that drops new SYNs. Closing a listener resets the
+// connections in its accept queue and those whose final ACK is in flight; the filter lets
+// that ACK pass, so the queue can be drained before the listener is closed. A client whose
+// SYN was dropped retransmits it a second later and is refused before it sends anything.
 func admitNoMore(listener net.Listener) {
-	const flags, syn = 13, 0x02 // in the TCP header, with which a filter's view of a packet begins (RFC 9293)
+	const flags, syn = 13, 0x02 // in the TCP header, where the filter's data begins (RFC 9293)
 	program := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
 		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: syn, Jf: 1},
@@ -38,7 +35,7 @@ func admitNoMore(listener net.Listener) {
 	})
 }
 
-// control does something to the socket of a listener that has one.
+// control calls do with the file descriptor of a listener, if it has one.
 func control(listener net.Listener, do func(descriptor int)) {
 	socket, ok := listener.(syscall.Conn)
 	if !ok {
