@@ -80,7 +80,7 @@ func compare(ctx context.Context, o options) error {
 	return f.publish(&o)
 }
 
-// measure fills in the rows. Between two of them the server comes to rest.
+// measure fills in the rows. The server drains its work between two rows.
 func (f *figures) measure(ctx context.Context, o *options, list []measurement, server int) error {
 	for _, connections := range o.connections {
 		first := len(f.Rows)

@@ -31,7 +31,7 @@ func size(ctx context.Context, path string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// strings of a query's first column.
+// column returns the first column of a query's rows, as strings.
 func column(ctx context.Context, path, query string, args ...any) (list []string, err error) {
 	db, err := openDatabase(path, "_query_only=1")
 	if err != nil {

@@ -1,43 +1,43 @@
-// Bench measures the real program, and holds it against what the machine could
-// do at best.
+// Bench measures the real program and compares it with the best that the machine
+// can do.
 //
-//	go run ./tests/bench                              the tables of README.md
-//	go run ./tests/bench -write docs/benchmarks.md         and puts them there
-//	go run ./tests/bench -rows b,c -connections 32    some of it
+//	go run ./tests/bench                              the tables of docs/benchmarks.md
+//	go run ./tests/bench -write docs/benchmarks.md         writes them to that page
+//	go run ./tests/bench -rows b,c -connections 32    a part of the rows
 //	go run ./tests/bench -profile c -connections 32   a CPU profile of the server
 //	go run ./tests/bench -peers                       side by side with Node-RED
-//	go run ./tests/bench -quick                       shows that all works, not how fast
+//	go run ./tests/bench -quick                       short: checks that everything works
 //
 // It builds the server and starts it on a database file in a temporary folder.
-// Everything runs in a process of its own: the server, the load generator, the
-// echo server and the inserter (the last three are this program again), so that
-// /proc tells what each costs. All of them share the machine's processors; the
-// load generator is made to take little of them, and says how much in -json.
+// The server, the load generator, the echo server and the inserter each run in a
+// process of their own (the last three are this program again), so that /proc
+// reports the cost of each. They share the machine's processors; the load
+// generator is written to use little CPU, and -json reports how much it used.
 //
-// The rows, measured in turn, round after round, so that a machine that is
-// slower for a while is slower for all:
+// The rows are measured in turn, round after round, so that a slow phase of the
+// machine affects all of them:
 //
 //	a   a net/http server that decodes a JSON body and encodes it again
-//	b1  group-committed inserts of the bytes that a run of c leaves behind, into
-//	    a table without indexes: same driver, WAL, synchronous=FULL
-//	b2  the same, but the very rows, into the real schema with its indexes
-//	c   a webhook whose run has three nodes without side effects; it is answered
-//	    with their result, once that is on the disk
+//	b1  group-committed inserts of as many bytes as a run of c stores, into a
+//	    table without indexes: same driver, WAL, synchronous=FULL
+//	b2  the same with the actual rows, into the real schema with its indexes
+//	c   a webhook whose run has three nodes without side effects; the response
+//	    is their result, sent once it is on the disk
 //	d   the same, answered with 202 once the run is on the disk
 //	e   blueprint.execute of the same nodes, through the RPC with a key
 //	f   execution.getExecutionStatus of finished runs, chosen at random
 //
 // The load is a closed loop: each connection sends its next request when it has
-// the answer to the last. Latency is that of the client, from its write to the
-// last byte of the answer; in b it is the time from handing in the rows until
-// their commit. CPU is the server's user and system time. Bytes are the growth
-// of the used pages of the database. Memory is what is resident: idle, and the
-// most while loaded.
+// the response to the last. Latency is measured at the client, from its write to
+// the last byte of the response; in b it is the time from submitting the rows
+// until their commit. CPU is the server's user and system time. Bytes are the
+// growth of the used pages of the database. Memory is resident memory: idle, and
+// the peak under load.
 //
-// Then it starts the server again and again, and leaves runs waiting. What
-// those cost in memory is read from the process once it is at rest; nothing
-// forces a collection of garbage.
+// Two more measurements follow: repeated starts of the server, and the memory of
+// waiting runs. The latter is read from the process once it is idle, without
+// forcing a garbage collection.
 //
-// Exit code 1 means that something did not work, such as an answer other than
-// 2xx; slow is no failure.
+// Exit code 1 means that something did not work, such as a response other than
+// 2xx. Slow results do not change the exit code.
 package main

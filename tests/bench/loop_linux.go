@@ -44,7 +44,7 @@ func (l *loop) connect(address string) (*connection, error) {
 	ip := net.ParseIP(host).To4()
 	port, err := strconv.Atoi(portText)
 	if ip == nil || err != nil {
-		return nil, fmt.Errorf("%s is no IPv4 address with a port", address)
+		return nil, fmt.Errorf("%s: want an IPv4 address with a port", address)
 	}
 	descriptor, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

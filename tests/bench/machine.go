@@ -97,7 +97,7 @@ func fileSystem(folder string) string {
 	return name
 }
 
-// load watches how busy the whole machine is.
+// watch is a reading of how busy the whole machine is.
 type watch struct {
 	at           time.Time
 	busy, stolen time.Duration
@@ -124,8 +124,9 @@ func watchMachine() watch {
 	return w
 }
 
-// since tells what others used, in percent of one core, and what the host took,
-// in percent of all. alive is the time of children that have not ended.
+// since returns the CPU that other processes used since the reading, in percent
+// of one core, and the CPU that the host took away (steal), in percent of all
+// cores. alive is the CPU time of children that are still running.
 func (w watch) since(alive time.Duration) (foreign, steal float64) {
 	end := watchMachine()
 	passed := max(end.at.Sub(w.at), time.Millisecond)

@@ -88,7 +88,7 @@ func parse(args []string) (o options, err error) {
 	for text := range strings.SplitSeq(*connections, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 10_000 {
-			return o, fmt.Errorf("-connections: %q is no number from 1 to 10,000", text)
+			return o, fmt.Errorf("-connections: %q: want a number from 1 to 10,000", text)
 		}
 		o.connections = append(o.connections, n)
 	}

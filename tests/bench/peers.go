@@ -126,7 +126,7 @@ func (p *peerFigures) text() string {
 	for _, peer := range p.Peers {
 		fmt.Fprintf(&b, "| %s | %s | %.0f | %.0f | %s | %.0f |\n", peer.Name, peer.Stores, mega(peer.Idle), mega(peer.Loaded), spread(peer.Times, milliseconds), mega(peer.Install))
 	}
-	b.WriteString("\nThe two do different work: Node-RED answers from memory and keeps nothing of a run, so that after a crash nobody knows of it; blueprintd answers once the run is on the disk. " +
-		"The start-up is that to the first right answer; what Node itself takes on the disk is not counted.\n")
+	b.WriteString("\nThe two do different work: Node-RED answers from memory and stores nothing about a run, so that a crash loses it; blueprintd answers once the run is on the disk. " +
+		"Start-up is the time to the first correct response; the disk space of Node.js itself is not counted.\n")
 	return b.String()
 }

@@ -134,7 +134,7 @@ func (f *figures) loadShare() (most float64) {
 	return most
 }
 
-// batches tells how well the inserters of (b) shared commits.
+// batches reports how many inserts of (b) shared a commit.
 func (f *figures) batches() string {
 	var list []string
 	for _, row := range f.Rows {

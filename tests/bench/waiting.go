@@ -69,8 +69,8 @@ func leaveWaiting(ctx context.Context, o *options, trigger func(flows) string) (
 		resident, err = s.rest(ctx, o)
 		return float64(r.Growth) / float64(o.waiting), resident, err
 	}
-	// The same number of runs that finish, through the same door: what the
-	// process keeps of the load itself is no cost of waiting.
+	// The same number of runs that finish, through the same endpoint: memory that
+	// the load itself leaves behind must not count as a cost of waiting.
 	if w.Finished, _, err = send(s.flows.accept); err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ func leaveWaiting(ctx context.Context, o *options, trigger func(flows) string) (
 	return w, s.server.stop()
 }
 
-// rest waits until the server is at rest: shorter when nobody looks at the
-// figures.
+// rest waits until the server is idle and returns its resident memory. With -quick,
+// which measures nothing, the wait is short.
 func (s *stage) rest(ctx context.Context, o *options) (int64, error) {
 	if o.quick {
 		return settled(ctx, s.server.Pid(), 0, time.Second)
