@@ -21,7 +21,7 @@ func (d *Disk) write(n *node, offset int64, data []byte, byItself bool) (int, sy
 	return len(data), 0
 }
 
-// truncate gives a file another size. d.mu is held.
+// truncate changes the size of a file. d.mu is held.
 func (d *Disk) truncate(n *node, size int64) syscall.Errno {
 	_, after, err := d.point(Truncate, n.name, 0)
 	if err != 0 {
@@ -37,9 +37,9 @@ func (d *Disk) truncate(n *node, size int64) syscall.Errno {
 	return 0
 }
 
-// sync makes the content of a file durable; its name is the folder's. After a
-// sync that failed nobody writes the same bytes again, and a later one reports
-// success all the same: so do the file systems of Linux. d.mu is held.
+// sync makes the content of a file durable, but not its name: that takes a sync of
+// the folder. As on the file systems of Linux, bytes of a failed sync are not written
+// again, and yet a later sync succeeds. d.mu is held.
 func (d *Disk) sync(n *node) syscall.Errno {
 	_, after, err := d.point(Sync, n.name, 0)
 	if err != 0 {
@@ -90,13 +90,13 @@ func (d *Disk) unlink(name string) syscall.Errno {
 	return d.rearrange(Unlink, name, func() move { return move{name: nil} })
 }
 
-// rename gives a file another name, which may be that of another file. d.mu is
-// held.
+// rename changes the name of a file and replaces a file that has the new name. d.mu
+// is held.
 func (d *Disk) rename(old, fresh string) syscall.Errno {
 	return d.rearrange(Rename, old, func() move { return move{old: nil, fresh: d.names[old]} })
 }
 
-// link gives a file one more name. d.mu is held.
+// link adds a name to a file. d.mu is held.
 func (d *Disk) link(n *node, name string) syscall.Errno {
 	if d.names[name] != nil {
 		return syscall.EEXIST

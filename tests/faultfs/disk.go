@@ -89,7 +89,7 @@ type change struct {
 	data   []byte
 }
 
-// move gives names other files, all at once; a nil file takes the name away.
+// move maps names to their new files, for an atomic change; nil removes the name.
 type move map[string]*node
 
 // New makes a disk on which an image is durable.
@@ -135,14 +135,14 @@ func (d *Disk) SetReadOnly(on bool) {
 	d.readOnly = on
 }
 
-// Points tells how many points there were.
+// Points returns how many points were reached so far.
 func (d *Disk) Points() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.points
 }
 
-// Counts tells how many points there were of each kind.
+// Counts returns how many points of each kind were reached so far.
 func (d *Disk) Counts() map[Kind]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -153,7 +153,7 @@ func (d *Disk) Counts() map[Kind]int {
 	return counts
 }
 
-// Used tells how many bytes the files hold.
+// Used returns the total size of the files in bytes.
 func (d *Disk) Used() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

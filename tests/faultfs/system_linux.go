@@ -13,7 +13,7 @@ type system struct {
 	disk               *Disk
 }
 
-// always lets the kernel remember names and sizes: nobody else changes them.
+// always is a cache lifetime without end: only the kernel changes names and sizes.
 const always = math.MaxInt32
 
 func (s *system) String() string { return "torture" }

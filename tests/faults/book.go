@@ -47,10 +47,10 @@ func (b *book) clone() *book {
 	return other
 }
 
-// heard notes what the server answered to an order that brings a thing to a
-// state: with success it is in that state, refused it is where it was, and
-// without an answer either.
-func (b *book) heard(t thing, state string, a answer) {
+// record notes the response to an operation that brings a thing to a state: after
+// a success the thing is in that state, after a refusal in the previous one, and
+// without a response in either.
+func (b *book) record(t thing, state string, a answer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.facts[t]
@@ -70,7 +70,7 @@ func (b *book) heard(t thing, state string, a answer) {
 
 // certain notes what is known without an answer.
 func (b *book) certain(t thing, state string) {
-	b.heard(t, state, answer{Status: 200})
+	b.record(t, state, answer{Status: 200})
 }
 
 // compare holds the book against what was found, which lists every thing that
@@ -93,7 +93,7 @@ func (b *book) compare(found map[thing]string) (wrong []string, doubtful int) {
 	}
 	for t, state := range found {
 		if b.facts[t] == nil {
-			wrong = append(wrong, t.kind+" "+t.name+" is "+state+", and nobody asked for it")
+			wrong = append(wrong, t.kind+" "+t.name+" is "+state+", which no client asked for")
 		}
 	}
 	slices.Sort(wrong)

@@ -54,7 +54,7 @@ func inspect(folder string, d *faultfs.Disk) error {
 		return errors.New("the mounted disk has not seen a truncation")
 	}
 	if left := d.Cut(faultfs.LoseAll, nil); len(left) != 0 {
-		return fmt.Errorf("the mounted disk keeps %d files that nobody synced", len(left))
+		return fmt.Errorf("the mounted disk keeps %d files that were never synced", len(left))
 	}
 	if got, err := shell("sync d . && echo synced"); got != "synced" {
 		return fmt.Errorf("the mounted disk cannot be synced: %q, %v", got, err)

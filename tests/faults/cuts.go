@@ -103,7 +103,7 @@ func (t *trial) work(p *play, clients int) {
 	var over atomic.Bool
 	for client := range clients {
 		mine := &player{name: fmt.Sprintf("c%d", client+1), api: p.player.api, book: p.book, step: client * 5}
-		mine.heard = func(what string, a answer) {
+		mine.onAnswer = func(what string, a answer) {
 			if a.Err != nil {
 				over.Store(true)
 			} else if struck, _ := t.hit(); !a.OK() && struck.Number == 0 {

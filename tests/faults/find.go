@@ -69,8 +69,8 @@ func (c *api) find(b *book) (map[thing]string, error) {
 	return found, c.findRuns(found)
 }
 
-// blueprintState tells which of its contents a blueprint has; a mixture is
-// neither.
+// blueprintState returns which of its known contents a blueprint has. A mixture of
+// two matches neither.
 func blueprintState(row any) string {
 	description, _ := process.At(row, "description").(string)
 	nodes, _ := process.At(row, "blueprint_map", "nodes").([]any)
@@ -129,7 +129,7 @@ func (c *api) add(found map[thing]string, marker, status string) {
 	found[t] = status
 }
 
-// rest waits until a run has ended or waits for somebody.
+// rest waits until a run has ended or waits for a user.
 func (c *api) rest(id string) (marker, status string, err error) {
 	for end := now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		a := c.query("execution.getExecutionStatus", object{"executionId": id})

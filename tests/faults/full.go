@@ -76,7 +76,7 @@ func (f *filling) cycles(ctx context.Context, o options, d *faultfs.Disk) {
 	var group sync.WaitGroup
 	for client := range o.clients {
 		p := &player{name: fmt.Sprintf("c%d", client+1), api: f.player.api, book: f.book, step: client * 5}
-		p.heard = func(what string, a answer) {
+		p.onAnswer = func(what string, a answer) {
 			switch {
 			case a.OK():
 				accepted.Add(1)

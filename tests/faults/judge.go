@@ -10,7 +10,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// nextKey is what the next server is given where nobody learnt of a key.
+// nextKey is the API key of the next server when no client received an earlier key.
 const nextKey = "key-of-the-next-start"
 
 // judge starts a server on the files that are left, and holds what it has
@@ -39,7 +39,7 @@ func (b *bench) judge(folder string, known *book) (wrong []string, doubtful int,
 		return []string{fmt.Sprintf("the next server cannot be asked: %v; %s", err, s.lastWords())}, 0, nil
 	}
 	if known.facts[thing{"blueprint", sampleTitle}] == nil {
-		delete(found, thing{"blueprint", sampleTitle}) // nobody was told of it
+		delete(found, thing{"blueprint", sampleTitle}) // no client received its id
 	}
 	wrong, doubtful = known.compare(found)
 	c.close()

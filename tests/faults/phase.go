@@ -141,7 +141,7 @@ func (p *play) rehearse(ph *phase, number int) error {
 		return fmt.Errorf("the server is not ready: %s", p.server.lastWords())
 	}
 	var failed error
-	p.player.heard = func(what string, a answer) {
+	p.player.onAnswer = func(what string, a answer) {
 		if !a.OK() && failed == nil {
 			failed = fmt.Errorf("%s was answered %s", what, a)
 		}

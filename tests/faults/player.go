@@ -17,16 +17,16 @@ type player struct {
 	key, keyID             string
 	asks, asksID           string // a run that waits for an answer
 
-	// heard is told each answer to an order.
-	heard func(what string, a answer)
+	// onAnswer, if set, is called with the response to each operation.
+	onAnswer func(what string, a answer)
 }
 
 // order sends one order about a thing and notes the answer.
 func (p *player) order(kind, name, state, what string, send func() answer) answer {
 	a := send()
-	p.book.heard(thing{kind, name}, state, a)
-	if p.heard != nil {
-		p.heard(what, a)
+	p.book.record(thing{kind, name}, state, a)
+	if p.onAnswer != nil {
+		p.onAnswer(what, a)
 	}
 	return a
 }
@@ -177,7 +177,7 @@ func (p *player) ask(name string) {
 	p.follow(p.asksID, paused)
 }
 
-// settled says what a run that waits for an answer is brought to.
+// decide resumes or cancels the run that waits for a user, and waits for its end.
 func (p *player) decide(state, procedure string, input object) {
 	if p.asksID == "" {
 		return

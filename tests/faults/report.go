@@ -12,7 +12,7 @@ import (
 	"blueprintd/tests/faultfs"
 )
 
-// report is what came of it.
+// report is the result of a sweep, as JSON or text.
 type report struct {
 	mu    sync.Mutex
 	began time.Time
@@ -47,7 +47,7 @@ func (v violation) String() string {
 
 func (r *report) finish() { r.Milliseconds = now().Sub(r.began).Milliseconds() }
 
-// mostViolations is how many are told of one case.
+// mostViolations limits how many violations of one case are reported.
 const mostViolations = 6
 
 func (r *report) add(mode string, res result, where, replay string, point int, reached bool) {
@@ -75,7 +75,7 @@ func (r *report) failed() bool {
 	return len(r.Violations) > 0
 }
 
-// progress tells how far it is, at most each second.
+// progress prints how many cases are done, at most once a second.
 func (r *report) progress(done, all int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,7 +32,7 @@ type trial struct {
 	result result
 }
 
-// result is what came of a trial.
+// result is the outcome of a trial.
 type result struct {
 	wrong    []string
 	doubtful int
@@ -178,7 +178,7 @@ func (t *trial) play(p *play) []faultfs.Image {
 // operate plays the operations, and after a fault those of the aftermath.
 func (t *trial) operate(p *play) {
 	left, last := aftermath, answer{}
-	p.player.heard = func(what string, a answer) {
+	p.player.onAnswer = func(what string, a answer) {
 		last = a
 		struck, _ := t.hit()
 		switch {
@@ -214,7 +214,7 @@ func (t *trial) operate(p *play) {
 func (t *trial) recover(p *play) {
 	for end := now().Add(patience); now().Before(end); {
 		var last answer
-		p.player.heard = func(_ string, a answer) { last = a }
+		p.player.onAnswer = func(_ string, a answer) { last = a }
 		p.player.createBlueprint(fmt.Sprintf("%s-%d", p.player.name, p.player.step))
 		p.player.step++
 		if last.OK() || p.server.Gone(50*time.Millisecond) {
