@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// raiseFiles makes sure that this process may open so many files.
+// raiseFiles raises the limit of open files of this process to at least wanted.
 func raiseFiles(wanted uint64) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -47,16 +47,16 @@ type outcome struct {
 // ask sends a request and waits for its answer.
 func (l *line) ask(request string) outcome {
 	if _, err := io.WriteString(l, request); err != nil {
-		if early := l.hear(); early.begun { // it was answered before it was sent
+		if early := l.receive(); early.begun { // it was answered before it was sent
 			return early
 		}
 		return outcome{closes: true, err: err}
 	}
-	return l.hear()
+	return l.receive()
 }
 
-// hear reads an answer.
-func (l *line) hear() outcome {
+// receive reads a response.
+func (l *line) receive() outcome {
 	o := outcome{closes: true}
 	if _, o.err = l.in.Peek(1); o.err != nil {
 		return o

@@ -33,7 +33,7 @@ type job struct {
 	Seed        uint64
 }
 
-// result is what came of it.
+// result is what a load process measured.
 type result struct {
 	Counts map[string]int // how often what happened
 	P50    time.Duration
@@ -165,7 +165,7 @@ func begin(ctx context.Context, j job) (*load, error) {
 	return l, nil
 }
 
-// end tells a load to end and gives its result.
+// end stops the load and returns its result.
 func (l *load) end() (*result, error) {
 	l.in.Close()
 	return l.wait()

@@ -129,7 +129,7 @@ func (w *worker) slowSenders(up func()) error {
 			}
 			if err != nil {
 				what += " " + cause(err)
-			} else if o := l.hear(); o.err == nil {
+			} else if o := l.receive(); o.err == nil {
 				what += fmt.Sprintf(" %d", o.status)
 			} else {
 				what += " answer cut off"
@@ -212,7 +212,7 @@ func (w *worker) largeBodies(up func()) error {
 			}
 		}()
 		_ = l.SetReadDeadline(now().Add(w.Length + 20*time.Second))
-		w.note(l.hear(), true)
+		w.note(l.receive(), true)
 	})
 	if err != nil {
 		return err
@@ -255,8 +255,8 @@ func (w *worker) flood(up func()) error {
 	return nil
 }
 
-// beyondLimit asks until it is told to slow down, then waits as it is told and
-// asks once more, again and again.
+// beyondLimit repeats: it sends requests until one is refused with Retry-After,
+// waits for that time and sends the request again.
 func (w *worker) beyondLimit(up func()) error {
 	request := fmt.Sprintf("GET /api/trpc/blueprint.list HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", w.Address, apiKey)
 	for lines := []*line(nil); ; {

@@ -94,7 +94,7 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string
 	}
 	for i := range who {
 		sc.demand(lost(amid[i], 200) == 0, fmt.Sprintf("%d turns: every request to a trigger of %s answered with 200", turns, who[i]), "%s", counts(amid[i]))
-		most := max(10*noisyRun, 2*alone[i].P99) // a busy machine is slow with everybody
+		most := max(10*noisyRun, 2*alone[i].P99) // a busy machine slows every trigger down
 		sc.demand(amid[i].P99 <= most, fmt.Sprintf("%d turns: its p99 at most %s", turns, shown(most)), "p50 %s, p99 %s; alone %s, %s: %.1f and %.1f times",
 			shown(amid[i].P50), shown(amid[i].P99), shown(alone[i].P50), shown(alone[i].P99),
 			float64(amid[i].P50)/float64(alone[i].P50), float64(amid[i].P99)/float64(alone[i].P99))

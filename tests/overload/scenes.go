@@ -51,7 +51,7 @@ func (s *stage) playSenders(ctx context.Context, sc *scene) error {
 		}
 	}
 	sc.demand(open == 0, "who is slow with the headers is given up within 15 s", "the last after %.1f s: %s", r.Last.Seconds(), counts(r))
-	// Bodies have a minute, which nobody else need wait for.
+	// A body may take a minute; only this load runs that long.
 	if r, err = perform(ctx, job{Kind: "senders", Address: s.main.address, Paths: []string{s.accept}, Connections: max(8, s.options.connections/20), Size: 1 << 20, Length: 70 * time.Second}); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *stage) playSenders(ctx context.Context, sc *scene) error {
 	return err
 }
 
-// playReaders asks for large answers that nobody reads.
+// playReaders requests large responses and does not read them.
 func (s *stage) playReaders(ctx context.Context, sc *scene) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *stage) playReaders(ctx context.Context, sc *scene) error {
 	if err != nil {
 		return err
 	}
-	sc.demand(r.Counts["503 without Retry-After"] == 0, "who is refused is told when to come back", "%s", counts(r))
+	sc.demand(r.Counts["503 without Retry-After"] == 0, "every refusal says when to retry", "%s", counts(r))
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *stage) playBodies(ctx context.Context, sc *scene) error {
 	if err != nil {
 		return err
 	}
-	sc.demand(r.Counts["503"] > 0 && r.Counts["503 without Retry-After"] == 0, "what has no room is refused with 503 and Retry-After", "%s", counts(r))
+	sc.demand(r.Counts["503"] > 0 && r.Counts["503 without Retry-After"] == 0, "bodies beyond the limit are refused with 503 and Retry-After", "%s", counts(r))
 	return nil
 }
 
@@ -108,6 +108,6 @@ func (s *stage) playLimit(ctx context.Context, sc *scene) error {
 		return err
 	}
 	sc.demand(r.Counts["429"] > 0 && total(r) == r.Counts["200"]+r.Counts["429"]+r.Counts["obeyed"]+r.Counts["obeyed in vain"], "beyond the rate 429 with Retry-After", "%s", counts(r))
-	sc.demand(r.Counts["obeyed"] > 0 && r.Counts["obeyed in vain"] == 0, "who waits as told succeeds", "%d of %d", r.Counts["obeyed"], r.Counts["obeyed"]+r.Counts["obeyed in vain"])
+	sc.demand(r.Counts["obeyed"] > 0 && r.Counts["obeyed in vain"] == 0, "a request repeated after Retry-After succeeds", "%d of %d", r.Counts["obeyed"], r.Counts["obeyed"]+r.Counts["obeyed in vain"])
 	return nil
 }

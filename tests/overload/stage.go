@@ -76,8 +76,8 @@ func (s *stage) atRest(ctx context.Context) error {
 	return nil
 }
 
-// strain compares the well-behaved client with itself while a load is on. It
-// gives what came of the load.
+// strain compares the well-behaved client under a load with the same client
+// without it, and returns the result of the load.
 func (s *stage) strain(ctx context.Context, sc *scene, j job, factor float64) (*result, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (s *stage) playStops(ctx context.Context, sc *scene) error {
 			missing++
 		}
 	}
-	delete(all.Counts, "not connected") // the door is shut: nothing was asked
+	delete(all.Counts, "not connected") // the listener is closed: no request was sent
 	good := all.Counts["200"] + all.Counts["202"]
 	unanswered := all.Counts["answer cut off"]
 	for what, n := range all.Counts {
