@@ -94,7 +94,7 @@ func OnFile(path string) func(*server.Options) {
 	return func(o *server.Options) { o.Ephemeral, o.DB = false, path }
 }
 
-// AtNoon gives the server a virtual clock that stands at Noon.
+// AtNoon sets a virtual clock that stands at Noon.
 func AtNoon(o *server.Options) { o.Clock = clock.NewVirtual(Noon) }
 
 // Noon is noon on the first of May 2030, UTC.
@@ -114,7 +114,7 @@ func (s *Server) NewUser(t testing.TB, name string) Caller {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := "key-of-" + name + "-and-of-nobody-else"
+	key := "key-of-" + name + "-for-tests-only"
 	if _, err := s.Store.CreateKey(t.Context(), account.ID, "key of "+name, key); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func (c Caller) Refused(t testing.TB, code blueprint.Code, name string, input an
 	return answer.Message()
 }
 
-// Advance moves the virtual clock, "0s" waits until all work has come to rest, and
+// Advance moves the virtual clock, drains all work (also for "0s") and
 // returns how many firings were started.
 func (s *Server) Advance(t testing.TB, by string) int {
 	t.Helper()
@@ -345,8 +345,8 @@ func Decoded(t testing.TB, text string) any {
 	return value
 }
 
-// Launch starts a logged run of the nodes of a blueprint, waits until all work has come
-// to rest, and returns its id.
+// Launch starts a logged run of the nodes of a blueprint, drains all
+// work, and returns its id.
 func (c Caller) Launch(t testing.TB, blueprintID string, inputData any, nodes ...any) string {
 	t.Helper()
 	id := c.IDOf(t, "execution.executeBlueprintWithLogging", process.Object{"nodes": nodes, "options": process.Object{"blueprintId": blueprintID, "inputData": inputData}})

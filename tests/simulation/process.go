@@ -227,7 +227,7 @@ func (o *outcome) prepare(ctx context.Context, task *blueprint.Task, place strin
 	return r, nil
 }
 
-// scriptOf tells what a node does, and its place.
+// scriptOf returns what a node does, and its place.
 func (p *process) scriptOf(task *blueprint.Task) (script, string) {
 	s := p.world.script(task.BlueprintID, task.ExecutionID)
 	place := ""

@@ -153,7 +153,7 @@ func (s script) decision(a at) map[string]any {
 	}
 }
 
-// shape tells in the trace what is about to follow.
+// shape returns what the trace says about the outcome before it takes effect.
 func (o *outcome) shape() string {
 	switch o.ending {
 	case loops:

@@ -333,9 +333,9 @@ func (w *world) retries(h *history, oldID string, reused []reuse) {
 	}
 }
 
-// again tells which nodes a retry does not keep: those that it begins with,
-// what lies behind these, and what lies behind the for-each nodes in which they
-// stand.
+// again returns a function that reports whether a retry runs a node again: the
+// nodes that it begins with, the nodes after these, and the nodes after the
+// for-each nodes that contain them.
 func (old *history) again(x *blueprint.Execution) func(address string) bool {
 	begins := map[string]bool{}
 	for i := range x.Steps {
