@@ -457,8 +457,8 @@ CREATE INDEX executions_ended ON executions (status, end_time) WHERE end_time IS
 -- For users who look for failed runs of a trigger to run them again.
 CREATE INDEX executions_failed ON executions (trigger_id, end_time) WHERE status = 'failed' AND trigger_id IS NOT NULL;
 
--- What has ended stays as it ended. Its record is sealed anew when the master key
---
+-- An ended execution does not change. Its record is encrypted again when the master key
+-- changes.
 CREATE TRIGGER executions_terminal BEFORE UPDATE OF status, end_time ON executions
 WHEN OLD.end_time IS NOT NULL
 BEGIN

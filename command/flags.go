@@ -57,7 +57,7 @@ func under(category string, flags ...cli.Flag) []cli.Flag {
 	return flags
 }
 
-// bindEnvironment gives each flag its environment variable, unless it has none. An
+// bindEnvironment adds its environment variable to each flag that can have one. An
 // empty variable counts as unset.
 func bindEnvironment(flags []cli.Flag) {
 	for _, flag := range flags {

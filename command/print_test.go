@@ -13,8 +13,7 @@ import (
 	"blueprintd/store"
 )
 
-// Nothing that a user chose reaches the terminal of whoever runs a command as
-// more than a text.
+// Text chosen by a user is escaped before a command prints it to the terminal.
 func TestCommandsPrintNothingThatDisturbs(t *testing.T) {
 	const name = "Ada\x1b[2J \u009b31m \u202egnol\nroot\t愛 👩\u200d🚀"
 	var out bytes.Buffer

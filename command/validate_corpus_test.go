@@ -14,8 +14,8 @@ import (
 	"blueprintd/project"
 )
 
-// TestCorpus tells all mistakes of testdata/validate, each with its place as a
-// terminal shows it. With -update it writes what is told.
+// TestCorpus compares all issues of testdata/validate, each with its place as a terminal
+// shows it. With -update it writes them.
 func TestCorpus(t *testing.T) {
 	names, err := filepath.Glob("../testdata/validate/*.blueprint.*")
 	if err != nil || len(names) == 0 {
@@ -63,7 +63,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// checked returns what is told about a file, one line each.
+// checked returns the issues of a file.
 func checked(t *testing.T, text string) []blueprint.Issue {
 	t.Helper()
 	name := "x.blueprint.yaml"

@@ -38,8 +38,8 @@ func TestWhatARunRefusesIsAnError(t *testing.T) {
 	}
 }
 
-// One slip is told once, with what follows from it.
-func TestOneSlipIsToldOnce(t *testing.T) {
+// A single mistake is one issue, which includes the consequences.
+func TestOneMistakeIsReportedOnce(t *testing.T) {
 	text := "title: T\nblueprint_map:\n  nodes:\n    - {id: g, type: conditional, title: G, config: {condition: input.a}}\n"
 	for _, id := range []string{"a", "b", "c", "d"} {
 		text += "    - {id: " + id + ", type: log, title: " + id + ", config: {message: m}}\n"

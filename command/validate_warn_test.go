@@ -92,7 +92,7 @@ func lines(issues []blueprint.Issue) string {
 	return out.String()
 }
 
-// Secrets in plain text are told of, and never shown.
+// Secrets in plain text are reported and never shown.
 func TestSecretsInPlainText(t *testing.T) {
 	j := func(parts ...string) string { return strings.Join(parts, "") } // so that no scanner takes these for real ones
 	for _, c := range []struct{ key, value, want string }{
@@ -158,8 +158,8 @@ func TestSecretsInPlainText(t *testing.T) {
 	}
 }
 
-// Nothing is said against the blueprints that come with the program, but that
-// the sample's webhook is open to everybody, which it is.
+// The blueprints that come with the program have no warnings, except that the sample's
+// webhook has no secret, which is true.
 func TestNoFalseAlarm(t *testing.T) {
 	names, err := filesToCheck([]string{filepath.Join("..", "testdata", "blueprints")})
 	if err != nil {

@@ -58,7 +58,7 @@ new=$folder/.new # so that a build that fails leaves what was there
 rm -rf "$new"
 mkdir -p "$new/root/etc/ssl/certs" "$new/root/tmp" "$new/data"
 chmod 1777 "$new/root/tmp"
-chmod 700 "$new/data" # the database is nobody else's
+chmod 700 "$new/data" # only the service reads the database
 if [ -z "$program" ]; then
   (cd "$here/.." && CGO_ENABLED=0 GOOS=linux go build -trimpath -tags urfave_cli_no_docs -ldflags="-s -w${VERSION:+ -X main.version=$VERSION}" -o "$new/root/blueprintd" .)
 else

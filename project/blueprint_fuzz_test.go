@@ -9,10 +9,9 @@ import (
 	"blueprintd/blueprint/document"
 )
 
-// FuzzBlueprintFile reads whole blueprint files, as validate, run and import do:
-// whatever is wrong is told in a line that names a place in the file, a file
-// without errors has what an import needs, and what is told does not depend on
-// whether the file is YAML or the same as JSON.
+// FuzzBlueprintFile reads blueprint files as validate, run and import do. Every issue
+// has a place in the file, a file without errors has everything that an import needs,
+// and YAML and the equivalent JSON have the same issues.
 func FuzzBlueprintFile(f *testing.F) {
 	sample, err := os.ReadFile("../testdata/blueprints/hello.blueprint.yaml")
 	if err != nil {

@@ -267,7 +267,7 @@ func (r *Reader) misspeltTrigger(object map[string]any, i int) {
 	}
 }
 
-// checkTrigger checks the config of a trigger and warns if anybody could start its runs.
+// checkTrigger checks the config of a trigger and warns if it accepts unauthenticated deliveries.
 func (r *Reader) checkTrigger(t *Trigger, i int) {
 	kind := blueprint.TriggerType(t.Kind)
 	if blueprint.KindOf(kind).Type == "" {
@@ -294,7 +294,7 @@ func (r *Reader) checkTrigger(t *Trigger, i int) {
 		switch {
 		case has:
 		case (&blueprint.Trigger{Type: kind, Config: t.Config}).IsOpen():
-			r.warn("has no secret: anybody who knows its address can start runs", "triggers", i)
+			r.warn("has no secret: anyone who knows its address can start runs", "triggers", i)
 		default:
 			r.warn("has no "+key+", so it refuses every delivery", "triggers", i)
 		}

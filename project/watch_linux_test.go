@@ -57,7 +57,7 @@ func TestWatchFollowsTheSystem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// until lets the clock go on until something is told.
+	// until advances the clock until an event is reported.
 	until := func(want Event) {
 		t.Helper()
 		for {

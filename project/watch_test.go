@@ -34,8 +34,8 @@ func scan(t *testing.T, folder string) Listing {
 	return listing
 }
 
-// TestWatch plays looks at a folder, made of what stands in a.test.yaml at each
-// of them ("-" = no file), and what is told by then. Time is that of the bubble.
+// TestWatch plays a sequence of scans of a folder, given as the content of a.test.yaml at
+// each scan ("-" = no file), and checks the events. Time is that of the bubble.
 func TestWatch(t *testing.T) {
 	for _, c := range []struct {
 		name  string

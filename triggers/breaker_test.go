@@ -58,7 +58,7 @@ func TestMailboxTakesARest(t *testing.T) {
 		name  string
 		after time.Duration
 		code  blueprint.Code // "" = taken
-		stays bool           // off, until somebody switches it on
+		stays bool           // off, until a user switches it on
 	}{
 		{"at once", 0, blueprint.CodeUnavailable, false},
 		{"then", 15 * time.Minute, "", false},

@@ -19,7 +19,7 @@ const (
 func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
 	c := &checker{kind: KindOf(kind), config: config}
 	if blueprint.KindOf(kind).Type == "" {
-		c.refuse("is no config of a known trigger type")
+		c.refuse("is not a config of a known trigger type")
 	}
 	for i := range c.kind.fields {
 		f := &c.kind.fields[i]

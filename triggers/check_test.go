@@ -119,7 +119,7 @@ func TestCheck(t *testing.T) {
 		{"email", `{"allowedFrom": []}`, `allowedFrom: unknown; did you mean "allowFrom"?`},
 		{"api", `{"table": 1, "concurency": {"limit": 1}}`, ""},
 		{"manual", `{"braker": false, "breakers": true, "secrt": 1}`, ""},
-		{"fax", `{}`, "is no config of a known trigger type"},
+		{"fax", `{}`, "is not a config of a known trigger type"},
 	}
 	for _, c := range cases {
 		value, err := blueprint.Decode([]byte(c.config))

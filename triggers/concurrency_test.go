@@ -98,8 +98,8 @@ func TestEveryStartHasItsConcurrencyGroup(t *testing.T) {
 	}
 }
 
-// What a limit leaves out has a row that says so. A webhook is told that all is
-// well, who fires a trigger is not.
+// A start beyond the limit leaves a row with the reason. A webhook is answered with 200,
+// a caller that fires the trigger gets an error.
 func TestLimitLeavesOut(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))
@@ -119,7 +119,7 @@ func TestLimitLeavesOut(t *testing.T) {
 	if want := `{"firingId":"` + left(blueprint.SourceWebhook) + `","reason":"` + reason + `","skipped":true,"success":true}`; w.Code != http.StatusOK || !sameJSON(w.Body.String(), want) {
 		t.Errorf("%d %s, want %s", w.Code, w.Body, want)
 	}
-	// One that comes again is told of its run.
+	// A repeated delivery is answered with its run.
 	if w := deliver(s, webhook, delivery{body: `{}`, headers: []string{"webhook-id: 1"}}); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), *m.rows[0].ExecutionID) {
 		t.Errorf("again: %d %s", w.Code, w.Body)
 	}

@@ -7,7 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// FiringWithDelivery gives a row to everybody but the stranger.
+// FiringWithDelivery returns a row to every principal except the stranger.
 func (m *memory) FiringWithDelivery(_ context.Context, principal blueprint.Principal, id string) (blueprint.Firing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -248,8 +248,8 @@ func (m *memory) raise(e blueprint.Event) {
 	m.outbox = append(m.outbox, blueprint.OutboxEvent{Event: e, Seq: seq})
 }
 
-// untold are the keys of the events in the outbox.
-func (m *memory) untold() (keys []string) {
+// undelivered returns the keys of the events in the outbox.
+func (m *memory) undelivered() (keys []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.outbox {

@@ -435,7 +435,7 @@ func addressesOf(list []blueprint.MailAddress) string {
 		all = append(all, one.Address)
 	}
 	if len(all) == 0 {
-		return "nobody"
+		return "unknown"
 	}
 	return shorten(strings.Join(all, ", "))
 }

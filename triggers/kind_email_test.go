@@ -24,7 +24,7 @@ func mailService(m *memory, c clock.Clock) *Service {
 	})
 }
 
-// arrived is a mail from somebody, whose domain answers for it or not.
+// arrived returns a mail from an address; domain is the authenticated domain or empty.
 func arrived(id, from, domain, body string) *blueprint.ReceivedMail {
 	return &blueprint.ReceivedMail{
 		Raw:   []byte("Received: " + blueprint.TimeOf(begin).String() + "\r\n\r\n" + body),
@@ -33,8 +33,8 @@ func arrived(id, from, domain, body string) *blueprint.ReceivedMail {
 	}
 }
 
-// TestSameMail: one mail is one run however often it comes, and nobody keeps
-// another's mail out by its Message-ID.
+// TestSameMail checks that a mail starts one run however often it is sent, and that its
+// Message-ID cannot suppress a mail of another sender.
 func TestSameMail(t *testing.T) {
 	const digest = " sha256:"
 	long := strings.Repeat("x", 300)
@@ -104,8 +104,8 @@ func TestQuickerMail(t *testing.T) {
 	}
 }
 
-// TestMailIsBounded: nobody fills the disk through a mailbox, and who is put off
-// for that gets through later.
+// TestMailIsBounded checks that mail cannot fill the disk, and that a sender that was
+// deferred for that succeeds later.
 func TestMailIsBounded(t *testing.T) {
 	m, c := newMemory(), clock.NewVirtual(begin)
 	service := mailService(m, c)
@@ -145,7 +145,7 @@ func TestMailIsBounded(t *testing.T) {
 	service.stopThrottle()
 }
 
-// TestRepeatedHeader: the ledger says why nobody answers for a mail.
+// TestRepeatedHeader checks that the ledger says why a mail is not authenticated.
 func TestRepeatedHeader(t *testing.T) {
 	m := newMemory()
 	service := mailService(m, clock.NewVirtual(begin))

@@ -18,7 +18,7 @@ var paid = blueprint.Event{
 	Data: map[string]any{"n": jsonNumber("1")}, At: blueprint.TimeOf(begin),
 }
 
-// listener makes a trigger that hears paid, in organization o.
+// listener creates a trigger in organization o that subscribes to paid.
 func (m *memory) listener(change func(b *blueprint.Binding)) string {
 	id := m.trigger(blueprint.TriggerEvent, map[string]any{"event": "custom.paid"}, begin)
 	m.change(id, func(b *blueprint.Binding) {
@@ -32,8 +32,8 @@ func (m *memory) listener(change func(b *blueprint.Binding)) string {
 	return id
 }
 
-// A run that an event starts is told which secrets its input may hold, and so is one
-// that a redelivery starts; the ledger knows them.
+// A run that an event starts knows which secrets its input may contain, and so does a
+// redelivered one and the ledger.
 func TestEmitHidden(t *testing.T) {
 	m := newMemory()
 	m.listener(nil)
@@ -230,7 +230,7 @@ func TestChains(t *testing.T) {
 	if request := m.runs()[2]; request.Trigger.Root != "root" {
 		t.Errorf("another %+v", request.Trigger)
 	}
-	raise(0, "") // twice: it is nobody's run
+	raise(0, "") // twice: not counted as a second run
 	if one := s.chains.get("k0"); one.runs != 2 {
 		t.Errorf("%d runs", one.runs)
 	}

@@ -143,9 +143,9 @@ func TestSlackStartsNothing(t *testing.T) {
 	}
 }
 
-// Nobody is answered before it is known that they are Slack, and nobody at all
-// by a trigger that is not open.
-func TestSlackDoor(t *testing.T) {
+// A request without a valid signature of Slack is refused, and so is every request to a
+// trigger that is not active.
+func TestSlackAuthentication(t *testing.T) {
 	hello := `{"type":"url_verification","challenge":"c"}`
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))
@@ -153,7 +153,7 @@ func TestSlackDoor(t *testing.T) {
 	w := slackSender.deliver(s, id, nil, hello)
 	checkError(t, w, blueprint.CodeUnauthorized)
 	if w.Header().Get("X-Slack-No-Retry") != "" {
-		t.Error("a secret can be mended before Slack tries again")
+		t.Error("Slack must not be told to stop: the secret can be fixed before its next try")
 	}
 	checkError(t, slackSender.deliver(s, id, slackSender.sign("x", hello, begin), hello), blueprint.CodeUnauthorized)
 	checkError(t, deliver(s, id, delivery{method: "GET", path: "/webhooks/slack/" + id}), blueprint.CodeMethodNotSupported)
@@ -234,7 +234,7 @@ func TestSlackComesAgain(t *testing.T) {
 	}
 }
 
-// Slack is told to try again while nothing can be started.
+// Slack is asked to try again while no run can be started.
 func TestSlackBackPressure(t *testing.T) {
 	for _, c := range []struct {
 		err    error
@@ -261,7 +261,7 @@ func TestSlackBackPressure(t *testing.T) {
 	}
 }
 
-// What anybody can have refused is bounded here as well, and told as Slack's.
+// The rows of refused deliveries are bounded for Slack as well, and have Slack as source.
 func TestSlackRefusalsAreBounded(t *testing.T) {
 	m := newMemory()
 	v := clock.NewVirtual(begin)
@@ -278,9 +278,9 @@ func TestSlackRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// A delivery is judged anew by the trigger as it is now, and as if it came when
-// it came.
-func TestSlackIsJudgedAnew(t *testing.T) {
+// A stored delivery is checked against the present config of the trigger, at the time of
+// its first arrival.
+func TestSlackStoredDeliveryIsCheckedAgain(t *testing.T) {
 	m := newMemory()
 	v := clock.NewVirtual(begin)
 	s := newService(m, v)

@@ -10,7 +10,7 @@ import (
 )
 
 type webhookConfig struct {
-	Secret   webhookSecret `key:"secret" doc:"what senders sign with; without one everybody may post"`
+	Secret   webhookSecret `key:"secret" doc:"secret with which senders sign; without it anyone may post"`
 	Previous secretText    `key:"previousSecret" doc:"the secret before this one"`
 	Until    secretEnd     `key:"previousSecretUntil" doc:"how long the secret before this one still holds; the server writes it"`
 	Respond  text          `key:"respond" enum:"accept|wait" doc:"accept answers at once, wait with what the run gives; accept when left out"`

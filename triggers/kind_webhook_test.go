@@ -208,7 +208,7 @@ func TestWebhookInactiveTriggerKeepsDeliveries(t *testing.T) {
 	}
 }
 
-// Bodies of refused deliveries, which anybody can send, take only so much room.
+// The stored bodies of refused deliveries, which any client can send, are bounded.
 func TestRefusedBodiesAreBounded(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))
@@ -596,7 +596,7 @@ func TestDeliveryByWhatHolds(t *testing.T) {
 	}
 }
 
-// Somebody deletes the trigger between what is known of it and the delivery.
+// The trigger is deleted between the cached lookup and the delivery.
 func TestDeliveryToWhatIsDeleted(t *testing.T) {
 	m := newMemory()
 	id := m.trigger(blueprint.TriggerWebhook, nil, begin)

@@ -10,9 +10,8 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// machine is the clock of a machine, in a bubble of its own time: it runs with
-// real time, and somebody sets it ahead or back. One that sleeps stands ahead
-// when it wakes.
+// machine is the clock of a machine within a synctest bubble: it runs with real time, and
+// tests set it ahead or back. A suspended machine is ahead when it resumes.
 type machine struct {
 	clock.Real
 	mu    sync.Mutex

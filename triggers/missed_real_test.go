@@ -7,9 +7,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TestMissedTicksAreHeard: what an outage did to a schedule starts whoever
-// listens, once for the whole of it.
-func TestMissedTicksAreHeard(t *testing.T) {
+// TestMissedTicksAreDelivered checks that an outage of a schedule is delivered to event
+// triggers as one event.
+func TestMissedTicksAreDelivered(t *testing.T) {
 	path := file(t)
 	s := serve(t, path, noon)
 	listener := s.trigger(blueprint.TriggerEvent, map[string]any{"event": blueprint.EventTriggerMissed}, "pass")

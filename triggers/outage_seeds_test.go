@@ -168,7 +168,7 @@ func (l *life) forward(by time.Duration) {
 	} else {
 		pass(30 * time.Second) // it notices by itself
 	}
-	// When it noticed is told by what it wrote; if nothing was due that is all the same.
+	// Its first row dates the moment it noticed; without one the moment does not matter.
 	noticed := l.machine.Now()
 	if after := l.disk.snapshot(); len(after) > rows {
 		noticed = after[rows].ReceivedAt.Time()

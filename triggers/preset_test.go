@@ -271,7 +271,7 @@ func TestTwoSecrets(t *testing.T) {
 	}
 }
 
-// A trigger whose config lost what guards it lets nobody in.
+// A trigger whose config lacks its secret refuses every delivery.
 func TestPresetsFailClosed(t *testing.T) {
 	for _, config := range []map[string]any{
 		{"preset": "github"}, {"preset": "github", "secret": ""}, {"preset": "GitHub", "secret": "s"}, {"preset": true, "secret": "s"}, {"preset": "stripe", "secret": nil, "previousSecret": "s"},

@@ -378,7 +378,7 @@ func TestAnswerBeforeTheRunEnds(t *testing.T) {
 	}
 	<-s.begun
 	close(s.gate)
-	s.advance(noon) // the run comes to rest
+	s.advance(noon) // the run ends
 	checkStatus(t, s, *s.ledger(trigger)[0].ExecutionID, blueprint.StatusCompleted)
 }
 
@@ -504,7 +504,7 @@ func TestScheduleOverMonthsAndRestarts(t *testing.T) {
 	}
 	s.stop()
 
-	// Once more at the same instant: nothing is told twice.
+	// Once more at the same instant: no row is written twice.
 	s = serve(t, path, again)
 	if len(s.ledger(hourly)) != len(view) || len(s.ledger(strict)) != 40*24+1 {
 		t.Errorf("%d rows", len(s.ledger(hourly)))

@@ -335,9 +335,9 @@ func TestRedeliverSeveralRefused(t *testing.T) {
 	}
 }
 
-// mended is a webhook whose secret was wrong when a delivery came, and is right
-// now; send has the sender repeat the delivery.
-func mended(t *testing.T) (m *memory, s *Service, refused blueprint.Firing, send func() int) {
+// repaired returns a webhook whose secret was wrong when a delivery arrived, and is right
+// now; send repeats the delivery.
+func repaired(t *testing.T) (m *memory, s *Service, refused blueprint.Firing, send func() int) {
 	m = newMemory()
 	id := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": "wrong"}, begin)
 	s = newService(m, clock.NewVirtual(begin))
@@ -355,7 +355,7 @@ func mended(t *testing.T) (m *memory, s *Service, refused blueprint.Firing, send
 // What was refused and is run after all is not run once more when its sender
 // repeats it.
 func TestRedeliveryTakesTheKey(t *testing.T) {
-	m, s, refused, send := mended(t)
+	m, s, refused, send := repaired(t)
 	if _, _, err := s.Redeliver(t.Context(), me, refused.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestRedeliveryTakesTheKey(t *testing.T) {
 	if code := send(); code != http.StatusOK || len(m.runs()) != 1 {
 		t.Errorf("repeated: %d, %d runs", code, len(m.runs()))
 	}
-	// Whoever wants it once more can have it.
+	// An explicit second redelivery runs again.
 	if _, _, err := s.Redeliver(t.Context(), me, refused.ID); err != nil || len(m.runs()) != 2 {
 		t.Errorf("again: %v, %d runs", err, len(m.runs()))
 	}
@@ -373,7 +373,7 @@ func TestRedeliveryTakesTheKey(t *testing.T) {
 
 // What its sender has repeated with success is not among all that were refused.
 func TestRedeliveryAfterTheSender(t *testing.T) {
-	m, s, refused, send := mended(t)
+	m, s, refused, send := repaired(t)
 	if code := send(); code != http.StatusAccepted {
 		t.Fatal(code)
 	}

@@ -14,14 +14,14 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// A trigger that alone has too much to do, or cannot be read, keeps nobody else
-// waiting: so many of its events wait for so long, and those beyond are refused.
+// A trigger that has too many events, or cannot be read, does not delay others: a limited
+// number of its events waits for a limited time, and those beyond are refused.
 func TestOutboxCrowd(t *testing.T) {
 	m := newMemory()
 	v := clock.NewVirtual(begin)
 	s := newService(m, v)
-	noisy := m.hears(nil)
-	quiet := m.hears(func(b *blueprint.Binding) { b.Definition.OrganizationID = "quiet" })
+	noisy := m.subscriber(nil)
+	quiet := m.subscriber(func(b *blueprint.Binding) { b.Definition.OrganizationID = "quiet" })
 	m.refuseStart = func(r *blueprint.StartRequest) error {
 		if r.Trigger.ID == noisy {
 			return blueprint.Errorf(blueprint.CodeTooManyRequests, "1000 runs of this trigger wait")
@@ -46,8 +46,8 @@ func TestOutboxCrowd(t *testing.T) {
 	}
 	move(begin.Add(maxWaitingTime + lastRetry))
 	row := m.lastRow(t)
-	if got := len(strings.Fields(m.keys(noisy))); got != events || len(m.untold()) > 0 || s.Stats().Undelivered != 0 || !strings.Contains(row.Reason, "it was tried for 10 minutes; redeliver runs it") {
-		t.Errorf("at last: %d rows, %d left, %d wait, %q", got, len(m.untold()), s.Stats().Undelivered, row.Reason)
+	if got := len(strings.Fields(m.keys(noisy))); got != events || len(m.undelivered()) > 0 || s.Stats().Undelivered != 0 || !strings.Contains(row.Reason, "it was tried for 10 minutes; redeliver runs it") {
+		t.Errorf("at last: %d rows, %d left, %d wait, %q", got, len(m.undelivered()), s.Stats().Undelivered, row.Reason)
 	}
 	for n := range maxWaiting + 1 {
 		m.raise(endedRun(6000 + n))
@@ -61,8 +61,8 @@ func TestOutboxCrowd(t *testing.T) {
 	m.refuseStart = nil
 	m.mu.Unlock()
 	move(v.Now().Add(lastRetry))
-	if got := m.keys(noisy); !strings.HasSuffix(got, fmt.Sprint(" s", 6000+maxWaiting-1)) || len(m.untold()) > 0 {
-		t.Errorf("%d left, %s", len(m.untold()), got[len(got)-100:])
+	if got := m.keys(noisy); !strings.HasSuffix(got, fmt.Sprint(" s", 6000+maxWaiting-1)) || len(m.undelivered()) > 0 {
+		t.Errorf("%d left, %s", len(m.undelivered()), got[len(got)-100:])
 	}
 }
 
@@ -72,7 +72,7 @@ func TestOutboxCrowdOfAll(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))
 	for range 2 * maxWaitingOfOrg / maxWaiting {
-		m.hears(nil)
+		m.subscriber(nil)
 	}
 	m.refuseStart = func(r *blueprint.StartRequest) error {
 		return blueprint.Errorf(blueprint.CodeTooManyRequests, "too many")
@@ -93,9 +93,9 @@ func TestOutboxSharesCommits(t *testing.T) {
 	v := clock.NewVirtual(begin)
 	var deaf []string
 	for range 20 {
-		deaf = append(deaf, m.hears(func(b *blueprint.Binding) { b.Trigger.Config["blueprintId"] = creator }))
+		deaf = append(deaf, m.subscriber(func(b *blueprint.Binding) { b.Trigger.Config["blueprintId"] = creator }))
 	}
-	full := m.hears(nil)
+	full := m.subscriber(nil)
 	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.ConcurrencyLimitError{Limit: 1, Running: 1} }
 	var want []string
 	for n := range 10 * outboxPage {
@@ -116,8 +116,8 @@ func TestOutboxSharesCommits(t *testing.T) {
 		}
 	}
 	rows := m.snapshot()
-	if most := len(rows)/maxPendingRows + 11; m.commits > most || len(m.untold()) > 0 {
-		t.Errorf("%d commits, at most %d; %d left", m.commits, most, len(m.untold()))
+	if most := len(rows)/maxPendingRows + 11; m.commits > most || len(m.undelivered()) > 0 {
+		t.Errorf("%d commits, at most %d; %d left", m.commits, most, len(m.undelivered()))
 	}
 	for _, row := range rows {
 		if (row.Delivery != nil) != (row.TriggerID == full) {
@@ -129,7 +129,7 @@ func TestOutboxSharesCommits(t *testing.T) {
 // A row that the ledger does not take does not keep the others.
 func TestOutboxBadRow(t *testing.T) {
 	m := newMemory()
-	one, two := m.hears(func(b *blueprint.Binding) { b.CanManage = false }), m.hears(func(b *blueprint.Binding) { b.CanManage = false })
+	one, two := m.subscriber(func(b *blueprint.Binding) { b.CanManage = false }), m.subscriber(func(b *blueprint.Binding) { b.CanManage = false })
 	m.refuse = func(f *blueprint.Firing) error {
 		if f.TriggerID == one && f.Key == endedRun(1).Key {
 			return errors.New("not valid")
@@ -140,37 +140,36 @@ func TestOutboxBadRow(t *testing.T) {
 	m.raise(endedRun(2))
 	v := clock.NewVirtual(begin)
 	start(t, newService(m, v), mover(t, v))
-	if got := m.keys(one) + ", " + m.keys(two); got != "r2, r1 r2" || len(m.untold()) > 0 {
-		t.Errorf("rows %s, %d left", got, len(m.untold()))
+	if got := m.keys(one) + ", " + m.keys(two); got != "r2, r1 r2" || len(m.undelivered()) > 0 {
+		t.Errorf("rows %s, %d left", got, len(m.undelivered()))
 	}
 }
 
-// feeder always has another event, as when they come as fast as they are told.
+// feeder adds another event for each delivered one, up to 30.
 type feeder struct {
 	*memory
-	told atomic.Int64
+	delivered atomic.Int64
 }
 
 func (f *feeder) RemoveEvents(ctx context.Context, keys []string, rows ...blueprint.Firing) error {
 	<-time.NewTimer(time.Second).C // what a commit takes
-	if n := f.told.Add(1); n < 30 {
+	if n := f.delivered.Add(1); n < 30 {
 		f.raise(endedRun(int(10 + n)))
 	}
 	return f.memory.RemoveEvents(ctx, keys, rows...)
 }
 
-// What waits to be told again is told when it is due, though there are others all
-// the time.
+// A deferred event is tried again when it is due, even under a constant stream of others.
 func TestOutboxTriesAgainMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		f := &feeder{memory: m}
 		s := newService(m, clock.Real{}, func(o *Options) { o.Store = f })
-		m.hears(nil)
+		m.subscriber(nil)
 		var tries []int64
 		m.refuseStart = func(r *blueprint.StartRequest) error {
 			if r.Firing.Key == endedRun(1).Key {
-				if tries = append(tries, f.told.Load()); len(tries) < 3 {
+				if tries = append(tries, f.delivered.Load()); len(tries) < 3 {
 					return unavailable(time.Millisecond)
 				}
 			}

@@ -26,8 +26,8 @@ func on(event string, more ...any) map[string]any {
 	return config
 }
 
-// Whoever listens hears of the end, the failure and the pause of runs, before the
-// clock moves on.
+// Event triggers receive the end, the failure and the pause of runs before the clock
+// moves on.
 func TestExecutionEvents(t *testing.T) {
 	s := serve(t, file(t), noon)
 	hears := map[string]blueprint.Trigger{}
@@ -52,7 +52,7 @@ func TestExecutionEvents(t *testing.T) {
 			t.Errorf("%s: %v, input %s", event, err, text)
 		}
 	}
-	// The two listeners completed, which the third one heard, whose own end nobody hears.
+	// The two triggered runs completed, which the third trigger received; its own end has no subscriber.
 	if got := count(s.ledger(hears[blueprint.EventExecutionCompleted])); got[blueprint.DecisionStarted] != 2 || got[blueprint.DecisionSkipped] != 2 {
 		t.Errorf("completed: %v", got)
 	}
@@ -61,8 +61,8 @@ func TestExecutionEvents(t *testing.T) {
 	}
 }
 
-// Two blueprints that hear each other's ends go on until the chain is as long as
-// it may be.
+// Two blueprints that are triggered by each other's end run until the chain has its
+// maximum length.
 func TestExecutionEventChain(t *testing.T) {
 	s := serve(t, file(t), noon)
 	ping := s.trigger(blueprint.TriggerEvent, on(blueprint.EventExecutionCompleted), "pass")
@@ -85,8 +85,8 @@ func TestExecutionEventChain(t *testing.T) {
 	}
 }
 
-// Blueprints that all hear each other's ends multiply, until their chain has led
-// to as many runs as it may; then the outbox is empty and the clock moves on.
+// Blueprints that are all triggered by each other's end multiply until their chain has
+// reached its maximum number of runs; then the outbox is empty and the clock moves on.
 func TestExecutionEventStorm(t *testing.T) {
 	s := serve(t, file(t), noon)
 	var all []blueprint.Trigger
@@ -109,8 +109,8 @@ func TestExecutionEventStorm(t *testing.T) {
 	}
 }
 
-// A trigger whose runs keep failing is switched off, and whoever fires it is told
-// so; a schedule does not go on.
+// A trigger whose runs keep failing is switched off. Firing it returns an error that says
+// so, and a schedule stops.
 func TestTripped(t *testing.T) {
 	s := serve(t, file(t), noon)
 	schedule := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}, "fail")
@@ -198,8 +198,8 @@ func (q quits) Start(ctx context.Context, request *blueprint.StartRequest, patie
 	return q.runner.Start(ctx, request, patience)
 }
 
-// Wherever a server dies between an event and the last of those who hear it, each
-// of them hears it once.
+// Wherever a server dies between an event and its last delivery, each subscriber
+// receives the event once.
 func TestOutboxOutlivesCrashes(t *testing.T) {
 	for calls := range 9 {
 		t.Run(fmt.Sprint(calls), func(t *testing.T) {

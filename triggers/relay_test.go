@@ -21,8 +21,8 @@ func endedRun(n int) blueprint.Event {
 	return e
 }
 
-// hears makes a trigger that hears of the ends of runs, in organization o.
-func (m *memory) hears(change func(b *blueprint.Binding)) string {
+// subscriber creates a trigger in organization o that subscribes to the ends of runs.
+func (m *memory) subscriber(change func(b *blueprint.Binding)) string {
 	return m.listener(func(b *blueprint.Binding) {
 		b.Trigger.Config["event"] = blueprint.EventExecutionCompleted
 		if change != nil {
@@ -47,15 +47,15 @@ func TestOutbox(t *testing.T) {
 	m := newMemory()
 	v := clock.NewVirtual(begin)
 	s := newService(m, v)
-	first, second := m.hears(nil), m.hears(nil)
-	deafOne := m.hears(func(b *blueprint.Binding) { b.Trigger.Config["blueprintId"] = creator })
+	first, second := m.subscriber(nil), m.subscriber(nil)
+	deafOne := m.subscriber(func(b *blueprint.Binding) { b.Trigger.Config["blueprintId"] = creator })
 	other := m.listener(nil)
 	for n := range 250 { // of before the start: more than a page, and more than a batch
 		m.raise(endedRun(n + 1))
 	}
 	move := mover(t, v)
 	start(t, s, move)
-	if left := m.untold(); len(left) > 0 {
+	if left := m.undelivered(); len(left) > 0 {
 		t.Fatalf("after the start %d are left", len(left))
 	}
 	var want, skipped []string
@@ -63,7 +63,7 @@ func TestOutbox(t *testing.T) {
 		want, skipped = append(want, fmt.Sprint("s", n+1)), append(skipped, fmt.Sprint("s", n+1))
 	}
 	if got := m.keys(first); got != strings.Join(want, " ") || m.keys(second) != got {
-		t.Errorf("told %s", got)
+		t.Errorf("delivered %s", got)
 	}
 	if got := m.keys(deafOne); got != strings.Join(skipped, " ") || m.keys(other) != "" {
 		t.Errorf("left out %s", got)
@@ -72,12 +72,12 @@ func TestOutbox(t *testing.T) {
 	if got, _ := blueprint.Encode(request.InputData); !strings.Contains(string(got), `"event":"execution.completed","executionId":"exec_1"`) || request.Trigger.Depth != 1 || request.Firing.Source != blueprint.SourceEvent {
 		t.Errorf("input %s", got)
 	}
-	// Whoever raises one holds the clock until it has been told.
+	// Publishing an event holds the clock until it is delivered.
 	m.raise(endedRun(251))
 	s.Published()
 	move(begin.Add(time.Hour))
 	if got := m.keys(first); !strings.HasSuffix(got, " s251") || m.runs()[len(m.runs())-1].Firing.ReceivedAt != blueprint.TimeOf(begin) {
-		t.Errorf("told %s", got)
+		t.Errorf("delivered %s", got)
 	}
 	m.remove(first)
 	m.remove(second)
@@ -85,41 +85,40 @@ func TestOutbox(t *testing.T) {
 	m.raise(endedRun(252))
 	s.Published()
 	move(begin.Add(2 * time.Hour))
-	if left := m.untold(); len(left) > 0 || strings.Contains(m.keys(first), "252") {
-		t.Errorf("nobody listens: left %v", left)
+	if left := m.undelivered(); len(left) > 0 || strings.Contains(m.keys(first), "252") {
+		t.Errorf("no subscriber: left %v", left)
 	}
 }
 
-// Events of another process, and those that were in the outbox already, are
-// found without a word.
-func TestOutboxIsLookedAt(t *testing.T) {
+// Events of another process, and those already in the outbox, are found by polling.
+func TestOutboxIsPolled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		v := clock.NewVirtual(begin)
 		s := newService(m, v)
-		id := m.hears(nil)
+		id := m.subscriber(nil)
 		stop := start(t, s, mover(t, v))
 		m.raise(endedRun(1))
 		<-time.NewTimer(pollInterval).C
 		synctest.Wait()
 		if got := m.keys(id); got != "s1" {
-			t.Errorf("told %q", got)
+			t.Errorf("delivered %q", got)
 		}
 		stop()
-		s.Published() // nobody takes notice any more: the clock is free
+		s.Published() // the relay has stopped: the clock is free
 		mover(t, v)(begin.Add(time.Hour))
 	})
 }
 
-// What cannot be told now is told later, to those who do not know of it yet, and
-// nobody else has to wait for that.
+// An event that cannot be delivered now is delivered later, only to the triggers that
+// lack it, and delays no other trigger.
 func TestOutboxTriesAgain(t *testing.T) {
 	m := newMemory()
 	v := clock.NewVirtual(begin)
 	var log bytes.Buffer
 	s := newService(m, v, logTo(&log))
-	fine, busy := m.hears(nil), m.hears(nil)
-	skips := m.hears(func(b *blueprint.Binding) { b.Trigger.BlueprintID = paid.BlueprintID })
+	fine, busy := m.subscriber(nil), m.subscriber(nil)
+	skips := m.subscriber(func(b *blueprint.Binding) { b.Trigger.BlueprintID = paid.BlueprintID })
 	var tries []time.Time
 	open := false
 	m.refuseStart = func(request *blueprint.StartRequest) error {
@@ -135,8 +134,8 @@ func TestOutboxTriesAgain(t *testing.T) {
 	m.raise(endedRun(2))
 	s.Published()
 	move(begin)
-	if m.keys(fine) != "s1 s2" || m.keys(busy) != "s2" || m.keys(skips) != "s1 s2" || !slices.Equal(m.untold(), []string{endedRun(1).Key}) || s.Stats().Undelivered != 1 {
-		t.Errorf("at first: %q, %q, %q, left %v, %d untold", m.keys(fine), m.keys(busy), m.keys(skips), m.untold(), s.Stats().Undelivered)
+	if m.keys(fine) != "s1 s2" || m.keys(busy) != "s2" || m.keys(skips) != "s1 s2" || !slices.Equal(m.undelivered(), []string{endedRun(1).Key}) || s.Stats().Undelivered != 1 {
+		t.Errorf("at first: %q, %q, %q, left %v, %d untold", m.keys(fine), m.keys(busy), m.keys(skips), m.undelivered(), s.Stats().Undelivered)
 	}
 	move(begin.Add(30 * time.Minute))
 	var waits []string
@@ -151,21 +150,21 @@ func TestOutboxTriesAgain(t *testing.T) {
 	move(v.Now())
 	open = true
 	move(v.Now().Add(lastRetry))
-	if m.keys(fine) != "s1 s2 s3" || m.keys(busy) != "s2 s3 s1" || m.keys(skips) != "s1 s2 s3" || len(m.untold()) != 0 || s.Stats().Undelivered != 0 {
-		t.Errorf("at last: %q, %q, %q, left %v", m.keys(fine), m.keys(busy), m.keys(skips), m.untold())
+	if m.keys(fine) != "s1 s2 s3" || m.keys(busy) != "s2 s3 s1" || m.keys(skips) != "s1 s2 s3" || len(m.undelivered()) != 0 || s.Stats().Undelivered != 0 {
+		t.Errorf("at last: %q, %q, %q, left %v", m.keys(fine), m.keys(busy), m.keys(skips), m.undelivered())
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != len(tries) || !strings.Contains(log.String(), "the queue is full") {
 		t.Errorf("%d warnings: %s", got, &log)
 	}
 }
 
-// Whatever part of it fails for a while, everybody has one row in the end.
+// Whichever part fails for a while, every trigger has one row per event in the end.
 func TestOutboxFails(t *testing.T) {
 	broken := unavailable(time.Second)
 	cases := []struct {
-		name       string
-		fail, mend func(m *memory)
-		want       string // of a trigger that can hear, s and then of one that lost access
+		name      string
+		fail, fix func(m *memory)
+		want      string // rows of a trigger with access, then of one that lost it; s is started, r is refused
 	}{
 		{"the outbox cannot be read", func(m *memory) { m.readError = broken }, func(m *memory) { m.readError = nil }, "s1 s2, r1 r2"},
 		{"rows cannot be written", func(m *memory) { m.refuse = func(*blueprint.Firing) error { return broken } }, func(m *memory) { m.refuse = nil }, "s1 s2, r1 r2"},
@@ -189,7 +188,7 @@ func TestOutboxFails(t *testing.T) {
 		m := newMemory()
 		v := clock.NewVirtual(begin)
 		s := newService(m, v)
-		id, lost := m.hears(nil), m.hears(func(b *blueprint.Binding) { b.CanManage = false })
+		id, lost := m.subscriber(nil), m.subscriber(func(b *blueprint.Binding) { b.CanManage = false })
 		move := mover(t, v)
 		start(t, s, move)
 		m.raise(endedRun(1))
@@ -200,22 +199,22 @@ func TestOutboxFails(t *testing.T) {
 		s.Published()
 		move(begin.Add(time.Minute))
 		m.mu.Lock()
-		c.mend(m)
+		c.fix(m)
 		m.mu.Unlock()
 		move(begin.Add(time.Hour))
-		if got := m.keys(id) + ", " + m.keys(lost); got != c.want || len(m.untold()) > 0 {
-			t.Errorf("%s: rows %s, left %v", c.name, got, m.untold())
+		if got := m.keys(id) + ", " + m.keys(lost); got != c.want || len(m.undelivered()) > 0 {
+			t.Errorf("%s: rows %s, left %v", c.name, got, m.undelivered())
 		}
 	}
 }
 
-// However many cannot be told, only so many of them are remembered, and all are
-// told in the end.
+// The number of undelivered events in memory is bounded, and all are delivered in the
+// end.
 func TestOutboxIsBounded(t *testing.T) {
 	m := newMemory()
 	v := clock.NewVirtual(begin)
 	s := newService(m, v)
-	id := m.hears(nil)
+	id := m.subscriber(nil)
 	closed := true
 	m.refuseStart = func(*blueprint.StartRequest) error {
 		if closed {
@@ -235,12 +234,13 @@ func TestOutboxIsBounded(t *testing.T) {
 	move(begin.Add(time.Minute))
 	closed = false
 	move(begin.Add(time.Hour))
-	if rows := strings.Fields(m.keys(id)); len(rows) != events || len(m.untold()) > 0 {
-		t.Errorf("%d rows, %d left", len(rows), len(m.untold()))
+	if rows := strings.Fields(m.keys(id)); len(rows) != events || len(m.undelivered()) > 0 {
+		t.Errorf("%d rows, %d left", len(rows), len(m.undelivered()))
 	}
 }
 
-// A blueprint does not hear what its own runs cause; it hears all else of itself.
+// A blueprint does not receive the events of its own runs, but all other events about
+// itself.
 func TestOwnEvents(t *testing.T) {
 	for name, want := range map[string]string{
 		blueprint.EventExecutionCompleted: "skipped", blueprint.EventExecutionFailed: "skipped", blueprint.EventExecutionPaused: "skipped", "custom.x": "skipped",
@@ -258,7 +258,7 @@ func TestOwnEvents(t *testing.T) {
 	}
 }
 
-// Who fires a trigger that the server switched off is told so.
+// Firing a trigger that the server switched off returns an error that says so.
 func TestPausedTrigger(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))

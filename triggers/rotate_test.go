@@ -63,8 +63,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// The one before the present is good until the end, and its sender is told
-// which of the two it used.
+// The previous secret is valid until its end, and the sender can see which of the two
+// secrets it used.
 func TestRotatedSecretDies(t *testing.T) {
 	m := newMemory()
 	v := clock.NewVirtual(begin)

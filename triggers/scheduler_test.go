@@ -431,7 +431,7 @@ func TestRestartsBetweenCommits(t *testing.T) {
 	}
 }
 
-// checkLedger checks that the ledger tells of every tick exactly once.
+// checkLedger checks that the ledger has exactly one row for every tick.
 func checkLedger(t *testing.T, m *memory, id string, from, to time.Time) {
 	t.Helper()
 	config := m.bindings[id].Trigger.Config
@@ -547,7 +547,7 @@ func (c *stepClock) set(t testing.TB) func(to time.Time) {
 	move := mover(t, c.inner)
 	return func(to time.Time) {
 		t.Helper()
-		move(c.inner.Now()) // first what was begun comes to rest
+		move(c.inner.Now()) // first drain pending work
 		c.mu.Lock()
 		if back := c.shows.Sub(to); back > 0 {
 			c.back += back
@@ -642,7 +642,7 @@ func TestRunWithoutStore(t *testing.T) {
 	if err := s.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("Run: %v", err)
 	}
-	s.Changed() // nobody will take notice, so nothing is held
+	s.Changed() // the scheduler has stopped, so the clock is not held
 	mover(t, v)(begin.Add(time.Hour))
 }
 

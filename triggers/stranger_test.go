@@ -72,7 +72,7 @@ func TestSkippedDeliveriesDoNotFillTheLedger(t *testing.T) {
 	s.stopThrottle()
 }
 
-// What proves a sender to some service is no header of the run.
+// A header that authenticates a sender to some service is not passed to the run.
 func TestProofsOfOtherServices(t *testing.T) {
 	m := newMemory()
 	id := m.trigger(blueprint.TriggerWebhook, nil, begin)

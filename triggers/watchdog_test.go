@@ -50,9 +50,8 @@ func organize(m *memory, name string) {
 	}
 }
 
-// TestSchedulerHangs: the disk never answers the scheduler, and the watchdog,
-// which asks it something else, tells of every schedule once, and of nothing
-// once it is over.
+// TestSchedulerHangs checks that the watchdog reports every schedule once while the disk
+// never answers the scheduler (but answers other queries), and nothing afterwards.
 func TestSchedulerHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -190,8 +189,8 @@ func TestWatchdogWithoutDisk(t *testing.T) {
 	})
 }
 
-// TestMachineSlept: when it wakes, the scheduler gets the time to catch up
-// before anybody is alarmed.
+// TestMachineSlept checks that after a suspend the scheduler has time to catch up before
+// the watchdog raises an alarm.
 func TestMachineSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := newMemory(), newMachine(begin)

@@ -8,9 +8,9 @@ import (
 	"blueprintd/project"
 )
 
-// Somebody else says that a blueprint of theirs comes from this folder: it is not
-// taken over, be it by path, by title or as one to adopt, unless that is forced.
-func TestABlueprintThatSomebodyElsePlanted(t *testing.T) {
+// A blueprint of another user that claims to come from this folder is not adopted by
+// path, by title or on request, unless forced.
+func TestForeignBlueprintIsNotAdopted(t *testing.T) {
 	file := func(title string) project.Desired {
 		return project.Desired{Path: "a.blueprint.yaml", Title: title, Map: map[string]any{"nodes": []any{map[string]any{"id": "n"}}}, Variables: []any{}}
 	}
@@ -51,8 +51,8 @@ func TestABlueprintThatSomebodyElsePlanted(t *testing.T) {
 	}
 }
 
-// TestPruneSparesWhatOthersMade leaves a blueprint of somebody else whose file is
-// gone, or was never there, unless it is told to.
+// TestPruneSparesWhatOthersMade checks that a blueprint of another user without a file
+// stays unless forced.
 func TestPruneSparesWhatOthersMade(t *testing.T) {
 	theirs := project.Deployed{Foreign: true, Blueprint: blueprint.Blueprint{ID: "theirs", Title: "B", Version: "1", SyncedVersion: "1", Source: "sync:flows:b.blueprint.yaml"}}
 	for _, force := range []bool{false, true} {

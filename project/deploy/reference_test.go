@@ -129,7 +129,7 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 		t.Errorf("again: %v", again.Changes)
 	}
 
-	// Another one in its place is told by name; it is made before who needs it.
+	// A changed reference is reported by name; its target is created before it.
 	files[0] = calling(t, "a.blueprint.yaml", "new.blueprint.yaml")
 	files[0].Triggers = []project.DesiredTrigger{{Type: blueprint.TriggerEvent, Config: map[string]any{"event": "execution.failed", "blueprintId": map[string]any{project.BlueprintKey: "z.blueprint.yaml"}}, Active: true}}
 	files = append(files, calling(t, "new.blueprint.yaml"))
@@ -146,8 +146,8 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 	}
 }
 
-// Connections are told by name too.
-func TestConnectionsAreToldByName(t *testing.T) {
+// Changed connections are reported by name too.
+func TestConnectionsAreReportedByName(t *testing.T) {
 	f := &fake{}
 	file := func(name string) []project.Desired {
 		d := project.Desired{Path: "a.blueprint.yaml", Title: "A", Variables: []any{},

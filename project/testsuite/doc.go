@@ -19,7 +19,7 @@
 //	    expect:
 //	      status: completed
 //
-// A required secret variable that a test does not set is "stand-in-for-a-secret" (1 for a
+// A required secret variable that a test does not set has a fixed placeholder (1 for a
 // number, true for a boolean), so that test files contain no secrets.
 //
 // # Stubs

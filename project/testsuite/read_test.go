@@ -95,7 +95,7 @@ func TestTheSchemaFits(t *testing.T) {
 	}
 }
 
-// FuzzRead reads test files; whatever it takes can be checked and written anew.
+// FuzzRead reads test files; whatever is accepted can be checked and written again.
 func FuzzRead(f *testing.F) {
 	f.Add(whole)
 	f.Add("blueprint: a.yaml\ntests:\n  - name: one\n    expect:\n      status: completed\n  - expect: {status: failed}\n    name: two\n")

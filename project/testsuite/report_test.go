@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What was not run is no failure, and a file that cannot be read is one.
+// A test that was not run is not a failure; an unreadable file is.
 func TestReportsOfWhatDidNotRun(t *testing.T) {
 	results := []*Result{
 		{File: "a", Test: "one"}, {File: "a", Test: "two", NotRun: true},

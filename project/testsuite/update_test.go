@@ -81,7 +81,7 @@ func TestRewriteRefusesWhatIsShared(t *testing.T) {
 	}
 }
 
-// Comments go only with what is written anew, and that is told.
+// Comments are lost only in rewritten expectations, which is reported.
 func TestRewriteTellsOfComments(t *testing.T) {
 	got, bare, err := written(t, "a.test.yaml", "blueprint: a\ntests:\n  - name: one\n    expect:\n      status: completed\n      output:\n        # those\n        - 1\n", `{"status": "completed", "output": []}`)
 	if err != nil || !bare || strings.Contains(got, "those") {

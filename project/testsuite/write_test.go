@@ -50,7 +50,7 @@ func TestAnInterruptedTestIsNotWritten(t *testing.T) {
 	}
 }
 
-// A file that somebody changed meanwhile is left to them.
+// A file that was changed meanwhile is not overwritten.
 func TestAFileThatWasChangedIsNotWritten(t *testing.T) {
 	folder, write := testFolder(t)
 	path := filepath.Join(folder, "t", "a.test.yaml")

@@ -87,9 +87,9 @@ func stock(t *testing.T, folder, owner string, runs int) string {
 	return out
 }
 
-// whose makes sure that a database opens as it is and is sound, and gives its
-// only user and number of runs.
-func whose(t *testing.T, path string) (owner string, runs int) {
+// ownerAndRuns opens a database, checks that it is sound, and returns the name of its
+// only user and its number of runs.
+func ownerAndRuns(t *testing.T, path string) (owner string, runs int) {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{Path: path, Schema: presentSchema(t), Clock: clock.Real{}, IDs: ids.New(nil)})
 	if err != nil {
@@ -113,8 +113,8 @@ func whose(t *testing.T, path string) (owner string, runs int) {
 	return owner, runs
 }
 
-// killed runs the binary, kills it after a while unless it ends before, and
-// tells whether it ended by itself.
+// killed runs the binary, kills it after the given time unless it ends before, and
+// reports whether it ended by itself.
 func killed(t *testing.T, after time.Duration, args ...string) bool {
 	t.Helper()
 	path := process.Path(t)
@@ -127,7 +127,7 @@ func killed(t *testing.T, after time.Duration, args ...string) bool {
 	return err == nil
 }
 
-// timed runs the binary and tells how long it took.
+// timed runs the binary and returns how long it took.
 func timed(t *testing.T, args ...string) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -169,7 +169,7 @@ func TestKilledBackup(t *testing.T) {
 		}
 		copied := filepath.Join(t.TempDir(), "r.db")
 		timed(t, "restore", target, "--db", copied, "--master-key-file", database+".key")
-		if name, runs := whose(t, copied); name != "ann" || runs != 100 {
+		if name, runs := ownerAndRuns(t, copied); name != "ann" || runs != 100 {
 			t.Errorf("kill %d: a backup of %s with %d runs has the name", round, name, runs)
 		}
 	}
@@ -201,7 +201,7 @@ func TestKilledRestore(t *testing.T) {
 		}
 		return path
 	}
-	if name, runs := whose(t, work()); name != "old" || runs != 50 {
+	if name, runs := ownerAndRuns(t, work()); name != "old" || runs != 50 {
 		t.Fatalf("the old database is that of %s with %d runs", name, runs)
 	}
 	whole := min(timed(t, "restore", backup, "--db", work(), "--force", "--master-key-file", key), timed(t, "restore", backup, "--db", work(), "--force", "--master-key-file", key))
@@ -210,7 +210,7 @@ func TestKilledRestore(t *testing.T) {
 	for round := range kills() {
 		path := work()
 		killed(t, time.Duration(random.Int64N(int64(whole)*11/10)), "restore", backup, "--db", path, "--force", "--master-key-file", key)
-		name, runs := whose(t, path)
+		name, runs := ownerAndRuns(t, path)
 		count[name]++
 		if want := map[string]int{"old": 50, "new": 100}[name]; runs != want {
 			t.Errorf("kill %d: the database of %q has %d runs, want %d", round, name, runs, want)

@@ -21,8 +21,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// nobody is a user who owns nothing, for when the tests run as root.
-const nobody = 65534
+// unprivileged is a user id that owns nothing, for tests that run as root.
+const unprivileged = 65534
 
 // openFolder returns a temporary folder that any user can get into.
 func openFolder(t *testing.T) string {
@@ -65,8 +65,8 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// filesIn tells what is in a folder, but for files that are made anew at each
-// start: the index of the log and the lock.
+// filesIn returns the contents of a folder by path, except for the files that each
+// start creates: the index of the log and the lock.
 func filesIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -102,12 +102,12 @@ func openProgram(t *testing.T) string {
 	return path
 }
 
-// refusedBy runs a command of the real binary, as nobody when asked to, which
-// must be refused soon and clearly, and gives what it says.
-func refusedBy(t *testing.T, asNobody bool, args ...string) string {
+// refusedBy runs a command of the binary, optionally as an unprivileged user, checks that
+// it is refused soon and with a clear error, and returns its output.
+func refusedBy(t *testing.T, asOther bool, args ...string) string {
 	t.Helper()
 	path := process.Path(t)
-	if asNobody && os.Geteuid() == 0 {
+	if asOther && os.Geteuid() == 0 {
 		path = openProgram(t)
 	}
 	const patience = 10 * time.Second // it takes a hundredth of that on a quiet machine
@@ -116,8 +116,8 @@ func refusedBy(t *testing.T, asNobody bool, args ...string) string {
 	var stdout, stderr bytes.Buffer
 	command := exec.CommandContext(ctx, path, args...)
 	command.Stdout, command.Stderr, command.Dir = &stdout, &stderr, "/"
-	if asNobody && os.Geteuid() == 0 {
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if asOther && os.Geteuid() == 0 {
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	}
 	err := command.Run()
 	var ended *exec.ExitError
@@ -152,11 +152,11 @@ func plainSQL(t *testing.T, path, text string) {
 // badDatabases are the states in which a database may be found. Each damages a
 // database my.db in a folder.
 var badDatabases = []struct {
-	name     string
-	damage   func(t *testing.T, folder string) error
-	says     string
-	server   bool // only a server minds
-	asNobody bool
+	name    string
+	damage  func(t *testing.T, folder string) error
+	says    string
+	server  bool // only a server minds
+	asOther bool
 }{
 	{name: "a text", says: "not an SQLite database", damage: func(t *testing.T, folder string) error {
 		return overwrite(folder, strings.Repeat("Dear diary, today nothing happened. ", 99))
@@ -232,11 +232,11 @@ var badDatabases = []struct {
 	{name: "a link to nothing", says: "", damage: func(t *testing.T, folder string) error {
 		return errors.Join(removeAll(folder, "my.db"), os.Symlink("unmounted.db", filepath.Join(folder, "my.db")))
 	}},
-	{name: "somebody else's", says: "belongs to user", asNobody: true, damage: func(t *testing.T, folder string) error {
+	{name: "of another user", says: "belongs to user", asOther: true, damage: func(t *testing.T, folder string) error {
 		err := errors.Join(os.Chmod(folder, 0o777), os.Chmod(filepath.Join(folder, "my.db"), 0o400))
 		return errors.Join(err, os.Chmod(filepath.Join(folder, "my.db.key"), 0o644))
 	}},
-	{name: "in a folder that takes no files", says: "is not writable", asNobody: true, damage: func(t *testing.T, folder string) error {
+	{name: "in a folder that is not writable", says: "is not writable", asOther: true, damage: func(t *testing.T, folder string) error {
 		for _, name := range []string{"my.db", "my.db.key"} {
 			if err := os.Chmod(filepath.Join(folder, name), 0o666); err != nil {
 				return err
@@ -258,8 +258,8 @@ func removeAll(folder string, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// TestBadDatabases starts the server and a tool on databases that they must
-// not take, and makes sure that they leave them as they are.
+// TestBadDatabases starts the server and a tool on databases that they must refuse, and
+// verifies that the files stay unchanged.
 func TestBadDatabases(t *testing.T) {
 	t.Parallel()
 	good := usedDatabase(t)
@@ -276,8 +276,8 @@ func TestBadDatabases(t *testing.T) {
 			t.Cleanup(func() { os.Chmod(folder, 0o755) })
 			before := filesIn(t, folder)
 			database := filepath.Join(folder, "my.db")
-			said := []string{refusedBy(t, bad.asNobody, "serve", "--addr", "127.0.0.1:0", "--db", database)}
-			tool := refusedBy(t, bad.asNobody, "user", "list", "--db", database)
+			said := []string{refusedBy(t, bad.asOther, "serve", "--addr", "127.0.0.1:0", "--db", database)}
+			tool := refusedBy(t, bad.asOther, "user", "list", "--db", database)
 			if !bad.server {
 				said = append(said, tool)
 			}
@@ -311,8 +311,8 @@ func TestBadPlaces(t *testing.T) {
 	}
 }
 
-// TestIndexOfNoise shows that the index of the log is nothing to worry about:
-// it is made anew.
+// TestIndexOfNoise checks that a damaged index of the log is harmless: it is created
+// again.
 func TestIndexOfNoise(t *testing.T) {
 	t.Parallel()
 	folder := usedDatabase(t)

@@ -9,7 +9,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// What is changed on the command line stands in the audit log, done by nobody.
+// Changes made on the command line are in the audit log without a user.
 func TestCommandsAreNoted(t *testing.T) {
 	t.Parallel()
 	path := process.Path(t)

@@ -51,7 +51,7 @@ func TestFirstSignalEndsATool(t *testing.T) {
 			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			writer, err := os.OpenFile(pipe, os.O_RDWR, 0) // somebody who never writes
+			writer, err := os.OpenFile(pipe, os.O_RDWR, 0) // a writer that never writes
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestSecondSignalKillsTheServer(t *testing.T) {
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	for { // until it has heard it
+	for { // until the server has received the signal
 		response, err := http.Get(s.Host + "/readyz")
 		if err != nil {
 			break

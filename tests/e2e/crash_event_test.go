@@ -27,8 +27,8 @@ func started(p *process.Server, triggerID string) (count int) {
 	}
 }
 
-// TestKilledServerLosesNoEvent kills the real binary while runs end of which
-// others are to hear: each end is heard once.
+// TestKilledServerLosesNoEvent kills the binary while runs end whose events have
+// subscribers: each event is delivered exactly once.
 func TestKilledServerLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	database := t.TempDir() + "/blueprintd.db"

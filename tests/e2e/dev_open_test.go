@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// opener puts a program in the place of what shows addresses. It notes what it was
-// told in a file, and ends with a status. The settings have it found.
+// opener installs a program in place of the one that opens addresses in a browser. It
+// writes its arguments to the file shown and exits with status. settings are the
+// environment variables that make the server use it.
 func opener(t *testing.T, status string) (shown string, settings []string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -87,7 +88,7 @@ func TestDevOpen(t *testing.T) {
 	}
 }
 
-// TestDevOpenFails: that nothing is shown is told, without the address.
+// TestDevOpenFails checks that a failure to open the browser is reported without the address.
 func TestDevOpenFails(t *testing.T) {
 	t.Parallel()
 	_, settings := opener(t, "3")

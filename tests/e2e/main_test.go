@@ -11,8 +11,8 @@ import (
 // on more processors, and many kills.
 var thorough = flag.Bool("thorough", false, "repeat seeded calls and kills as often as make check does")
 
-// TestMain runs more tests at once than there are processors, unless it is told
-// how many: they wait for other processes most of the time.
+// TestMain runs more tests in parallel than there are processors, unless -parallel is
+// set: the tests mostly wait for other processes.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	const parallel = "test.parallel"

@@ -71,7 +71,7 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 			t.Errorf("the trigger is for %v, want %s", got, child["id"])
 		}
 
-		// Two of a name are one too many; another connection is told by name.
+		// A name that two connections have is refused; another connection is reported by name.
 		second := connect("crm")
 		wantSync(t, args, 1, "there are 2 connections with the name", second, "rename all but one")
 		p.Mutate("connection.update", object{"id": crm, "name": "old"})
@@ -128,7 +128,7 @@ func TestDevNames(t *testing.T) {
 			if n := strings.Count(strings.Join(d.seen, "\n"), "connection \"crm\" here"); !sandboxed && n != 1 {
 				t.Errorf("told %d times", n)
 			}
-			// A circle leaves what was there, and is told with its place.
+			// A cycle changes nothing and is reported with its place.
 			if err := os.WriteFile(filepath.Join(dir, "sub", "child.blueprint.yaml"), []byte("title: Child\nblueprint_map:\n  nodes:\n    - {id: a, type: blueprint, title: A, config: {blueprintId: {$blueprint: ../a-parent.blueprint.yaml}}}\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -101,7 +101,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 		t.Errorf("the webhook was %v and is %v", hooks[0], after[0])
 	}
 
-	// Somebody edits one on the server, and it is left alone without force.
+	// A blueprint that was edited on the server is not overwritten without --force.
 	p.Mutate("blueprint.update", object{"id": a["id"], "title": "theirs"})
 	flowFile(t, dir, "b.blueprint.yaml", "B2", "1.50")
 	wantSync(t, applied, 1, `"B" -> "B2"`, "1 blueprint changed on the server, left as is", "hint: ")

@@ -18,8 +18,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// A run that is followed by HTTP/2 is told of as it goes, and when the server
-// stops the stream ends as it should.
+// A run that is followed over HTTP/2 streams its progress, and the stream ends cleanly
+// when the server stops.
 func TestStreamByHTTP2EndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	cert, key, client := trustedPair(t)

@@ -91,10 +91,9 @@ type figures struct {
 	inWindows, windows, differ int
 }
 
-// TestCroniter holds everything that is due in ten years, in all zones, against
-// croniter, which somebody else wrote in another language, with the zones as
-// Python reads them. Where croniter's rules are others, on purpose, the walk
-// through all minutes takes its place.
+// TestCroniter compares everything that is due in ten years, in all zones, with
+// croniter, an independent implementation in Python that reads the zones itself. Where
+// croniter's rules differ on purpose, a walk through all minutes is the reference.
 func TestCroniter(t *testing.T) {
 	if *python == "" {
 		return // make oracle

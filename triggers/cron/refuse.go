@@ -60,7 +60,7 @@ func refuseWhole(expression string) error {
 	}
 	upper := strings.ToUpper(strings.TrimLeft(expression, " \t"))
 	if strings.HasPrefix(upper, "TZ=") || strings.HasPrefix(upper, "CRON_TZ=") {
-		return refuseExpression(expression, "the time zone is no part of it; set it in timezone")
+		return refuseExpression(expression, "a time zone is not allowed here; set it in timezone")
 	}
 	return nil
 }

@@ -177,16 +177,16 @@ func (a *advice) ofRefused() string {
 	inactive, lost := why.Code == blueprint.ReasonInactive || why.Code == blueprint.ReasonTripped, why.Code == blueprint.ReasonLostAccess
 	const access = "give the trigger's creator access to the blueprint again, or have a user who can manage it create the trigger again"
 	if notReceived(firing) {
-		told, ask := "550", a.on()+"ask for it again"
+		answer, ask := "with 550", a.on()+"ask for it again"
 		switch {
 		case why.Code == blueprint.ReasonMailTooLarge:
-			told, ask = "that it is too large", "ask for a smaller one"
+			answer, ask = "as too large", "ask for a smaller one"
 		case lost:
 			ask = access + ", then ask for it again"
 		case !inactive:
-			told = "so"
+			answer = "at once"
 		}
-		return "the sender was told " + told + " and its mail was not received; " + ask
+		return "the mail was refused " + answer + "; " + ask
 	}
 	switch why.Code {
 	case blueprint.ReasonOtherAddress:

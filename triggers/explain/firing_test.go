@@ -23,8 +23,8 @@ const explainedSecret = "correct horse battery"
 // asOf is when the deliveries and ticks of the tests came.
 var asOf = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-// refused is what a store would tell of a delivery to a webhook that was refused
-// for its signature.
+// refused returns what a store reports about a webhook delivery that was refused for
+// its signature.
 func refused(t testing.TB, config map[string]any, body string, headers ...string) *blueprint.FiringStory {
 	t.Helper()
 	d := &blueprint.Delivery{Body: []byte(body), Size: int64(len(body)), Header: map[string][]string{}, Proof: map[string][]string{}}
@@ -57,7 +57,7 @@ func hmacOf(kind func() hashing.Hash, key, text string) []byte {
 	return made.Sum(nil)
 }
 
-// Each usual mistake of a sender is told by its name.
+// Each common mistake of a sender is named.
 func TestLikelyCauses(t *testing.T) {
 	const body = `{"name": "Ada", "n": 1.50}`
 	right := func(text string) string { return hex.EncodeToString(hmacOf(sha256.New, explainedSecret, text)) }
@@ -129,7 +129,7 @@ func TestLikelyCauses(t *testing.T) {
 	}
 }
 
-// unseen looks for what must not be told.
+// unseen fails the test if text contains one of hidden.
 func unseen(t *testing.T, text string, hidden ...string) {
 	t.Helper()
 	for _, secret := range hidden {
@@ -172,7 +172,7 @@ func TestExplainWords(t *testing.T) {
 			summary: "The tick of 2026-03-02 10:00 CET (09:00 UTC) started exec_1_a, which completed."},
 		{firing: blueprint.Firing{Source: "webhook", Key: "abc", Decision: "started"}, status: "failed",
 			summary: "A delivery with the id abc started exec_1_a, which failed: no luck.", next: "execution.retry"},
-		{firing: blueprint.Firing{Source: "api", Decision: "started"}, status: "paused", summary: "A call started exec_1_a, which is paused until somebody answers.", next: "execution.resume"},
+		{firing: blueprint.Firing{Source: "api", Decision: "started"}, status: "paused", summary: "A call started exec_1_a, which is paused and waits for an answer.", next: "execution.resume"},
 		{firing: blueprint.Firing{Source: "event", Decision: "started"}, status: "running", summary: "An event started exec_1_a, which has not ended."},
 		{firing: blueprint.Firing{Source: "manual", Decision: "started"}, status: "not_found", summary: "A firing by hand started exec_1_a, whose record is no longer stored."},
 		{firing: blueprint.Firing{Source: "email", Key: "m", Decision: "duplicate"}, status: "completed",
@@ -224,8 +224,8 @@ func FuzzLikelyCauses(f *testing.F) {
 	})
 }
 
-// The first line that somebody obeys is right for the row's own reason, whatever
-// the trigger is by now.
+// The first suggested step fits the row's own reason, regardless of the present state of
+// the trigger.
 func TestExplainNext(t *testing.T) {
 	const on, again = "switch the trigger on (isActive: true), then ", `blueprintTriggers.redeliver {firingId: "F"}`
 	body := &blueprint.Delivery{Body: []byte("{}"), Size: 2}
@@ -260,9 +260,9 @@ func TestExplainNext(t *testing.T) {
 		{name: "the breaker of an open webhook", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: retried.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.", next: "(last: exec_1_a)"},
 		{name: "a delivery to one that tripped", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonTripped), Delivery: body}}, summary: "A delivery was refused", exactly: on + again + " runs this one"},
 		{name: "no mail", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{Facts: map[string]any{"received": false}}}},
-			exactly: "the sender was told 550 and its mail was not received; " + on + "ask for it again"},
-		{name: "no mail, on again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{}}}, exactly: "the sender was told 550 and its mail was not received; ask for it again"},
-		{name: "a large mail", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMailTooLarge, "the message is too large"), Delivery: &blueprint.Delivery{Size: 9, Facts: map[string]any{"received": false}}}}, next: "told that it is too large and its mail was not received"},
+			exactly: "the mail was refused with 550; " + on + "ask for it again"},
+		{name: "no mail, on again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{}}}, exactly: "the mail was refused with 550; ask for it again"},
+		{name: "a large mail", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMailTooLarge, "the message is too large"), Delivery: &blueprint.Delivery{Size: 9, Facts: map[string]any{"received": false}}}}, next: "the mail was refused as too large; ask for a smaller one"},
 		{name: "ran again", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "x"), Delivery: body}, Redeliveries: []blueprint.Redelivery{{FiringID: "G", Decision: "refused"}, {FiringID: "H", Decision: "started", ExecutionID: &one, Status: "completed"}}},
 			exactly: "done: firing H ran it again (completed)"},
 		{name: "failed again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("failed", "x"), Redeliveries: []blueprint.Redelivery{{FiringID: "H", Decision: "started", ExecutionID: &one, Status: "failed"}}}, next: "execution.retry"},
@@ -289,8 +289,8 @@ func TestExplainNext(t *testing.T) {
 	}
 }
 
-// What is told of a signature names what to do, and no second cause beside the
-// true one.
+// The explanation of a refused signature suggests a step, and no cause besides the true
+// one.
 func TestLikelyCausesAreTrue(t *testing.T) {
 	const body = `{"id":"1"}`
 	digits := func(secret, text string) string { return hex.EncodeToString(hmacOf(sha256.New, secret, text)) }

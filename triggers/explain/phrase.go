@@ -93,7 +93,7 @@ func (t phrase) run(row *blueprint.LedgerRow) string {
 		}
 		return text
 	case blueprint.StatusPaused:
-		return text + ", which is paused until somebody answers"
+		return text + ", which is paused and waits for an answer"
 	case blueprint.StatusRunning:
 		if t.waits {
 			return text + ", which waits for its turn"

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What proves who a sender is must be shown to nobody, whatever the scheme.
+// Whatever authenticates a sender is hidden, whatever the scheme.
 func TestProofsAreHidden(t *testing.T) {
 	for _, p := range Presets {
 		if !IsProof(strings.ToLower(p.Scheme.Header)) {
