@@ -7,8 +7,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// cast is everybody who may have to do with one blueprint of the organization
-// "team", by what they are to it.
+// cast creates users with every relation to a blueprint of the organization "team", and
+// returns them by relation.
 func cast(t testing.TB, s *Store) (people map[string]blueprint.Principal, team string) {
 	t.Helper()
 	ctx := context.Background()

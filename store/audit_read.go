@@ -114,7 +114,7 @@ func scanAudit(scan scanner) (e blueprint.AuditEntry, err error) {
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return e, errors.New("the detail of a line of the audit log is no object")
+		return e, errors.New("the detail of a line of the audit log is not an object")
 	}
 	e.Detail = object
 	return e, nil

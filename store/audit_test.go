@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// as returns the context of a procedure that somebody calls.
+// as returns the context of a call of an API procedure by a user.
 func as(who blueprint.Principal, action string) (context.Context, *blueprint.Actor) {
 	actor := &blueprint.Actor{UserID: who.UserID, Via: blueprint.ViaAPI, Action: action}
 	return blueprint.WithActor(context.Background(), actor), actor
@@ -226,7 +226,7 @@ func TestNoteAction(t *testing.T) {
 	})
 }
 
-// Whoever guesses passwords leaves one line a minute, which counts the others.
+// Wrong passwords leave one line a minute, which counts the others.
 func TestNoteWrongPassword(t *testing.T) {
 	t.Parallel()
 	s := open(t, testOptions(t))

@@ -108,8 +108,8 @@ func TestSchedules(t *testing.T) {
 	})
 }
 
-// Who knows the schedules of a generation is told of what has changed since,
-// and of nothing else.
+// A caller that has the schedules of a generation gets exactly those that changed
+// since.
 func TestSchedulesSince(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()

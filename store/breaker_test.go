@@ -173,8 +173,8 @@ func TestBreakerRemembers(t *testing.T) {
 	expect(s, 0)
 }
 
-// What strangers can switch off, the next delivery after a while switches on
-// again; anything else only somebody can.
+// A trigger that strangers can trip is switched on again by the next delivery after a
+// while; any other only by a user.
 func TestBreakerLetsIn(t *testing.T) {
 	const hook, mail = blueprint.TriggerWebhook, blueprint.TriggerEmail
 	for _, c := range []struct {
@@ -266,7 +266,7 @@ func TestBreakerLetsIn(t *testing.T) {
 		pass(15 * time.Minute)
 		off := false
 		must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
-		letIn(false) // somebody wants it off
+		letIn(false) // a user switched it off
 		if binding = expect("switched off", 20, false); binding.RetryAt != 0 || strings.Contains(binding.Tripped.String(), "15 minutes") {
 			t.Errorf("%s: switched off by hand: %+v", c.name, binding)
 		}
@@ -330,8 +330,8 @@ func TestBreakerSince(t *testing.T) {
 	expect("twenty since", 20, false)
 }
 
-// What the server switched off it can name, until somebody switches it on again
-// or it is gone; and that a schedule is off is told to who listens, once.
+// A trigger that the server switched off is listed until a user switches it on again or
+// deletes it, and the change of a schedule is reported to OnEvents once.
 func TestPausedTriggers(t *testing.T) {
 	ctx := context.Background()
 	options := testOptions(t)

@@ -27,7 +27,7 @@ const (
 // checkpoint copies the write-ahead log into the database while no caller waits.
 // SQLite alone would do so within a commit.
 //
-// Copying does not bound the log: SQLite starts it anew only if, at the instant of a
+// Copying does not bound the log: SQLite restarts it only if, at the instant of a
 // commit, all of it is copied and nothing reads from it, which may never happen under
 // full load. So a long log is rewound: the writer pauses while the rest is copied.
 func (s *Store) checkpoint(ctx context.Context) {

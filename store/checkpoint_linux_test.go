@@ -14,8 +14,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Whoever cuts the log and meets an I/O error ends the server: nobody knows
-// what the disk holds after one.
+// An I/O error while the log is truncated stops the store: the content of the disk is
+// unknown after one.
 func TestFailedCutEndsTheStore(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)

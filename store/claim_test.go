@@ -150,7 +150,7 @@ func TestRevocationUnderLoad(t *testing.T) {
 	}
 }
 
-// Both write at once; nobody is refused.
+// A tool and a server write at the same time without errors.
 func TestToolAndServerWrite(t *testing.T) {
 	ctx := context.Background()
 	server := open(t, testOptions(t))

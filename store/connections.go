@@ -329,7 +329,7 @@ func (s *Store) scanConnection(scan scanner) (c blueprint.Connection, err error)
 	}
 	config, ok := value.(map[string]any)
 	if !ok {
-		return c, fmt.Errorf("config of connection %s is no object", c.ID)
+		return c, fmt.Errorf("config of connection %s is not an object", c.ID)
 	}
 	c.Config = config
 	return c, nil

@@ -196,8 +196,8 @@ func TestConnectionSecretsAreSealed(t *testing.T) {
 	}
 }
 
-// TestConfiguredBy tells who answers for the whole of a config: who said all of
-// it, and nobody once it is the work of several.
+// TestConfiguredBy checks that configured_by is the user who wrote the whole config, and
+// empty once several users have changed it.
 func TestConfiguredBy(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
@@ -233,8 +233,8 @@ func TestConfiguredBy(t *testing.T) {
 	})
 }
 
-// TestSealedForItsOwner moves what is sealed to other owners in the file, as
-// somebody who can write there and has no key may do: it does not open.
+// TestSealedForItsOwner moves encrypted values to rows of other owners, as a process that
+// can write the file but has no key can: they do not decrypt.
 func TestSealedForItsOwner(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

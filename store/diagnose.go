@@ -131,7 +131,7 @@ func (d *diagnosis) rights() {
 		}
 	}
 	if len(d.list) == before {
-		d.add("rights", Fine, "", "nobody else may read or write the files")
+		d.add("rights", Fine, "", "no other user may read or write the files")
 	}
 }
 
@@ -228,7 +228,7 @@ func (d *diagnosis) content() {
 	})
 }
 
-var errUnsteady = errors.New("something is broken, if nobody changes it")
+var errUnsteady = errors.New("the database is damaged, or another process is changing it")
 
 func (d *diagnosis) contentOnce() {
 	err := probe(d.ctx, d.path, func(q *session, whole bool) error {

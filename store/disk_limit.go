@@ -281,8 +281,8 @@ func (s *Store) usage(ctx context.Context) (u usage, err error) {
 	return u, err
 }
 
-// shrink gives the space of removed rows back to the disk, except for a twentieth of
-// the file, which the next rows fill. It begins when a tenth is free.
+// shrink returns free pages to the disk once they are a tenth of the file. It leaves a
+// twentieth for the next rows.
 func (p *pruner) shrink(ctx context.Context) error {
 	u, err := p.usage(ctx)
 	if err != nil || !u.shrinks || u.free < max(leastFree*u.page, u.file/10) {

@@ -259,8 +259,8 @@ func countRuns(t *testing.T, s *Store, where string) string {
 	return stored(t, s, "SELECT count(*) FROM executions WHERE "+where)
 }
 
-// While a log that somebody holds is what takes the room, no history goes: new
-// runs are refused until it can be cut.
+// While a reader keeps the log large, no history is removed: new runs are refused until
+// the log can be truncated.
 func TestDiskLimitBesideReader(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -32,8 +32,8 @@
 // CodeUnavailable: nothing was done, and the same call may succeed later, because
 // the disk is full, the database is locked or the server is shutting down. After an
 // I/O error the store refuses everything and Run returns the error; see Run. Any
-// other error is a fault of the service. Errors of SQLite are told apart by their
-// result codes, never by their texts.
+// other error is a fault of the service. Errors of SQLite are distinguished by
+// their result codes, never by their texts.
 //
 // # History
 //

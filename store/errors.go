@@ -173,13 +173,13 @@ func broken(err error) error {
 		return unavailable(err, "stop a server before you touch its files; the log says what was saved and where",
 			"files of the database are gone and the server is stopping")
 	}
-	message, hint := "the database has failed and the server is stopping", "blueprintd doctor --full tells whether the database is sound"
+	message, hint := "the database has failed and the server is stopping", "blueprintd doctor --full reports whether the database is sound"
 	switch code := resultCode(err) & 0xff; {
 	case errors.Is(err, errFenced):
 		message, hint = "another server has taken the database and this one is stopping", "let only one server use a database; stop this one for good, or give it a database of its own with --db"
 	case code == sqliteIOError:
 		message = "the disk of the database has failed and the server is stopping"
-		hint = "look for disk errors in the system log; once the disk is well, blueprintd doctor --full tells whether the database is: if so start the server, if not " + restoreHint
+		hint = "look for disk errors in the system log; once the disk is well, blueprintd doctor --full reports whether the database is: if so start the server, if not " + restoreHint
 	case code == sqliteCorrupt || code == sqliteNotADB:
 		message, hint = "the database is damaged and the server is stopping", "blueprintd doctor --full tells what is damaged; "+restoreHint
 	}

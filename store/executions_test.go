@@ -144,8 +144,8 @@ func TestDuplicateFiring(t *testing.T) {
 	})
 }
 
-// A run that was made of what has changed is not stored, whoever changed it: a
-// call before it, one in the same transaction, or another process.
+// A run that was created from outdated rows is not stored, whether an earlier call, the
+// same transaction or another process changed them.
 func TestStaleRun(t *testing.T) {
 	options := testOptions(t)
 	s := open(t, options)
@@ -215,8 +215,8 @@ func TestStaleRun(t *testing.T) {
 	check(t, stop())
 }
 
-// Of a trigger with a limit the runs that have not ended are told, the oldest
-// first, and of no other.
+// Unfinished returns the runs of a trigger with a limit that have not ended, oldest first,
+// and of no other trigger.
 func TestUnfinished(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()

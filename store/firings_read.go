@@ -217,7 +217,7 @@ func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
 	}
 	err = q.row("SELECT seq FROM firings WHERE id = ? AND trigger_id = ?", []any{after, triggerID}, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"after"}, Message: "is no place in the trigger's ledger, or its row has been pruned; give from instead"}})
+		return 0, blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"after"}, Message: "is not a position in the trigger's ledger, or its row has been pruned; give from instead"}})
 	}
 	return seq, err
 }

@@ -54,8 +54,8 @@ func TestFirings(t *testing.T) {
 	})
 }
 
-// TestFile: what came with a firing is for who may see its run or manage its
-// trigger, and goes with the firing.
+// TestFile checks that a file of a firing can be read by users who may see its run or
+// manage its trigger, and is removed with the firing.
 func TestFile(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
@@ -99,8 +99,8 @@ func TestFile(t *testing.T) {
 	})
 }
 
-// What tells the bodies of deliveries apart is of no use to a reader of the file, and
-// to nobody at another row.
+// The hashes that distinguish the bodies of deliveries are useless to a reader of the
+// file, and do not decrypt in another row.
 func TestBodyHashIsSealed(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()

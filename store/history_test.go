@@ -169,8 +169,8 @@ func (h *history) readings() map[string]func() error {
 	}
 }
 
-// reopen starts a store on the same database anew, as far as reading what a
-// server needs before it is ready.
+// reopen reopens the store on the same database and reads what a server needs before it
+// is ready.
 func (h *history) reopen() error {
 	if err := h.Close(); err != nil {
 		return err

@@ -123,7 +123,7 @@ func inspectMissing(path string) error {
 		return dbfile.Refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
 	}
 	if file := rescued(path); file != "" {
-		hint := recoverHint(path, file) + "; to begin anew move the rescued file to another folder"
+		hint := recoverHint(path, file) + "; to start over move the rescued file to another folder"
 		if size(path+"-wal") > 0 {
 			hint = fmt.Sprintf("mv %s-wal %s%s, then %s", path, file, oldLog, hint)
 		}
@@ -131,12 +131,12 @@ func inspectMissing(path string) error {
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if size(path+suffix) > 0 {
-			return dbfile.Refusal("put the database back beside it, or restore a backup with blueprintd restore; to begin anew move "+path+suffix+" away",
+			return dbfile.Refusal("put the database back beside it, or restore a backup with blueprintd restore; to start over move "+path+suffix+" away",
 				"the database %s is missing, but what was last written to it is there in %s", path, path+suffix)
 		}
 	}
 	if dbfile.WasUsed(path + ".lock") {
-		return dbfile.Refusal("put the database back or mount the disk that it is on, or restore a backup with blueprintd restore; to begin anew remove "+path+".lock",
+		return dbfile.Refusal("put the database back or mount the disk that it is on, or restore a backup with blueprintd restore; to start over remove "+path+".lock",
 			"the database %s is missing, though a server has had it: %s is there", path, path+".lock")
 	}
 	return nil
@@ -148,7 +148,7 @@ func inspectEmpty(path string) error {
 	if size(path+"-wal") == 0 && !dbfile.WasUsed(path+".lock") {
 		return nil
 	}
-	return dbfile.Refusal("restore a backup with blueprintd restore; to begin anew move "+path+" and the files beside it away",
+	return dbfile.Refusal("restore a backup with blueprintd restore; to start over move "+path+" and the files beside it away",
 		"the database %s is empty, but it was not when a server had it", path)
 }
 

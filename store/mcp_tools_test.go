@@ -165,7 +165,7 @@ func TestCallables(t *testing.T) {
 		want(cid)
 		check(t, s.DropCollaborator(ctx, ben, shown.ID, ben.UserID))
 		want(ben, second.ID)           // who may only see it runs it as themselves
-		want(ann, first.ID, second.ID) // what nobody stands for any more fires for nobody
+		want(ann, first.ID, second.ID) // a trigger whose creator lost access cannot be called
 		if list := must(s.Callables(ctx, ann, 1))(t); len(list) != 1 {
 			t.Errorf("%d are listed", len(list))
 		}

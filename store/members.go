@@ -157,7 +157,7 @@ func mayTouch(own, other blueprint.OrganizationRole) error {
 func personOf(q *session, email string) (id, address, name string, err error) {
 	err = q.row("SELECT id, email, name FROM users WHERE email_fold = ?", []any{fold(email)}, &id, &address, &name)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = blueprint.Errorf(blueprint.CodeNotFound, "email: nobody here has the address %s; whoever runs the server can add them with: blueprintd user add --email %[1]s --name NAME", email)
+		err = blueprint.Errorf(blueprint.CodeNotFound, "email: no user has the address %s; the operator can add them with: blueprintd user add --email %[1]s --name NAME", email)
 	}
 	return id, address, name, err
 }

@@ -68,7 +68,7 @@ func TestMembers(t *testing.T) {
 				if own == "" {
 					wantCode(t, err, blueprint.CodeForbidden)
 				} else {
-					check(t, err) // everybody may leave
+					check(t, err) // every member may leave
 				}
 			})
 		}
@@ -123,7 +123,7 @@ func collaborate(ctx context.Context, s *Store, creator blueprint.Principal, tea
 	return err
 }
 
-// Nobody can have any number of anything.
+// All numbers per account are limited.
 func TestAccountLimits(t *testing.T) {
 	t.Parallel()
 	s := open(t, testOptions(t))

@@ -42,7 +42,7 @@ func mutantRecovery(ctx context.Context, s *Store) error {
 	})
 }
 
-// forget takes events out of the outbox that nobody was told of yet.
+// forget removes undelivered events from the outbox.
 func (s *Store) forget(ctx context.Context, list []blueprint.OutboxEvent) {
 	var keys []string
 	for i := range list {

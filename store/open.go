@@ -198,7 +198,7 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular() || info.Size() == 0 || size(path+"-journal") > 0:
-		return dbfile.Refusal("mount the disk writable and start the server once", "%s is no finished database, and its disk is mounted read-only", path)
+		return dbfile.Refusal("mount the disk writable and start the server once", "%s is not a complete database, and its disk is mounted read-only", path)
 	}
 	if err := checkLog(path + "-wal"); err != nil {
 		return err

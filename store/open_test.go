@@ -141,7 +141,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// Somebody who can write the file cannot plant code in the schema.
+// Code in the schema of a tampered file is refused.
 func TestTamperedSchema(t *testing.T) {
 	for _, script := range []string{
 		"CREATE TRIGGER planted AFTER INSERT ON users BEGIN DELETE FROM api_keys; END",
@@ -256,8 +256,8 @@ func TestMasterKey(t *testing.T) {
 	})
 }
 
-// What a writer was told is stored survives the loss of the process: the files
-// as they are at that moment hold it.
+// A write that returned nil survives the loss of the process: the files contain it at that
+// moment.
 func TestCommittedIsOnDisk(t *testing.T) {
 	ctx := context.Background()
 	options := testOptions(t)
@@ -378,7 +378,7 @@ func TestBackupFromAReadOnlyDisk(t *testing.T) {
 	wantRefused(t, err, "there is no database")
 }
 
-// While it is read as if nobody could change it, no server starts on it.
+// While a read-only store is open without locks, no server starts on the database.
 func TestReadOnlyKeepsServersOut(t *testing.T) {
 	options := testOptions(t)
 	check(t, must(Open(t.Context(), options))(t).Close())

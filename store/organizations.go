@@ -138,7 +138,7 @@ func joinable(t *transaction, organizationID string) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return notFound("organization", organizationID)
 	case err == nil && personal:
-		return blueprint.Errorf(blueprint.CodeBadRequest, "nobody can join a personal workspace")
+		return blueprint.Errorf(blueprint.CodeBadRequest, "a personal workspace cannot have other members")
 	}
 	return err
 }
@@ -158,7 +158,7 @@ func keepsOwner(t *transaction, organizationID string) error {
 	var owned bool
 	err := t.row("SELECT EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND role = 'owner')", []any{organizationID}, &owned)
 	if err == nil && !owned {
-		return blueprint.Errorf(blueprint.CodeConflict, "the last owner of an organization stays: make somebody else an owner first")
+		return blueprint.Errorf(blueprint.CodeConflict, "an organization needs an owner: make another member an owner first")
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func outboxOf(t testing.TB, s *Store) (list []string) {
 	return list
 }
 
-// telling is a run that has ended and tells of that.
+// telling returns the commit of a run that has ended, with an event.
 func telling(s *Store, b blueprint.Blueprint, by blueprint.Principal, data any) *blueprint.JournalCommit {
 	c := finished(s, b, by, []byte("{}"))
 	c.Events = []blueprint.Event{{
@@ -293,8 +293,8 @@ func TestNextEvents(t *testing.T) {
 	})
 }
 
-// The rows of those who hear of an event and start nothing are stored with its
-// deletion, or neither is done.
+// The rows of triggers that skip or refuse an event are stored in the transaction that
+// deletes it, or neither is done.
 func TestEventsToldWithRows(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()

@@ -269,7 +269,7 @@ func (p *pruner) begun(ctx context.Context) bool {
 	}
 	err := p.begin(ctx)
 	if err != nil && ctx.Err() == nil && p.usable() == nil {
-		p.options.Logger.Warn("it could not be told how old the history is; nothing is pruned until it can", "path", p.options.Path, "error", err)
+		p.options.Logger.Warn("age of the history unknown, not pruning", "path", p.options.Path, "error", err)
 	}
 	p.doubt.known = err == nil
 	return p.doubt.known

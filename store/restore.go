@@ -59,7 +59,7 @@ func (o RestoreOptions) keys(options Options) []*secret.Sealer {
 // verify reports whether one of the keys signed a backup. CodeConflict if none did,
 // unless that is accepted.
 func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options) (bool, error) {
-	const meaning = "--unverified restores it all the same: whoever wrote the file then decides what is in it, accounts, keys and blueprints included"
+	const meaning = "--unverified restores it all the same: the author of the file then decides what is in it, accounts, keys and blueprints included"
 	keys := o.keys(options)
 	switch {
 	case slices.ContainsFunc(keys, func(key *secret.Sealer) bool { return key.Signed(seal.Content, seal.MAC) }):
@@ -71,7 +71,7 @@ func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options
 			"there is no master key to verify %s with", name)
 	}
 	return false, dbfile.Refusal("name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. "+meaning,
-		"%s does not verify with the master key: it was made with another one, or was changed by somebody who does not have it", name)
+		"%s does not verify with the master key: it was made with another one, or was changed without the key", name)
 }
 
 // Restore makes a backup the database at options.Path. Of options it uses Path, Schema,

@@ -217,17 +217,17 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 		name, want string
 		data       []byte
 	}{
-		{"nothing", "no whole backup", nil},
-		{"text", "no whole backup", []byte(strings.Repeat("text ", 1000))},
-		{"a database of another program", "no whole backup", theirs},
-		{"a copied database", "no whole backup", good[:len(good)-dbfile.TrailerSize]},
+		{"nothing", "not a complete backup", nil},
+		{"text", "not a complete backup", []byte(strings.Repeat("text ", 1000))},
+		{"a database of another program", "not a complete backup", theirs},
+		{"a copied database", "not a complete backup", good[:len(good)-dbfile.TrailerSize]},
 		{"a newer database", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Schema = "9.0.0", schemaVersion+1 })},
 		{"an older database", "written by the older blueprintd 0.1.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Schema = "0.1.0", schemaVersion-1 })},
 		{"a newer form", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Form = "9.0.0", m.Form+1 })},
-		{"another kind", "no whole backup", resigned(t, good, func(m *dbfile.Manifest) { m.Kind = "something else" })},
+		{"another kind", "not a complete backup", resigned(t, good, func(m *dbfile.Manifest) { m.Kind = "something else" })},
 		{"other rows", "rows of users, not 7", resigned(t, good, func(m *dbfile.Manifest) { m.Rows["users"] = 7 })},
 		{"another size", "the size that it names", resigned(t, good, func(m *dbfile.Manifest) { m.Pages++ })},
-		{"a signed database of another program", "no database of blueprintd", crafted(theirs, nil)},
+		{"a signed database of another program", "not a database of blueprintd", crafted(theirs, nil)},
 		{"a damaged database under a good checksum", "damaged", crafted(spoiled, nil)},
 		{"no database under a good checksum", "", crafted(bytes.Repeat([]byte("text"), 4096), nil)},
 	} {
@@ -270,7 +270,7 @@ func TestRestoreOverADatabase(t *testing.T) {
 	wantRefused(t, err, "exists already")
 	_, err = Restore(ctx, backup, options, RestoreOptions{Force: true})
 	wantRefused(t, err, "another program has the database")
-	user(t, tool, "late") // in a log that nobody has copied
+	user(t, tool, "late") // in a log that is not checkpointed
 	check(t, tool.Close())
 
 	_, err = Restore(ctx, options.Path, options, RestoreOptions{Force: true})
@@ -352,8 +352,7 @@ func TestRestoreUnfinished(t *testing.T) {
 	}
 }
 
-// Whoever was signed out, and whatever link was used, since the backup was made
-// stays so.
+// Sessions that ended and links that were used since the backup stay invalid.
 func TestRestoreEndsSessions(t *testing.T) {
 	s := open(t, testOptions(t))
 	ann := user(t, s, "ann")

@@ -17,8 +17,8 @@ func ownersOf(t *testing.T, path string) [2]int {
 	return [2]int{int(stat.Uid), int(stat.Gid)}
 }
 
-// service is who runs the server in these tests: somebody else when root runs
-// them, who alone can give files away.
+// service returns the user and group that own the server's files in these tests: another
+// user's if root runs them, since only root can change owners.
 func service() [2]int {
 	if os.Geteuid() == 0 {
 		return [2]int{65534, 65534}

@@ -163,8 +163,8 @@ func TestListRuns(t *testing.T) {
 	})
 }
 
-// Whoever may not look somewhere is told so, and a search that finds little stops
-// and goes on.
+// A search without access is refused, and one with few matches stops early and can be
+// continued.
 func TestListRunsBounds(t *testing.T) {
 	t.Parallel()
 	s := open(t, testOptions(t))

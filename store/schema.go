@@ -53,7 +53,7 @@ func marks(q *session) (blank bool, err error) {
 
 func foreign(reason string) error {
 	return dbfile.Refusal("choose another name with --db; the file was left as it is",
-		"the file is no database of blueprintd: %s", reason)
+		"the file is not a database of blueprintd: %s", reason)
 }
 
 // create creates the schema in an empty database, in one transaction.

@@ -105,8 +105,8 @@ func (s *Store) EndSession(ctx context.Context, principal blueprint.Principal, i
 	})
 }
 
-// EndSessionOf ends the session of a token, of any user; see EndSession. An unknown
-// token is no error.
+// EndSessionOf ends the session of a token, of any user; see EndSession. It ignores an
+// unknown token.
 func (s *Store) EndSessionOf(ctx context.Context, token string) (err error) {
 	defer wrap(&err, "end the session of a token")
 	hash := sha256.Sum256([]byte(token))

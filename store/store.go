@@ -96,7 +96,7 @@ type Store struct {
 	commits    atomic.Int64 // transactions since the last checkpoint
 	written    atomic.Int64 // bytes, about, since then
 	logFrames  atomic.Int64 // pages in the log at the last look
-	rewound    atomic.Bool  // the next commit begins the log anew
+	rewound    atomic.Bool  // the next commit restarts the log
 	full       atomic.Bool  // new runs are refused; see disk_limit.go
 
 	keys        *cache[*knownKey]

@@ -148,7 +148,7 @@ func create(t testing.TB, s *Store, by blueprint.Principal, title string) bluepr
 	return must(s.CreateBlueprint(context.Background(), by, blueprint.NewBlueprint{Title: title, Map: oneNode("set")}))(t)
 }
 
-// lend makes somebody a collaborator of a blueprint, by its creator.
+// lend makes a user a collaborator of a blueprint, on behalf of its creator.
 func lend(t testing.TB, s *Store, b blueprint.Blueprint, to blueprint.Principal, role blueprint.CollaboratorRole) {
 	t.Helper()
 	ctx := context.Background()
@@ -156,7 +156,7 @@ func lend(t testing.TB, s *Store, b blueprint.Blueprint, to blueprint.Principal,
 	must(s.AddCollaborator(ctx, blueprint.Principal{UserID: b.CreatedBy}, b.ID, email, role))(t)
 }
 
-// belongs reports whether somebody is a member of an organization.
+// belongs reports whether a user is a member of an organization.
 func belongs(t testing.TB, s *Store, who blueprint.Principal, organizationID string) bool {
 	t.Helper()
 	list := must(s.Organizations(context.Background(), who))(t)

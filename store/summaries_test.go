@@ -104,7 +104,7 @@ func TestListSummaries(t *testing.T) {
 	})
 }
 
-// What a summary says of a blueprint depends on who asks.
+// The summary of a blueprint depends on the caller.
 func TestSummary(t *testing.T) {
 	s := open(t, testOptions(t))
 	ctx := context.Background()

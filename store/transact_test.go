@@ -91,11 +91,11 @@ func TestTogetherPanics(t *testing.T) {
 	wantCode(t, err, blueprint.CodeNotFound)
 }
 
-// Nobody else may be at work meanwhile.
-func TestTogetherIsForTheStart(t *testing.T) {
+// Transact refuses a store that Run serves already.
+func TestTransactOnlyBeforeRun(t *testing.T) {
 	s := open(t, testOptions(t))
 	run(t, s)
 	if err := s.Transact(context.Background(), func() error { return nil }); err == nil {
-		t.Error("a store that runs makes all one")
+		t.Error("Transact accepted a running store")
 	}
 }

@@ -27,7 +27,7 @@ func (s *Store) scanTrigger(scan scanner) (trigger blueprint.Trigger, err error)
 	}
 	config, ok := value.(map[string]any)
 	if !ok {
-		return trigger, fmt.Errorf("config of trigger %s is no object", trigger.ID)
+		return trigger, fmt.Errorf("config of trigger %s is not an object", trigger.ID)
 	}
 	trigger.Config = s.withAddress(config, address)
 	return trigger, nil

@@ -190,7 +190,7 @@ func (w *watchedFiles) setLogAside(path, rescued string) error {
 		if err == nil && suffix == "-wal" {
 			err = os.Rename(path+suffix, rescued+oldLog)
 		} else if err == nil {
-			err = os.Remove(path + suffix) // made anew from a log
+			err = os.Remove(path + suffix) // created again from a log
 		}
 		errs = append(errs, err)
 	}

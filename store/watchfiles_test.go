@@ -53,7 +53,7 @@ func TestFilesTakenAway(t *testing.T) {
 			err := <-ended // within a second, by itself
 			var lost *lostFileError
 			var told *blueprint.Error
-			// SQLite may have made the log anew before the server looks.
+			// SQLite may have created the log again before the check.
 			if !errors.As(err, &lost) || lost.suffix != test.suffix || lost.replaced != test.replaced && test.name != "log" || !errors.As(err, &told) || told.Hint == "" {
 				t.Errorf("Run returned %v", err)
 			}

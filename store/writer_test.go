@@ -169,8 +169,8 @@ func TestSeverity(t *testing.T) {
 	}
 }
 
-// After an I/O error in a commit nobody is told that anything was stored, and
-// the store does nothing more.
+// After an I/O error in a commit no write returns nil, and the store refuses everything
+// else.
 func TestFatalCommit(t *testing.T) {
 	for _, kind := range []string{"commit", "job", "inline"} {
 		s := open(t, testOptions(t))
@@ -226,7 +226,7 @@ func TestFatalCommit(t *testing.T) {
 	}
 }
 
-// Trouble that passes is told to the callers, and the next write succeeds.
+// A transient failure is returned to the callers, and the next write succeeds.
 func TestPassingTrouble(t *testing.T) {
 	ctx := context.Background()
 	pragma := func(s *Store, text string) {
@@ -403,17 +403,17 @@ func lonely(t testing.TB, s *Store) {
 	eventually(t, "the writer is idle", func() bool { return s.Stats().BusySince.IsZero() })
 }
 
-// alone does a job as a caller does who commits by himself, once nobody else, as a
-// checkpoint, has the connection.
+// alone runs a job as a caller that commits by itself, once the connection is free of
+// others, such as a checkpoint.
 func alone(s *Store, run func(*transaction) error) {
 	for !s.commitAlone(&job{run: run}) {
 		_ = s.write(context.Background(), func(*transaction) error { return nil })
 	}
 }
 
-// A caller that commits by itself is seen at work, and so is who waits behind it
-// when somebody else has the connection next.
-func TestAloneIsSeenAtWork(t *testing.T) {
+// A caller that commits by itself makes the store busy, and so does a write queued
+// behind it, even if another job gets the connection next.
+func TestAloneIsBusy(t *testing.T) {
 	s := open(t, testOptions(t))
 	stop := run(t, s)
 	begun, goOn, hold, done, queued := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error)
@@ -423,14 +423,14 @@ func TestAloneIsSeenAtWork(t *testing.T) {
 	}()
 	<-begun
 	if s.Stats().BusySince.IsZero() {
-		t.Error("nobody is seen at work")
+		t.Error("not busy during a commit")
 	}
 	go func() { queued <- s.write(context.Background(), func(*transaction) error { <-hold; return nil }) }()
 	eventually(t, "a write is queued", func() bool { return s.Stats().Queued == 1 })
 	close(goOn)
 	<-done
 	if s.Stats().BusySince.IsZero() {
-		t.Error("a write waits, and nobody is seen at work")
+		t.Error("not busy with a queued write")
 	}
 	close(hold)
 	check(t, <-queued)
@@ -440,9 +440,9 @@ func TestAloneIsSeenAtWork(t *testing.T) {
 	check(t, stop())
 }
 
-// Nobody is seen at work once a batch is done, though the writer looks for the
-// next one only when it has the connection again, which a checkpoint may have.
-func TestNobodyIsAtWorkBehindABatch(t *testing.T) {
+// The store is not busy once a batch is done, though the writer can look for the next one
+// only when it has the connection again, which a checkpoint may hold.
+func TestNotBusyAfterABatch(t *testing.T) {
 	s := open(t, testOptions(t))
 	w := s.writer
 	w.connection.Lock()
@@ -456,7 +456,8 @@ func TestNobodyIsAtWorkBehindABatch(t *testing.T) {
 	}
 }
 
-// Nobody commits by himself in a store that takes no writes, or before it runs.
+// A caller does not commit by itself in a store that takes no writes, or before Run has
+// started.
 func TestAloneOnlyWhileWritesAreTaken(t *testing.T) {
 	never := &job{run: func(*transaction) error { t.Error("it was done"); return nil }}
 	s := open(t, testOptions(t))

@@ -89,7 +89,7 @@ func (f FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err err
 		return say("put it on a local disk, and let no other machine open it",
 			"the database is on a network file system (%s), where a failing network or a second machine may destroy it", kind.Name), nil
 	case kind.trust == doubtful:
-		return say("make sure that a local disk is behind it: sshfs and its like lose what they said was stored",
+		return say("check that a local disk is behind it: sshfs and similar file systems lose writes that they confirmed",
 			"the database is on a %s file system, which may be a network's", kind.Name), nil
 	case kind.trust == vanishing:
 		return say("put it on a disk with --db; --ephemeral says that nothing has to be kept",

@@ -38,7 +38,7 @@ func OwnerName(info os.FileInfo) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("user %d", stat.Uid)
 	}
-	return "somebody"
+	return "another user"
 }
 
 // GiveTo sets the owner and group of an open file, which is to replace the one at

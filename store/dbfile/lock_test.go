@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestLockOfTheDead takes a lock that a process left to another one for a moment.
-// Nobody waits for the lock of one that lives.
-func TestLockOfTheDead(t *testing.T) {
+// TestLockOfAnEndedProcess takes a lock that an ended process left to another one for a moment.
+// The lock of a running process is refused at once.
+func TestLockOfAnEndedProcess(t *testing.T) {
 	gone := exec.Command(os.Args[0], "-test.run=^$")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
@@ -24,10 +24,10 @@ func TestLockOfTheDead(t *testing.T) {
 		pauses        int
 		taken         bool
 	}{
-		{"a dead process, whose heir goes", fmt.Sprintf("%d\n", gone.Process.Pid), 3, 3, true},
-		{"a dead process, whose heir stays", fmt.Sprintf("%d\nused\n", gone.Process.Pid), 0, heirTries, false},
-		{"a process that lives", fmt.Sprintf("%d\n", os.Getpid()), 1, 0, false},
-		{"nobody signed", "", 1, 0, false},
+		{"an ended process, whose heir ends", fmt.Sprintf("%d\n", gone.Process.Pid), 3, 3, true},
+		{"an ended process, whose heir runs on", fmt.Sprintf("%d\nused\n", gone.Process.Pid), 0, heirTries, false},
+		{"a running process", fmt.Sprintf("%d\n", os.Getpid()), 1, 0, false},
+		{"no process id", "", 1, 0, false},
 		{"no number", "me\n", 1, 0, false},
 	} {
 		path := filepath.Join(t.TempDir(), "x.lock")

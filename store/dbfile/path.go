@@ -47,7 +47,7 @@ func Refusal(hint, format string, args ...any) *blueprint.Error {
 // The file need not exist.
 func RealPath(path string) (string, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
-		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%q is no name for a database file", path)
+		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%q is not a name for a database file", path)
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func RealPath(path string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(absolute)
 	if _, missing := os.Stat(absolute); err != nil && errors.Is(missing, syscall.ELOOP) {
-		return "", Refusal("mend the link, or name the file itself with --db", "%s is a link that leads to itself", path)
+		return "", Refusal("fix the link, or name the file itself with --db", "%s is a link that leads to itself", path)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return real, err

@@ -172,7 +172,7 @@ func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, sums Tr
 
 func notBackup(name string) error {
 	return Refusal("name a file that blueprintd backup wrote; when this is one, its copying was cut off, so copy it again",
-		"%s is no whole backup of blueprintd: the end of one is not there", name)
+		"%s is not a complete backup of blueprintd: its end is missing", name)
 }
 
 // Damaged returns the error for a backup that cannot be restored.

@@ -56,7 +56,7 @@ func MayReplaceBackup(path string, force bool) error {
 		return err
 	}
 	return Refusal("choose another name, or move that file away yourself",
-		"%s is no backup of blueprintd and is not replaced", path)
+		"%s is not a backup of blueprintd and is not replaced", path)
 }
 
 // MayReplace refuses a name that is taken, with force unless it is a regular file.
