@@ -45,7 +45,8 @@ func checked(stored *[]byte, place string) error {
 	return nil
 }
 
-// The places of the data of runs.
+// recordPlace and the two functions below return the place of run data, to which its
+// checksum is bound.
 func recordPlace(id string) string { return "record/" + id }
 func statePlace(id string) string  { return "state/" + id }
 func entryPlace(execution, position int64) string {
