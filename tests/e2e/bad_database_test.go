@@ -210,7 +210,7 @@ var badDatabases = []struct {
 		return os.WriteFile(filepath.Join(folder, "my.db.key"), []byte(strings.Repeat("ab", 32)), 0o600)
 	}},
 	{name: "without a key", says: "my.db.key is missing", damage: func(t *testing.T, folder string) error { return removeAll(folder, "my.db.key") }},
-	{name: "with half a key", says: "is no master key", damage: func(t *testing.T, folder string) error {
+	{name: "with half a key", says: "is not a master key", damage: func(t *testing.T, folder string) error {
 		return os.WriteFile(filepath.Join(folder, "my.db.key"), []byte(strings.Repeat("ab", 16)), 0o600)
 	}},
 	{name: "with a folder for a key", says: "cannot be read: it is a folder", damage: func(t *testing.T, folder string) error {
