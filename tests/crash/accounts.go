@@ -10,28 +10,27 @@ import (
 	"blueprintd/tests/process"
 )
 
-// accounts are what a server said of its accounts when all had come to rest.
+// accounts is the audit log and the hourly counts as the drained server returned them.
 type accounts struct {
 	lines []line
-	own   []line          // of them, those of the visitor's organization
+	own   []line          // of them, those of the dashboard user's organization
 	hours map[hour]ends   // by blueprint and organization
-	asked map[string]bool // of which hours were told
+	asked map[string]bool // the hours that were returned
 }
 
-// hearAll has the server tell what it keeps account of. Nobody changes anything
-// any more.
-func (s *scene) hearAll(ctx context.Context) {
+// fetchAccounts reads the audit log and the hourly counts, after the last change.
+func (s *scene) fetchAccounts(ctx context.Context) {
 	s.accounts.hours, s.accounts.asked = map[hour]ends{}, map[string]bool{}
-	s.hearOne(func(procedure string, input object) answer { return s.door.Query(ctx, procedure, input) }, "")
-	if s.visitor != nil {
-		ask := func(procedure string, input object) answer { return s.visitor.ask(ctx, procedure, input) }
-		s.hearOne(ask, s.visitor.organization)
+	s.fetchAccountsAs(func(procedure string, input object) answer { return s.api.Query(ctx, procedure, input) }, "")
+	if s.dashboardUser != nil {
+		ask := func(procedure string, input object) answer { return s.dashboardUser.ask(ctx, procedure, input) }
+		s.fetchAccountsAs(ask, s.dashboardUser.organization)
 	}
 }
 
-// hearOne has the server tell what somebody may know, and an organization of
-// theirs.
-func (s *scene) hearOne(ask func(procedure string, input object) answer, organization string) {
+// fetchAccountsAs reads what one user may see, and what one of the user's
+// organizations may see.
+func (s *scene) fetchAccountsAs(ask func(procedure string, input object) answer, organization string) {
 	list := func(input object) answer { return ask("auditLog.list", input) }
 	s.accounts.lines = append(s.accounts.lines, s.book.lines(list, "")...)
 	if organization != "" {
@@ -76,17 +75,16 @@ func (s *scene) judgeAccounts() error {
 	for _, row := range users {
 		names[row[0]], _, _ = strings.Cut(row[1], "@")
 	}
-	s.book.judgeLines(s.door.minutes, s.accounts.lines, names)
+	s.book.judgeLines(s.api.minutes, s.accounts.lines, names)
 	stored, err := readContent(db)
 	if err != nil {
 		return err
 	}
-	s.book.judgeContent(s.door.minutes, s.accounts.lines, stored)
-	// Nobody may read lines that are not there, nor are there any that nobody may
-	// read.
+	s.book.judgeContent(s.api.minutes, s.accounts.lines, stored)
+	// The lines that can be read must be exactly the lines in the database.
 	organization := ""
-	if s.visitor != nil {
-		organization = s.visitor.organization
+	if s.dashboardUser != nil {
+		organization = s.dashboardUser.organization
 	}
 	for _, c := range []struct {
 		of    string
@@ -94,7 +92,7 @@ func (s *scene) judgeAccounts() error {
 		query string
 	}{
 		{"all", s.accounts.lines, "SELECT id, '' FROM audit_log WHERE ?1 = ?1"},
-		{"the visitor's organization", s.accounts.own, "SELECT id, '' FROM audit_log WHERE organization_id = ? AND organization_id <> ''"},
+		{"the dashboard user's organization", s.accounts.own, "SELECT id, '' FROM audit_log WHERE organization_id = ? AND organization_id <> ''"},
 	} {
 		rows, err := texted(db, c.query, organization)
 		if err != nil {

@@ -175,8 +175,8 @@ func (m *minutes) acknowledgedBetween(after, before time.Time) (n int) {
 	return n
 }
 
-// nearest tells which of some answers came closest before the end of a process,
-// and how many changes were acknowledged between.
+// nearest describes which response of deeds came closest before the end of a
+// process, and how many changes were acknowledged in between.
 func (b *book) nearest(m *minutes, deeds []*deed) string {
 	var last *deed
 	var end outage

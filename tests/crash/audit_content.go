@@ -8,7 +8,7 @@ import (
 
 // content is what the database holds of what lines are about, by kind and id.
 type content struct {
-	there    map[string]map[string]bool // by id: whether nobody deleted it; a trigger may go with its blueprint
+	there    map[string]map[string]bool // by id: whether it is not deleted; deleting a blueprint deletes its triggers
 	versions map[string]map[string]bool // of each blueprint, but the first
 	names    map[string]string          // of connections
 	active   map[string]bool            // of triggers

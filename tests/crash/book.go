@@ -149,7 +149,7 @@ type violation struct {
 	Text      string `json:"text"`
 }
 
-// newBook makes an empty book. Violations are told to out as they are found.
+// newBook returns an empty book, which prints violations to out as they are found.
 func newBook(scene string, out io.Writer) *book {
 	return &book{scene: scene, out: out, kinds: map[string]int{}, runs: map[string]*run{}, deliveries: map[string]*delivery{}}
 }
@@ -164,8 +164,8 @@ func (v violation) String() string {
 	return strings.Join(strings.Fields(v.Invariant+" "+v.Scene+": "+v.Run+" "+v.Text), " ")
 }
 
-// mostViolations is how many of each kind are told, so that a frequent one does
-// not hide a rare one.
+// mostViolations limits the reported violations of each kind, so that a frequent one
+// does not hide a rare one.
 const mostViolations = 5
 
 func (b *book) violated(invariant, run, format string, args ...any) {
@@ -298,7 +298,7 @@ func (b *book) delivered(d *delivery, execution, firing string) {
 	}
 }
 
-// openOf tells how many runs of a shape are open.
+// openOf returns how many runs of a shape are open.
 func (b *book) openOf(s *shape) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 type client struct {
 	name   int
 	random *rand.Rand
-	door   *door
+	api    *apiClient
 	book   *book
 	shapes []*shape
 	sent   int
@@ -27,11 +27,11 @@ type client struct {
 // mostOpen is how many runs may be open before clients only look after them.
 const mostOpen = 150
 
-// work loads the server until loaded ends. What is under way then is waited
-// for, so that no run begins afterwards that nobody knows of.
+// work loads the server until loaded ends. It then waits for pending requests, so
+// that no unknown run begins afterwards.
 func (c *client) work(ctx, loaded context.Context) {
 	for process.Pause(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
-		if c.door.Address() == "" {
+		if c.api.Address() == "" {
 			continue
 		}
 		if c.watches {
@@ -55,8 +55,8 @@ func (c *client) work(ctx, loaded context.Context) {
 	}
 }
 
-// heard counts an answer, and says whether it is one of success.
-func (c *client) heard(a answer, what string) bool {
+// succeeded counts a response and reports whether it is a success.
+func (c *client) succeeded(a answer, what string) bool {
 	if a.Err == process.ErrDown {
 		return false
 	}
@@ -111,8 +111,8 @@ func (c *client) start(ctx context.Context) {
 		s := c.choose(every)
 		input := s.blueprintMap()
 		input["options"] = object{"blueprintId": s.id, "inputData": c.input()}
-		a := c.door.Mutate(ctx, "execution.executeBlueprintWithLogging", input)
-		if c.heard(a, "executeBlueprintWithLogging") {
+		a := c.api.Mutate(ctx, "execution.executeBlueprintWithLogging", input)
+		if c.succeeded(a, "executeBlueprintWithLogging") {
 			c.book.knows(a.Text("executionId"), "logged", s)
 			c.book.count(func(n *counts) { n.Logged++ })
 		}
@@ -121,8 +121,8 @@ func (c *client) start(ctx context.Context) {
 	case dice < 42:
 		s := c.choose(every)
 		least, _ := s.editions()
-		a := c.door.Mutate(ctx, "blueprintTriggers.fire", object{"triggerId": s.api, "inputData": c.input()})
-		if c.heard(a, "fire") {
+		a := c.api.Mutate(ctx, "blueprintTriggers.fire", object{"triggerId": s.api, "inputData": c.input()})
+		if c.succeeded(a, "fire") {
 			c.book.knows(a.Text("executionId"), "fired", s).atLeast(least)
 			c.book.count(func(n *counts) { n.Fired++ })
 		}
@@ -137,8 +137,8 @@ func (c *client) start(ctx context.Context) {
 func (c *client) execute(ctx context.Context) {
 	s := c.choose(func(s *shape) bool { return every(s) && !s.asks })
 	least, _ := s.editions()
-	a := c.door.Mutate(ctx, "blueprint.execute", object{"id": s.id, "inputData": c.input()})
-	if !c.heard(a, "blueprint.execute") {
+	a := c.api.Mutate(ctx, "blueprint.execute", object{"id": s.id, "inputData": c.input()})
+	if !c.succeeded(a, "blueprint.execute") {
 		return
 	}
 	r := c.book.knows(a.Text("executionId"), "executed", s)
@@ -211,8 +211,8 @@ func (c *client) again(ctx context.Context) {
 
 // clash calls an api trigger with a key that has been used, and another body.
 func (c *client) clash(ctx context.Context, d *delivery) {
-	a := c.door.Do(ctx, "POST", "/v1/triggers/"+d.trigger+"/fire", object{"other": c.sent}, "Authorization", "Bearer "+apiKey, "Idempotency-Key", d.id)
-	if c.heard(a, "a call under a key that was used") {
+	a := c.api.Do(ctx, "POST", "/v1/triggers/"+d.trigger+"/fire", object{"other": c.sent}, "Authorization", "Bearer "+apiKey, "Idempotency-Key", d.id)
+	if c.succeeded(a, "a call under a key that was used") {
 		c.book.violated("I7", a.Text("executionId"), "key %s of trigger %s was used for %s, and came again with another body: %s", d.id, d.trigger, d.execution, a)
 	} else if a.Status == 409 {
 		c.book.mu.Lock()
@@ -231,12 +231,12 @@ func (c *client) deliver(ctx context.Context, d *delivery) {
 	if d.id != "" {
 		headers = append(headers, "Idempotency-Key", d.id)
 	}
-	a := c.door.Do(ctx, "POST", path, d.input, headers...)
+	a := c.api.Do(ctx, "POST", path, d.input, headers...)
 	if d.mode == "wait" {
 		c.waited(d, a)
 		return
 	}
-	if !c.heard(a, "a delivery to "+d.shape.name) {
+	if !c.succeeded(a, "a delivery to "+d.shape.name) {
 		return
 	}
 	c.acknowledged(d, a, a.Text("executionId"))
@@ -247,7 +247,7 @@ func (c *client) waited(d *delivery, a answer) {
 	if a.Status == 500 { // a run that failed
 		a.Status = 200
 	}
-	if !c.heard(a, "a waiting delivery to "+d.shape.name) {
+	if !c.succeeded(a, "a waiting delivery to "+d.shape.name) {
 		return
 	}
 	if id := a.Text("executionId"); id != "" { // a duplicate, a failure, or a run that goes on
@@ -289,21 +289,21 @@ const apiKey = "key-of-the-torturer"
 
 type answer = process.Answer
 
-// door is the way to the server with the key. It takes down what is changed
-// through it.
-type door struct {
+// apiClient calls the server with the API key and records the changes in minutes.
+type apiClient struct {
 	*process.Client
 	minutes *minutes
 }
 
-// newDoor makes the client that everybody uses. The server is down as yet.
-func newDoor() *door {
+// newAPIClient returns the API client that all clients share. It has no address
+// until the server is up.
+func newAPIClient() *apiClient {
 	client := &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 32, IdleConnTimeout: 5 * time.Second}}
-	return &door{process.NewClient("", apiKey, client), &minutes{}}
+	return &apiClient{process.NewClient("", apiKey, client), &minutes{}}
 }
 
 // Mutate calls a procedure that changes something.
-func (d *door) Mutate(ctx context.Context, procedure string, input object) answer {
+func (d *apiClient) Mutate(ctx context.Context, procedure string, input object) answer {
 	sent := now()
 	a := d.Client.Mutate(ctx, procedure, input)
 	d.minutes.note(byKey, sent, procedure, input, a)
@@ -311,7 +311,7 @@ func (d *door) Mutate(ctx context.Context, procedure string, input object) answe
 }
 
 // Create calls a procedure that makes something, and gives the id of that.
-func (d *door) Create(ctx context.Context, procedure string, input object) (id string, err error) {
+func (d *apiClient) Create(ctx context.Context, procedure string, input object) (id string, err error) {
 	a := d.Mutate(ctx, procedure, input)
 	if id = a.Text("id"); !a.OK() || id == "" {
 		return "", fmt.Errorf("%s: %s", procedure, a)
@@ -321,7 +321,7 @@ func (d *door) Create(ctx context.Context, procedure string, input object) (id s
 
 // Do makes a request. One that fires a trigger changes something, unless it is
 // answered with what another has started.
-func (d *door) Do(ctx context.Context, method, path string, body any, headers ...string) answer {
+func (d *apiClient) Do(ctx context.Context, method, path string, body any, headers ...string) answer {
 	sent := now()
 	a := d.Client.Do(ctx, method, path, body, headers...)
 	rest, fires := strings.CutSuffix(path, "/fire")

@@ -44,13 +44,13 @@ func (e *editor) publish(ctx context.Context, c *client, s *shape) {
 	n := s.tried
 	s.mu.Unlock()
 	nodes := edition(e.ledger, n)
-	a := c.door.Mutate(ctx, "blueprint.update", object{"id": s.id, "blueprint_map": object{"nodes": nodes}})
+	a := c.api.Mutate(ctx, "blueprint.update", object{"id": s.id, "blueprint_map": object{"nodes": nodes}})
 	if a.Err == process.ErrDown {
 		s.mu.Lock()
 		s.unsent++
 		s.mu.Unlock()
 	}
-	if !c.heard(a, "blueprint.update") {
+	if !c.succeeded(a, "blueprint.update") {
 		return
 	}
 	s.mu.Lock()
@@ -89,8 +89,8 @@ func (b *book) judgeEdition(r *run, text string, tried int) {
 // judgeStored reads the stored blueprint of the edited shape: an acknowledged
 // change is there.
 func (c *client) judgeStored(ctx context.Context, s *shape) {
-	a := c.door.Query(ctx, "blueprint.get", object{"id": s.id})
-	if !c.heard(a, "blueprint.get") {
+	a := c.api.Query(ctx, "blueprint.get", object{"id": s.id})
+	if !c.succeeded(a, "blueprint.get") {
 		return
 	}
 	nodes, _ := process.At(a.Value, "blueprint_map", "nodes").([]any)

@@ -10,8 +10,8 @@ import (
 
 // explain asks what became of a firing.
 func (c *client) explain(ctx context.Context, firing string) answer {
-	a := c.door.Query(ctx, "blueprintTriggers.explain", object{"firingId": firing})
-	if !c.heard(a, "explain") {
+	a := c.api.Query(ctx, "blueprintTriggers.explain", object{"firingId": firing})
+	if !c.succeeded(a, "explain") {
 		return answer{}
 	}
 	c.book.count(func(n *counts) { n.Explained++ })
@@ -19,7 +19,7 @@ func (c *client) explain(ctx context.Context, firing string) answer {
 	return a
 }
 
-// keepsWhispers looks for the secret of a trigger where it is nobody's business.
+// keepsWhispers reports a violation if a text contains the secret of a trigger.
 func (b *book) keepsWhispers(where, text string) {
 	if at := strings.Index(text, whisper); at >= 0 {
 		b.violated("I13", "", "%s holds the secret of a trigger: %q", where, text[max(0, at-100):min(len(text), at+60)])
@@ -50,7 +50,7 @@ func (c *client) rowsOf(ctx context.Context, trigger string, known map[string]*d
 			run, _ := process.At(row, "executionId").(string)
 			r.runs[run] = process.At(row, "source") == "redelivery"
 			if d := known[key]; !r.runs[run] && (d == nil || d.wrong || d.filtered) {
-				c.book.violated("I7", run, "firing %s of trigger %s started it under the key %s, which nobody sent, or not so that it may", id, trigger, key)
+				c.book.violated("I7", run, "firing %s of trigger %s started it under the key %s, which was not sent or must not start a run", id, trigger, key)
 			} else if !r.runs[run] {
 				r.first[key] = id
 			}
@@ -65,9 +65,9 @@ func (c *client) rowsOf(ctx context.Context, trigger string, known map[string]*d
 	return r
 }
 
-// judgeLedger holds the ledger of a source against what was sent to it and
-// answered: a row for each answer, with what came; a run for what was good and
-// for nothing else. Everything has been answered by now.
+// judgeLedger compares the ledger of a source with the deliveries and their
+// responses: each response has a row with what was received, and exactly the valid
+// deliveries have a run. All deliveries must have been answered.
 func (c *client) judgeLedger(ctx context.Context, s *source) rows {
 	known, refused := map[string]*delivery{}, 0
 	var all []*delivery
@@ -113,7 +113,7 @@ func (c *client) judgeLedger(ctx context.Context, s *source) rows {
 // looked at when it is signed wrongly.
 func (s *source) bodyHasID() bool { return s.kind == "slack" || s.config["preset"] == "stripe" }
 
-// judgeRow looks at the row of a delivery, and at what is told of it.
+// judgeRow checks the ledger row of a delivery and what explain returns for it.
 func (c *client) judgeRow(ctx context.Context, d *delivery, row any, id, decision string) {
 	if process.At(row, "decision") != decision || process.At(row, "key") == id {
 		c.book.violated("I15", d.execution, "delivery %s to %s was answered with firing %s, %s, and its row is %v", d.id, d.shape.name, id, decision, row)

@@ -28,9 +28,9 @@ func (r *run) output(address string) (value any, done bool) {
 	return s.Output, true
 }
 
-// judgeFamilies holds the runs that were started by others against the steps
-// that started them, once all have come to rest: a step starts one run, a run
-// is started by one step, and who waits for a run gets what that gave.
+// judgeFamilies compares sub-runs with the steps that started them, after all runs
+// have ended: a step starts one run, a run is started by one step, and a step that
+// waits for a run returns its output.
 func (b *book) judgeFamilies() {
 	claimed := map[string]string{} // run -> the step that got its output
 	for _, p := range b.all() {
@@ -91,13 +91,14 @@ func value(data json.RawMessage) (v any) {
 	return v
 }
 
-// judgeEvents holds the steps that raised events against the ledgers of the
-// triggers that hear them: each was heard, by one run.
-func (b *book) judgeEvents(heard map[string]string) {
-	for key, execution := range heard {
+// judgeEvents compares the steps that published events with the ledgers of the
+// subscribed triggers: each event started exactly one run. started maps the key of an
+// event to that run.
+func (b *book) judgeEvents(started map[string]string) {
+	for key, execution := range started {
 		id, address, _ := strings.Cut(key, "/")
 		if r := b.runs[id]; r == nil || address == "" {
-			b.violated("I7", execution, "it heard an event of %s, which is no step of a run", key)
+			b.violated("I7", execution, "it received an event of %s, which is not a step of any run", key)
 		}
 	}
 	for _, r := range b.all() {
@@ -106,8 +107,8 @@ func (b *book) judgeEvents(heard map[string]string) {
 			if json.Unmarshal([]byte(one.step), &s); s.NodeType != "emit-event" || r.retryOf != "" {
 				continue
 			}
-			if n := process.At(value(s.Output), "delivered"); n != 1.0 || heard[r.id+"/"+address] == "" {
-				b.violated("I7", r.id, "its step %s raised an event that %v runs heard; the trigger has started %q for it", address, n, heard[r.id+"/"+address])
+			if n := process.At(value(s.Output), "delivered"); n != 1.0 || started[r.id+"/"+address] == "" {
+				b.violated("I7", r.id, "its step %s published an event that was delivered to %v runs; the trigger started %q for it", address, n, started[r.id+"/"+address])
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func endsOf(value any) ends {
 	return ends{int(completed), int(failed)}
 }
 
-// judgeHours holds what was told against the runs in the database.
+// judgeHours compares the hourly counts of the API with the runs in the database.
 func (s *scene) judgeHours(db *sql.DB) error {
 	rows, err := texted(db, `SELECT of, hour, sum(status = 'completed'), sum(status <> 'completed'), max(gone) FROM
 		(SELECT e.blueprint_id AS of, e.end_time / 3600000 AS hour, e.status, b.deleted_at IS NOT NULL AS gone FROM executions e LEFT JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NOT NULL
@@ -85,8 +85,8 @@ func (s *scene) judgeHours(db *sql.DB) error {
 	return nil
 }
 
-// judgeEnds compares how many runs were told to have ended in each hour with how
-// many did. Of deleted blueprints nobody is told.
+// judgeEnds compares the number of ended runs that was returned for each hour with
+// the actual number. Counts of deleted blueprints are not returned.
 func (b *book) judgeEnds(told, ended map[hour]ends, asked, gone map[string]bool) {
 	scopes := map[string]bool{}
 	for at, want := range ended {

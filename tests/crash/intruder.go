@@ -45,8 +45,8 @@ func (b *book) judgeIntruder(database string, code int, text string) {
 	b.violated("up", "", "a second server on the same database was not refused well: exit code %d, %s", code, fmt.Sprintf("%.500q", text))
 }
 
-// canary begins every secret of the load, so that one can be told wherever it
-// turns up.
+// canary is the prefix of every secret of the load, so that a secret is recognized
+// wherever it leaks.
 const canary = "canary-"
 
 // secretOf returns the secret of a connection of the load.

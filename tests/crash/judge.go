@@ -106,11 +106,11 @@ func (s *scene) judgeCalls(key string, calls []entry) {
 // tooMuch is the status of what was refused, so that nothing came of it.
 const tooMuch = 429
 
-// nearby is how far before and after calls a kill is told of.
+// nearby is how long before and after the calls a timeline includes kills.
 const nearby = time.Second
 
-// timeline tells the calls under a key and the kills around them, in
-// milliseconds since the first call.
+// timeline lists the calls under a key and the kills around them, in milliseconds
+// since the first call.
 func (s *scene) timeline(calls []entry) string {
 	type event struct {
 		at   int64
@@ -229,11 +229,11 @@ func (s *scene) parts() []part {
 		return append(always, part{"tick", c.Ticks})
 	}
 	return append(append(always, s.outsideParts()...), []part{
-		{"change by somebody who is signed in", c.DeedsSignedIn}, {"sign-in", c.SignIns}, {"session that worked", c.Sessions}, {"ended session", c.SignOuts}, {"refused session", c.Turned}, {"changed password", c.Passwords}, {"refused password", c.OldPasswords}, {"used link", c.SetUps}, {"refused link", c.UsedLinks},
+		{"change from the dashboard", c.DeedsSignedIn}, {"sign-in", c.SignIns}, {"session that worked", c.Sessions}, {"ended session", c.SignOuts}, {"refused session", c.Turned}, {"changed password", c.Passwords}, {"refused password", c.OldPasswords}, {"used link", c.SetUps}, {"refused link", c.UsedLinks},
 		{"logged run", c.Logged}, {"synchronous run", c.Executed}, {"fired run", c.Fired}, {"accepted delivery", c.Delivered}, {"delivery answered at the end", c.Waited},
 		{"duplicate delivery", c.Duplicates}, {"key with another body", c.Conflicts}, {"firing delivered again", c.Redelivered}, {"firing explained", c.Explained}, {"answer of a person", c.Answers}, {"decision on an unknown outcome", c.UnknownOutcome},
 		{"cancelled run", c.Cancelled}, {"retried run", c.Retried}, {"failed run", c.Failed}, {"changed blueprint", c.Updates},
-		{"item", c.Items}, {"script", c.Scripts}, {"sub-run", c.SubRuns}, {"heard event", c.Heard},
+		{"item", c.Items}, {"script", c.Scripts}, {"sub-run", c.SubRuns}, {"delivered event", c.Heard},
 		{"call with a token", c.Guarded}, {"redirected call", c.Landed}, {"call with OAuth", c.Metered}, {"OAuth token", c.Tokens}, {"question to a model", c.Questions}, {"tool call", c.Tools}, {"mail", c.Mails}, {"post", c.Posts},
 		{"listing of connections", c.LinkLooks}, {"test of a connection", c.LinkTests}, {"changed connection", c.LinkChanges},
 	}...)

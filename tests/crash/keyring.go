@@ -11,8 +11,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// whisper begins the secret of every trigger. Who manages a trigger is told it;
-// it stands in no log and in no row of a ledger.
+// whisper is the prefix of every trigger secret. The managers of a trigger can read
+// it; it never appears in a log or a ledger row.
 const whisper = "whisper-"
 
 // keyring has the secrets of one trigger, which are replaced again and again. A
@@ -65,7 +65,7 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 	next, again := k.number+1, k.unsure
 	k.unsure = true
 	k.mu.Unlock()
-	a := c.door.Mutate(ctx, "blueprintTriggers.rotateSecret", object{"triggerId": trigger, "secret": k.secret(next), "keepPreviousFor": "1h"})
+	a := c.api.Mutate(ctx, "blueprintTriggers.rotateSecret", object{"triggerId": trigger, "secret": k.secret(next), "keepPreviousFor": "1h"})
 	if a.Err == process.ErrDown {
 		k.mu.Lock()
 		k.unsure = again // nothing was sent
@@ -73,7 +73,7 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 		return
 	}
 	done := again && a.Status == 400 && strings.Contains(string(a.Body), "must differ from the current one")
-	if !done && !c.heard(a, "rotateSecret") {
+	if !done && !c.succeeded(a, "rotateSecret") {
 		return
 	}
 	k.mu.Lock()

@@ -80,7 +80,7 @@ func (c *client) judgeLimits(ctx context.Context, s *source) {
 		case s.shape.name == crowded:
 			displaced++
 		case !r.doomed && r.acked != "":
-			c.book.violated("I16", r.id, "it is %s, and nobody cancelled it", r.status)
+			c.book.violated("I16", r.id, "it is %s, but no client cancelled it", r.status)
 		}
 	}
 	c.book.count(func(n *counts) { n.Displaced += displaced })

@@ -104,7 +104,7 @@ func (l *ledger) call(kind, connection string) http.HandlerFunc {
 		if !ok {
 			return
 		}
-		// A service that repeats what it was told must not get it shown.
+		// The echo contains the credentials, which the run must redact.
 		reply(w, e.Status, object{"key": e.Key, "n": n, "echo": shown})
 	}
 }
@@ -115,12 +115,12 @@ func reply(w http.ResponseWriter, status int, value any) {
 	json.NewEncoder(w).Encode(value)
 }
 
-// happen notes an effect and waits as long as its key says. It returns how often
-// there was one under the key, and false when there is nobody to answer.
-// Moods: "flaky" fails the first times of some keys, "broken" fails all,
-// "doomed" all of some keys, "later" refuses the first time of some keys as too
-// much, "cut" drops the connection of some unanswered, "quick" keeps nobody
-// waiting.
+// happen notes an effect and waits for a time that depends on its key. It returns
+// how many effects the key has had, and false when the caller must not answer.
+// Moods: "flaky" fails the first calls of some keys, "broken" fails all calls,
+// "doomed" all calls of some keys, "later" refuses the first call of some keys as
+// too many requests, "cut" drops the connection of some without a response, and
+// "quick" does not wait.
 func (l *ledger) happen(ctx context.Context, e *entry, mood string) (n int, answer bool) {
 	dice := dice(e.Key)
 	e.At, e.Status = now().UnixNano(), http.StatusOK

@@ -55,7 +55,7 @@ func (l *ledger) good(connection, shown string) bool {
 	return shown == secretOf(connection)
 }
 
-// token gives access tokens to who knows the secret of the client.
+// token is an OAuth token endpoint: it issues access tokens for the client secret.
 func (l *ledger) token(w http.ResponseWriter, r *http.Request) {
 	id, secret, inHeader := r.BasicAuth()
 	r.ParseForm()
@@ -88,7 +88,7 @@ func (l *ledger) away(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stranger answers on another host, which gets nobody's credentials.
+// stranger answers on another host, which must never receive credentials.
 func (l *ledger) stranger(w http.ResponseWriter, r *http.Request) {
 	_, _, wrong := l.credentials(r, "")
 	query := r.URL.Query()

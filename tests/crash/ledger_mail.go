@@ -44,14 +44,14 @@ func (l *ledger) talk(c *textproto.Conn) {
 			_, secret, _ := strings.Cut(rest, " ")
 			plain, _ := base64.StdEncoding.DecodeString(secret)
 			if known = string(plain) == "\x00torture\x00"+secretOf("mail"); !known {
-				l.aside("mail", fmt.Sprintf("somebody logged in with %q", plain))
+				l.aside("mail", fmt.Sprintf("login with wrong credentials %q", plain))
 				ok = say("535 no")
 				continue
 			}
 			ok = say("235 welcome")
 		case "MAIL":
 			if !known {
-				l.aside("mail", "somebody sends mail without a login")
+				l.aside("mail", "mail without a login")
 			}
 			ok = say("250 so be it")
 		case "DATA":
@@ -68,7 +68,7 @@ func (l *ledger) talk(c *textproto.Conn) {
 	}
 }
 
-// letter takes one letter, and tells whether the talk goes on.
+// letter accepts one message and reports whether the session continues.
 func (l *ledger) letter(data []byte, say func(string, ...any) bool) bool {
 	e := entry{Kind: "mail"}
 	if message, err := mail.ReadMessage(bytes.NewReader(data)); err != nil {

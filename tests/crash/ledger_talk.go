@@ -21,8 +21,8 @@ func marked(text string) string {
 	return ""
 }
 
-// chat is a language model that calls a tool when it has one, and then repeats
-// what it was told. Each question of one prompt is an effect of its own.
+// chat is a language model that calls a tool if it has one, and then repeats its
+// input. Each request of one prompt is an effect of its own.
 func (l *ledger) chat(w http.ResponseWriter, r *http.Request) {
 	shown, body, wrong := l.credentials(r, "model")
 	var asked struct {
@@ -81,7 +81,7 @@ func (l *ledger) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// toolServer is an MCP server with one tool, which notes what it is told.
+// toolServer is an MCP server with one tool, which notes its input.
 func (l *ledger) toolServer() http.Handler {
 	server := sdk.NewServer(&sdk.Implementation{Name: "Ledger", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "note", Description: "notes", InputSchema: json.RawMessage(`{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}`)},
@@ -91,7 +91,7 @@ func (l *ledger) toolServer() http.Handler {
 			e := entry{Kind: "tool", Key: told.Key, Node: pattern(after(told.Key))}
 			l.happen(ctx, &e, "")
 			content := object{"noted": told.Key}
-			if e.Node == "tool" { // else a model is told, and it may hear everything that a tool says
+			if e.Node == "tool" { // otherwise the output goes to a model, which may read it unredacted
 				content["echo"] = secretOf("tools")
 			}
 			return &sdk.CallToolResult{StructuredContent: content}, nil

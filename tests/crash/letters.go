@@ -23,7 +23,7 @@ func (c *client) judgeLetters(ctx context.Context, s *source, ledger rows) {
 		d := c.book.deliveries[s.trigger+" "+id]
 		switch {
 		case d == nil:
-			c.book.violated("I7", r.id, "it was started by the letter %q, which nobody sent", id)
+			c.book.violated("I7", r.id, "it was started by the letter %q, which was never sent", id)
 			continue
 		case read[id] && !ledger.runs[r.id]:
 			c.book.violated("I7", r.id, "the letter %s started it and another", id)
@@ -48,12 +48,12 @@ func (c *client) judgeLetters(ctx context.Context, s *source, ledger rows) {
 // judgeFile reads an attachment.
 func (c *client) judgeFile(ctx context.Context, r *run, file any, want []byte) {
 	name, _ := process.At(file, "id").(string)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.door.Address()+"/files/"+url.PathEscape(name), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.api.Address()+"/files/"+url.PathEscape(name), nil)
 	if err != nil {
 		return
 	}
 	request.Header.Set("Authorization", "Bearer "+apiKey)
-	response, err := c.door.HTTP.Do(request)
+	response, err := c.api.HTTP.Do(request)
 	if err != nil {
 		c.book.violated("I15", r.id, "its file %s cannot be read: %v", name, err)
 		return

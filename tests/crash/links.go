@@ -49,7 +49,7 @@ func newLinks(seed uint64, at sites) *links {
 }
 
 // create stores them all, and notes their ids in names as @name.
-func (l *links) create(ctx context.Context, d *door, names map[string]string) error {
+func (l *links) create(ctx context.Context, d *apiClient, names map[string]string) error {
 	for _, one := range l.all {
 		var err error
 		if one.id, err = d.Create(ctx, "connection.create", object{"name": one.name, "type": one.kind, "config": resolved(one.config, names)}); err != nil {
@@ -77,8 +77,8 @@ func (l *links) change(ctx context.Context, c *client) {
 	l.tried++
 	n := l.tried
 	l.mu.Unlock()
-	a := c.door.Mutate(ctx, "connection.update", object{"id": l.all[0].id, "name": fmt.Sprintf("guarded %d", n), "config": object{"auth": object{"type": "bearer", "token": guardedToken(n)}}})
-	if c.heard(a, "connection.update") {
+	a := c.api.Mutate(ctx, "connection.update", object{"id": l.all[0].id, "name": fmt.Sprintf("guarded %d", n), "config": object{"auth": object{"type": "bearer", "token": guardedToken(n)}}})
+	if c.succeeded(a, "connection.update") {
 		l.mu.Lock()
 		l.published = n
 		l.mu.Unlock()
@@ -86,10 +86,10 @@ func (l *links) change(ctx context.Context, c *client) {
 	}
 }
 
-// What was heard of a connection that nobody needs.
+// States of a scratch connection, as far as responses say.
 const (
 	made    = "made"
-	unsure  = "unsure" // its end was asked for, and no answer came
+	unsure  = "unsure" // its deletion was requested, and no response came
 	deleted = "deleted"
 )
 
@@ -102,14 +102,14 @@ func (l *links) scribble(ctx context.Context, c *client) {
 		}
 	}
 	if id == "" {
-		a := c.door.Mutate(ctx, "connection.create", object{"name": "scratch", "type": "slack", "config": object{"botToken": secretOf("scratch")}})
-		if c.heard(a, "connection.create") {
+		a := c.api.Mutate(ctx, "connection.create", object{"name": "scratch", "type": "slack", "config": object{"botToken": secretOf("scratch")}})
+		if c.succeeded(a, "connection.create") {
 			l.mark(a.Text("id"), made)
 		}
 		return
 	}
 	l.mark(id, unsure)
-	if c.heard(c.door.Mutate(ctx, "connection.delete", object{"id": id}), "connection.delete") {
+	if c.succeeded(c.api.Mutate(ctx, "connection.delete", object{"id": id}), "connection.delete") {
 		l.mark(id, deleted)
 		c.book.count(func(n *counts) { n.LinkChanges++ })
 	}
@@ -128,12 +128,12 @@ func (l *links) acknowledged() int {
 	return l.published
 }
 
-// look lists the connections and holds them against what was acknowledged.
-// still says that nobody changes any meanwhile.
+// look lists the connections and compares them with what was acknowledged. still
+// means that no connection changes meanwhile.
 func (l *links) look(ctx context.Context, c *client, still bool) {
 	least := l.acknowledged()
-	a := c.door.Query(ctx, "connection.list", object{})
-	if !c.heard(a, "connection.list") {
+	a := c.api.Query(ctx, "connection.list", object{})
+	if !c.succeeded(a, "connection.list") {
 		return
 	}
 	c.book.count(func(n *counts) { n.LinkLooks++ })
@@ -173,8 +173,8 @@ func (l *links) judge(b *book, listing any, least int, still bool) {
 
 // try has the server make a real call through a connection.
 func (l *links) try(ctx context.Context, c *client, one *link) {
-	a := c.door.Mutate(ctx, "connection.test", object{"id": one.id})
-	if !c.heard(a, "connection.test") {
+	a := c.api.Mutate(ctx, "connection.test", object{"id": one.id})
+	if !c.succeeded(a, "connection.test") {
 		return
 	}
 	if process.At(a.Value, "ok") != true {

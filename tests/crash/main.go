@@ -169,7 +169,7 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 		}
 	}
 	if s.leaveOut(o.without); s.ticking == nil {
-		s.visitor = newVisitor(s)
+		s.dashboardUser = newDashboardUser(s)
 	}
 	played, stop := context.WithCancel(ctx)
 	defer stop()

@@ -11,11 +11,11 @@ import (
 // by says who does something, and which way.
 type by struct{ who, via string }
 
-// Who changes anything: the server's owner with the key, somebody who is signed in,
-// and whoever may run commands.
+// The actors of changes: the server's owner with the API key, the dashboard user,
+// and the operator on the command line.
 var (
 	byKey      = by{"admin", "api"}
-	bySession  = by{"visitor", "dashboard"}
+	bySession  = by{"browser", "dashboard"}
 	byOperator = by{"", "cli"}
 )
 

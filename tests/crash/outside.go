@@ -29,7 +29,7 @@ func (s *scene) has(name string) bool {
 	return slices.ContainsFunc(s.shapes, func(one *shape) bool { return one.name == name })
 }
 
-// sendAll lets everybody deliver who is outside, until loaded ends.
+// sendAll runs all senders of deliveries until loaded ends.
 func (s *scene) sendAll(ctx, loaded context.Context, clients *sync.WaitGroup) {
 	if s.ticking != nil {
 		return
@@ -53,14 +53,14 @@ func (s *scene) finish(ctx context.Context) {
 	}
 }
 
-// judgeSources judges what came from outside, once all has come to rest.
+// judgeSources judges the deliveries after all runs have ended.
 func (s *scene) judgeSources(ctx context.Context, c *client) {
 	if s.ticking != nil {
 		return
 	}
 	if shape := s.edited(); shape != nil && s.has(spoken) {
 		_, tried := shape.editions()
-		s.book.judgeHearers(s.has, s.book.counts.Updates, tried-1-shape.unsent)
+		s.book.judgeListeners(s.has, s.book.counts.Updates, tried-1-shape.unsent)
 	}
 	for _, source := range s.sources {
 		ledger := c.judgeLedger(ctx, source)
@@ -109,7 +109,7 @@ func (s *scene) outsideParts() (list []part) {
 		{"signed", []part{{"signed delivery", c.Signed}, {"delivery signed with the secret before", c.OldSecrets}, {"delivery signed wrongly", c.Wrong}, {"replaced secret", c.Rotations}}},
 		{"slack", []part{{"event of Slack", c.Slack}, {"event that a filter left out", c.Skipped}}},
 		{"letter", []part{{"letter", c.Letters}, {"letter cut off", c.Cut}, {"attachment", c.Files}}},
-		{spoken, []part{{"end that was heard", c.Told}, {"change that was heard", c.Changes}}},
+		{spoken, []part{{"delivered end of a run", c.Told}, {"delivered change of a blueprint", c.Changes}}},
 		{laned, []part{{"run under a limit", c.Laned}, {"limit that was met", c.Met}}},
 		{crowded, []part{{"run that made room", c.Displaced}}},
 	} {

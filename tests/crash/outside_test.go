@@ -32,12 +32,12 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestHearers holds ends and changes against what was heard of them.
-func TestHearers(t *testing.T) {
+// TestListeners compares ends and changes with the events that were delivered.
+func TestListeners(t *testing.T) {
 	heard := func(event, of, value string) string { return event + " " + of + " " + value }
-	done, failed, change := hears+ended+"completed", hears+ended+"failed", hears+updated
+	done, failed, change := listens+ended+"completed", listens+ended+"failed", listens+updated
 	for name, c := range map[string]struct {
-		heard               []string // listener, what it is told, and its value
+		heard               []string // listener, the field of its event, and the value
 		acknowledged, tried int
 		want                string
 	}{
@@ -52,7 +52,7 @@ func TestHearers(t *testing.T) {
 		"a listener without a word": {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "other", "x")}, 0, 0, "I7"},
 	} {
 		b, shapes := newBook("test", io.Discard), map[string]*shape{}
-		for _, one := range hearingShapes("http://ledger") {
+		for _, one := range listenerShapes("http://ledger") {
 			shapes[one.name] = one
 		}
 		b.knows("good", "logged", shapes[spoken]).status = "completed"
@@ -62,7 +62,7 @@ func TestHearers(t *testing.T) {
 			r := b.knows(fmt.Sprint("exec_", i), "", shapes[parts[0]])
 			r.done["before"] = finished{step: fmt.Sprintf(`{"output":{%q:%q}}`, parts[1], parts[2])}
 		}
-		if b.judgeHearers(func(string) bool { return true }, c.acknowledged, c.tried); first(b) != c.want {
+		if b.judgeListeners(func(string) bool { return true }, c.acknowledged, c.tried); first(b) != c.want {
 			t.Errorf("%s: %v, want %q", name, b.violations, c.want)
 		}
 	}

@@ -57,8 +57,8 @@ func (s *sender) write(d *delivery) {
 // mostToTalk is how long one talk with the mail server may take.
 const mostToTalk = 30 * time.Second
 
-// mail sends a letter, and tells whether it was taken. Some connections are cut
-// off before the answer comes; who sends it again sends the same.
+// mail sends a letter and reports whether it was accepted. It cuts some connections
+// off before the response; the caller sends the same letter again.
 func (s *sender) mail(d *delivery) (taken bool) {
 	address := s.post.address()
 	if address == "" {
@@ -82,7 +82,7 @@ func (s *sender) mail(d *delivery) (taken bool) {
 		line string
 	}{
 		{250, "EHLO torture.example"}, {250, "MAIL FROM:<ada@torture.example>"},
-		{550, "RCPT TO:<nobody" + s.of.address + ">"}, {250, "RCPT TO:<" + s.of.address + ">"}, {354, "DATA"},
+		{550, "RCPT TO:<unknown" + s.of.address + ">"}, {250, "RCPT TO:<" + s.of.address + ">"}, {354, "DATA"},
 	} {
 		if err == nil {
 			code, text, err = s.say(c, step.want, step.line)

@@ -10,7 +10,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// repeats are the firings that somebody had delivered again.
+// repeats are the firings that were redelivered.
 type repeats struct {
 	mu  sync.Mutex
 	all map[string]*repeated // by firing
@@ -29,7 +29,7 @@ func newRepeats() *repeats { return &repeats{all: map[string]*repeated{}} }
 // work has deliveries that started a run delivered again until loaded ends.
 func (r *repeats) work(ctx, loaded context.Context, c *client, all []*source) {
 	for process.Pause(loaded, time.Duration(50+c.random.IntN(250))*time.Millisecond) {
-		if c.door.Address() == "" || len(c.book.opened()) >= mostOpen {
+		if c.api.Address() == "" || len(c.book.opened()) >= mostOpen {
 			continue
 		}
 		if n := c.random.IntN(8); n < len(all) && all[n].path == "" {
@@ -42,8 +42,8 @@ func (r *repeats) work(ctx, loaded context.Context, c *client, all []*source) {
 
 // look finds a firing of a letter, which its answer did not tell, and asks for it.
 func (r *repeats) look(ctx context.Context, c *client, s *source) {
-	a := c.door.Query(ctx, "blueprintTriggers.history", object{"triggerId": s.trigger, "decision": "started", "source": "email"})
-	if !c.heard(a, "history") {
+	a := c.api.Query(ctx, "blueprintTriggers.history", object{"triggerId": s.trigger, "decision": "started", "source": "email"})
+	if !c.succeeded(a, "history") {
 		return
 	}
 	rows, _ := process.At(a.Value, "firings").([]any)
@@ -83,18 +83,18 @@ func (r *repeats) again(ctx context.Context, c *client, d *delivery) {
 	}
 	one.asked++
 	r.mu.Unlock()
-	a := c.door.Mutate(ctx, "blueprintTriggers.redeliver", object{"firingId": d.firing})
+	a := c.api.Mutate(ctx, "blueprintTriggers.redeliver", object{"firingId": d.firing})
 	if a.Err == process.ErrDown {
 		r.mu.Lock()
 		one.asked--
 		r.mu.Unlock()
 		return
 	}
-	// What came is judged anew, by the secrets of now.
+	// A redelivery is verified again, with the current secrets.
 	if d.source != nil && d.source.ring != nil && a.Status == 400 && strings.Contains(string(a.Body), "is refused again") && d.source.ring.isGone(d.oldest) {
 		a.Status = 409
 	}
-	if !c.heard(a, "redeliver of "+d.firing) {
+	if !c.succeeded(a, "redeliver of "+d.firing) {
 		return
 	}
 	id := a.Text("executionId")
@@ -108,12 +108,11 @@ func (r *repeats) again(ctx context.Context, c *client, d *delivery) {
 	c.book.count(func(n *counts) { n.Redelivered++ })
 }
 
-// mostRepeats is how often one firing is delivered again, which is less than
-// what the server tells of.
+// mostRepeats limits the redeliveries of one firing to fewer than explain returns.
 const mostRepeats = 10
 
-// judge holds what was asked against what explain tells: each acknowledged
-// redelivery is one run, and there are no more than were asked for.
+// judge compares the requested redeliveries with those that explain returns: each
+// acknowledged one is one run, and there are no more than were requested.
 func (r *repeats) judge(ctx context.Context, c *client) {
 	owner := map[string]string{} // run -> firing
 	for _, one := range r.all {
@@ -136,7 +135,7 @@ func (r *repeats) judge(ctx context.Context, c *client) {
 		}
 		for _, id := range one.runs {
 			if !slices.Contains(found, id) {
-				c.book.violated("I7", id, "it was acknowledged as a redelivery of firing %s, and explain does not tell of it: %v", one.firing, found)
+				c.book.violated("I7", id, "it was acknowledged as a redelivery of firing %s, which explain does not list: %v", one.firing, found)
 			}
 		}
 		if len(found) > one.asked {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// report is what came of it.
+// report is the result of all scenes, as JSON or text.
 type report struct {
 	Seed       uint64      `json:"seed"`
 	Commit     string      `json:"commit,omitempty"` // of the working directory; with "+" when files differ from it
@@ -79,7 +79,7 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "  success   %d %% of the requests were served, %d %% of the runs that ended completed\n", f.served(), f.successRate())
 		fmt.Fprintf(&b, "  begun     %d logged, %d synchronous, %d fired, %d deliveries accepted, %d answered at the end\n", f.Logged, f.Executed, f.Fired, f.Delivered, f.Waited)
 		fmt.Fprintf(&b, "  beside    %d changes of a blueprint, %d subscriptions with %d events, %d second servers\n", f.Updates, f.Streams, f.Events, f.Intruders)
-		fmt.Fprintf(&b, "  within    %d items, %d sub-runs, %d events heard, %d scripts\n", f.Items, f.SubRuns, f.Heard, f.Scripts)
+		fmt.Fprintf(&b, "  within    %d items, %d sub-runs, %d events delivered, %d scripts\n", f.Items, f.SubRuns, f.Heard, f.Scripts)
 		if f.Signed+f.Letters+f.Told+f.Laned > 0 {
 			b.WriteString(f.outside())
 		}
@@ -101,19 +101,19 @@ func (r *report) text() string {
 	return b.String()
 }
 
-// outside tells of what came from outside.
+// outside returns the lines about deliveries and their runs.
 func (f *figures) outside() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  outside   %d signed deliveries (%d with the secret before, %d replaced), %d signed wrongly, %d of Slack, %d left out by a filter; %d letters (%d cut off), %d attachments read\n", f.Signed, f.OldSecrets, f.Rotations, f.Wrong, f.Slack, f.Skipped, f.Letters, f.Cut, f.Files)
-	fmt.Fprintf(&b, "  told of   %d ends and %d changes heard; %d firings delivered again, %d explained\n", f.Told, f.Changes, f.Redelivered, f.Explained)
+	fmt.Fprintf(&b, "  events    %d ends and %d changes delivered; %d firings redelivered, %d explained\n", f.Told, f.Changes, f.Redelivered, f.Explained)
 	fmt.Fprintf(&b, "  limits    %d runs that wait for others, which met their limit %d times; %d that made room\n", f.Laned, f.Met, f.Displaced)
 	return b.String()
 }
 
-// accounts tells of what the server keeps account of, and of who signed in.
+// accounts returns the lines about the audit log, the hourly counts and sessions.
 func (f *figures) accounts() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  audit     %d changes acknowledged, %d of them to somebody signed in; %d lines, of them %d of changes that were not acknowledged; %d about runs lost in the %d ms before a kill\n", f.Deeds, f.DeedsSignedIn, f.Lines, f.LinesMade, f.LinesMissed, lateRest.Milliseconds())
+	fmt.Fprintf(&b, "  audit     %d changes acknowledged, %d of them in the dashboard; %d lines, of them %d of changes that were not acknowledged; %d about runs lost in the %d ms before a kill\n", f.Deeds, f.DeedsSignedIn, f.Lines, f.LinesMade, f.LinesMissed, lateRest.Milliseconds())
 	fmt.Fprintf(&b, "  hours     %d runs that ended, counted for %d blueprints and organizations\n", f.HourEnds, f.HourScopes)
 	if f.SignIns > 0 {
 		fmt.Fprintf(&b, "  sessions  %d sign-ins, sessions worked %d times; %d ended, refused %d times; %d passwords changed, old ones refused %d times; %d links used, refused %d times\n", f.SignIns, f.Sessions, f.SignOuts, f.Turned, f.Passwords, f.OldPasswords, f.SetUps, f.UsedLinks)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// record is what getExecutionStatus tells of a run.
+// record is a run as getExecutionStatus returns it.
 type record struct {
 	ID             string   `json:"id"`
 	Status         string   `json:"status"`
@@ -53,8 +53,8 @@ func (r *record) waiting() []awaits {
 	return []awaits{*r.Awaiting}
 }
 
-// run is what clients know of an execution. Whoever looks at it or acts on it
-// holds mu meanwhile, so that observations have an order.
+// run is what clients know of an execution. A client holds mu while it reads the
+// execution or acts on it, so that observations have an order.
 type run struct {
 	id    string
 	shape *shape // nil = none of the load's
@@ -65,7 +65,7 @@ type run struct {
 	status    string  // the last seen
 	ended     string  // the first terminal record seen, as JSON
 	done      map[string]finished
-	retries   map[string]int  // node -> how often a repetition was asked for, heard or not
+	retries   map[string]int  // node -> how often a repetition was requested, with or without success
 	answered  map[string]bool // nodes whose answer was acknowledged
 	cancelled bool            // a cancellation was acknowledged
 	doomed    bool            // one was sent
@@ -79,7 +79,7 @@ type run struct {
 
 // finished is a step that was seen to have ended well.
 type finished struct {
-	at   time.Time // when it was heard of
+	at   time.Time // when a client first saw it
 	step string    // as JSON
 }
 
@@ -151,7 +151,7 @@ func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 		case known && past && s.Status != "completed":
 		case known && old.step != string(data):
 			b.violated("I4", r.id, "the finished step %s (%s) changed from %s to %s", id, s.NodeType, old.step, data)
-			delete(r.done, id) // it is told once
+			delete(r.done, id) // a step is reported once
 			if s.Status == "completed" {
 				r.done[id] = finished{old.at, string(data)}
 			}

@@ -20,17 +20,17 @@ type scene struct {
 	random *rand.Rand // of the kills; each client has its own
 	book   *book
 	screen *screen
-	door   *door
+	api    *apiClient
 	shapes []*shape
 	sites  sites  // of the ledger
 	links  *links // nil = none
 
-	sources  []*source
-	senders  []*sender
-	post     *post
-	repeats  *repeats
-	visitor  *visitor // nil = nobody signs in
-	accounts accounts // what the server said at the end
+	sources       []*source
+	senders       []*sender
+	post          *post
+	repeats       *repeats
+	dashboardUser *dashboardUser // nil = no dashboard user
+	accounts      accounts       // what the server said at the end
 	// Of a scene under a virtual clock; else nil.
 	ticking *ticking
 
@@ -43,15 +43,15 @@ type scene struct {
 	repeated int             // calls under a key that had one before
 }
 
-// newScene makes a scene in a folder that exists. Progress and violations are
-// told to the screen.
+// newScene returns a scene in an existing folder. It shows progress and violations
+// on the screen.
 func newScene(o options, name, folder string, screen *screen) *scene {
-	return &scene{options: o, name: name, folder: folder, random: rand.New(rand.NewPCG(o.seed, 0)), book: newBook(name, screen), screen: screen, door: newDoor(), post: &post{}, repeats: newRepeats(), began: now()}
+	return &scene{options: o, name: name, folder: folder, random: rand.New(rand.NewPCG(o.seed, 0)), book: newBook(name, screen), screen: screen, api: newAPIClient(), post: &post{}, repeats: newRepeats(), began: now()}
 }
 
 // client makes a client with a number of its own.
 func (s *scene) client(n int) *client {
-	return &client{name: n, random: rand.New(rand.NewPCG(s.seed, uint64(n))), door: s.door, book: s.book, shapes: s.shapes, links: s.links, watches: s.ticking != nil}
+	return &client{name: n, random: rand.New(rand.NewPCG(s.seed, uint64(n))), api: s.api, book: s.book, shapes: s.shapes, links: s.links, watches: s.ticking != nil}
 }
 
 func (s *scene) database() string  { return filepath.Join(s.folder, "blueprintd.db") }
@@ -106,12 +106,12 @@ func (s *scene) up(ctx context.Context) (*program.Process, error) {
 	if err := s.openPost(ctx, p); err != nil {
 		return nil, err
 	}
-	s.door.Open(address)
+	s.api.Open(address)
 	return p, nil
 }
 
-// down ends a server and notes since when it was away. Asked politely, it must
-// end well, whatever it was at, while clients still knock.
+// down ends a server, by SIGKILL or politely, and notes when it went away. A polite
+// stop must succeed at any moment, while clients keep sending requests.
 func (s *scene) down(p *program.Process, polite bool) {
 	from := now()
 	defer s.post.open("")
@@ -121,12 +121,12 @@ func (s *scene) down(p *program.Process, polite bool) {
 		}
 		s.stops++
 	} else {
-		s.door.Open("")
+		s.api.Open("")
 		s.post.open("")
 		p.Kill()
 		s.kills++
 	}
-	s.door.Open("")
+	s.api.Open("")
 	s.book.mu.Lock()
 	s.book.outages = append(s.book.outages, outage{from: from, asked: polite})
 	s.book.mu.Unlock()
@@ -146,22 +146,22 @@ func (s *scene) play(ctx context.Context) error {
 	defer func() { p.Kill() }()
 	names := map[string]string{}
 	if s.links != nil {
-		if err := s.links.create(ctx, s.door, names); err != nil {
+		if err := s.links.create(ctx, s.api, names); err != nil {
 			return err
 		}
 	}
 	for _, shape := range s.shapes {
-		if err := shape.create(ctx, s.door, names); err != nil {
+		if err := shape.create(ctx, s.api, names); err != nil {
 			return err
 		}
 	}
 	for _, source := range s.sources {
-		if err := source.create(ctx, s.door); err != nil {
+		if err := source.create(ctx, s.api); err != nil {
 			return err
 		}
 	}
 	if s.ticking != nil {
-		if err := s.ticking.create(ctx, s.door); err != nil {
+		if err := s.ticking.create(ctx, s.api); err != nil {
 			return err
 		}
 	}
@@ -190,11 +190,11 @@ func (s *scene) play(ctx context.Context) error {
 		c := s.client(700)
 		clients.Go(func() { s.links.work(ctx, loaded, c) })
 	}
-	if s.visitor != nil {
-		if err := s.visitor.arrive(ctx); err != nil {
+	if s.dashboardUser != nil {
+		if err := s.dashboardUser.arrive(ctx); err != nil {
 			return err
 		}
-		clients.Go(func() { s.visitor.work(ctx, loaded) })
+		clients.Go(func() { s.dashboardUser.work(ctx, loaded) })
 	}
 	s.sendAll(ctx, loaded, &clients)
 	keeper := s.client(800)

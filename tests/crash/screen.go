@@ -49,7 +49,7 @@ func (s *screen) Write(lines []byte) (int, error) {
 	return s.out.Write(lines)
 }
 
-// draw shows how far it is. Where nobody watches, every tenth time is enough.
+// draw shows the progress. Without a terminal it prints every tenth step only.
 func (s *screen) draw(times int, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *screen) left(kills int) time.Duration {
 	return (now().Sub(s.began) / time.Duration(kills) * time.Duration(max(0, s.total-kills))).Round(time.Second)
 }
 
-// progress tells how far the scene is, and what it is at when that is not to
-// kill.
+// progress shows how far the scene is, and what it is doing unless that is killing
+// servers.
 func (s *scene) progress(at string) {
 	s.book.mu.Lock()
 	c, runs, open, violations := s.book.counts, len(s.book.runs), len(s.book.open), len(s.book.violations)
@@ -92,7 +92,7 @@ func (s *scene) progress(at string) {
 		s.screen.draw(1, line+"  "+at) // for those who watch
 		return
 	}
-	if !s.screen.terminal { // which might be narrow
+	if !s.screen.terminal { // a terminal may have too few columns
 		line += fmt.Sprintf("  (open %d, acknowledged %d, completed %d, failed %d, unknown outcomes %d, ready in %s)",
 			open, c.Acknowledged, c.Completed, c.Failed, c.UnknownOutcome, percentile(s.ready, 50))
 	}

@@ -116,7 +116,7 @@ func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, erro
 	return verdicts, nil
 }
 
-// killsOfRound is after how many kills everything is judged, and begun anew.
+// killsOfRound is the number of kills after which a round is judged and the next begins.
 const killsOfRound = 12
 
 // kill tortures the server round after round, until the bug is found or there
@@ -154,7 +154,7 @@ func (v *verdict) kill(ctx context.Context, o options, folder string) error {
 func (v *verdict) found(invariant, text string) error {
 	v.By, v.Text = invariant, text
 	if may, known := signs[v.Bug]; known && !slices.Contains(may, invariant) {
-		return fmt.Errorf("%s is no sign of this bug: %s", invariant, text)
+		return fmt.Errorf("%s cannot be caused by this bug: %s", invariant, text)
 	}
 	v.Caught = true
 	return nil
@@ -184,9 +184,8 @@ func (v *verdict) cut(ctx context.Context, o options, folder string) error {
 	return v.swept(out)
 }
 
-// swept reads the report of the sweep, which has no names for what does not
-// hold. All its cases end with a power cut, the rehearsal once everybody is
-// done.
+// swept reads the report of the sweep, whose violations have no invariant. All its
+// cases end with a power cut; that of the rehearsal comes after all clients are done.
 func (v *verdict) swept(data []byte) error {
 	var report struct {
 		Cases      map[string]int                 `json:"cases"`

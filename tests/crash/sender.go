@@ -23,7 +23,7 @@ type sender struct {
 // work delivers until loaded ends.
 func (s *sender) work(ctx, loaded context.Context) {
 	for process.Pause(loaded, time.Duration(20+s.random.IntN(160))*time.Millisecond) {
-		if s.door.Address() == "" {
+		if s.api.Address() == "" {
 			continue
 		}
 		switch {
@@ -88,7 +88,7 @@ func (s *sender) attempt(ctx context.Context, d *delivery) {
 	}
 }
 
-// deliverSigned posts a delivery, and tells whether it was answered.
+// deliverSigned posts a delivery and reports whether it was answered.
 func (s *sender) deliverSigned(ctx context.Context, d *delivery) bool {
 	secret, old, giveBack := "", false, func() {}
 	if s.of.ring != nil {
@@ -102,12 +102,12 @@ func (s *sender) deliverSigned(ctx context.Context, d *delivery) bool {
 	if d.wrong {
 		secret += "x"
 	}
-	a := s.door.Do(ctx, "POST", s.of.path+s.of.trigger, json.RawMessage(d.body), s.of.sign(secret, d)...)
+	a := s.api.Do(ctx, "POST", s.of.path+s.of.trigger, json.RawMessage(d.body), s.of.sign(secret, d)...)
 	giveBack()
 	if d.wrong {
 		return s.turnedAway(d, a)
 	}
-	if !s.heard(a, "a delivery to "+d.shape.name) {
+	if !s.succeeded(a, "a delivery to "+d.shape.name) {
 		return false
 	}
 	if d.filtered {
@@ -141,7 +141,7 @@ func (s *sender) turnedAway(d *delivery, a answer) bool {
 	if a.Status == 401 {
 		a.Status = 200
 	}
-	if !s.heard(a, "a delivery to "+d.shape.name) {
+	if !s.succeeded(a, "a delivery to "+d.shape.name) {
 		return false
 	}
 	d.refused++
@@ -160,8 +160,8 @@ func (s *sender) leftOut(d *delivery, a answer) {
 	s.book.count(func(n *counts) { n.Skipped++ })
 }
 
-// signer gives the headers that prove who sends a delivery and, where they do,
-// say which one it is.
+// signer returns the headers that sign a delivery and, where the scheme has one, its
+// id.
 type signer func(secret string, d *delivery) []string
 
 // unsigned shows only which delivery it is.

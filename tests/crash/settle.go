@@ -18,8 +18,8 @@ const (
 	mostQuiet    = 15 * time.Second
 )
 
-// settle lets all runs end, lists those that nobody was told of, stops the
-// server well, starts it once more and reads every run again.
+// settle waits until all runs have ended, lists runs that no client knows of, stops
+// the server gracefully, restarts it and reads every run again.
 func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Process, error) {
 	c := s.client(1000)
 	if s.ticking != nil {
@@ -28,7 +28,7 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 	s.finish(ctx)
 	c.list(ctx, 0)
 	faultless, changed, before := now(), now(), ""
-	for (len(s.book.opened()) > 0 || c.list(ctx, 0) > 0 || s.ticking == nil && s.book.unheard(s.has) > 0) && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
+	for (len(s.book.opened()) > 0 || c.list(ctx, 0) > 0 || s.ticking == nil && s.book.undelivered(s.has) > 0) && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
 		s.progress("settling")
 		standing := ""
 		c.list(ctx, 100) // runs that these begin
@@ -44,9 +44,9 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 		}
 	}
 	for _, r := range s.book.opened() {
-		s.book.violated("I2", r.id, "%.0f s after the faults stopped, %.0f s after anything changed, it is still %q: %s", now().Sub(faultless).Seconds(), now().Sub(changed).Seconds(), r.status, c.door.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).Body)
+		s.book.violated("I2", r.id, "%.0f s after the faults stopped, %.0f s after anything changed, it is still %q: %s", now().Sub(faultless).Seconds(), now().Sub(changed).Seconds(), r.status, c.api.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).Body)
 	}
-	s.door.Open("")
+	s.api.Open("")
 	if err := p.Stop(mostToStop); err != nil {
 		s.book.violated("up", "", "the server did not end well: %v", err)
 	}
@@ -60,7 +60,7 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 	for _, r := range s.book.all() {
 		c.look(ctx, r)
 		if r.left && r.status != "paused" {
-			s.book.violated("I2", r.id, "nobody answered it, and it is %s", r.status)
+			s.book.violated("I2", r.id, "it was not answered, and it is %s", r.status)
 		}
 	}
 	if s.ticking != nil {
@@ -73,7 +73,7 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 	for _, shape := range s.shapes {
 		for _, trigger := range shape.triggers() {
 			started := c.firings(ctx, shape, trigger)
-			if trigger == shape.event && shape.hears == heard {
+			if trigger == shape.event && shape.startEvent == customEvent {
 				maps.Copy(raised, started)
 			}
 		}
@@ -88,10 +88,10 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 			s.links.try(ctx, c, one)
 		}
 	}
-	if s.visitor != nil {
-		s.visitor.leave(ctx)
+	if s.dashboardUser != nil {
+		s.dashboardUser.leave(ctx)
 	}
-	s.hearAll(ctx)
+	s.fetchAccounts(ctx)
 	return next, nil
 }
 
@@ -109,8 +109,8 @@ func (c *client) list(ctx context.Context, most int) int {
 	}
 	listed := map[string]bool{}
 	for offset := 0; ; offset += limit {
-		a := c.door.Query(ctx, "execution.listRecentExecutions", object{"limit": limit, "offset": offset})
-		if !c.heard(a, "listRecentExecutions") {
+		a := c.api.Query(ctx, "execution.listRecentExecutions", object{"limit": limit, "offset": offset})
+		if !c.succeeded(a, "listRecentExecutions") {
 			return found
 		}
 		logs, _ := process.At(a.Value, "logs").([]any)
@@ -149,8 +149,8 @@ func (c *client) list(ctx context.Context, most int) int {
 func (c *client) history(ctx context.Context, trigger string) []any {
 	var all []any
 	for {
-		a := c.door.Query(ctx, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 100, "offset": len(all)})
-		if !c.heard(a, "history") {
+		a := c.api.Query(ctx, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 100, "offset": len(all)})
+		if !c.succeeded(a, "history") {
 			return all
 		}
 		rows, _ := process.At(a.Value, "firings").([]any)
@@ -160,9 +160,9 @@ func (c *client) history(ctx context.Context, trigger string) []any {
 	}
 }
 
-// firings reads the ledger of a trigger of the load: each row that started
-// something names a run of that trigger, no key started two, and what clients
-// were told of a delivery is what it says. It returns the executions by key.
+// firings reads the ledger of a trigger of the load and checks it: each row that
+// started a run names a run of that trigger, no key started two, and the rows agree
+// with the responses that clients received. It returns the executions by key.
 func (c *client) firings(ctx context.Context, s *shape, trigger string) (started map[string]string) {
 	started = map[string]string{}
 	runs, refused := map[string]bool{}, map[string]int{}

@@ -19,10 +19,10 @@ type shape struct {
 	nodes  []any
 	edges  []any
 
-	hears    string // the event that starts it
-	narrowed string // and the shape of which it must be; "" = of any
-	asks     bool   // it asks people
-	spared   bool   // nobody cancels its runs or begins them anew
+	startEvent string // the event that starts it
+	narrowed   string // and the shape of which it must be; "" = of any
+	asks       bool   // it asks people
+	spared     bool   // its runs are neither cancelled nor retried
 
 	id       string              // as stored
 	webhooks map[string]string   // mode -> trigger
@@ -89,7 +89,7 @@ func shapes(ledger string) []*shape {
 		{name: "parallel", weight: 3, modes: []string{""}, nodes: []any{before, call("left", ""), call("right", "flaky", "retry", retry), wait("pause"), call("once", "", "effect", "once"), process.Node("join", "merge", object{}), after},
 			edges: []any{edge("before", "left"), edge("before", "right"), edge("before", "pause"), edge("pause", "once"), edge("left", "join"), edge("right", "join"), edge("once", "join"), edge("join", "after")}},
 	}
-	list = append(append(append(list, manyShapes(ledger)...), serviceShapes(ledger)...), hearingShapes(ledger)...)
+	list = append(append(append(list, manyShapes(ledger)...), serviceShapes(ledger)...), listenerShapes(ledger)...)
 	for _, s := range list {
 		s.derive()
 	}
@@ -130,7 +130,7 @@ func (s *shape) deriveGraph(within string, nodes, edges []any) {
 	}
 }
 
-// triggers returns all that clients knock at.
+// triggers returns the triggers that clients fire.
 func (s *shape) triggers() []string {
 	all := []string{}
 	for _, id := range []string{s.api, s.event} {
@@ -157,7 +157,7 @@ func (s *shape) blueprintMap() object {
 
 // create stores a shape and its triggers. names are the ids of connections and
 // of shapes that were stored before, which stand in it as @name and #name.
-func (s *shape) create(ctx context.Context, d *door, names map[string]string) error {
+func (s *shape) create(ctx context.Context, d *apiClient, names map[string]string) error {
 	var err error
 	s.nodes = resolved(s.nodes, names).([]any)
 	if s.id, err = d.Create(ctx, "blueprint.create", object{"title": s.name, "blueprint_map": s.blueprintMap()}); err != nil {
@@ -165,7 +165,7 @@ func (s *shape) create(ctx context.Context, d *door, names map[string]string) er
 	}
 	names["#"+s.name] = s.id
 	trigger := func(kind string, config object) (string, error) {
-		config["breaker"] = false // some fail, and go on being knocked at
+		config["breaker"] = false // runs of some fail, and their triggers must stay active
 		return d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.id, "triggerType": kind, "config": config})
 	}
 	for _, mode := range s.modes {
@@ -179,8 +179,8 @@ func (s *shape) create(ctx context.Context, d *door, names map[string]string) er
 		}
 		s.webhooks[mode] = id
 	}
-	if s.hears != "" {
-		config := object{"event": s.hears}
+	if s.startEvent != "" {
+		config := object{"event": s.startEvent}
 		if s.narrowed != "" {
 			config["blueprintId"] = names["#"+s.narrowed]
 		}
@@ -253,7 +253,7 @@ func serviceShapes(ledger string) []*shape {
 		{name: "tells", weight: 2, modes: one, nodes: []any{
 			firstNode, guarded("guarded"),
 			process.Node("script", "code", object{"source": "console.log(input); return {text: variables.kept + ' scripted', echo: [input.body.echo]}"}),
-			process.Node("emit", "emit-event", object{"event": heard, "data": object{"told": "{{input}}"}}),
+			process.Node("emit", "emit-event", object{"event": customEvent, "data": object{"told": "{{input}}"}}),
 			process.Node("run", "blueprint", object{"blueprintId": "#child", "inputData": object{"at": "run", "told": "{{nodes.guarded.output}}"}}), lastNode,
 		}},
 		{name: "redirected", weight: 2, modes: one, nodes: []any{firstNode, through("guarded", callOf(ledger, "guarded/away", "away", "")), lastNode}},

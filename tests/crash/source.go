@@ -77,7 +77,7 @@ func fillSlack(c *client, d *delivery, body object) (filtered bool) {
 }
 
 // create stores the trigger of a source, whose shape is stored.
-func (s *source) create(ctx context.Context, d *door) error {
+func (s *source) create(ctx context.Context, d *apiClient) error {
 	config := object{"breaker": false}
 	for key, value := range s.config {
 		config[key] = value

@@ -30,10 +30,10 @@ func (c *client) follow(ctx, loaded context.Context) {
 	}
 }
 
-// subscribe hears the records of a run until the stream ends, and tells whether
-// that was the end of the run.
+// subscribe reads the records of a run until the stream ends, and reports whether
+// the run has ended.
 func (c *client) subscribe(ctx context.Context, r *run, most time.Duration) (over bool) {
-	address := c.door.Address()
+	address := c.api.Address()
 	if address == "" {
 		return false
 	}
@@ -48,28 +48,28 @@ func (c *client) subscribe(ctx context.Context, r *run, most time.Duration) (ove
 		return false
 	}
 	request.Header.Set("Authorization", "Bearer "+apiKey)
-	response, err := c.door.HTTP.Do(request)
+	response, err := c.api.HTTP.Do(request)
 	if err != nil {
 		return false
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		c.heard(answer{Status: response.StatusCode}, "execution.subscribe")
+		c.succeeded(answer{Status: response.StatusCode}, "execution.subscribe")
 		return false
 	}
 	c.book.count(func(n *counts) { n.Streams++ })
 	return c.book.listen(r, response.Body)
 }
 
-// listen reads a stream of server-sent events to its end, and tells whether
-// the server ended it because there is nothing more to tell.
+// listen reads a stream of server-sent events to its end, and reports whether the
+// server ended it because the run has ended.
 func (b *book) listen(r *run, in io.Reader) (over bool) {
 	s := &stream{}
 	event, lines := "", bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return false // cut off: what came before counts
+			return false // cut off: the events before it count
 		}
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" {
@@ -111,9 +111,9 @@ type stream struct {
 	ended    bool
 }
 
-// absorb holds a record that a subscriber was told against the stream so far
-// and against what the run was seen to be. Others may have seen it further
-// on meanwhile; but nothing may ever look as if this had not been told.
+// absorb compares a record from a subscription with the stream so far and with
+// earlier observations of the run. Other clients may already have seen a later
+// state, but no later observation may contradict this one.
 func (b *book) absorb(r *run, s *stream, value any) {
 	heard := now()
 	data, err := json.Marshal(value)

@@ -2,14 +2,13 @@ package main
 
 import "context"
 
-// tend looks at a run and does what a person would: answers what it asks,
-// cancels some, and begins some that failed anew. At last, when the load has
-// stopped, it only answers.
+// tend reads a run and acts on it as a user would: it answers questions, cancels
+// some runs and retries some that failed. If last, after the load, it only answers.
 func (c *client) tend(ctx context.Context, r *run, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := c.door.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
-	if !c.heard(a, "getExecutionStatus") {
+	a := c.api.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
+	if !c.succeeded(a, "getExecutionStatus") {
 		return
 	}
 	old := r.ended
@@ -31,15 +30,15 @@ func (c *client) tend(ctx context.Context, r *run, last bool) {
 	}
 }
 
-// isSpared reports whether nobody cancels a run or begins it anew.
+// isSpared reports whether a run is never cancelled or retried.
 func (r *run) isSpared() bool { return r.shape != nil && r.shape.spared }
 
 // look reads a run that may have ended, and checks it.
 func (c *client) look(ctx context.Context, r *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := c.door.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
-	if c.heard(a, "getExecutionStatus") {
+	a := c.api.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
+	if c.succeeded(a, "getExecutionStatus") {
 		c.book.observe(r, a)
 	}
 }
@@ -80,8 +79,8 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 		c.book.violated("I2", r.id, "it waits for %s at %s, for which nothing asked", w.Kind, w.NodeID)
 		return
 	}
-	a := c.door.Mutate(ctx, "execution.resume", object{"executionId": r.id, "nodeId": w.NodeID, "input": input})
-	if !c.heard(a, "resume of "+r.id) {
+	a := c.api.Mutate(ctx, "execution.resume", object{"executionId": r.id, "nodeId": w.NodeID, "input": input})
+	if !c.succeeded(a, "resume of "+r.id) {
 		return
 	}
 	r.answered[w.NodeID] = true
@@ -97,8 +96,8 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 
 func (c *client) cancel(ctx context.Context, r *run) {
 	r.doomed = true
-	a := c.door.Mutate(ctx, "execution.cancel", object{"executionId": r.id, "reason": "torture"})
-	if !c.heard(a, "cancel of "+r.id) {
+	a := c.api.Mutate(ctx, "execution.cancel", object{"executionId": r.id, "reason": "torture"})
+	if !c.succeeded(a, "cancel of "+r.id) {
 		return
 	}
 	r.cancelled = true
@@ -107,8 +106,8 @@ func (c *client) cancel(ctx context.Context, r *run) {
 }
 
 func (c *client) retry(ctx context.Context, r *run) {
-	a := c.door.Mutate(ctx, "execution.retry", object{"executionId": r.id})
-	if !c.heard(a, "retry of "+r.id) {
+	a := c.api.Mutate(ctx, "execution.retry", object{"executionId": r.id})
+	if !c.succeeded(a, "retry of "+r.id) {
 		return
 	}
 	c.book.knows(a.Text("executionId"), "retry", r.shape)

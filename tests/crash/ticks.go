@@ -71,7 +71,7 @@ func (t *ticking) reached(at time.Time) {
 	}
 }
 
-func (t *ticking) create(ctx context.Context, d *door) error {
+func (t *ticking) create(ctx context.Context, d *apiClient) error {
 	for _, s := range t.schedules {
 		trigger, err := d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.shape.id, "triggerType": "scheduled",
 			"config": object{"cron": fmt.Sprintf("*/%d * * * *", s.minutes), "catchUp": s.catchUp}})
@@ -86,9 +86,9 @@ func (t *ticking) create(ctx context.Context, d *door) error {
 // advance moves the server's clock, and says whether it answered.
 func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool {
 	sent := now()
-	a := c.door.Do(ctx, "POST", "/clock/advance", object{"by": by.String()}, "Authorization", "Bearer "+apiKey)
-	c.door.minutes.note(byKey, sent, "clock.advance", nil, a)
-	if !c.heard(a, "/clock/advance") {
+	a := c.api.Do(ctx, "POST", "/clock/advance", object{"by": by.String()}, "Authorization", "Bearer "+apiKey)
+	c.api.minutes.note(byKey, sent, "clock.advance", nil, a)
+	if !c.succeeded(a, "/clock/advance") {
 		return false
 	}
 	at, err := time.Parse(time.RFC3339, a.Text("now"))
@@ -111,7 +111,7 @@ func (t *ticking) work(ctx, loaded context.Context, c *client) {
 func (t *ticking) rest(ctx context.Context, c *client) {
 	t.advance(ctx, c, time.Minute)
 	for _, s := range t.schedules {
-		c.heard(c.door.Mutate(ctx, "blueprintTriggers.update", object{"triggerId": s.trigger, "isActive": false}), "blueprintTriggers.update")
+		c.succeeded(c.api.Mutate(ctx, "blueprintTriggers.update", object{"triggerId": s.trigger, "isActive": false}), "blueprintTriggers.update")
 	}
 	t.end = t.now
 	t.advance(ctx, c, time.Hour)

@@ -25,8 +25,7 @@ func told(status string, progress string, a, b string) string {
 		status, progress, strings.Count(a+b, "completed"), strings.Count(a+b, "failed"), step("a", a, "2", "3"), step("b", b, "4", "5"))
 }
 
-// TestListen hears streams of a run of which a status may have been seen
-// before.
+// TestListen reads streams of a run whose status may have been observed before.
 func TestListen(t *testing.T) {
 	begun, half, done := told("running", "0", "running", "pending"), told("running", "50", "completed", "running"), told("completed", "100", "completed", "completed")
 	failed := told("failed", "50", "completed", "skipped")
@@ -130,7 +129,7 @@ func TestJudgeEdition(t *testing.T) {
 	}
 }
 
-// TestEndedReadsTheEdition makes sure that a run's last record is what is
+// TestEndedReadsTheEdition checks that the last record of a run is the one that is
 // judged.
 func TestEndedReadsTheEdition(t *testing.T) {
 	record := `{"id":"exec_1","status":"completed","progress":100,"completedSteps":2,"startTime":"1","endTime":"9","steps":[
@@ -197,7 +196,7 @@ func TestJudgeWork(t *testing.T) {
 		if virtual {
 			s.ticking = &ticking{}
 		}
-		s.shapes = hearingShapes("")
+		s.shapes = listenerShapes("")
 		for i, one := range sources("") {
 			s.sources, s.shapes = append(s.sources, one), append(s.shapes, one.shape)
 			s.book.runs[fmt.Sprint(i)] = &run{shape: one.shape}

@@ -7,15 +7,14 @@ import (
 	"blueprintd/tests/process"
 )
 
-// changePassword gives the visitor another password. All sessions end but that
-// of the browser.
-func (v *visitor) changePassword(ctx context.Context, from *browser) {
+// changePassword sets another password, which ends all sessions but that of from.
+func (v *dashboardUser) changePassword(ctx context.Context, from *browser) {
 	v.number++
-	one := &unheard{password: passwordOf(v.number), keeps: from}
+	one := &passwordChange{password: passwordOf(v.number), keeps: from}
 	input := object{"current": v.password, "password": one.password}
 	begun := now()
 	a := v.call(ctx, from, "session.changePassword", input, true)
-	v.door.minutes.note(bySession, begun, "session.changePassword", object{"userId": v.id}, a)
+	v.api.minutes.note(bySession, begun, "session.changePassword", object{"userId": v.id}, a)
 	switch {
 	case a.OK():
 		v.used(from, a)
@@ -32,7 +31,7 @@ func (v *visitor) changePassword(ctx context.Context, from *browser) {
 
 // changed notes that another password is set: links are good for nothing any
 // more, nor are the sessions of before.
-func (v *visitor) changed(one *unheard) {
+func (v *dashboardUser) changed(one *passwordChange) {
 	if v.password != "" {
 		v.past = append(v.past, v.password)
 	}
@@ -48,7 +47,7 @@ func (v *visitor) changed(one *unheard) {
 
 // learn finds out whether a change of the password was made that was not
 // answered: then the new one is good.
-func (v *visitor) learn(ctx context.Context) {
+func (v *dashboardUser) learn(ctx context.Context) {
 	one := v.waits
 	before := len(v.browsers)
 	made, refused := v.signIn(ctx, one.password)
@@ -64,7 +63,7 @@ func (v *visitor) learn(ctx context.Context) {
 }
 
 // tryPast tries a password that is good no longer.
-func (v *visitor) tryPast(ctx context.Context, password string) {
+func (v *dashboardUser) tryPast(ctx context.Context, password string) {
 	made, refused := v.signIn(ctx, password)
 	if made != nil {
 		v.book.violated("I19", "", "a password that was changed is good still")
@@ -75,7 +74,7 @@ func (v *visitor) tryPast(ctx context.Context, password string) {
 }
 
 // askForLink has a command make a link.
-func (v *visitor) askForLink(ctx context.Context) {
+func (v *dashboardUser) askForLink(ctx context.Context) {
 	begun := now()
 	out, err := v.command(ctx, "user", "link", "--email", v.email)
 	if err == nil {
@@ -85,11 +84,11 @@ func (v *visitor) askForLink(ctx context.Context) {
 		v.book.violated("I19", "", "user link did not make a link: %v", err)
 		return
 	}
-	v.door.minutes.note(byOperator, begun, "user.link", object{"userId": v.id}, answer{Status: http.StatusOK})
+	v.api.minutes.note(byOperator, begun, "user.link", object{"userId": v.id}, answer{Status: http.StatusOK})
 }
 
 // setUp sets a password with a link: the newest one, or one that is dead.
-func (v *visitor) setUp(ctx context.Context, dead bool) {
+func (v *dashboardUser) setUp(ctx context.Context, dead bool) {
 	var fit []*setUpLink
 	for _, l := range v.links {
 		if l.dead == dead {
@@ -101,15 +100,15 @@ func (v *visitor) setUp(ctx context.Context, dead bool) {
 	}
 }
 
-func (v *visitor) takeLink(ctx context.Context, link *setUpLink) {
+func (v *dashboardUser) takeLink(ctx context.Context, link *setUpLink) {
 	if link.dead {
 		if a := v.call(ctx, nil, "session.getSetup", object{"token": link.token}, false); a.OK() {
 			v.book.violated("I19", "", "a link that was used, or another has replaced, is good still: %s", a)
 		}
 	}
 	v.number++
-	one := &unheard{password: passwordOf(v.number), link: link}
-	input := object{"token": link.token, "email": v.email, "name": "Visitor", "password": one.password}
+	one := &passwordChange{password: passwordOf(v.number), link: link}
+	input := object{"token": link.token, "email": v.email, "name": "Browser", "password": one.password}
 	a, d := v.does(ctx, nil, "session.setup", input)
 	switch {
 	case link.dead && a.OK():
@@ -124,7 +123,7 @@ func (v *visitor) takeLink(ctx context.Context, link *setUpLink) {
 		v.open(a, d)
 		v.book.count(func(n *counts) { n.SetUps++ })
 	case a.Status == http.StatusNotFound:
-		v.book.violated("I19", "", "a link that nobody has used is not good: %s", a)
+		v.book.violated("I19", "", "an unused link does not work: %s", a)
 		link.dead = true
 	case a.Err != process.ErrDown && a.Status != http.StatusTooManyRequests:
 		v.waits = one
@@ -132,7 +131,7 @@ func (v *visitor) takeLink(ctx context.Context, link *setUpLink) {
 }
 
 // ask asks something as one who is signed in.
-func (v *visitor) ask(ctx context.Context, procedure string, input object) answer {
+func (v *dashboardUser) ask(ctx context.Context, procedure string, input object) answer {
 	return v.call(ctx, v.some(signedIn), procedure, input, false)
 }
 
@@ -142,7 +141,7 @@ const mostToTry = 5
 
 // leave looks at the end whether every session and link is as it was
 // acknowledged, and stays signed in.
-func (v *visitor) leave(ctx context.Context) {
+func (v *dashboardUser) leave(ctx context.Context) {
 	if v.waits != nil {
 		v.learn(ctx)
 	}
@@ -150,7 +149,7 @@ func (v *visitor) leave(ctx context.Context) {
 		v.setUp(ctx, false)
 	}
 	if v.signIn(ctx, v.password); v.some(signedIn) == nil {
-		v.book.violated("I19", "", "nobody can sign in with the password that was acknowledged")
+		v.book.violated("I19", "", "signing in with the acknowledged password fails")
 		return
 	}
 	for _, b := range v.browsers {

@@ -15,10 +15,9 @@ import (
 	"blueprintd/tests/process"
 )
 
-// visitor is somebody who signs in to the dashboard: with a password or a link,
-// in several browsers, and changes things there. One thing is done after the
-// other.
-type visitor struct {
+// dashboardUser signs in to the dashboard, with a password or a link and in several
+// browsers, and changes things there, one after the other.
+type dashboardUser struct {
 	*client
 	scene        *scene
 	email, id    string
@@ -29,12 +28,12 @@ type visitor struct {
 	past     []string // passwords that are good no longer
 	browsers []*browser
 	links    []*setUpLink
-	waits    *unheard // a change of the password that was sent and not answered; nil = none
+	waits    *passwordChange // sent and not answered; nil = none
 
 	things things
 }
 
-// browser is one in which the visitor signed in.
+// browser is a session of the dashboard user.
 type browser struct {
 	token string
 	id    string // of its session; "" = not yet known
@@ -55,15 +54,15 @@ type setUpLink struct {
 	dead  bool // it was used, or another took its place
 }
 
-// unheard is a change of the password.
-type unheard struct {
+// passwordChange is a change of the password that was sent.
+type passwordChange struct {
 	password string
 	keeps    *browser   // the session that goes on, if it was made
 	link     *setUpLink // by which it is made
 }
 
-func newVisitor(s *scene) *visitor {
-	return &visitor{client: s.client(1100), scene: s, email: "visitor@torture.example"}
+func newDashboardUser(s *scene) *dashboardUser {
+	return &dashboardUser{client: s.client(1100), scene: s, email: "browser@torture.example"}
 }
 
 // passwordOf returns the nth password.
@@ -71,7 +70,7 @@ func passwordOf(n int) string { return fmt.Sprintf("%svisitor-%d-5fc1b2", canary
 
 // command runs a command on the database, while the server may run, start or
 // die.
-func (v *visitor) command(ctx context.Context, arguments ...string) (string, error) {
+func (v *dashboardUser) command(ctx context.Context, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, v.scene.binary, append(arguments, "--db", v.scene.database())...)
 	command.Dir = filepath.Dir(v.scene.database())
 	out, err := command.Output()
@@ -82,10 +81,10 @@ func (v *visitor) command(ctx context.Context, arguments ...string) (string, err
 	return string(out), err
 }
 
-// arrive adds the visitor to the users.
-func (v *visitor) arrive(ctx context.Context) error {
+// arrive creates the user.
+func (v *dashboardUser) arrive(ctx context.Context) error {
 	begun := now()
-	out, err := v.command(ctx, "user", "add", "--email", v.email, "--name", "Visitor", "--json")
+	out, err := v.command(ctx, "user", "add", "--email", v.email, "--name", "Browser", "--json")
 	if err != nil {
 		return fmt.Errorf("user add: %w", err)
 	}
@@ -95,23 +94,23 @@ func (v *visitor) arrive(ctx context.Context) error {
 	}
 	v.id = added.ID
 	for _, action := range []string{"user.add", "user.link"} {
-		v.door.minutes.note(byOperator, begun, action, object{"userId": v.id}, answer{Status: http.StatusOK})
+		v.api.minutes.note(byOperator, begun, action, object{"userId": v.id}, answer{Status: http.StatusOK})
 	}
 	return v.addLink(added.SetupURL)
 }
 
 // addLink notes a link, which takes the place of those before.
-func (v *visitor) addLink(text string) error {
+func (v *dashboardUser) addLink(text string) error {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Query().Get("token") == "" {
-		return fmt.Errorf("%q is no link to set a password", text)
+		return fmt.Errorf("%q: want a link to set a password", text)
 	}
 	v.endLinks()
 	v.links = append(v.links, &setUpLink{token: u.Query().Get("token")})
 	return nil
 }
 
-func (v *visitor) endLinks() {
+func (v *dashboardUser) endLinks() {
 	for _, l := range v.links {
 		l.dead = true
 	}
@@ -119,12 +118,12 @@ func (v *visitor) endLinks() {
 
 // call calls a procedure of the dashboard from a browser; nil = one that is not
 // signed in. Refusals for which there are reasons are the caller's to judge.
-func (v *visitor) call(ctx context.Context, from *browser, procedure string, input object, changes bool) answer {
-	address := v.door.Address()
+func (v *dashboardUser) call(ctx context.Context, from *browser, procedure string, input object, changes bool) answer {
+	address := v.api.Address()
 	if address == "" {
 		return answer{Err: process.ErrDown}
 	}
-	one := process.NewClient(address, "", v.door.HTTP) // the name of the cookie belongs to the address
+	one := process.NewClient(address, "", v.api.HTTP) // the name of the cookie belongs to the address
 	headers := []string{"User-Agent", "torture"}
 	if from != nil {
 		headers = append(headers, "Cookie", "blueprintd_"+address[strings.LastIndex(address, ":")+1:]+"="+from.token)
@@ -143,22 +142,22 @@ func (v *visitor) call(ctx context.Context, from *browser, procedure string, inp
 	if a.Err == nil && a.Status >= 400 && a.Status < 500 {
 		told.Status = http.StatusConflict
 	}
-	v.heard(told, procedure)
+	v.succeeded(told, procedure)
 	return a
 }
 
 // does is call of what changes something.
-func (v *visitor) does(ctx context.Context, from *browser, procedure string, input object) (answer, *deed) {
+func (v *dashboardUser) does(ctx context.Context, from *browser, procedure string, input object) (answer, *deed) {
 	begun := now()
 	a := v.call(ctx, from, procedure, input, true)
 	if a.OK() {
 		v.used(from, a)
 	}
-	return a, v.door.minutes.note(bySession, begun, procedure, input, a)
+	return a, v.api.minutes.note(bySession, begun, procedure, input, a)
 }
 
 // used notes that a session has worked.
-func (v *visitor) used(from *browser, a answer) {
+func (v *dashboardUser) used(from *browser, a answer) {
 	switch {
 	case from == nil:
 	case from.state == gone:
@@ -170,7 +169,7 @@ func (v *visitor) used(from *browser, a answer) {
 }
 
 // look uses a session, and judges whether it works.
-func (v *visitor) look(ctx context.Context, from *browser) {
+func (v *dashboardUser) look(ctx context.Context, from *browser) {
 	a := v.call(ctx, from, "session.list", object{}, false)
 	switch {
 	case a.OK():
@@ -179,7 +178,7 @@ func (v *visitor) look(ctx context.Context, from *browser) {
 		for _, one := range list {
 			if id, _ := process.At(one, "id").(string); process.At(one, "current") == true && from.id == "" {
 				from.id = id
-				v.door.minutes.name(from.deed, id)
+				v.api.minutes.name(from.deed, id)
 			}
 		}
 	case a.Status == http.StatusUnauthorized:
@@ -188,7 +187,7 @@ func (v *visitor) look(ctx context.Context, from *browser) {
 }
 
 // refused notes that a session did not work.
-func (v *visitor) refused(from *browser, a answer) {
+func (v *dashboardUser) refused(from *browser, a answer) {
 	if from.state == signedIn {
 		v.book.violated("I19", "", "the session %s was signed in, and it is refused: %s", from.id, a)
 	} else if from.state == gone {
@@ -199,7 +198,7 @@ func (v *visitor) refused(from *browser, a answer) {
 
 // signIn signs in with a password, and gives the browser; refused says that the
 // password was.
-func (v *visitor) signIn(ctx context.Context, password string) (made *browser, refused bool) {
+func (v *dashboardUser) signIn(ctx context.Context, password string) (made *browser, refused bool) {
 	a, d := v.does(ctx, nil, "session.create", object{"email": v.email, "password": password})
 	if !a.OK() {
 		return nil, a.Status == http.StatusUnauthorized
@@ -209,7 +208,7 @@ func (v *visitor) signIn(ctx context.Context, password string) (made *browser, r
 }
 
 // open notes the browser that an answer signed in.
-func (v *visitor) open(a answer, d *deed) *browser {
+func (v *dashboardUser) open(a answer, d *deed) *browser {
 	response := http.Response{Header: a.Header}
 	for _, c := range response.Cookies() {
 		if c.Path != "/" {
@@ -224,7 +223,7 @@ func (v *visitor) open(a answer, d *deed) *browser {
 }
 
 // some returns a random browser in a state, nil when there is none.
-func (v *visitor) some(state string) *browser {
+func (v *dashboardUser) some(state string) *browser {
 	var fit []*browser
 	for _, b := range v.browsers {
 		if b.state == state {
@@ -237,19 +236,19 @@ func (v *visitor) some(state string) *browser {
 	return fit[v.random.IntN(len(fit))]
 }
 
-// mostBrowsers is in how many the visitor is signed in at once.
+// mostBrowsers is the maximum number of simultaneous sessions.
 const mostBrowsers = 6
 
 // work visits until loaded ends.
-func (v *visitor) work(ctx, loaded context.Context) {
+func (v *dashboardUser) work(ctx, loaded context.Context) {
 	for process.Pause(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
-		if v.door.Address() != "" {
+		if v.api.Address() != "" {
 			v.step(ctx)
 		}
 	}
 }
 
-func (v *visitor) step(ctx context.Context) {
+func (v *dashboardUser) step(ctx context.Context) {
 	if v.waits != nil {
 		v.learn(ctx)
 		return
@@ -305,7 +304,7 @@ func (v *visitor) step(ctx context.Context) {
 }
 
 // end ends a session from the same browser or from another one.
-func (v *visitor) end(ctx context.Context, from, other *browser) {
+func (v *dashboardUser) end(ctx context.Context, from, other *browser) {
 	procedure, input := "session.revoke", object{"id": other.id}
 	if from == other && v.random.IntN(2) == 0 {
 		procedure = "session.delete"
@@ -320,7 +319,7 @@ func (v *visitor) end(ctx context.Context, from, other *browser) {
 	}
 	begun := now()
 	a := v.call(ctx, from, procedure, sent, true)
-	v.door.minutes.note(bySession, begun, procedure, input, a)
+	v.api.minutes.note(bySession, begun, procedure, input, a)
 	switch {
 	case a.OK():
 		if v.used(from, a); other.state == signedIn {

@@ -11,33 +11,33 @@ import (
 	"blueprintd/tests/process"
 )
 
-// TestVisitor lets a visitor call a server that answers as it is told, and may
-// let in who should be out or the other way round.
-func TestVisitor(t *testing.T) {
+// TestDashboardUser has a dashboard user call a fake server with scripted responses,
+// some of which accept ended sessions or refuse valid ones.
+func TestDashboardUser(t *testing.T) {
 	ctx := context.Background()
-	look := func(state string) func(*visitor) {
-		return func(v *visitor) { v.look(ctx, &browser{token: "t", state: state, deed: &deed{}}) }
+	look := func(state string) func(*dashboardUser) {
+		return func(v *dashboardUser) { v.look(ctx, &browser{token: "t", state: state, deed: &deed{}}) }
 	}
-	link := func(dead bool) func(*visitor) {
-		return func(v *visitor) { v.takeLink(ctx, &setUpLink{token: "t", dead: dead}) }
+	link := func(dead bool) func(*dashboardUser) {
+		return func(v *dashboardUser) { v.takeLink(ctx, &setUpLink{token: "t", dead: dead}) }
 	}
-	past := func(v *visitor) { v.tryPast(ctx, "old") }
-	change := func(v *visitor) {
+	past := func(v *dashboardUser) { v.tryPast(ctx, "old") }
+	change := func(v *dashboardUser) {
 		v.password, v.browsers = "p", []*browser{{state: signedIn}, {state: signedIn}, {state: leaving}}
 		v.changePassword(ctx, v.browsers[0])
 	}
-	learn := func(v *visitor) {
+	learn := func(v *dashboardUser) {
 		change(v)
-		v.waits = &unheard{password: "new", keeps: v.browsers[0]}
+		v.waits = &passwordChange{password: "new", keeps: v.browsers[0]}
 		v.learn(ctx)
 	}
-	end := func(v *visitor) {
+	end := func(v *dashboardUser) {
 		v.browsers = []*browser{{id: "1", state: signedIn}, {id: "2", state: signedIn}}
 		v.end(ctx, v.browsers[0], v.browsers[1])
 	}
 	for _, c := range []struct {
 		name   string
-		do     func(*visitor)
+		do     func(*dashboardUser)
 		status int
 		want   string
 		states string // of the browsers afterwards
@@ -69,8 +69,8 @@ func TestVisitor(t *testing.T) {
 			fmt.Fprint(w, `{"result":{"data":{"json":[]}}}`)
 		}))
 		b := newBook("test", io.Discard)
-		d := &door{process.NewClient(server.URL, "", server.Client()), &minutes{}}
-		v := &visitor{client: &client{door: d, book: b}}
+		d := &apiClient{process.NewClient(server.URL, "", server.Client()), &minutes{}}
+		v := &dashboardUser{client: &client{api: d, book: b}}
 		c.do(v)
 		server.Close()
 		states := ""
@@ -86,14 +86,14 @@ func TestVisitor(t *testing.T) {
 	}
 }
 
-// TestVisitorThatWasRefused shows what was not changed after all: everything is
+// TestDashboardUserThatWasRefused shows what was not changed after all: everything is
 // as before.
-func TestVisitorThatWasRefused(t *testing.T) {
+func TestDashboardUserThatWasRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer server.Close()
 	b, before := newBook("test", io.Discard), &browser{state: signedIn}
-	v := &visitor{client: &client{door: &door{process.NewClient(server.URL, "", server.Client()), &minutes{}}, book: b}, password: "p", browsers: []*browser{before}, links: []*setUpLink{{}}}
-	v.waits = &unheard{password: "new"}
+	v := &dashboardUser{client: &client{api: &apiClient{process.NewClient(server.URL, "", server.Client()), &minutes{}}, book: b}, password: "p", browsers: []*browser{before}, links: []*setUpLink{{}}}
+	v.waits = &passwordChange{password: "new"}
 	if v.learn(context.Background()); v.waits != nil || v.password != "p" || before.state != signedIn || v.links[0].dead || first(b) != "" {
 		t.Errorf("%+v, violations %v", v, b.violations)
 	}

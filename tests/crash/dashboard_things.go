@@ -8,15 +8,15 @@ import (
 	"blueprintd/tests/process"
 )
 
-// things are what the visitor made, by kind. Of what was sent to be deleted
-// nothing more is asked.
+// things are the objects that the dashboard user created, by kind. Objects whose
+// deletion was requested are not used any more.
 type things struct {
 	n    int
 	made map[string][]string
 }
 
 // change makes, changes or deletes something, or starts a run.
-func (v *visitor) change(ctx context.Context, from *browser) {
+func (v *dashboardUser) change(ctx context.Context, from *browser) {
 	t := &v.things
 	if t.made == nil {
 		t.made = map[string][]string{}
@@ -55,7 +55,7 @@ func (v *visitor) change(ctx context.Context, from *browser) {
 	}
 }
 
-func (t *things) any(v *visitor, kind string) string {
+func (t *things) any(v *dashboardUser, kind string) string {
 	if all := t.made[kind]; len(all) > 0 {
 		return all[v.random.IntN(len(all))]
 	}
@@ -66,25 +66,25 @@ func (t *things) forget(kind string) { t.made[kind] = nil }
 
 // ordinary changes something from a browser that is signed in, where nothing is
 // in the way.
-func (v *visitor) ordinary(ctx context.Context, from *browser, procedure string, input object) answer {
+func (v *dashboardUser) ordinary(ctx context.Context, from *browser, procedure string, input object) answer {
 	a, _ := v.does(ctx, from, procedure, input)
 	switch {
 	case a.Err == process.ErrDown, a.Err != nil, a.OK(), a.Status >= 500, a.Status == http.StatusTooManyRequests:
 	case a.Status == http.StatusUnauthorized:
 		v.refused(from, a)
 	default:
-		v.book.violated("I10", "", "%s of the visitor was refused: %s", procedure, a)
+		v.book.violated("I10", "", "%s of the dashboard user was refused: %s", procedure, a)
 	}
 	return a
 }
 
-func (v *visitor) make(ctx context.Context, from *browser, kind, procedure string, input object) {
+func (v *dashboardUser) make(ctx context.Context, from *browser, kind, procedure string, input object) {
 	if a := v.ordinary(ctx, from, procedure, input); a.OK() {
 		v.things.made[kind] = append(v.things.made[kind], a.Text("id"))
 	}
 }
 
-func (v *visitor) drop(ctx context.Context, from *browser, kind, procedure, field, id string) {
+func (v *dashboardUser) drop(ctx context.Context, from *browser, kind, procedure, field, id string) {
 	if a := v.ordinary(ctx, from, procedure, object{field: id}); a.Err == process.ErrDown {
 		return
 	}
@@ -102,8 +102,8 @@ func each(id string, items any, concurrency int, nodes ...any) object {
 	return process.Node(id, "for-each", object{"items": items, "concurrency": concurrency, "nodes": nodes})
 }
 
-// heard is the event that runs of the load raise.
-const heard = "custom.torture"
+// customEvent is the event that runs of the load publish.
+const customEvent = "custom.torture"
 
 // manyShapes returns those whose runs walk over more than their own graph: over
 // items, into other runs, and by events; and one of every node without effect.
@@ -114,12 +114,12 @@ func manyShapes(ledger string) []*shape {
 	}
 	retry := object{"maxAttempts": 4, "delayMs": 40, "backoff": 1}
 	tries := object{"maxAttempts": 8, "delayMs": 40, "backoff": 1}
-	// run starts another blueprint, which is told which node that was.
+	// run starts another blueprint, whose input names the starting node.
 	run := func(address, blueprint string) object {
 		return process.Node(idOf(address), "blueprint", object{"blueprintId": blueprint, "inputData": object{"at": address, "wait": "{{inputData.wait ?? 50}}"}})
 	}
 	emit := func(address string) object {
-		return process.Node(idOf(address), "emit-event", object{"event": heard, "data": object{"from": "{{execution.id}}/" + address}})
+		return process.Node(idOf(address), "emit-event", object{"event": customEvent, "data": object{"from": "{{execution.id}}/" + address}})
 	}
 	list := []any{10, 20, 30}
 	began := process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}", "at": "{{inputData.at ?? null}}"}})
@@ -135,7 +135,7 @@ func manyShapes(ledger string) []*shape {
 		{name: "grandparent", weight: 1, modes: one, nodes: []any{firstNode, run("run", "#parent"), lastNode}},
 		{name: "each-run", weight: 2, modes: one, nodes: []any{firstNode,
 			process.Node("each", "for-each", object{"items": []any{object{"at": "each[0]/run"}, object{"at": "each[1]/run"}}, "concurrency": 2, "blueprintId": "#child"}), lastNode}},
-		{name: "listener", hears: heard, nodes: []any{firstNode, at("call", ""), lastNode}},
+		{name: "listener", startEvent: customEvent, nodes: []any{firstNode, at("call", ""), lastNode}},
 		{name: "emit", weight: 2, modes: one, nodes: []any{firstNode, emit("emit"), each("each", list, 2, emit("each[{{index}}]/emit")), lastNode}},
 		{name: "each", weight: 3, modes: []string{"", "wait"}, nodes: []any{firstNode, each("each", list, 2, at("each[{{index}}]/call", "flaky", "retry", retry), wait("pause"), at("each[{{index}}]/second", "")), lastNode}},
 		{name: "each-once", weight: 3, modes: one, nodes: []any{firstNode, each("each", "1..5", 2, at("each[{{index}}]/once", "", "effect", "once"), wait("pause")), lastNode}},
