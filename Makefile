@@ -18,20 +18,22 @@ build: ## build ./blueprintd, statically linked
 test: ## the tests that need Go alone
 	go test ./...
 
-goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate, pages of the documentation
+goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate, pages of the documentation, all log messages and error texts
 	go test ./engine/nodes -run '^TestCatalogue$$' -update
 	go test ./rpc -run NodeTypes -update
 	go test ./command -run '^(TestCorpus|TestHelp)$$' -update
 	go test ./tests/api -run 'RouterType|OpenAPI|Schemas' -update
 	go test ./tests/describe -run 'Procedures|Pages' -update
+	go test ./tests/words -run Sentences -update
 
 check: lint web-lint web-test race thorough bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
 
-lint: ## gofmt, go vet, staticcheck, a tidy go.mod
+lint: ## gofmt, go vet, staticcheck, the language of the sources, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "hint: run gofmt -w on these files"; exit 1; }
 	go vet ./...
 	go vet -tags mutant ./foundation/mutant ./engine ./store
 	go tool staticcheck ./...
+	go run ./tests/words
 	go mod tidy -diff
 	go mod verify
 

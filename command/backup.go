@@ -70,7 +70,7 @@ func backup(c *cli.Context) error {
 		}
 	}
 	if report.Damaged != nil {
-		options.Logger.Warn("the backup contains damaged runs", "count", report.Damaged.Count, "executions", report.Damaged.String(), "hint", "keep your older backups; run blueprintd doctor --full for details")
+		options.Logger.Warn("backup contains damaged runs", "count", report.Damaged.Count, "executions", report.Damaged.String(), "hint", "keep your older backups; run blueprintd doctor --full for details")
 	}
 	if c.Bool("json") {
 		return terminal.JSON(c.App.Writer, report)
@@ -154,7 +154,7 @@ func restore(c *cli.Context) error {
 		options.Logger.Warn("restored an unverified backup", "path", c.Args().First(), "hint", "review users, keys, members and blueprints before you start the server")
 	}
 	if report.Damaged != nil {
-		options.Logger.Warn("the backup was made with damaged runs", "count", report.Damaged.Count, "executions", report.Damaged.String())
+		options.Logger.Warn("backup was made with damaged runs", "count", report.Damaged.Count, "executions", report.Damaged.String())
 	}
 	if c.Bool("json") {
 		return terminal.JSON(c.App.Writer, report)

@@ -108,7 +108,7 @@ func (s *Service) goOn(ctx context.Context, connectionID, userID string) error {
 		if at.execution != "" && !woken[at] {
 			woken[at] = true
 			if err := s.Resume(ctx, at.execution, at.address); err != nil {
-				s.Logger.Error("a run could not go on after a sign-in", "execution", at.execution, "node", at.address, "error", err)
+				s.Logger.Error("resuming a run after a sign-in failed", "execution", at.execution, "node", at.address, "error", err)
 				failed = err
 				continue // its ticket stays good for another try
 			}

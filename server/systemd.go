@@ -62,7 +62,7 @@ func (n notifier) Watch(ctx context.Context, alive func(context.Context) error) 
 			if err == nil {
 				n.notify(daemon.SdNotifyWatchdog)
 			} else if ctx.Err() == nil {
-				n.Logger.Warn("the database does not answer", "error", err)
+				n.Logger.Warn("database does not answer", "error", err)
 			}
 			select {
 			case <-ticker.C:

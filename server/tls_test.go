@@ -142,7 +142,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	}
 	for _, hello := range []*tls.ClientHelloInfo{{ServerName: "b.example.org"}, {}, {ServerName: "other.example.org"}, {ServerName: "other.example.org", SupportedProtos: []string{certificate.ProofProtocol}}} {
 		if _, err := a.Get(hello); err == nil {
-			t.Errorf("%q has a certificate", hello.ServerName)
+			t.Errorf("%q certificate loaded", hello.ServerName)
 		}
 	}
 	if !a.Expiry().IsZero() {

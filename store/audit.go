@@ -338,7 +338,7 @@ func (s *Store) flushLines() *job {
 			line.release()
 		}
 		if err != nil && len(lines) > 0 {
-			s.options.Logger.Warn("lines of the audit log could not be written", "count", len(lines), "action", lines[0].entry.Action, "actor", lines[0].entry.ActorID, "error", err)
+			s.options.Logger.Warn("writing the audit log failed", "count", len(lines), "action", lines[0].entry.Action, "actor", lines[0].entry.ActorID, "error", err)
 		}
 	}
 	return &job{size: 512, run: run, ended: ended}

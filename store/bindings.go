@@ -79,7 +79,7 @@ func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Sc
 			}
 			one.Trigger.IsActive = one.Trigger.IsActive && !deleted
 			if unread != nil && one.Trigger.IsActive {
-				s.options.Logger.Error("the config of a schedule cannot be read", "trigger", one.Trigger.ID, "error", unread)
+				s.options.Logger.Error("schedule config cannot be read", "trigger", one.Trigger.ID, "error", unread)
 			}
 			list = append(list, one)
 			return nil

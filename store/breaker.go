@@ -108,7 +108,7 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 		return err
 	}
 	if err != nil { // a config that cannot be read keeps no run from ending
-		s.options.Logger.Error("a trigger whose runs keep failing cannot be switched off", "trigger", id, "error", err)
+		s.options.Logger.Error("pausing a trigger whose runs keep failing failed", "trigger", id, "error", err)
 		return nil
 	}
 	if trigger.Config["breaker"] == false {

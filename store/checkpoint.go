@@ -110,7 +110,7 @@ func (s *Store) boundLog(written int) {
 	}
 	if length := size(s.options.Path + "-wal"); err != nil || length >= fullLog {
 		w.held = true
-		s.options.Logger.Warn("the write-ahead log cannot be emptied and grows", "path", s.options.Path, "bytes", length, "error", err,
+		s.options.Logger.Warn("write-ahead log cannot be emptied and grows", "path", s.options.Path, "bytes", length, "error", err,
 			"hint", "another program reads the database in one long transaction: end it")
 	}
 }

@@ -158,7 +158,7 @@ func (o *Options) settlePurpose(t *transaction) error {
 	case sandbox && !o.Sandbox:
 		return dbfile.Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: fakes made the tokens and answers in it")
 	case o.VirtualClock && !virtual:
-		o.Logger.Warn("the clock is virtual, and the database has kept real time: no history is pruned for its age", "hint", "leave --clock out to go on in real time; work on a copy to try things")
+		o.Logger.Warn("virtual clock on a database with real times, nothing is pruned by age", "hint", "leave --clock out to go on in real time; work on a copy to try things")
 		o.KeepExecutions.Age, o.KeepFirings.Age, o.KeepAudit.Age = 0, 0, 0
 	case virtual && !o.VirtualClock:
 		return dbfile.Refusal("add --clock virtual=RFC3339, or name another database with --db", "the times in the database are those of a virtual clock")

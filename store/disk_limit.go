@@ -30,7 +30,7 @@ type limitState struct {
 // until there is space.
 func (p *pruner) relieve(ctx context.Context) {
 	if err := p.relieveNow(ctx); err != nil && ctx.Err() == nil && p.usable() == nil {
-		p.options.Logger.Warn("the size limit of the database could not be kept, retrying", "path", p.options.Path, "error", err)
+		p.options.Logger.Warn("enforcing the size limit failed, retrying", "path", p.options.Path, "error", err)
 	}
 }
 
@@ -109,7 +109,7 @@ func (p *pruner) within(size, limit, ample int64) bool {
 	case p.limit.episode && size <= ample:
 		p.limit = limitState{}
 		p.full.Store(false)
-		p.options.Logger.Info("the database is below its size limit again", "path", p.options.Path, "bytes", size, "limit", limit)
+		p.options.Logger.Info("database below its size limit again", "path", p.options.Path, "bytes", size, "limit", limit)
 		return true
 	}
 	return false
@@ -131,11 +131,11 @@ func (p *pruner) mustEvict(u usage, held bool, limit, ample int64) bool {
 		state.evicting = false
 	case u.live() > most && !state.evicting:
 		state.evicting = true
-		p.options.Logger.Warn("the database has reached its size limit; the oldest completed runs are removed first", "path", p.options.Path, "bytes", u.live(), "limit", limit)
+		p.options.Logger.Warn("database at its size limit, removing the oldest completed runs", "path", p.options.Path, "bytes", u.live(), "limit", limit)
 		return true
 	}
 	if began {
-		p.options.Logger.Warn("the files of the database have reached its size limit, though what is stored has not: no history is removed for that",
+		p.options.Logger.Warn("database files at the size limit, but not their content: no history is removed",
 			"path", p.options.Path, "bytes", u.live(), "free", u.free, "log", u.log, "limit", limit)
 	}
 	return state.evicting
@@ -145,18 +145,18 @@ func (p *pruner) mustEvict(u usage, held bool, limit, ample int64) bool {
 func (p *pruner) refuse(size, limit int64, u usage, held bool) {
 	full := size > limit
 	if was := p.full.Swap(full); was && !full {
-		p.options.Logger.Info("the database is at its size limit, but new runs are taken again", "path", p.options.Path, "bytes", size, "limit", limit)
+		p.options.Logger.Info("database at its size limit, accepting new runs again", "path", p.options.Path, "bytes", size, "limit", limit)
 	}
 	if !full || p.limit.told {
 		return
 	}
 	p.limit.told = true
 	if held {
-		p.options.Logger.Error("the log of the database cannot be cut and takes it above its size limit: new runs are refused",
+		p.options.Logger.Error("write-ahead log exceeds the size limit and cannot be truncated, refusing new runs",
 			"path", p.options.Path, "bytes", size, "log", u.log, "limit", limit, "hint", "let the backup or the other program that reads the database end, or raise --max-disk")
 		return
 	}
-	p.options.Logger.Error("the database is at its size limit and nothing is left to remove: new runs are refused",
+	p.options.Logger.Error("database at its size limit with nothing to remove, refusing new runs",
 		"path", p.options.Path, "bytes", size, "limit", limit, "hint", "raise --max-disk, or cancel unfinished runs")
 }
 
@@ -316,7 +316,7 @@ func (s *Store) adviseVacuum(ctx context.Context) {
 		return
 	}
 	if u, err := s.usage(ctx); err == nil && !u.shrinks {
-		s.options.Logger.Warn("the database file was made without room management: pruned rows leave room for new ones, but the file never shrinks",
+		s.options.Logger.Warn("database file cannot shrink: it was created without incremental vacuum",
 			"path", s.options.Path, "hint", "stop the server and run once: sqlite3 FILE 'PRAGMA journal_mode=DELETE; PRAGMA auto_vacuum=2; VACUUM'")
 	}
 }

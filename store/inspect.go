@@ -54,7 +54,7 @@ func (s *Store) checkFileSystem(path string) error {
 			"the disk of the database is mounted read-only")
 	}
 	if warning != nil && s.options.Server {
-		s.options.Logger.Warn(warning.Message, "path", s.options.Path, "hint", warning.Hint)
+		s.options.Logger.Warn("database file needs attention", "problem", warning.Message, "path", s.options.Path, "hint", warning.Hint)
 	}
 	return nil
 }

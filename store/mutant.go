@@ -49,6 +49,6 @@ func (s *Store) forget(ctx context.Context, list []blueprint.OutboxEvent) {
 		keys = append(keys, list[i].Key)
 	}
 	if err := s.RemoveEvents(ctx, keys); err != nil {
-		s.options.Logger.Warn("events could not be forgotten", "error", err)
+		s.options.Logger.Warn("removing delivered events failed", "error", err)
 	}
 }

@@ -158,7 +158,7 @@ func (p *pruner) logPruned(pass metrics.Stopwatch) {
 	if removed == p.toldPruned {
 		return
 	}
-	p.options.Logger.Info("old history was pruned", "path", p.options.Path,
+	p.options.Logger.Info("pruned old history", "path", p.options.Path,
 		"runs", removed[0]-p.toldPruned[0], "firings", removed[1]-p.toldPruned[1], "seconds", pass.Elapsed().Seconds())
 	p.toldPruned = removed
 }
@@ -309,7 +309,7 @@ func (p *pruner) begin(ctx context.Context) error {
 		return err
 	}
 	p.doubt.until = now.Add(doubtTime)
-	p.options.Logger.Warn("nothing is pruned for a day: all history is older than what is to be kept, as when the clock is wrong or the database is from an old backup; after that it goes",
+	p.options.Logger.Warn("all history is older than its limit (wrong clock or old backup?), pruning starts in a day",
 		"path", p.options.Path, "runs", runs, "rows", rows, "newest", p.doubt.newest, "clock", blueprint.TimeOf(now), "until", blueprint.TimeOf(p.doubt.until),
 		"hint", "look at the clock; to keep the history, start with --keep-executions all --keep-firings all")
 	return nil

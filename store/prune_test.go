@@ -367,8 +367,8 @@ func TestPruneTells(t *testing.T) {
 	advance(t, s, time.Hour)
 	stats := s.Stats()
 	said := log.String()
-	if strings.Count(said, "old history was pruned") != 1 || stats.PrunedRuns == 0 || stats.PrunedFirings == 0 ||
-		!strings.Contains(said, "level=INFO msg=\"old history was pruned\"") || !strings.Contains(said, " seconds=") {
+	if strings.Count(said, "pruned old history") != 1 || stats.PrunedRuns == 0 || stats.PrunedFirings == 0 ||
+		!strings.Contains(said, "level=INFO msg=\"pruned old history\"") || !strings.Contains(said, " seconds=") {
 		t.Errorf("%d runs and %d firings were pruned; the log says %s", stats.PrunedRuns, stats.PrunedFirings, said)
 	}
 }

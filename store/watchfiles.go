@@ -47,7 +47,7 @@ func (s *Store) checkFiles(ctx context.Context) {
 	}
 	if err := s.watched.check(s.options.Path); err != nil {
 		s.writer.fail(err)
-		s.options.Logger.Error("the server stops: its database was taken away", "path", s.options.Path, "error", err, "hint", "do not touch the files of a running server; stop it first")
+		s.options.Logger.Error("stopping: the database file was removed or replaced", "path", s.options.Path, "error", err, "hint", "do not touch the files of a running server; stop it first")
 		s.rescue(err)
 		return
 	}
@@ -99,10 +99,10 @@ func (s *Store) checkSpace() {
 		return
 	}
 	if low {
-		s.options.Logger.Error("the disk is nearly full: new runs are refused until there is room, those under way go on",
+		s.options.Logger.Error("disk nearly full, refusing new runs",
 			"path", s.options.Path, "free", p.Free, "wanted", reserve, "hint", errLowSpace.Hint)
 	} else {
-		s.options.Logger.Info("there is room on the disk again: new runs are taken", "path", s.options.Path, "free", p.Free)
+		s.options.Logger.Info("disk space available again, accepting new runs", "path", s.options.Path, "free", p.Free)
 	}
 }
 
@@ -141,7 +141,7 @@ func (s *Store) rescue(cause error) {
 			logger.Error("rescue of committed data failed", "path", path, "error", err, "hint", "restore the last backup with blueprintd restore")
 			return
 		}
-		logger.Warn("all that was committed was saved", "path", path, "hint", "start the server again")
+		logger.Warn("saved everything that was committed", "path", path, "hint", "start the server again")
 		return
 	}
 	where := freeName(fmt.Sprintf("%s%s%d", path, rescuedMark, s.epoch))
@@ -154,9 +154,9 @@ func (s *Store) rescue(cause error) {
 		hint = "to go on with what is there now start the server again; to have this back move " + path + " away first, then " + hint
 	}
 	if err := s.watched.setLogAside(path, where); err != nil {
-		logger.Error("the log of the lost database is in the way of the next one", "path", path+"-wal", "error", err, "hint", fmt.Sprintf("move %s-wal and %[1]s-shm away before anything else", path))
+		logger.Error("write-ahead log of the removed database blocks the next one", "path", path+"-wal", "error", err, "hint", fmt.Sprintf("move %s-wal and %[1]s-shm away before anything else", path))
 	}
-	logger.Warn("all that was committed was saved", "path", where, "hint", hint)
+	logger.Warn("saved everything that was committed", "path", where, "hint", hint)
 }
 
 // recoverHint returns how a rescued database becomes the database again.
@@ -239,7 +239,7 @@ func rescued(path string) (newest string) {
 // warnRescued logs a rescued file beside the database when a server starts.
 func (s *Store) warnRescued() {
 	if file := rescued(s.options.Path); file != "" {
-		s.options.Logger.Warn("a file lies here that a server saved when its database was taken away", "path", file, "hint", rescuedHint(s.options.Path, file))
+		s.options.Logger.Warn("found a file saved from a removed database", "path", file, "hint", rescuedHint(s.options.Path, file))
 	}
 }
 

@@ -207,7 +207,7 @@ func (w *writer) fail(err error) bool {
 // content of the disk unknown.
 func (s *Store) endIfLost(err error) (lost bool) {
 	if lost = severityOf(err) == ofStore; lost && s.writer.fail(err) {
-		s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", err)
+		s.options.Logger.Error("database failed and takes no more writes", "path", s.options.Path, "error", err)
 	}
 	return lost
 }

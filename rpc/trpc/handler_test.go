@@ -2,41 +2,16 @@ package trpc
 
 import (
 	"context"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files of testdata")
-
-// checkGolden compares a text with a file of testdata.
-func checkGolden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs; look at it and run go test -update ./rpc/trpc\n%s", path, text)
-	}
-}
 
 func TestNewHandler(t *testing.T) {
 	s := &testServer{}

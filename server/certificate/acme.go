@@ -63,7 +63,7 @@ func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*Authori
 		return nil, blueprint.Hinted("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.Dir, fileio.Cause(err))
 	}
 	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		logger.Warn("other users of this machine may get at the private keys of the certificates", "folder", o.Dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.Dir)
+		logger.Warn("certificate folder is accessible to other users", "folder", o.Dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.Dir)
 	}
 	a := &Authority{options: *o, logger: logger, Domains: map[string]*domain{}}
 	for _, name := range o.Domains {
@@ -109,7 +109,7 @@ func (a *Authority) keep(ctx context.Context, d *domain) {
 			d.once.Do(func() { close(d.Tried) })
 			if err != nil {
 				pause, patience = patience, min(2*patience, longestPatience)
-				a.logger.Warn("the authority gave no certificate", "domain", d.Name, "error", err, "again_in", pause,
+				a.logger.Warn("obtaining a certificate failed", "domain", d.Name, "error", err, "again_in", pause,
 					"hint", "the domain must lead to this server, on port 443, or on port 80 with --acme-http-addr")
 			}
 		case <-ctx.Done():
@@ -137,11 +137,11 @@ func (a *Authority) obtain(d *domain) error {
 	d.expiry = leaf.NotAfter
 	d.mu.Unlock()
 	if isNew {
-		a.logger.Info("has a certificate", "domain", d.Name, "issuer", leaf.Issuer.String(), "until", blueprint.TimeOf(leaf.NotAfter))
+		a.logger.Info("certificate loaded", "domain", d.Name, "issuer", leaf.Issuer.String(), "until", blueprint.TimeOf(leaf.NotAfter))
 	}
 	// It is renewed when a third of its time is left, or 30 days.
 	if left := leaf.NotAfter.Sub(clock.Real{}.Now()); left < leaf.NotAfter.Sub(leaf.NotBefore)/6 {
-		a.logger.Warn("the certificate was not renewed so far; it is tried again each hour", "domain", d.Name, "until", blueprint.TimeOf(leaf.NotAfter),
+		a.logger.Warn("certificate renewal failed, retrying hourly", "domain", d.Name, "until", blueprint.TimeOf(leaf.NotAfter),
 			"hint", "the domain must lead to this server, and the server must reach "+a.options.Directory)
 	}
 	return nil

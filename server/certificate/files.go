@@ -108,10 +108,10 @@ func (f *Files) refresh() {
 		return
 	}
 	if bad, err := f.Load(); err != nil {
-		f.Logger.Warn("the new certificate cannot be used: the one before stays", "file", bad, "error", fileio.Cause(err), "hint", Hint(err))
+		f.Logger.Warn("new certificate cannot be used, keeping the previous one", "file", bad, "error", fileio.Cause(err), "hint", Hint(err))
 		return
 	}
-	f.Logger.Info("read the new certificate", "file", f.CertPath, "until", blueprint.TimeOf(f.Expiry()))
+	f.Logger.Info("certificate reloaded", "file", f.CertPath, "until", blueprint.TimeOf(f.Expiry()))
 	f.Warn()
 }
 
@@ -135,9 +135,9 @@ func (f *Files) Warn() {
 	leaf, now := f.Pair.Load().Leaf, clock.Real{}.Now()
 	switch {
 	case now.After(leaf.NotAfter):
-		f.Logger.Warn("the certificate has expired: clients will refuse it", "file", f.CertPath, "expired", blueprint.TimeOf(leaf.NotAfter), "hint", "renew it; the new files are read without a restart")
+		f.Logger.Warn("certificate has expired", "file", f.CertPath, "expired", blueprint.TimeOf(leaf.NotAfter), "hint", "renew it; the new files are read without a restart")
 	case now.Before(leaf.NotBefore):
-		f.Logger.Warn("the certificate is not good yet: clients will refuse it", "file", f.CertPath, "from", blueprint.TimeOf(leaf.NotBefore), "hint", "look at the clock of this machine")
+		f.Logger.Warn("certificate is not valid yet", "file", f.CertPath, "from", blueprint.TimeOf(leaf.NotBefore), "hint", "look at the clock of this machine")
 	}
 }
 

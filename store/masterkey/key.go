@@ -78,7 +78,7 @@ func Read(database, chosen string, logger *slog.Logger) (Key, error) {
 		return key, err
 	}
 	if info, err := os.Stat(key.Path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !IsCredential(key.Path) {
-		logger.Warn("other users of this machine can get at the master key", "path", key.Path, "hint", "chmod 600 "+blueprint.ShellWord(key.Path))
+		logger.Warn("master key file is accessible to other users", "path", key.Path, "hint", "chmod 600 "+blueprint.ShellWord(key.Path))
 	}
 	key.Sealer, key.Old = all[0], all[1:]
 	return key, nil

@@ -185,7 +185,7 @@ func TestChangedCertificatesAreReadAnew(t *testing.T) {
 		{"a key is half written", func() { write(t, first.key, good[:20]) }, "first.example.org", "cannot be used"},
 		{"and stays so", func() {}, "first.example.org", ""},
 		{"it is missing for a moment", func() { os.Remove(first.key) }, "first.example.org", ""},
-		{"a good pair comes", func() { makePair(t, folder, time.Now().Add(time.Hour), "second.example.org") }, "second.example.org", "read the new certificate"},
+		{"a good pair comes", func() { makePair(t, folder, time.Now().Add(time.Hour), "second.example.org") }, "second.example.org", "certificate reloaded"},
 		{"an old pair comes", func() { makePair(t, folder, time.Now().Add(-time.Hour), "third.example.org") }, "third.example.org", "has expired"},
 	} {
 		step.do()

@@ -1,6 +1,66 @@
 package main
 
-import "testing"
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const root = "../.."
+
+func TestSentences(t *testing.T) {
+	logs, errors, loose, err := collect(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range loose {
+		t.Errorf("%s: want a constant log message, with what varies as attributes", place)
+	}
+	for name, all := range map[string][]sentence{"logs": logs, "errors": errors} {
+		t.Run(name, func(t *testing.T) {
+			if len(all) < 50 {
+				t.Fatalf("found %d sentences, want at least 50", len(all))
+			}
+			var got strings.Builder
+			for i, s := range all {
+				if i == 0 || s.folder != all[i-1].folder {
+					fmt.Fprintf(&got, "\n%s\n", s.folder)
+				}
+				fmt.Fprintf(&got, "  %s\n", strings.TrimSpace(fmt.Sprintf("%-5s %q", s.level, s.text)))
+			}
+			path := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("sentences differ from %s (-want +got), make goldens writes it:\n%s", path, diff)
+			}
+		})
+	}
+}
+
+func TestWords(t *testing.T) {
+	found, err := check(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range found {
+		t.Error(line)
+	}
+}
 
 func TestFindings(t *testing.T) {
 	for text, want := range map[string]int{
