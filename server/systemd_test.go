@@ -82,7 +82,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 		t.Errorf("messages %v", seen)
 	}
 	s.Stop()
-	if strings.Contains(s.Log.String(), "can get at the master key") {
+	if strings.Contains(s.Log.String(), "master key file is accessible") {
 		t.Error("it warns of the mode of a credential")
 	}
 	for message := ""; message != "STOPPING=1"; {

@@ -65,7 +65,7 @@ func TestDiskLimit(t *testing.T) {
 		t.Errorf("%s failed, %s old, %s completed", count("status = 'failed'"), count("status = 'completed' AND end_time <= "+day2), count("status = 'completed'"))
 	}
 	check(t, p.relieveNow(ctx))
-	if log.count("has reached its size limit") != 1 || log.count("below its size limit again") != 1 {
+	if log.count("removing the oldest completed runs") != 1 || log.count("below its size limit again") != 1 {
 		t.Errorf("log %s", &log.text)
 	}
 }
@@ -105,7 +105,7 @@ func TestDiskLimitOfUnfinishedRuns(t *testing.T) {
 	}
 	check(t, p.relieveNow(ctx))
 	check(t, s.Commit(ctx, finished(s, b, ann, []byte("{}"))))
-	if log.count("has reached its size limit") != 1 || log.count("new runs are refused") != 1 {
+	if log.count("removing the oldest completed runs") != 1 || log.count("refusing new runs") != 1 {
 		t.Errorf("log %s", &log.text)
 	}
 }
@@ -294,7 +294,7 @@ func TestDiskLimitBesideReader(t *testing.T) {
 	if err := s.Commit(ctx, finished(s, b, ann, []byte("{}"))); !errors.As(err, &refused) || refused.Code != blueprint.CodeUnavailable || refused.RetryAfter == 0 {
 		t.Errorf("a new run: %v", err)
 	}
-	if log.count("level=WARN") != 1 || log.count("new runs are refused") != 1 {
+	if log.count("level=WARN") != 1 || log.count("refusing new runs") != 1 {
 		t.Errorf("log %s", &log.text)
 	}
 	stop()

@@ -59,7 +59,7 @@ func TestFilesTakenAway(t *testing.T) {
 			}
 			wantCode(t, s.Commit(ctx, finished(s, b, ann, []byte("late"))), blueprint.CodeUnavailable)
 			check(t, s.Close())
-			if said := log.String(); !strings.Contains(said, "the server stops") || !strings.Contains(said, "hint=") {
+			if said := log.String(); !strings.Contains(said, "stopping: the database file") || !strings.Contains(said, "hint=") {
 				t.Errorf("the log says %s", said)
 			}
 			if test.saved == "-" {

@@ -172,7 +172,7 @@ func TestServerWithoutRoom(t *testing.T) {
 	s.Mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
 	s.Until(paused, "completed")
 	s.Stop()
-	if !strings.Contains(s.Log.String(), "the disk is nearly full") {
+	if !strings.Contains(s.Log.String(), "disk nearly full") {
 		t.Errorf("the log says %s", s.Log)
 	}
 }
