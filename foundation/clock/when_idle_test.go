@@ -40,7 +40,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// While WaitIdle's caller is idle-waiting, WhenIdle runs its callback at once.
+// After WaitIdle has run out of patience and until done is called, WhenIdle runs its
+// callback at once although the clock is held.
 func TestWhenIdleDuringWaitIdle(t *testing.T) {
 	v := NewVirtual(time.UnixMilli(0))
 	v.WaitIdle(t.Context(), time.Hour)()
@@ -54,7 +55,7 @@ func TestWhenIdleDuringWaitIdle(t *testing.T) {
 	v.WhenIdle(func() { close(late) })
 	select {
 	case <-late:
-		t.Error("the callback ran after WaitIdle had returned, while the clock was held")
+		t.Error("the callback ran after done, while the clock was held")
 	default:
 	}
 	release()
