@@ -293,7 +293,7 @@ func TestPruneWaitsWhenAllIsOld(t *testing.T) {
 	if got := stored(t, s, finishedRuns) + "/" + stored(t, s, "SELECT count(*) FROM firings"); got != before || got != "10/9" {
 		t.Errorf("runs and rows: %s, before %s", got, before)
 	}
-	if log.count("nothing is pruned") != 1 || log.count("--keep-executions all") != 1 || log.count("runs=10 rows=8") != 1 {
+	if log.count("pruning starts in a day") != 1 || log.count("--keep-executions all") != 1 || log.count("runs=10 rows=8") != 1 {
 		t.Errorf("log %s", &log.text)
 	}
 	advance(t, s, 2*time.Hour)
