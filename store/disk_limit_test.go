@@ -227,7 +227,7 @@ func TestFileThatCannotShrink(t *testing.T) {
 	if before.shrinks || after.file != before.file || stored(t, s, "SELECT count(*) FROM executions") != "10" {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
-	if log.count("never shrinks") != 1 {
+	if log.count("database file cannot shrink") != 1 {
 		t.Errorf("log %s", &log.text)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,21 +37,68 @@ func TestSentences(t *testing.T) {
 				}
 				fmt.Fprintf(&got, "  %s\n", strings.TrimSpace(fmt.Sprintf("%-5s %q", s.level, s.text)))
 			}
-			path := filepath.Join("testdata", name+".golden")
+			golden := filepath.Join("testdata", name+".golden")
 			if *update {
-				if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+				if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
-			want, err := os.ReadFile(path)
+			want, err := os.ReadFile(golden)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("sentences differ from %s (-want +got), make goldens writes it:\n%s", path, diff)
+				t.Errorf("sentences differ from %s (-want +got), make goldens writes it:\n%s", golden, diff)
 			}
 		})
 	}
+}
+
+// unread are the folders whose language has not been revised as a whole. None may join
+// them; a folder without findings leaves the list.
+var unread = []string{
+	"blueprint",
+	"blueprint/document",
+	"blueprint/expression",
+	"blueprint/jsonschema",
+	"clients/go/blueprintdtest",
+	"clients/typescript",
+	"clients/typescript/src",
+	"connections",
+	"docs",
+	"engine",
+	"engine/nodes",
+	"engine/nodes/mcp",
+	"engine/nodes/smtp",
+	"engine/script",
+	"rpc",
+	"rpc/trpc",
+	"server",
+	"server/accounts",
+	"server/limits",
+	"server/sandbox",
+	"store",
+	"store/dbfile",
+	"store/masterkey",
+	"tests/crash",
+	"tests/describe",
+	"web",
+	"web/src",
+	"web/src/api",
+	"web/src/diff",
+	"web/src/forms",
+	"web/src/graph",
+	"web/src/inspector",
+	"web/src/pages/authority",
+	"web/src/pages/blueprints",
+	"web/src/pages/connections",
+	"web/src/pages/editor",
+	"web/src/pages/runs",
+	"web/src/pages/settings",
+	"web/src/pages/sign-in",
+	"web/src/pages/triggers",
+	"web/src/parts",
+	"web/src/shell",
 }
 
 func TestWords(t *testing.T) {
@@ -57,8 +106,18 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	left := map[string]bool{}
 	for _, line := range found {
-		t.Error(line)
+		file, _, _ := strings.Cut(strings.TrimPrefix(filepath.ToSlash(line), root+"/"), ":")
+		folder := path.Dir(file)
+		if left[folder] = true; !slices.Contains(unread, folder) {
+			t.Error(line)
+		}
+	}
+	for _, folder := range unread {
+		if !left[folder] {
+			t.Errorf("%s has no findings any more: take it off the list", folder)
+		}
 	}
 }
 
