@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
@@ -171,6 +172,9 @@ func TestLeaving(t *testing.T) {
 		wantCode(t, err, blueprint.CodeForbidden)
 		_, err = s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "x", OrganizationID: team})
 		wantCode(t, err, blueprint.CodeForbidden)
+		if err == nil || !strings.Contains(err.Error(), "organization_id: ") {
+			t.Errorf("refused with %v, want the name of the input's field", err)
+		}
 		lend(t, s, other, member, "editor")
 		if _, access, _ := s.Definition(ctx, member, other.ID); access != blueprint.AccessManage {
 			t.Errorf("level %d of an editor", access)

@@ -22,6 +22,15 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := s.planAllows(t, principal); err != nil {
 			return err
 		}
+		if given.OrganizationID != "" {
+			member, err := isMember(t.session, principal, given.OrganizationID)
+			if err == nil && !member {
+				err = forbidden("organization_id: you are not a member of this organization")
+			}
+			if err != nil {
+				return err
+			}
+		}
 		if given.OrganizationID, err = homeOf(t.session, principal, given.OrganizationID); err != nil {
 			return err
 		}
