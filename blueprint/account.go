@@ -137,8 +137,8 @@ func CheckPassword(password, email string) error {
 	return nil
 }
 
-// CheckEmail says why a text cannot be an email address: CodeBadRequest about
-// the field email. Whether mail arrives there is nobody's promise.
+// CheckEmail returns CodeBadRequest about the field email unless email is an address. It
+// does not check that the address receives mail.
 func CheckEmail(email string) error {
 	local, domain, found := strings.Cut(email, "@")
 	if !found || local == "" || domain == "" || len(email) > 320 || strings.ContainsFunc(email, noEmail) {
@@ -228,8 +228,8 @@ func (s KeyScopes) String() string {
 	return strings.Join(names, ",")
 }
 
-// Admission is what a token gives access to: a principal, within scopes, until the
-// token expires.
+// Admission is the access that a token grants: the principal's, limited to scopes, until
+// the token expires.
 type Admission struct {
 	Principal
 	Scopes    KeyScopes

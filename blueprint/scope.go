@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Writers maps the variables that nodes set to the last writer on the way to a point of
+// Writers maps the variables that nodes set to the last writer on the path to a point of
 // the graph. It is immutable; nil is empty.
 //
 // It is a linked list of additions, so that the Writers of many nodes share memory.

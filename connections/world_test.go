@@ -130,7 +130,7 @@ func (w *world) get(open *blueprint.OpenConnection, address string) (int, string
 	return response.StatusCode, string(body)
 }
 
-// paused returns the address that a node has to ask somebody to visit.
+// paused returns the address that a node asks the user to open.
 func (w *world) paused(userID, id string) string {
 	w.t.Helper()
 	_, err := w.open(userID, id)

@@ -135,8 +135,8 @@ func containsAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// Markdown returns the parser of the pages. Its headings have the identifiers that
-// GitHub gives them, so that links work in both places.
+// Markdown returns the parser of the pages. Heading IDs follow GitHub's rules, so links
+// work both there and on a server.
 func Markdown() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(extension.GFM),

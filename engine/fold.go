@@ -481,7 +481,7 @@ func (r *fold) nextReady() *nodeRun {
 
 func (r *fold) startable() bool { return len(r.restarts) > 0 || r.nextReady() != nil }
 
-// each calls f for every node in map order, the nodes of items behind their for-each
+// each calls f for every node in map order; the nodes of items follow their for-each
 // node.
 func (r *fold) each(f func(n *nodeRun)) { walk(r.root, f) }
 

@@ -124,7 +124,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 		"MCP server   "+host+"/mcp",
 		"files        "+host+"/files/{id}",
 		"description  "+host+"/openapi.json",
-		"documentation "+host+"/docs",
+		"docs         "+host+"/docs",
 		"mail         "+s.mailIndex(),
 		"health       "+host+"/healthz  "+host+"/readyz", "",
 	), "\n")))

@@ -95,7 +95,7 @@ func rounding(i *invocation) any {
 	return computed(round(n.float))
 }
 
-// numbers calls visit for every argument, and for the items of arrays at any depth.
+// numbers calls visit for each argument. It descends into arrays.
 func (i *invocation) numbers(visit func(value any, n number)) {
 	for _, argument := range i.arguments {
 		i.numbersIn(argument, visit)

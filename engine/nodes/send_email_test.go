@@ -198,7 +198,7 @@ func TestSendEmailFails(t *testing.T) {
 	}
 }
 
-// closedPort returns a port at which nobody listens.
+// closedPort returns a port without a listener.
 func closedPort(map[string]any) json.Number {
 	listener, _ := net.Listen("tcp", "127.0.0.1:0")
 	defer listener.Close()

@@ -15,8 +15,7 @@ import (
 	"blueprintd/clients/go/program"
 )
 
-// alive reports whether a process is there; one that has ended and that nobody has
-// asked about is not.
+// alive reports whether a process is running. A zombie is not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(stat), ") ")
