@@ -33,7 +33,7 @@ func TestKeys(t *testing.T) {
 	servertest.Shape(t, "created", made, strings.TrimSuffix(fresh, "}")+fmt.Sprintf(`, "key": %q}`, key))
 
 	// The list is the caller's own, without any key, oldest first.
-	first := fmt.Sprintf(record, `"key of ada"`, "else", noonText, `"`+created+`"`, "null")
+	first := fmt.Sprintf(record, `"key of ada"`, "only", noonText, `"`+created+`"`, "null")
 	servertest.Shape(t, "listed", ada.OK(t, "apiKey.list", nil), "["+first+","+fresh+"]")
 	if list := ben.OK(t, "apiKey.list", object{}).([]any); len(list) != 1 || at(list[0], "name") != "key of ben" {
 		t.Errorf("ben's list is %v", list)
