@@ -61,15 +61,15 @@ var connectionKinds = []connectionKind{
 		fields: []configField{
 			{
 				name: "provider", required: true, moves: anyChange, check: oneOf("openai", "anthropic"),
-				title: "Provider", doc: "Whose protocol is spoken.", kind: "choice", choices: []string{"openai", "anthropic"},
+				title: "Provider", doc: "The protocol of the provider.", kind: "choice", choices: []string{"openai", "anthropic"},
 			},
 			{
 				name: "baseUrl", moves: anyChange, check: webAddress,
-				title: "Base URL", doc: "Where it is asked, for other servers that speak the same protocol; the provider's own address when not given.", kind: "url",
+				title: "Base URL", doc: "The address of another server with the same protocol. Default: the provider's own.", kind: "url",
 			},
 			{
 				name: "apiKey", required: true, secret: true, check: headerSecret,
-				title: "API key", doc: "The key of the provider.", kind: "secret",
+				title: "API key", doc: "The API key issued by the provider.", kind: "secret",
 			},
 		},
 		placeholder: func() map[string]any {
@@ -77,7 +77,7 @@ var connectionKinds = []connectionKind{
 		},
 	},
 	{
-		of: ConnectionMCPServer, title: "MCP server", doc: "A server of tools, for MCP tools and for AI prompts that call tools.",
+		of: ConnectionMCPServer, title: "MCP server", doc: "A server that offers tools, for MCP tools and AI prompts.",
 		fields: []configField{
 			{
 				name: "url", required: true, moves: anyChange, check: webAddress,
@@ -85,11 +85,11 @@ var connectionKinds = []connectionKind{
 			},
 			{
 				name: "auth", check: authObject,
-				title: "Authentication", doc: "How requests prove who we are.", kind: "auth",
+				title: "Authentication", doc: "How requests authenticate.", kind: "auth",
 			},
 			{
 				name: "timeoutMs", check: wholeNumber(1, 3_600_000),
-				title: "Time limit", doc: "How long a call may take, in milliseconds.", kind: "duration-ms",
+				title: "Time limit", doc: "The maximum duration of a call, in milliseconds.", kind: "duration-ms",
 			},
 		},
 		placeholder: func() map[string]any {
@@ -97,35 +97,35 @@ var connectionKinds = []connectionKind{
 		},
 	},
 	{
-		of: ConnectionOAuth2, title: "OAuth 2", doc: "A service where people sign in, or this server for itself; for HTTP requests and MCP servers.",
+		of: ConnectionOAuth2, title: "OAuth 2", doc: "A service where users sign in, or this server does so itself; for HTTP requests and MCP servers.",
 		fields: []configField{
 			{
 				name: "flow", required: true, moves: anyChange, check: oneOf("authorization_code", "client_credentials"),
-				title: "Flow", doc: "authorization_code: people sign in, each for themselves; client_credentials: this server signs in for everybody.", kind: "choice", choices: []string{"authorization_code", "client_credentials"},
+				title: "Flow", doc: "authorization_code: each user signs in. client_credentials: this server signs in once for all.", kind: "choice", choices: []string{"authorization_code", "client_credentials"},
 			},
 			{
 				name: "authorizationUrl", moves: anyChange, check: safeAddress,
-				title: "Authorization URL", doc: "Where people sign in; needed for authorization_code.", kind: "url",
+				title: "Authorization URL", doc: "The page where users sign in. Required for authorization_code.", kind: "url",
 			},
 			{
 				name: "tokenUrl", required: true, moves: anyChange, check: safeAddress,
-				title: "Token URL", doc: "Where tokens are given out.", kind: "url",
+				title: "Token URL", doc: "The endpoint that issues tokens.", kind: "url",
 			},
 			{
 				name: "clientId", required: true, moves: anyChange, check: plainText,
-				title: "Client id", doc: "What the service calls this server.", kind: "text",
+				title: "Client id", doc: "The id that the service gave to this server.", kind: "text",
 			},
 			{
 				name: "clientSecret", secret: true, check: password,
-				title: "Client secret", doc: "What proves it; a public client has none.", kind: "secret",
+				title: "Client secret", doc: "The secret of the client id. A public client has none.", kind: "secret",
 			},
 			{
 				name: "scopes", check: listOf(scope),
-				title: "Scopes", doc: "What is asked for.", kind: "list",
+				title: "Scopes", doc: "The permissions to request.", kind: "list",
 			},
 			{
 				name: "hosts", check: listOf(hostForm), // see OAuthHosts
-				title: "Hosts", doc: "Where the tokens may go: host, host:port or *.domain; the hosts of the sign-in when none is given.", kind: "hosts",
+				title: "Hosts", doc: "Where tokens may be sent: host, host:port or *.domain. Default: the hosts of the sign-in.", kind: "hosts",
 			},
 		},
 		placeholder: noCredentials,
@@ -147,11 +147,11 @@ var connectionKinds = []connectionKind{
 		fields: []configField{
 			{
 				name: "auth", required: true, check: authObject,
-				title: "Authentication", doc: "How requests prove who we are.", kind: "auth",
+				title: "Authentication", doc: "How requests authenticate.", kind: "auth",
 			},
 			{
 				name: "hosts", required: true, moves: widened, check: someOf(hostForm),
-				title: "Hosts", doc: "Where the credentials may go: host, host:port or *.domain.", kind: "hosts",
+				title: "Hosts", doc: "Where the credentials may be sent: host, host:port or *.domain.", kind: "hosts",
 			},
 		},
 		placeholder: noCredentials,
@@ -161,27 +161,27 @@ var connectionKinds = []connectionKind{
 		fields: []configField{
 			{
 				name: "host", required: true, moves: anyChange, check: hostOnly,
-				title: "Host", doc: "The server that takes the mail.", kind: "host",
+				title: "Host", doc: "The mail server.", kind: "host",
 			},
 			{
 				name: "port", required: true, moves: anyChange, check: wholeNumber(1, 65535),
-				title: "Port", doc: "587 for starttls, 465 for tls, as a rule.", kind: "number", standard: json.Number("587"),
+				title: "Port", doc: "Usually 587 for starttls and 465 for tls.", kind: "number", standard: json.Number("587"),
 			},
 			{
 				name: "username", moves: anyChange, check: plainText,
-				title: "User name", doc: "Who signs in there; needed beside a password.", kind: "text",
+				title: "User name", doc: "The account on the mail server. Required with a password.", kind: "text",
 			},
 			{
 				name: "password", secret: true, check: password,
-				title: "Password", doc: "The password of that user.", kind: "secret",
+				title: "Password", doc: "The password of the user.", kind: "secret",
 			},
 			{
 				name: "tls", required: true, moves: anyChange, check: oneOf("starttls", "tls", "none"),
-				title: "Encryption", doc: "starttls: after the greeting; tls: from the start; none: anybody on the way can read it.", kind: "choice", choices: []string{"starttls", "tls", "none"}, standard: "starttls",
+				title: "Encryption", doc: "starttls: after connecting in plain text. tls: from the start. none: mail is sent unencrypted.", kind: "choice", choices: []string{"starttls", "tls", "none"}, standard: "starttls",
 			},
 			{
 				name: "from", required: true, check: mailAddress,
-				title: "From", doc: "Who the mail is from, such as Shop <shop@example.org>.", kind: "email",
+				title: "From", doc: "The sender of mail, such as Shop <shop@example.org>.", kind: "email",
 			},
 		},
 		placeholder: func() map[string]any {
@@ -199,11 +199,11 @@ var connectionKinds = []connectionKind{
 		fields: []configField{
 			{
 				name: "botToken", required: true, secret: true, check: headerSecret,
-				title: "Bot token", doc: "The token of the app's bot, which begins with xoxb-.", kind: "secret",
+				title: "Bot token", doc: "The app's bot token, which begins with xoxb-.", kind: "secret",
 			},
 			{
 				name: "baseUrl", moves: anyChange, check: webAddress,
-				title: "Base URL", doc: "Where Slack is asked; its own address when not given.", kind: "url",
+				title: "Base URL", doc: "The address of Slack's API. Default: Slack's own.", kind: "url",
 			},
 		},
 		placeholder: func() map[string]any {
@@ -225,7 +225,7 @@ var authKinds = []authKind{
 	{name: "bearer", title: "Bearer token", fields: []configField{
 		{
 			name: "token", required: true, secret: true, check: headerSecret,
-			title: "Token", doc: "What follows the word Bearer.", kind: "secret",
+			title: "Token", doc: "The token after the word Bearer.", kind: "secret",
 		},
 	}},
 	{name: "basic", title: "User name and password", fields: []configField{
@@ -235,7 +235,7 @@ var authKinds = []authKind{
 		},
 		{
 			name: "password", required: true, secret: true, check: password,
-			title: "Password", doc: "The password of that user.", kind: "secret",
+			title: "Password", doc: "The password of the user.", kind: "secret",
 		},
 	}},
 	{name: "header", title: "Header", fields: []configField{
@@ -245,7 +245,7 @@ var authKinds = []authKind{
 		},
 		{
 			name: "value", required: true, secret: true, check: headerSecret,
-			title: "Value", doc: "What it holds.", kind: "secret",
+			title: "Value", doc: "The value that is sent.", kind: "secret",
 		},
 	}},
 	{name: "query", title: "Query parameter", fields: []configField{
@@ -255,7 +255,7 @@ var authKinds = []authKind{
 		},
 		{
 			name: "value", required: true, secret: true, check: password,
-			title: "Value", doc: "What it holds.", kind: "secret",
+			title: "Value", doc: "The value that is sent.", kind: "secret",
 		},
 	}},
 	{name: "oauth2", title: "OAuth 2 connection", fields: []configField{

@@ -37,13 +37,13 @@ func apiEndpoint() *Endpoint {
 		Scope: blueprint.ScopeRun,
 		serve: (*Service).serveAPI,
 		Operation: Operation{
-			ID: "fireTrigger", Tag: "api trigger", Summary: "Start a run by an api trigger",
+			ID: "fireTrigger", Tag: "api trigger", Summary: "Start a run through an api trigger",
 			Description: "The body is inputData; it is checked against the trigger's inputSchema.",
 			Example:     map[string]any{"name": "Ada"}, OptionalBody: true,
-			Headers: []OperationHeader{{"Idempotency-Key", "the same key with the same body gives the first run's ids again"}},
+			Headers: []OperationHeader{{"Idempotency-Key", "a repeated request with the same key and body returns the ids of the first run"}},
 			Responses: []OperationResponse{
-				{200, "the run that this Idempotency-Key started before", "Fired"},
-				{202, "the run is durable", "Fired"},
+				{200, "the run that an earlier request with this Idempotency-Key started", "Fired"},
+				{202, "the run is stored", "Fired"},
 			},
 			Refusals: []int{400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 500, 503},
 		},

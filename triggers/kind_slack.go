@@ -44,11 +44,11 @@ func slackEndpoint() *Endpoint {
 		Title: "Slack",
 		serve: deliveries(blueprint.TriggerSlack, http.StatusOK),
 		Operation: Operation{
-			ID: "deliverSlackEvent", Tag: "webhooks", Summary: "Deliver an event of Slack's Events API",
+			ID: "deliverSlackEvent", Tag: "webhooks", Summary: "Deliver an event from Slack's Events API",
 			Schema: map[string]any{"type": "object"}, Example: map[string]any{"type": "url_verification", "challenge": "abc"},
 			Headers: []OperationHeader{
-				{"X-Slack-Signature", "v0=, and the hex HMAC-SHA256 that Slack makes with the signing secret"},
-				{"X-Slack-Request-Timestamp", "seconds since 1970, at most five minutes away"},
+				{"X-Slack-Signature", "v0= and Slack's hex HMAC-SHA256 under the signing secret"},
+				{"X-Slack-Request-Timestamp", "Unix time in seconds, at most five minutes off"},
 			},
 			Responses: []OperationResponse{{200, "received; for url_verification the challenge", ""}},
 			Refusals:  []int{400, 401, 404, 405, 408, 413, 415, 429, 500, 503},

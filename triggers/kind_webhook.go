@@ -38,18 +38,18 @@ func webhookEndpoint() *Endpoint {
 		serve: deliveries(blueprint.TriggerWebhook, http.StatusAccepted),
 		Operation: Operation{
 			ID: "deliverWebhook", Tag: "webhooks", Summary: "Deliver to a webhook trigger",
-			Description: "The body is any JSON value, at most `--max-body` of it, and becomes inputData. " +
-				"When the trigger has a secret, one of the signature headers must be there, and every one that is there must be right. With `respond: wait` the answer is that of the run: " +
-				"what its respond node says, else its output.",
+			Description: "The body is any JSON value of at most `--max-body` bytes and becomes inputData. " +
+				"If the trigger has a secret, at least one signature header is required, and all that are present must verify. With `respond: wait` the response is that of the run: " +
+				"the one its respond node defines, or else its output.",
 			Example: map[string]any{"order": 42, "email": "ada@example.org"},
 			Headers: []OperationHeader{
-				{"X-Webhook-Signature", "hex HMAC-SHA256 of the body with the secret, with or without sha256= before it; X-Signature and X-Hub-Signature-256 are the same"},
-				{"webhook-id", "the delivery's id: the same id starts one run only; X-GitHub-Delivery and Idempotency-Key are such ids too"},
+				{"X-Webhook-Signature", "hex HMAC-SHA256 of the body under the secret, with or without the prefix sha256=; X-Signature and X-Hub-Signature-256 are equivalent"},
+				{"webhook-id", "the delivery id: deliveries with the same id start one run; X-GitHub-Delivery and Idempotency-Key are equivalent"},
 			},
 			Responses: []OperationResponse{
-				{200, "a delivery that came before, one that a filter left out, or with respond: wait what the run gave", ""},
-				{202, "the run is durable", "Fired"},
-				{500, "the server failed, or with respond: wait the run", "WebhookError"},
+				{200, "a duplicate or filtered delivery, or with respond: wait the response of the run", ""},
+				{202, "the run is stored", "Fired"},
+				{500, "the server failed, or with respond: wait the run failed", "WebhookError"},
 			},
 			Refusals: []int{400, 401, 404, 405, 408, 413, 415, 429, 503},
 		},

@@ -14,22 +14,22 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// version is that of the interface. It is raised when something that a client may
+// version is the version of the API. It is raised when something that a client may
 // rely on changes; new procedures and fields do not.
 const version = "1.0.0"
 
 const description = `A server stores blueprints (graphs of nodes), runs them, and starts them by triggers.
 
-Procedures stand under ` + "`/api/trpc/{router}.{procedure}`" + `. A query is a GET whose parameter ` + "`input`" + ` is URL-encoded JSON, a mutation a POST with a JSON body;
-either way the parameters are in an object ` + "`json`" + `, and what is answered is at ` + "`result.data.json`" + `:
+Procedures are under ` + "`/api/trpc/{router}.{procedure}`" + `. A query is a GET whose parameter ` + "`input`" + ` is URL-encoded JSON, a mutation a POST with a JSON body;
+either way the parameters are in an object ` + "`json`" + `, and the result is at ` + "`result.data.json`" + `:
 
     curl -H "Authorization: Bearer $KEY" --get "$HOST/api/trpc/blueprint.list" --data-urlencode 'input={"json":{"limit":5}}'
     curl -H "Authorization: Bearer $KEY" "$HOST/api/trpc/blueprint.create" -H 'Content-Type: application/json' -d '{"json":{"title":"Hello"}}'
 
-Clients of tRPC 10 and 11 with the superjson transformer call the same procedures, batches and streams included, which are not described here.
-The other routes take and give JSON as it is. Unknown fields of an input are ignored; an answer may get new fields.`
+Clients of tRPC 10 and 11 with the superjson transformer call the same procedures, including batches and streams, which are not described here.
+The other routes take and return plain JSON. Unknown fields of an input are ignored; responses may get new fields.`
 
-// document has the members of an OpenAPI document in the order in which they are written.
+// document is an OpenAPI document, with its members in the order of the output.
 type document struct {
 	Version    string   `json:"openapi"`
 	Info       object   `json:"info"`
@@ -70,7 +70,7 @@ func OpenAPI() ([]byte, error) {
 	d.Components = object{
 		"securitySchemes": object{"key": object{
 			"type": "http", "scheme": "bearer",
-			"description": "An API key: `Authorization: Bearer bpd_...`. The first start of a server shows one; `blueprintd key create` and `apiKey.create` make others. " +
+			"description": "An API key: `Authorization: Bearer bpd_...`. The first start of a server prints one; `blueprintd key create` and `apiKey.create` make others. " +
 				"Each operation names the scope that the key needs: `read`, `run` and `write` (which include `read`), or `admin` (which includes all).",
 		}},
 		"schemas": s.components, "responses": responses,
@@ -89,7 +89,7 @@ func (s *schemas) operation(p trpc.Procedure, router string) object {
 	}
 	input := s.input(p.Input, "", "", nil)
 	if properties, _ := input["properties"].(object); len(properties) == 0 && p.Input.Kind() == reflect.Struct {
-		return o // it takes nothing
+		return o // no input
 	}
 	required := input["required"] != nil
 	content := object{"schema": objectOf(object{"json": input}, []any{"json"})}
@@ -102,20 +102,20 @@ func (s *schemas) operation(p trpc.Procedure, router string) object {
 	} else {
 		o["parameters"] = []any{object{
 			"name": "input", "in": "query", "required": required, "content": media,
-			"description": "JSON, URL-encoded: the object json holds the parameters",
+			"description": "URL-encoded JSON; the object json holds the parameters",
 		}}
 	}
 	return o
 }
 
-// responses describes what a procedure answers, and how it refuses.
+// responses describes the responses of a procedure, including errors.
 func (s *schemas) responses(p trpc.Procedure) object {
-	done := object{"description": "done", "content": object{"application/json": object{
+	done := object{"description": "success", "content": object{"application/json": object{
 		"schema": objectOf(object{"result": objectOf(object{"data": objectOf(object{"json": s.answer(p.Output)}, []any{"json"})}, []any{"data"})}, []any{"result"}),
 	}}}
 	if p.Kind == trpc.KindSubscription {
 		done = object{
-			"description": "server-sent events: one with data {\"json\": value} for each value, from the first to the last one",
+			"description": "server-sent events, one for each value, with data {\"json\": value}",
 			"content":     object{"text/event-stream": object{"schema": object{"type": "string"}}},
 		}
 		s.answer(p.Output)
@@ -131,7 +131,7 @@ func (s *schemas) responses(p trpc.Procedure) object {
 	return out
 }
 
-// Example returns an input that a procedure takes; false when it takes none.
+// Example returns a valid input of a procedure; false if the procedure has no input.
 func Example(procedure string) (input any, given bool) {
 	text := procedureWords[procedure].example
 	if text == "" {
@@ -144,12 +144,12 @@ func Example(procedure string) (input any, given bool) {
 	return value, true
 }
 
-// statuses returns the codes of each HTTP status that is ever answered, by the
-// status as text.
+// statuses returns the codes of each HTTP status that a response can have, by the status
+// as text.
 func statuses() map[string][]blueprint.Code {
 	of := map[string][]blueprint.Code{}
 	for _, code := range blueprint.Codes() {
-		if code != blueprint.CodeClientClosed { // nobody is there to be answered
+		if code != blueprint.CodeClientClosed { // there is no client to respond to
 			status := strconv.Itoa(code.HTTPStatus())
 			of[status] = append(of[status], code)
 		}
@@ -157,7 +157,7 @@ func statuses() map[string][]blueprint.Code {
 	return of
 }
 
-// methodRefused is what no call is answered that is made as described.
+// methodRefused is the status of calls with a wrong method, which the document excludes.
 const methodRefused = "405"
 
 // errorSchema describes an error of the procedures.
@@ -173,22 +173,22 @@ func errorSchema() object {
 		}
 	}
 	issue := objectOf(object{
-		"path":    object{"type": "array", "items": object{"type": []any{"string", "integer"}}, "description": "leads to the value: keys and positions"},
+		"path":    object{"type": "array", "items": object{"type": []any{"string", "integer"}}, "description": "path to the value: keys and indexes"},
 		"message": object{"type": "string"}, "nodeId": object{"type": "string"}, "severity": object{"type": "string"},
 	}, []any{"path", "message"})
 	data := objectOf(object{
 		"code": object{"type": "string", "enum": codes}, "httpStatus": object{"type": "integer", "enum": status},
 		"path":   object{"type": "string", "description": "the procedure"},
-		"issues": object{"type": "array", "items": issue, "description": "each field that is wrong, for programs"},
+		"issues": object{"type": "array", "items": issue, "description": "the invalid fields, for programs"},
 	}, []any{"code", "httpStatus"})
 	inner := objectOf(object{
-		"message": object{"type": "string", "description": "what is wrong, for people"},
+		"message": object{"type": "string", "description": "what is wrong, for display"},
 		"code":    object{"type": "integer", "enum": numbers}, "data": data,
 	}, []any{"message", "code", "data"})
 	return objectOf(object{"error": objectOf(object{"json": inner}, []any{"json"})}, []any{"error"})
 }
 
-// errorResponses describes one answer for each status of an error.
+// errorResponses describes one response for each status of an error.
 func errorResponses() object {
 	out := object{}
 	for status, codes := range statuses() {
@@ -206,12 +206,12 @@ func errorResponses() object {
 			"content": object{"application/json": object{
 				"schema": object{"$ref": "#/components/schemas/Error"},
 				"example": object{"error": object{"json": object{
-					"message": "what is wrong, in words", "code": last.Number(), "data": object{"code": string(last), "httpStatus": number, "path": "blueprint.get"},
+					"message": "what is wrong", "code": last.Number(), "data": object{"code": string(last), "httpStatus": number, "path": "blueprint.get"},
 				}}},
 			}},
 		}
 		if number == http.StatusTooManyRequests || number == http.StatusServiceUnavailable {
-			response["headers"] = object{"Retry-After": object{"description": "when to try again, in seconds", "schema": object{"type": "integer", "minimum": 0}}}
+			response["headers"] = object{"Retry-After": object{"description": "seconds until the next attempt", "schema": object{"type": "integer", "minimum": 0}}}
 		}
 		out["Error"+status] = response
 	}

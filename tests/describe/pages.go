@@ -18,8 +18,7 @@ import (
 // A schema is a JSON Schema, or another object of an OpenAPI document.
 type schema = map[string]any
 
-// APIPage returns the page of the documentation about the interface, made from its
-// OpenAPI document.
+// APIPage returns the documentation page of the API, made from its OpenAPI document.
 func APIPage(document []byte) ([]byte, error) {
 	var d struct {
 		Tags []struct {
@@ -46,7 +45,7 @@ func APIPage(document []byte) ([]byte, error) {
 			}
 		}
 	}
-	page.WriteString("\n## Types\n\nWhat answers are made of. `?` marks fields that may be absent.\n")
+	page.WriteString("\n## Types\n\nThe types that responses refer to. `?` marks fields that may be absent.\n")
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
 		fmt.Fprintf(&page, "\n### Type %s\n\n```ts shown\n%s\n```\n", name, typeText(d.Components.Schemas[name], ""))
 	}
@@ -55,11 +54,11 @@ func APIPage(document []byte) ([]byte, error) {
 
 const apiIntroduction = `# API
 
-Every procedure and address of the server, with what it takes and answers. This page is generated; a server returns the same as OpenAPI 3.1 at ` + "`/openapi.json`" + `.
+Every procedure and route of the server with its input and its response. This page is generated; a server returns the same as OpenAPI 3.1 at ` + "`/openapi.json`" + `.
 
 ## Calling procedures
 
-A query is a GET of ` + "`/api/trpc/{router}.{procedure}`" + ` with the parameter ` + "`input`" + `, URL-encoded JSON. A mutation is a POST with a JSON body. The parameters are in an object ` + "`json`" + `, and the answer is at ` + "`result.data.json`" + `:
+A query is a GET of ` + "`/api/trpc/{router}.{procedure}`" + ` with the parameter ` + "`input`" + `, URL-encoded JSON. A mutation is a POST with a JSON body. The parameters are in an object ` + "`json`" + `, and the result is at ` + "`result.data.json`" + `:
 
 ` + "```sh server" + `
 blueprintd serve
@@ -70,11 +69,10 @@ curl -s -H "Authorization: Bearer $KEY" --get http://127.0.0.1:8787/api/trpc/blu
 curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"json":{"title":"Hello"}}' http://127.0.0.1:8787/api/trpc/blueprint.create
 ` + "```" + `
 
-Clients of tRPC 10 and 11 with the superjson transformer call the same procedures, batches, streams and subscriptions included. Each procedure names the scope that the API key needs. Errors have the code of tRPC in ` + "`error.json.data.code`" + ` and, for invalid input, the fields in ` + "`error.json.data.issues`" + `; see [Decisions](decisions.md#identifiers-and-errors).
+Clients of tRPC 10 and 11 with the superjson transformer call the same procedures, including batches, streams and subscriptions. Each procedure names the scope that the API key needs. Errors have the tRPC code in ` + "`error.json.data.code`" + ` and, for invalid input, the fields in ` + "`error.json.data.issues`" + `; see [Decisions](decisions.md#identifiers-and-errors).
 `
 
-// writeOperation writes a procedure or a route: what it is called, what it does, what
-// it takes and what it answers.
+// writeOperation writes a procedure or a route: name, summary, input and response.
 func writeOperation(page *bytes.Buffer, path, method string, operation schema) {
 	procedure, isProcedure := strings.CutPrefix(path, "/api/trpc/")
 	heading, kind := strings.ToUpper(method)+" "+path, ""
@@ -111,7 +109,7 @@ func writeOperation(page *bytes.Buffer, path, method string, operation schema) {
 		answer = wrapped(answer, "result", "data", "json")
 	}
 	if text := typeText(answer, ""); text != "" && text != "unknown" {
-		fmt.Fprintf(page, "\nAnswer:\n\n```ts shown\n%s\n```\n", text)
+		fmt.Fprintf(page, "\nResponse:\n\n```ts shown\n%s\n```\n", text)
 	}
 }
 
@@ -128,7 +126,7 @@ func scopeOf(operation schema) string {
 	return fmt.Sprint(scopes[0])
 }
 
-// inputOf returns the schema and the example of what an operation takes.
+// inputOf returns the schema and the example of an operation's input.
 func inputOf(operation schema) (schema, any) {
 	if body, ok := operation["requestBody"].(schema); ok {
 		return content(body)
@@ -142,7 +140,7 @@ func inputOf(operation schema) (schema, any) {
 	return nil, nil
 }
 
-// answerOf returns the schema of the answer that an operation gives when it succeeds.
+// answerOf returns the schema of an operation's successful response.
 func answerOf(operation schema) schema {
 	responses, _ := operation["responses"].(schema)
 	for _, status := range []string{"202", "201", "200"} {
@@ -178,7 +176,7 @@ func wrappedValue(example any) any {
 	return example
 }
 
-// typeText writes a JSON Schema as a type of TypeScript.
+// typeText returns a JSON Schema as a TypeScript type.
 func typeText(s schema, indent string) string {
 	if s == nil {
 		return ""
@@ -270,8 +268,8 @@ var categories = []struct{ name, title string }{
 	{"flow", "Flow"}, {"data", "Data"}, {"people", "People"}, {"services", "Services"}, {"events", "Events"},
 }
 
-// NodesPage returns the page of the documentation about node types. The examples are
-// in a folder: TYPE.blueprint.yaml, and TYPE.test.yaml, which tests it.
+// NodesPage returns the documentation page of the node types. folder holds the example
+// of each type, TYPE.blueprint.yaml, and its test, TYPE.test.yaml.
 func NodesPage(types []*blueprint.NodeType, folder string) ([]byte, error) {
 	var page bytes.Buffer
 	page.WriteString("# Nodes\n\nEvery node type with its config, its output and an example. This page is generated from the catalogue; `node.types` returns the same to programs.\n\nKeys in bold are required. `effect` says what happens when the process dies while a node works; see [Concepts](concepts.md#runs). Strings are [templates](expressions.md); keys of kind expression hold an expression.\n")
@@ -298,7 +296,7 @@ func writeNodeType(page *bytes.Buffer, kind *blueprint.NodeType, folder string) 
 	}
 	fmt.Fprintf(page, "Effect `%s`; handles `%s`", kind.Effect, strings.Join(handles, "`, `"))
 	if kind.PassesInput {
-		page.WriteString("; passes its input on")
+		page.WriteString("; outputs its input unchanged")
 	}
 	page.WriteString(".\n\n")
 	properties, _ := kind.Schema["properties"].(map[string]any)
@@ -327,7 +325,7 @@ func writeNodeType(page *bytes.Buffer, kind *blueprint.NodeType, folder string) 
 	return nil
 }
 
-// kindOf names what a key of a config holds.
+// kindOf names the kind of value of a config member.
 func kindOf(property map[string]any) string {
 	kind := strings.ReplaceAll(strings.ReplaceAll(typeText(property, ""), " | ", ", "), "\n", " ")
 	switch {
@@ -351,14 +349,14 @@ func cellOf(v any) string {
 	return strings.ReplaceAll(s, "|", "\\|")
 }
 
-// listedCommand is a command in the help of one that has some.
+// listedCommand matches a command in the list of commands of a help text.
 var listedCommand = regexp.MustCompile(`(?m)^   ([a-z-]+) {2,}\S`)
 
-// CLIPage returns the page of the documentation about the command line, made from the
-// help of each command: NAME.txt in a folder.
+// CLIPage returns the documentation page of the command line, made from the help texts
+// of the commands, NAME.txt in folder.
 func CLIPage(folder string) ([]byte, error) {
 	var page bytes.Buffer
-	page.WriteString("# Command line\n\nEvery command with its flags and examples, as `--help` prints them. This page is generated.\n\nEach flag of `serve` has an environment variable, `BLUEPRINTD_<FLAG>`; those of other commands too, unless they say what a single call does. `source <(blueprintd completion bash)` completes commands and flags in bash. Exit codes: 0 done, 1 failed, 2 wrong usage or a bad file, 3 paused.\n")
+	page.WriteString("# Command line\n\nEvery command with its flags and examples, as `--help` prints them. This page is generated.\n\nEach flag of `serve` has an environment variable, `BLUEPRINTD_<FLAG>`; so have those of other commands, except flags that apply to a single call. `source <(blueprintd completion bash)` completes commands and flags in bash. Exit codes: 0 done, 1 failed, 2 wrong usage or a bad file, 3 paused.\n")
 	add := func(name string) (help string, err error) {
 		text, err := os.ReadFile(filepath.Join(folder, strings.ReplaceAll(name, " ", "-")+".txt"))
 		if err != nil {

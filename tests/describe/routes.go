@@ -11,42 +11,42 @@ import (
 
 // plainTags group the routes beside the procedures.
 var plainTags = []object{
-	{"name": "webhooks", "description": "Where other services deliver; no key, but a signature when the trigger has a secret."},
-	{"name": "api trigger", "description": "Starting a run by its trigger's own address."},
-	{"name": "files", "description": "What came with mail."},
+	{"name": "webhooks", "description": "Endpoints for deliveries of other services. They take no API key; a trigger with a secret verifies a signature."},
+	{"name": "api trigger", "description": "Start a run through the URL of a trigger."},
+	{"name": "files", "description": "Attachments of received mail."},
 	{"name": "mcp", "description": "The server as an MCP server for language models."},
-	{"name": "clock", "description": "The virtual clock, for tests; 404 when the server runs on real time."},
+	{"name": "clock", "description": "The virtual clock, for tests; 404 unless the server runs with `--clock virtual`."},
 	{"name": "sandbox", "description": "The fakes that outbound nodes reach, for tests; 404 without `--sandbox`."},
-	{"name": "health", "description": "For who watches over the server."},
-	{"name": "documents", "description": "Descriptions for machines."},
+	{"name": "health", "description": "For monitoring."},
+	{"name": "documents", "description": "Machine-readable descriptions of the API."},
 }
 
 // plainPaths describes the routes beside the procedures.
 func plainPaths() object {
 	noKey := object{"security": []any{}}
 	paths := object{
-		"/files/{id}": object{"parameters": pathID("id"), "get": operation("getFile", "files", "Download a file that came with a mail", object{"responses": object{
+		"/files/{id}": object{"parameters": pathID("id"), "get": operation("getFile", "files", "Download an attachment of a received mail", object{"responses": object{
 			"200": object{"description": "the file", "content": object{"application/octet-stream": object{"schema": object{"type": "string", "contentEncoding": "binary"}}}},
 		}}, keyScope(blueprint.ScopeRead), answers(nil, "PlainError", 400, 401, 403, 404, 405, 429, 500, 503))},
 		"/mcp": object{"post": operation("callMCP", "mcp", "Call the server as an MCP server (streamable HTTP, JSON-RPC 2.0)",
 			keyScope(blueprint.ScopeRun), takes(true, object{"type": "object"}, object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
-			object{"description": "The caller's own api triggers of published blueprints, and those of others that `mcpTool.enable` enabled, are its tools: `initialize`, `tools/list` and `tools/call`. A notification is answered with 202."},
-			answers(object{"200": answer("the answer, in JSON-RPC", object{"type": "object"}), "202": object{"description": "a notification was taken"}}, "PlainError", 400, 401, 403, 405, 413, 415, 429, 500, 503))},
+			object{"description": "The caller's own api triggers of published blueprints, and those of others that `mcpTool.enable` enabled, are its tools: `initialize`, `tools/list` and `tools/call`. The response to a notification is 202."},
+			answers(object{"200": answer("the JSON-RPC response", object{"type": "object"}), "202": object{"description": "the notification was accepted"}}, "PlainError", 400, 401, 403, 405, 413, 415, 429, 500, 503))},
 		"/clock/advance": object{"post": operation("advanceClock", "clock", "Move the virtual clock through every instant at which something is due",
-			object{"description": "It is finished, for ten minutes at most, when the client hangs up: `by` would move the clock twice if it were sent again."},
+			object{"description": "The move continues for up to ten minutes if the client disconnects. Do not repeat a request with `by`: it would move the clock twice."},
 			keyScope(blueprint.ScopeAdmin), takes(true, object{"type": "object", "minProperties": 1, "maxProperties": 1, "properties": object{
-				"by": object{"type": "string", "description": "a duration as Go writes it, or days: 36h, 90m, 7d"}, "to": object{"type": "string", "format": "date-time"},
+				"by": object{"type": "string", "description": "a Go duration or days, such as 36h, 90m or 7d"}, "to": object{"type": "string", "format": "date-time"},
 			}}, object{"by": "36h"}),
-			answers(object{"200": answer("how far it came, and how many rows of the ledger were started", ref("ClockAdvanced"))}, "PlainError", 400, 401, 403, 404, 405, 413, 500, 503))},
-		"/clock": object{"get": operation("getClock", "clock", "Tell where the virtual clock stands, and the next instant at which something of its users is due; left out when nothing is",
-			keyScope(blueprint.ScopeRead), answers(object{"200": answer("both", ref("Clock"))}, "PlainError", 401, 403, 404, 405, 500, 503))},
-		"/healthz": object{"get": operation("getHealth", "health", "Tell whether the process is alive", noKey, object{"responses": object{"200": answer("it is", ref("Health"))}}, answers(nil, "PlainError"))},
-		"/readyz": object{"get": operation("getReadiness", "health", "Tell whether the server takes work", noKey,
-			parameters(object{"name": "verbose", "in": "query", "allowEmptyValue": true, "description": "details, for who asks on the server's machine", "schema": object{"type": "string"}}),
-			object{"responses": object{"200": answer("it does", ref("Health")), "503": answer("not yet, or not any more", ref("Health"))}})},
-		"/metrics": object{"get": operation("getMetrics", "health", "Get figures in the text format of Prometheus", noKey,
-			object{"description": "Answers who asks on the server's machine; `--metrics-addr` opens them to others."},
-			object{"responses": object{"200": text("the figures"), "403": text("only for this machine")}})},
+			answers(object{"200": answer("the time reached, and the number of firings started", ref("ClockAdvanced"))}, "PlainError", 400, 401, 403, 404, 405, 413, 500, 503))},
+		"/clock": object{"get": operation("getClock", "clock", "Get the virtual time and the next instant at which something is due; `next` is absent when nothing is",
+			keyScope(blueprint.ScopeRead), answers(object{"200": answer("the virtual time", ref("Clock"))}, "PlainError", 401, 403, 404, 405, 500, 503))},
+		"/healthz": object{"get": operation("getHealth", "health", "Report whether the process is alive", noKey, object{"responses": object{"200": answer("the process is alive", ref("Health"))}}, answers(nil, "PlainError"))},
+		"/readyz": object{"get": operation("getReadiness", "health", "Report whether the server accepts work", noKey,
+			parameters(object{"name": "verbose", "in": "query", "allowEmptyValue": true, "description": "adds the details of each check, on requests from the server's machine", "schema": object{"type": "string"}}),
+			object{"responses": object{"200": answer("the server accepts work", ref("Health")), "503": answer("the server is starting, stopping or failing a check", ref("Health"))}})},
+		"/metrics": object{"get": operation("getMetrics", "health", "Get the metrics in the Prometheus text format", noKey,
+			object{"description": "Only for requests from the server's machine; `--metrics-addr` serves the metrics to others."},
+			object{"responses": object{"200": text("the metrics"), "403": text("the request is from another machine")}})},
 		"/openapi.json":   object{"get": operation("getOpenAPI", "documents", "Get this document", noKey, object{"responses": object{"200": answer("OpenAPI 3.1", object{"type": "object"})}})},
 		"/schemas/{file}": object{"parameters": []any{schemaFile()}, "get": operation("getSchema", "documents", "Get a JSON Schema for editors", noKey, answers(object{"200": object{"description": "a JSON Schema (2020-12)", "content": object{"application/schema+json": object{"schema": object{"type": "object"}}}}}, "PlainError", 404))},
 	}
@@ -93,7 +93,7 @@ func keyScope(scope blueprint.KeyScope) object {
 	return object{"security": []any{object{"key": []any{string(scope)}}}}
 }
 
-// operation puts an operation together of its parts.
+// operation assembles an operation from its parts.
 func operation(id, tag, summary string, parts ...object) object {
 	out := object{"operationId": id, "tags": []any{tag}, "summary": summary}
 	for _, part := range parts {

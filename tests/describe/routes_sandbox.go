@@ -12,7 +12,7 @@ import (
 
 func ref(schema string) object { return object{"$ref": "#/components/schemas/" + schema} }
 
-// answer is an answer in JSON.
+// answer describes a JSON response.
 func answer(description string, schema object) object {
 	return object{"description": description, "content": object{"application/json": object{"schema": schema}}}
 }
@@ -21,7 +21,7 @@ func text(description string) object {
 	return object{"description": description, "content": object{"text/plain": object{"schema": object{"type": "string"}}}}
 }
 
-// answers adds refusals of a form, by their statuses, to what is answered else.
+// answers adds the error responses of a form, by status, to the other responses.
 func answers(good object, form string, refusals ...int) object {
 	out := object{}
 	for _, status := range refusals {
@@ -31,21 +31,21 @@ func answers(good object, form string, refusals ...int) object {
 	return object{"responses": out}
 }
 
-// plainResponses are the refusals of the plain routes, in both their forms.
+// plainResponses are the error responses of the plain routes, in both forms.
 func plainResponses() object {
 	out := object{}
 	for status, codes := range refusals() {
 		for _, form := range []string{"PlainError", "WebhookError"} {
 			if form == "WebhookError" && (status == http.StatusForbidden || status == http.StatusConflict) {
-				continue // which no webhook is answered
+				continue // not a response of a webhook
 			}
-			example := object{"error": object{"code": string(codes[len(codes)-1]), "message": "what is wrong, in words"}}
+			example := object{"error": object{"code": string(codes[len(codes)-1]), "message": "what is wrong"}}
 			if form == "WebhookError" {
 				example["success"] = false
 			}
 			response := object{"description": http.StatusText(status), "content": object{"application/json": object{"schema": ref(form), "example": example}}}
 			if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-				response["headers"] = object{"Retry-After": object{"description": "when to try again, in seconds", "schema": object{"type": "integer", "minimum": 0}}}
+				response["headers"] = object{"Retry-After": object{"description": "seconds until the next attempt", "schema": object{"type": "integer", "minimum": 0}}}
 			}
 			out[form+strconv.Itoa(status)] = response
 		}
@@ -72,7 +72,7 @@ func plainSchemas() object {
 	}
 	word := object{"type": "string"}
 	why := shape(object{"code": object{"type": "string", "enum": codes}, "message": word}, "code", "message")
-	// That of a run which failed may have any code of its node.
+	// A failed run reports the code of its node, which can be any.
 	failed := shape(object{"code": word, "message": word, "nodeId": word}, "code", "message")
 	schemas := object{
 		"Fired":        shape(object{"success": object{"const": true}, "executionId": word, "firingId": word}, "success", "executionId", "firingId"),
@@ -106,29 +106,29 @@ func sandboxPaths() object {
 	rules := object{"rules": []any{object{"match": object{"host": "api.example.org"}, "times": 1, "answer": object{"status": 503}}}}
 	expect := object{"expect": []any{object{"match": object{"host": "api.example.org", "method": "POST"}, "times": 1}}}
 	return object{
-		"/sandbox": object{"delete": operation("clearSandbox", "sandbox", "Clear the traffic, the rules and what is expected", keyScope(blueprint.ScopeAdmin),
-			answers(object{"200": answer("all are empty", object{"type": "object"})}, form, 401, 403, 404, 405, 500, 503))},
-		"/sandbox/calls": object{"get": operation("listSandboxCalls", "sandbox", "List what outbound nodes asked of the fakes", keyScope(blueprint.ScopeRead),
-			parameters(filter("executionId", "only of this run"), filter("nodeType", "only of nodes of this type"), filter("host", "only to this host"),
-				object{"name": "limit", "in": "query", "description": "the latest of them", "schema": object{"type": "integer", "minimum": 1}}),
-			answers(object{"200": answer("the traffic, oldest first", ref("SandboxCalls"))}, form, 400, 401, 403, 404, 405, 500, 503))},
+		"/sandbox": object{"delete": operation("clearSandbox", "sandbox", "Clear the calls, the rules and the expectations", keyScope(blueprint.ScopeAdmin),
+			answers(object{"200": answer("cleared", object{"type": "object"})}, form, 401, 403, 404, 405, 500, 503))},
+		"/sandbox/calls": object{"get": operation("listSandboxCalls", "sandbox", "List the requests that outbound nodes sent to the fakes", keyScope(blueprint.ScopeRead),
+			parameters(filter("executionId", "only requests of this execution"), filter("nodeType", "only requests of nodes of this type"), filter("host", "only requests to this host"),
+				object{"name": "limit", "in": "query", "description": "only the latest ones", "schema": object{"type": "integer", "minimum": 1}}),
+			answers(object{"200": answer("the calls, oldest first", ref("SandboxCalls"))}, form, 400, 401, 403, 404, 405, 500, 503))},
 		"/sandbox/rules": object{
-			"get": operation("getSandboxRules", "sandbox", "Get the rules, each with how often it has answered", keyScope(blueprint.ScopeAdmin),
+			"get": operation("getSandboxRules", "sandbox", "Get the rules and how often each has answered", keyScope(blueprint.ScopeAdmin),
 				answers(object{"200": answer("the rules", ref("SandboxRules"))}, form, 401, 403, 404, 405, 500, 503)),
-			"put": operation("putSandboxRules", "sandbox", "Replace the rules by which the fakes answer; the first match answers", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxRules"), rules),
-				answers(object{"200": answer("the rules hold from now on", ref("SandboxRules"))}, form, 400, 401, 403, 404, 405, 413, 500, 503)),
+			"put": operation("putSandboxRules", "sandbox", "Replace the rules of the fakes; the first match answers", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxRules"), rules),
+				answers(object{"200": answer("the rules now in effect", ref("SandboxRules"))}, form, 400, 401, 403, 404, 405, 413, 500, 503)),
 		},
 		"/sandbox/expectations": object{
-			"get": operation("getSandboxExpectations", "sandbox", "Get what is expected, each with how often it came", keyScope(blueprint.ScopeAdmin),
-				answers(object{"200": answer("what is expected", ref("SandboxExpectations"))}, form, 401, 403, 404, 405, 500, 503)),
-			"put": operation("putSandboxExpectations", "sandbox", "Say what has to be asked before the end", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxExpectations"), expect),
-				answers(object{"200": answer("it is expected from now on", ref("SandboxExpectations"))}, form, 400, 401, 403, 404, 405, 413, 500, 503)),
+			"get": operation("getSandboxExpectations", "sandbox", "Get the expectations and how often each was met", keyScope(blueprint.ScopeAdmin),
+				answers(object{"200": answer("the expectations", ref("SandboxExpectations"))}, form, 401, 403, 404, 405, 500, 503)),
+			"put": operation("putSandboxExpectations", "sandbox", "Replace the expectations: the requests that must be sent before the end", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxExpectations"), expect),
+				answers(object{"200": answer("the expectations now in effect", ref("SandboxExpectations"))}, form, 400, 401, 403, 404, 405, 413, 500, 503)),
 		},
-		"/sandbox/send": object{"post": operation("sendSandboxWebhook", "sandbox", "Deliver to a webhook or Slack trigger of this server, signed as its sender signs", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxSend"),
+		"/sandbox/send": object{"post": operation("sendSandboxWebhook", "sandbox", "Send a signed delivery to a webhook or Slack trigger of this server", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxSend"),
 			object{"webhook": ExampleIDs["webhook"], "body": object{"order": 42}}),
-			answers(object{"200": answer("what was sent, and what came back", ref("SandboxSent"))}, form, 400, 401, 403, 404, 405, 413, 500, 503))},
-		"/sandbox/verify": object{"post": operation("verifySandbox", "sandbox", "Tell whether all came that was expected", keyScope(blueprint.ScopeAdmin),
-			answers(object{"200": answer("what did not", ref("SandboxVerdict"))}, form, 401, 403, 404, 405, 500, 503))},
+			answers(object{"200": answer("the request sent, and its response", ref("SandboxSent"))}, form, 400, 401, 403, 404, 405, 413, 500, 503))},
+		"/sandbox/verify": object{"post": operation("verifySandbox", "sandbox", "Report whether all expectations are met", keyScope(blueprint.ScopeAdmin),
+			answers(object{"200": answer("the expectations that are not met", ref("SandboxVerdict"))}, form, 401, 403, 404, 405, 500, 503))},
 	}
 }
 
@@ -144,23 +144,23 @@ func sandboxSchemas() object {
 		return shape(properties)
 	}
 	match := of("procedure", "route", "host", "nodeType", "nodeId", "executionId", "method", "path", "rpc")
-	match["properties"].(object)["query"], match["properties"].(object)["body"] = object{"type": "object"}, object{"description": "what the body holds at least"}
-	match["minProperties"], match["description"] = 1, "what it is about; * in a text stands for anything. Of what is said to an MCP server it is about tools/call alone, unless rpc names another method"
+	match["properties"].(object)["query"], match["properties"].(object)["body"] = object{"type": "object"}, object{"description": "members that the body must have"}
+	match["minProperties"], match["description"] = 1, "selects requests; * in a text matches anything. Of the requests to an MCP server only tools/call matches, unless rpc names another method"
 	rule := shape(object{
-		"match": match, "times": object{"type": "integer", "minimum": 1, "description": "how often it answers; for ever when it is left out"}, "answered": count,
+		"match": match, "times": object{"type": "integer", "minimum": 1, "description": "how often it answers; without a limit if absent"}, "answered": count,
 		"answer": object{"type": "object", "minProperties": 1, "properties": object{
 			"status": object{"type": "integer", "minimum": 200, "maximum": 599}, "headers": anything, "body": object{},
-			"delayMs": object{"type": "integer", "minimum": 0, "maximum": 600000, "description": "in real time"},
-			"close":   object{"type": "boolean", "description": "the connection breaks"},
-			"whole":   object{"type": "boolean", "description": "of a procedure, with a status from 400: it refuses a batch as the rate limit does, before any of its calls is made"}, "error": object{"type": "string", "description": "there is no connection, for this reason"},
-			"text": object{"type": "string", "description": "what a model says, to nodes of the type ai-prompt"}, "json": object{"description": "the same as a JSON value"},
+			"delayMs": object{"type": "integer", "minimum": 0, "maximum": 600000, "description": "delay in milliseconds of real time"},
+			"close":   object{"type": "boolean", "description": "close the connection without a response"},
+			"whole":   object{"type": "boolean", "description": "for a procedure, with a status from 400: refuse the whole batch before any call is made, as the rate limit does"}, "error": object{"type": "string", "description": "fail to connect, with this reason"},
+			"text": object{"type": "string", "description": "the text of the model, for nodes of type ai-prompt"}, "json": object{"description": "the text of the model, as a JSON value"},
 			"toolCalls": list(shape(object{"name": word, "arguments": anything}, "name")), "usage": shape(object{"inputTokens": count, "outputTokens": count}),
-			"pause": object{"type": []any{"string", "object"}, "description": "the run pauses and asks this; the answer is the node's output"},
+			"pause": object{"type": []any{"string", "object"}, "description": "pause the run with this prompt; the input it is resumed with is the node's output"},
 		}},
 	}, "match", "answer")
 	expectation := shape(object{
-		"match": match, "came": count, "request": object{"type": "object", "description": "what the request holds, at least"},
-		"times": object{"type": []any{"integer", "object"}, "description": "a number, or {\"min\", \"max\"}; at least once when it is left out"},
+		"match": match, "came": count, "request": object{"type": "object", "description": "members that the request must have"},
+		"times": object{"type": []any{"integer", "object"}, "description": "a number, or {\"min\", \"max\"}; at least once if absent"},
 	}, "match")
 	call := shape(object{
 		"at": object{"type": "string", "format": "date-time"}, "executionId": word, "nodeId": word, "nodeType": word, "attempt": count, "error": word,
@@ -172,7 +172,7 @@ func sandboxSchemas() object {
 		"SandboxRules":        shape(object{"rules": list(rule)}, "rules"),
 		"SandboxExpectations": shape(object{"expect": list(expectation)}, "expect"),
 		"SandboxSend": shape(object{"webhook": object{"type": "string", "format": "uuid", "description": "the trigger"}, "body": object{}, "headers": anything,
-			"preset": object{"enum": project.Words(sandbox.Senders[1:]), "description": "who signs; that of the trigger when it is left out"}}, "webhook"),
+			"preset": object{"enum": project.Words(sandbox.Senders[1:]), "description": "the signature scheme; the trigger's own if absent"}}, "webhook"),
 		"SandboxSent": shape(object{"request": shape(object{"headers": anything, "body": object{}}), "response": shape(object{"status": count, "headers": anything, "body": object{}}, "status")}, "request", "response"),
 		"SandboxVerdict": shape(object{"met": object{"type": "boolean"}, "unmet": list(shape(object{"expect": object{}, "came": count, "problem": word, "index": count},
 			"expect", "came", "problem", "index"))}, "met", "unmet"),

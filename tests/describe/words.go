@@ -1,6 +1,6 @@
 package describe
 
-// words are what the description of the interface says of a procedure.
+// words describe a procedure in the OpenAPI document.
 type words struct {
 	summary string
 	// example is an input that works, as JSON, with the ids of ExampleIDs; "" for
@@ -8,7 +8,7 @@ type words struct {
 	example string
 }
 
-// ExampleIDs are the ids that stand in examples, by what they are of.
+// ExampleIDs are the ids used in examples, by the kind of object.
 var ExampleIDs = map[string]string{
 	"blueprint":    "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b01",
 	"trigger":      "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b02",
@@ -16,7 +16,7 @@ var ExampleIDs = map[string]string{
 	"user":         "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b04",
 	"connection":   "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b05",
 	"category":     "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b06",
-	"sign-in":      "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b07", // a connection where people sign in
+	"sign-in":      "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b07", // an OAuth connection
 	"webhook":      "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b08", // a trigger with a secret
 	"execution":    "exec_1893456000000_01jz8w1e0q5k7m9n2p4r6t8v0x",
 	"paused":       "exec_1893456000000_01jz8w1e0q5k7m9n2p4r6t8v0y", // an execution that waits for approval
@@ -25,17 +25,17 @@ var ExampleIDs = map[string]string{
 	"key":          "01JZ8W1E0Q5K7M9N2P4R6T8V0Y",
 }
 
-// routerWords say what the procedures of a router are about.
+// routerWords describe the routers.
 var routerWords = map[string]string{
 	"apiKey":            "API keys of the caller.",
-	"auditLog":          "Who changed what, and when.",
+	"auditLog":          "The audit log: who changed what, and when.",
 	"blueprint":         "Blueprints: graphs of nodes, and their runs.",
-	"blueprintTriggers": "What starts a blueprint by itself, and the ledger of what came.",
+	"blueprintTriggers": "What starts a blueprint, and the ledger of firings.",
 	"category":          "Categories of an organization's blueprints.",
-	"collaborator":      "Who else works on a blueprint.",
+	"collaborator":      "Users with whom a blueprint is shared.",
 	"connection":        "Credentials and addresses of other services.",
-	"execution":         "Runs: starting, following, answering and ending them.",
-	"mcpTool":           "Which api triggers /mcp offers to the caller.",
+	"execution":         "Runs: start, follow, resume, cancel and retry them.",
+	"mcpTool":           "The api triggers that /mcp offers to the caller.",
 	"node":              "The types of nodes.",
 	"organization":      "Organizations and their members.",
 	"server":            "The server itself.",
@@ -61,92 +61,92 @@ const (
 	runExample = `{"executionId": ` + theRun + `}`
 )
 
-// procedureWords has a line for every procedure.
+// procedureWords describe every procedure.
 var procedureWords = map[string]words{
-	"apiKey.create": {"Make an API key; the answer shows it this once", `{"name": "laptop", "scopes": ["read", "run"], "expiresAt": "2099-01-01T00:00:00Z"}`},
+	"apiKey.create": {"Create an API key; only this response contains the key", `{"name": "laptop", "scopes": ["read", "run"], "expiresAt": "2099-01-01T00:00:00Z"}`},
 	"apiKey.list":   {"List the caller's API keys, without the keys themselves", ``},
-	"apiKey.revoke": {"Revoke an API key; it fails at the very next request", `{"id": ` + theKey + `}`},
+	"apiKey.revoke": {"Revoke an API key, with immediate effect", `{"id": ` + theKey + `}`},
 
-	"auditLog.list": {"List who changed what", `{"limit": 20}`},
+	"auditLog.list": {"List the audit log, newest first", `{"limit": 20}`},
 
 	"blueprint.create":        {"Create a blueprint", `{"title": "Hello", "blueprint_map": ` + exampleMap + `}`},
 	"blueprint.delete":        {"Delete a blueprint and cancel its runs", `{"id": ` + theBlueprint + `}`},
-	"blueprint.execute":       {"Run a blueprint and wait for its end", `{"id": ` + theBlueprint + `, "variables": {"name": "Ada"}}`},
+	"blueprint.execute":       {"Run a blueprint and wait for the result", `{"id": ` + theBlueprint + `, "variables": {"name": "Ada"}}`},
 	"blueprint.favorite":      {"Mark a blueprint as a favorite", `{"id": ` + theBlueprint + `}`},
 	"blueprint.get":           {"Get a blueprint", `{"id": ` + theBlueprint + `}`},
 	"blueprint.list":          {"List blueprints, newest first", `{"page": 1, "limit": 20, "search": "hello"}`},
 	"blueprint.listSummaries": {"List blueprints without their maps, with their last runs and counts", `{"scope": "all", "sort": "updated"}`},
 	"blueprint.listTags":      {"List the tags of the blueprints that the caller sees", ``},
-	"blueprint.getAuthority":  {"Show under whose authority a blueprint runs", `{"id": ` + theBlueprint + `}`},
-	"blueprint.grant":         {"Let a version by another author use your own connections and sign-ins in your runs", `{"id": ` + theBlueprint + `}`},
+	"blueprint.getAuthority":  {"Get the users whose connections and sign-ins a blueprint uses", `{"id": ` + theBlueprint + `}`},
+	"blueprint.grant":         {"Grant a version by another author the use of your connections and sign-ins in your runs", `{"id": ` + theBlueprint + `}`},
 	"blueprint.listGrants":    {"List the versions that you have granted", ""},
-	"blueprint.revokeGrant":   {"Take back all grants for a blueprint", `{"id": ` + theBlueprint + `}`},
-	"blueprint.rate":          {"Rate a blueprint; 0 takes the rating back", `{"id": ` + theBlueprint + `, "rating": 4.5}`},
-	"blueprint.setCategories": {"Put a blueprint into categories of its organization", `{"id": ` + theBlueprint + `, "categoryIds": []}`},
-	"blueprint.unfavorite":    {"Take a blueprint off the favorites", `{"id": ` + theBlueprint + `}`},
+	"blueprint.revokeGrant":   {"Revoke all your grants for a blueprint", `{"id": ` + theBlueprint + `}`},
+	"blueprint.rate":          {"Rate a blueprint; 0 removes the rating", `{"id": ` + theBlueprint + `, "rating": 4.5}`},
+	"blueprint.setCategories": {"Set the categories of a blueprint", `{"id": ` + theBlueprint + `, "categoryIds": []}`},
+	"blueprint.unfavorite":    {"Remove a blueprint from the favorites", `{"id": ` + theBlueprint + `}`},
 	"blueprint.update":        {"Change a blueprint; a new map makes a new minor version", `{"id": ` + theBlueprint + `, "title": "Hello again"}`},
-	"blueprint.validate":      {"Say what is wrong with a map, without storing it", `{"blueprint_map": ` + exampleMap + `}`},
+	"blueprint.validate":      {"Validate a map without storing it", `{"blueprint_map": ` + exampleMap + `}`},
 	"blueprint.versions":      {"List the versions of a blueprint's map", `{"id": ` + theBlueprint + `}`},
 
 	"blueprintTriggers.create":        {"Attach a trigger to a blueprint", `{"blueprintId": ` + theBlueprint + `, "triggerType": "scheduled", "config": {"cron": "0 9 * * 1-5", "timezone": "Europe/Zurich"}}`},
 	"blueprintTriggers.delete":        {"Delete a trigger", `{"triggerId": ` + theTrigger + `}`},
-	"blueprintTriggers.explain":       {"Explain a row of the ledger: what came, what became of it, and why", `{"firingId": ` + theFiring + `}`},
-	"blueprintTriggers.fire":          {"Fire a trigger by hand, of whatever type it is", `{"triggerId": ` + theTrigger + `, "inputData": {"name": "Ada"}}`},
-	"blueprintTriggers.getDetails":    {"Get a trigger with its address, its next tick and its last firing", `{"triggerId": ` + theTrigger + `}`},
-	"blueprintTriggers.getWebhookUrl": {"Get the address of a webhook trigger, and its secret", `{"triggerId": ` + theWebhook + `}`},
+	"blueprintTriggers.explain":       {"Explain a firing: what was received, what it led to, and why", `{"firingId": ` + theFiring + `}`},
+	"blueprintTriggers.fire":          {"Fire a trigger of any type by hand", `{"triggerId": ` + theTrigger + `, "inputData": {"name": "Ada"}}`},
+	"blueprintTriggers.getDetails":    {"Get a trigger with its URL, its next tick and its last firing", `{"triggerId": ` + theTrigger + `}`},
+	"blueprintTriggers.getWebhookUrl": {"Get the URL and the secret of a webhook trigger", `{"triggerId": ` + theWebhook + `}`},
 	"blueprintTriggers.history":       {"List the firing ledger of a trigger, newest first", `{"triggerId": ` + theTrigger + `, "limit": 20}`},
 	"blueprintTriggers.list":          {"List the triggers of a blueprint", `{"blueprintId": ` + theBlueprint + `}`},
 	"blueprintTriggers.listAll":       {"List the triggers of all blueprints", `{"type": "api", "active": true}`},
-	"blueprintTriggers.preview":       {"Say when a schedule is due next", `{"cron": "0 9 * * 1-5", "timezone": "Europe/Zurich", "count": 3}`},
+	"blueprintTriggers.preview":       {"List the next ticks of a schedule", `{"cron": "0 9 * * 1-5", "timezone": "Europe/Zurich", "count": 3}`},
 	"blueprintTriggers.redeliver":     {"Run stored deliveries again", `{"firingId": ` + theFiring + `}`},
-	"blueprintTriggers.rotateSecret":  {"Give a trigger a new secret; the old one holds a while longer", `{"triggerId": ` + theWebhook + `, "keepPreviousFor": "24h"}`},
-	"blueprintTriggers.update":        {"Change a trigger, or switch it on or off", `{"triggerId": ` + theTrigger + `, "isActive": false}`},
+	"blueprintTriggers.rotateSecret":  {"Replace the secret of a trigger; the previous one stays valid for keepPreviousFor", `{"triggerId": ` + theWebhook + `, "keepPreviousFor": "24h"}`},
+	"blueprintTriggers.update":        {"Change, activate or deactivate a trigger", `{"triggerId": ` + theTrigger + `, "isActive": false}`},
 
-	"category.create": {"Make a category", `{"name": "Reports"}`},
+	"category.create": {"Create a category", `{"name": "Reports"}`},
 	"category.delete": {"Delete a category", `{"id": ` + theCategory + `}`},
 	"category.list":   {"List the categories of an organization", `{"organizationId": ` + theTeam + `}`},
 
-	"collaborator.add":    {"Let somebody work on a blueprint, or change their role", `{"blueprintId": ` + theBlueprint + `, "email": "ada@example.org", "role": "editor"}`},
-	"collaborator.list":   {"List who else works on a blueprint", `{"blueprintId": ` + theBlueprint + `}`},
-	"collaborator.remove": {"Take a collaborator off a blueprint", `{"blueprintId": ` + theBlueprint + `, "userId": ` + theUser + `}`},
+	"collaborator.add":    {"Share a blueprint with a user, or change their role", `{"blueprintId": ` + theBlueprint + `, "email": "ada@example.org", "role": "editor"}`},
+	"collaborator.list":   {"List the collaborators of a blueprint", `{"blueprintId": ` + theBlueprint + `}`},
+	"collaborator.remove": {"Remove a collaborator from a blueprint", `{"blueprintId": ` + theBlueprint + `, "userId": ` + theUser + `}`},
 
-	"connection.create":    {"Make a connection; its secrets are never shown again", `{"name": "Shop", "type": "http", "config": {"auth": {"type": "bearer", "token": "s3cr3t-token"}, "hosts": ["api.example.org"]}}`},
+	"connection.create":    {"Create a connection; its secrets are never returned", `{"name": "Shop", "type": "http", "config": {"auth": {"type": "bearer", "token": "s3cr3t-token"}, "hosts": ["api.example.org"]}}`},
 	"connection.delete":    {"Delete a connection", `{"id": ` + theConnection + `}`},
-	"connection.get":       {"Get a connection, its secrets as null", `{"id": ` + theConnection + `}`},
-	"connection.list":      {"List connections, their secrets as null", `{"organizationId": ` + theTeam + `}`},
+	"connection.get":       {"Get a connection, with secrets as null", `{"id": ` + theConnection + `}`},
+	"connection.list":      {"List connections, with secrets as null", `{"organizationId": ` + theTeam + `}`},
 	"connection.listTypes": {"List the types of connections, with the schemas of their configs", ``},
-	"connection.signIn":    {"Get the address where the caller signs in for an OAuth connection", `{"id": ` + theSignIn + `}`},
-	"connection.test":      {"Try a connection out with the cheapest real call", `{"id": ` + theConnection + `}`},
-	"connection.update":    {"Change a connection; null removes a key of the config", `{"id": ` + theConnection + `, "name": "Shop in Basel"}`},
+	"connection.signIn":    {"Get the URL where the caller signs in for an OAuth connection", `{"id": ` + theSignIn + `}`},
+	"connection.test":      {"Test a connection with the cheapest real request", `{"id": ` + theConnection + `}`},
+	"connection.update":    {"Change a connection; null removes a member of the config", `{"id": ` + theConnection + `, "name": "Shop in Basel"}`},
 
 	"execution.cancel":                      {"Cancel a run", `{"executionId": ` + thePaused + `, "reason": "not needed any more"}`},
-	"execution.executeBlueprintWithLogging": {"Start a run and answer as soon as it is durable; poll execution.getExecutionStatus", `{"nodes": [{"id": "greet", "type": "template", "title": "Greet", "config": {"text": "Hello"}}], "options": {"blueprintId": ` + theBlueprint + `}}`},
-	"execution.export":                      {"Export a run with its blueprint and what it exchanged, as one portable object", runExample},
-	"execution.exportTest":                  {"Make a test of a run: files for blueprintd test", runExample},
-	"execution.getExchanges":                {"Get what a recorded run exchanged with other services", runExample},
+	"execution.executeBlueprintWithLogging": {"Start a run and return as soon as it is stored; poll execution.getExecutionStatus for the result", `{"nodes": [{"id": "greet", "type": "template", "title": "Greet", "config": {"text": "Hello"}}], "options": {"blueprintId": ` + theBlueprint + `}}`},
+	"execution.export":                      {"Export a run with its blueprint and its exchanges as one portable object", runExample},
+	"execution.exportTest":                  {"Turn a run into a test: files for `blueprintd test`", runExample},
+	"execution.getExchanges":                {"Get the requests and responses of a recorded run", runExample},
 	"execution.getExecutionLogs":            {"List the runs of a blueprint as log records, newest first", `{"blueprintId": ` + theBlueprint + `, "limit": 20}`},
 	"execution.getExecutionStatus":          {"Get the status record of a run; an unknown id has the status not_found", runExample},
 	"execution.getRecord":                   {"Get the log record of a run", runExample},
 	"execution.getStatistics":               {"Count runs by hour or day", `{"blueprintId": ` + theBlueprint + `, "bucket": "day"}`},
 	"execution.listRecentExecutions":        {"List the runs of all blueprints as log records, newest first", `{"limit": 20}`},
 	"execution.listRuns":                    {"List runs page by page, with filters", `{"status": "completed", "limit": 20}`},
-	"execution.resume":                      {"Answer a run that waits for input", `{"executionId": ` + thePaused + `, "input": {"approved": true}}`},
-	"execution.retry":                       {"Run again what did not complete", `{"executionId": ` + theFailed + `}`},
+	"execution.resume":                      {"Resume a run that waits for input", `{"executionId": ` + thePaused + `, "input": {"approved": true}}`},
+	"execution.retry":                       {"Retry a failed run: run the nodes that did not complete", `{"executionId": ` + theFailed + `}`},
 	"execution.subscribe":                   {"Follow a run by server-sent events", runExample},
 
 	"mcpTool.list":    {"List the caller's tools, and the api triggers of others that they could enable as tools", ``},
-	"mcpTool.enable":  {"Offer another user's api trigger to the caller on /mcp", `{"triggerId": ` + theTrigger + `}`},
-	"mcpTool.disable": {"Stop offering an api trigger to the caller on /mcp", `{"triggerId": ` + theTrigger + `}`},
+	"mcpTool.enable":  {"Offer another user's api trigger on /mcp", `{"triggerId": ` + theTrigger + `}`},
+	"mcpTool.disable": {"Stop offering an api trigger on /mcp", `{"triggerId": ` + theTrigger + `}`},
 
 	"node.types": {"List the types of nodes, with the schemas of their configs", ``},
 
 	"organization.addMember":    {"Add a member, or change their role", `{"organizationId": ` + theTeam + `, "email": "grace@example.org", "role": "member"}`},
-	"organization.create":       {"Make an organization; the caller is its owner", `{"name": "Shop"}`},
+	"organization.create":       {"Create an organization; the caller becomes its owner", `{"name": "Shop"}`},
 	"organization.list":         {"List the caller's organizations", ``},
 	"organization.members":      {"List the members of an organization", `{"organizationId": ` + theTeam + `}`},
 	"organization.removeMember": {"Remove a member", `{"organizationId": ` + theTeam + `, "userId": ` + theUser + `}`},
 	"organization.update":       {"Rename an organization", `{"organizationId": ` + theTeam + `, "name": "Shop"}`},
 
-	"server.getInfo": {"Tell the version, the limits and the clock of the server", ``},
+	"server.getInfo": {"Get the version, the limits and the clock of the server", ``},
 	"user.update":    {"Change the caller's name", `{"name": "Ada"}`},
 }
