@@ -30,8 +30,8 @@ func reachOf(connection *blueprint.Connection, u *url.URL) reach {
 	return r
 }
 
-// check returns a *blueprint.Failure when nothing may be sent to where the request
-// goes.
+// check returns a *blueprint.Failure if the credentials may not be sent to the target of
+// the request.
 func (r reach) check(request *http.Request) error {
 	refused := func(format string, args ...any) error {
 		return &blueprint.Failure{Code: codeHost, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
@@ -47,7 +47,7 @@ func (r reach) check(request *http.Request) error {
 	}
 }
 
-// guarded lets an authorizer do its work at these hosts alone.
+// guarded restricts an authorizer to these hosts.
 func (r reach) guarded(authorize authorizer) authorizer {
 	return func(ctx context.Context, request *http.Request) error {
 		if err := r.check(request); err != nil || authorize == nil {
@@ -57,7 +57,7 @@ func (r reach) guarded(authorize authorizer) authorizer {
 	}
 }
 
-// withHeader sets a header, in the place of any of that name.
+// withHeader sets a header, replacing all values of that name.
 func withHeader(name, value string) authorizer {
 	return func(_ context.Context, request *http.Request) error {
 		request.Header.Set(name, value)
@@ -73,8 +73,8 @@ func withBasic(username, password string) authorizer {
 	}
 }
 
-// withQuery adds a parameter to the address, in the place of any of that name.
-// The others keep their bytes and their order.
+// withQuery sets a query parameter, replacing all values of that name.
+// Other parameters keep their bytes and their order.
 func withQuery(name, value string) authorizer {
 	return func(_ context.Context, request *http.Request) error {
 		var kept []string

@@ -12,15 +12,15 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mostCode is the maximum length of an authorization code, in bytes.
-const mostCode = 8 << 10
+// maxCode limits the length of an authorization code, in bytes.
+const maxCode = 8 << 10
 
 // Callback serves GET /oauth/callback, the redirect URI of sign-ins.
 func (s *Service) Callback(w http.ResponseWriter, r *http.Request) {
 	defer s.Clock.Hold()()
 	shown, err := s.callback(r)
 	if err != nil {
-		shown = s.broken(r.Context(), "callback", err)
+		shown = s.failurePage(r.Context(), "callback", err)
 	}
 	shown.write(w)
 }
@@ -40,14 +40,14 @@ func (s *Service) callback(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	var way way
-	if err := json.Unmarshal(signIn.Secret, &way); err != nil {
+	var flow flowState
+	if err := json.Unmarshal(signIn.Secret, &flow); err != nil {
 		return page{}, err
 	}
 	if !s.Clock.Now().Before(signIn.ExpiresAt.Time()) {
 		return pageNoState, nil
 	}
-	if !s.sameBrowser(r, way.Cookie) {
+	if !s.sameBrowser(r, flow.Cookie) {
 		return pageOtherBrowser, nil
 	}
 	c, err := s.client(ctx, &signIn)
@@ -55,21 +55,21 @@ func (s *Service) callback(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	switch {
-	case c == nil || c.fingerprint() != way.For:
+	case c == nil || c.fingerprint() != flow.For:
 		return pageChanged, nil
 	case query["iss"] != "" && !c.issuedBy(query["iss"]):
 		return pageIssuer, nil
 	case query["error"] == "access_denied":
 		return pageDenied, nil
-	case query["error"] != "" || query["code"] == "" || len(query["code"]) > mostCode:
+	case query["error"] != "" || query["code"] == "" || len(query["code"]) > maxCode:
 		return refusedPage(query["error"]), nil
 	}
-	return s.finish(ctx, c, &signIn, way, query["code"])
+	return s.finish(ctx, c, &signIn, flow, query["code"])
 }
 
 // finish exchanges the code, stores the token and resumes the waiting runs.
-func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.SignIn, way way, code string) (page, error) {
-	t, err := s.exchange(ctx, c, way.Redirect, code, way.Verifier)
+func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.SignIn, flow flowState, code string) (page, error) {
+	t, err := s.exchange(ctx, c, flow.Redirect, code, flow.Verifier)
 	if errors.Is(err, errInvalidGrant) {
 		err = &blueprint.Failure{Code: codeToken, Message: c.token.Host + " rejected its own authorization code", NotSent: true}
 	}
@@ -92,9 +92,9 @@ func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.
 	if err != nil {
 		return page{}, err
 	}
-	if err := s.goOn(ctx, signIn.ConnectionID, signIn.UserID); err != nil {
+	if err := s.resumeWaiting(ctx, signIn.ConnectionID, signIn.UserID); err != nil {
 		return page{status: http.StatusOK, title: "You are signed in", lines: []string{
-			"A waiting run could not go on. Open its sign-in link again."}}, nil
+			"A waiting run could not be resumed. Open its sign-in link again."}}, nil
 	}
 	return page{status: http.StatusOK, title: "You are signed in", lines: []string{
 		"The connection \"" + c.connection.Name + "\" can use " + c.authorization.Host + " on your behalf. Waiting runs continue. You can close this page.",
@@ -126,7 +126,7 @@ func (c *oauthClient) issuedBy(issuer string) bool {
 }
 
 // signInErrors explains the error codes of authorization responses (RFC 6749 4.1.2.1,
-// OpenID Connect Core 3.1.2.6). Other texts from the service are not shown.
+// OpenID Connect Core 3.1.2.6). No other text of the service is shown.
 var signInErrors = map[string]string{
 	"invalid_request":            "it rejected the request; check authorizationUrl",
 	"unauthorized_client":        "the client is not allowed to use this flow",
@@ -144,7 +144,7 @@ var signInErrors = map[string]string{
 func refusedPage(code string) page {
 	meaning, known := signInErrors[code]
 	if !known {
-		meaning = "it gave no known reason"
+		meaning = "it returned no known reason"
 	}
 	return page{status: http.StatusBadGateway, title: "The service did not sign you in", lines: []string{
 		"It did not grant access: " + meaning + ". Waiting runs keep waiting.", once}}

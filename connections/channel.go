@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	namesKept   = 10 * time.Minute // of a cached name, by the clock
-	nameTimeout = 10 * time.Second // of a request for a name, in real time
+	nameLifetime = 10 * time.Minute // of a cached name, by the clock
+	nameTimeout  = 10 * time.Second // of a request for a name, in real time
 )
 
 // channelName is the cached name of a channel.
@@ -34,18 +34,18 @@ func (s *Service) ChannelName(ctx context.Context, userID, connectionID, channel
 		return "", err
 	}
 	if open.Type != blueprint.ConnectionSlack {
-		return "", unusable("the %s is of the type %s; one of the type slack is needed", open.Text(), open.Type)
+		return "", unusable("the %s has type %s; a connection of type slack is required", open.Text(), open.Type)
 	}
 	key := fmt.Sprintf("channel %s %x %s", open.ID, hashOf(BaseURL(open.Type, open.Config)+"\n"+textAt(open.Config, "botToken")), channelID)
-	if known, ok := kept(s, s.names, key); ok && s.Clock.Now().Before(known.until) {
+	if known, ok := cacheGet(s, s.names, key); ok && s.Clock.Now().Before(known.until) {
 		return known.name, nil
 	}
 	answer := s.flights.DoChan(key, func() (any, error) {
-		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameTimeout)
+		requestCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameTimeout)
 		defer cancel()
-		name, err := s.askChannel(asking, open, channelID)
+		name, err := s.requestChannelName(requestCtx, open, channelID)
 		if err == nil {
-			keep(s, s.names, key, channelName{name, s.Clock.Now().Add(namesKept)})
+			cachePut(s, s.names, key, channelName{name, s.Clock.Now().Add(nameLifetime)})
 		}
 		return name, err
 	})
@@ -58,8 +58,8 @@ func (s *Service) ChannelName(ctx context.Context, userID, connectionID, channel
 	}
 }
 
-// askChannel requests the name of a channel from Slack.
-func (s *Service) askChannel(ctx context.Context, open *blueprint.OpenConnection, channelID string) (string, error) {
+// requestChannelName requests the name of a channel from Slack.
+func (s *Service) requestChannelName(ctx context.Context, open *blueprint.OpenConnection, channelID string) (string, error) {
 	response, body, err := s.send(ctx, open, http.MethodGet, BaseURL(open.Type, open.Config)+"/conversations.info?channel="+url.QueryEscape(channelID))
 	if err != nil {
 		return "", err
@@ -74,13 +74,13 @@ func (s *Service) askChannel(ctx context.Context, open *blueprint.OpenConnection
 	}
 	switch {
 	case response.StatusCode == http.StatusTooManyRequests:
-		return "", &blueprint.Failure{Code: codeConnect, Message: host + " was asked too often"}
+		return "", &blueprint.Failure{Code: codeConnect, Message: host + " limits the rate of requests"}
 	case response.StatusCode != http.StatusOK:
-		return "", disagrees(host, response.StatusCode)
+		return "", statusFailure(host, response.StatusCode)
 	case json.Unmarshal(body, &answer) != nil:
-		return "", &blueprint.Failure{Code: codeConnect, Message: host + " answered with something else than Slack's JSON: check baseUrl"}
+		return "", &blueprint.Failure{Code: codeConnect, Message: host + " did not return Slack's JSON: check baseUrl"}
 	case !answer.OK:
-		return "", &blueprint.Failure{Code: codeToken, Message: host + " does not say what the channel is called" + slackReason(answer.Error)}
+		return "", &blueprint.Failure{Code: codeToken, Message: host + " did not return the name of the channel" + slackReason(answer.Error)}
 	}
 	return answer.Channel.Name, nil
 }

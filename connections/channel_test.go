@@ -13,19 +13,19 @@ import (
 	"blueprintd/blueprint"
 )
 
-// workspace is a made-up Slack that says what its channels are called.
+// workspace is a fake Slack that returns the names of channels.
 type workspace struct {
 	*httptest.Server
-	mu     sync.Mutex
-	asked  []string
-	answer http.HandlerFunc
+	mu       sync.Mutex
+	requests []string
+	answer   http.HandlerFunc
 }
 
 func newWorkspace(t *testing.T) *workspace {
 	s := &workspace{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		s.asked = append(s.asked, r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization"))
+		s.requests = append(s.requests, r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization"))
 		answer := s.answer
 		s.mu.Unlock()
 		answer(w, r)
@@ -34,17 +34,17 @@ func newWorkspace(t *testing.T) *workspace {
 	return s
 }
 
-func (s *workspace) says(answer http.HandlerFunc) {
+func (s *workspace) respondWith(answer http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answer, s.asked = answer, nil
+	s.answer, s.requests = answer, nil
 }
 
 func TestChannelName(t *testing.T) {
 	const named = `{"ok": true, "channel": {"id": "C1", "name": "general"}}`
-	w, slack := newWorld(t), newWorkspace(t)
+	w, slack := newEnv(t), newWorkspace(t)
 	id := w.add(ann, blueprint.ConnectionSlack, `{"botToken": "xoxb-s3cret", "baseUrl": "`+slack.URL+`/api/"}`)
-	slack.says(text(named))
+	slack.respondWith(text(named))
 	ask := func(user, connection, channel string) (string, error) {
 		return w.service.ChannelName(t.Context(), user, connection, channel)
 	}
@@ -53,59 +53,59 @@ func TestChannelName(t *testing.T) {
 			t.Fatalf("%q %v", name, err)
 		}
 	}
-	if want := "GET /api/conversations.info?channel=C1 Bearer xoxb-s3cret"; len(slack.asked) != 1 || slack.asked[0] != want {
-		t.Errorf("asked %q", slack.asked)
+	if want := "GET /api/conversations.info?channel=C1 Bearer xoxb-s3cret"; len(slack.requests) != 1 || slack.requests[0] != want {
+		t.Errorf("asked %q", slack.requests)
 	}
-	// A name that is kept is for who may use the connection.
+	// A cached name is returned only to users who may use the connection.
 	if _, err := ask(bob, id, "C1"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
 		t.Errorf("bob: %v", err)
 	}
 	w.pass(10*time.Minute - time.Second)
-	slack.says(text(`{"ok": true, "channel": {"name": "renamed"}}`))
-	if name, _ := ask(ann, id, "C1"); name != "general" || len(slack.asked) != 0 {
+	slack.respondWith(text(`{"ok": true, "channel": {"name": "renamed"}}`))
+	if name, _ := ask(ann, id, "C1"); name != "general" || len(slack.requests) != 0 {
 		t.Errorf("before ten minutes: %q", name)
 	}
 	w.pass(time.Second)
 	if name, _ := ask(ann, id, "C1"); name != "renamed" {
 		t.Errorf("after ten minutes: %q", name)
 	}
-	// With another token it is asked anew.
+	// The name is requested again with another token.
 	w.store.connections[id].Config["botToken"] = "xoxb-other"
-	slack.says(text(`{"ok": true, "channel": {"is_im": true}}`))
+	slack.respondWith(text(`{"ok": true, "channel": {"is_im": true}}`))
 	if name, err := ask(ann, id, "C1"); name != "" || err != nil {
-		t.Errorf("a talk of two: %q %v", name, err)
+		t.Errorf("direct message: %q %v", name, err)
 	}
-	if _, err := ask(ann, id, "C1&x=y #?"); err != nil || !strings.Contains(slack.asked[len(slack.asked)-1], "channel=C1%26x%3Dy+%23%3F ") {
-		t.Errorf("asked %q", slack.asked)
+	if _, err := ask(ann, id, "C1&x=y #?"); err != nil || !strings.Contains(slack.requests[len(slack.requests)-1], "channel=C1%26x%3Dy+%23%3F ") {
+		t.Errorf("asked %q", slack.requests)
 	}
 }
 
 func TestChannelNameRefused(t *testing.T) {
-	w, slack := newWorld(t), newWorkspace(t)
+	w, slack := newEnv(t), newWorkspace(t)
 	id := w.add(ann, blueprint.ConnectionSlack, `{"botToken": "xoxb-s3cret", "baseUrl": "`+slack.URL+`"}`)
 	for _, c := range []struct {
 		answer http.HandlerFunc
 		want   string
 	}{
-		{text(`{"ok": false, "error": "missing_scope"}`), "does not say what the channel is called: missing_scope"},
-		{text(`{"ok": false, "error": "xoxb-s3cret"}`), "does not say what the channel is called"},
-		{text(`<html>`), "something else than Slack's JSON"},
+		{text(`{"ok": false, "error": "missing_scope"}`), "did not return the name of the channel: missing_scope"},
+		{text(`{"ok": false, "error": "xoxb-s3cret"}`), "did not return the name of the channel"},
+		{text(`<html>`), "did not return Slack's JSON"},
 		{http.NotFound, "answered 404"},
-		{func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, "asked too often"},
+		{func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, "limits the rate"},
 		{func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "does not accept the credentials"},
 		{func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.2:1/", http.StatusFound)
 		}, "127.0.0.2"},
 	} {
-		slack.says(c.answer)
+		slack.respondWith(c.answer)
 		name, err := w.service.ChannelName(t.Context(), ann, id, "C1")
 		var failure *blueprint.Failure
 		if name != "" || !errors.As(err, &failure) || !strings.Contains(failure.Message, c.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q %v, want %q", name, err, c.want)
 		}
 	}
-	// Nothing of that is kept.
-	slack.says(text(`{"ok": true, "channel": {"name": "general"}}`))
+	// Failures are not cached.
+	slack.respondWith(text(`{"ok": true, "channel": {"name": "general"}}`))
 	if name, err := w.service.ChannelName(t.Context(), ann, id, "C1"); name != "general" {
 		t.Errorf("%q %v", name, err)
 	}
@@ -118,27 +118,27 @@ func TestChannelNameRefused(t *testing.T) {
 	}
 }
 
-// Who asks for the same at once shares one question, and who leaves before its
-// answer leaves it to who comes again.
-func TestChannelNameIsAskedOnce(t *testing.T) {
-	w, slack := newWorld(t), newWorkspace(t)
+// Concurrent calls for a channel share one request, which continues when a caller is
+// cancelled.
+func TestChannelNameRequestsAreShared(t *testing.T) {
+	w, slack := newEnv(t), newWorkspace(t)
 	id := w.add(ann, blueprint.ConnectionSlack, `{"botToken": "t", "baseUrl": "`+slack.URL+`"}`)
-	asked, free := make(chan struct{}, 10), make(chan struct{})
-	slack.says(func(w http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
-		<-free
+	received, release := make(chan struct{}, 10), make(chan struct{})
+	slack.respondWith(func(w http.ResponseWriter, r *http.Request) {
+		received <- struct{}{}
+		<-release
 		text(`{"ok": true, "channel": {"name": "general"}}`)(w, r)
 	})
-	leaving, leave := context.WithCancel(t.Context())
-	left := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelled := make(chan error, 1)
 	go func() {
-		_, err := w.service.ChannelName(leaving, ann, id, "C1")
-		left <- err
+		_, err := w.service.ChannelName(ctx, ann, id, "C1")
+		cancelled <- err
 	}()
-	<-asked
-	leave()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("who left: %v", err)
+	<-received
+	cancel()
+	if err := <-cancelled; !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled call: %v", err)
 	}
 	got := make(chan string, 5)
 	for range 5 {
@@ -147,13 +147,13 @@ func TestChannelNameIsAskedOnce(t *testing.T) {
 			got <- name
 		}()
 	}
-	close(free)
+	close(release)
 	for range 5 {
 		if name := <-got; name != "general" {
 			t.Errorf("%q", name)
 		}
 	}
-	if len(slack.asked) != 1 {
-		t.Errorf("asked %q", slack.asked)
+	if len(slack.requests) != 1 {
+		t.Errorf("asked %q", slack.requests)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 const (
 	checkTimeout = 20 * time.Second // of a test, in real time
-	mostAnswer   = 1 << 20          // bytes that are read of an answer
+	maxResponse  = 1 << 20          // bytes that are read of an answer
 )
 
 // Test makes the cheapest real call through a connection. The message describes the
@@ -43,13 +43,13 @@ func (s *Service) Test(ctx context.Context, userID, id string) (ok bool, message
 	case errors.As(err, &pause):
 		return false, pause.Await.Prompt + " Visit " + pause.Await.URL, nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return false, "no answer came in time", nil
+		return false, "no response in time", nil
 	default:
 		return false, "", err
 	}
 }
 
-// checkOAuth refreshes the token, so that a revoked one is noticed.
+// checkOAuth refreshes the token in order to detect a revoked one.
 func (s *Service) checkOAuth(ctx context.Context, connection *blueprint.Connection, userID string) (string, error) {
 	c, err := newOAuthClient(connection)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Service) checkOAuth(ctx context.Context, connection *blueprint.Connecti
 	}
 	t, err := s.current(ctx, c, userID, "")
 	if err == nil && (c.flow == flowClient || t.Refresh != "") {
-		if since := s.Clock.Now().Sub(t.Since.Time()); since >= time.Second { // else it has just been asked for
+		if since := s.Clock.Now().Sub(t.Since.Time()); since >= time.Second { // else it is new
 			t, err = s.current(ctx, c, userID, t.Access)
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Service) checkOAuth(ctx context.Context, connection *blueprint.Connecti
 	case err != nil:
 		return "", err
 	case c.flow == flowClient:
-		return c.token.Host + " gave a token", nil
+		return c.token.Host + " issued a token", nil
 	case t.Until != 0 && t.Refresh == "":
 		return fmt.Sprintf("you are signed in at %s until %s", c.authorization.Host, t.Until), nil
 	default:
@@ -75,7 +75,7 @@ func (s *Service) checkOAuth(ctx context.Context, connection *blueprint.Connecti
 	}
 }
 
-// checkOpen opens a connection and makes a call that belongs to its type.
+// checkOpen opens a connection and makes the test call of its type.
 func (s *Service) checkOpen(ctx context.Context, userID, id string) (string, error) {
 	open, err := s.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: userID})
 	if err != nil {
@@ -90,21 +90,21 @@ func (s *Service) checkOpen(ctx context.Context, userID, id string) (string, err
 // checkMCP begins a session with an MCP server.
 func (s *Service) checkMCP(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
 	if s.Probe == nil {
-		return "", unusable("this program cannot ask MCP servers")
+		return "", unusable("this server cannot test MCP servers")
 	}
 	server, err := s.Probe(ctx, open)
 	if err != nil {
 		return "", checkFailure(err, open.Hosts[0])
 	}
-	return "the MCP server calls itself " + plain(server), nil
+	return "the MCP server is " + plain(server), nil
 }
 
-// send makes a request with the credentials of a connection; the answer's body
-// holds at most mostAnswer bytes.
+// send makes a request with the credentials of a connection. The body is cut at maxResponse
+// bytes.
 func (s *Service) send(ctx context.Context, open *blueprint.OpenConnection, method, address string) (*http.Response, []byte, error) {
 	request, err := http.NewRequestWithContext(outbound.Authorize(ctx, open.Authorize), method, address, nil)
 	if err != nil {
-		return nil, nil, unusable("the %s has no address that can be reached", open.Text())
+		return nil, nil, unusable("the %s has no valid URL", open.Text())
 	}
 	request.Header.Set("User-Agent", "blueprintd")
 	request.Header.Set("Accept", "application/json, */*;q=0.5")
@@ -113,7 +113,7 @@ func (s *Service) send(ctx context.Context, open *blueprint.OpenConnection, meth
 		return nil, nil, checkFailure(err, request.URL.Host)
 	}
 	defer response.Body.Close()
-	body, err := outbound.ReadAll(response.Body, mostAnswer)
+	body, err := outbound.ReadAll(response.Body, maxResponse)
 	if err != nil && !errors.Is(err, outbound.ErrTooLarge) {
 		return nil, nil, checkFailure(err, request.URL.Host)
 	}
@@ -133,11 +133,11 @@ func checkFailure(err error, host string) error {
 	return unreachable(err, host)
 }
 
-// disagrees returns the failure for an unexpected status.
-func disagrees(host string, status int) error {
+// statusFailure returns the failure for an unexpected status.
+func statusFailure(host string, status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &blueprint.Failure{Code: codeToken, Message: fmt.Sprintf("%s does not accept the credentials (it answered %d)", host, status)}
+		return &blueprint.Failure{Code: codeToken, Message: fmt.Sprintf("%s does not accept the credentials (status %d)", host, status)}
 	case http.StatusNotFound:
 		return &blueprint.Failure{Code: codeConnect, Message: fmt.Sprintf("%s answered 404: check the address", host)}
 	default:

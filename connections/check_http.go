@@ -13,7 +13,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// checkAI lists the models, which costs nothing.
+// checkAI lists the models, which is free of charge.
 func (s *Service) checkAI(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
 	path := "/models"
 	if textAt(open.Config, "provider") == "anthropic" {
@@ -29,9 +29,9 @@ func (s *Service) checkAI(ctx context.Context, open *blueprint.OpenConnection) (
 	}
 	switch {
 	case response.StatusCode != http.StatusOK:
-		return "", disagrees(host, response.StatusCode)
-	case len(body) < mostAnswer && (json.Unmarshal(body, &list) != nil || list.Data == nil):
-		return "", &blueprint.Failure{Code: codeConnect, Message: host + " answered with something else than a list of models: check baseUrl"}
+		return "", statusFailure(host, response.StatusCode)
+	case len(body) < maxResponse && (json.Unmarshal(body, &list) != nil || list.Data == nil):
+		return "", &blueprint.Failure{Code: codeConnect, Message: host + " did not return a list of models: check baseUrl"}
 	case len(list.Data) == 0:
 		return host + " accepts the key", nil
 	default:
@@ -39,11 +39,11 @@ func (s *Service) checkAI(ctx context.Context, open *blueprint.OpenConnection) (
 	}
 }
 
-// slackError is the form of Slack's error names.
+// slackError matches Slack's error codes.
 var slackError = regexp.MustCompile(`^[a-z_]{1,60}$`)
 
-// slackReason returns Slack's name of an error as the end of a sentence, "" for
-// what is no such name.
+// slackReason returns an error code of Slack as the end of a sentence, "" for any other
+// text.
 func slackReason(name string) string {
 	if slackError.MatchString(name) {
 		return ": " + name
@@ -66,17 +66,17 @@ func (s *Service) checkSlack(ctx context.Context, open *blueprint.OpenConnection
 	}
 	switch {
 	case response.StatusCode != http.StatusOK:
-		return "", disagrees(host, response.StatusCode)
+		return "", statusFailure(host, response.StatusCode)
 	case json.Unmarshal(body, &answer) != nil:
-		return "", &blueprint.Failure{Code: codeConnect, Message: host + " answered with something else than Slack's JSON: check baseUrl"}
+		return "", &blueprint.Failure{Code: codeConnect, Message: host + " did not return Slack's JSON: check baseUrl"}
 	case !answer.OK:
 		return "", &blueprint.Failure{Code: codeToken, Message: host + " does not accept the token" + slackReason(answer.Error)}
 	}
 	return fmt.Sprintf("the bot is %s in %s", plain(answer.User), plain(answer.Team)), nil
 }
 
-// checkHTTP requests the root of the first host. Any answer will do that does not refuse the
-// credentials.
+// checkHTTP requests the root of the first host. It accepts any response that does not
+// refuse the credentials.
 func (s *Service) checkHTTP(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
 	var root *url.URL
 	for _, host := range open.Hosts {
@@ -97,7 +97,7 @@ func (s *Service) checkHTTP(ctx context.Context, open *blueprint.OpenConnection)
 		break
 	}
 	if root == nil {
-		return "", unusable("the %s names no single host that could be asked", open.Text())
+		return "", unusable("the %s has no host without a wildcard to test", open.Text())
 	}
 	for _, method := range []string{http.MethodHead, http.MethodGet} {
 		response, _, err := s.send(ctx, open, method, root.String())
@@ -107,7 +107,7 @@ func (s *Service) checkHTTP(ctx context.Context, open *blueprint.OpenConnection)
 		case response.StatusCode == http.StatusMethodNotAllowed || response.StatusCode == http.StatusNotImplemented:
 			continue
 		case response.StatusCode == http.StatusUnauthorized, response.StatusCode == http.StatusForbidden, response.StatusCode >= 500:
-			return "", disagrees(root.Host, response.StatusCode)
+			return "", statusFailure(root.Host, response.StatusCode)
 		}
 		return fmt.Sprintf("%s answered %d", root.Host, response.StatusCode), nil
 	}
@@ -126,7 +126,7 @@ func plain(name string) string {
 		name = string(runes[:100]) + "…"
 	}
 	if name == "" {
-		return "(nameless)"
+		return "(unnamed)"
 	}
 	return name
 }

@@ -16,8 +16,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mostGreeting bounds what is read from a mail server, in bytes.
-const mostGreeting = 64 << 10
+// maxSMTPRead limits the bytes read from a mail server.
+const maxSMTPRead = 64 << 10
 
 // checkSMTP connects and logs in to the mail server without sending a mail.
 func (s *Service) checkSMTP(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
@@ -31,42 +31,42 @@ func (s *Service) checkSMTP(ctx context.Context, open *blueprint.OpenConnection)
 	defer conn.Close()
 	// The end of ctx closes the connection to a server that does not respond.
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	g := &greeting{config: open.Config, host: host, conn: boundedConn{conn, io.LimitReader(conn, mostGreeting)}, trust: s.HTTP.TLSConfig(host)}
-	problem, err := g.speak(ctx)
+	g := &smtpSession{config: open.Config, host: host, conn: boundedConn{conn, io.LimitReader(conn, maxSMTPRead)}, tlsConfig: s.HTTP.TLSConfig(host)}
+	problem, err := g.run(ctx)
 	switch answer := (*textproto.Error)(nil); {
 	case ctx.Err() != nil:
 		return "", checkFailure(ctx.Err(), target)
 	case problem != "" && errors.As(err, &answer): // without its text, which may repeat credentials
-		problem += fmt.Sprintf(" (it answered %d)", answer.Code)
+		problem += fmt.Sprintf(" (status %d)", answer.Code)
 		fallthrough
 	case problem != "":
 		return "", &blueprint.Failure{Code: codeConnect, Message: target + " " + problem}
 	case g.username() == "":
-		return target + " answers as a mail server does", nil
+		return target + " is a mail server", nil
 	default:
 		return target + " accepts the user and the password", nil
 	}
 }
 
-// greeting is an SMTP session up to the login.
-type greeting struct {
+// smtpSession is an SMTP session up to the login.
+type smtpSession struct {
 	config    map[string]any
 	host      string
 	conn      net.Conn
-	trust     *tls.Config
+	tlsConfig *tls.Config
 	encrypted bool
 	steps     int // of AUTH LOGIN
 }
 
-func (g *greeting) username() string { return textAt(g.config, "username") }
+func (g *smtpSession) username() string { return textAt(g.config, "username") }
 
-// speak runs the session and returns a description of the problem, "" for none, and its
+// run runs the session and returns a description of the problem, "" for none, and its
 // error, if any.
-func (g *greeting) speak(ctx context.Context) (problem string, err error) {
-	const untrusted = "does not begin TLS with a certificate that is trusted"
+func (g *smtpSession) run(ctx context.Context) (problem string, err error) {
+	const untrusted = "does not start TLS with a trusted certificate"
 	kind := textAt(g.config, "tls")
 	if kind == "tls" {
-		encrypted := tls.Client(g.conn, g.trust)
+		encrypted := tls.Client(g.conn, g.tlsConfig)
 		if err := encrypted.HandshakeContext(ctx); err != nil {
 			return untrusted, err
 		}
@@ -77,29 +77,29 @@ func (g *greeting) speak(ctx context.Context) (problem string, err error) {
 		err = client.Hello("localhost")
 	}
 	if err != nil {
-		return "does not greet as a mail server does", err
+		return "does not speak SMTP", err
 	}
 	if kind == "starttls" {
 		if offered, _ := client.Extension("STARTTLS"); !offered {
 			return "does not offer STARTTLS", nil
 		}
-		if err := client.StartTLS(g.trust); err != nil {
+		if err := client.StartTLS(g.tlsConfig); err != nil {
 			return untrusted, err
 		}
 		g.encrypted = true
 	}
 	if g.username() != "" {
-		_, ways := client.Extension("AUTH")
-		offered := strings.Fields(strings.ToUpper(ways))
+		_, methods := client.Extension("AUTH")
+		offered := strings.Fields(strings.ToUpper(methods))
 		switch {
 		case !g.encrypted && !isLoopback(hostOf(g.conn.RemoteAddr())):
-			return "would get the password without TLS, so it was not sent; set tls to starttls or tls", nil
+			return "was not sent the password, because the connection has no TLS; set tls to starttls or tls", nil
 		case slices.Contains(offered, "PLAIN"):
-			err = client.Auth(plainLogin{g})
+			err = client.Auth(plainAuth{g})
 		case slices.Contains(offered, "LOGIN"):
-			err = client.Auth(askedLogin{g})
+			err = client.Auth(loginAuth{g})
 		default:
-			return "offers no way to log in with a password", nil
+			return "supports neither AUTH PLAIN nor AUTH LOGIN", nil
 		}
 		if err != nil {
 			return "does not accept the user and the password", err
@@ -109,32 +109,32 @@ func (g *greeting) speak(ctx context.Context) (problem string, err error) {
 	return "", nil
 }
 
-// plainLogin is AUTH PLAIN (RFC 4616). Unlike smtp.PlainAuth it does not check for TLS;
-// speak has done so.
-type plainLogin struct{ *greeting }
+// plainAuth is AUTH PLAIN (RFC 4616). Unlike smtp.PlainAuth it does not check for TLS;
+// run has done so.
+type plainAuth struct{ *smtpSession }
 
 // Start implements smtp.Auth.
-func (l plainLogin) Start(*smtp.ServerInfo) (string, []byte, error) {
+func (l plainAuth) Start(*smtp.ServerInfo) (string, []byte, error) {
 	return "PLAIN", []byte("\x00" + l.username() + "\x00" + textAt(l.config, "password")), nil
 }
 
 // Next implements smtp.Auth.
-func (l plainLogin) Next(_ []byte, more bool) ([]byte, error) {
+func (l plainAuth) Next(_ []byte, more bool) ([]byte, error) {
 	if more {
-		return nil, errors.New("the server asks for more")
+		return nil, errors.New("unexpected challenge")
 	}
 	return nil, nil
 }
 
-// askedLogin is AUTH LOGIN, in which the server prompts for the user name, then for the
+// loginAuth is AUTH LOGIN, in which the server prompts for the user name, then for the
 // password.
-type askedLogin struct{ *greeting }
+type loginAuth struct{ *smtpSession }
 
 // Start implements smtp.Auth.
-func (l askedLogin) Start(*smtp.ServerInfo) (string, []byte, error) { return "LOGIN", nil, nil }
+func (l loginAuth) Start(*smtp.ServerInfo) (string, []byte, error) { return "LOGIN", nil, nil }
 
 // Next implements smtp.Auth.
-func (l askedLogin) Next(_ []byte, more bool) ([]byte, error) {
+func (l loginAuth) Next(_ []byte, more bool) ([]byte, error) {
 	if !more {
 		return nil, nil
 	}
@@ -144,7 +144,7 @@ func (l askedLogin) Next(_ []byte, more bool) ([]byte, error) {
 	case 2:
 		return []byte(textAt(l.config, "password")), nil
 	default:
-		return nil, errors.New("the server asks for more")
+		return nil, errors.New("unexpected challenge")
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// tried returns the outcome of a try.
-func (w *world) tried(userID, id string) (bool, string) {
+// testConnection tests a connection.
+func (w *env) testConnection(userID, id string) (bool, string) {
 	w.t.Helper()
 	ok, message, err := w.service.Test(w.t.Context(), userID, id)
 	if err != nil {
@@ -35,13 +35,13 @@ func (w *world) tried(userID, id string) (bool, string) {
 	return ok, message
 }
 
-func TestTry(t *testing.T) {
+func TestConnectionTest(t *testing.T) {
 	const key = "s3cret-key"
 	closed := "127.0.0.1:8"
 	for _, test := range []struct {
 		name   string
 		kind   blueprint.ConnectionType
-		config string // HOST stands for the server
+		config string // HOST is replaced by the server
 		answer http.HandlerFunc
 		ok     bool
 		want   string
@@ -52,32 +52,32 @@ func TestTry(t *testing.T) {
 			onlyFor("GET /v1/models "+key+" 2023-06-01", `{"data": []}`), true, "accepts the key"},
 		{"a wrong key", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, onlyFor("nothing", ""), false, "does not accept the credentials"},
 		{"a wrong address", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, http.NotFound, false, "check the address"},
-		{"not a provider", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, text(key), false, "something else than a list"},
-		{"nobody there", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://` + closed + `"}`, nil, false, "cannot reach 127.0.0.1:8"},
+		{"not a provider", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, text(key), false, "did not return a list"},
+		{"nothing listens", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://` + closed + `"}`, nil, false, "cannot reach 127.0.0.1:8"},
 		{"a private address", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://10.0.0.1"}`, nil, false, "a private address"},
 		{"slack", "slack", `{"botToken": "` + key + `", "baseUrl": "http://HOST/api"}`, onlyFor("POST /api/auth.test Bearer "+key, `{"ok": true, "team": "T\n", "user": "bot"}`), true, "the bot is bot in T"},
 		{"slack refuses", "slack", `{"botToken": "` + key + `", "baseUrl": "http://HOST/api"}`, text(`{"ok": false, "error": "invalid_auth"}`), false, "invalid_auth"},
 		{"slack repeats", "slack", `{"botToken": "` + key + `", "baseUrl": "http://HOST/api"}`, text(`{"ok": false, "error": "` + key + `"}`), false, "does not accept the token"},
-		{"not slack", "slack", `{"botToken": "` + key + `", "baseUrl": "http://HOST/api"}`, text("<html>"), false, "something else"},
+		{"not slack", "slack", `{"botToken": "` + key + `", "baseUrl": "http://HOST/api"}`, text("<html>"), false, "did not return Slack's JSON"},
 		{"slack is broken", "slack", `{"botToken": "` + key + `", "baseUrl": "http://HOST/api"}`, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, false, "answered 502"},
 		{"http", "http", `{"auth": {"type": "bearer", "token": "` + key + `"}, "hosts": ["*.my.example", "HOST"]}`, onlyFor("HEAD / Bearer "+key, ""), true, "answered 200"},
 		{"http without a root", "http", `{"auth": {"type": "bearer", "token": "` + key + `"}, "hosts": ["HOST"]}`, http.NotFound, true, "answered 404"},
 		{"http with GET alone", "http", `{"auth": {"type": "query", "name": "k", "value": "` + key + `"}, "hosts": ["HOST"]}`, onlyFor("GET /?k="+key, "x"), true, "answered 200"},
 		{"http with neither", "http", `{"auth": {"type": "none"}, "hosts": ["HOST"]}`, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) }, true, "answered"},
 		{"http refuses", "http", `{"auth": {"type": "none"}, "hosts": ["HOST"]}`, onlyFor("nothing", ""), false, "does not accept"},
-		{"no host alone", "http", `{"auth": {"type": "none"}, "hosts": ["*.my.example"]}`, nil, false, "no single host"},
-		{"mcp", "mcp-server", `{"url": "http://HOST/mcp"}`, nil, true, "calls itself tools at"},
+		{"only wildcards", "http", `{"auth": {"type": "none"}, "hosts": ["*.my.example"]}`, nil, false, "no host without a wildcard"},
+		{"mcp", "mcp-server", `{"url": "http://HOST/mcp"}`, nil, true, "the MCP server is tools at"},
 		{"mcp that fails", "mcp-server", `{"url": "http://127.0.0.1:1/mcp"}`, nil, false, "cannot reach"},
-		{"mcp with its own words", "mcp-server", `{"url": "http://127.0.0.1:2/mcp"}`, nil, false, "speaks no MCP"},
+		{"mcp with a failure of its own", "mcp-server", `{"url": "http://127.0.0.1:2/mcp"}`, nil, false, "does not speak MCP"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, func(o *connections.Options) {
+			w := newEnv(t, func(o *connections.Options) {
 				o.Probe = func(_ context.Context, open *blueprint.OpenConnection) (string, error) {
 					switch open.Hosts[0] {
 					case "127.0.0.1:1":
 						return "", errors.New("it said " + key)
 					case "127.0.0.1:2":
-						return "", &blueprint.Failure{Message: "it speaks no MCP"}
+						return "", &blueprint.Failure{Message: "it does not speak MCP"}
 					}
 					return "tools at " + open.Hosts[0], nil
 				}
@@ -88,28 +88,28 @@ func TestTry(t *testing.T) {
 			server := httptest.NewServer(test.answer)
 			defer server.Close()
 			config := strings.ReplaceAll(test.config, "HOST", strings.TrimPrefix(server.URL, "http://"))
-			if ok, message := w.tried(ann, w.add(ann, test.kind, config)); ok != test.ok || !strings.Contains(message, test.want) {
+			if ok, message := w.testConnection(ann, w.add(ann, test.kind, config)); ok != test.ok || !strings.Contains(message, test.want) {
 				t.Errorf("%v %s", ok, message)
 			}
 		})
 	}
-	w := newWorld(t)
-	if ok, message := w.tried(ann, w.add(ann, "mcp-server", `{"url": "http://127.0.0.1:1"}`)); ok || !strings.Contains(message, "cannot ask MCP servers") {
+	w := newEnv(t)
+	if ok, message := w.testConnection(ann, w.add(ann, "mcp-server", `{"url": "http://127.0.0.1:1"}`)); ok || !strings.Contains(message, "cannot test MCP servers") {
 		t.Errorf("%v %s", ok, message)
 	}
 	if _, _, err := w.service.Test(t.Context(), bob, w.add(ann, "slack", `{"botToken": "x"}`)); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-		t.Errorf("somebody else's: %v", err)
+		t.Errorf("another user's: %v", err)
 	}
 }
 
-// onlyFor answers one request, by its method, address and credentials.
-func onlyFor(wanted, body string) http.HandlerFunc {
+// onlyFor accepts one request: method, URL and credentials.
+func onlyFor(want, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		got := strings.Join(strings.Fields(strings.Join([]string{r.Method, r.URL.String(), r.Header.Get("Authorization"), r.Header.Get("X-Api-Key"), r.Header.Get("Anthropic-Version")}, " ")), " ")
 		switch {
-		case got == wanted:
+		case got == want:
 			io.WriteString(w, body)
-		case r.Method == http.MethodHead && strings.HasPrefix(wanted, "GET"):
+		case r.Method == http.MethodHead && strings.HasPrefix(want, "GET"):
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		default:
 			w.WriteHeader(http.StatusUnauthorized)
@@ -121,20 +121,20 @@ func text(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }
 }
 
-func TestTryOAuth(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+func TestConnectionTestOAuth(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	own := w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
 	for range 2 {
-		if ok, message := w.tried(ann, own); !ok || !strings.Contains(message, "gave a token") {
+		if ok, message := w.testConnection(ann, own); !ok || !strings.Contains(message, "issued a token") {
 			t.Errorf("%v %s", ok, message)
 		}
 		w.pass(time.Minute)
 	}
 	if p.requests() != 2 {
-		t.Errorf("%d requests: each try must really ask", p.requests())
+		t.Errorf("%d requests, want one for each test", p.requests())
 	}
 	id := w.login(p, "")
-	ok, message := w.tried(ann, id)
+	ok, message := w.testConnection(ann, id)
 	_, address, _ := strings.Cut(message, "Visit ")
 	if ok || !strings.HasPrefix(address, w.web.URL+"/oauth/start?") {
 		t.Fatalf("%v %s", ok, message)
@@ -142,23 +142,23 @@ func TestTryOAuth(t *testing.T) {
 	if status, text, _ := newPerson("node").visit(t, address); status != 200 || len(w.resumed) > 0 {
 		t.Errorf("%d %s, resumed %q", status, text, w.resumed)
 	}
-	if ok, message := w.tried(ann, id); !ok || !strings.Contains(message, "you are signed in at 127.0.0.1") {
+	if ok, message := w.testConnection(ann, id); !ok || !strings.Contains(message, "you are signed in at 127.0.0.1") {
 		t.Errorf("%v %s", ok, message)
 	}
 	w.pass(time.Minute)
-	p.withdraw()
-	if ok, message := w.tried(ann, id); ok || !strings.Contains(message, "Visit ") || len(w.store.tokens) > 0 {
+	p.revoke()
+	if ok, message := w.testConnection(ann, id); ok || !strings.Contains(message, "Visit ") || len(w.store.tokens) > 0 {
 		t.Errorf("%v %s", ok, message)
 	}
 	p.fixed = true
-	if ok, message := w.tried(ann, w.signedIn(p, "")); !ok || !strings.Contains(message, "until 2026-03-01T13:03:00.000Z") {
+	if ok, message := w.testConnection(ann, w.signedIn(p, "")); !ok || !strings.Contains(message, "until 2026-03-01T13:03:00.000Z") {
 		t.Errorf("%v %s", ok, message)
 	}
 }
 
-// mailServer speaks as much SMTP as a log-in needs.
+// mailServer implements SMTP up to the login.
 type mailServer struct {
-	ways   string // what AUTH may be
+	auth   string // offered methods of AUTH
 	secure *tls.Config
 	first  bool // TLS from the first byte
 	silent bool
@@ -181,14 +181,14 @@ func (m *mailServer) serve(t *testing.T) (port string) {
 			if err != nil {
 				return
 			}
-			m.talk(conn)
+			m.session(conn)
 		}
 	}()
 	_, port, _ = net.SplitHostPort(listener.Addr().String())
 	return port
 }
 
-func (m *mailServer) talk(conn net.Conn) {
+func (m *mailServer) session(conn net.Conn) {
 	defer func() { conn.Close() }()
 	if m.first {
 		conn = tls.Server(conn, m.secure)
@@ -199,12 +199,12 @@ func (m *mailServer) talk(conn net.Conn) {
 	}
 	lines := bufio.NewScanner(conn)
 	fmt.Fprint(conn, "220 hello\r\n")
-	asked := func() string {
+	decode := func() string {
 		lines.Scan()
 		plain, _ := base64.StdEncoding.DecodeString(lines.Text())
 		return string(plain)
 	}
-	judge := func(proof string) {
+	verify := func(proof string) {
 		if proof == "\x00me\x00s3cret" {
 			fmt.Fprint(conn, "235 welcome\r\n")
 		} else {
@@ -220,8 +220,8 @@ func (m *mailServer) talk(conn net.Conn) {
 			if m.secure != nil && !encrypted {
 				fmt.Fprint(conn, "250-STARTTLS\r\n")
 			}
-			if m.ways != "" {
-				fmt.Fprintf(conn, "250-AUTH %s\r\n", m.ways)
+			if m.auth != "" {
+				fmt.Fprintf(conn, "250-AUTH %s\r\n", m.auth)
 			}
 			fmt.Fprint(conn, "250 SIZE\r\n")
 		case "STARTTLS":
@@ -229,15 +229,15 @@ func (m *mailServer) talk(conn net.Conn) {
 			conn, encrypted = tls.Server(conn, m.secure), true
 			lines = bufio.NewScanner(conn)
 		case "AUTH":
-			if way, proof, _ := strings.Cut(rest, " "); way == "PLAIN" {
+			if method, proof, _ := strings.Cut(rest, " "); method == "PLAIN" {
 				plain, _ := base64.StdEncoding.DecodeString(proof)
-				judge(string(plain))
+				verify(string(plain))
 				continue
 			}
 			fmt.Fprint(conn, "334 VXNlcm5hbWU6\r\n")
-			user := asked()
+			user := decode()
 			fmt.Fprint(conn, "334 UGFzc3dvcmQ6\r\n")
-			judge("\x00" + user + "\x00" + asked())
+			verify("\x00" + user + "\x00" + decode())
 		default:
 			fmt.Fprint(conn, "221 bye\r\n")
 			return
@@ -245,7 +245,7 @@ func (m *mailServer) talk(conn net.Conn) {
 	}
 }
 
-func TestTrySMTP(t *testing.T) {
+func TestConnectionTestSMTP(t *testing.T) {
 	secure := httptest.NewTLSServer(nil)
 	defer secure.Close()
 	roots := x509.NewCertPool()
@@ -259,30 +259,30 @@ func TestTrySMTP(t *testing.T) {
 		ok     bool
 		want   string
 	}{
-		{"nobody to log in", mailServer{}, `"tls": "none"`, false, true, "answers as a mail server does"},
-		{"on this machine", mailServer{ways: "LOGIN PLAIN"}, `"tls": "none", "username": "me", "password": "s3cret"`, false, true, "accepts the user"},
-		{"asked one after the other", mailServer{ways: "LOGIN"}, `"tls": "none", "username": "me", "password": "s3cret"`, false, true, "accepts the user"},
-		{"a wrong password", mailServer{ways: "PLAIN"}, `"tls": "none", "username": "me", "password": "s3crets"`, false, false, "does not accept the user and the password (it answered 535)"},
-		{"no way to log in", mailServer{ways: "GSSAPI"}, `"tls": "none", "username": "me", "password": "s3cret"`, false, false, "no way to log in"},
-		{"STARTTLS", mailServer{ways: "PLAIN", secure: trusted}, `"tls": "starttls", "username": "me", "password": "s3cret"`, true, true, "accepts the user"},
-		{"STARTTLS with a stranger", mailServer{ways: "PLAIN", secure: trusted}, `"tls": "starttls", "username": "me", "password": "s3cret"`, false, false, "a certificate that is trusted"},
-		{"no STARTTLS", mailServer{ways: "PLAIN"}, `"tls": "starttls", "username": "me", "password": "s3cret"`, true, false, "does not offer STARTTLS"},
-		{"TLS", mailServer{ways: "PLAIN", secure: trusted, first: true}, `"tls": "tls", "username": "me", "password": "s3cret"`, true, true, "accepts the user"},
-		{"TLS with a stranger", mailServer{ways: "PLAIN", secure: trusted, first: true}, `"tls": "tls", "username": "me", "password": "s3cret"`, false, false, "a certificate that is trusted"},
+		{"without a login", mailServer{}, `"tls": "none"`, false, true, "is a mail server"},
+		{"on this machine", mailServer{auth: "LOGIN PLAIN"}, `"tls": "none", "username": "me", "password": "s3cret"`, false, true, "accepts the user"},
+		{"AUTH LOGIN", mailServer{auth: "LOGIN"}, `"tls": "none", "username": "me", "password": "s3cret"`, false, true, "accepts the user"},
+		{"a wrong password", mailServer{auth: "PLAIN"}, `"tls": "none", "username": "me", "password": "s3crets"`, false, false, "does not accept the user and the password (status 535)"},
+		{"no supported method", mailServer{auth: "GSSAPI"}, `"tls": "none", "username": "me", "password": "s3cret"`, false, false, "supports neither"},
+		{"STARTTLS", mailServer{auth: "PLAIN", secure: trusted}, `"tls": "starttls", "username": "me", "password": "s3cret"`, true, true, "accepts the user"},
+		{"STARTTLS with an untrusted certificate", mailServer{auth: "PLAIN", secure: trusted}, `"tls": "starttls", "username": "me", "password": "s3cret"`, false, false, "a trusted certificate"},
+		{"no STARTTLS", mailServer{auth: "PLAIN"}, `"tls": "starttls", "username": "me", "password": "s3cret"`, true, false, "does not offer STARTTLS"},
+		{"TLS", mailServer{auth: "PLAIN", secure: trusted, first: true}, `"tls": "tls", "username": "me", "password": "s3cret"`, true, true, "accepts the user"},
+		{"TLS with an untrusted certificate", mailServer{auth: "PLAIN", secure: trusted, first: true}, `"tls": "tls", "username": "me", "password": "s3cret"`, false, false, "a trusted certificate"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			options := outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 			if test.trusts {
 				options.RootCAs = roots
 			}
-			w := newWorld(t, func(o *connections.Options) { o.HTTP = outbound.New(options) })
+			w := newEnv(t, func(o *connections.Options) { o.HTTP = outbound.New(options) })
 			config := `{"host": "127.0.0.1", "port": ` + test.server.serve(t) + `, "from": "me@mail.example", ` + test.config + `}`
-			if ok, message := w.tried(ann, w.add(ann, "smtp", config)); ok != test.ok || !strings.Contains(message, test.want) {
+			if ok, message := w.testConnection(ann, w.add(ann, "smtp", config)); ok != test.ok || !strings.Contains(message, test.want) {
 				t.Errorf("%v %s", ok, message)
 			}
 		})
 	}
-	w := newWorld(t)
+	w := newEnv(t)
 	silent := mailServer{silent: true}
 	id := w.add(ann, "smtp", `{"host": "127.0.0.1", "port": `+silent.serve(t)+`, "from": "me@mail.example", "tls": "none"}`)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -290,7 +290,7 @@ func TestTrySMTP(t *testing.T) {
 	if ok, message, err := w.service.Test(ctx, ann, id); ok || err != nil || !strings.Contains(message, "did not answer in time") {
 		t.Errorf("%v %s %v", ok, message, err)
 	}
-	if ok, message := w.tried(ann, w.add(ann, "smtp", `{"host": "10.0.0.1", "port": 25, "from": "me@mail.example", "tls": "none"}`)); ok || !strings.Contains(message, "private address") {
+	if ok, message := w.testConnection(ann, w.add(ann, "smtp", `{"host": "10.0.0.1", "port": 25, "from": "me@mail.example", "tls": "none"}`)); ok || !strings.Contains(message, "private address") {
 		t.Errorf("%v %s", ok, message)
 	}
 }

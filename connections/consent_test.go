@@ -8,8 +8,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// A version by another author asks a user without a sign-in for one, and completing
-// it grants that version; a user with a sign-in has to grant the version.
+// A run of a version by another author asks a user without a sign-in to sign in, which
+// grants that version; a user with a sign-in has to grant the version.
 func TestSignInGrantsTheVersion(t *testing.T) {
 	const author = "00000000-0000-4000-8000-0000000000b0"
 	version := func(number string) []blueprint.VersionRef {
@@ -17,7 +17,7 @@ func TestSignInGrantsTheVersion(t *testing.T) {
 	}
 	for _, through := range []string{"the oauth2 connection", "a connection that names it"} {
 		t.Run(through, func(t *testing.T) {
-			w, p := newWorld(t), newProvider(t)
+			w, p := newEnv(t), newProvider(t)
 			id := w.login(p, "")
 			if through != "the oauth2 connection" {
 				id = w.add(ann, blueprint.ConnectionHTTP, `{"auth":{"type":"oauth2","connectionId":"`+id+`"},"hosts":["example.com"]}`)
@@ -44,9 +44,9 @@ func TestSignInGrantsTheVersion(t *testing.T) {
 	}
 }
 
-// The page says what signing in grants besides.
-func TestInvitationNamesTheVersion(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// The page names the version that signing in grants.
+func TestConsentPageNamesVersion(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	id := w.login(p, "")
 	var pause *blueprint.Pause
 	_, err := w.service.Open(t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: ann, ExecutionID: "exec_1", Address: "a",

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzCallback sends any query to the two open routes: they answer with a page,
-// never with what they were sent, and change nothing.
+// FuzzCallback sends arbitrary queries to the two public routes. They respond with a page
+// that does not repeat the query, and change nothing.
 func FuzzCallback(f *testing.F) {
 	for _, seed := range []string{
 		"", "state=a&code=b", "state=a&state=b", "error=access_denied&state=x", "iss=https%3A%2F%2Fx&state=1&code=<script>",
@@ -16,7 +16,7 @@ func FuzzCallback(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	w, p := newWorld(f), newProvider(f)
+	w, p := newEnv(f), newProvider(f)
 	id := w.login(p, "")
 	w.paused(ann, id)
 	f.Fuzz(func(t *testing.T, query string) {

@@ -16,7 +16,7 @@ var errSignIn = errors.New("the user must sign in")
 // *blueprint.Failure, or internal.
 func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
 	if c.flow == flowClient {
-		return s.clientOwn(ctx, c, refused)
+		return s.clientCredentialsToken(ctx, c, refused)
 	}
 	data, err := s.Store.Token(ctx, c.connection.ID, userID)
 	if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {
@@ -29,7 +29,7 @@ func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused s
 	}
 	var t token
 	for range 2 { // a shared request may have considered the refused token valid
-		t, err = s.together(ctx, c.connection.ID+" "+userID, func(ctx context.Context) (token, error) {
+		t, err = s.shareRequest(ctx, c.connection.ID+" "+userID, func(ctx context.Context) (token, error) {
 			return s.renew(ctx, c, userID, refused)
 		})
 		if err != nil || t.Access != refused {
@@ -39,9 +39,9 @@ func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused s
 	return t, err
 }
 
-// together makes concurrent requests with the same key once. The request has a context of
-// its own: it continues if a caller is cancelled, and carries nothing of a node's requests.
-func (s *Service) together(ctx context.Context, key string, request func(context.Context) (token, error)) (token, error) {
+// shareRequest makes concurrent requests with the same key once. The request has its own
+// context: it continues if a caller is cancelled, and has no values of a node's requests.
+func (s *Service) shareRequest(ctx context.Context, key string, request func(context.Context) (token, error)) (token, error) {
 	flight := s.flights.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*askTimeout)
 		defer cancel()
@@ -70,7 +70,7 @@ func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused str
 		case old.Access != refused && old.fresh(now):
 			return old, nil
 		case old.Refresh == "" && old.Access != refused && old.alive(now):
-			return old, nil // to its last second: there is nothing to renew it with
+			return old, nil // valid until it expires: it cannot be refreshed
 		case old.Refresh == "":
 			return token{}, s.forget(ctx, c, userID, before)
 		}
@@ -99,7 +99,7 @@ func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused str
 		}
 		return next, nil
 	}
-	return token{}, &blueprint.Failure{Code: codeToken, Message: "the sign-in changed again and again while its token was renewed", NotSent: true}
+	return token{}, &blueprint.Failure{Code: codeToken, Message: "the sign-in kept changing while its token was refreshed", NotSent: true}
 }
 
 // errChanged means that the token to delete has been replaced.
@@ -121,27 +121,27 @@ func (s *Service) forget(ctx context.Context, c *oauthClient, userID string, use
 	return errSignIn
 }
 
-// clientOwn returns a token of the client credentials flow.
-func (s *Service) clientOwn(ctx context.Context, c *oauthClient, refused string) (token, error) {
-	// A changed secret is another client; the key stays in memory.
+// clientCredentialsToken returns a token of the client credentials flow.
+func (s *Service) clientCredentialsToken(ctx context.Context, c *oauthClient, refused string) (token, error) {
+	// The secret is part of the key, which stays in memory: a changed secret is another client.
 	key := c.connection.ID + " " + c.fingerprint() + " " + string(hashOf(c.secret))
 	good := func() (token, bool) {
-		t, ok := kept(s, s.tokens, key)
+		t, ok := cacheGet(s, s.tokens, key)
 		return t, ok && t.Access != refused && t.fresh(s.Clock.Now())
 	}
 	if t, ok := good(); ok {
 		return t, nil
 	}
-	return s.together(ctx, key, func(ctx context.Context) (token, error) {
+	return s.shareRequest(ctx, key, func(ctx context.Context) (token, error) {
 		if t, ok := good(); ok {
 			return t, nil
 		}
 		t, err := s.clientToken(ctx, c)
 		if errors.Is(err, errInvalidGrant) {
-			err = &blueprint.Failure{Code: codeToken, Message: c.token.Host + " refused to give a token (invalid_grant); check clientId and clientSecret", Permanent: true, NotSent: true}
+			err = &blueprint.Failure{Code: codeToken, Message: c.token.Host + " did not issue a token (invalid_grant); check clientId and clientSecret", Permanent: true, NotSent: true}
 		}
 		if err == nil {
-			keep(s, s.tokens, key, t)
+			cachePut(s, s.tokens, key, t)
 		}
 		return t, err
 	})

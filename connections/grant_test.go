@@ -14,8 +14,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// signedIn returns a connection of ann's for which she has signed in.
-func (w *world) signedIn(p *provider, more string) string {
+// signedIn returns a connection of ann for which she has signed in.
+func (w *env) signedIn(p *provider, more string) string {
 	w.t.Helper()
 	id := w.login(p, more)
 	if status, text, _ := newPerson("node").visit(w.t, w.paused(ann, id)); status != 200 {
@@ -28,8 +28,8 @@ func grants(p *provider) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var kinds []string
-	for _, asked := range p.asked {
-		kinds = append(kinds, asked.Get("grant_type"))
+	for _, request := range p.received {
+		kinds = append(kinds, request.Get("grant_type"))
 	}
 	return strings.Join(kinds, " ")
 }
@@ -39,34 +39,34 @@ func TestRefresh(t *testing.T) {
 		name   string
 		change func(p *provider)
 		passes time.Duration
-		later  func(w *world, p *provider)
-		asked  string // after the sign-in
-		want   string // of the interface, or the code of a failure
+		later  func(w *env, p *provider)
+		grants string // grant types requested after the sign-in
+		want   string // status of the API, or the code of a failure
 	}{
-		{"still good", nil, 58 * time.Minute, nil, "", "200"},
+		{"still valid", nil, 58 * time.Minute, nil, "", "200"},
 		{"about to expire", nil, 59 * time.Minute, nil, "refresh_token", "200"},
 		{"expired", nil, 24 * time.Hour, nil, "refresh_token", "200"},
-		{"shortly lived", func(p *provider) { p.expire = 8 }, 6 * time.Second, nil, "refresh_token", "200"},
-		{"shortly lived, still good", func(p *provider) { p.expire = 8 }, 5 * time.Second, nil, "", "200"},
-		{"without an end", func(p *provider) { p.expire = 0 }, 24 * 365 * time.Hour, nil, "", "200"},
-		{"an end as a form", func(p *provider) { p.form = true }, 59 * time.Minute, nil, "refresh_token", "200"},
-		{"withdrawn", nil, time.Hour, func(_ *world, p *provider) { p.withdraw() }, "refresh_token", "pause"},
-		{"nothing to refresh with", func(p *provider) { p.fixed = true }, time.Hour, nil, "", "pause"},
-		{"nothing to refresh with, in its last second", func(p *provider) { p.fixed = true }, time.Hour - time.Second, nil, "", "200"},
-		{"away, in its last minute", nil, time.Hour - time.Second, func(_ *world, p *provider) { p.answer = status(503) }, "refresh_token", "200"},
-		{"away", nil, time.Hour, func(_ *world, p *provider) { p.answer = status(503) }, "refresh_token", "token_refused"},
-		{"another secret", nil, time.Hour, func(_ *world, p *provider) { p.secret = "new" }, "refresh_token", "token_refused"},
-		{"an answer that is none", nil, time.Hour, func(_ *world, p *provider) { p.answer = answer(`{}`) }, "refresh_token", "token_refused"},
-		{"other hosts by now", nil, 0, func(w *world, _ *provider) {
+		{"short lifetime", func(p *provider) { p.expire = 8 }, 6 * time.Second, nil, "refresh_token", "200"},
+		{"short lifetime, still valid", func(p *provider) { p.expire = 8 }, 5 * time.Second, nil, "", "200"},
+		{"without an expiry", func(p *provider) { p.expire = 0 }, 24 * 365 * time.Hour, nil, "", "200"},
+		{"expiry in a form-encoded response", func(p *provider) { p.form = true }, 59 * time.Minute, nil, "refresh_token", "200"},
+		{"revoked", nil, time.Hour, func(_ *env, p *provider) { p.revoke() }, "refresh_token", "pause"},
+		{"no refresh token", func(p *provider) { p.fixed = true }, time.Hour, nil, "", "pause"},
+		{"no refresh token, in its last second", func(p *provider) { p.fixed = true }, time.Hour - time.Second, nil, "", "200"},
+		{"unavailable, in its last minute", nil, time.Hour - time.Second, func(_ *env, p *provider) { p.answer = status(503) }, "refresh_token", "200"},
+		{"unavailable", nil, time.Hour, func(_ *env, p *provider) { p.answer = status(503) }, "refresh_token", "token_refused"},
+		{"another secret", nil, time.Hour, func(_ *env, p *provider) { p.secret = "new" }, "refresh_token", "token_refused"},
+		{"empty response", nil, time.Hour, func(_ *env, p *provider) { p.answer = answer(`{}`) }, "refresh_token", "token_refused"},
+		{"changed hosts", nil, 0, func(w *env, _ *provider) {
 			for _, c := range w.store.connections {
 				c.Config["hosts"] = []any{"evil.example"}
 			}
 		}, "", "pause"},
-		{"no disk", nil, time.Hour, func(w *world, _ *provider) { w.store.fail = only("save") }, "refresh_token", "INTERNAL_SERVER_ERROR"},
-		{"no disk to read", nil, 0, func(w *world, _ *provider) { w.store.fail = only("token") }, "", "INTERNAL_SERVER_ERROR"},
+		{"store fails on save", nil, time.Hour, func(w *env, _ *provider) { w.store.fail = only("save") }, "refresh_token", "INTERNAL_SERVER_ERROR"},
+		{"store fails on read", nil, 0, func(w *env, _ *provider) { w.store.fail = only("token") }, "", "INTERNAL_SERVER_ERROR"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w, p := newWorld(t), newProvider(t)
+			w, p := newEnv(t), newProvider(t)
 			if test.change != nil {
 				test.change(p)
 			}
@@ -89,24 +89,24 @@ func TestRefresh(t *testing.T) {
 			if got != test.want {
 				t.Errorf("%v, want %s", err, test.want)
 			}
-			if asked := strings.TrimSpace(strings.TrimPrefix(grants(p), "authorization_code")); asked != test.asked {
-				t.Errorf("asked %q, want %q", asked, test.asked)
+			if got := strings.TrimSpace(strings.TrimPrefix(grants(p), "authorization_code")); got != test.grants {
+				t.Errorf("requested %q, want %q", got, test.grants)
 			}
-			if kept := bytes.Equal(w.store.tokens[id+ann], before); kept != (test.asked == "" || test.want != "200" && test.want != "pause" || strings.HasPrefix(test.name, "away")) && test.name != "nothing to refresh with" {
-				t.Errorf("the token stayed: %v", kept)
+			if same := bytes.Equal(w.store.tokens[id+ann], before); same != (test.grants == "" || test.want != "200" && test.want != "pause" || strings.HasPrefix(test.name, "unavailable")) && test.name != "no refresh token" {
+				t.Errorf("the token is unchanged: %v", same)
 			}
 			if err != nil && (strings.Contains(err.Error(), "token-") || strings.Contains(err.Error(), p.secret)) {
-				t.Errorf("a secret is told: %v", err)
+				t.Errorf("the error contains a secret: %v", err)
 			}
 			w.noSecrets(p)
 		})
 	}
 }
 
-// Many nodes whose token has expired ask for the next one together, and it is
-// stored before anybody uses it.
-func TestRefreshesAreOne(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// Concurrent opens with an expired token share one refresh, and the new token is stored
+// before it is used.
+func TestConcurrentRefreshes(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	id := w.signedIn(p, "")
 	w.pass(2 * time.Hour)
 	var group sync.WaitGroup
@@ -127,20 +127,19 @@ func TestRefreshesAreOne(t *testing.T) {
 	}
 	group.Wait()
 	if got := grants(p); got != "authorization_code refresh_token" {
-		t.Errorf("asked %s", got)
+		t.Errorf("requested %s", got)
 	}
 }
 
-// A caller that goes away does not take the others with it, and the new token is
-// stored all the same.
+// A cancelled caller does not cancel the refresh for others, and the new token is stored.
 func TestRefreshOutlivesItsCaller(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+	w, p := newEnv(t), newProvider(t)
 	id := w.signedIn(p, "")
 	w.pass(2 * time.Hour)
-	arrived, leave := make(chan bool), make(chan bool)
+	arrived, release := make(chan bool), make(chan bool)
 	p.answer = func(http.ResponseWriter, *http.Request) bool {
 		arrived <- true
-		<-leave
+		<-release
 		return false
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -159,19 +158,19 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 		_, err := w.open(ann, id)
 		second <- err
 	}()
-	close(leave)
+	close(release)
 	if err := <-second; err != nil {
 		t.Error(err)
 	}
 	if got := grants(p); got != "authorization_code refresh_token" {
-		t.Errorf("asked %s", got)
+		t.Errorf("requested %s", got)
 	}
 }
 
-// Another process may renew or replace the token at the same time.
-func TestTokenThatChangesMeanwhile(t *testing.T) {
-	for name, invalid := range map[string]bool{"while it is saved": false, "while the service withdraws the old one": true} {
-		w, p := newWorld(t), newProvider(t)
+// Another process may refresh or replace the token at the same time.
+func TestTokenChangedConcurrently(t *testing.T) {
+	for name, invalid := range map[string]bool{"while it is saved": false, "while the service revokes the old one": true} {
+		w, p := newEnv(t), newProvider(t)
 		id := w.signedIn(p, "")
 		old := w.store.tokens[id+ann]
 		w.pass(2 * time.Hour)
@@ -195,12 +194,12 @@ func TestTokenThatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// A service that takes a token back before its end is told once more who asks.
+// Renew gets a new token after a service revoked the current one early.
 func TestRenew(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+	w, p := newEnv(t), newProvider(t)
 	id := w.signedIn(p, "")
-	var learned []string
-	open, err := w.service.Open(t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: ann, ExecutionID: "exec_1", Address: "node", OnSecret: func(secret string) { learned = append(learned, secret) }})
+	var secrets []string
+	open, err := w.service.Open(t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: ann, ExecutionID: "exec_1", Address: "node", OnSecret: func(secret string) { secrets = append(secrets, secret) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,10 +212,10 @@ func TestRenew(t *testing.T) {
 	if err := open.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if status, _ := w.get(open, p.URL+"/api"); status != 200 || len(learned) != 1 || !bytes.Contains(w.store.tokens[id+ann], []byte(learned[0])) {
-		t.Errorf("%d, learned %q", status, learned)
+	if status, _ := w.get(open, p.URL+"/api"); status != 200 || len(secrets) != 1 || !bytes.Contains(w.store.tokens[id+ann], []byte(secrets[0])) {
+		t.Errorf("%d, new secrets %q", status, secrets)
 	}
-	p.withdraw()
+	p.revoke()
 	var pause *blueprint.Pause
 	if err := open.Renew(t.Context()); !errors.As(err, &pause) || len(w.store.tokens) > 0 {
 		t.Errorf("%v with %d tokens", err, len(w.store.tokens))
@@ -230,10 +229,10 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// A token that ends while a node is at work is renewed on the way; where that
-// needs a person, the attempt fails and the next one asks.
-func TestTokenEndsWhileANodeWorks(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// A token that expires while a node runs is refreshed. If that needs a sign-in, the attempt
+// fails and the next one asks for it.
+func TestTokenExpiresDuringNode(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	id := w.signedIn(p, "")
 	open := w.mustOpen(ann, id)
 	w.pass(2 * time.Hour)
@@ -241,7 +240,7 @@ func TestTokenEndsWhileANodeWorks(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 	w.pass(2 * time.Hour)
-	p.withdraw()
+	p.revoke()
 	request, _ := http.NewRequest(http.MethodGet, p.URL+"/api", nil)
 	if err := open.Authorize(t.Context(), request); failure(err) != "token_refused" || len(request.Header) > 0 {
 		t.Errorf("%v %v", err, request.Header)
@@ -250,7 +249,7 @@ func TestTokenEndsWhileANodeWorks(t *testing.T) {
 }
 
 func TestClientCredentials(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+	w, p := newEnv(t), newProvider(t)
 	id := w.add("org:"+ann, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret", "scopes": ["a", "b"]}`)
 	for range 3 {
 		for _, user := range []string{ann, bob} {
@@ -260,19 +259,19 @@ func TestClientCredentials(t *testing.T) {
 			}
 		}
 	}
-	if p.requests() != 1 || p.asked[0].Get("scope") != "a b" || len(w.store.tokens) > 0 {
-		t.Errorf("asked %v, stored %d", p.asked, len(w.store.tokens))
+	if p.requests() != 1 || p.received[0].Get("scope") != "a b" || len(w.store.tokens) > 0 {
+		t.Errorf("requested %v, stored %d", p.received, len(w.store.tokens))
 	}
 	w.pass(59 * time.Minute)
 	open := w.mustOpen(ann, id)
-	p.withdraw()
+	p.revoke()
 	if err := open.Renew(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if status, _ := w.get(open, p.URL+"/api"); status != 200 || p.requests() != 3 {
 		t.Errorf("%d after %d requests", status, p.requests())
 	}
-	w.store.connections[id].Config["clientSecret"] = "wrong" // another client: the kept token is not its own
+	w.store.connections[id].Config["clientSecret"] = "wrong" // another client: the cached token is not its own
 	if _, err := w.open(ann, id); failure(err) != "token_refused" || !strings.Contains(err.Error(), "check clientId and clientSecret") {
 		t.Errorf("%v", err)
 	}
@@ -287,15 +286,14 @@ func TestClientCredentials(t *testing.T) {
 	}
 }
 
-// A public client has no secret to show, and one that has is asked for it in one
-// way after that one was found.
-func TestHowAClientShowsItself(t *testing.T) {
+// A public client sends no secret. For other clients, the style that worked is used again.
+func TestClientAuthentication(t *testing.T) {
 	for _, test := range []struct {
 		name, secret string
 		inBody       bool
 		requests     int // for two tokens
 	}{{"in the header", "s3cret", false, 2}, {"in the body", "s3cret!", true, 3}, {"public", "", true, 2}} {
-		w, p := newWorld(t), newProvider(t)
+		w, p := newEnv(t), newProvider(t)
 		p.secret, p.inBody, p.expire = test.secret, test.inBody, 60
 		config := `{"flow": "client_credentials", "tokenUrl": "` + p.URL + `/token", "clientId": "the-client"`
 		if test.secret != "" {
@@ -311,9 +309,9 @@ func TestHowAClientShowsItself(t *testing.T) {
 	}
 }
 
-// A token goes where the oauth2 connection says; another one may only say more
-// when whoever made it was free to say it there too.
-func TestWhereTokensGo(t *testing.T) {
+// The oauth2 connection decides where its tokens may go. A connection that refers to it may
+// add hosts only if its creator could have added them to the oauth2 connection.
+func TestTokenHosts(t *testing.T) {
 	const elsewhere = "http://localhost:1/"
 	for _, test := range []struct {
 		name, owner, loginOwner, flow, hosts string
@@ -321,15 +319,15 @@ func TestWhereTokensGo(t *testing.T) {
 	}{
 		{"both ann's", ann, ann, "authorization_code", "", ""},
 		{"both ann's, for the client", ann, ann, "client_credentials", "", ""},
-		{"ann made both for the organization", "org:" + ann, "org:" + ann, "client_credentials", "", ""},
+		{"both created by ann for the organization", "org:" + ann, "org:" + ann, "client_credentials", "", ""},
 		{"ann's own token", ann, "org:" + bob, "authorization_code", "", ""},
-		{"the organization's token, named by ann", ann, "org:" + bob, "client_credentials", "", "host_not_allowed"},
-		{"the same, where it may go", ann, "org:" + bob, "client_credentials", `, "hosts": ["localhost"]`, ""},
-		{"ann's own token, named by bob's connection", "org:" + bob, ann, "authorization_code", "", "host_not_allowed"},
-		{"ann's token for the organization's, named by bob's", "org:" + bob, "org:" + ann, "authorization_code", "", "host_not_allowed"},
+		{"the organization's token, used by ann's connection", ann, "org:" + bob, "client_credentials", "", "host_not_allowed"},
+		{"the same, to an allowed host", ann, "org:" + bob, "client_credentials", `, "hosts": ["localhost"]`, ""},
+		{"ann's own token, used by bob's connection", "org:" + bob, ann, "authorization_code", "", "host_not_allowed"},
+		{"ann's token for the organization's, used by bob's", "org:" + bob, "org:" + ann, "authorization_code", "", "host_not_allowed"},
 		{"ann's connection for another organization", "org2:" + ann, "org:" + ann, "client_credentials", "", "host_not_allowed"},
 	} {
-		w, p := newWorld(t), newProvider(t)
+		w, p := newEnv(t), newProvider(t)
 		login := w.add(test.loginOwner, blueprint.ConnectionOAuth2, `{"flow": "`+test.flow+`", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"`+test.hosts+`}`)
 		id := w.add(test.owner, blueprint.ConnectionHTTP, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, "hosts": ["localhost", "127.0.0.1"]}`)
 		if test.flow == "authorization_code" {

@@ -9,8 +9,8 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// memory is a store that keeps everything in memory, with the rules of the real
-// one. fail, when set, is asked before each call.
+// memory is a Store in memory, with the rules of the real one. fail, if set, is called
+// before each call and can fail it.
 type memory struct {
 	clock *clock.Virtual
 	fail  func(call string) error
@@ -20,7 +20,7 @@ type memory struct {
 	members     map[string][]string // of organizations
 	tokens      map[string][]byte
 	signIns     []blueprint.SignIn
-	mostTickets int             // 0 = any number
+	maxTickets  int             // 0 = any number
 	granted     map[string]bool // by user and version
 	calls       []string
 }
@@ -29,7 +29,7 @@ func newMemory(clock *clock.Virtual) *memory {
 	return &memory{clock: clock, connections: map[string]*blueprint.Connection{}, members: map[string][]string{}, tokens: map[string][]byte{}, granted: map[string]bool{}}
 }
 
-// enter is the beginning of every call; leave must be called at its end.
+// enter begins a call; leave must be called at its end.
 func (m *memory) enter(call string) (leave func(), err error) {
 	m.mu.Lock()
 	m.calls = append(m.calls, call)
@@ -71,7 +71,7 @@ func (m *memory) ConnectionForUse(_ context.Context, authority blueprint.Authori
 	return &copied, nil
 }
 
-// missing tells which version of an authority may not use a resource.
+// missing returns a *blueprint.MissingGrant for the first version that may not use a resource.
 func (m *memory) missing(authority blueprint.Authority, resource blueprint.Resource) error {
 	for _, v := range authority.Others() {
 		_, err := m.usable(v.Author, resource.ID)
@@ -140,13 +140,13 @@ func (m *memory) BeginSignIn(_ context.Context, signIn blueprint.SignIn) error {
 	if err != nil {
 		return err
 	}
-	away := 0
+	pending := 0
 	for _, other := range m.signIns {
 		if other.ConnectionID == signIn.ConnectionID && other.UserID == signIn.UserID && !other.Ticket && m.clock.Now().Before(other.ExpiresAt.Time()) {
-			away++
+			pending++
 		}
 	}
-	if away >= 100 {
+	if pending >= 100 {
 		return blueprint.Errorf(blueprint.CodeTooManyRequests, "too many")
 	}
 	signIn.CreatedAt = blueprint.TimeOf(m.clock.Now())
@@ -177,7 +177,7 @@ func (m *memory) OpenTicket(_ context.Context, signIn blueprint.SignIn) (bluepri
 	if one := find(); one != nil {
 		return *one, nil
 	}
-	if m.mostTickets > 0 && len(m.signIns) >= m.mostTickets {
+	if m.maxTickets > 0 && len(m.signIns) >= m.maxTickets {
 		signIn.ExecutionID, signIn.Address = "", ""
 		if one := find(); one != nil {
 			return *one, nil

@@ -18,7 +18,7 @@ const (
 	flowClient = "client_credentials"
 )
 
-// oauthClient is what an oauth2 connection says.
+// oauthClient is the parsed config of an oauth2 connection.
 type oauthClient struct {
 	connection    *blueprint.Connection
 	flow          string
@@ -37,18 +37,18 @@ func newOAuthClient(connection *blueprint.Connection) (*oauthClient, error) {
 	}
 	switch {
 	case c.token == nil || !isSafe(c.token):
-		return nil, unusable("the %s has no tokenUrl that secrets could go to", connection.Text())
+		return nil, unusable("the %s has no secure tokenUrl", connection.Text())
 	case c.flow == flowCode && (c.authorization == nil || !isSafe(c.authorization)):
-		return nil, unusable("the %s has no authorizationUrl where people could sign in", connection.Text())
+		return nil, unusable("the %s has no secure authorizationUrl", connection.Text())
 	case c.flow != flowCode && c.flow != flowClient:
-		return nil, unusable("the %s has no flow that this program knows", connection.Text())
+		return nil, unusable("the %s has an unknown flow", connection.Text())
 	}
 	return c, nil
 }
 
-// oauthReach is where the tokens of an oauth2 connection may go when no other
-// connection says so. A service often has its interface beside its sign-in, so
-// without hosts those of the sign-in count.
+// oauthReach returns the hosts to which the tokens of an oauth2 connection may be sent,
+// unless another connection decides. By default these are the hosts of the sign-in, because
+// services often have their API there.
 func oauthReach(connection *blueprint.Connection) reach {
 	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
 }
@@ -64,7 +64,7 @@ func (c *oauthClient) fingerprint() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// config is the client as the library has it.
+// config returns the client as an oauth2.Config.
 func (c *oauthClient) config(redirect string, how oauth2.AuthStyle) *oauth2.Config {
 	config := &oauth2.Config{
 		ClientID: c.id, ClientSecret: c.secret, RedirectURL: redirect, Scopes: c.scopes,

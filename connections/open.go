@@ -9,15 +9,14 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The addresses of services that a config need not name, as their own SDKs have
-// them.
+// Default base URLs, as in the SDKs of the services.
 const (
 	openAI    = "https://api.openai.com/v1"
 	anthropic = "https://api.anthropic.com"
 	slackAPI  = "https://slack.com/api"
 )
 
-// anthropicVersion is the version of the interface that Anthropic is asked for.
+// anthropicVersion is the requested version of Anthropic's API.
 const anthropicVersion = "2023-06-01"
 
 // kind describes how connections of a type are opened and tested.
@@ -31,8 +30,7 @@ type kind struct {
 	try func(s *Service, ctx context.Context, open *blueprint.OpenConnection) (string, error)
 }
 
-// kinds are the connection types. They are filled in by init because what tries one
-// out refers to functions that read them.
+// kinds are the connection types. init fills the map, because functions in it refer to it.
 var kinds map[blueprint.ConnectionType]kind
 
 func init() {
@@ -99,8 +97,8 @@ func init() {
 	}
 }
 
-// BaseURL is the address under which the service of a connection is asked, without
-// a slash at its end; "" for types that have none.
+// BaseURL returns the base URL of a connection's service, without a trailing slash; "" for
+// types without one.
 func BaseURL(of blueprint.ConnectionType, config map[string]any) string {
 	base := textAt(config, "baseUrl")
 	if known := kinds[of]; base == "" && known.baseURL != nil {
@@ -109,11 +107,10 @@ func BaseURL(of blueprint.ConnectionType, config map[string]any) string {
 	return strings.TrimRight(base, "/")
 }
 
-// Open returns a connection as a node uses it: a *blueprint.Error with
-// CodeNotFound when there is none that the user may use, a *blueprint.MissingGrant
-// when a version of the run may not use it, a *blueprint.Pause when the user must
-// sign in first, a *blueprint.Failure when it cannot be used. Any other error is
-// the machine's.
+// Open returns a connection for a node. The error is a *blueprint.Error with CodeNotFound
+// if the user may not use such a connection, a *blueprint.MissingGrant if a version of the
+// run may not, a *blueprint.Pause if the user must sign in first, and a *blueprint.Failure
+// if the connection cannot be used. Any other error is internal.
 func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	connection, err := s.connection(ctx, use.Authority(), use.ConnectionID)
 	if err != nil {
@@ -126,7 +123,7 @@ func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*bluep
 	}
 	known, ok := kinds[connection.Type]
 	if !ok {
-		return nil, unusable("the %s is of the type %q, which this program does not know", connection.Text(), connection.Type)
+		return nil, unusable("the %s has the unknown type %q", connection.Text(), connection.Type)
 	}
 	if err := known.open(s, ctx, use, connection, open); err != nil {
 		return nil, err
@@ -134,7 +131,7 @@ func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*bluep
 	return open, nil
 }
 
-// connection reads a connection that the user may use.
+// connection returns a connection that the principal may use.
 func (s *Service) connection(ctx context.Context, authority blueprint.Authority, id string) (*blueprint.Connection, error) {
 	if !blueprint.IsUUID(id) || authority.PrincipalID == "" {
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no such connection")
@@ -142,9 +139,9 @@ func (s *Service) connection(ctx context.Context, authority blueprint.Authority,
 	return s.Store.ConnectionForUse(ctx, authority, id)
 }
 
-// orAskToSignIn returns the error of a connection that may not be used, unless all
-// that is missing is a grant of a user who has not signed in for it: then it asks
-// the user to, and completing the sign-in grants the versions of the run.
+// orAskToSignIn returns err, unless only a grant is missing and the user has not signed in
+// for the connection. Then it asks the user to sign in, which also grants the versions of
+// the run.
 func (s *Service) orAskToSignIn(ctx context.Context, use blueprint.ConnectionUse, err error) error {
 	var missing *blueprint.MissingGrant
 	if !errors.As(err, &missing) || missing.Version == "" {
@@ -169,16 +166,15 @@ func (s *Service) orAskToSignIn(ctx context.Context, use blueprint.ConnectionUse
 	return s.askToSignIn(ctx, c, use)
 }
 
-// ownAddress reads the address of a connection, which was checked when it was
-// stored.
+// ownAddress parses the URL of a connection, which was checked when it was stored.
 func ownAddress(connection *blueprint.Connection, text string) (*url.URL, error) {
 	if u := address(text); u != nil {
 		return u, nil
 	}
-	return nil, unusable("the %s has no address that can be reached", connection.Text())
+	return nil, unusable("the %s has no valid URL", connection.Text())
 }
 
-// withToken opens connections that have an address and one secret of their own.
+// withToken opens connections with a URL and one secret.
 func withToken(authorize func(open *blueprint.OpenConnection) authorizer) func(*Service, context.Context, blueprint.ConnectionUse, *blueprint.Connection, *blueprint.OpenConnection) error {
 	return func(_ *Service, _ context.Context, _ blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) error {
 		u, err := ownAddress(connection, BaseURL(connection.Type, open.Config))

@@ -7,7 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// openAuth opens a connection whose config has an auth.
+// openAuth opens a connection that has an auth object in its config.
 func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection, at reach) error {
 	auth, _ := connection.Config["auth"].(map[string]any)
 	var authorize authorizer
@@ -34,11 +34,11 @@ func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, con
 		if authorize, err = s.openOAuth(ctx, use, named, open); err != nil {
 			return err
 		}
-		if !vouches(connection, named, use.UserID) {
+		if !mayChooseHosts(connection, named, use.UserID) {
 			authorize = oauthReach(named).guarded(authorize)
 		}
 	default:
-		return unusable("the %s has an auth of the type %q, which this program does not know", connection.Text(), kind)
+		return unusable("the %s has an auth of the unknown type %q", connection.Text(), kind)
 	}
 	open.Hosts, open.Authorize = at.hosts, at.guarded(authorize)
 	return nil
@@ -49,21 +49,21 @@ func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *bl
 	named, err := s.connection(ctx, use.Authority(), id)
 	switch {
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
-		return nil, unusable("the %s names a connection for signing in that this run may not use", by.Text())
+		return nil, unusable("the %s refers to an oauth2 connection that this run may not use", by.Text())
 	case err != nil:
 		return nil, s.orAskToSignIn(ctx, use, err)
 	case named.Type != blueprint.ConnectionOAuth2:
-		return nil, unusable("the %s names the %s for signing in, which is of the type %s and not oauth2", by.Text(), named.Text(), named.Type)
+		return nil, unusable("the %s refers to the %s for its sign-in, which has type %s, not oauth2", by.Text(), named.Text(), named.Type)
 	}
 	return named, nil
 }
 
-// vouches reports whether the hosts of a connection alone decide where the tokens of another
-// one may go: if both have the same owner and the creator of the other one was the last to
-// set the whole config of both, since admins of an organization may change connections of
-// others. It is so too if both the naming connection and the token are the user's own; a
-// token of the client credentials flow belongs to its connection.
-func vouches(by, oauth *blueprint.Connection, userID string) bool {
+// mayChooseHosts reports whether the hosts of the naming connection alone decide where the
+// tokens of oauth may go. They do if both have the same owner and the creator of oauth was
+// the last to set the whole config of both, since admins of an organization may change
+// connections of others. They also do if the naming connection and the token are the user's
+// own; a token of the client credentials flow belongs to its connection.
+func mayChooseHosts(by, oauth *blueprint.Connection, userID string) bool {
 	personal := by.OrganizationID == nil && by.CreatedBy == userID
 	if personal && textAt(oauth.Config, "flow") == flowCode {
 		return true

@@ -63,7 +63,7 @@ func (n *session) authorize(ctx context.Context, request *http.Request) error {
 	return nil
 }
 
-// Renew gets another token after a service refused the present one.
+// Renew requests another token after a service refused the current one.
 func (n *session) Renew(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The credentials of each type, where they go, and what is hidden.
+// The credentials of each type, their hosts and their secrets.
 func TestOpen(t *testing.T) {
 	const hosts = `"hosts": ["api.example", "127.0.0.1", "*.cloud.example", "other.example:8443"]`
 	for _, test := range []struct {
 		kind    blueprint.ConnectionType
 		config  string
 		address string
-		want    string // headers and query; or the code of a failure
+		want    string // URI and headers, or the code of a failure
 		auth    string
 		secrets string
 	}{
@@ -48,7 +48,7 @@ func TestOpen(t *testing.T) {
 		{"mcp-server", `{"url": "https://[2001:db8::1]/mcp"}`, "https://[2001:db8:0::1]/mcp", "/mcp", "", ""},
 		{"smtp", `{"host": "mail.example", "port": 587, "username": "me", "password": "pw", "tls": "starttls", "from": "me@mail.example"}`, "", "", "basic", "pw"},
 	} {
-		w := newWorld(t)
+		w := newEnv(t)
 		open := w.mustOpen(ann, w.add(ann, test.kind, test.config))
 		if open.Auth != test.auth || strings.Join(open.Secrets, " ") != test.secrets || open.SignIn || open.Renew != nil {
 			t.Errorf("%s: auth %q, secrets %q", test.config, open.Auth, open.Secrets)
@@ -81,9 +81,9 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A request that says it is for another host than it goes to gets nothing.
-func TestHostHeaderThatLies(t *testing.T) {
-	w := newWorld(t)
+// A request whose Host differs from its URL gets no credentials.
+func TestMismatchedHostHeader(t *testing.T) {
+	w := newEnv(t)
 	open := w.mustOpen(ann, w.add(ann, blueprint.ConnectionHTTP, `{"auth": {"type": "bearer", "token": "t0ken"}, "hosts": ["api.example"]}`))
 	request := &http.Request{URL: &url.URL{Scheme: "https", Host: "api.example"}, Host: "evil.example", Header: http.Header{}}
 	if err := open.Authorize(context.Background(), request); failure(err) != "host_not_allowed" || len(request.Header) > 0 {
@@ -91,8 +91,8 @@ func TestHostHeaderThatLies(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatCannotBeUsed(t *testing.T) {
-	w := newWorld(t)
+func TestUnusableConnections(t *testing.T) {
+	w := newEnv(t)
 	p := newProvider(t)
 	theirs := w.add(bob, blueprint.ConnectionHTTP, `{"auth": {"type": "none"}, "hosts": ["api.example"]}`)
 	theirLogin := w.add(bob, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client"}`)
@@ -105,11 +105,11 @@ func TestConnectionsThatCannotBeUsed(t *testing.T) {
 		return id
 	}
 	for name, test := range map[string]struct{ id, want string }{
-		"no UUID":               {"slack", "NOT_FOUND"},
+		"not a UUID":            {"slack", "NOT_FOUND"},
 		"unknown":               {"20000000-0000-4000-8000-000000000000", "NOT_FOUND"},
-		"somebody else's":       {theirs, "NOT_FOUND"},
-		"names another's":       {naming(theirLogin), "connection_unavailable"},
-		"names no oauth2":       {naming(naming(theirs)), "connection_unavailable"},
+		"another user's":        {theirs, "NOT_FOUND"},
+		"refers to another's":   {naming(theirLogin), "connection_unavailable"},
+		"refers to no oauth2":   {naming(naming(theirs)), "connection_unavailable"},
 		"of an unknown type":    {broken("carrier-pigeon", nil), "connection_unavailable"},
 		"without an address":    {broken("mcp-server", nil), "connection_unavailable"},
 		"an unknown auth":       {broken("http", map[string]any{"auth": map[string]any{"type": "trust"}}), "connection_unavailable"},
@@ -122,9 +122,9 @@ func TestConnectionsThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	if p.requests() != 0 {
-		t.Error("a token was asked for")
+		t.Error("a token was requested")
 	}
 	if _, err := w.open("", theirs); failure(err) != "NOT_FOUND" {
-		t.Errorf("nobody opens: %v", err)
+		t.Errorf("without a user: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ type page struct {
 	status int
 	title  string
 	lines  []string
-	// link and label are of the button; none if link is empty.
+	// link and label define the button; there is none if link is empty.
 	link, label string
 }
 
@@ -35,14 +35,14 @@ var styleHash = func() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }()
 
-// write answers with the page: no scripts, no external resources, no framing, and no
+// write sends the page: no scripts, no external resources, no framing, and no
 // referrer for the next site.
 func (p page) write(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	header.Set("X-Frame-Options", "DENY")
-	private(header)
+	setPrivacyHeaders(header)
 	var out strings.Builder
 	title := html.EscapeString(p.title)
 	out.WriteString("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>" + title + "</title><style>" + pageStyle + "</style></head>\n<body>\n<h1>" + title + "</h1>\n")
@@ -57,30 +57,30 @@ func (p page) write(w http.ResponseWriter) {
 	w.Write([]byte(out.String()))
 }
 
-// private prevents caching, and keeps the URL out of the Referer of later requests.
-func private(header http.Header) {
+// setPrivacyHeaders prevents caching and keeps the URL out of the Referer of later requests.
+func setPrivacyHeaders(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Content-Type-Options", "nosniff")
 }
 
-// once is the advice for trying again, for sign-ins from the dashboard and from runs.
+// once tells the user how to try again, for sign-ins from the dashboard and from runs.
 const once = "To sign in, start again from the link of the run or from the page of the connection."
 
 // Pages for sign-ins that did not complete.
 var (
-	pageNoTicket = page{status: http.StatusBadRequest, title: "This link is not good anymore", lines: []string{
+	pageNoTicket = page{status: http.StatusBadRequest, title: "This link is no longer valid", lines: []string{
 		"It was already used, has expired or is incomplete. Nothing was changed.", once + " Resuming a run creates a new link."}}
-	pageNoState = page{status: http.StatusBadRequest, title: "This sign-in is not known", lines: []string{
+	pageNoState = page{status: http.StatusBadRequest, title: "Unknown sign-in", lines: []string{
 		"It was already completed, took longer than ten minutes or was not started here. Nothing was changed.", once}}
-	pageOtherBrowser = page{status: http.StatusBadRequest, title: "This sign-in began elsewhere", lines: []string{
+	pageOtherBrowser = page{status: http.StatusBadRequest, title: "This sign-in was started elsewhere", lines: []string{
 		"It was started in another browser, or this browser blocks cookies. Nothing was changed.",
 		"If another person sent you this link, do not try again. " + once}}
 	pageChanged = page{status: http.StatusConflict, title: "The connection has changed", lines: []string{
 		"While you signed in, it was changed or deleted, or you lost access to it. Nothing was stored.", once}}
-	pageDenied = page{status: http.StatusOK, title: "Nothing was allowed", lines: []string{
-		"Access was denied at the service. Waiting runs keep waiting.", once}}
-	pageIssuer = page{status: http.StatusBadRequest, title: "The answer came from another service", lines: []string{
+	pageDenied = page{status: http.StatusOK, title: "Access denied", lines: []string{
+		"You did not grant access at the service. Waiting runs keep waiting.", once}}
+	pageIssuer = page{status: http.StatusBadRequest, title: "Response from another service", lines: []string{
 		"The issuer of the response is not the service where the sign-in started. Nothing was stored."}}
 	pageBroken = page{status: http.StatusInternalServerError, title: "Internal error", lines: []string{
 		"The sign-in did not complete.", once}}

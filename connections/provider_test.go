@@ -12,26 +12,26 @@ import (
 	"testing"
 )
 
-// provider is a service where people sign in: /authorize, /token, and an
-// interface that takes its tokens. Refresh tokens are good once.
+// provider is an OAuth service with /authorize, /token and /api, which requires its tokens.
+// Refresh tokens can be used once.
 type provider struct {
 	*httptest.Server
-	secret string // "" = public clients
-	inBody bool   // the secret is taken from the body alone
-	expire int    // seconds; 0 = it does not say
+	secret string // "" for public clients
+	inBody bool   // accept the secret only in the body
+	expire int    // expires_in in seconds; 0 for none
 	kind   string // token_type
-	form   bool   // answers are forms and not JSON
-	fixed  bool   // there are no refresh tokens
-	deny   string // the error to come back with
-	iss    string // what to come back with as the issuer
+	form   bool   // respond with forms, not JSON
+	fixed  bool   // issue no refresh tokens
+	deny   string // error of the authorization response
+	iss    string // issuer of the authorization response
 
-	mu      sync.Mutex
-	answer  func(w http.ResponseWriter, r *http.Request) bool // answers /token in its place when it gives true
-	codes   map[string]url.Values                             // what each code was asked for with
-	refresh map[string]bool
-	access  map[string]bool
-	asked   []url.Values // bodies of /token
-	serial  int
+	mu       sync.Mutex
+	answer   func(w http.ResponseWriter, r *http.Request) bool // replaces /token if it returns true
+	codes    map[string]url.Values                             // authorization requests by code
+	refresh  map[string]bool
+	access   map[string]bool
+	received []url.Values // bodies of /token
+	serial   int
 }
 
 func newProvider(t testing.TB) *provider {
@@ -69,7 +69,7 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.ParseForm()
-	p.asked = append(p.asked, r.PostForm)
+	p.received = append(p.received, r.PostForm)
 	if p.answer != nil && p.answer(w, r) {
 		return
 	}
@@ -107,11 +107,11 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		refuse("unsupported_grant_type")
 		return
 	}
-	p.give(w, r.PostForm.Get("grant_type") != "client_credentials" && !p.fixed)
+	p.issue(w, r.PostForm.Get("grant_type") != "client_credentials" && !p.fixed)
 }
 
-// give answers with new tokens.
-func (p *provider) give(w http.ResponseWriter, refreshable bool) {
+// issue responds with new tokens.
+func (p *provider) issue(w http.ResponseWriter, refreshable bool) {
 	p.serial++
 	answer := url.Values{"access_token": {fmt.Sprintf("access-token-%d", p.serial)}, "token_type": {p.kind}}
 	p.access[answer.Get("access_token")] = true
@@ -145,17 +145,17 @@ func (p *provider) api(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "welcome")
 }
 
-// withdraw takes back all that was given.
-func (p *provider) withdraw() {
+// revoke revokes all tokens.
+func (p *provider) revoke() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.access)
 	clear(p.refresh)
 }
 
-// requests returns how many requests for a token there were.
+// requests returns the number of token requests.
 func (p *provider) requests() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.asked)
+	return len(p.received)
 }

@@ -8,14 +8,14 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Who changed a part of one of two connections does not answer for both: an admin
-// of the organization must not have a colleague's tokens sent to hosts of theirs.
-func TestWhoAnswersForWhereTokensGo(t *testing.T) {
+// An admin of an organization must not be able to send a colleague's tokens to other hosts
+// by changing one of two connections.
+func TestTokenHostsAfterConfigChange(t *testing.T) {
 	for _, test := range []struct {
-		name                    string
-		naming, login           string // who answers for the configs
-		namingMaker, loginMaker string
-		want                    string
+		name                        string
+		naming, login               string // who configured them last
+		namingCreator, loginCreator string
+		want                        string
 	}{
 		{"as ann made them", ann, ann, ann, ann, ""},
 		{"bob moved the naming one", bob, ann, ann, ann, "host_not_allowed"},
@@ -27,10 +27,10 @@ func TestWhoAnswersForWhereTokensGo(t *testing.T) {
 		{"bob's own, as ann sent it", ann, ann, ann, bob, "host_not_allowed"},
 	} {
 		for _, kind := range []blueprint.ConnectionType{blueprint.ConnectionHTTP, blueprint.ConnectionMCPServer} {
-			w, p := newWorld(t), newProvider(t)
-			login := w.add("org:"+test.loginMaker, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
+			w, p := newEnv(t), newProvider(t)
+			login := w.add("org:"+test.loginCreator, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
 			where := map[blueprint.ConnectionType]string{blueprint.ConnectionHTTP: `"hosts": ["localhost"]`, blueprint.ConnectionMCPServer: `"url": "http://localhost:1/"`}[kind]
-			id := w.add("org:"+test.namingMaker, kind, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, `+where+`}`)
+			id := w.add("org:"+test.namingCreator, kind, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, `+where+`}`)
 			w.store.connections[id].ConfiguredBy, w.store.connections[login].ConfiguredBy = test.naming, test.login
 			request, _ := http.NewRequest(http.MethodGet, "http://localhost:1/", nil)
 			if got := failure(w.mustOpen(bob, id).Authorize(t.Context(), request)); got != test.want || (got == "") != (request.Header.Get("Authorization") != "") {
@@ -40,10 +40,10 @@ func TestWhoAnswersForWhereTokensGo(t *testing.T) {
 	}
 }
 
-// Without hosts a token goes to the port that an address names, and to no other
-// one of that machine; a name below localhost is not this machine.
-func TestPortsAndNamesOfThisMachine(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// Without hosts a token may be sent only to the ports of the connection's URLs. A name below
+// localhost is not this machine.
+func TestLoopbackPortsAndNames(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	login := w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
 	local := w.add(ann, blueprint.ConnectionHTTP, `{"auth": {"type": "bearer", "token": "t0ken"}, "hosts": ["*.localhost", "localhost", "a.localhost"]}`)
 	for _, test := range []struct{ id, address, want string }{

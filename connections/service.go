@@ -20,22 +20,21 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// Store keeps connections, tokens and sign-ins. A *blueprint.Error with
-// CodeNotFound says that there is none, or none that the user may use.
+// Store stores connections, tokens and sign-ins. CodeNotFound means that the object does not
+// exist or that the user may not use it.
 type Store interface {
 	// ConnectionForUse returns a connection with its secrets: CodeNotFound when the
 	// principal may not use it, *blueprint.MissingGrant when the author of a version
 	// may not.
 	ConnectionForUse(ctx context.Context, authority blueprint.Authority, id string) (*blueprint.Connection, error)
-	// Authorize is that for other resources.
+	// Authorize is like ConnectionForUse for other resources.
 	Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error
 	// GrantVersions grants versions on behalf of a user who has signed in for them.
 	GrantVersions(ctx context.Context, userID string, versions []blueprint.VersionRef) error
-	// Token returns the stored token; nil when there is none.
+	// Token returns the stored token, nil for none.
 	Token(ctx context.Context, connectionID, userID string) ([]byte, error)
-	// SaveToken stores a token in the place of the one that was read before (nil
-	// when there was none); CodeConflict when another one is there by now. That of
-	// an actor, who has just signed in, is noted in the audit log.
+	// SaveToken replaces the token that was read before (nil for none). CodeConflict means
+	// that it has changed since. If ctx has an actor, the sign-in is noted in the audit log.
 	SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) error
 	DeleteToken(ctx context.Context, connectionID, userID string) error
 	// BeginSignIn stores the state of a sign-in; CodeTooManyRequests if the user has too
@@ -46,33 +45,31 @@ type Store interface {
 	OpenTicket(ctx context.Context, ticket blueprint.SignIn) (blueprint.SignIn, error)
 	// FindSignIn returns a sign-in or a ticket by the hash of its state.
 	FindSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
-	// TakeSignIn returns a sign-in by the hash of its state and forgets it.
+	// TakeSignIn returns a sign-in by the hash of its state and deletes it.
 	TakeSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
-	// WaitingSignIns returns those of a connection and a user that can still be
-	// taken, without their secrets.
+	// WaitingSignIns returns the unexpired sign-ins of a connection and a user, without their
+	// secrets.
 	WaitingSignIns(ctx context.Context, connectionID, userID string) ([]blueprint.SignIn, error)
-	// User returns a user.
+	// User returns the user with the id.
 	User(ctx context.Context, userID string) (blueprint.User, error)
 }
 
-// Options sets a Service up; all but Probe, Instead and Logger must be given.
+// Options configures a Service. Probe, RewriteURL and Logger are optional.
 type Options struct {
 	Store Store
 	HTTP  *outbound.Client
 	Clock clock.Clock
 	IDs   *ids.Source
-	// APIHost gives the root under which people reach this server, without a
-	// slash at its end.
+	// APIHost returns the public root URL of this server, without a trailing slash.
 	APIHost func() string
-	// Resume lets a node that waits for a sign-in go on, and does nothing when
-	// it does not wait.
+	// Resume resumes a node that waits for a sign-in. It does nothing if the node does not
+	// wait.
 	Resume func(ctx context.Context, executionID, address string) error
-	// Probe begins a session with an MCP server and gives the name that it has
-	// for itself; nil when this program cannot.
+	// Probe starts a session with an MCP server and returns the name that it reports; nil
+	// disables tests of MCP servers.
 	Probe func(ctx context.Context, open *blueprint.OpenConnection) (server string, err error)
-	// Instead gives where people are sent in place of the sign-in page of a
-	// service; nil sends them there.
-	Instead func(page string) string
+	// RewriteURL replaces the authorization URL of a service; nil keeps it.
+	RewriteURL func(page string) string
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -80,17 +77,17 @@ type Options struct {
 // Service opens connections. It is safe for concurrent use.
 type Service struct {
 	Options
-	flights singleflight.Group // token requests under way
-	key     []byte             // proves what pages and cookies are ours; of this process
+	flights singleflight.Group // requests in progress
+	key     []byte             // signs cookies and links of this process
 
 	mu     sync.Mutex
-	styles map[string]style // how a client proves itself, by token address and client
+	styles map[string]style // by token URL and client
 	tokens map[string]token // of the client credentials flow, by connection and config
 	names  map[string]channelName
 }
 
-// mostKept bounds each of the maps of a Service.
-const mostKept = 1000
+// maxCached limits the size of each cache of a Service.
+const maxCached = 1000
 
 // New returns a Service.
 func New(o Options) *Service {
@@ -100,21 +97,21 @@ func New(o Options) *Service {
 	return &Service{Options: o, key: o.IDs.Bytes(secretSize), styles: map[string]style{}, tokens: map[string]token{}, names: map[string]channelName{}}
 }
 
-// keep caches a value in one of the maps. A full map is cleared.
-func keep[V any](s *Service, kept map[string]V, key string, value V) {
+// cachePut caches a value in one of the maps. A full map is cleared.
+func cachePut[V any](s *Service, cache map[string]V, key string, value V) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(kept) >= mostKept {
-		clear(kept)
+	if len(cache) >= maxCached {
+		clear(cache)
 	}
-	kept[key] = value
+	cache[key] = value
 }
 
-// kept returns a cached value.
-func kept[V any](s *Service, kept map[string]V, key string) (V, bool) {
+// cacheGet returns a cached value.
+func cacheGet[V any](s *Service, cache map[string]V, key string) (V, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	value, ok := kept[key]
+	value, ok := cache[key]
 	return value, ok
 }
 
@@ -123,13 +120,13 @@ func hashOf(text string) []byte {
 	return sum[:]
 }
 
-// textAt returns the text under a key, "" when there is none.
+// textAt returns the string at a key, "" for none.
 func textAt(config map[string]any, key string) string {
 	text, _ := config[key].(string)
 	return text
 }
 
-// textsAt returns the texts of the list under a key.
+// textsAt returns the strings in the list at a key.
 func textsAt(config map[string]any, key string) (texts []string) {
 	list, _ := config[key].([]any)
 	for _, element := range list {
@@ -140,7 +137,7 @@ func textsAt(config map[string]any, key string) (texts []string) {
 	return texts
 }
 
-// address reads an address of a config; nil when it is none.
+// address parses an http or https URL of a config; nil for anything else.
 func address(text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
@@ -149,7 +146,7 @@ func address(text string) *url.URL {
 	return u
 }
 
-// hostPort returns the host of an address with its port, in the form of hosts.
+// hostPort returns the host and the port of a URL.
 func hostPort(u *url.URL) string {
 	host := u.Hostname()
 	if strings.Contains(host, ":") {
@@ -166,8 +163,8 @@ func hostPort(u *url.URL) string {
 	return host + ":" + port
 }
 
-// isLoopback reports whether a host is this machine. Names below localhost are
-// not: a resolver may say that they are anywhere.
+// isLoopback reports whether a host is this machine. Names below localhost are not: a
+// resolver may return any address for them.
 func isLoopback(host string) bool {
 	host = strings.ToLower(host)
 	if addr, err := netip.ParseAddr(host); err == nil {
@@ -176,8 +173,7 @@ func isLoopback(host string) bool {
 	return host == "localhost"
 }
 
-// isSafe reports whether secrets may go to an address: with TLS, or on this
-// machine.
+// isSafe reports whether secrets may be sent to a URL: over TLS, or to this machine.
 func isSafe(u *url.URL) bool { return u.Scheme == "https" || isLoopback(u.Hostname()) }
 
 // The codes of the failures that this package reports.
@@ -190,7 +186,7 @@ const (
 	codeRefused     = "address_refused"
 )
 
-// unusable says that a connection cannot be used as it is set up.
+// unusable returns the failure for a connection that cannot be used with its config.
 func unusable(format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: codeUnavailable, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
 }

@@ -16,19 +16,18 @@ import (
 	"blueprintd/blueprint"
 )
 
-// A person with a browser reads what they allow, goes to the service, comes
-// back, and the run goes on; a program that follows the address does the same
-// without the page.
+// In a browser the user confirms the consent page, signs in at the service and is sent back,
+// and the run resumes. A program follows the redirects without the page.
 func TestSignIn(t *testing.T) {
 	for name, change := range map[string]func(*provider){
-		"as usual":           func(*provider) {},
+		"default":            func(*provider) {},
 		"secret in the body": func(p *provider) { p.inBody = true },
-		"answers are forms":  func(p *provider) { p.form = true },
-		"says who answers":   func(p *provider) { p.iss = p.URL },
+		"form responses":     func(p *provider) { p.form = true },
+		"names the issuer":   func(p *provider) { p.iss = p.URL },
 		"tokens for a bot":   func(p *provider) { p.kind = "bot" },
 	} {
 		for _, agent := range []string{"node", browser} {
-			w, p := newWorld(t), newProvider(t)
+			w, p := newEnv(t), newProvider(t)
 			change(p)
 			id := w.login(p, "")
 			person := newPerson(agent)
@@ -56,21 +55,21 @@ func TestSignIn(t *testing.T) {
 			if status, text, _ := person.visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
 				t.Errorf("%s: the address afterwards: %d %s", name, status, text)
 			}
-			asked := p.asked[len(p.asked)-1]
-			if asked.Get("code_verifier") == "" || asked.Get("redirect_uri") != w.web.URL+"/oauth/callback" {
-				t.Errorf("%s: asked with %v", name, asked)
+			request := p.received[len(p.received)-1]
+			if request.Get("code_verifier") == "" || request.Get("redirect_uri") != w.web.URL+"/oauth/callback" {
+				t.Errorf("%s: requested with %v", name, request)
 			}
 			w.noSecrets(p)
 		}
 	}
 }
 
-// noSecrets looks for what must not be told in the log.
-func (w *world) noSecrets(p *provider) {
+// noSecrets checks that the log contains no secrets.
+func (w *env) noSecrets(p *provider) {
 	w.t.Helper()
 	for _, secret := range []string{"access-token", "refresh-token", "code-", p.secret} {
 		if strings.Contains(w.log.String(), secret) {
-			w.t.Errorf("the log tells %s: %s", secret, w.log)
+			w.t.Errorf("the log contains %s: %s", secret, w.log)
 		}
 	}
 }
@@ -86,15 +85,15 @@ func linkIn(t *testing.T, text string) string {
 	return strings.ReplaceAll(link, "&amp;", "&")
 }
 
-func TestPagesAreStrict(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+func TestPageHeaders(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	for _, address := range []string{w.paused(ann, w.login(p, "")), w.web.URL + "/oauth/start", w.web.URL + "/oauth/callback?state=<script>"} {
 		_, text, header := newPerson(browser).visit(t, address)
 		_, style, _ := strings.Cut(text, "<style>")
 		style, _, _ = strings.Cut(style, "</style>")
-		worn := sha256.Sum256([]byte(style))
+		hash := sha256.Sum256([]byte(style))
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(worn[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 			"Referrer-Policy":         "no-referrer", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Type": "text/html; charset=utf-8",
 		} {
 			if header.Get(name) != want {
@@ -111,49 +110,49 @@ func TestPagesAreStrict(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with what comes back: nothing is stored, no run goes on, and
-// the person is told.
-func TestCallbacksThatAreNotGood(t *testing.T) {
+// After an invalid callback nothing is stored, no run resumes, and the page states the
+// problem.
+func TestInvalidCallbacks(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(v *visit)
 		status int
 		want   string
 	}{
-		{"without a state", func(v *visit) { v.set("state", "") }, 400, "not known"},
-		{"a made-up state", func(v *visit) { v.set("state", strings.Repeat("A", 43)) }, 400, "not known"},
-		{"a long state", func(v *visit) { v.set("state", strings.Repeat("A", 5000)) }, 400, "not known"},
-		{"two states", func(v *visit) { v.back.RawQuery += "&state=x" }, 400, "not known"},
-		{"two codes", func(v *visit) { v.back.RawQuery += "&code=x" }, 400, "not known"},
-		{"a query that is none", func(v *visit) { v.back.RawQuery += "&%zz" }, 400, "not known"},
-		{"a ticket as the state", func(v *visit) { v.set("state", v.p.URL) }, 400, "not known"},
-		{"too late", func(v *visit) { v.w.pass(10 * time.Minute) }, 400, "not known"},
-		{"denied", func(v *visit) { v.set("error", "access_denied") }, 200, "Nothing was allowed"},
+		{"without a state", func(v *visit) { v.set("state", "") }, 400, "Unknown sign-in"},
+		{"an invented state", func(v *visit) { v.set("state", strings.Repeat("A", 43)) }, 400, "Unknown sign-in"},
+		{"a long state", func(v *visit) { v.set("state", strings.Repeat("A", 5000)) }, 400, "Unknown sign-in"},
+		{"two states", func(v *visit) { v.back.RawQuery += "&state=x" }, 400, "Unknown sign-in"},
+		{"two codes", func(v *visit) { v.back.RawQuery += "&code=x" }, 400, "Unknown sign-in"},
+		{"an invalid query", func(v *visit) { v.back.RawQuery += "&%zz" }, 400, "Unknown sign-in"},
+		{"a ticket as the state", func(v *visit) { v.set("state", v.p.URL) }, 400, "Unknown sign-in"},
+		{"too late", func(v *visit) { v.w.pass(10 * time.Minute) }, 400, "Unknown sign-in"},
+		{"denied", func(v *visit) { v.set("error", "access_denied") }, 200, "Access denied"},
 		{"another error", func(v *visit) { v.set("error", "<b>x</b>") }, 502, "no known reason"},
 		{"a known error", func(v *visit) { v.set("error", "invalid_scope") }, 502, "check scopes"},
 		{"without a code", func(v *visit) { v.set("code", "") }, 502, "no known reason"},
 		{"a long code", func(v *visit) { v.set("code", strings.Repeat("c", 9000)) }, 502, "no known reason"},
-		{"a made-up code", func(v *visit) { v.set("code", "secret-code") }, 502, "rejected its own authorization code"},
+		{"an invented code", func(v *visit) { v.set("code", "secret-code") }, 502, "rejected its own authorization code"},
 		{"another issuer", func(v *visit) { v.set("iss", "https://evil.example") }, 400, "another service"},
-		{"an issuer that is none", func(v *visit) { v.set("iss", ":") }, 400, "another service"},
-		{"another browser", func(v *visit) { v.person = newPerson(browser) }, 400, "began elsewhere"},
-		{"a program in its place", func(v *visit) { v.person = newPerson("curl/8") }, 400, "began elsewhere"},
-		{"another client by now", func(v *visit) { v.w.store.connections[v.id].Config["clientId"] = "other" }, 409, "has changed"},
-		{"another token address by now", func(v *visit) { v.w.store.connections[v.id].Config["tokenUrl"] = v.p.URL + "/evil" }, 409, "has changed"},
-		{"other hosts by now", func(v *visit) { v.w.store.connections[v.id].Config["hosts"] = []any{"evil.example"} }, 409, "has changed"},
-		{"deleted by now", func(v *visit) { delete(v.w.store.connections, v.id) }, 400, "not known"},
-		{"another type by now", func(v *visit) { v.w.store.connections[v.id].Type = blueprint.ConnectionHTTP }, 409, "has changed"},
-		{"the service is away", func(v *visit) { v.p.Close() }, 502, "cannot reach 127.0.0.1"},
-		{"the service is broken", func(v *visit) { v.p.answer = status(500) }, 502, "status 500"},
-		{"the service says nothing", func(v *visit) { v.p.answer = status(200) }, 502, "did not answer a token request"},
+		{"an invalid issuer", func(v *visit) { v.set("iss", ":") }, 400, "another service"},
+		{"another browser", func(v *visit) { v.person = newPerson(browser) }, 400, "started elsewhere"},
+		{"a program instead", func(v *visit) { v.person = newPerson("curl/8") }, 400, "started elsewhere"},
+		{"changed client", func(v *visit) { v.w.store.connections[v.id].Config["clientId"] = "other" }, 409, "has changed"},
+		{"changed token URL", func(v *visit) { v.w.store.connections[v.id].Config["tokenUrl"] = v.p.URL + "/evil" }, 409, "has changed"},
+		{"changed hosts", func(v *visit) { v.w.store.connections[v.id].Config["hosts"] = []any{"evil.example"} }, 409, "has changed"},
+		{"deleted", func(v *visit) { delete(v.w.store.connections, v.id) }, 400, "Unknown sign-in"},
+		{"changed type", func(v *visit) { v.w.store.connections[v.id].Type = blueprint.ConnectionHTTP }, 409, "has changed"},
+		{"the service is unreachable", func(v *visit) { v.p.Close() }, 502, "cannot reach 127.0.0.1"},
+		{"the service fails", func(v *visit) { v.p.answer = status(500) }, 502, "status 500"},
+		{"the service responds without a body", func(v *visit) { v.p.answer = status(200) }, 502, "did not answer a token request"},
 		{"the service redirects", func(v *visit) { v.p.answer = redirect(v.p.URL + "/api") }, 502, "redirected"},
-		{"a token that no header takes", func(v *visit) { v.p.answer = answer(`{"access_token": "a\nb"}`) }, 502, "cannot be used"},
+		{"a token that is no header value", func(v *visit) { v.p.answer = answer(`{"access_token": "a\nb"}`) }, 502, "cannot be used"},
 		{"a token of another kind", func(v *visit) { v.p.kind = "DPoP" }, 502, "other than bearer"},
-		{"no disk", func(v *visit) { v.w.store.fail = only("save") }, 500, "Internal error"},
-		{"no disk before", func(v *visit) { v.w.store.fail = only("take") }, 500, "Internal error"},
+		{"store fails on save", func(v *visit) { v.w.store.fail = only("save") }, 500, "Internal error"},
+		{"store fails on take", func(v *visit) { v.w.store.fail = only("take") }, 500, "Internal error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w, p := newWorld(t), newProvider(t)
+			w, p := newEnv(t), newProvider(t)
 			v := &visit{w: w, p: p, person: newPerson(browser).stop(), id: w.login(p, "")}
 			address := w.paused(ann, v.id)
 			_, text, _ := v.person.visit(t, address)
@@ -171,7 +170,7 @@ func TestCallbacksThatAreNotGood(t *testing.T) {
 			}
 			for _, secret := range []string{"code-1", "secret-code", p.secret, v.back.Query().Get("state")} {
 				if secret != "" && (strings.Contains(text, secret) || strings.Contains(w.log.String(), secret)) {
-					t.Errorf("%s is told: %s %s", secret, text, w.log)
+					t.Errorf("%s is shown or logged: %s %s", secret, text, w.log)
 				}
 			}
 			if len(w.resumed) > 0 || len(w.store.tokens) > 0 {
@@ -181,16 +180,16 @@ func TestCallbacksThatAreNotGood(t *testing.T) {
 	}
 }
 
-// visit is a person whom the service has sent back.
+// visit is a sign-in whose browser is about to follow the redirect back from the service.
 type visit struct {
-	w      *world
+	w      *env
 	p      *provider
 	person *person
 	id     string
-	back   *url.URL // where to
+	back   *url.URL // the callback
 }
 
-// set changes a parameter; "" takes it away.
+// set changes a parameter; "" removes it.
 func (v *visit) set(name, value string) {
 	query := v.back.Query()
 	query.Set(name, value)
@@ -200,7 +199,7 @@ func (v *visit) set(name, value string) {
 	v.back.RawQuery = query.Encode()
 }
 
-// Answers of /token.
+// Responses of /token.
 func status(code int) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(code)
@@ -223,19 +222,19 @@ func answer(body string) func(http.ResponseWriter, *http.Request) bool {
 	}
 }
 
-// only lets one call of the store fail.
+// only fails one method of the store.
 func only(call string) func(string) error {
 	return func(made string) error {
 		if made == call {
-			return errors.New("the disk is away")
+			return errors.New("the disk has failed")
 		}
 		return nil
 	}
 }
 
-// A state is good for one time, and a ticket until the sign-in is done.
-func TestStateIsGoodOnce(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// A state is valid once, a ticket until the sign-in is completed.
+func TestStateIsValidOnce(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	p.deny = "access_denied"
 	id := w.login(p, "")
 	address := w.paused(ann, id)
@@ -246,7 +245,7 @@ func TestStateIsGoodOnce(t *testing.T) {
 		return header.Get("Location")
 	}
 	denied := back()
-	if status, text, _ := person.visit(t, denied); status != 200 || !strings.Contains(text, "Nothing was allowed") {
+	if status, text, _ := person.visit(t, denied); status != 200 || !strings.Contains(text, "Access denied") {
 		t.Errorf("denied: %d %s", status, text)
 	}
 	if status, _, _ := person.visit(t, denied); status != 400 || len(w.resumed) > 0 {
@@ -262,22 +261,22 @@ func TestStateIsGoodOnce(t *testing.T) {
 	}
 }
 
-func TestTicketsThatAreNotGood(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+func TestInvalidTickets(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	id := w.login(p, "")
 	address := w.paused(ann, id)
 	_, ticket, _ := strings.Cut(address, "ticket=")
 	for name, query := range map[string]string{
 		"none":         "",
 		"two":          "ticket=" + ticket + "&ticket=" + ticket,
-		"cut":          "ticket=" + ticket[:len(ticket)-1],
-		"another end":  "ticket=" + ticket[:len(ticket)-4] + "AAAA",
+		"truncated":    "ticket=" + ticket[:len(ticket)-1],
+		"changed end":  "ticket=" + ticket[:len(ticket)-4] + "AAAA",
 		"longer":       "ticket=" + ticket + "A",
 		"not base64":   "ticket=" + strings.Repeat("!", len(ticket)),
 		"far too long": "ticket=" + strings.Repeat("A", 20<<10),
 		"not a query":  "%zz",
 	} {
-		if status, text, _ := newPerson("node").visit(t, w.web.URL+"/oauth/start?"+query); status != 400 || !strings.Contains(text, "not good") {
+		if status, text, _ := newPerson("node").visit(t, w.web.URL+"/oauth/start?"+query); status != 400 || !strings.Contains(text, "no longer valid") {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
@@ -286,13 +285,13 @@ func TestTicketsThatAreNotGood(t *testing.T) {
 		t.Errorf("after a month: %d", status)
 	}
 	if p.serial > 0 || len(w.resumed) > 0 {
-		t.Error("somebody was sent to the service")
+		t.Error("a client was redirected to the service")
 	}
 }
 
-// All runs of the person that wait for the connection go on, no others.
-func TestEveryWaitingRunGoesOn(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// All runs of the user that wait for the connection resume, no others.
+func TestAllWaitingRunsResume(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	id := w.add("org:"+bob, blueprint.ConnectionOAuth2, `{"flow": "authorization_code", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
 	other := w.login(p, "")
 	ask := func(user, id, execution, address string) string {
@@ -311,8 +310,8 @@ func TestEveryWaitingRunGoesOn(t *testing.T) {
 	ask(bob, id, "exec_3", "a")
 	ask(ann, other, "exec_4", "a")
 	w.pass(time.Hour)
-	w.refuse = errors.New("the disk is away")
-	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "could not go on") {
+	w.refuse = errors.New("the disk has failed")
+	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "could not be resumed") {
 		t.Errorf("%d %s", status, text)
 	}
 	w.refuse, w.resumed = nil, nil
@@ -326,7 +325,7 @@ func TestEveryWaitingRunGoesOn(t *testing.T) {
 	if len(w.store.signIns) != 2 {
 		t.Errorf("%d sign-ins are left", len(w.store.signIns))
 	}
-	w.paused(bob, id) // a token is one person's
+	w.paused(bob, id) // a token belongs to one user
 	if status, _, _ := newPerson("node").visit(t, address); status != 400 {
 		t.Errorf("the address afterwards: %d", status)
 	}
@@ -335,8 +334,8 @@ func TestEveryWaitingRunGoesOn(t *testing.T) {
 	}
 }
 
-func TestTooManyAway(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+func TestTooManySignIns(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	address := w.paused(ann, w.login(p, ""))
 	person := newPerson("node").stop()
 	for range 100 {
@@ -353,15 +352,15 @@ func TestTooManyAway(t *testing.T) {
 	}
 }
 
-// Looking at an address without fetching its page changes nothing.
+// A HEAD request changes nothing.
 func TestHEADDoesNothing(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+	w, p := newEnv(t), newProvider(t)
 	address := w.paused(ann, w.login(p, ""))
 	person := newPerson("node").stop()
 	_, _, header := person.visit(t, address)
 	_, _, header = person.visit(t, header.Get("Location"))
-	for _, looked := range []string{address, header.Get("Location")} {
-		response, err := person.Head(looked)
+	for _, visited := range []string{address, header.Get("Location")} {
+		response, err := person.Head(visited)
 		if err != nil || response.StatusCode != 400 {
 			t.Errorf("%v %v", response, err)
 		}
@@ -371,9 +370,9 @@ func TestHEADDoesNothing(t *testing.T) {
 	}
 }
 
-// Two pages of one browser do not get in each other's way.
+// Two sign-ins in one browser do not interfere.
 func TestTwoSignInsInOneBrowser(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+	w, p := newEnv(t), newProvider(t)
 	first, second := w.paused(ann, w.login(p, "")), w.paused(ann, w.login(p, ""))
 	person := newPerson(browser)
 	_, one, _ := person.visit(t, first)
@@ -388,10 +387,9 @@ func TestTwoSignInsInOneBrowser(t *testing.T) {
 	}
 }
 
-// Somebody signs in while another run is about to ask for it: that run does not
-// wait for what has happened already.
-func TestSignInJustBeforeARunAsks(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// If the user signs in while another run is about to ask for it, that run does not pause.
+func TestSignInJustBeforeRunAsks(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	id := w.login(p, "")
 	address := w.paused(ann, id)
 	done := false

@@ -18,12 +18,12 @@ const (
 	callbackPath = "/oauth/callback"
 )
 
-// way is the secret state of a sign-in that the callback needs.
-type way struct {
+// flowState is the secret state of a sign-in that the callback needs.
+type flowState struct {
 	Verifier string `json:"verifier"`
 	Redirect string `json:"redirect"`
-	For      string `json:"for"`              // the fingerprint of the client
-	Cookie   []byte `json:"cookie,omitempty"` // the hash of the browser's; none for programs
+	For      string `json:"for"`              // the client's fingerprint
+	Cookie   []byte `json:"cookie,omitempty"` // hash of the browser's cookie; nil for programs
 }
 
 // Start serves GET /oauth/start, which begins a sign-in.
@@ -32,17 +32,17 @@ func (s *Service) Start(w http.ResponseWriter, r *http.Request) {
 	next, shown, err := s.start(w, r)
 	switch {
 	case err != nil:
-		s.broken(r.Context(), "start", err).write(w)
+		s.failurePage(r.Context(), "start", err).write(w)
 	case shown != nil:
 		shown.write(w)
 	default:
-		private(w.Header())
+		setPrivacyHeaders(w.Header())
 		w.Header().Set("Location", next)
 		w.WriteHeader(http.StatusSeeOther)
 	}
 }
 
-// start returns the address of the service to go on to, or a page to show.
+// start returns the authorization URL to redirect to, or a page to show.
 func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, shown *page, err error) {
 	ctx := r.Context()
 	query, ok := parameters(r, "ticket", "go")
@@ -59,7 +59,7 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 	}
 	switch _, err := s.current(ctx, c, signIn.UserID, ""); {
 	case err == nil: // already signed in; only the run has not been resumed
-		if err := s.goOn(ctx, signIn.ConnectionID, signIn.UserID); err != nil {
+		if err := s.resumeWaiting(ctx, signIn.ConnectionID, signIn.UserID); err != nil {
 			return "", nil, err
 		}
 		return "", &page{status: http.StatusOK, title: "You are signed in", lines: []string{"Waiting runs continue. You can close this page."}}, nil
@@ -70,12 +70,12 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 	if isBrowser(r) {
 		cookie, ok := s.confirmed(r, query["ticket"], query["go"])
 		if !ok {
-			shown, err = s.invitation(w, r, c, signIn, query["ticket"])
+			shown, err = s.consentPage(w, r, c, signIn, query["ticket"])
 			return "", shown, err
 		}
 		bound = hashOf(cookie)
 	}
-	next, shown, err = s.leave(ctx, c, signIn, bound)
+	next, shown, err = s.begin(ctx, c, signIn, bound)
 	return next, shown, err
 }
 
@@ -99,11 +99,11 @@ func (s *Service) client(ctx context.Context, signIn *blueprint.SignIn) (*oauthC
 	return c, nil
 }
 
-// leave stores the state of the sign-in and returns the authorization URL.
-func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.SignIn, bound []byte) (string, *page, error) {
+// begin stores the state of the sign-in and returns the authorization URL.
+func (s *Service) begin(ctx context.Context, c *oauthClient, signIn *blueprint.SignIn, bound []byte) (string, *page, error) {
 	state := s.random()
-	way := way{Verifier: s.random(), Redirect: s.APIHost() + callbackPath, For: c.fingerprint(), Cookie: bound}
-	secret, err := json.Marshal(way)
+	flow := flowState{Verifier: s.random(), Redirect: s.APIHost() + callbackPath, For: c.fingerprint(), Cookie: bound}
+	secret, err := json.Marshal(flow)
 	if err != nil {
 		return "", nil, err
 	}
@@ -112,21 +112,21 @@ func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.S
 		ExecutionID: signIn.ExecutionID, Address: signIn.Address, Versions: signIn.Versions, ExpiresAt: blueprint.TimeOf(s.Clock.Now().Add(stateLife)),
 	})
 	if blueprint.CodeOf(err) == blueprint.CodeTooManyRequests {
-		return "", &page{status: http.StatusTooManyRequests, title: "Too many sign-ins at once", lines: []string{"Too many unfinished sign-ins. Try again in ten minutes."}}, nil
+		return "", &page{status: http.StatusTooManyRequests, title: "Too many unfinished sign-ins", lines: []string{"Finish one of them, or try again in ten minutes."}}, nil
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	next := c.config(way.Redirect, oauth2.AuthStyleInParams).AuthCodeURL(state, oauth2.S256ChallengeOption(way.Verifier))
-	if s.Instead != nil {
-		next = s.Instead(next)
+	next := c.config(flow.Redirect, oauth2.AuthStyleInParams).AuthCodeURL(state, oauth2.S256ChallengeOption(flow.Verifier))
+	if s.RewriteURL != nil {
+		next = s.RewriteURL(next)
 	}
 	return next, nil, nil
 }
 
-// broken returns the page for a failed sign-in. It logs err unless the service is at
+// failurePage returns the page for a failed sign-in. It logs err unless the service is at
 // fault or the client has gone.
-func (s *Service) broken(ctx context.Context, step string, err error) page {
+func (s *Service) failurePage(ctx context.Context, step string, err error) page {
 	var failure *blueprint.Failure
 	switch {
 	case errors.As(err, &failure):
@@ -137,7 +137,7 @@ func (s *Service) broken(ctx context.Context, step string, err error) page {
 	return pageBroken
 }
 
-// parameters returns the named query parameters. It reports false if the query is
+// parameters returns the named query parameters, or false if the query is
 // malformed or repeats one of them.
 func parameters(r *http.Request, names ...string) (map[string]string, bool) {
 	const longest = 16 << 10

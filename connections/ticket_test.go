@@ -11,51 +11,51 @@ import (
 	"blueprintd/blueprint"
 )
 
-// asked returns the pause of a node.
-func (w *world) asked(userID, id, execution, address string) *blueprint.Pause {
+// pause opens a connection for a node and returns the resulting pause.
+func (w *env) pause(userID, id, execution, address string) *blueprint.Pause {
 	w.t.Helper()
 	_, err := w.service.Open(w.t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: userID, ExecutionID: execution, Address: address})
 	var pause *blueprint.Pause
 	if !errors.As(err, &pause) {
-		w.t.Fatalf("open gives %v", err)
+		w.t.Fatalf("open: %v, want a pause", err)
 	}
 	return pause
 }
 
-// A node that asks again, and a second try, are given the address that is open.
-func TestOneTicketForEachPlace(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// Repeated opens of a node, and repeated tests, return the same URL.
+func TestOneTicketPerNode(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	id := w.login(p, "")
 	seen := map[string]bool{}
 	for _, at := range []string{"exec_1/a", "exec_1/b", "exec_2/a"} {
 		execution, address, _ := strings.Cut(at, "/")
-		first := w.asked(ann, id, execution, address).Await.URL
+		first := w.pause(ann, id, execution, address).Await.URL
 		w.pass(20 * 24 * time.Hour / 3)
-		if again := w.asked(ann, id, execution, address).Await.URL; again != first || seen[first] {
+		if again := w.pause(ann, id, execution, address).Await.URL; again != first || seen[first] {
 			t.Errorf("%s: %s, then %s", at, first, again)
 		}
 		seen[first] = true
 	}
-	var tried string
+	var first string
 	for range 5 {
 		ok, message, err := w.service.Test(t.Context(), ann, id)
-		if ok || err != nil || tried != "" && message != tried || !strings.Contains(message, "/oauth/start?ticket=") {
+		if ok || err != nil || first != "" && message != first || !strings.Contains(message, "/oauth/start?ticket=") {
 			t.Fatalf("%v %s %v", ok, message, err)
 		}
-		tried = message
+		first = message
 	}
 	if len(w.store.signIns) != 4 {
-		t.Errorf("%d are open", len(w.store.signIns))
+		t.Errorf("%d open tickets", len(w.store.signIns))
 	}
 }
 
-// A node that asked a while ago and asks again just before somebody signs in may
-// not be at rest yet: its address stays good.
-func TestATicketAskedForAgainStays(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// A node that repeats its request just before the user signs in may not be paused yet, so
+// its ticket stays valid.
+func TestRepeatedTicketStaysValid(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	id := w.login(p, "")
 	address := w.paused(ann, id)
-	other := w.asked(ann, id, "exec_2", "a").Await.URL
+	other := w.pause(ann, id, "exec_2", "a").Await.URL
 	w.pass(time.Hour)
 	w.paused(ann, id)
 	if status, text, _ := newPerson("node").visit(t, other); status != 200 {
@@ -68,19 +68,19 @@ func TestATicketAskedForAgainStays(t *testing.T) {
 	}
 }
 
-// Where too many wait, a run pauses all the same, and is told that it must be
-// resumed.
+// If too many runs wait, further runs still pause, and the prompt says that they must be
+// resumed by hand.
 func TestTooManyTickets(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+	w, p := newEnv(t), newProvider(t)
 	id := w.login(p, "")
-	w.store.mostTickets = 3
+	w.store.maxTickets = 3
 	var addresses, prompts []string
 	for n := range 6 {
-		pause := w.asked(ann, id, fmt.Sprint("exec_", n), "a")
+		pause := w.pause(ann, id, fmt.Sprint("exec_", n), "a")
 		addresses, prompts = append(addresses, pause.Await.URL), append(prompts, pause.Await.Prompt)
 	}
 	if addresses[3] != addresses[4] || addresses[4] != addresses[5] || addresses[2] == addresses[3] || len(w.store.signIns) != 4 {
-		t.Errorf("%d are open: %q", len(w.store.signIns), addresses)
+		t.Errorf("%d open tickets: %q", len(w.store.signIns), addresses)
 	}
 	for n, prompt := range prompts {
 		if strings.Contains(prompt, "resume the run") != (n > 2) {
@@ -96,9 +96,9 @@ func TestTooManyTickets(t *testing.T) {
 	}
 }
 
-// Who visits an address, good or not, costs one look, however many are open.
-func TestAVisitLooksAtOneTicket(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// A visit reads one ticket, valid or not, however many are open.
+func TestVisitReadsOneTicket(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	address := w.paused(ann, w.login(p, ""))
 	for visited, want := range map[string][]string{
 		w.web.URL + "/oauth/start?ticket=" + strings.Repeat("A", 43): {"find"},

@@ -12,53 +12,52 @@ import (
 	"blueprintd/blueprint"
 )
 
-// token is what a service gave, as it is stored.
+// token is a token of a service, as stored.
 type token struct {
 	Access  string `json:"access"`
 	Refresh string `json:"refresh,omitempty"`
-	// Since and Until are when it was asked for and when it expires; Until is
-	// zero when the service did not say.
+	// Since is when the token was requested, Until when it expires; zero if unknown.
 	Since blueprint.Time `json:"since"`
 	Until blueprint.Time `json:"until"`
-	// For is the fingerprint of the client that it was given to.
+	// For is the fingerprint of the client that it was issued to.
 	For string `json:"for"`
 }
 
-// The bounds of what a service gives.
+// Limits of tokens.
 const (
-	mostToken    = 16 << 10 // bytes of an access or a refresh token
-	mostLifetime = 10 * 365 * 24 * time.Hour
-	// early is how long before its end a token is renewed at the most; one that
-	// lives shortly is renewed in its last quarter.
+	maxToken    = 16 << 10 // bytes of an access or a refresh token
+	maxLifetime = 10 * 365 * 24 * time.Hour
+	// early is how long before it expires a token is refreshed, at most; one with a short
+	// lifetime is refreshed in its last quarter.
 	early = time.Minute
 )
 
-// otherKinds are kinds of tokens that are not sent as a bearer's. Whatever else a
-// service writes there ("bot", "user") means a bearer's.
-var otherKinds = []string{"mac", "dpop", "pop", "n_a"}
+// unsupportedTokenTypes cannot be sent as bearer tokens. All other values, such as "bot" or
+// "user", mean bearer.
+var unsupportedTokenTypes = []string{"mac", "dpop", "pop", "n_a"}
 
-// newToken returns the token of an answer to a request made at asked, by the service's
-// clock; the library uses the real time. The second result is the problem, if any.
-func newToken(given *oauth2.Token, asked time.Time, fingerprint string) (token, string) {
-	t := token{Access: given.AccessToken, Refresh: given.RefreshToken, Since: blueprint.TimeOf(asked), For: fingerprint}
+// newToken returns the token in a response to a request made at the time requested; the
+// expiry in received is by the real clock. The second result is the problem, if any.
+func newToken(received *oauth2.Token, requested time.Time, fingerprint string) (token, string) {
+	t := token{Access: received.AccessToken, Refresh: received.RefreshToken, Since: blueprint.TimeOf(requested), For: fingerprint}
 	switch {
-	case !sendable(t.Access) || t.Access == "" || len(t.Refresh) > mostToken:
+	case !isHeaderValue(t.Access) || t.Access == "" || len(t.Refresh) > maxToken:
 		return token{}, "a token that cannot be used"
-	case slices.Contains(otherKinds, strings.ToLower(given.TokenType)):
-		return token{}, "a token of a kind other than bearer"
+	case slices.Contains(unsupportedTokenTypes, strings.ToLower(received.TokenType)):
+		return token{}, "a token of a type other than bearer"
 	}
-	if seconds := lifetime(given); seconds > 0 {
-		t.Until = blueprint.TimeOf(asked.Add(min(time.Duration(min(seconds, 1<<32))*time.Second, mostLifetime)))
+	if seconds := lifetime(received); seconds > 0 {
+		t.Until = blueprint.TimeOf(requested.Add(min(time.Duration(min(seconds, 1<<32))*time.Second, maxLifetime)))
 	}
 	return t, ""
 }
 
-// lifetime returns expires_in in seconds, 0 when the answer had none.
-func lifetime(given *oauth2.Token) int64 {
-	if given.ExpiresIn != 0 {
-		return given.ExpiresIn
+// lifetime returns expires_in in seconds, 0 if absent.
+func lifetime(received *oauth2.Token) int64 {
+	if received.ExpiresIn != 0 {
+		return received.ExpiresIn
 	}
-	switch value := given.Extra("expires_in").(type) { // of an answer that was a form
+	switch value := received.Extra("expires_in").(type) { // of a form-encoded response
 	case int64:
 		return value
 	case float64:
@@ -70,17 +69,17 @@ func lifetime(given *oauth2.Token) int64 {
 	return 0
 }
 
-// sendable reports whether a text can stand in a header.
-func sendable(text string) bool {
+// isHeaderValue reports whether a text is valid in a header and not too long.
+func isHeaderValue(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {
 			return false
 		}
 	}
-	return len(text) <= mostToken
+	return len(text) <= maxToken
 }
 
-// readToken reads a stored token; none when it is not for the client.
+// readToken decodes a stored token. It reports false if the token is not for the client.
 func readToken(data []byte, fingerprint string) (t token, ok bool) {
 	if len(data) == 0 || json.Unmarshal(data, &t) != nil || t.For != fingerprint || t.Access == "" {
 		return token{}, false
@@ -91,12 +90,12 @@ func readToken(data []byte, fingerprint string) (t token, ok bool) {
 func (t token) bytes() []byte {
 	data, err := json.Marshal(t)
 	if err != nil {
-		panic("connections: a token cannot be written: " + err.Error()) // it has nothing but texts and times
+		panic("connections: encoding a token: " + err.Error()) // it has only strings and times
 	}
 	return data
 }
 
-// fresh reports whether a token will do for a while.
+// fresh reports whether a token need not be refreshed yet.
 func (t token) fresh(now time.Time) bool {
 	if t.Until == 0 {
 		return true

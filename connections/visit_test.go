@@ -8,10 +8,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Who asks for it signs in without a run that waits; again and again it is the
-// same address.
+// A user can sign in without a waiting run. The URL stays the same.
 func TestVisit(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+	w, p := newEnv(t), newProvider(t)
 	id := w.login(p, "")
 	address, err := w.service.SignIn(context.Background(), ann, id)
 	if err != nil {
@@ -21,7 +20,7 @@ func TestVisit(t *testing.T) {
 		t.Errorf("%s and %s, %v", address, again, err)
 	}
 	if _, text, _ := newPerson(browser).visit(t, address); !strings.Contains(text, "asks to use") || strings.Contains(text, "A run") {
-		t.Errorf("the page speaks of a run where none is: %s", text)
+		t.Errorf("the page mentions a run: %s", text)
 	}
 	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
 		t.Errorf("%d %s", status, text)

@@ -406,7 +406,7 @@ func (s *Server) newConnections(way *outbound.Client) *connections.Service {
 		Resume: func(ctx context.Context, executionID, address string) error {
 			return s.Engine.SignedIn(ctx, executionID, address)
 		},
-		Probe: mcp.New(way, s.Options.Version).Check, Instead: s.signInPage(),
+		Probe: mcp.New(way, s.Options.Version).Check, RewriteURL: s.signInPage(),
 	})
 }
 

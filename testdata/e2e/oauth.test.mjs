@@ -147,7 +147,7 @@ describe('sign-ins that come to nothing', () => {
   test('the person says no', async () => {
     const page = await openBrowser().signIn(url, 'deny');
     assert.equal(page.status, 200);
-    assert.match(page.text, /Nothing was allowed/);
+    assert.match(page.text, /Access denied/);
     assert.ok(!page.text.includes('not today'), 'the provider\'s own words are not repeated');
     await waits();
   });
@@ -156,7 +156,7 @@ describe('sign-ins that come to nothing', () => {
     const { url: stolen } = await openBrowser().signIn(url, 'allow', { until: back });
     const page = await openBrowser().visit(stolen);
     assert.equal(page.status, 400);
-    assert.match(page.text, /began elsewhere/);
+    assert.match(page.text, /started elsewhere/);
     await waits();
   });
 

@@ -64,7 +64,6 @@ var unread = []string{
 	"clients/go/blueprintdtest",
 	"clients/typescript",
 	"clients/typescript/src",
-	"connections",
 	"engine",
 	"engine/nodes",
 	"engine/nodes/mcp",

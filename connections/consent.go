@@ -12,21 +12,21 @@ import (
 )
 
 // cookieName is the cookie that binds a callback to the browser. Over https it has the
-// prefix hostOnly, so that browsers accept it only from this host, not from its siblings.
+// prefix hostOnly, so that browsers do not accept it from other hosts of the domain.
 const (
 	cookieName = "blueprintd_sign_in"
 	hostOnly   = "__Host-"
 )
 
-// invitation returns the page that says what is about to be allowed, and for which account.
-// Its link is valid only with the cookie that it sets, so that the page cannot be skipped.
-func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthClient, signIn *blueprint.SignIn, ticket string) (*page, error) {
+// consentPage returns the page that states what the user is about to allow and for which
+// account. Its link is valid only with the cookie that it sets, so the page cannot be skipped.
+func (s *Service) consentPage(w http.ResponseWriter, r *http.Request, c *oauthClient, signIn *blueprint.SignIn, ticket string) (*page, error) {
 	user, err := s.Store.User(r.Context(), signIn.UserID)
 	if err != nil {
 		return nil, err
 	}
 	cookie := s.cookieOf(r)
-	if !s.minted(cookie) { // none yet, or none of ours; several pages of one browser share it
+	if !s.minted(cookie) { // none yet, or not created here; the pages of one browser share it
 		cookie = s.mint()
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -44,12 +44,12 @@ func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthCli
 		lines = append(lines, "It asks for: "+strings.Join(c.scopes, ", ")+".")
 	}
 	for _, version := range signIn.Versions {
-		lines = append(lines, "Signing in also grants version "+version.Version+" of the blueprint "+version.BlueprintID+", which another user wrote. Its runs for that account may then use the connections and sign-ins of the account.")
+		lines = append(lines, "Signing in also grants access to version "+version.Version+" of the blueprint "+version.BlueprintID+", written by another user. Its runs for that account may then use the connections and sign-ins of the account.")
 	}
-	lines = append(lines, "Go on only if you started this yourself and the account is yours. If another person sent you this link, close the page.")
+	lines = append(lines, "Continue only if you started this yourself and the account is yours. If another person sent you this link, close the page.")
 	return &page{
 		status: http.StatusOK, title: "Sign in at " + c.authorization.Host, lines: lines,
-		link: startPath + "?" + url.Values{"ticket": {ticket}, "go": {s.proof(cookie, ticket)}}.Encode(), label: "Go on to " + c.authorization.Host,
+		link: startPath + "?" + url.Values{"ticket": {ticket}, "go": {s.proof(cookie, ticket)}}.Encode(), label: "Continue to " + c.authorization.Host,
 	}, nil
 }
 
@@ -64,16 +64,16 @@ func (s *Service) confirmed(r *http.Request, ticket, given string) (cookie strin
 // proof returns the proof that the browser with the cookie was shown the page of the
 // ticket.
 func (s *Service) proof(cookie, ticket string) string {
-	return s.sign("go on " + cookie + " " + ticket)
+	return s.sign("continue " + cookie + " " + ticket)
 }
 
-// mint returns a cookie that minted accepts.
+// mint returns a new cookie.
 func (s *Service) mint() string {
 	nonce := s.random()
 	return nonce + s.sign("cookie "+nonce)
 }
 
-// minted reports whether a cookie was made by this process.
+// minted reports whether this process created the cookie.
 func (s *Service) minted(cookie string) bool {
 	return len(cookie) == 2*randomSize && hmac.Equal([]byte(s.sign("cookie "+cookie[:randomSize])), []byte(cookie[randomSize:]))
 }

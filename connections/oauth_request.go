@@ -54,7 +54,7 @@ func (s *Service) clientToken(ctx context.Context, c *oauthClient) (token, error
 
 // ask requests a token. The error is errInvalidGrant or a *blueprint.Failure. Services
 // differ in where they expect the client secret and in how they reject the other style; a
-// second style is tried only if the first request cannot have consumed the grant.
+// second style is testConnection only if the first request cannot have consumed the grant.
 func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.Context, style) (*oauth2.Token, error)) (token, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -64,7 +64,7 @@ func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.
 	})
 	key := c.token.String() + " " + c.id
 	styles := []style{oauth2.AuthStyleInHeader, oauth2.AuthStyleInParams}
-	if known, ok := kept(s, s.styles, key); ok {
+	if known, ok := cacheGet(s, s.styles, key); ok {
 		styles = []style{known}
 	}
 	if c.secret == "" { // a public client sends only its id
@@ -79,19 +79,19 @@ func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.
 				return token{}, &blueprint.Failure{Code: codeToken, Message: c.token.Host + " returned " + problem, Permanent: true, NotSent: true}
 			}
 			if len(styles) > 1 {
-				keep(s, s.styles, key, how)
+				cachePut(s, s.styles, key, how)
 			}
 			return t, nil
 		}
-		if i+1 == len(styles) || !dislikesStyle(err) {
+		if i+1 == len(styles) || !isStyleError(err) {
 			return token{}, s.askFailure(err, c)
 		}
 	}
-	panic("connections: no client authentication style was tried")
+	panic("connections: no client authentication style was testConnection")
 }
 
-// dislikesStyle reports whether the error may be about the client authentication style.
-func dislikesStyle(err error) bool {
+// isStyleError reports whether the error may be about the client authentication style.
+func isStyleError(err error) bool {
 	var refused *oauth2.RetrieveError
 	if !errors.As(err, &refused) || refused.Response.StatusCode >= 500 || refused.Response.StatusCode == http.StatusTooManyRequests {
 		return false

@@ -31,8 +31,8 @@ const (
 	bob = "00000000-0000-4000-8000-00000000000b"
 )
 
-// world is a service with a store, a clock, and a web server of its own.
-type world struct {
+// env is a Service with its own store, clock and web server.
+type env struct {
 	t       testing.TB
 	clock   *clock.Virtual
 	store   *memory
@@ -43,12 +43,12 @@ type world struct {
 
 	mu      sync.Mutex
 	resumed []string // "execution/address"
-	refuse  error    // what Resume gives
+	refuse  error    // returned by Resume
 	next    int
 }
 
-func newWorld(t testing.TB, change ...func(*connections.Options)) *world {
-	w := &world{t: t, clock: clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &strings.Builder{}}
+func newEnv(t testing.TB, change ...func(*connections.Options)) *env {
+	w := &env{t: t, clock: clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &strings.Builder{}}
 	w.store = newMemory(w.clock)
 	w.client = outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	options := connections.Options{
@@ -73,9 +73,8 @@ func newWorld(t testing.TB, change ...func(*connections.Options)) *world {
 	return w
 }
 
-// add stores a connection of a user, or of an organization ("org:user"), and
-// gives its id.
-func (w *world) add(owner string, kind blueprint.ConnectionType, config string) string {
+// add stores a connection of a user, or of an organization ("org:user"), and returns its id.
+func (w *env) add(owner string, kind blueprint.ConnectionType, config string) string {
 	w.t.Helper()
 	value, err := blueprint.Decode([]byte(config))
 	if err != nil {
@@ -95,17 +94,17 @@ func (w *world) add(owner string, kind blueprint.ConnectionType, config string) 
 	return c.ID
 }
 
-// login stores an oauth2 connection of ann's for the provider.
-func (w *world) login(p *provider, more string) string {
+// login stores an oauth2 connection of ann for the provider.
+func (w *env) login(p *provider, more string) string {
 	return w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "authorization_code", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token",
 		"clientId": "the-client", "clientSecret": "the-client-secret", "scopes": ["read", "write"]`+more+`}`)
 }
 
-func (w *world) open(userID, id string) (*blueprint.OpenConnection, error) {
+func (w *env) open(userID, id string) (*blueprint.OpenConnection, error) {
 	return w.service.Open(context.Background(), blueprint.ConnectionUse{ConnectionID: id, UserID: userID, ExecutionID: "exec_1", Address: "node"})
 }
 
-func (w *world) mustOpen(userID, id string) *blueprint.OpenConnection {
+func (w *env) mustOpen(userID, id string) *blueprint.OpenConnection {
 	w.t.Helper()
 	open, err := w.open(userID, id)
 	if err != nil {
@@ -114,8 +113,8 @@ func (w *world) mustOpen(userID, id string) *blueprint.OpenConnection {
 	return open
 }
 
-// get sends a request through a connection and gives status and body.
-func (w *world) get(open *blueprint.OpenConnection, address string) (int, string) {
+// get sends a request through a connection and returns the status and the body.
+func (w *env) get(open *blueprint.OpenConnection, address string) (int, string) {
 	w.t.Helper()
 	request, err := http.NewRequestWithContext(outbound.Authorize(context.Background(), open.Authorize), http.MethodGet, address, nil)
 	if err != nil {
@@ -130,18 +129,18 @@ func (w *world) get(open *blueprint.OpenConnection, address string) (int, string
 	return response.StatusCode, string(body)
 }
 
-// paused returns the address that a node asks the user to open.
-func (w *world) paused(userID, id string) string {
+// paused opens a connection for a node and returns the sign-in URL of the pause.
+func (w *env) paused(userID, id string) string {
 	w.t.Helper()
 	_, err := w.open(userID, id)
 	var pause *blueprint.Pause
 	if !errors.As(err, &pause) || pause.Await.Kind != blueprint.AwaitOAuth {
-		w.t.Fatalf("open gives %v, and should ask somebody to sign in", err)
+		w.t.Fatalf("open: %v, want a pause for a sign-in", err)
 	}
 	return pause.Await.URL
 }
 
-// person is somebody with a browser or a program that keeps cookies.
+// person is a client with a cookie jar: a browser or a program.
 type person struct {
 	*http.Client
 	agent string
@@ -175,7 +174,7 @@ func (p *person) visit(t testing.TB, address string) (status int, text string, h
 	return response.StatusCode, string(body), response.Header
 }
 
-// stop keeps a person from following redirects.
+// stop disables following redirects.
 func (p *person) stop() *person {
 	p.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return p
@@ -194,8 +193,8 @@ func failure(err error) string {
 	}
 }
 
-// pass lets time go by.
-func (w *world) pass(d time.Duration) {
+// pass advances the clock.
+func (w *env) pass(d time.Duration) {
 	w.t.Helper()
 	if err := w.clock.Advance(context.Background(), w.clock.Now().Add(d)); err != nil {
 		w.t.Fatal(err)

@@ -12,24 +12,24 @@ import (
 	"blueprintd/connections"
 )
 
-const beware = "Go on only if you started this yourself"
+const warning = "Continue only if you started this yourself"
 
-// Nobody can send a person past the page that says what they allow.
-func TestThePageCannotBeSkipped(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// A link from another browser leads to the consent page again.
+func TestConsentPageCannotBeSkipped(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	address := w.paused(ann, w.login(p, ""))
 	_, text, _ := newPerson(browser).visit(t, address)
 	link := w.web.URL + linkIn(t, text)
 	for _, person := range []*person{newPerson(browser), newPerson(browser)} {
-		person.visit(t, address) // has a cookie, but of another page
-		if status, text, _ := person.visit(t, link); status != 200 || !strings.Contains(text, beware) || p.serial > 0 {
+		person.visit(t, address) // gets a cookie, but for another page
+		if status, text, _ := person.visit(t, link); status != 200 || !strings.Contains(text, warning) || p.serial > 0 {
 			t.Errorf("%d %s", status, text)
 		}
 	}
 }
 
-// start visits an address with a cookie and headers that somebody else chose.
-func start(w *world, address string, headers ...string) *httptest.ResponseRecorder {
+// start calls Service.Start with the given headers.
+func start(w *env, address string, headers ...string) *httptest.ResponseRecorder {
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
 	request.URL, _ = url.Parse(address)
 	request.Header.Set("User-Agent", browser)
@@ -41,53 +41,52 @@ func start(w *world, address string, headers ...string) *httptest.ResponseRecord
 	return recorder
 }
 
-// A cookie that somebody laid down opens nothing: neither one of their making,
-// nor, where the browser says who sends the person, one that they were given.
-func TestLaidCookies(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// A forged cookie is not accepted, nor is a genuine one in a request that the browser marks
+// as sent by another site.
+func TestForgedCookies(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	address := w.paused(ann, w.login(p, ""))
 	_, ticket, _ := strings.Cut(address, "ticket=")
 	guess := func(cookie string) string {
-		sum := sha256.Sum256([]byte("go on " + cookie + " " + ticket))
+		sum := sha256.Sum256([]byte("continue " + cookie + " " + ticket))
 		return base64.RawURLEncoding.EncodeToString(sum[:])
 	}
 	page := start(w, address)
 	minted, _, _ := strings.Cut(page.Header().Get("Set-Cookie"), ";")
 	_, minted, _ = strings.Cut(minted, "=")
 	link, _ := url.Parse(linkIn(t, page.Body.String()))
-	goOn := link.Query().Get("go")
+	proof := link.Query().Get("go")
 	cut := minted[:len(minted)-1]
 	for _, test := range []struct{ name, cookie, proof, site, want string }{
-		{"as the page says", minted, goOn, "", "on"},
-		{"as the page says, from the page", minted, goOn, "same-origin", "on"},
-		{"sent by another site", minted, goOn, "cross-site", "page"},
-		{"sent by a neighbour", minted, goOn, "same-site", "page"},
-		{"sent by a mail", minted, goOn, "none", "page"},
-		{"a cookie that was made up", "A", guess("A"), "", "page"},
-		{"one of the right form", strings.Repeat("A", len(minted)), guess(strings.Repeat("A", len(minted))), "", "page"},
-		{"one cut short", cut, goOn, "", "page"},
-		{"minted, and a guess", minted, guess(minted), "", "page"},
-		{"minted, and nothing", minted, "", "", "page"},
-		{"none", "", goOn, "", "page"},
+		{"the link of the page", minted, proof, "", "redirect"},
+		{"the link of the page, same origin", minted, proof, "same-origin", "redirect"},
+		{"cross-site", minted, proof, "cross-site", "page"},
+		{"same site", minted, proof, "same-site", "page"},
+		{"no site", minted, proof, "none", "page"},
+		{"invented cookie", "A", guess("A"), "", "page"},
+		{"invented cookie of the right length", strings.Repeat("A", len(minted)), guess(strings.Repeat("A", len(minted))), "", "page"},
+		{"truncated cookie", cut, proof, "", "page"},
+		{"genuine cookie, guessed proof", minted, guess(minted), "", "page"},
+		{"genuine cookie, no proof", minted, "", "", "page"},
+		{"no cookie", "", proof, "", "page"},
 	} {
 		headers := []string{"Cookie", "blueprintd_sign_in=" + test.cookie}
 		if test.site != "" {
 			headers = append(headers, "Sec-Fetch-Site", test.site)
 		}
 		got := start(w, address+"&go="+test.proof, headers...)
-		if on := got.Code == http.StatusSeeOther; on != (test.want == "on") || !on && !strings.Contains(got.Body.String(), beware) {
+		if on := got.Code == http.StatusSeeOther; on != (test.want == "redirect") || !on && !strings.Contains(got.Body.String(), warning) {
 			t.Errorf("%s: %d %s", test.name, got.Code, got.Body)
 		}
-		if laid := strings.HasPrefix(got.Header().Get("Set-Cookie"), "blueprintd_sign_in="+test.cookie+";"); laid && test.cookie != minted {
-			t.Errorf("%s: the cookie is kept", test.name)
+		if reused := strings.HasPrefix(got.Header().Get("Set-Cookie"), "blueprintd_sign_in="+test.cookie+";"); reused && test.cookie != minted {
+			t.Errorf("%s: the forged cookie is set again", test.name)
 		}
 	}
 }
 
-// Over https no other name of the domain, and nothing without TLS, can lay the
-// cookie.
-func TestTheCookieOverHTTPS(t *testing.T) {
-	w := newWorld(t, func(o *connections.Options) { o.APIHost = func() string { return "https://blueprints.example" } })
+// Over https neither another host of the domain nor a site without TLS can set the cookie.
+func TestCookieOverHTTPS(t *testing.T) {
+	w := newEnv(t, func(o *connections.Options) { o.APIHost = func() string { return "https://blueprints.example" } })
 	p := newProvider(t)
 	address := w.paused(ann, w.login(p, ""))
 	page := start(w, address)
@@ -104,9 +103,9 @@ func TestTheCookieOverHTTPS(t *testing.T) {
 	}
 }
 
-// The page says whose account gets what a person allows.
-func TestThePageNamesTheAccount(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
+// The page names the account that receives the access.
+func TestConsentPageNamesAccount(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
 	page := start(w, w.paused(ann, w.login(p, ""))).Body.String()
 	if !strings.Contains(page, "a&lt;b&gt;@example.com") || strings.Contains(page, "<b>") {
 		t.Error(page)
