@@ -98,7 +98,7 @@ func (c *Change) source() *string {
 func (t *TriggerChange) apply(ctx context.Context, server Server, blueprintID string) (err error) {
 	switch t.Action {
 	case Create:
-		t.ID, err = server.CreateTrigger(ctx, blueprintID, t.Type, t.config, t.active == nil || *t.active)
+		t.ID, t.Address, err = server.CreateTrigger(ctx, blueprintID, t.Type, t.config, t.active == nil || *t.active)
 	case Update:
 		change := t.config
 		if len(change) == 0 {

@@ -118,15 +118,16 @@ func (s *InStore) Delete(ctx context.Context, id string) error {
 	return blueprint.Deletion{Store: s.Store, CancelRuns: s.CancelRuns, TriggersChanged: s.TriggersChanged}.Delete(ctx, s.Owner, id)
 }
 
-// CreateTrigger implements Server.
-func (s *InStore) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
-	config, err := settled(kind, nil, config)
+// CreateTrigger implements Server. Where the server is reached is unknown here, so that the
+// address of a webhook is its path.
+func (s *InStore) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (id, address string, err error) {
+	config, err = settled(kind, nil, config)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer s.triggersChanged()
 	trigger, err := s.Store.AddTrigger(ctx, s.Owner, blueprintID, kind, config, active)
-	return trigger.ID, err
+	return trigger.ID, trigger.Address(""), err
 }
 
 // UpdateTrigger implements Server.

@@ -65,6 +65,8 @@ type TriggerChange struct {
 	ID     string                `json:"id,omitempty"`
 	Fields []Field               `json:"fields,omitempty"`
 	Note   string                `json:"note,omitempty"`
+	// Address is the URL or the mail address of a created trigger.
+	Address string `json:"address,omitempty"`
 
 	config map[string]any // the whole config of a new trigger, or its changes
 	active *bool

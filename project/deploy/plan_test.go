@@ -123,9 +123,9 @@ func (f *fake) Delete(_ context.Context, id string) error {
 	return err
 }
 
-func (f *fake) CreateTrigger(_ context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
+func (f *fake) CreateTrigger(_ context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (id, address string, err error) {
 	if err := f.call("create trigger %s of %s", kind, blueprintID); err != nil {
-		return "", err
+		return "", "", err
 	}
 	d, id := f.at(blueprintID), f.id()
 	if kind == blueprint.TriggerEmail {
@@ -133,7 +133,8 @@ func (f *fake) CreateTrigger(_ context.Context, blueprintID string, kind bluepri
 		config["address"] = "x@localhost"
 	}
 	d.Triggers = append(d.Triggers, blueprint.Trigger{ID: id, BlueprintID: blueprintID, Type: kind, Config: config, IsActive: active})
-	return id, nil
+	trigger := d.Triggers[len(d.Triggers)-1]
+	return id, trigger.Address("https://flows.example.org"), nil
 }
 
 func (f *fake) trigger(id string) (*project.Deployed, int) {

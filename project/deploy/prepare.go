@@ -23,7 +23,8 @@ type Server interface {
 	Delete(ctx context.Context, id string) error
 	Connections(ctx context.Context) ([]blueprint.Connection, error)
 	Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error)
-	CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (id string, err error)
+	// CreateTrigger also returns the URL or the mail address of the trigger, "" without one.
+	CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (id, address string, err error)
 	// UpdateTrigger merges change into the config as blueprint.MergeConfig does.
 	UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error
 	DeleteTrigger(ctx context.Context, id string) error

@@ -182,11 +182,21 @@ func (r *Remote) Delete(ctx context.Context, id string) error {
 	return r.mutate(ctx, "blueprint.delete", map[string]any{"id": id}, &struct{}{})
 }
 
-// CreateTrigger implements Server.
-func (r *Remote) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
+// CreateTrigger implements Server. The address is empty if the server does not return it.
+func (r *Remote) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (id, address string, err error) {
 	var made blueprint.Trigger
-	err := r.mutate(ctx, "blueprintTriggers.create", map[string]any{"blueprintId": blueprintID, "triggerType": string(kind), "config": config, "isActive": active}, &made)
-	return made.ID, err
+	err = r.mutate(ctx, "blueprintTriggers.create", map[string]any{"blueprintId": blueprintID, "triggerType": string(kind), "config": config, "isActive": active}, &made)
+	if err != nil {
+		return "", "", err
+	}
+	if blueprint.KindOf(kind).Path == "" {
+		return made.ID, made.Address(""), nil
+	}
+	var details blueprint.ListedTrigger
+	if err := r.query(ctx, "blueprintTriggers.getDetails", map[string]any{"triggerId": made.ID}, &details); err == nil && details.URL != nil {
+		address = *details.URL
+	}
+	return made.ID, address, nil
 }
 
 // UpdateTrigger implements Server.

@@ -47,6 +47,9 @@ func (c *Change) Lines() []string {
 			line += " " + t.ID
 		}
 		add("%s", line+listed(t.Fields, t.Note))
+		if t.Address != "" {
+			add("  %s", blueprint.OneLine(t.Address))
+		}
 	}
 	return lines
 }

@@ -83,6 +83,7 @@ type stage struct {
 	port    string
 	env     []string
 	printed string // by the last block of commands
+	webhook string // the address that commands printed last, "" before one did
 	server  *exec.Cmd
 	log     process.Output // of the server
 }
@@ -113,7 +114,8 @@ func tryPage(t *testing.T, page string, all []block) {
 	}
 }
 
-// sample is the address that pages show for the webhook of the sample blueprint.
+// sample is the address that pages show for a webhook: the one that commands of the page
+// printed last, or else that of the sample blueprint.
 var sample = regexp.MustCompile(`http://127\.0\.0\.1:\d+/webhooks/blueprint/[0-9a-f-]*\.\.\.`)
 
 func (s *stage) try(b block, behindCommands bool) {
@@ -124,7 +126,10 @@ func (s *stage) try(b block, behindCommands bool) {
 	env := s.env
 	if b.lang == "sh" && s.server != nil {
 		if sample.MatchString(text) {
-			text = sample.ReplaceAllLiteralString(text, s.printedBy(at, sampleWebhook))
+			if s.webhook == "" {
+				s.webhook = s.printedBy(at, sampleWebhook)
+			}
+			text = sample.ReplaceAllLiteralString(text, s.webhook)
 		}
 		if strings.Contains(text, "$KEY") {
 			env = append(env, "KEY="+s.printedBy(at, firstKey))
@@ -144,8 +149,12 @@ func (s *stage) try(b block, behindCommands bool) {
 		if s.printed = string(out); (err != nil) != (b.kind == "fails") {
 			s.t.Errorf("%s: %v, want failure: %t\n%s", at, err, b.kind == "fails", out)
 		}
+		if printed := sampleWebhook.FindAllString(s.printed, -1); len(printed) > 0 {
+			s.webhook = printed[len(printed)-1]
+		}
 	case b.lang == "text":
-		if behindCommands && !matches(text, s.printed) {
+		pattern := sample.ReplaceAllString(text, "http://127.0.0.1:"+s.port+"/webhooks/blueprint/...")
+		if behindCommands && !matches(pattern, s.printed) {
 			s.t.Errorf("%s: want this output (... is anything):\n%s\ngot:\n%s", at, text, s.printed)
 		}
 	case b.kind != "":

@@ -75,7 +75,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	args := []string{dir, "--url", p.Host, "--api-key", process.Key}
 	applied := append(args, "--apply")
 	wantSync(t, args, 0, "2 to create; apply with --apply")
-	wantSync(t, applied, 0, "+ a.blueprint.yaml", "+ b.blueprint.yaml", "2 created")
+	wantSync(t, applied, 0, "+ a.blueprint.yaml", "+ b.blueprint.yaml", "      "+p.Host+"/webhooks/blueprint/", "2 created")
 	wantSync(t, applied, 0, "nothing to do")
 
 	synced := func(path string) object {
