@@ -44,8 +44,7 @@ func openRun(c *cli.Context) error {
 	}
 	f, err := recording.Parse(data)
 	if err != nil {
-		var known *blueprint.Error
-		if errors.As(err, &known) {
+		if known, ok := errors.AsType[*blueprint.Error](err); ok {
 			return &exit{code: ExitUsage, message: name + ": " + known.Message, hint: exportHint + ", of this version or an older one"}
 		}
 		return err

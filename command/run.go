@@ -92,8 +92,7 @@ func runFile(c *cli.Context) error {
 	interrupted, release := untilInterrupted(c.Context)
 	defer release()
 	recording, err := local.Do(interrupted)
-	var known *blueprint.Error
-	if errors.As(err, &known) && known.Code == blueprint.CodeBadRequest {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok && known.Code == blueprint.CodeBadRequest {
 		return usage(inputHintFor(known), "%s", known.Message)
 	}
 	if err != nil {

@@ -73,8 +73,7 @@ func unreadableInput(name string, err error) error {
 
 // syntaxError returns a *document.SyntaxError as a usage error, any other as it is.
 func syntaxError(err error, hint string) error {
-	var syntax *document.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*document.SyntaxError](err); ok {
 		return usage(hint, "%s", syntax.Error())
 	}
 	return err

@@ -139,8 +139,7 @@ func (a *attempt) withoutCredentials(result blueprint.Result, err error) (bluepr
 		return result, err
 	}
 	result.Output, a.masked = credentials.Value(result.Output)
-	var failure *blueprint.Failure
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*blueprint.Failure](err); ok {
 		if message, changed := credentials.Text(failure.Message); changed {
 			masked := *failure
 			masked.Message = message

@@ -227,8 +227,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	}
 	b.Taped = old.reusedExchanges(b.Reuse)
 	handle, err := e.launch(endedContext, e.newExecutionID(nil), p, &b, ledger{}, AtOnce)
-	var full *blueprint.ConcurrencyLimitError
-	if errors.As(err, &full) {
+	if full, ok := errors.AsType[*blueprint.ConcurrencyLimitError](err); ok {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "%s", full.Error())
 	}
 	return handle, err

@@ -20,8 +20,7 @@ import (
 
 // MessageOf returns the message of an error for the author of a file.
 func MessageOf(err error) string {
-	var known *blueprint.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok {
 		return known.Message
 	}
 	return fileio.Cause(err).Error()

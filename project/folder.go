@@ -57,8 +57,7 @@ func ReadDesired(out io.Writer, dir, name string) (Desired, bool) {
 		return Desired{}, false
 	}
 	b, issues, err := parseBlueprint(called, data)
-	var syntax *document.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*document.SyntaxError](err); ok {
 		fmt.Fprintln(out, blueprint.OneLine(syntax.Error()))
 		fmt.Fprint(out, syntax.Excerpt())
 		return Desired{}, false

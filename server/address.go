@@ -39,8 +39,7 @@ func (s *site) LocalAddress() string {
 
 // listenCause returns the cause of a listen error, without the address.
 func listenCause(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
 	}
 	return err

@@ -344,16 +344,14 @@ func (d *diagnosis) clock(q *session) {
 
 // messageOf and hintOf return the message and the hint of an error.
 func messageOf(err error) string {
-	var known *blueprint.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok {
 		return known.Message
 	}
 	return err.Error()
 }
 
 func hintOf(err error, otherwise string) string {
-	var known *blueprint.Error
-	if errors.As(err, &known) && known.Hint != "" {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok && known.Hint != "" {
 		return known.Hint
 	}
 	return otherwise

@@ -114,8 +114,7 @@ func explain(err error) error {
 // damaged part. Damage met by a read does not stop the server: everything else can be
 // read and written, and a write that meets damage ends the server.
 func passing(err error) error {
-	var explained *blueprint.Error
-	if errors.As(err, &explained) {
+	if _, ok := errors.AsType[*blueprint.Error](err); ok {
 		return err
 	}
 	switch resultCode(err) & 0xff {
@@ -168,8 +167,7 @@ var errClosed = unavailable(nil, "", "the server is shutting down")
 
 // broken returns the error for all calls once the store has failed for good.
 func broken(err error) error {
-	var lost *lostFileError
-	if errors.As(err, &lost) {
+	if _, ok := errors.AsType[*lostFileError](err); ok {
 		return unavailable(err, "stop a server before you touch its files; the log says what was saved and where",
 			"files of the database are gone and the server is stopping")
 	}

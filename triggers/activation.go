@@ -175,8 +175,7 @@ func shorten(text string) string { return blueprint.Shorten(text, 300) }
 // shown returns the part of an error that callers may see: the error itself, or
 // "internal error".
 func shown(err error) *blueprint.Error {
-	var known *blueprint.Error
-	if errors.As(err, &known) && known.Code != blueprint.CodeInternal {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok && known.Code != blueprint.CodeInternal {
 		return known
 	}
 	return blueprint.Errorf(blueprint.CodeInternal, "internal error")

@@ -96,8 +96,7 @@ func (t *Service) Concurrency(ctx context.Context, triggerID string) (*blueprint
 
 // limitError converts a *blueprint.ConcurrencyLimitError to a *blueprint.Error.
 func limitError(err error) error {
-	var full *blueprint.ConcurrencyLimitError
-	if errors.As(err, &full) {
+	if full, ok := errors.AsType[*blueprint.ConcurrencyLimitError](err); ok {
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full, Reason: blueprint.NewReason(blueprint.ReasonLimit, "limit", full.Limit, "running", full.Running)}
 	}
 	return err

@@ -153,8 +153,7 @@ func parseBody(body []byte) (any, *blueprint.Error) {
 	}
 	value, err := blueprint.Decode(body)
 	if err != nil {
-		var refused *blueprint.Error
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*blueprint.Error](err); ok {
 			return nil, blueprint.Errorf(refused.Code, "the body is refused: %s", refused.Message).WithReason(blueprint.ReasonBody)
 		}
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not JSON").WithReason(blueprint.ReasonBody)

@@ -102,8 +102,7 @@ func (t *Service) serveAPI(w http.ResponseWriter, r *http.Request, principal blu
 		return refused
 	}
 	err = t.fire(r.Context(), a)
-	var duplicate *blueprint.DuplicateFiringError
-	if errors.As(err, &duplicate) {
+	if duplicate, ok := errors.AsType[*blueprint.DuplicateFiringError](err); ok {
 		return t.answerAgain(w, r, a, duplicate)
 	}
 	if err != nil {

@@ -237,8 +237,7 @@ func (s *scheduler) postpone(one *scheduled, err error) {
 	one.steps = nil
 	s.counts.postponed.Add(1)
 	delay := retryDelay
-	var known *blueprint.Error
-	if errors.As(err, &known) && known.RetryAfter > 0 {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok && known.RetryAfter > 0 {
 		delay = min(known.RetryAfter, maxRetryDelay)
 	}
 	one.retry = s.Clock.Now().Add(delay)

@@ -40,8 +40,7 @@ type jsonWalk struct {
 
 // broken converts an error of the walk.
 func (w *jsonWalk) broken(err error) *SyntaxError {
-	var refused *SyntaxError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*SyntaxError](err); ok {
 		return refused
 	}
 	offset, message := int(w.decoder.InputOffset()), strings.TrimPrefix(err.Error(), "json: ")

@@ -28,8 +28,7 @@ func (d *Document) parseYAML(data []byte) (any, *SyntaxError) {
 	parsed, err := parser.Parse(tokens, 0)
 	if err != nil {
 		out := &SyntaxError{Position: Position{1, 1}, Message: strings.SplitN(err.Error(), "\n", 2)[0]}
-		var syntax yaml.Error
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[yaml.Error](err); ok {
 			out.Message = syntax.GetMessage()
 			if at := syntax.GetToken(); at != nil && at.Position != nil {
 				out.Position = Position{at.Position.Line, at.Position.Column}

@@ -121,8 +121,7 @@ func parsePattern(source string) (*syntax.Prog, error) {
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		var parse *syntax.Error
-		if errors.As(err, &parse) {
+		if parse, ok := errors.AsType[*syntax.Error](err); ok {
 			return nil, patternError(parse.Code.String())
 		}
 		return nil, patternError("it is malformed")

@@ -71,16 +71,14 @@ func (c *dialogue) withState(err error) error {
 	if c.Steps == 0 {
 		return err
 	}
-	var pause *blueprint.Pause
-	if errors.As(err, &pause) {
+	if pause, ok := errors.AsType[*blueprint.Pause](err); ok {
 		kept := *pause
 		if kept.State, err = blueprint.Plain(c); err != nil {
 			return &blueprint.Failure{Code: codeBadState, Message: "the conversation cannot be kept", Permanent: true}
 		}
 		return &kept
 	}
-	var failure *blueprint.Failure
-	if errors.As(err, &failure) && failure.NotSent {
+	if failure, ok := errors.AsType[*blueprint.Failure](err); ok && failure.NotSent {
 		told := *failure
 		told.NotSent = false
 		return &told

@@ -60,8 +60,7 @@ func (c *humanConfig) compile(r *report) {
 // jsonSchema compiles the JSON Schema of a key and reports what is wrong with it.
 func (r *report) jsonSchema(value any, key string) *jsonschema.Schema {
 	compiled, err := jsonschema.Compile(value)
-	var bad *blueprint.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*blueprint.Error](err); ok {
 		for _, issue := range bad.Issues {
 			r.issue(issue.Message, append([]any{key}, issue.Path...)...)
 		}

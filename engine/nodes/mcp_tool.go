@@ -76,8 +76,7 @@ func callTool(ctx context.Context, session *mcp.Session, c *mcpConfig) (any, err
 	result, err := session.Call(ctx, c.Tool, c.Arguments)
 	switch {
 	case err != nil:
-		var failure *blueprint.Failure
-		if errors.As(err, &failure) {
+		if failure, ok := errors.AsType[*blueprint.Failure](err); ok {
 			failure.Message = "tool " + c.Tool + ": " + failure.Message
 		}
 		return nil, err

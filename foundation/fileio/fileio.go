@@ -115,8 +115,7 @@ func openPipe(name string) (*os.File, error) {
 
 // Cause returns the error within a *fs.PathError, without the path, or else err.
 func Cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err

@@ -98,8 +98,7 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	if err == nil {
 		return response, nil
 	}
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
 	if cause := request.Context().Err(); cause != nil && !errors.Is(err, cause) {
@@ -137,8 +136,7 @@ func (c *Client) DialContext(ctx context.Context, network, address string) (net.
 		return nil, refused
 	}
 	conn, err := c.dialer.DialContext(ctx, network, address)
-	var refused *RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		named := *refused
 		named.Host = host
 		return nil, &named

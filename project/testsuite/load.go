@@ -69,8 +69,7 @@ func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 		return nil, fmt.Sprintf("%s: cannot be read: %s\n", name, fileio.Cause(err))
 	}
 	f, issues, err := Read(name, data, t.Update)
-	var syntax *document.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*document.SyntaxError](err); ok {
 		return nil, syntax.Error() + "\n" + syntax.Excerpt()
 	}
 	if err != nil {

@@ -100,8 +100,7 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 			return blueprint.Result{}, &blueprint.Failure{Code: "stubbed", Message: a.Error, NotSent: true}
 		case kind.Answer != nil && a.HasOutput:
 			result, err := kind.Answer(task, a.Output)
-			var refused *blueprint.Error
-			if errors.As(err, &refused) && refused.Code == blueprint.CodeBadRequest {
+			if refused, ok := errors.AsType[*blueprint.Error](err); ok && refused.Code == blueprint.CodeBadRequest {
 				err = s.noted(&blueprint.Failure{Code: codeStub, Permanent: true, Message: "the stub's output is not a valid answer: " + refused.Message})
 			}
 			return result, err
@@ -123,8 +122,7 @@ const (
 
 // noted records the first failure caused by the test itself.
 func (s *Stage) noted(err error) error {
-	var failure *blueprint.Failure
-	if errors.As(err, &failure) && (failure.Code == codeStub || failure.Code == codeRecorded) {
+	if failure, ok := errors.AsType[*blueprint.Failure](err); ok && (failure.Code == codeStub || failure.Code == codeRecorded) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.incomplete == "" {

@@ -91,8 +91,7 @@ func (k Key) refused(err error) error {
 		return err
 	}
 	os.Remove(k.Path)
-	var known *blueprint.Error
-	if errors.As(err, &known) && strings.Contains(known.Hint, "--master-key-file") {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok && strings.Contains(known.Hint, "--master-key-file") {
 		return blueprint.Hinted("restore it from your backup, or say with --master-key-file where it is", "the master key %s is missing, and the database was used with one", k.Path)
 	}
 	return err

@@ -107,8 +107,7 @@ func (s *session) Data(r io.Reader) error {
 		size := int64(len(raw))
 		raw = nil
 		release()
-		var permanent *smtp.SMTPError
-		if errors.As(err, &permanent) && !permanent.Temporary() {
+		if permanent, ok := errors.AsType[*smtp.SMTPError](err); ok && !permanent.Temporary() {
 			rest, _ := io.Copy(io.Discard, r) // the library would discard it as well
 			why := blueprint.MessageReason(blueprint.ReasonMessage, permanent.Message)
 			if permanent == errTooLarge {
@@ -169,8 +168,7 @@ var temporaryCodes = []blueprint.Code{blueprint.CodeUnavailable, blueprint.CodeI
 
 // messageOf returns the message of an error for the sender.
 func messageOf(err error) string {
-	var known *blueprint.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok {
 		return plain(known.Message)
 	}
 	return "the message cannot be processed"

@@ -87,8 +87,7 @@ func (s *Session) readTools(raw []byte) (tools []Tool, next string, err error) {
 // markNotSent marks a failure as one before any tool was called, so that even a node
 // with the effect "once" may be retried.
 func markNotSent(err error) error {
-	var f *blueprint.Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*blueprint.Failure](err); ok {
 		f.NotSent = true
 	}
 	return err

@@ -100,12 +100,10 @@ func (t *session) failure(ctx context.Context, err error) error {
 }
 
 func (t *session) tlsProblem(err error) string {
-	var record tls.RecordHeaderError
-	if errors.As(err, &record) {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return fmt.Sprintf(`%s does not speak TLS at port %d from the start; set tls of the connection to "starttls"`, t.Host, t.Port)
 	}
-	var alert tls.AlertError
-	if errors.As(err, &alert) {
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
 		return t.Host + " does not speak TLS as it is spoken today"
 	}
 	return fmt.Sprintf("the certificate of %s is not trusted: %s", t.Host, outbound.CertificateProblem(err))

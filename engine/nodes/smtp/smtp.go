@@ -250,8 +250,7 @@ func keepMail(ctx context.Context, t *session, message *Message) {
 
 // noteReply keeps the reply by which the server refuses the message.
 func (t *session) noteReply(err error) {
-	var reply *textproto.Error
-	if errors.As(err, &reply) {
+	if reply, ok := errors.AsType[*textproto.Error](err); ok {
 		t.reply = reply
 	}
 }
