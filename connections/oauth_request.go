@@ -2,9 +2,12 @@ package connections
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,4 +160,147 @@ func (t tokenTransport) RoundTrip(request *http.Request) (*http.Response, error)
 		return nil, errRedirected
 	}
 	return response, nil
+}
+
+// The flows of an oauth2 connection.
+const (
+	flowCode   = "authorization_code"
+	flowClient = "client_credentials"
+)
+
+// oauthClient is the parsed config of an oauth2 connection.
+type oauthClient struct {
+	connection    *blueprint.Connection
+	flow          string
+	authorization *url.URL // nil for client credentials
+	token         *url.URL
+	id, secret    string
+	scopes        []string
+}
+
+// newOAuthClient reads a config, which was checked when it was stored.
+func newOAuthClient(connection *blueprint.Connection) (*oauthClient, error) {
+	config := connection.Config
+	c := &oauthClient{
+		connection: connection, flow: textAt(config, "flow"), authorization: address(textAt(config, "authorizationUrl")), token: address(textAt(config, "tokenUrl")),
+		id: textAt(config, "clientId"), secret: textAt(config, "clientSecret"), scopes: textsAt(config, "scopes"),
+	}
+	switch {
+	case c.token == nil || !isSafe(c.token):
+		return nil, unusable("the %s has no secure tokenUrl", connection.Text())
+	case c.flow == flowCode && (c.authorization == nil || !isSafe(c.authorization)):
+		return nil, unusable("the %s has no secure authorizationUrl", connection.Text())
+	case c.flow != flowCode && c.flow != flowClient:
+		return nil, unusable("the %s has an unknown flow", connection.Text())
+	}
+	return c, nil
+}
+
+// oauthReach returns the hosts to which the tokens of an oauth2 connection may be sent,
+// unless another connection decides. By default these are the hosts of the sign-in, because
+// services often have their API there.
+func oauthReach(connection *blueprint.Connection) reach {
+	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
+}
+
+// fingerprint returns a hash of the client, its addresses, scopes and hosts, to which the
+// user consented.
+func (c *oauthClient) fingerprint() string {
+	hosts, scopes := slices.Clone(textsAt(c.connection.Config, "hosts")), slices.Clone(c.scopes)
+	slices.Sort(hosts)
+	slices.Sort(scopes)
+	parts := []string{c.flow, textAt(c.connection.Config, "authorizationUrl"), textAt(c.connection.Config, "tokenUrl"), c.id, strings.Join(hosts, " "), strings.Join(scopes, " ")}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// config returns the client as an oauth2.Config.
+func (c *oauthClient) config(redirect string, how oauth2.AuthStyle) *oauth2.Config {
+	config := &oauth2.Config{
+		ClientID: c.id, ClientSecret: c.secret, RedirectURL: redirect, Scopes: c.scopes,
+		Endpoint: oauth2.Endpoint{TokenURL: c.token.String(), AuthStyle: how},
+	}
+	if c.authorization != nil {
+		config.Endpoint.AuthURL = c.authorization.String()
+	}
+	return config
+}
+
+// authorizer adds credentials to a request.
+type authorizer func(ctx context.Context, request *http.Request) error
+
+// reach is where a connection's credentials may go.
+type reach struct {
+	of    *blueprint.Connection
+	hosts []string // as in a config
+	plain []string // hosts that may be reached over plain http
+	open  bool     // there are no credentials: plain http is allowed everywhere
+}
+
+// reachOf returns the reach of a connection with one address.
+func reachOf(connection *blueprint.Connection, u *url.URL) reach {
+	r := reach{of: connection, hosts: []string{hostPort(u)}}
+	if u.Scheme == "http" {
+		r.plain = r.hosts
+	}
+	return r
+}
+
+// check returns a *blueprint.Failure if the credentials may not be sent to the target of
+// the request.
+func (r reach) check(request *http.Request) error {
+	refused := func(format string, args ...any) error {
+		return &blueprint.Failure{Code: codeHost, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
+	}
+	target := hostPort(request.URL)
+	switch {
+	case !blueprint.HostsCover(r.hosts, target), request.Host != "" && !strings.EqualFold(request.Host, request.URL.Host):
+		return refused("the %s is not for %s", r.of.Text(), request.URL.Host)
+	case request.URL.Scheme == "https", r.open, isLoopback(request.URL.Hostname()), blueprint.HostsCover(r.plain, target):
+		return nil
+	default:
+		return refused("the credentials of the %s do not go to %s over plain http; use https", r.of.Text(), request.URL.Host)
+	}
+}
+
+// guarded restricts an authorizer to these hosts.
+func (r reach) guarded(authorize authorizer) authorizer {
+	return func(ctx context.Context, request *http.Request) error {
+		if err := r.check(request); err != nil || authorize == nil {
+			return err
+		}
+		return authorize(ctx, request)
+	}
+}
+
+// withHeader sets a header, replacing all values of that name.
+func withHeader(name, value string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		request.Header.Set(name, value)
+		return nil
+	}
+}
+
+// withBasic sets the header of HTTP's basic authentication (RFC 7617).
+func withBasic(username, password string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		request.SetBasicAuth(username, password)
+		return nil
+	}
+}
+
+// withQuery sets a query parameter, replacing all values of that name.
+// Other parameters keep their bytes and their order.
+func withQuery(name, value string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		var kept []string
+		for part := range strings.SplitSeq(request.URL.RawQuery, "&") {
+			key, _, _ := strings.Cut(part, "=")
+			if plain, err := url.QueryUnescape(key); part != "" && (err != nil || plain != name) {
+				kept = append(kept, part)
+			}
+		}
+		request.URL.RawQuery = strings.Join(append(kept, url.QueryEscape(name)+"="+url.QueryEscape(value)), "&")
+		return nil
+	}
 }

@@ -3,8 +3,10 @@ package connections
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"blueprintd/blueprint"
 )
@@ -185,4 +187,167 @@ func withToken(authorize func(open *blueprint.OpenConnection) authorizer) func(*
 		open.Hosts, open.Authorize = at.hosts, at.guarded(authorize(open))
 		return nil
 	}
+}
+
+// openAuth opens a connection that has an auth object in its config.
+func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection, at reach) error {
+	auth, _ := connection.Config["auth"].(map[string]any)
+	var authorize authorizer
+	switch kind := textAt(auth, "type"); kind {
+	case "none", "":
+		at.open = true
+	case "bearer":
+		open.Auth = kind
+		authorize = withHeader("Authorization", "Bearer "+textAt(auth, "token"))
+	case "basic":
+		open.Auth = kind
+		authorize = withBasic(textAt(auth, "username"), textAt(auth, "password"))
+	case "header":
+		open.Auth = "api_key"
+		authorize = withHeader(textAt(auth, "name"), textAt(auth, "value"))
+	case "query":
+		open.Auth = "api_key"
+		authorize = withQuery(textAt(auth, "name"), textAt(auth, "value"))
+	case "oauth2":
+		named, err := s.named(ctx, use, connection, textAt(auth, "connectionId"))
+		if err != nil {
+			return err
+		}
+		if authorize, err = s.openOAuth(ctx, use, named, open); err != nil {
+			return err
+		}
+		if !mayChooseHosts(connection, named, use.UserID) {
+			authorize = oauthReach(named).guarded(authorize)
+		}
+	default:
+		return unusable("the %s has an auth of the unknown type %q", connection.Text(), kind)
+	}
+	open.Hosts, open.Authorize = at.hosts, at.guarded(authorize)
+	return nil
+}
+
+// named returns the oauth2 connection that another one names.
+func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *blueprint.Connection, id string) (*blueprint.Connection, error) {
+	named, err := s.connection(ctx, use.Authority(), id)
+	switch {
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return nil, unusable("the %s refers to an oauth2 connection that this run may not use", by.Text())
+	case err != nil:
+		return nil, s.orAskToSignIn(ctx, use, err)
+	case named.Type != blueprint.ConnectionOAuth2:
+		return nil, unusable("the %s refers to the %s for its sign-in, which has type %s, not oauth2", by.Text(), named.Text(), named.Type)
+	}
+	return named, nil
+}
+
+// mayChooseHosts reports whether the hosts of the naming connection alone decide where the
+// tokens of oauth may go. They do if both have the same owner and the creator of oauth was
+// the last to set the whole config of both, since admins of an organization may change
+// connections of others. They also do if the naming connection and the token are the user's
+// own; a token of the client credentials flow belongs to its connection.
+func mayChooseHosts(by, oauth *blueprint.Connection, userID string) bool {
+	personal := by.OrganizationID == nil && by.CreatedBy == userID
+	if personal && textAt(oauth.Config, "flow") == flowCode {
+		return true
+	}
+	sameOwner := by.OrganizationID == nil && oauth.OrganizationID == nil ||
+		by.OrganizationID != nil && oauth.OrganizationID != nil && *by.OrganizationID == *oauth.OrganizationID
+	return sameOwner && by.ConfiguredBy == oauth.CreatedBy && oauth.ConfiguredBy == oauth.CreatedBy
+}
+
+func both(first, second authorizer) authorizer {
+	return func(ctx context.Context, request *http.Request) error {
+		if err := first(ctx, request); err != nil {
+			return err
+		}
+		return second(ctx, request)
+	}
+}
+
+// openOAuth returns the authorizer of an oauth2 connection and completes open. If a
+// sign-in is needed, the error is a *blueprint.Pause.
+func (s *Service) openOAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) (authorizer, error) {
+	c, err := newOAuthClient(connection)
+	if err != nil {
+		return nil, err
+	}
+	if c.flow == flowCode {
+		err := s.Store.Authorize(ctx, use.Authority(), blueprint.Resource{Kind: blueprint.ResourceSignIn, ID: connection.ID})
+		if err != nil {
+			return nil, s.orAskToSignIn(ctx, use, err)
+		}
+	}
+	session := &session{service: s, client: c, use: use}
+	if err := session.renew(ctx, ""); err != nil {
+		return nil, err
+	}
+	open.Auth, open.SignIn, open.Renew = "oauth2", c.flow == flowCode, session.Renew
+	if c.secret != "" {
+		open.Secrets = append(open.Secrets, c.secret)
+	}
+	// Not the refresh token: it is sent only to the token endpoint and is not stored
+	// with the run.
+	open.Secrets = append(open.Secrets, session.token.Access)
+	return session.authorize, nil
+}
+
+// session is the token of one attempt of a node.
+type session struct {
+	service *Service
+	client  *oauthClient
+	use     blueprint.ConnectionUse
+
+	mu    sync.Mutex
+	token token
+}
+
+// authorize adds the token, after refreshing an expired one.
+func (n *session) authorize(ctx context.Context, request *http.Request) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.token.alive(n.service.Clock.Now()) {
+		if err := n.renewLocked(ctx, ""); err != nil {
+			var pause *blueprint.Pause
+			if errors.As(err, &pause) { // only the next attempt of a running node can pause
+				return &blueprint.Failure{Code: codeToken, Message: "the sign-in ended while the node was running: " + pause.Await.Prompt, NotSent: true}
+			}
+			return err
+		}
+	}
+	request.Header.Set("Authorization", "Bearer "+n.token.Access)
+	return nil
+}
+
+// Renew requests another token after a service refused the current one.
+func (n *session) Renew(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.renewLocked(ctx, n.token.Access)
+}
+
+func (n *session) renew(ctx context.Context, refused string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.renewLocked(ctx, refused)
+}
+
+func (n *session) renewLocked(ctx context.Context, refused string) error {
+	before := n.token
+	t, err := n.service.current(ctx, n.client, n.use.UserID, refused)
+	if errors.Is(err, errSignIn) {
+		ask := n.service.askToSignIn(ctx, n.client, n.use)
+		// A sign-in from now on resumes this run. Check again for one that
+		// completed just before, which would not.
+		if t, err = n.service.current(ctx, n.client, n.use.UserID, refused); err != nil {
+			return ask
+		}
+	}
+	if err != nil {
+		return err
+	}
+	n.token = t
+	if n.use.OnSecret != nil && before.Access != "" && before.Access != t.Access {
+		n.use.OnSecret(t.Access)
+	}
+	return nil
 }

@@ -2,11 +2,15 @@ package connections
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -120,4 +124,173 @@ func (s *Service) resumeWaiting(ctx context.Context, connectionID, userID string
 		}
 	}
 	return failed
+}
+
+// cookieName is the cookie that binds a callback to the browser. Over https it has the
+// prefix hostOnly, so that browsers do not accept it from other hosts of the domain.
+const (
+	cookieName = "blueprintd_sign_in"
+	hostOnly   = "__Host-"
+)
+
+// consentPage returns the page that states what the user is about to allow and for which
+// account. Its link is valid only with the cookie that it sets, so the page cannot be skipped.
+func (s *Service) consentPage(w http.ResponseWriter, r *http.Request, c *oauthClient, signIn *blueprint.SignIn, ticket string) (*page, error) {
+	user, err := s.Store.User(r.Context(), signIn.UserID)
+	if err != nil {
+		return nil, err
+	}
+	cookie := s.cookieOf(r)
+	if !s.minted(cookie) { // none yet, or not created here; the pages of one browser share it
+		cookie = s.mint()
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookieName(r), Value: cookie, Path: "/", MaxAge: int(stateLife.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.overTLS(r),
+	})
+	who := "The account " + plain(user.Email) + " asks"
+	if signIn.ExecutionID != "" {
+		who = "A run of the account " + plain(user.Email) + " needs"
+	}
+	lines := []string{
+		who + " to use " + c.authorization.Host + " on your behalf, through the connection \"" + c.connection.Name + "\".",
+		"The access token then belongs to that account. It is sent to " + strings.Join(oauthReach(c.connection).hosts, ", ") + ", and to the hosts of connections that use it and were set up by its creator or by that account.",
+	}
+	if len(c.scopes) > 0 {
+		lines = append(lines, "It asks for: "+strings.Join(c.scopes, ", ")+".")
+	}
+	for _, version := range signIn.Versions {
+		lines = append(lines, "Signing in also grants access to version "+version.Version+" of the blueprint "+version.BlueprintID+", written by another user. Its runs for that account may then use the connections and sign-ins of the account.")
+	}
+	lines = append(lines, "Continue only if you started this yourself and the account is yours. If another person sent you this link, close the page.")
+	return &page{
+		status: http.StatusOK, title: "Sign in at " + c.authorization.Host, lines: lines,
+		link: startPath + "?" + url.Values{"ticket": {ticket}, "go": {s.proof(cookie, ticket)}}.Encode(), label: "Continue to " + c.authorization.Host,
+	}, nil
+}
+
+// confirmed returns the browser's cookie, and reports whether the request came from the
+// page: same-origin if the browser sends Sec-Fetch-Site.
+func (s *Service) confirmed(r *http.Request, ticket, given string) (cookie string, ok bool) {
+	cookie = s.cookieOf(r)
+	site := r.Header.Get("Sec-Fetch-Site")
+	return cookie, s.minted(cookie) && (site == "" || site == "same-origin") && hmac.Equal([]byte(s.proof(cookie, ticket)), []byte(given))
+}
+
+// proof returns the proof that the browser with the cookie was shown the page of the
+// ticket.
+func (s *Service) proof(cookie, ticket string) string {
+	return s.sign("continue " + cookie + " " + ticket)
+}
+
+// mint returns a new cookie.
+func (s *Service) mint() string {
+	nonce := s.random()
+	return nonce + s.sign("cookie "+nonce)
+}
+
+// minted reports whether this process created the cookie.
+func (s *Service) minted(cookie string) bool {
+	return len(cookie) == 2*randomSize && hmac.Equal([]byte(s.sign("cookie "+cookie[:randomSize])), []byte(cookie[randomSize:]))
+}
+
+// sign returns a MAC of randomSize characters with the key of this process.
+func (s *Service) sign(text string) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// cookieOf returns the browser's cookie, "" when it has none.
+func (s *Service) cookieOf(r *http.Request) string {
+	found, err := r.Cookie(s.cookieName(r))
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+func (s *Service) cookieName(r *http.Request) string {
+	if s.overTLS(r) {
+		return hostOnly + cookieName
+	}
+	return cookieName
+}
+
+// overTLS reports whether browsers reach this server by https.
+func (s *Service) overTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(s.APIHost(), "https://")
+}
+
+const (
+	nameLifetime = 10 * time.Minute // of a cached name, by the clock
+	nameTimeout  = 10 * time.Second // of a request for a name, in real time
+)
+
+// channelName is the cached name of a channel.
+type channelName struct {
+	name  string
+	until time.Time
+}
+
+// ChannelName returns the name of a Slack channel, without #, as the bot of a
+// connection sees it; "" for one without a name, such as a direct message. Names are cached
+// for ten minutes; access to the connection is checked each time. The request to Slack
+// continues if ctx ends, so that a later call finds the name.
+//
+// Errors are those of Open, and a *blueprint.Failure of Slack.
+func (s *Service) ChannelName(ctx context.Context, userID, connectionID, channelID string) (string, error) {
+	open, err := s.Open(ctx, blueprint.ConnectionUse{ConnectionID: connectionID, UserID: userID})
+	if err != nil {
+		return "", err
+	}
+	if open.Type != blueprint.ConnectionSlack {
+		return "", unusable("the %s has type %s; a connection of type slack is required", open.Text(), open.Type)
+	}
+	key := fmt.Sprintf("channel %s %x %s", open.ID, hashOf(BaseURL(open.Type, open.Config)+"\n"+textAt(open.Config, "botToken")), channelID)
+	if known, ok := cacheGet(s, s.names, key); ok && s.Clock.Now().Before(known.until) {
+		return known.name, nil
+	}
+	answer := s.flights.DoChan(key, func() (any, error) {
+		requestCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameTimeout)
+		defer cancel()
+		name, err := s.requestChannelName(requestCtx, open, channelID)
+		if err == nil {
+			cachePut(s, s.names, key, channelName{name, s.Clock.Now().Add(nameLifetime)})
+		}
+		return name, err
+	})
+	select {
+	case got := <-answer:
+		name, _ := got.Val.(string)
+		return name, got.Err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// requestChannelName requests the name of a channel from Slack.
+func (s *Service) requestChannelName(ctx context.Context, open *blueprint.OpenConnection, channelID string) (string, error) {
+	response, body, err := s.send(ctx, open, http.MethodGet, BaseURL(open.Type, open.Config)+"/conversations.info?channel="+url.QueryEscape(channelID))
+	if err != nil {
+		return "", err
+	}
+	host := response.Request.URL.Host
+	var answer struct {
+		OK      bool   `json:"ok"`
+		Error   string `json:"error"`
+		Channel struct {
+			Name string `json:"name"`
+		} `json:"channel"`
+	}
+	switch {
+	case response.StatusCode == http.StatusTooManyRequests:
+		return "", &blueprint.Failure{Code: codeConnect, Message: host + " limits the rate of requests"}
+	case response.StatusCode != http.StatusOK:
+		return "", statusFailure(host, response.StatusCode)
+	case json.Unmarshal(body, &answer) != nil:
+		return "", &blueprint.Failure{Code: codeConnect, Message: host + " did not return Slack's JSON: check baseUrl"}
+	case !answer.OK:
+		return "", &blueprint.Failure{Code: codeToken, Message: host + " did not return the name of the channel" + slackReason(answer.Error)}
+	}
+	return answer.Channel.Name, nil
 }

@@ -2,8 +2,12 @@ package connections
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -162,4 +166,239 @@ func parameters(r *http.Request, names ...string) (map[string]string, bool) {
 // User-Agent, and a page cannot change that header in requests to another site.
 func isBrowser(r *http.Request) bool {
 	return strings.Contains(r.UserAgent(), "Mozilla/") || strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// maxCode limits the length of an authorization code, in bytes.
+const maxCode = 8 << 10
+
+// Callback serves GET /oauth/callback, the redirect URI of sign-ins.
+func (s *Service) Callback(w http.ResponseWriter, r *http.Request) {
+	defer s.Clock.Hold()()
+	shown, err := s.callback(r)
+	if err != nil {
+		shown = s.failurePage(r.Context(), "callback", err)
+	}
+	shown.write(w)
+}
+
+func (s *Service) callback(r *http.Request) (page, error) {
+	query, ok := parameters(r, "state", "code", "error", "iss")
+	if !ok || r.Method != http.MethodGet || query["state"] == "" || len(query["state"]) > 100 {
+		return pageNoState, nil
+	}
+	// The code can be used only once, so continue even if the browser disconnects.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 2*askTimeout)
+	defer cancel()
+	signIn, err := s.Store.TakeSignIn(ctx, hashOf(statePlace+query["state"]))
+	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+		return pageNoState, nil
+	}
+	if err != nil {
+		return page{}, err
+	}
+	var flow flowState
+	if err := json.Unmarshal(signIn.Secret, &flow); err != nil {
+		return page{}, err
+	}
+	if !s.Clock.Now().Before(signIn.ExpiresAt.Time()) {
+		return pageNoState, nil
+	}
+	if !s.sameBrowser(r, flow.Cookie) {
+		return pageOtherBrowser, nil
+	}
+	c, err := s.client(ctx, &signIn)
+	if err != nil {
+		return page{}, err
+	}
+	switch {
+	case c == nil || c.fingerprint() != flow.For:
+		return pageChanged, nil
+	case query["iss"] != "" && !c.issuedBy(query["iss"]):
+		return pageIssuer, nil
+	case query["error"] == "access_denied":
+		return pageDenied, nil
+	case query["error"] != "" || query["code"] == "" || len(query["code"]) > maxCode:
+		return refusedPage(query["error"]), nil
+	}
+	return s.finish(ctx, c, &signIn, flow, query["code"])
+}
+
+// finish exchanges the code, stores the token and resumes the waiting runs.
+func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.SignIn, flow flowState, code string) (page, error) {
+	t, err := s.exchange(ctx, c, flow.Redirect, code, flow.Verifier)
+	if errors.Is(err, errInvalidGrant) {
+		err = &blueprint.Failure{Code: codeToken, Message: c.token.Host + " rejected its own authorization code", NotSent: true}
+	}
+	if err != nil {
+		return page{}, err
+	}
+	person := blueprint.WithActor(ctx, &blueprint.Actor{UserID: signIn.UserID, Via: blueprint.ViaDashboard, Action: "connection.signedIn"})
+	for range 5 {
+		before, readErr := s.Store.Token(ctx, c.connection.ID, signIn.UserID)
+		if readErr != nil && blueprint.CodeOf(readErr) != blueprint.CodeNotFound {
+			return page{}, readErr
+		}
+		if err = s.Store.SaveToken(person, c.connection.ID, signIn.UserID, t.bytes(), before); blueprint.CodeOf(err) != blueprint.CodeConflict {
+			break // on a conflict the token was refreshed meanwhile; the new grant replaces it
+		}
+	}
+	if err == nil {
+		err = s.Store.GrantVersions(blueprint.WithActor(ctx, &blueprint.Actor{UserID: signIn.UserID, Via: blueprint.ViaDashboard, Action: "blueprint.grant"}), signIn.UserID, signIn.Versions)
+	}
+	if err != nil {
+		return page{}, err
+	}
+	if err := s.resumeWaiting(ctx, signIn.ConnectionID, signIn.UserID); err != nil {
+		return page{status: http.StatusOK, title: "You are signed in", lines: []string{
+			"A waiting run could not be resumed. Open its sign-in link again."}}, nil
+	}
+	return page{status: http.StatusOK, title: "You are signed in", lines: []string{
+		"The connection \"" + c.connection.Name + "\" can use " + c.authorization.Host + " on your behalf. Waiting runs continue. You can close this page.",
+		"To withdraw this permission, revoke it in your account at " + c.authorization.Host + "."}}, nil
+}
+
+// sameBrowser reports whether the callback comes from the client that began the sign-in:
+// the browser with the cookie, or a client that is not a browser if it began without one.
+func (s *Service) sameBrowser(r *http.Request, bound []byte) bool {
+	if len(bound) == 0 {
+		return !isBrowser(r)
+	}
+	return subtle.ConstantTimeCompare(hashOf(s.cookieOf(r)), bound) == 1
+}
+
+// issuedBy reports whether issuer can be the authorization server (RFC 9207). A connection
+// does not name its issuer, so scheme and host must be those of one of its URLs.
+func (c *oauthClient) issuedBy(issuer string) bool {
+	u, err := url.Parse(issuer)
+	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return false
+	}
+	for _, own := range []*url.URL{c.authorization, c.token} {
+		if u.Scheme == own.Scheme && strings.EqualFold(hostPort(u), hostPort(own)) {
+			return true
+		}
+	}
+	return false
+}
+
+// signInErrors explains the error codes of authorization responses (RFC 6749 4.1.2.1,
+// OpenID Connect Core 3.1.2.6). No other text of the service is shown.
+var signInErrors = map[string]string{
+	"invalid_request":            "it rejected the request; check authorizationUrl",
+	"unauthorized_client":        "the client is not allowed to use this flow",
+	"unsupported_response_type":  "it does not support this flow",
+	"invalid_scope":              "a scope is unknown; check scopes",
+	"server_error":               "it had an internal error",
+	"temporarily_unavailable":    "it is busy; try again later",
+	"login_required":             "log in there first",
+	"consent_required":           "your consent is required",
+	"interaction_required":       "it requires an action on its site first",
+	"account_selection_required": "choose an account there first",
+}
+
+// refusedPage returns the page for an authorization response without a code.
+func refusedPage(code string) page {
+	meaning, known := signInErrors[code]
+	if !known {
+		meaning = "it returned no known reason"
+	}
+	return page{status: http.StatusBadGateway, title: "The service did not sign you in", lines: []string{
+		"It did not grant access: " + meaning + ". Waiting runs keep waiting.", once}}
+}
+
+// page is an HTML page of the sign-in. Its fields are plain text, which write escapes.
+type page struct {
+	status int
+	title  string
+	lines  []string
+	// link and label define the button; there is none if link is empty.
+	link, label string
+}
+
+// pageStyle is the only style sheet; the content security policy allows it by its hash.
+const pageStyle = `:root{color-scheme:light dark}
+body{max-width:34rem;margin:12vh auto 3rem;padding:0 1.25rem;font:1rem/1.55 ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-serif;overflow-wrap:anywhere;color:#1b2426;background:#f8fbfc}
+h1{margin:0 0 1rem;font-size:1.375rem;line-height:1.3}
+p{margin:0 0 .85rem}
+a{display:inline-block;margin-top:.5rem;padding:.6rem 1.1rem;border-radius:5px;font-weight:600;text-decoration:none;color:#fff;background:#076a73}
+a:hover{background:#04545c}
+a:focus-visible{outline:2px solid currentcolor;outline-offset:3px}
+@media (prefers-color-scheme:dark){body{color:#dde5e6;background:#10181a}a:focus-visible{outline-color:#9adbe0}}`
+
+var styleHash = func() string {
+	sum := sha256.Sum256([]byte(pageStyle))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}()
+
+// write sends the page: no scripts, no external resources, no framing, and no
+// referrer for the next site.
+func (p page) write(w http.ResponseWriter) {
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	header.Set("X-Frame-Options", "DENY")
+	setPrivacyHeaders(header)
+	var out strings.Builder
+	title := html.EscapeString(p.title)
+	out.WriteString("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>" + title + "</title><style>" + pageStyle + "</style></head>\n<body>\n<h1>" + title + "</h1>\n")
+	for _, line := range p.lines {
+		out.WriteString("<p>" + html.EscapeString(line) + "</p>\n")
+	}
+	if p.link != "" {
+		out.WriteString("<p><a href=\"" + html.EscapeString(p.link) + "\" rel=\"noreferrer\">" + html.EscapeString(p.label) + "</a></p>\n")
+	}
+	out.WriteString("</body>\n</html>\n")
+	w.WriteHeader(p.status)
+	w.Write([]byte(out.String()))
+}
+
+// setPrivacyHeaders prevents caching and keeps the URL out of the Referer of later requests.
+func setPrivacyHeaders(header http.Header) {
+	header.Set("Cache-Control", "no-store")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+}
+
+// once tells the user how to try again, for sign-ins from the dashboard and from runs.
+const once = "To sign in, start again from the link of the run or from the page of the connection."
+
+// Pages for sign-ins that did not complete.
+var (
+	pageNoTicket = page{status: http.StatusBadRequest, title: "This link is no longer valid", lines: []string{
+		"It was already used, has expired or is incomplete. Nothing was changed.", once + " Resuming a run creates a new link."}}
+	pageNoState = page{status: http.StatusBadRequest, title: "Unknown sign-in", lines: []string{
+		"It was already completed, took longer than ten minutes or was not started here. Nothing was changed.", once}}
+	pageOtherBrowser = page{status: http.StatusBadRequest, title: "This sign-in was started elsewhere", lines: []string{
+		"It was started in another browser, or this browser blocks cookies. Nothing was changed.",
+		"If another person sent you this link, do not try again. " + once}}
+	pageChanged = page{status: http.StatusConflict, title: "The connection has changed", lines: []string{
+		"While you signed in, it was changed or deleted, or you lost access to it. Nothing was stored.", once}}
+	pageDenied = page{status: http.StatusOK, title: "Access denied", lines: []string{
+		"You did not grant access at the service. Waiting runs keep waiting.", once}}
+	pageIssuer = page{status: http.StatusBadRequest, title: "Response from another service", lines: []string{
+		"The issuer of the response is not the service where the sign-in started. Nothing was stored."}}
+	pageBroken = page{status: http.StatusInternalServerError, title: "Internal error", lines: []string{
+		"The sign-in did not complete.", once}}
+)
+
+// SignIn returns the URL where a user signs in for a connection without a waiting run.
+// CodeNotFound if the user may not use the connection, CodeBadRequest if it needs no
+// sign-in.
+func (s *Service) SignIn(ctx context.Context, userID, id string) (url string, err error) {
+	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: userID}, id)
+	if err != nil {
+		return "", err
+	}
+	if connection.Type != blueprint.ConnectionOAuth2 || connection.Config["flow"] != flowCode {
+		return "", &blueprint.Error{
+			Code: blueprint.CodeBadRequest, Message: "this connection needs no sign-in",
+			Hint: "only oauth2 connections with the flow authorization_code need a sign-in",
+		}
+	}
+	c, err := newOAuthClient(connection)
+	if err != nil {
+		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
+	}
+	url, _, err = s.ticket(ctx, c, blueprint.ConnectionUse{ConnectionID: id, UserID: userID})
+	return url, err
 }

@@ -2,7 +2,10 @@ package project
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -307,4 +310,210 @@ func (r *SeedReader) fillTrigger(trigger any, path []any) {
 			config[name] = r.filled(text, below(path, name))
 		}
 	}
+}
+
+// known refuses users that the file does not list, so that an invalid seed is found
+// before the database is created.
+func (r *SeedReader) known(email string, path ...any) {
+	if email == "" || slices.ContainsFunc(r.Seed.Users, func(u seedUser) bool { return SameEmail(u.Email, email) }) {
+		return
+	}
+	var all []string
+	for _, user := range r.Seed.Users {
+		all = append(all, user.Email)
+	}
+	r.wrong("unknown user; list all users under users"+blueprint.DidYouMean(email, all), path...)
+}
+
+// OwnerOf returns the owner of an entry in lower case: email, or if that is empty the
+// first user, who is the server's owner.
+func (r *SeedReader) OwnerOf(email string) string {
+	if email == "" && len(r.Seed.Users) > 0 {
+		email = r.Seed.Users[0].Email
+	}
+	return strings.ToLower(email)
+}
+
+func (r *SeedReader) organization(name string) *SeedOrganization {
+	for i := range r.Seed.Organizations {
+		if r.Seed.Organizations[i].Name == name {
+			return &r.Seed.Organizations[i]
+		}
+	}
+	return nil
+}
+
+func (o *SeedOrganization) has(email string) bool {
+	return slices.ContainsFunc(o.Members, func(m seedMember) bool { return SameEmail(m.Email, email) })
+}
+
+// place reads the owner and the organization of an entry. The owner must be a member.
+func (r *SeedReader) place(object map[string]any, path []any) (owner, organization string) {
+	owner, organization = r.email(object, path, "owner", false), r.text(object, path, "organization", false, 200)
+	r.known(owner, below(path, "owner")...)
+	if organization == "" {
+		return owner, ""
+	}
+	o := r.organization(organization)
+	switch {
+	case o == nil:
+		r.wrong(fmt.Sprintf("the seed file has no organization %q", organization), below(path, "organization")...)
+	case owner == "":
+		owner = o.Owner
+	case !o.has(owner):
+		r.wrong("is not a member of "+organization, below(path, "owner")...)
+	}
+	return owner, organization
+}
+
+func (r *SeedReader) connection(name string) *SeedConnection {
+	for i := range r.Seed.Connections {
+		if r.Seed.Connections[i].Name == name {
+			return &r.Seed.Connections[i]
+		}
+	}
+	return nil
+}
+
+// refer refuses the name of an unknown connection, or of one that the owner of an entry
+// may not use.
+func (r *SeedReader) refer(owner, name string, path []any) {
+	c := r.connection(name)
+	switch {
+	case c == nil:
+		var all []string
+		for _, c := range r.Seed.Connections {
+			all = append(all, c.Name)
+		}
+		r.wrong(fmt.Sprintf("the seed file has no connection %q", name)+blueprint.DidYouMean(name, all), path...)
+	case c.Organization == "" && r.OwnerOf(c.Owner) != r.OwnerOf(owner):
+		r.wrong(fmt.Sprintf("the connection %q belongs to another user; give it an organization of both users", name), path...)
+	case c.Organization != "":
+		if o := r.organization(c.Organization); o != nil && owner != "" && !o.has(owner) {
+			r.wrong(fmt.Sprintf("the connection %q belongs to %s, of which %s is not a member", name, c.Organization, owner), path...)
+		}
+	}
+}
+
+// Connected returns a copy of a value at a path with references to connections replaced
+// by ids.
+func Connected(value any, path []any, id func(name string, path []any) string) any {
+	return Replace(value, path, func(to Reference) any {
+		if to.Key != ConnectionKey {
+			return to.Back()
+		}
+		return id(to.Name, to.Path)
+	})
+}
+
+// FromEnvironment matches the reference to an environment variable, ${NAME}.
+var (
+	FromEnvironment = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+	withoutBraces   = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*$`)
+)
+
+// Environment looks up a variable in the environment of the process.
+func Environment(name string) (string, bool) { return os.LookupEnv(name) }
+
+// Assumed is a lookup in which every variable is set, each to its own value.
+func Assumed(name string) (string, bool) { return "a-value-of-" + name, true }
+
+// Unfilled returns an error message for an environment variable that is not set or empty,
+// "" for none.
+func Unfilled(name, value string, known bool) string {
+	switch {
+	case !known:
+		return "the environment variable " + name + " is not set"
+	case value == "":
+		return "the environment variable " + name + " is set, but empty"
+	}
+	return ""
+}
+
+// filled replaces ${NAME} by environment variables in all strings of a value. A variable
+// may be empty only if the resulting string is not.
+func (r *SeedReader) filled(value any, path []any) any {
+	switch v := value.(type) {
+	case string:
+		empty := ""
+		text := FromEnvironment.ReplaceAllStringFunc(v, func(match string) string {
+			name := match[2 : len(match)-1]
+			text, known := r.Lookup(name)
+			message := Unfilled(name, text, known)
+			if known {
+				empty = message
+			} else {
+				r.wrong(message, path...)
+			}
+			return text
+		})
+		if text == "" && empty != "" {
+			r.wrong(empty, path...)
+		}
+		return text
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = r.filled(v[i], below(path, i))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			out[name] = r.filled(v[name], below(path, name))
+		}
+		return out
+	}
+	return value
+}
+
+// checkVariables refuses empty variables in the secrets of an unfilled config, and text
+// that was meant as a variable but would be sent as part of a credential.
+func (r *SeedReader) checkVariables(kind string, config map[string]any, path []any) {
+	for _, at := range secretsOf(kind, config, path) {
+		text, _ := ValueAt(config, at[len(path):]).(string)
+		rest := FromEnvironment.ReplaceAllStringFunc(text, func(match string) string {
+			name := match[2 : len(match)-1]
+			value, known := r.Lookup(name)
+			if message := Unfilled(name, value, known); known && message != "" && text != match {
+				r.wrong(message, at...)
+			}
+			return "-"
+		})
+		if strings.Contains(rest, "${") {
+			r.wrong("has ${ without a valid ${NAME}; hint: write ${NAME} with letters, digits and _; a value that contains ${ must come from an environment variable", at...)
+		}
+	}
+}
+
+// secretsOf returns the paths of the secrets of a config at a path.
+func secretsOf(kind string, config map[string]any, path []any) (places [][]any) {
+	for _, names := range blueprint.ConnectionSecretPaths(blueprint.ConnectionType(kind), config) {
+		at := slices.Clone(path)
+		for _, name := range names {
+			at = append(at, name)
+		}
+		places = append(places, at)
+	}
+	return places
+}
+
+// VariablesWithoutBraces warns about secrets of connections that look like variables
+// without braces, which are not replaced.
+func VariablesWithoutBraces(value any) (issues []blueprint.Issue) {
+	list, _ := ValueAt(value, []any{"connections"}).([]any)
+	for i := range list {
+		kind, _ := ValueAt(list[i], []any{"type"}).(string)
+		config, _ := ValueAt(list[i], []any{"config"}).(map[string]any)
+		path := []any{"connections", i, "config"}
+		for _, at := range secretsOf(kind, config, path) {
+			if text, _ := ValueAt(config, at[len(path):]).(string); withoutBraces.MatchString(text) {
+				issues = append(issues, blueprint.Issue{
+					Path: at, Severity: blueprint.SeverityWarning, Spot: blueprint.Spot{Secret: true},
+					Message: "is not replaced; write ${NAME} for an environment variable",
+				})
+			}
+		}
+	}
+	return issues
 }

@@ -1,13 +1,21 @@
 package testsuite
 
 import (
+	"errors"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 	"blueprintd/foundation/secret"
+	"blueprintd/project"
 )
 
 // The limits of a test file.
@@ -88,4 +96,174 @@ func Placeholders(declared []blueprint.Variable, given map[string]any) map[strin
 		}
 	}
 	return out
+}
+
+// maxWatched is the largest number of watched files in folders.
+const maxWatched = 10_000
+
+// IsTestFile reports whether a file is named like a test file.
+func IsTestFile(name string) bool { return project.KindOf(filepath.Base(name)) == project.KindTest }
+
+// testFiles lists files, and the test files that project.Scan finds in folders.
+func testFiles(names []string) (files []string, err error) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, blueprint.InputErrorf("check the path", "%s cannot be read: %s", name, fileio.Cause(err))
+		}
+		if !info.IsDir() {
+			files = append(files, name)
+			continue
+		}
+		listing, err := project.Scan(name)
+		if err != nil {
+			return nil, blueprint.InputErrorf("name a smaller folder", "%s: %s", name, fileio.Cause(err))
+		}
+		for path := range listing {
+			if project.KindOf(path) == project.KindTest {
+				files = append(files, filepath.Join(name, filepath.FromSlash(path)))
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+// load reads test files and the files that they name. An invalid one is printed and
+// becomes a result of its own.
+func (t *Suite) load(files []string) (cases []*testCase, bad []*Result) {
+	for _, name := range files {
+		found, wrong := t.loadFile(name)
+		if wrong != "" {
+			fmt.Fprint(t.Errors, wrong)
+			bad = append(bad, &Result{File: name, Broken: true, Fault: errors.New(strings.TrimRight(wrong, "\n"))})
+			continue
+		}
+		cases = append(cases, found...)
+	}
+	return cases, bad
+}
+
+// loadFile returns the tests of a file, or the lines of its errors.
+func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
+	data, err := fileio.Read(name, document.MaxSize)
+	if err != nil {
+		return nil, fmt.Sprintf("%s: cannot be read: %s\n", name, fileio.Cause(err))
+	}
+	f, issues, err := Read(name, data, t.Update)
+	if syntax, ok := errors.AsType[*document.SyntaxError](err); ok {
+		return nil, syntax.Error() + "\n" + syntax.Excerpt()
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("%s: %s\n", name, err)
+	}
+	if len(issues) > 0 {
+		return nil, project.Pointed(f.Document, issues)
+	}
+	beside := func(path string) string {
+		path = filepath.Join(filepath.Dir(name), path)
+		t.addWatched(path)
+		return path
+	}
+	others, names := map[string]*blueprint.Definition{}, map[string]bool{}
+	load := func(path string, at ...any) (*project.Blueprint, string) {
+		b, wrong := loadTested(f, path, at...)
+		if wrong != "" {
+			return nil, wrong
+		}
+		to := project.Follow(path, beside(f.Blueprint), b)
+		for path := range to.Files {
+			t.addWatched(filepath.FromSlash(path))
+		}
+		below, wrong := to.Connect()
+		maps.Copy(others, below)
+		maps.Copy(names, to.Connections())
+		return b, wrong
+	}
+	main, wrong := load(beside(f.Blueprint), "blueprint")
+	if wrong != "" {
+		return nil, wrong
+	}
+	for id, path := range f.Blueprints {
+		other, wrong := load(beside(path), "blueprints", id)
+		if wrong != "" {
+			return nil, wrong
+		}
+		others[id] = project.Definition(id, other)
+	}
+	definition := project.Definition(testedID, main)
+	nodes := NodesOf(main.Map)
+	for _, test := range f.Tests {
+		if issues := append(test.Check(nodes), UnknownConnections(test, names)...); len(issues) > 0 {
+			wrong += project.Pointed(f.Document, issues)
+			continue
+		}
+		one := &testCase{suite: t, name: name, data: data, test: test, definition: definition, others: others, names: names, nodes: nodes, source: beside(f.Blueprint)}
+		if test.Cassette != "" {
+			if one.cassette, err = recording.ReadCassetteFile(beside(test.Cassette)); err != nil {
+				wrong += project.Pointed(f.Document, []blueprint.Issue{{Path: test.path("cassette"), Message: beside(test.Cassette) + ": " + project.MessageOf(err)}})
+				continue
+			}
+		}
+		if t.Only.MatchString(test.Name) && (!t.Replay || one.cassette != nil) {
+			cases = append(cases, one)
+		}
+	}
+	return cases, wrong
+}
+
+// addWatched records a file on which tests depend.
+func (t *Suite) addWatched(path string) {
+	if info, err := os.Stat(path); err == nil && t.named != nil {
+		t.named[path] = info
+	}
+}
+
+// loadTested reads a blueprint that a test file names at a path. wrong is the lines of its
+// errors. As a test file may name any file of the machine, errors are shown only for
+// files that are named like blueprints.
+func loadTested(f *File, path string, at ...any) (b *project.Blueprint, wrong string) {
+	pointed := func(message string) string {
+		return project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: message}})
+	}
+	b, issues, err := project.ReadFile(&project.Inputs{}, path)
+	var syntax *document.SyntaxError
+	isSyntax := errors.As(err, &syntax)
+	if err != nil && !isSyntax {
+		return nil, pointed(err.Error())
+	}
+	bad := project.Errors(issues)
+	switch {
+	case (isSyntax || len(bad) > 0) && !project.MayShow(path):
+		return nil, pointed(path + " is not a valid blueprint; run blueprintd validate for its errors, which are shown only for files named *.blueprint.yaml")
+	case isSyntax:
+		return nil, syntax.Error() + "\n" + syntax.Excerpt()
+	case len(bad) > 0:
+		return nil, project.Pointed(b.Document, bad, issues...)
+	}
+	if m, _ := blueprint.ParseMap(b.Map); m == nil || len(m.Nodes) == 0 {
+		return nil, pointed(path + " has no nodes to run")
+	}
+	return b, ""
+}
+
+// NodesOf returns the addresses of the nodes of a map. Those inside for-each nodes have
+// the prefix loop[*]/.
+func NodesOf(m any) (list []string) {
+	object, _ := m.(map[string]any)
+	nodes, _ := object["nodes"].([]any)
+	for _, element := range nodes {
+		node, _ := element.(map[string]any)
+		id, _ := node["id"].(string)
+		list = append(list, id)
+		if config, ok := node["config"].(map[string]any); ok && blueprint.NormalType(fmt.Sprint(node["type"])) == "for-each" {
+			for _, inner := range NodesOf(config) {
+				list = append(list, id+"[*]/"+inner)
+			}
+			if config["nodes"] == nil && config["blueprintId"] != nil {
+				list = append(list, id+"[*]/run")
+			}
+		}
+	}
+	return list
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 )
 
 // Read reads a test file, which must not be used if there are issues. open allows tests
@@ -211,3 +213,278 @@ func (r *reader) connections(t *Test, value any) {
 		t.Connections[id] = c
 	}
 }
+
+// types are the arguments of $type.
+var types = []string{"string", "number", "boolean", "object", "array", "null"}
+
+func (r *reader) expect(value any, at []any) map[string]any {
+	object := r.object(value, at, "status", "output", "error", "steps", "branches", "calls")
+	if object == nil {
+		return map[string]any{}
+	}
+	r.oneOf(object, "status", at, project.RunStatuses, !r.open)
+	for _, name := range []string{"output", "error"} {
+		if given, there := object[name]; there {
+			r.matchers(given, below(at, name))
+		}
+	}
+	if given, there := object["steps"]; there {
+		steps := r.object(given, below(at, "steps"))
+		for _, address := range slices.Sorted(maps.Keys(steps)) {
+			here := below(at, "steps", address)
+			step := r.object(steps[address], here, "status", "output", "error")
+			r.oneOf(step, "status", here, project.StepStatuses, false)
+			for _, name := range []string{"output", "error"} {
+				if given, there := step[name]; there {
+					r.matchers(given, below(here, name))
+				}
+			}
+		}
+	}
+	if given, there := object["branches"]; there {
+		branches := r.object(given, below(at, "branches"))
+		for _, address := range slices.Sorted(maps.Keys(branches)) {
+			r.text(branches, address, below(at, "branches"), true)
+		}
+	}
+	if given, there := object["calls"]; there {
+		r.calls(given, below(at, "calls"))
+	}
+	return object
+}
+
+// calls checks the expected calls: a list, or an object of lists.
+func (r *reader) calls(value any, at []any) {
+	if sets, is := value.(map[string]any); is {
+		r.object(sets, at, callSets...)
+		_, unordered := sets["unordered"]
+		_, some := sets["some"]
+		switch {
+		case unordered && some:
+			r.wrong(at, "unordered and some exclude each other")
+		case len(sets) == 0:
+			r.wrong(at, "must have one of %s, or be a list", strings.Join(callSets, ", "))
+		}
+		for _, name := range callSets {
+			if given, there := sets[name]; there {
+				r.callList(given, below(at, name))
+			}
+		}
+		return
+	}
+	r.callList(value, at)
+}
+
+// callSets are the members of an object of calls.
+var callSets = []string{"none", "some", "unordered"}
+
+func (r *reader) callList(value any, at []any) {
+	list, ok := value.([]any)
+	if !ok {
+		r.wrong(at, "must be an array")
+	}
+	for i, element := range list {
+		here := below(at, i)
+		call := r.object(element, here, "nodeId", "method", "url", "host", "headers", "body")
+		r.matchers(any(call), here)
+		if headers, there := call["headers"]; there {
+			r.object(headers, below(here, "headers"))
+		}
+	}
+}
+
+func (r *reader) oneOf(object map[string]any, name string, at []any, list []string, required bool) {
+	given, there := object[name]
+	text, _ := given.(string)
+	switch {
+	case !there && required:
+		r.wrong(below(at, name), "required: %s", strings.Join(list, ", "))
+	case there && !slices.Contains(list, text):
+		r.wrong(below(at, name), "must be one of %s", strings.Join(list, ", "))
+	}
+}
+
+// matchers checks the matchers in a value.
+func (r *reader) matchers(value any, at []any) {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			r.matchers(v[i], below(at, i))
+		}
+	case map[string]any:
+		if _, literal := v["$exact"]; literal && len(v) == 1 {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			r.matchers(v[name], below(at, name))
+		}
+		name, argument, is := matcherOf(v)
+		if !is {
+			return
+		}
+		here := below(at, name)
+		switch name {
+		case "$any":
+			if argument != true {
+				r.wrong(here, "must be true")
+			}
+		case "$type":
+			if text, _ := argument.(string); !slices.Contains(types, text) {
+				r.wrong(here, "must be one of %s", strings.Join(types, ", "))
+			}
+		case "$match":
+			text, ok := argument.(string)
+			if !ok {
+				r.wrong(here, "must be a regular expression")
+			} else if _, err := regexp.Compile(text); err != nil || len(text) > maxPattern {
+				r.wrong(here, "must be a regular expression in the syntax of RE2")
+			}
+		case "$partial":
+			switch argument.(type) {
+			case map[string]any, []any:
+			default:
+				r.wrong(here, "must be an object or an array")
+			}
+		default:
+			r.wrong(here, "unknown matcher %s; the matchers are $any, $exact, $match, $partial, $type; write a literal value as {\"$exact\": {%q: ...}}", name, name)
+		}
+	}
+}
+
+// maxPattern is the length of the longest regular expression, in bytes.
+const maxPattern = 4096
+
+// matcherOf returns the name and argument of an object that is a matcher: it has one
+// member, whose name begins with $. $base64 marks a binary body instead.
+func matcherOf(object map[string]any) (name string, argument any, is bool) {
+	if len(object) != 1 {
+		return "", nil, false
+	}
+	for name, argument = range object {
+	}
+	return name, argument, strings.HasPrefix(name, "$") && name != "$base64"
+}
+
+// stub reads a stub: an answer, or a list of answers.
+func (r *reader) stub(key string, value any, at []any) *Stub {
+	s := &Stub{Key: key}
+	list, several := value.([]any)
+	if !several {
+		s.Answers = []Answer{r.answer(value, at)}
+		return s
+	}
+	if len(list) == 0 {
+		r.wrong(at, "must hold at least one answer")
+	}
+	for i, element := range list {
+		a := r.answer(element, below(at, i))
+		if a.Times == 0 && i < len(list)-1 {
+			a.Times = 1
+		}
+		s.Answers = append(s.Answers, a)
+	}
+	return s
+}
+
+func (r *reader) answer(value any, at []any) (a Answer) {
+	if r.stubs++; r.stubs > MaxStubs {
+		r.wrong(at, "the file has more than %d stubs", MaxStubs)
+		return a
+	}
+	object := r.object(value, at, "output", "handle", "status", "headers", "body", "error", "times", "delayMs")
+	if object == nil {
+		return a
+	}
+	a.Output, a.HasOutput = object["output"]
+	a.Handle = r.text(object, "handle", at, false)
+	a.Error = r.text(object, "error", at, false)
+	a.Status = r.whole(object, "status", at, 100, 999)
+	a.Times = r.whole(object, "times", at, 1, 1_000_000)
+	a.DelayMs = r.whole(object, "delayMs", at, 0, project.MaxDelayMs)
+	a.Body = object["body"]
+	if given, there := object["headers"]; there {
+		headers := r.object(given, below(at, "headers"))
+		a.Headers = map[string]string{}
+		for _, name := range slices.Sorted(maps.Keys(headers)) {
+			switch text := headers[name].(type) {
+			case string:
+				if !headerName.MatchString(name) || strings.ContainsAny(text, "\r\n\x00") {
+					r.wrong(below(at, "headers", name), "is not a valid header")
+				}
+				a.Headers[strings.ToLower(name)] = text
+			case nil, map[string]any, []any:
+				r.wrong(below(at, "headers", name), "must be a string")
+			default:
+				a.Headers[strings.ToLower(name)] = fmt.Sprint(text)
+			}
+		}
+	}
+	_, hasError := object["error"]
+	_, hasStatus := object["status"]
+	kinds := 0
+	for _, given := range []bool{a.ofNode(), hasStatus, hasError} {
+		if given {
+			kinds++
+		}
+	}
+	_, hasBody := object["body"]
+	switch {
+	case kinds != 1:
+		r.wrong(at, "must have either output (or handle), or status, or error")
+	case !hasStatus && (hasBody || a.Headers != nil):
+		r.wrong(at, "body and headers require status")
+	case hasError && a.Error == "":
+		a.Error = "the service cannot be reached"
+	}
+	return a
+}
+
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// Check returns the issues of stubs and expectations with unknown nodes, and of stubs
+// whose answers do not fit their key. nodes are those of NodesOf.
+func (t *Test) Check(nodes []string) []blueprint.Issue {
+	r := &reader{}
+	for _, s := range t.Stubs {
+		at := t.path("stubs", s.Key)
+		node := slices.Contains(nodes, everyItem(s.Key))
+		if !node && !isHost(s.Key) {
+			r.misnamed(at, "is neither a node nor a host: %q%s", s.Key, known(nodes))
+			continue
+		}
+		for i := range s.Answers {
+			if !node && s.Answers[i].ofNode() {
+				r.wrong(at, "output and handle are for nodes, and %q is a host; write status and body", s.Key)
+				break
+			}
+		}
+	}
+	for _, part := range []string{"steps", "branches"} {
+		list, _ := t.Expect[part].(map[string]any)
+		for _, address := range slices.Sorted(maps.Keys(list)) {
+			switch {
+			case strings.Contains(address, "[*]"):
+				r.misnamed(t.path("expect", part, address), "[*] is only allowed in stubs; name one item, as in %s", strings.ReplaceAll(address, "[*]", "[0]"))
+			case !slices.Contains(nodes, everyItem(address)):
+				r.misnamed(t.path("expect", part, address), "there is no node %q%s", address, known(nodes))
+			}
+		}
+	}
+	return r.issues
+}
+
+func known(nodes []string) string {
+	if len(nodes) == 0 || len(nodes) > 12 {
+		return ""
+	}
+	return "; the nodes are " + strings.Join(nodes, ", ")
+}
+
+var itemNumber = regexp.MustCompile(`\[[0-9]+\]/`)
+
+// everyItem replaces the item numbers of an address by [*].
+func everyItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
+
+var hostForm = regexp.MustCompile(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)
+
+func isHost(key string) bool { return hostForm.MatchString(key) }

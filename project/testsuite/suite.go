@@ -1,19 +1,23 @@
 package testsuite
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"blueprintd/blueprint"
 	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 )
@@ -173,4 +177,172 @@ func (t *Suite) report(results []*Result, interrupted bool) error {
 		return JSON(t.Out, results)
 	}
 	return Sum(t.Out, results, t.Paint)
+}
+
+// write writes the actual results of failed tests, and of tests without expectations, to
+// their files.
+func (t *Suite) write(cases []*testCase, results []*Result) {
+	files := map[string][]int{}
+	for i, r := range results {
+		switch wanted := len(r.Mismatches) > 0 || len(cases[i].test.Expect) == 0; {
+		case !wanted || r.Fault != nil || r.NotRun:
+		case cases[i].stage.unready() != "":
+			r.Fault = fmt.Errorf("%s is not written, because the test is incomplete: %s", r.File, cases[i].stage.unready())
+		default:
+			files[r.File] = append(files[r.File], i)
+		}
+	}
+	for name, list := range files {
+		expectations := map[int]map[string]any{}
+		for _, i := range list {
+			expectations[cases[i].test.Index] = cases[i].test.Present(cases[i].outcome)
+		}
+		first := cases[list[0]]
+		written, err := first.test.File.withExpectations(first.data, expectations)
+		if err == nil {
+			err = replaceFile(name, first.data, written.Data)
+		}
+		for _, i := range list {
+			if results[i].Updated = err == nil; err != nil {
+				results[i].Fault = fmt.Errorf("%s: %s", name, project.MessageOf(err))
+			}
+		}
+		if err == nil && written.Bare {
+			last := results[list[len(list)-1]]
+			last.Notes = append(last.Notes, name+": comments inside changed values were lost")
+		}
+	}
+}
+
+// replaceFile replaces the content of a file atomically, unless it has changed since it
+// was read.
+func replaceFile(name string, before, now []byte) (err error) {
+	path, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
+	old, err := os.OpenFile(path, os.O_RDWR, 0) // fails for a read-only file
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	data, err := io.ReadAll(io.LimitReader(old, int64(len(before))+1))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(data, before) {
+		return errors.New("it changed while the tests ran, so it is not written; run them again")
+	}
+	info, err := old.Stat()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(now)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Watch runs the tests, and again when a file changes on which they may depend, until ctx
+// ends.
+func (t *Suite) Watch(ctx context.Context) error {
+	return t.watchBy(ctx, clock.Real{}, func(w *project.Watcher) { w.Follow(t.folders) })
+}
+
+// watchBy is Watch with a clock; begin prepares the watcher.
+func (t *Suite) watchBy(ctx context.Context, c clock.Clock, begin func(*project.Watcher)) error {
+	seen, err := t.scan()
+	if err != nil {
+		return blueprint.InputErrorf("check the path", "%s", err)
+	}
+	var watcher *project.Watcher
+	for {
+		t.named = project.Listing{}
+		if err := t.Once(ctx); err != nil && ctx.Err() == nil {
+			t.Complain(err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if watcher == nil {
+			for path, info := range t.named {
+				if seen[path] == nil {
+					seen[path] = info
+				}
+			}
+			watcher = project.NewWatcher(c, seen, t.scan)
+			begin(watcher)
+			defer watcher.Close()
+		}
+		fmt.Fprintln(t.Errors, "waiting for changes")
+		if _, err := watcher.Next(ctx); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			t.Complain(err)
+		}
+	}
+}
+
+// roots returns the folders of the tests.
+func (t *Suite) roots() []string {
+	folders := make([]string, len(t.Names))
+	for i, name := range t.Names {
+		folders[i] = name
+		if info, err := os.Stat(name); err == nil && !info.IsDir() || err != nil && IsTestFile(name) {
+			folders[i] = filepath.Dir(name)
+		}
+	}
+	return folders
+}
+
+// folders returns all folders of the files that scan lists.
+func (t *Suite) folders() []string {
+	var all []string
+	for _, root := range t.roots() {
+		all = append(all, project.Folders(root)...)
+	}
+	for path := range t.named {
+		all = append(all, filepath.Dir(path))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// scan lists the YAML and JSON files in the folders of the tests, and the files on which
+// the tests depend elsewhere.
+func (t *Suite) scan() (project.Listing, error) {
+	list := project.Listing{}
+	for _, name := range t.roots() {
+		err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil && path == name:
+				return err
+			case err != nil:
+				return nil
+			case entry.IsDir() && path != name && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
+				return filepath.SkipDir
+			case entry.IsDir() || !strings.HasSuffix(path, ".yaml") && !strings.HasSuffix(path, ".yml") && !strings.HasSuffix(path, ".json"):
+				return nil
+			}
+			if info, err := entry.Info(); err == nil && len(list) < maxWatched {
+				list[path] = info
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for path := range t.named {
+		if info, err := os.Stat(path); err == nil {
+			list[path] = info
+		}
+	}
+	return list, nil
 }
