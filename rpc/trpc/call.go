@@ -1,6 +1,7 @@
 package trpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -164,12 +165,7 @@ func (h *Handler) failure(r *request, path string, err error) *blueprint.Error {
 			shown.Issues[i].Path = []any{} // the input as a whole
 		}
 	}
-	if shown.Message == "" && len(shown.Issues) > 0 {
-		shown.Message = issuesText(shown.Issues)
-	}
-	if shown.Message == "" {
-		shown.Message = string(shown.Code)
-	}
+	shown.Message = cmp.Or(shown.Message, issuesText(shown.Issues), string(shown.Code))
 	return &shown
 }
 

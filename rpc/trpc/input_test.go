@@ -257,6 +257,7 @@ func TestParseInteger(t *testing.T) {
 		{"100.0", 100, true}, {"1.50e1", 15, true}, {"1200e-2", 12, true}, {"-5e0", -5, true}, {"0.05e2", 5, true}, {"1.5", 0, false}, {"1e-1", 0, false},
 		{"1.25e1", 0, false}, {"1e-99999999999999999999", 0, false}, {"1e99999999999999999999", 1<<63 - 1, true}, {"-1e30", -1 << 63, true},
 		{"9223372036854775807", 1<<63 - 1, true}, {"9223372036854775808", 1<<63 - 1, true}, {"-9223372036854775808", -1 << 63, true}, {"922337203685477580.7e1", 1<<63 - 1, true},
+		{"1e18", 1e18, true}, {"9.223372036854775807e18", 1<<63 - 1, true}, {"-9.223372036854775808e18", -1 << 63, true}, {"1e19", 1<<63 - 1, true}, {"-1e19", -1 << 63, true},
 	} {
 		if value, whole := parseInteger(test.text); value != test.value || whole != test.whole {
 			t.Errorf("%s: %d, %v", test.text, value, whole)
