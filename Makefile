@@ -22,7 +22,9 @@ goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JS
 	go test ./engine/nodes -run '^TestCatalogue$$' -update
 	go test ./rpc -run NodeTypes -update
 	go test ./command -run '^(TestCorpus|TestHelp)$$' -update
-	go test ./tests/api -run 'RouterType|OpenAPI|Schemas' -update
+	go test ./tests/api -run OpenAPI -update
+	go test ./project -run Schemas -update
+	go test ./rpc/trpc -run RouterType -update
 	go test ./tests/describe -run 'Procedures|Pages' -update
 	go test ./tests/words -run Sentences -update
 

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"blueprintd/engine/script"
@@ -24,4 +25,14 @@ func run(t testing.TB, args []string, stdin io.Reader, stdout, stderr io.Writer)
 		t.Fatal(err)
 	}
 	return Main(Program{Version: "0.1.0-dev", Schema: string(schema)}, args, stdin, stdout, stderr)
+}
+
+// output runs a command that must succeed and returns what it printed.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	if code := run(t, append([]string{"blueprintd"}, args...), nil, &stdout, &stderr); code != 0 {
+		t.Fatalf("blueprintd %s: exit code %d\n%s", strings.Join(args, " "), code, stderr.String())
+	}
+	return stdout.String()
 }

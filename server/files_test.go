@@ -1,10 +1,11 @@
 package server
 
 import (
-	"blueprintd/blueprint"
 	"context"
 	"errors"
 	"testing"
+
+	"blueprintd/blueprint"
 )
 
 // TestMailFilesAreDecodedInTurn: who wants a file waits for those before, and no

@@ -1,13 +1,14 @@
 package server
 
 import (
-	"blueprintd/tests/process"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"blueprintd/tests/process"
 )
 
 // What net/http has to say comes in the log's own form, and not without end.

@@ -1,9 +1,6 @@
 package server
 
 import (
-	"blueprintd/foundation/clock"
-	"blueprintd/server/certificate"
-	"blueprintd/tests/process"
 	"bytes"
 	"crypto/tls"
 	"io"
@@ -17,6 +14,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"blueprintd/foundation/clock"
+	"blueprintd/server/certificate"
+	"blueprintd/tests/process"
 )
 
 func TestAddressUnderWhichTheCertificateFits(t *testing.T) {

@@ -1,10 +1,11 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"slices"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/servertest"
 )
 
 // A retry acts as the user who retries. It keeps the variables that the first

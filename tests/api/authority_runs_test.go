@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
 // left returns the credentials that left the process since it was asked last.

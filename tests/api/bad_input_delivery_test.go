@@ -1,13 +1,14 @@
 package api
 
 import (
-	"blueprintd/server"
-	"blueprintd/tests/servertest"
 	"bytes"
 	"compress/gzip"
 	"net/http"
 	"strings"
 	"testing"
+
+	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // badDeliveries are bodies and headers that the plain ways in refuse.

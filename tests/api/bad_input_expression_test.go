@@ -1,12 +1,12 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // hostile are expressions that would burn time or memory. Each must be refused

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // idFields are the ids that procedures take: IN stands for the id, and field

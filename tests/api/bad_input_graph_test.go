@@ -1,13 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"runtime"
 	"testing"
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // largeGraphs are blueprint maps of about n nodes in the shapes that cost most.

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // bomb is an input whose cost could be out of all proportion to its size.

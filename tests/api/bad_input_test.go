@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -16,6 +15,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // The tests of bad input, bad_input_*_test.go, send everything that is wrong to

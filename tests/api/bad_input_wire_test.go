@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"bufio"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // spoken sends bytes over a connection of its own and gives the answer, nil when

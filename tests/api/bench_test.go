@@ -1,14 +1,15 @@
 package api
 
 import (
-	"blueprintd/server"
-	"blueprintd/tests/servertest"
 	"bytes"
 	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // BenchmarkWebhook measures the main road: a webhook, three nodes without side

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
@@ -18,6 +17,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/store"
+	"blueprintd/tests/servertest"
 )
 
 // Canaries of the sweep: secrets with characters that each way of writing changes,
@@ -46,7 +46,7 @@ func broken(text string, length int, end string) string {
 // the first, that many a message quotes and cuts, is for the caller to choose.
 func writings(secret string, first int) string {
 	var lines []string
-	all := forms(secret)
+	all := servertest.Forms(secret)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !strings.HasPrefix(name, "base64") { // which are parts, to look for
 			lines = append(lines, all[name])
@@ -70,7 +70,7 @@ func writings(secret string, first int) string {
 // swept tells which parts of a secret a text holds, in any of the writings. Line
 // breaks within them do not hide them.
 func swept(text, secret string) (in []string) {
-	for name, form := range forms(secret) {
+	for name, form := range servertest.Forms(secret) {
 		if strings.Contains(text, form) {
 			in = append(in, name)
 		}

@@ -1,9 +1,6 @@
 package api
 
 import (
-	"blueprintd/rpc/trpc"
-	"blueprintd/server"
-	"blueprintd/tests/servertest"
 	"database/sql"
 	"fmt"
 	"maps"
@@ -14,6 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"blueprintd/rpc/trpc"
+	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestCapabilities lets a viewer of a public blueprint, a user who

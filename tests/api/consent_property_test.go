@@ -1,14 +1,15 @@
 package api
 
 import (
-	"blueprintd/server"
-	"blueprintd/tests/servertest"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestConsent has one user make random calls, many of them about another user:

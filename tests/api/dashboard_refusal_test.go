@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // Whatever is wrong, whether the account exists does not show.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,11 +8,9 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/clock"
-	"blueprintd/foundation/ids"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server"
-	"blueprintd/store"
+	"blueprintd/tests/servertest"
 )
 
 const adasPassword = "correct horse battery"
@@ -273,46 +270,4 @@ func TestOperatorSetsPassword(t *testing.T) {
 	}
 	b.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
 	b.OK(t, "session.create", object{"email": "ada@example.org", "password": "a password from a seed"})
-}
-
-// A server logs the address of the dashboard, and how to sign in as long as it has no
-// user who can.
-func TestAnnouncedDashboard(t *testing.T) {
-	t.Parallel()
-	database := t.TempDir() + "/my.db"
-	tokens := map[string]bool{}
-	for range 2 {
-		text := announced(t, database, func(o *server.Options) { o.PublicURL = "https://flows.example" })
-		_, line, _ := strings.Cut(text, "\n  dashboard https://flows.example/setup?token=")
-		token, _, found := strings.Cut(line, "  (sets your password; works once, for 24 hours)\n")
-		if !found || len(token) != 43 || tokens[token] {
-			t.Errorf("the start says:\n%s", text)
-		}
-		tokens[token] = true
-	}
-	if text := announced(t, database); !strings.Contains(text, "/setup?token=") {
-		t.Errorf("without a public address the start says:\n%s", text)
-	}
-	commandOutput(t, "user", "add", "--email", "bo@example.org", "--db", database)
-	withPassword(t, database, "bo@example.org")
-	if text := announced(t, database); strings.Contains(text, "token") || !strings.Contains(text, "\n  dashboard http://127.0.0.1:") {
-		t.Errorf("with a password the start says:\n%s", text)
-	}
-}
-
-// withPassword gives a user some password, as another process would.
-func withPassword(t testing.TB, database, email string) {
-	t.Helper()
-	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stored.Close()
-	user, err := stored.UserByEmail(t.Context(), email)
-	if err == nil {
-		err = stored.SetPassword(t.Context(), user.ID, "$argon2id$x")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }

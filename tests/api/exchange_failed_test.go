@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // TestFailedCallsKeepTheirEvidence lets a node of each type that reaches other

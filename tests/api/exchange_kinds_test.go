@@ -1,9 +1,10 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/servertest"
 )
 
 // TestEveryKindOfNodeIsRecorded records a node of each type that reaches other

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // Null for an optional field counts as absent, wherever the field is.

@@ -14,6 +14,8 @@ import (
 
 const version = servertest.Version
 
+var update = flag.Bool("update", false, "write golden files")
+
 // thorough asks for the sizes and repetitions of make check.
 var thorough = flag.Bool("thorough", false, "use as large inputs and as many repetitions as make check does")
 

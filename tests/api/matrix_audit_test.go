@@ -1,11 +1,12 @@
 package api
 
 import (
-	"blueprintd/rpc/trpc"
-	"blueprintd/tests/servertest"
 	"fmt"
 	"strings"
 	"testing"
+
+	"blueprintd/rpc/trpc"
+	"blueprintd/tests/servertest"
 )
 
 // lastLine returns the number of the newest line of the audit log.

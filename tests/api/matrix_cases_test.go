@@ -1,8 +1,9 @@
 package api
 
 import (
-	"blueprintd/rpc/trpc"
 	"net/http"
+
+	"blueprintd/rpc/trpc"
 )
 
 // columns are the principals with a valid key, in the order of the letters of a line.

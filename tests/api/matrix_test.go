@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"database/sql"
 	"fmt"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // target is what a cell is about: a blueprint with all that belongs to it.

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"net/http"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // tool sends one request of the protocol to /mcp and gives its result or error.

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"blueprintd/server"
-	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +9,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // zeros is about a megabyte of JSON with as many values as fit.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"runtime"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"blueprintd/engine"
 	"blueprintd/foundation/clock"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // BenchmarkMonth lets a month of 31 days pass with a schedule of each kind, on a

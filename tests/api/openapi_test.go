@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"bytes"
 	"maps"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
 	"blueprintd/tests/describe"
+	"blueprintd/tests/servertest"
 )
 
 // goldenDocument compares a document that is kept in the repository with what

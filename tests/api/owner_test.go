@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestOwnerActions has other users than the owner change what concerns the runs

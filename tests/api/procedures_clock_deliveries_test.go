@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -13,6 +12,7 @@ import (
 
 	"blueprintd/server"
 	"blueprintd/store"
+	"blueprintd/tests/servertest"
 )
 
 // hmacOf returns the bytes with which senders sign.

@@ -6,7 +6,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/server"
 	"blueprintd/store"
+	"blueprintd/tests/servertest"
 )
 
 const day = 24 * time.Hour

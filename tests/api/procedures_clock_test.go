@@ -1,12 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/servertest"
 )
 
 func TestClockAdvance(t *testing.T) {

@@ -1,12 +1,12 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"net/http"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // TestConnectionProcedures follows a connection of an organization from its

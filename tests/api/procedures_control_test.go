@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"bufio"
 	"encoding/json"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 func TestResume(t *testing.T) {

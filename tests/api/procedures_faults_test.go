@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"bytes"
 	"fmt"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestFaultsOfProcedures breaks calls: what a client sees is what a server in

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"blueprintd/server"
-	"blueprintd/tests/servertest"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -12,6 +10,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestRetriedRequests lets a server fail and looks when the next attempts come,

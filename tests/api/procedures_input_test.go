@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // TestInputs sends each procedure what it must refuse; the answer names every

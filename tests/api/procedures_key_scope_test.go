@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
+	"blueprintd/tests/servertest"
 )
 
 // limitedTo returns a person with a new key of their own.

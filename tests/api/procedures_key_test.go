@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
 func TestKeys(t *testing.T) {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
 // ledgerWorld is a signed webhook with a row of each kind in its ledger, a

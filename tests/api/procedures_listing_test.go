@@ -1,13 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestListings looks at what the dashboard shows of a server on which something

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // noNames is a DNS in which nothing exists.

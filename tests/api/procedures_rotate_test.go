@@ -1,13 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // TestRotateSecret exchanges the secrets of triggers, and looks at who is shown

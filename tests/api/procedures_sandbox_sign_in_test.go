@@ -1,11 +1,12 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/servertest"
 )
 
 // TestSignInInSandbox follows the sign-in address of a paused run, as curl -L does: all

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"net/http"
 	"strings"
 	"testing"
 
 	"blueprintd/server"
 	"blueprintd/server/sandbox"
+	"blueprintd/tests/servertest"
 )
 
 // inABox gives a server that reaches nothing real.

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +17,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestSecretVariables looks at who reads the secrets of a blueprint, and what
@@ -103,46 +102,6 @@ func TestSecretConfig(t *testing.T) {
 // each way of writing changes.
 const canary = `pä$$/w0rd+&="x"~ <12>`
 
-// forms are the ways in which a text may be written.
-func forms(text string) map[string]string {
-	quoted, _ := json.Marshal(text)
-	plain, _ := blueprint.Encode(text)
-	all := map[string]string{
-		"plain": text, "JSON": string(plain[1 : len(plain)-1]), "JSON for pages": string(quoted[1 : len(quoted)-1]),
-		"hex": hex.EncodeToString([]byte(text)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(text))),
-		"query": url.QueryEscape(text), "path": url.PathEscape(text), "component": strings.ReplaceAll(url.QueryEscape(text), "+", "%20"),
-		"lower query": lowerEscapes(url.QueryEscape(text)), "lower path": lowerEscapes(url.PathEscape(text)),
-	}
-	// Of base64 inside a longer text, the middle that does not depend on what stands beside it.
-	for lead := range 3 {
-		form := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", lead) + text))
-		middle := form[min(4, len(form)):max(4, len(form)-5)]
-		all[fmt.Sprint("base64 ", lead)] = middle
-		all[fmt.Sprint("base64url ", lead)] = strings.NewReplacer("+", "-", "/", "_").Replace(middle)
-	}
-	return all
-}
-
-func lowerEscapes(text string) string {
-	out := []byte(text)
-	for i := 0; i+2 < len(out); i++ {
-		if out[i] == '%' {
-			copy(out[i+1:], strings.ToLower(string(out[i+1:i+3])))
-		}
-	}
-	return string(out)
-}
-
-// found tells in which forms a text holds the canary.
-func found(text, secret string) (in []string) {
-	for name, form := range forms(secret) {
-		if strings.Contains(text, form) {
-			in = append(in, name)
-		}
-	}
-	return in
-}
-
 // echo is a server that answers with what it was sent, in every form.
 type echo struct {
 	*httptest.Server
@@ -161,7 +120,7 @@ func newEcho(t *testing.T) *echo {
 			w.WriteHeader(http.StatusTeapot)
 		}
 		answer := map[string]any{"whole": string(body), string(body): true}
-		for name, form := range forms(string(body)) {
+		for name, form := range servertest.Forms(string(body)) {
 			if !strings.HasPrefix(name, "base64") {
 				answer[name] = "<<" + form + ">>"
 			}
@@ -277,7 +236,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	disk(t, path, "in the end", canary, override, hookSecret, key, testKey)
 	for name, text := range read {
 		for _, secret := range []string{canary, override} {
-			if in := found(text, secret); len(in) > 0 {
+			if in := servertest.Found(text, secret); len(in) > 0 {
 				t.Errorf("%s holds %q in the forms %q\n%.1500s", name, secret, in, text)
 			}
 		}
@@ -300,7 +259,7 @@ func disk(t *testing.T, path, when string, secrets ...string) {
 			t.Fatal(err)
 		}
 		for _, secret := range secrets {
-			if in := found(string(data), secret); len(in) > 0 {
+			if in := servertest.Found(string(data), secret); len(in) > 0 {
 				t.Errorf("%s, %s holds %q in the forms %q", when, filepath.Base(file), secret, in)
 			}
 		}
@@ -339,7 +298,7 @@ func TestSecretsOfOthers(t *testing.T) {
 				t.Errorf("a stranger gets %s", servertest.Encoded(t, answer))
 			}
 			record := servertest.Encoded(t, ben.Record(t, at(answer, "executionId").(string))) + servertest.Encoded(t, ben.Log(t, at(answer, "executionId").(string)))
-			if in := found(record+servertest.Encoded(t, answer), canary); len(in) > 0 {
+			if in := servertest.Found(record+servertest.Encoded(t, answer), canary); len(in) > 0 {
 				t.Errorf("a stranger reads the secret in the forms %q", in)
 			}
 			if len(outside.last()) != before && strings.Contains(strings.Join(outside.last(), ""), "pä") {
@@ -349,7 +308,7 @@ func TestSecretsOfOthers(t *testing.T) {
 			if at(own, "success") != true {
 				t.Errorf("with a value of their own: %s", servertest.Encoded(t, own))
 			}
-			if in := found(servertest.Encoded(t, own)+servertest.Encoded(t, ben.Log(t, at(own, "executionId").(string))), "pass of my own"); len(in) > 0 {
+			if in := servertest.Found(servertest.Encoded(t, own)+servertest.Encoded(t, ben.Log(t, at(own, "executionId").(string))), "pass of my own"); len(in) > 0 {
 				t.Errorf("their own value shows in the forms %q", in)
 			}
 		})

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +12,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestUnknownKeys puts a canary under a key of unknown meaning of every input
@@ -98,10 +98,10 @@ func TestUnknownKeys(t *testing.T) {
 		if answer.Status < 300 {
 			called++
 		}
-		if in := found(answer.Text, canary); len(in) > 0 && !ownQueries[p.Name] {
+		if in := servertest.Found(answer.Text, canary); len(in) > 0 && !ownQueries[p.Name] {
 			t.Errorf("%s answers it in the forms %q: %.500s", p.Name, in, answer.Text)
 		}
-		if in := found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
+		if in := servertest.Found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
 			t.Errorf("%s shows it to a viewer in the forms %q", p.Name, in)
 		}
 	}
@@ -111,13 +111,13 @@ func TestUnknownKeys(t *testing.T) {
 	for name, input := range map[string]object{
 		"blueprint.get": {"id": id}, "blueprint.list": {"scope": "public"}, "blueprintTriggers.list": {"blueprintId": id}, "blueprintTriggers.listAll": {}, "blueprint.versions": {"id": id},
 	} {
-		if in := found(ben.Call(t, name, input).Text, canary); len(in) > 0 {
+		if in := servertest.Found(ben.Call(t, name, input).Text, canary); len(in) > 0 {
 			t.Errorf("%s shows it to a viewer in the forms %q", name, in)
 		}
 	}
 	disk(t, path, "while the server runs", canary)
 	s.Stop()
-	if in := found(s.Logs.String(), canary); len(in) > 0 {
+	if in := servertest.Found(s.Logs.String(), canary); len(in) > 0 {
 		t.Errorf("the log has it in the forms %q", in)
 	}
 	disk(t, path, "in the end", canary)
@@ -173,7 +173,7 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 			s.Advance(t, "0s")
 			input := object{"id": id, "blueprintId": id, "executionId": run, "nodes": shown, "options": object{"blueprintId": id}, "scope": "public", "title": "t", "blueprint_map": at(seen, "blueprint_map")}
 			for _, p := range s.RPC.Procedures() {
-				if in := found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
+				if in := servertest.Found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
 					t.Errorf("%s: %s shows it to a stranger in the forms %q", kind, p.Name, in)
 				}
 			}
@@ -181,7 +181,7 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 		}
 	}
 	s.Stop()
-	if in := found(s.Logs.String(), canary); len(in) > 0 {
+	if in := servertest.Found(s.Logs.String(), canary); len(in) > 0 {
 		t.Errorf("the log has it in the forms %q", in)
 	}
 }

@@ -1,12 +1,13 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"bytes"
 	"compress/gzip"
 	"io"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/servertest"
 )
 
 // TestTrailingSlash asks the addresses of triggers with and without a trailing

@@ -1,11 +1,11 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"strings"
 	"testing"
 
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // TestSeededFirstKey: the key and the link that a first start shows follow from

@@ -1,12 +1,12 @@
 package api
 
 import (
-	"blueprintd/tests/servertest"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // TestDataOfStrangers runs a public blueprint as a user who cannot manage it.

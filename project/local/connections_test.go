@@ -1,4 +1,4 @@
-package api
+package local_test
 
 import (
 	"bytes"

@@ -1,11 +1,12 @@
-package api
+package server_test
 
 import (
-	"blueprintd/tests/servertest"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"blueprintd/tests/servertest"
 )
 
 // scraped are the series of a page of metrics by their text, such as

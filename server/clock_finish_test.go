@@ -1,13 +1,14 @@
-package api
+package server_test
 
 import (
-	"blueprintd/rpc/trpc"
-	"blueprintd/tests/servertest"
 	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"blueprintd/rpc/trpc"
+	"blueprintd/tests/servertest"
 )
 
 // TestAdvanceIsFinished advances the clock for a client that has already disconnected.

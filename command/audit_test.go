@@ -1,13 +1,13 @@
-package api
+package command
 
 import (
-	"blueprintd/tests/servertest"
 	"io"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/command"
+	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
 // The operator sees every line: also of what has no organization, and what a
@@ -20,12 +20,12 @@ func TestAuditList(t *testing.T) {
 	if _, err := s.Store.RenameUser(t.Context(), blueprint.Principal{UserID: eve.ID}, "eve\x1b[2J"); err != nil {
 		t.Fatal(err)
 	}
-	eve.OK(t, "apiKey.create", object{"name": "laptop"})
+	eve.OK(t, "apiKey.create", process.Object{"name": "laptop"})
 	s.Stop()
 	for _, args := range [][]string{{"user", "add", "--email", "ben@example.org", "--db", path}, {"master-key", "rotate", "--db", path}} {
-		commandOutput(t, args...)
+		output(t, args...)
 	}
-	out := commandOutput(t, "audit", "list", "--db", path)
+	out := output(t, "audit", "list", "--db", path)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 5 {
 		t.Fatal(out)
@@ -38,13 +38,13 @@ func TestAuditList(t *testing.T) {
 	if strings.Contains(out, "\x1b") || !strings.Contains(lines[4], eve.ID) {
 		t.Errorf("%q", lines[4])
 	}
-	out = commandOutput(t, "audit", "list", "--limit", "1", "--json", "--db", path)
+	out = output(t, "audit", "list", "--limit", "1", "--json", "--db", path)
 	list, _ := servertest.Decoded(t, out).([]any)
-	if len(list) != 1 || at(list[0], "action") != "masterKey.rotate" || at(list[0], "organizationId") != "" {
+	if len(list) != 1 || process.At(list[0], "action") != "masterKey.rotate" || process.At(list[0], "organizationId") != "" {
 		t.Error(out)
 	}
-	refused := &lockedBuffer{}
-	if code := run([]string{"blueprintd", "audit", "list", "--limit", "0", "--db", path}, nil, io.Discard, refused); code != command.ExitUsage || !strings.Contains(refused.String(), "--limit") {
+	refused := &process.Output{}
+	if code := run(t, []string{"blueprintd", "audit", "list", "--limit", "0", "--db", path}, nil, io.Discard, refused); code != ExitUsage || !strings.Contains(refused.String(), "--limit") {
 		t.Errorf("%d, %s", code, refused)
 	}
 }

@@ -1,7 +1,8 @@
-package api
+package project_test
 
 import (
-	"blueprintd/tests/servertest"
+	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,31 @@ import (
 	"blueprintd/project"
 )
 
+var update = flag.Bool("update", false, "write golden files")
+
+// golden compares a file of the repository with the text that the program generates.
+func golden(t *testing.T, name string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the program generates (%v); run make goldens", name, err)
+	}
+}
+
+// decoded returns the value of JSON; numbers keep their digits.
+func decoded(t *testing.T, text string) any {
+	t.Helper()
+	value, err := blueprint.Decode([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return value
+}
+
 // TestSchemas keeps the schemas that editors are pointed to.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
@@ -23,7 +49,7 @@ func TestSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		goldenDocument(t, "../../clients/schemas/"+name+".schema.json", text)
+		golden(t, "../clients/schemas/"+name+".schema.json", text)
 		compiledSchema(t, name)
 	}
 }
@@ -35,7 +61,7 @@ func compiledSchema(t *testing.T, name string) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("schema.json", servertest.Decoded(t, string(text))); err != nil {
+	if err := compiler.AddResource("schema.json", decoded(t, string(text))); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := compiler.Compile("schema.json")
@@ -52,13 +78,13 @@ func TestSchemaOfBlueprints(t *testing.T) {
 	schema := compiledSchema(t, "blueprint")
 	for name, kind := range project.Catalogue() {
 		for _, spelling := range project.Spellings(name) {
-			value := object{"title": "x", "blueprint_map": object{"nodes": []any{object{"id": "a", "type": spelling, "title": "A", "config": kind.Example}}}}
+			value := map[string]any{"title": "x", "blueprint_map": map[string]any{"nodes": []any{map[string]any{"id": "a", "type": spelling, "title": "A", "config": kind.Example}}}}
 			if err := schema.Validate(value); err != nil {
 				t.Errorf("the example of %v: %v", spelling, err)
 			}
 		}
 	}
-	paths, err := filepath.Glob("../../testdata/blueprints/*.blueprint.*")
+	paths, err := filepath.Glob("../testdata/blueprints/*.blueprint.*")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no blueprints: %v", err)
 	}
@@ -107,7 +133,7 @@ func TestSchemaOfBlueprints(t *testing.T) {
 		trigger(`{"triggerType":"event","config":{"event":"order"}}`):                           false,
 		trigger(`{"triggerType":"pigeon"}`):                                                     false,
 	} {
-		if err := schema.Validate(servertest.Decoded(t, text)); (err == nil) != good {
+		if err := schema.Validate(decoded(t, text)); (err == nil) != good {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -138,7 +164,7 @@ func TestSchemasOfOtherFiles(t *testing.T) {
 			t.Errorf("%s %s: %v", c.schema, c.text, err)
 		}
 	}
-	tests, err := filepath.Glob("../../testdata/blueprints/*.test.yaml")
+	tests, err := filepath.Glob("../testdata/blueprints/*.test.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +194,7 @@ func TestSchemaKnowsEveryMember(t *testing.T) {
 			t.Errorf("the schema knows no %s trigger", kind)
 		}
 	}
-	if strings.Contains(servertest.Encoded(t, project.BlueprintSchema()), `"x-kind"`) {
+	if text, err := blueprint.Encode(project.BlueprintSchema()); err != nil || strings.Contains(string(text), `"x-kind"`) {
 		t.Error("the schema holds what only forms ask")
 	}
 }
@@ -209,13 +235,13 @@ func TestSchemaOfSeeds(t *testing.T) {
 	}
 }
 
-func yamlFile(t *testing.T, path string) object {
+func yamlFile(t *testing.T, path string) map[string]any {
 	t.Helper()
 	doc, err := document.Parse(path, []byte(readText(t, path)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return doc.Value.(object)
+	return doc.Value.(map[string]any)
 }
 
 func readText(t *testing.T, path string) string {

@@ -1,7 +1,6 @@
-package api
+package server_test
 
 import (
-	"blueprintd/tests/servertest"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -20,6 +19,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/server"
 	"blueprintd/store"
+	"blueprintd/tests/servertest"
 )
 
 func TestMetricsTellWhatHappened(t *testing.T) {

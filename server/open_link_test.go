@@ -1,8 +1,6 @@
-package api
+package server_test
 
 import (
-	"blueprintd/server/certificate"
-	"blueprintd/tests/servertest"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +11,9 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/server/certificate"
+	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
 func develops(o *server.Options) { o.Develops = true }
@@ -33,9 +34,9 @@ func visit(ctx context.Context, s *servertest.Server, address string, headers ..
 func TestOpenLinkIsFor(t *testing.T) {
 	t.Parallel()
 	certified := func(own bool) func(*server.Options) {
-		pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
+		pair := process.NewKeyPair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 		return func(o *server.Options) {
-			o.TLSFiles = &certificate.Files{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+			o.TLSFiles = &certificate.Files{CertPath: pair.Cert, KeyPath: pair.Key, Logger: o.Logger}
 			if bad, err := o.TLSFiles.Load(); err != nil {
 				t.Fatal(bad, err)
 			}
@@ -103,12 +104,14 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 	if some, err := s.Store.AnyPassword(t.Context()); some || err != nil {
 		t.Errorf("there is a password: %v %v", some, err)
 	}
-	b := &browser{Server: s, cookie: mine[1]}
-	line := at(b.OK(t, "auditLog.list", nil), "entries").([]any)[1]
+	query := func(procedure string) any {
+		return servertest.Caller{Server: s}.Send(t, http.MethodGet, server.DashboardRoot+"/"+procedure, "", mine...).Payload()
+	}
+	line := at(query("auditLog.list"), "entries").([]any)[1]
 	if at(line, "action") != "session.create" || at(line, "via") != blueprint.ViaDashboard || at(line, "detail.outcome") != "signed in" || at(line, "actorId") != s.Bootstrap.Account.ID {
 		t.Errorf("the audit log says %v", line)
 	}
-	if listed := b.OK(t, "session.list", nil).([]any); len(listed) != 2 || at(listed[0], "agent") != "a browser" && at(listed[1], "agent") != "a browser" {
+	if listed := query("session.list").([]any); len(listed) != 2 || at(listed[0], "agent") != "a browser" && at(listed[1], "agent") != "a browser" {
 		t.Errorf("sessions %v", listed)
 	}
 }

@@ -1,7 +1,6 @@
-package api
+package masterkey_test
 
 import (
-	"blueprintd/tests/servertest"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
 	"blueprintd/store/masterkey"
+	"blueprintd/tests/servertest"
 )
 
 // sealedFile is a database file with something of everything that is encrypted,
@@ -31,17 +31,17 @@ func sealedFile(t *testing.T) (path string, read func(t *testing.T, path string)
 	path = filepath.Join(t.TempDir(), "sealed.db")
 	s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
 	const token, hook = "canary-of-the-variable", "canary-of-the-hook"
-	blueprint := s.Root.IDOf(t, "blueprint.create", object{
+	id := s.Root.IDOf(t, "blueprint.create", object{
 		"title": "sealed", "blueprint_map": object{"nodes": []any{
 			node("ask", "human", object{"prompt": "say"}),
 			node("tell", "template", object{"text": "{{token}} {{nodes.ask.output.word}}"}),
 		}},
 		"environment_variables": []any{object{"name": "token", "secret": true, "default": token}},
 	})
-	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{"secret": hook}})
+	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": hook}})
 	connection := s.Root.IDOf(t, "connection.create", object{"name": "c", "type": "slack", "config": object{"botToken": "canary-of-slack"}})
 	start := func() string {
-		run, _ := at(s.Root.OK(t, "blueprint.execute", object{"id": blueprint}), "executionId").(string)
+		run, _ := at(s.Root.OK(t, "blueprint.execute", object{"id": id}), "executionId").(string)
 		return run
 	}
 	waiting, ended := start(), start()
@@ -52,13 +52,13 @@ func sealedFile(t *testing.T) (path string, read func(t *testing.T, path string)
 		t.Helper()
 		s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
 		defer s.Stop()
-		if got := at(at(s.Root.OK(t, "blueprint.get", object{"id": blueprint}), "environment_variables").([]any)[0], "default"); got != token {
+		if got := at(at(s.Root.OK(t, "blueprint.get", object{"id": id}), "environment_variables").([]any)[0], "default"); got != token {
 			t.Errorf("the variable is %v", got)
 		}
 		if got := at(s.Root.OK(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), "secret"); got != hook {
 			t.Errorf("the webhook's secret is %v", got)
 		}
-		if c, err := s.Store.ConnectionForUse(t.Context(), authorityOf(s.Root.ID), connection); err != nil || c.Config["botToken"] != "canary-of-slack" {
+		if c, err := s.Store.ConnectionForUse(t.Context(), blueprint.Authority{PrincipalID: s.Root.ID}, connection); err != nil || c.Config["botToken"] != "canary-of-slack" {
 			t.Errorf("the connection is %v, %v", c, err)
 		}
 		s.Root.OK(t, "execution.resume", object{"executionId": waiting, "input": object{"word": "resumed"}})

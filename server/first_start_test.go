@@ -1,4 +1,4 @@
-package api
+package server_test
 
 import (
 	"io"
@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/server"
+	"blueprintd/store"
 	"blueprintd/tests/process"
 )
 
@@ -32,17 +34,6 @@ func announced(t *testing.T, database string, change ...func(*server.Options)) s
 		t.Error(err)
 	}
 	return out.String()
-}
-
-// commandOutput runs a command of the program, which must succeed, and gives what it
-// prints.
-func commandOutput(t *testing.T, args ...string) string {
-	t.Helper()
-	stdout, stderr := &lockedBuffer{}, &lockedBuffer{}
-	if code := run(append([]string{"blueprintd"}, args...), nil, stdout, stderr); code != 0 {
-		t.Fatalf("blueprintd %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
-	}
-	return stdout.String()
 }
 
 func TestFirstStartShowsTheKeyOnce(t *testing.T) {
@@ -79,5 +70,47 @@ func TestStartBehindAPublicAddressNamesBoth(t *testing.T) {
 	text := announced(t, filepath.Join(t.TempDir(), "my.db"), func(o *server.Options) { o.PublicURL = "https://flows.example.org" })
 	if !process.ContainsAll(text, "is ready on https://flows.example.org\n", "\n  listens   http://127.0.0.1:") || strings.Contains(text, "127.0.0.1:0\n") {
 		t.Errorf("the start says:\n%s", text)
+	}
+}
+
+// A server logs the address of the dashboard, and how to sign in as long as it has no
+// user who can.
+func TestAnnouncedDashboard(t *testing.T) {
+	t.Parallel()
+	database := t.TempDir() + "/my.db"
+	tokens := map[string]bool{}
+	for range 2 {
+		text := announced(t, database, func(o *server.Options) { o.PublicURL = "https://flows.example" })
+		_, line, _ := strings.Cut(text, "\n  dashboard https://flows.example/setup?token=")
+		token, _, found := strings.Cut(line, "  (sets your password; works once, for 24 hours)\n")
+		if !found || len(token) != 43 || tokens[token] {
+			t.Errorf("the start says:\n%s", text)
+		}
+		tokens[token] = true
+	}
+	if text := announced(t, database); !strings.Contains(text, "/setup?token=") {
+		t.Errorf("without a public address the start says:\n%s", text)
+	}
+	commandOutput(t, "user", "add", "--email", "bo@example.org", "--db", database)
+	withPassword(t, database, "bo@example.org")
+	if text := announced(t, database); strings.Contains(text, "token") || !strings.Contains(text, "\n  dashboard http://127.0.0.1:") {
+		t.Errorf("with a password the start says:\n%s", text)
+	}
+}
+
+// withPassword gives a user some password, as another process would.
+func withPassword(t testing.TB, database, email string) {
+	t.Helper()
+	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	user, err := stored.UserByEmail(t.Context(), email)
+	if err == nil {
+		err = stored.SetPassword(t.Context(), user.ID, "$argon2id$x")
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,23 +1,18 @@
-package api
+package server_test
 
 import (
-	"blueprintd/tests/servertest"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
 	"blueprintd/server"
-	"blueprintd/tests/process"
 )
 
 // cutOff is a context that ends once it was asked so many times whether it has.
@@ -36,7 +31,12 @@ func (c *cutOff) Err() error {
 // TestSeedCutOff ends the start of a server with a seed at each write of the
 // store. Nothing of the seed is stored then, and the next start stores it whole.
 func TestSeedCutOff(t *testing.T) {
-	seed, _, _, err := project.ReadSeed("seed.yaml", []byte(strings.Replace(wholeSeed, ", password: correct horse battery", "", 1)), seedLookup) // one is enough: they take time
+	text, err := os.ReadFile("../project/testdata/whole.seed.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lookup := func(name string) (string, bool) { return "value-of-" + name, true }
+	seed, _, _, err := project.ReadSeed("seed.yaml", []byte(strings.Replace(string(text), ", password: correct horse battery", "", 1)), lookup) // one password is enough: hashing takes time
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,49 +78,4 @@ func TestSeedCutOff(t *testing.T) {
 	if err := s.Store.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestSeedKilled kills servers while they store their seed, and looks what the one
-// after them has.
-func TestSeedKilled(t *testing.T) {
-	path := process.Path(t)
-	for name, value := range map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook"} {
-		t.Setenv(name, value)
-	}
-	folder := t.TempDir()
-	seed, database, ready := filepath.Join(folder, "s.yaml"), filepath.Join(folder, "my.db"), filepath.Join(folder, "ready.json")
-	if err := os.WriteFile(seed, []byte(wholeSeed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	beat := time.NewTicker(10 * time.Millisecond)
-	defer beat.Stop()
-	for beats := 1; beats < 60; beats += 3 {
-		c := exec.Command(path, "serve", "--addr", "127.0.0.1:0", "--db", database, "--seed", seed, "--ready-file", ready)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for range beats {
-			<-beat.C
-		}
-		_ = c.Process.Kill()
-		_ = c.Wait()
-		if _, err := os.Stat(ready); err == nil {
-			t.Logf("ready after %d beats", beats)
-			break // it was done
-		}
-	}
-	os.Remove(ready)
-	p := process.Serve(t, "--db", database, "--seed", seed, "--ready-file", ready)
-	var told any
-	if err := json.Unmarshal(process.AwaitFile(t, ready), &told); err != nil {
-		t.Fatal(err)
-	}
-	list, _ := at(told, "seed.blueprints").([]any)
-	if len(list) != 2 || len(at(list[0], "triggers").([]any)) != 2 || len(at(list[1], "triggers").([]any)) != 2 {
-		t.Errorf("there is %s", servertest.Encoded(t, told))
-	}
-	if status, answer := p.Post("/api/trpc/blueprint.create", "key-of-ada", object{"json": object{"title": "x"}}); status != 200 {
-		t.Errorf("the key of the seed: %d %v", status, answer)
-	}
-	p.Stop()
 }

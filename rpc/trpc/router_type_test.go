@@ -1,4 +1,4 @@
-package api
+package trpc_test
 
 import (
 	"flag"

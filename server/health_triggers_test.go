@@ -1,12 +1,12 @@
-package api
+package server_test
 
 import (
-	"blueprintd/tests/servertest"
 	"context"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
 )
 
 // TestTrippedTriggerIsSeen checks that a trigger that the breaker paused is reported

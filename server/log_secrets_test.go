@@ -1,7 +1,6 @@
-package api
+package server_test
 
 import (
-	"blueprintd/tests/servertest"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
 	"strings"
@@ -17,6 +17,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server"
+	"blueprintd/tests/servertest"
 )
 
 // inJSON has a server write its log as JSON, all of it.
@@ -30,7 +31,7 @@ func inJSON(o *server.Options, logs io.Writer) {
 func TestLogsHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	var logs lockedBuffer
-	const hookSecret, input, key = `hook/sec+ret="1" ü`, `input&of<somebody>="2" ö`, "key-that-nobody-may-read-3"
+	const canary, hookSecret, input, key = `pä$$/w0rd+&="x"~ <12>`, `hook/sec+ret="1" ü`, `input&of<somebody>="2" ö`, "key-that-nobody-may-read-3"
 	path := filepath.Join(t.TempDir(), "logs.db")
 	change := []func(*server.Options){servertest.AtNoon, servertest.OnFile(path), func(o *server.Options) {
 		inJSON(o, &logs)
@@ -38,7 +39,11 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 	}}
 	s := servertest.New(t, change...)
 	s.Root.Authorization = "Bearer " + key
-	outside := newEcho(t)
+	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		io.Copy(w, r.Body)
+	}))
+	t.Cleanup(outside.Close)
 	id := s.Root.IDOf(t, "blueprint.create", object{
 		"title": input, "environment_variables": []any{object{"name": "token", "secret": true, "default": canary}},
 		"blueprint_map": object{"nodes": []any{
@@ -94,7 +99,7 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 		}
 	}
 	for name, one := range map[string]string{"secret variable": canary, "secret of the webhook": hookSecret, "input": input, "key": key} {
-		if in := found(text, one); in != nil {
+		if in := servertest.Found(text, one); in != nil {
 			t.Errorf("the %s is in the log as %q:\n%s", name, in, text)
 		}
 	}

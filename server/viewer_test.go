@@ -1,7 +1,6 @@
-package api
+package server_test
 
 import (
-	"blueprintd/tests/servertest"
 	"context"
 	"encoding/json"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"blueprintd/foundation/recording"
 	"blueprintd/server"
 	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
 // TestOpenShowsARun exports runs of each kind and opens their files.

@@ -1,15 +1,17 @@
-package api
+package server_test
 
 import (
-	"blueprintd/server"
-	"blueprintd/server/certificate"
-	"blueprintd/tests/servertest"
 	"log/slog"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"blueprintd/server"
+	"blueprintd/server/certificate"
+	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
 // TestTLSWarnings checks the warnings about a folder of keys that other users can read
@@ -28,11 +30,11 @@ func TestTLSWarnings(t *testing.T) {
 			t.Errorf("mode %o: %s", mode, out)
 		}
 	}
-	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
+	pair := process.NewKeyPair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 	for address, want := range map[string]bool{"": false, "https://flows.example.org": false, "http://flows.example.org": true} {
 		s := servertest.New(t, func(o *server.Options) {
 			o.PublicURL = address
-			o.TLSFiles = &certificate.Files{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+			o.TLSFiles = &certificate.Files{CertPath: pair.Cert, KeyPath: pair.Key, Logger: o.Logger}
 			if bad, err := o.TLSFiles.Load(); err != nil {
 				t.Fatal(bad, err)
 			}

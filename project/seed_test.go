@@ -1,41 +1,18 @@
-package api
+package project_test
 
 import (
-	"blueprintd/project"
-	"blueprintd/tests/process"
-	"blueprintd/tests/servertest"
-	"encoding/json"
-	"os"
-	"path/filepath"
+	_ "embed"
 	"slices"
 	"strings"
 	"testing"
+
+	"blueprintd/project"
 )
 
-const wholeSeed = `users:
-  - {email: ada@example.org, name: Ada, apiKey: "key-of-${WHO}", password: correct horse battery}
-  - {email: grace@example.org, name: Grace}
-  - {email: eve@example.org, name: Eve, password: "wide open battery"}
-organizations:
-  - {name: Team, members: [{email: ada@example.org, role: owner}, {email: grace@example.org, role: member}]}
-connections:
-  - {name: shop, type: http, organization: Team, config: {auth: {type: bearer, token: "${SHOP_TOKEN}"}, hosts: [shop.example]}}
-blueprints:
-  - title: Orders
-    organization: Team
-    status: published
-    blueprint_map:
-      nodes:
-        - {id: get, type: http-request, title: Get, config: {method: GET, url: "https://shop.example/", connectionId: {$connection: shop}}}
-    triggers:
-      - {triggerType: webhook, config: {secret: "${HOOK}"}}
-      - {triggerType: scheduled, config: {cron: "0 * * * *"}, isActive: false}
-  - title: Mine
-    owner: grace@example.org
-    visibility: public
-    blueprint_map: {nodes: [{id: a, type: template, title: A, config: {text: hi}}]}
-    triggers: [{triggerType: email}, {triggerType: api}]
-`
+// wholeSeed is a seed file with everything that a seed can have.
+//
+//go:embed testdata/whole.seed.yaml
+var wholeSeed string
 
 func seedLookup(name string) (string, bool) {
 	value, known := map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook", "EMPTY": ""}[name]
@@ -121,55 +98,6 @@ func TestSeedFiles(t *testing.T) {
 				t.Errorf("a secret is told: %s", all)
 			}
 		})
-	}
-}
-
-// A server begins with its seed; started again with the same database it leaves
-// alone what is there.
-func TestSeededServer(t *testing.T) {
-	folder := t.TempDir()
-	path, ready := filepath.Join(folder, "s.yaml"), filepath.Join(folder, "ready.json")
-	if err := os.WriteFile(path, []byte(wholeSeed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook"} {
-		t.Setenv(name, value)
-	}
-	var before any
-	for range 2 {
-		p := process.Serve(t, "--db", filepath.Join(folder, "my.db"), "--seed", path, "--ready-file", ready)
-		data := process.AwaitFile(t, ready)
-		var told any
-		if err := json.Unmarshal(data, &told); err != nil {
-			t.Fatal(err)
-		}
-		seed := at(told, "seed")
-		text := strings.ReplaceAll(servertest.Encoded(t, seed), p.Host, "")
-		if before != nil && before != text {
-			t.Errorf("made anew: %s, before %s", text, before)
-		}
-		before = text
-		list, _ := at(seed, "blueprints").([]any)
-		if len(list) != 2 || len(at(list[0], "triggers").([]any)) != 2 {
-			t.Fatalf("seed %s", text)
-		}
-		var calls []string
-		for _, b := range list {
-			for _, trigger := range at(b, "triggers").([]any) {
-				url, _ := at(trigger, "url").(string)
-				calls = append(calls, at(trigger, "triggerType").(string)+" "+strings.ReplaceAll(url, at(trigger, "id").(string), "ID"))
-			}
-		}
-		if calls[0] != "webhook "+p.Host+"/webhooks/blueprint/ID" || calls[1] != "scheduled " || !strings.Contains(calls[2], "@") || calls[3] != "api "+p.Host+"/v1/triggers/ID/fire" {
-			t.Errorf("called at %v", calls)
-		}
-		if all := servertest.Encoded(t, p.Query("blueprint.list", object{})); strings.Count(all, `"title":"Orders"`) != 1 || strings.Contains(all, "canary") {
-			t.Errorf("blueprints %s", all)
-		}
-		if status, _ := p.Post("/api/trpc/blueprint.list", "key-of-ada", object{}); status == 401 {
-			t.Error("the key of the seed is not known")
-		}
-		p.Stop()
 	}
 }
 

@@ -1,9 +1,6 @@
-package api
+package command
 
 import (
-	"blueprintd/server"
-	"blueprintd/server/certificate"
-	"blueprintd/tests/servertest"
 	"bytes"
 	"net"
 	"net/http"
@@ -11,6 +8,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"blueprintd/server"
+	"blueprintd/server/certificate"
+	"blueprintd/tests/process"
+	"blueprintd/tests/servertest"
 )
 
 // TestHealth asks servers that are ready, that are not, and that are none.
@@ -21,9 +23,9 @@ func TestHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair := makePair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
+	pair := process.NewKeyPair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 	secure := servertest.New(t, func(o *server.Options) {
-		o.TLSFiles = &certificate.Files{CertPath: pair.cert, KeyPath: pair.key, Logger: o.Logger}
+		o.TLSFiles = &certificate.Files{CertPath: pair.Cert, KeyPath: pair.Key, Logger: o.Logger}
 		if bad, err := o.TLSFiles.Load(); err != nil {
 			t.Fatal(bad, err)
 		}
@@ -51,7 +53,7 @@ func TestHealth(t *testing.T) {
 		{[]string{"--url", other.URL}, 1, "does not answer: HTTP 404, which is not a response of blueprintd"},
 	} {
 		var out, errs bytes.Buffer
-		code := run(append([]string{"blueprintd", "health"}, c.args...), nil, &out, &errs)
+		code := run(t, append([]string{"blueprintd", "health"}, c.args...), nil, &out, &errs)
 		if code != c.code || !strings.Contains(out.String()+errs.String(), c.want) {
 			t.Errorf("health %q: %d %s%s, want %d %s", c.args, code, out.String(), errs.String(), c.code, c.want)
 		}
