@@ -2,7 +2,10 @@ package secret_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
@@ -23,18 +26,32 @@ func TestCredentials(t *testing.T) {
 		{"in base64", `"` + base64.StdEncoding.EncodeToString([]byte(long)) + `"`, `"` + base64.StdEncoding.EncodeToString([]byte(long)) + `"`},
 		{"none", `[1.50, null, true]`, `[1.50,null,true]`},
 	} {
-		given := decode(t, test.given)
-		before, _ := blueprint.Encode(given)
-		value, changed := c.Value(given)
-		got, err := blueprint.Encode(value)
-		if err != nil || string(got) != test.want || changed != (string(before) != test.want) {
-			t.Errorf("%s: %s, changed %v, want %s (%v)", test.name, got, changed, test.want, err)
-		}
-		if after, _ := blueprint.Encode(given); string(after) != string(before) {
-			t.Errorf("%s: what was given has changed", test.name)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			given := decode(t, test.given)
+			before, _ := blueprint.Encode(given)
+			value, changed := c.Value(given)
+			got, err := blueprint.Encode(value)
+			if err != nil || string(got) != test.want {
+				t.Errorf("got %s (%v), want %s", got, err, test.want)
+			}
+			if want := string(before) != test.want; changed != want {
+				t.Errorf("changed is %v, want %v", changed, want)
+			}
+			if after, _ := blueprint.Encode(given); string(after) != string(before) {
+				t.Errorf("the argument became %s", after)
+			}
+		})
 	}
 	if value, changed := secret.NewCredentials([]string{"orders", ""}).Value("orders"); value != "orders" || changed {
 		t.Errorf("short ones alone: %v", value)
+	}
+}
+
+// A subrun gets the secrets of its caller as strings, and masks the same with them.
+func TestStrings(t *testing.T) {
+	values := []any{"", "hunter22", true, nil, json.Number("7"), json.Number("1234567"), []any{"leaf-of-a-list", "abc"}, map[string]any{"user": ""}}
+	want := []string{"hunter22", "1234567", `["leaf-of-a-list","abc"]`, "leaf-of-a-list", "abc", `{"user":""}`}
+	if diff := cmp.Diff(want, secret.Strings(values)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

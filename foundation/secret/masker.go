@@ -28,7 +28,7 @@ type Masker struct {
 	forms    []string        // what the replacer looks for, the longest first
 	joined   string          // the forms one after the other
 	plain    []string        // the secrets, and their unescaped forms
-	longest  int             // bytes of the longest form
+	longest  int             // bytes that a secret may take
 	whole    map[string]bool // strings too short to search for, masked when they stand alone
 }
 
@@ -41,6 +41,7 @@ func NewMasker(values []any) *Masker {
 		for _, text := range texts(value) {
 			if long(text) {
 				forms = append(forms, encodings(text)...)
+				m.longest = max(m.longest, 4*len(text)) // as in a query, with line breaks
 				for _, form := range sent(text) {
 					for _, plain := range unescapings(form) {
 						if len(strings.Join(strings.Fields(plain), "")) >= 3 && !slices.Contains(m.plain, plain) {
@@ -58,15 +59,8 @@ func NewMasker(values []any) *Masker {
 	}
 	// The longest first: a shorter form must not leave the end of a longer one.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
-	if len(forms) > 0 {
-		m.longest = len(forms[0])
-	}
-	for _, plain := range m.plain {
-		m.longest = max(m.longest, 3*len(plain)) // as in a query
-	}
-	m.longest += m.longest / 4 // line breaks
 	m.forms, m.joined = forms, strings.Join(forms, "\x00")
-	pairs := make([]string, 0, 2*len(forms))
+	var pairs []string
 	for _, form := range forms {
 		pairs = append(pairs, form, Mask)
 	}
@@ -178,10 +172,15 @@ func (m *Masker) Text(text string) string {
 	return m.replace(text)
 }
 
-// replace masks the secrets that are long enough to be searched for. Escaped ones
-// come first, because they may contain others.
+// replace masks the secrets that are long enough to be searched for, and their
+// beginnings where a text was cut. Escaped ones come first, because they may contain
+// others.
 func (m *Masker) replace(text string) string {
-	return m.beginnings(m.replacer.Replace(m.unescaped(text)))
+	if len(m.forms) == 0 {
+		return text
+	}
+	text = m.replacer.Replace(m.unescaped(text))
+	return masked(text, m.cuts(text))
 }
 
 // Value masks the secrets in a plain JSON value, keys included: keys that mask to the
@@ -224,9 +223,7 @@ func mapNamed(object map[string]any, f func(name string, element any) (any, bool
 		}
 		return replaced, changed
 	})
-	if len(renamed) > 0 {
-		rename(out.(map[string]any), renamed, mask)
-	}
+	rename(out.(map[string]any), renamed, mask)
 	return out, changed
 }
 

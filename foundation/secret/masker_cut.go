@@ -11,11 +11,8 @@ import (
 // in ordinary words.
 const minPart = 8
 
-// beginnings masks the beginning of a secret at the end of a text and before an
-// ellipsis, where a longer text was cut.
-func (m *Masker) beginnings(text string) string { return masked(text, m.cuts(text)) }
-
-// cuts finds beginnings of secrets where a text was cut.
+// cuts finds the beginnings of secrets at the end of a text and before an ellipsis,
+// where a longer text was cut.
 func (m *Masker) cuts(text string) (found []span) {
 	short, long := nextOf(text, "...", 0), nextOf(text, "…", 0)
 	for i, end := 0, 0; i < len(text); {
@@ -37,10 +34,9 @@ var halfEscape = regexp.MustCompile(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?|&[a-z
 
 // nextOf returns the index of mark after from, len(text) when there is none.
 func nextOf(text, mark string, from int) int {
-	if from < len(text) {
-		if i := strings.Index(text[from:], mark); i >= 0 {
-			return from + i
-		}
+	from = min(from, len(text))
+	if i := strings.Index(text[from:], mark); i >= 0 {
+		return from + i
 	}
 	return len(text)
 }
@@ -57,19 +53,18 @@ func (m *Masker) beginning(text string) int {
 	if end < minPart || !strings.Contains(m.joined, text[end-minPart:end]) {
 		return len(text)
 	}
-	from := end
+	longest := minPart - 1
 	for _, form := range m.forms {
-		for size := min(len(form)-1, end); size >= minPart && size > end-from; size-- {
+		for size := min(len(form)-1, end); size > longest; size-- {
 			if strings.HasSuffix(text[:end], form[:size]) {
-				from = end - size
-				break
+				longest = size
 			}
 		}
 	}
-	if from == end {
+	if longest < minPart {
 		return len(text)
 	}
-	return from
+	return end - longest
 }
 
 // Cut is Address for the beginning of a longer text: it also removes as much of its

@@ -41,6 +41,8 @@ func TestMaskerText(t *testing.T) {
 		{"with lower-case escapes", "?q=pa%20ss%2bw%c3%b6rd%2f!%22%3c", "?q=***"},
 		{"inside JSON", `{"a": "pa ss+wörd/!\"<"}`, `{"a": "***"}`},
 		{"inside JSON for HTML", encode(value), `"***"`},
+		{"inside XML", "<p>pa ss+wörd/!&quot;&lt;</p>", "<p>***</p>"},
+		{"as the name of a multipart part", `form-data; name="pa ss+wörd/!%22<"`, `form-data; name="***"`},
 		{"on two lines", "x " + value[:7] + "\r\n" + value[7:] + "\ny", "x ***\ny"},
 		{"hexadecimal on lines", "x " + hex.EncodeToString([]byte(value))[:8] + "\n" + hex.EncodeToString([]byte(value))[8:] + "\ny", "x ***\ny"},
 		{"base64 on lines", base64.StdEncoding.EncodeToString([]byte(value))[:8] + "\r\n" + base64.StdEncoding.EncodeToString([]byte(value))[8:], "***"},
@@ -84,6 +86,57 @@ func TestMaskerBase64(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Each row has a secret of its own, where its length or its characters matter.
+func TestMaskerForms(t *testing.T) {
+	for _, test := range []struct{ name, secret, given, want string }{
+		{"six characters", "abcdef", "xabcdefx", "x***x"},
+		{"five characters alone", "abcde", "abcde", "***"},
+		{"five characters inside", "abcde", "xabcdex", "xabcdex"},
+		{"trimmed to six characters", "abcdef\n", "xabcdefx", "x***x"},
+		{"trimmed to five characters", " abcde\n", "xabcdex", "xabcdex"},
+		{"up to a fragment after six characters", "abcdef#fragment", "/abcdef?", "/***?"},
+		{"up to a fragment after five characters", "abcde#fragment", "/abcde?", "/abcde?"},
+		{"parts of eight characters", "x=abcdefgh&y=ijklm#12345678", "x=abcdefgh, y=ijklm, 12345678", "***, y=ijklm, ***"},
+		{"a part of eight characters", "abcdefgh&ij", "(abcdefgh)", "(***)"},
+		{"a part of seven characters", "abcdefg&ijk", "(abcdefg)", "(abcdefg)"},
+		{"the plus of a form read as a space, eight characters", "abc+defg", "(abc defg)", "(***)"},
+		{"the plus of a form read as a space, seven characters", "abc+def", "(abc def)", "(abc def)"},
+		{"base64 at the second byte", "hunter22", base64.StdEncoding.EncodeToString([]byte("xhunter22")), "eG***"},
+		{"base64 at the third byte", "hunter22", base64.StdEncoding.EncodeToString([]byte("xyhunter22")), "eHl***g=="},
+		{"escapes of the secret, three characters", "%41%42%43", "q=%41B%43", "q=***"},
+		{"escapes of the secret, two characters", "%41%42", "q=%41B", "q=%41B"},
+		{"an escaped quote at the end", `say "hi"`, `say \"hi\"`, "***"},
+		{"a character of two UTF-16 units", "pass😀word", `"pass\ud83d\ude00word"`, `"***"`},
+		{"half a character of two UTF-16 units", "pass😀word", `"pass\ud83d\u0041word"`, `"pass\ud83d\u0041word"`},
+		{"a character of two UTF-16 units cut in half", "pass😀word", `"pass\ud83d-xde00word"`, `"pass\ud83d-xde00word"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := secret.NewMasker([]any{test.secret}).Text(test.given); got != test.want {
+				t.Errorf("%q with the secret %q became %q, want %q", test.given, test.secret, got, test.want)
+			}
+		})
+	}
+}
+
+// Several secrets in one text are masked wherever they stand, whatever the order in
+// which the Masker searches for them.
+func TestMaskerOrder(t *testing.T) {
+	for _, test := range []struct{ name, given, want string }{
+		{"in order", "%61lpha-secret, %62eta-secret.", "***, ***."},
+		{"in reverse", "%62eta-secret, %61lpha-secret.", "***, ***."},
+		{"repeated", "%62eta-secret, %61lpha-secret, %62eta-secret.", "***, ***, ***."},
+		{"within each other", "%61lpha-secret%2Dbeta-secret.", "***."},
+		{"on lines", "beta-\nsecret, alpha-\nsecret, beta-\nsecret.", "***, ***, ***."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := secret.NewMasker([]any{"alpha-secret", "beta-secret", "secret-beta"})
+			if got := m.Text(test.given); got != test.want {
+				t.Errorf("%s became %s, want %s", test.given, got, test.want)
+			}
+		})
+	}
 }
 
 func TestMaskerValue(t *testing.T) {

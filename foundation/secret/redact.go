@@ -38,8 +38,9 @@ func (r *Redactor) object(object map[string]any, isSensitive func(name string) b
 	return mapNamed(object, func(name string, element any) (any, bool) {
 		text, isText := element.(string)
 		within, isObject := element.(map[string]any)
+		credential := isSensitive(name) || name == "value" && isSensitive(paired)
 		switch {
-		case isSensitive(name) || name == "value" && isSensitive(paired):
+		case credential:
 			return r.under(element, counted[bare(name)])
 		case plurals[bare(name)]:
 			return r.each(element)

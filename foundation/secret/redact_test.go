@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,6 +27,9 @@ func TestTextsLoseTheirCredentials(t *testing.T) {
 		{`{"password": "{{p}}"}`, `{"password": "{{p}}"}`},
 		{`{"password": "cut of`, `{"password": "***`},
 		{"--x\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nhunter22\r\n--x", "--x\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n***\r\n--x"},
+		{"sig=ab", "sig=***"},
+		{"code=abc", "code=abc"},
+		{"pin: 1234 otp: 5678 passcode: 9012 pin: 345", "pin: *** otp: *** passcode: *** pin: 345"},
 		{"you sent Authorization: Bearer abcdefgh", "you sent Authorization: ***"},
 		{"got Bearer abcdefghijklmnop!", "got Bearer ***!"},
 		{"use a bearer token with care", "use a bearer token with care"},
@@ -59,9 +63,11 @@ func TestTextsLoseTheirCredentials(t *testing.T) {
 		{"a = b, total=7 and 3 * 4 = 12", "a = b, total=7 and 3 * 4 = 12"},
 		{"", ""},
 	} {
-		if got := RedactText(test.text); got != test.want {
-			t.Errorf("%q\n got %q\nwant %q", test.text, got, test.want)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			if got := RedactText(test.text); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
@@ -92,19 +98,25 @@ func TestSensitiveMembers(t *testing.T) {
 		{`{"passwords": ["a", "b"], "secrets": {"db": "a"}, "tokens": "a"}`, `{"passwords":["***","***"],"secrets":{"db":"***"},"tokens":"***"}`},
 		{`{"tokens": 5, "pass": 12, "session": {"id": "a"}, "pin": null, "usage": {"tokens": {"in": 4}}}`, `{"pass":12,"pin":null,"session":{"id":"a"},"tokens":5,"usage":{"tokens":{"in":4}}}`},
 		{`{"key": "4f9a8c2e1b7d6035aa"}`, `{"key":"***"}`},
+		{`{"key": "4f9a8c2e1b7d6035"}`, `{"key":"***"}`},
+		{`{"key": "4f9a8c2e1b7d603"}`, `{"key":"4f9a8c2e1b7d603"}`},
+		{`{"urls": ["https://a.example/?token=abc", "https://a.example/"]}`, `{"urls":["https://a.example/?token=***","https://a.example/"]}`},
+		{`{"token=abc": 1, "b": 2}`, `{"b":2,"token=***":1}`},
 		{`{"key": "ISSUE-1", "value": "a"}`, `{"key":"ISSUE-1","value":"a"}`},
 		{`{"key": "customers/2026/january.csv"}`, `{"key":"customers/2026/january.csv"}`},
 		{`[{"name": "password", "value": "a"}, {"key": "apiKey", "value": 12}, {"name": "city", "value": "a"}]`, `[{"name":"password","value":"***"},{"key":"apiKey","value":"***"},{"name":"city","value":"a"}]`},
 		{`{"headers": {"X-Session-Token": "a", "x-sessionid": "a", "x-shopify-access-token": "a", "x-page": "a"}}`, `{"headers":{"X-Session-Token":"***","x-page":"a","x-sessionid":"***","x-shopify-access-token":"***"}}`},
 		{`{"spin": "a", "sessions": ["a"], "passed": "a", "compass": "a", "keyboard": "a", "side": "a"}`, `{"compass":"a","keyboard":"a","passed":"a","sessions":["a"],"side":"a","spin":"a"}`},
 	} {
-		given, err := blueprint.Decode([]byte(test.given))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := blueprint.Encode(Redact(given)); string(got) != test.want {
-			t.Errorf("%s\n got %s\nwant %s", test.given, got, test.want)
-		}
+		t.Run(test.given, func(t *testing.T) {
+			given, err := blueprint.Decode([]byte(test.given))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := blueprint.Encode(Redact(given)); err != nil || string(got) != test.want {
+				t.Errorf("got %s (%v), want %s", got, err, test.want)
+			}
+		})
 	}
 }
 
@@ -126,13 +138,27 @@ func TestWhatARedactorRemembers(t *testing.T) {
 	}
 }
 
+// A Redactor records a thousand texts, so that a run with more cannot fill the memory.
+func TestRedactorBound(t *testing.T) {
+	r := NewRedactor()
+	for i := range maxFound + 1 {
+		r.Header("X-Token", fmt.Sprintf("token-%04d", i))
+	}
+	if len(r.found) != 1000 {
+		t.Errorf("recorded %d texts, want 1000", len(r.found))
+	}
+	if got, want := r.Masker().Text("token-0999 token-1000"), "*** token-1000"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestSensitiveHeaders(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Authorization": true, "X-Api-Key": true, "X-Auth-Token": true, "X-My-Secret": true, "X-Password": true, "Set-Cookie": true, "X-Hub-Signature-256": true,
 		"Content-Type": false, "Idempotency-Key": false, "X-RateLimit-Remaining-Tokens": false, "Date": false, "Location": false,
 	} {
-		if SensitiveHeader(name) != want {
-			t.Errorf("%s: %v", name, !want)
+		if got := SensitiveHeader(name); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
 }

@@ -66,15 +66,14 @@ func (r *Redactor) parameters(text string) string {
 func (r *Redactor) replace(pattern *regexp.Regexp, text string, isSensitive func(name, value string) bool) string {
 	var out strings.Builder
 	end := 0
-	name, value := pattern.SubexpIndex("name"), max(0, pattern.SubexpIndex("value"))
+	name, value := max(0, pattern.SubexpIndex("name")), max(0, pattern.SubexpIndex("value"))
 	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
-		called, hidden := "", text[at[2*value]:at[2*value+1]]
-		if name > 0 {
-			called = text[at[2*name]:at[2*name+1]]
-		}
-		if isSensitive(called, hidden) {
-			out.WriteString(text[end:at[2*value]] + r.hide(hidden))
-			end = at[2*value+1]
+		group := func(i int) (from, to int) { return at[2*i], at[2*i+1] }
+		nameFrom, nameTo := group(name)
+		from, to := group(value)
+		if hidden := text[from:to]; isSensitive(text[nameFrom:nameTo], hidden) {
+			out.WriteString(text[end:from] + r.hide(hidden))
+			end = to
 		}
 	}
 	return out.String() + text[end:]
@@ -131,7 +130,7 @@ var (
 	// assignments match those of code, one pattern for each kind of quotes.
 	assignments = []*regexp.Regexp{assignment(`"`), assignment(`'`), assignment("`")}
 	// prose matches name: value.
-	prose = regexp.MustCompile(`\b(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,40}|(?i:api|access|private|secret)[ ](?i:key|token)):[ \t]+(?P<value>[^\s"'<>{}()\[\]\\,;` + "`" + `]+?)(?:\.?(?:\s|$))`)
+	prose = regexp.MustCompile(`\b(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,40}|(?i:api|access|private|secret)[ ](?i:key|token)):[ \t]+(?P<value>[^\s"'<>{}()\[\]\\,;\x60]+?)(?:\.?(?:\s|$))`)
 	// headers match headers inside a text.
 	headers = regexp.MustCompile(`(?i)\b(?:authorization|cookie):[ \t]*(?P<value>[^\s"'<>{}\\][^\r\n"'<>{}\\]*)`)
 	// schemes match credentials after an authentication scheme (RFC 9110, 11.4).
@@ -148,5 +147,5 @@ var (
 
 // assignment matches a name, perhaps in quotes and brackets, and the assigned text.
 func assignment(quote string) *regexp.Regexp {
-	return regexp.MustCompile(`(?P<name>[A-Za-z_$][A-Za-z0-9_.$-]{0,99})["'` + "`" + `]?\]?\s{0,5}(?:=|:=|:|=>)\s{0,5}` + quote + `(?P<value>[^\r\n` + quote + `\\]+)` + quote)
+	return regexp.MustCompile(`(?P<name>[A-Za-z_$][A-Za-z0-9_.$-]{0,99})["'\x60]?\]?\s{0,5}(?:=|:=|:|=>)\s{0,5}` + quote + `(?P<value>[^\r\n` + quote + `\\]+)` + quote)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/foundation/secret"
 )
 
@@ -52,6 +54,50 @@ func TestSealerRefuses(t *testing.T) {
 		if _, err := s.Open(sealed[:i], "here"); !isSealed(err) {
 			t.Errorf("cut after %d bytes: %v", i, err)
 		}
+	}
+}
+
+// The store appends a checksum of four bytes to a sealed text, without a copy.
+func TestSealLeavesCapacity(t *testing.T) {
+	s := sealer(t, secret.NewKey())
+	for size := range 100 {
+		if sealed := s.Seal(make([]byte, size), "here"); cap(sealed)-len(sealed) < 4 {
+			t.Errorf("%d bytes sealed have room for %d more, want 4", size, cap(sealed)-len(sealed))
+		}
+	}
+}
+
+// Sealed data of earlier versions opens only under these names.
+func TestPlaces(t *testing.T) {
+	got := []string{secret.JournalPlace("ID"), secret.RecordPlace("ID"), secret.StatePlace("ID")}
+	if diff := cmp.Diff([]string{"journal/ID", "executions/ID/record", "executions/ID/state"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// The signature of a backup is that of its digest and its master key.
+func TestSign(t *testing.T) {
+	s := sealer(t, secret.NewKey())
+	mac := s.Sign([]byte("digest"))
+	for _, test := range []struct {
+		name   string
+		sealer *secret.Sealer
+		digest string
+		mac    []byte
+		want   bool
+	}{
+		{"the same", s, "digest", mac, true},
+		{"another digest", s, "digesT", mac, false},
+		{"another master key", sealer(t, secret.NewKey()), "digest", mac, false},
+		{"a cut signature", s, "digest", mac[:len(mac)-1], false},
+		{"no signature", s, "digest", nil, false},
+		{"the check value", s, "digest", s.Check(), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.sealer.Signed([]byte(test.digest), test.mac); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
 	}
 }
 

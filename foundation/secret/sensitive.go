@@ -80,12 +80,9 @@ func isKey(name, value string) bool {
 // bare returns the letters and digits of a name, in lower case.
 func bare(name string) string {
 	return strings.Map(func(c rune) rune {
-		switch {
-		case c >= 'A' && c <= 'Z':
-			return c + 'a' - 'A'
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789", c) {
 			return c
 		}
 		return -1
-	}, name)
+	}, strings.ToLower(name))
 }

@@ -70,10 +70,9 @@ func unit(text string) (piece string, size int) {
 			return string([]byte{byte(c)}), 3
 		}
 	case '&':
-		if end := strings.IndexByte(text[:min(len(text), 6)], ';'); end > 0 {
-			if piece, ok := entities[text[:end+1]]; ok {
-				return piece, end + 1
-			}
+		entity := text[:strings.IndexByte(text[:min(len(text), 6)], ';')+1]
+		if piece, ok := entities[entity]; ok {
+			return piece, len(entity)
 		}
 	case '\\':
 		if len(text) < 2 {
@@ -109,7 +108,7 @@ type span struct{ from, to int }
 
 // unescaped masks secrets with escaped characters or line breaks.
 func (m *Masker) unescaped(text string) string {
-	escaped := len(m.plain) > 0 && strings.ContainsAny(text, escapes)
+	escaped := strings.ContainsAny(text, escapes)
 	if !escaped && !strings.ContainsAny(text, lineEnds) {
 		return text
 	}
