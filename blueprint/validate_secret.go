@@ -19,7 +19,7 @@ type secretShape struct {
 var secretShapes = []secretShape{
 	{"bpd_", regexp.MustCompile(`\bbpd_[A-Za-z0-9_-]{16,}`), "an API key of this service"},
 	{"sk-", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}`), "an API key"},
-	{"sk_live_", regexp.MustCompile(`\b[sr]k_live_[A-Za-z0-9]{16,}`), "an API key"},
+	{"k_live_", regexp.MustCompile(`\b[sr]k_live_[A-Za-z0-9]{16,}`), "an API key"},
 	{"xox", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), "a Slack token"},
 	{"xapp-", regexp.MustCompile(`\bxapp-[A-Za-z0-9-]{10,}`), "a Slack token"},
 	{"gh", regexp.MustCompile(`\bgh[oprsu]_[A-Za-z0-9]{20,}`), "a GitHub token"},
