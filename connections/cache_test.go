@@ -7,19 +7,29 @@ import (
 	"blueprintd/foundation/ids"
 )
 
-// The caches never exceed their limit and hold the latest value.
+// A cache holds as many values as its limit, and then begins anew.
 func TestCachesAreBounded(t *testing.T) {
 	s := New(Options{IDs: ids.New(nil)})
-	for i := range 5 * maxCached {
-		key := strconv.Itoa(i)
-		cachePut(s, s.tokens, key, token{})
-		cachePut(s, s.styles, key, style(1))
-		cachePut(s, s.names, key, channelName{name: key})
-		if got, ok := cacheGet(s, s.names, key); !ok || got.name != key {
-			t.Fatalf("%s is not cached", key)
+	fill := func(from, to int) {
+		for i := from; i < to; i++ {
+			cachePut(s, s.names, strconv.Itoa(i), channelName{name: strconv.Itoa(i)})
 		}
 	}
-	if len(s.tokens) > maxCached || len(s.styles) > maxCached || len(s.names) > maxCached {
-		t.Errorf("cached %d tokens, %d styles and %d names, want at most %d", len(s.tokens), len(s.styles), len(s.names), maxCached)
+	check := func(want int, keys ...string) {
+		t.Helper()
+		if len(s.names) != want {
+			t.Errorf("cached %d names, want %d", len(s.names), want)
+		}
+		for _, key := range keys {
+			if got, ok := cacheGet(s, s.names, key); !ok || got.name != key {
+				t.Errorf("got %q for %s, want it cached", got.name, key)
+			}
+		}
 	}
+	fill(0, 1000)
+	check(1000, "0", "999")
+	fill(1000, 1001)
+	check(1, "1000")
+	fill(1001, 5000)
+	check(1000, "4000", "4999")
 }

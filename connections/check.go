@@ -124,8 +124,8 @@ func (s *Service) send(ctx context.Context, open *blueprint.OpenConnection, meth
 		return nil, nil, checkFailure(err, request.URL.Host)
 	}
 	defer response.Body.Close()
-	body, err := outbound.ReadAll(response.Body, maxResponse)
-	if err != nil && !errors.Is(err, outbound.ErrTooLarge) {
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	if err != nil {
 		return nil, nil, checkFailure(err, request.URL.Host)
 	}
 	return response, body, nil
@@ -221,26 +221,13 @@ func (s *Service) checkSlack(ctx context.Context, open *blueprint.OpenConnection
 // checkHTTP requests the root of the first host. It accepts any response that does not
 // refuse the credentials.
 func (s *Service) checkHTTP(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
-	var root *url.URL
-	for _, host := range open.Hosts {
-		if strings.HasPrefix(host, "*.") {
-			continue // a wildcard names no host
-		}
-		if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
-			host = "[" + host + "]"
-		}
-		u, err := url.Parse("https://" + host + "/")
-		if err != nil {
-			continue
-		}
-		if isLoopback(u.Hostname()) {
-			u.Scheme = "http"
-		}
-		root = u
-		break
-	}
-	if root == nil {
+	first := slices.IndexFunc(open.Hosts, func(host string) bool { return !strings.HasPrefix(host, "*.") })
+	if first < 0 {
 		return "", unusable("the %s has no host without a wildcard to test", open.Text())
+	}
+	root := &url.URL{Scheme: "https", Host: open.Hosts[first], Path: "/"}
+	if isLoopback(root.Hostname()) {
+		root.Scheme = "http"
 	}
 	for _, method := range []string{http.MethodHead, http.MethodGet} {
 		response, _, err := s.send(ctx, open, method, root.String())

@@ -52,6 +52,8 @@ func TestConnectionTest(t *testing.T) {
 			onlyFor("GET /v1/models "+key+" 2023-06-01", `{"data": []}`), true, "accepts the key"},
 		{"a wrong key", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, onlyFor("nothing", ""), false, "does not accept the credentials"},
 		{"a wrong address", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, http.NotFound, false, "check the address"},
+		{"a list of no models", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, text(`{"object": "list"}`), false, "did not return a list"},
+		{"a list of more than 1 MiB", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, text(`{"data": ["` + strings.Repeat("m", 1<<20) + `"]}`), true, "accepts the key"},
 		{"not a provider", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://HOST"}`, text(key), false, "did not return a list"},
 		{"nothing listens", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://` + closed + `"}`, nil, false, "cannot reach 127.0.0.1:8"},
 		{"a private address", "ai-provider", `{"provider": "openai", "apiKey": "` + key + `", "baseUrl": "http://10.0.0.1"}`, nil, false, "a private address"},
@@ -64,6 +66,12 @@ func TestConnectionTest(t *testing.T) {
 		{"http without a root", "http", `{"auth": {"type": "bearer", "token": "` + key + `"}, "hosts": ["HOST"]}`, http.NotFound, true, "answered 404"},
 		{"http with GET alone", "http", `{"auth": {"type": "query", "name": "k", "value": "` + key + `"}, "hosts": ["HOST"]}`, onlyFor("GET /?k="+key, "x"), true, "answered 200"},
 		{"http with neither", "http", `{"auth": {"type": "none"}, "hosts": ["HOST"]}`, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) }, true, "answered"},
+		{"http without HEAD", "http", `{"auth": {"type": "none"}, "hosts": ["HOST"]}`, byMethod(501, 204), true, "answered 204"},
+		{"http forbids", "http", `{"auth": {"type": "none"}, "hosts": ["HOST"]}`, byMethod(403, 200), false, "does not accept"},
+		{"http that fails", "http", `{"auth": {"type": "none"}, "hosts": ["HOST"]}`, byMethod(500, 200), false, "answered 500"},
+		{"http that refuses something else", "http", `{"auth": {"type": "none"}, "hosts": ["HOST"]}`, byMethod(499, 200), true, "answered 499"},
+		{"an IPv6 address", "http", `{"auth": {"type": "none"}, "hosts": ["[2001:db8::1]"]}`, nil, false, "2001:db8::1"},
+		{"an IPv6 address with a port", "http", `{"auth": {"type": "none"}, "hosts": ["[2001:db8::1]:8443"]}`, nil, false, "2001:db8::1"},
 		{"http refuses", "http", `{"auth": {"type": "none"}, "hosts": ["HOST"]}`, onlyFor("nothing", ""), false, "does not accept"},
 		{"only wildcards", "http", `{"auth": {"type": "none"}, "hosts": ["*.my.example"]}`, nil, false, "no host without a wildcard"},
 		{"mcp", "mcp-server", `{"url": "http://HOST/mcp"}`, nil, true, "the MCP server is tools at"},
@@ -117,6 +125,17 @@ func onlyFor(want, body string) http.HandlerFunc {
 	}
 }
 
+// byMethod responds to HEAD and to other methods.
+func byMethod(head, others int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.WriteHeader(head)
+		} else {
+			w.WriteHeader(others)
+		}
+	}
+}
+
 func text(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }
 }
@@ -132,6 +151,15 @@ func TestConnectionTestOAuth(t *testing.T) {
 	}
 	if p.requests() != 2 {
 		t.Errorf("%d requests, want one for each test", p.requests())
+	}
+	for age, requests := range map[time.Duration]int{time.Second - time.Millisecond: 0, time.Second: 1} {
+		w.testConnection(ann, own)
+		before := p.requests()
+		w.pass(age)
+		if ok, message := w.testConnection(ann, own); !ok || p.requests()-before != requests {
+			t.Errorf("with a token of %s: %v %s after %d requests, want %d", age, ok, message, p.requests()-before, requests)
+		}
+		w.pass(time.Minute)
 	}
 	id := w.login(p, "")
 	ok, message := w.testConnection(ann, id)
@@ -151,8 +179,13 @@ func TestConnectionTestOAuth(t *testing.T) {
 		t.Errorf("%v %s", ok, message)
 	}
 	p.fixed = true
-	if ok, message := w.testConnection(ann, w.signedIn(p, "")); !ok || !strings.Contains(message, "until 2026-03-01T13:03:00.000Z") {
-		t.Errorf("%v %s", ok, message)
+	until := blueprint.TimeOf(w.clock.Now().Add(time.Hour)).String()
+	if ok, message := w.testConnection(ann, w.signedIn(p, "")); !ok || !strings.HasSuffix(message, " until "+until) {
+		t.Errorf("got %v %s, want until %s", ok, message, until)
+	}
+	p.expire = 0
+	if ok, message := w.testConnection(ann, w.signedIn(p, "")); !ok || strings.Contains(message, "until") {
+		t.Errorf("got %v %s, want no end", ok, message)
 	}
 }
 

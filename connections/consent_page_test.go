@@ -2,6 +2,7 @@ package connections_test
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
@@ -100,6 +101,19 @@ func TestCookieOverHTTPS(t *testing.T) {
 		if got := start(w, link, "Cookie", given); got.Code != want {
 			t.Errorf("%s: %d", given, got.Code)
 		}
+	}
+}
+
+// A server with its own certificate sets the same cookie, whatever its public URL.
+func TestCookieOverOwnTLS(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
+	request := httptest.NewRequest(http.MethodGet, w.paused(ann, w.login(p, "")), nil)
+	request.Header.Set("User-Agent", browser)
+	request.TLS = &tls.ConnectionState{}
+	recorder := httptest.NewRecorder()
+	w.service.Start(recorder, request)
+	if cookie := recorder.Header().Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-blueprintd_sign_in=") || !strings.Contains(cookie, "; Secure") {
+		t.Errorf("got the cookie %q, want the prefix __Host- and Secure", cookie)
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused s
 		return s.clientCredentialsToken(ctx, c, refused)
 	}
 	data, err := s.Store.Token(ctx, c.connection.ID, userID)
-	if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {
+	if err != nil {
 		return token{}, err
 	}
 	if t, ok := readToken(data, c.fingerprint()); !ok {
@@ -67,7 +67,7 @@ func (s *Service) shareRequest(ctx context.Context, key string, request func(con
 func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
 	for range 3 {
 		before, err := s.Store.Token(ctx, c.connection.ID, userID)
-		if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {
+		if err != nil {
 			return token{}, err
 		}
 		old, ok := readToken(before, c.fingerprint())
@@ -93,9 +93,6 @@ func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused str
 		case err != nil:
 			return token{}, err
 		}
-		if next.Refresh == "" {
-			next.Refresh = old.Refresh
-		}
 		// Stored before it is used: the service may have withdrawn the old one.
 		err = s.Store.SaveToken(ctx, c.connection.ID, userID, next.bytes(), before)
 		if blueprint.CodeOf(err) == blueprint.CodeConflict {
@@ -116,13 +113,13 @@ var errChanged = errors.New("the token has changed")
 // replaced.
 func (s *Service) forget(ctx context.Context, c *oauthClient, userID string, useless []byte) error {
 	now, err := s.Store.Token(ctx, c.connection.ID, userID)
-	switch {
-	case err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound:
+	if err != nil {
 		return err
-	case len(now) > 0 && !bytes.Equal(now, useless):
+	}
+	if now != nil && !bytes.Equal(now, useless) {
 		return errChanged
 	}
-	if err := s.Store.DeleteToken(ctx, c.connection.ID, userID); err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {
+	if err := s.Store.DeleteToken(ctx, c.connection.ID, userID); err != nil {
 		return err
 	}
 	return errSignIn

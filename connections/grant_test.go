@@ -63,6 +63,9 @@ func TestRefresh(t *testing.T) {
 			}
 		}, "", "pause"},
 		{"store fails on save", nil, time.Hour, func(w *env, _ *provider) { w.store.fail = only("save") }, "refresh_token", "INTERNAL_SERVER_ERROR"},
+		{"store fails on delete", nil, time.Hour, func(w *env, p *provider) { p.revoke(); w.store.fail = only("delete") }, "refresh_token", "INTERNAL_SERVER_ERROR"},
+		{"store fails on the read before a refresh", nil, time.Hour, func(w *env, _ *provider) { w.store.fail = nth("token", 2) }, "", "INTERNAL_SERVER_ERROR"},
+		{"store fails on the read before a delete", nil, time.Hour, func(w *env, p *provider) { p.revoke(); w.store.fail = nth("token", 3) }, "refresh_token", "INTERNAL_SERVER_ERROR"},
 		{"store fails on read", nil, 0, func(w *env, _ *provider) { w.store.fail = only("token") }, "", "INTERNAL_SERVER_ERROR"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -100,6 +103,23 @@ func TestRefresh(t *testing.T) {
 			}
 			w.noSecrets(p)
 		})
+	}
+}
+
+// A service that issues a refresh token only once expects it in all refreshes.
+func TestRefreshTokenIsKept(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
+	id := w.signedIn(p, "")
+	p.fixed = true
+	for range 2 {
+		p.refresh["refresh-token-2"] = true
+		w.pass(time.Hour)
+		w.mustOpen(ann, id)
+	}
+	for _, request := range p.received[1:] {
+		if got := request.Get("refresh_token"); got != "refresh-token-2" {
+			t.Errorf("refreshed with %q, want %q", got, "refresh-token-2")
+		}
 	}
 }
 
@@ -307,6 +327,25 @@ func TestClientAuthentication(t *testing.T) {
 			t.Errorf("%s: %d requests", test.name, p.requests())
 		}
 	}
+}
+
+// A public client that gets a secret is another client: the service may accept the secret in
+// the header alone.
+func TestPublicClientGetsSecret(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
+	p.secret = ""
+	id := w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client"}`)
+	w.mustOpen(ann, id)
+	p.secret = "the-client-secret"
+	w.store.connections[id].Config["clientSecret"] = p.secret
+	p.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		_, _, basic := r.BasicAuth()
+		if !basic {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		return !basic
+	}
+	w.mustOpen(ann, id)
 }
 
 // The oauth2 connection decides where its tokens may go. A connection that refers to it may

@@ -57,7 +57,7 @@ func (s *Service) clientToken(ctx context.Context, c *oauthClient) (token, error
 
 // ask requests a token. The error is errInvalidGrant or a *blueprint.Failure. Services
 // differ in where they expect the client secret and in how they reject the other style; a
-// second style is testConnection only if the first request cannot have consumed the grant.
+// second style is tried only if the first request cannot have consumed the grant.
 func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.Context, style) (*oauth2.Token, error)) (token, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.
 			return token{}, s.askFailure(err, c)
 		}
 	}
-	panic("connections: no client authentication style was testConnection")
+	panic("connections: no client authentication style was tried")
 }
 
 // isStyleError reports whether the error may be about the client authentication style.
@@ -155,7 +155,8 @@ func (t tokenTransport) RoundTrip(request *http.Request) (*http.Response, error)
 	if err != nil {
 		return nil, err
 	}
-	if elsewhere := response.Request != nil && response.Request.Response != nil; elsewhere || response.StatusCode >= 300 && response.StatusCode < 400 {
+	followed := response.Request.Response != nil
+	if followed || response.StatusCode >= 300 && response.StatusCode < 400 {
 		response.Body.Close()
 		return nil, errRedirected
 	}

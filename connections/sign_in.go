@@ -96,8 +96,9 @@ func (s *Service) random() string {
 	return base64.RawURLEncoding.EncodeToString(s.IDs.Bytes(secretSize))
 }
 
-// resumeWaiting resumes the runs of the user that wait for the connection. Tickets of the last minute
-// are kept: their runs may not be paused yet, and visiting the URL again resumes them.
+// resumeWaiting resumes the runs of the user that wait for the connection. Tickets of the
+// last minute are kept: their runs may not be paused yet, and visiting the URL again
+// resumes them.
 func (s *Service) resumeWaiting(ctx context.Context, connectionID, userID string) error {
 	waiting, err := s.Store.WaitingSignIns(ctx, connectionID, userID)
 	if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {

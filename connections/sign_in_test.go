@@ -2,11 +2,14 @@ package connections_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -131,6 +134,8 @@ func TestInvalidCallbacks(t *testing.T) {
 		{"another error", func(v *visit) { v.set("error", "<b>x</b>") }, 502, "no known reason"},
 		{"a known error", func(v *visit) { v.set("error", "invalid_scope") }, 502, "check scopes"},
 		{"without a code", func(v *visit) { v.set("code", "") }, 502, "no known reason"},
+		{"a code of 8 KiB", func(v *visit) { v.set("code", strings.Repeat("c", 8<<10)) }, 502, "rejected its own authorization code"},
+		{"a code of more than 8 KiB", func(v *visit) { v.set("code", strings.Repeat("c", 8<<10+1)) }, 502, "no known reason"},
 		{"a long code", func(v *visit) { v.set("code", strings.Repeat("c", 9000)) }, 502, "no known reason"},
 		{"an invented code", func(v *visit) { v.set("code", "secret-code") }, 502, "rejected its own authorization code"},
 		{"another issuer", func(v *visit) { v.set("iss", "https://evil.example") }, 400, "another service"},
@@ -146,9 +151,23 @@ func TestInvalidCallbacks(t *testing.T) {
 		{"the service fails", func(v *visit) { v.p.answer = status(500) }, 502, "status 500"},
 		{"the service responds without a body", func(v *visit) { v.p.answer = status(200) }, 502, "did not answer a token request"},
 		{"the service redirects", func(v *visit) { v.p.answer = redirect(v.p.URL + "/api") }, 502, "redirected"},
+		{"the service responds with choices", func(v *visit) { v.p.answer = status(300) }, 502, "redirected"},
+		{"the service redirects to a token", func(v *visit) {
+			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, `{"access_token": "a"}`)
+			}))
+			v.w.t.Cleanup(other.Close)
+			v.p.answer = func(w http.ResponseWriter, r *http.Request) bool {
+				http.Redirect(w, r, other.URL, http.StatusSeeOther)
+				return true
+			}
+		}, 502, "redirected"},
 		{"a token that is no header value", func(v *visit) { v.p.answer = answer(`{"access_token": "a\nb"}`) }, 502, "cannot be used"},
 		{"a token of another kind", func(v *visit) { v.p.kind = "DPoP" }, 502, "other than bearer"},
 		{"store fails on save", func(v *visit) { v.w.store.fail = only("save") }, 500, "Internal error"},
+		{"store fails on the connection", func(v *visit) { v.w.store.fail = only("connection") }, 500, "Internal error"},
+		{"store fails on the read of the token", func(v *visit) { v.w.store.fail = only("token") }, 500, "Internal error"},
 		{"store fails on take", func(v *visit) { v.w.store.fail = only("take") }, 500, "Internal error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -229,6 +248,150 @@ func only(call string) func(string) error {
 			return errors.New("the disk has failed")
 		}
 		return nil
+	}
+}
+
+// nth fails the nth call of one method of the store.
+func nth(call string, n int) func(string) error {
+	return func(made string) error {
+		if made == call {
+			n--
+		}
+		if made == call && n == 0 {
+			return errors.New("the disk has failed")
+		}
+		return nil
+	}
+}
+
+// A failure of the store while a sign-in begins is logged and shown without its text, and
+// nothing else happens.
+func TestStartStoreFailures(t *testing.T) {
+	for _, call := range []string{"find", "connection", "token", "user", "begin"} {
+		t.Run(call, func(t *testing.T) {
+			w, p := newEnv(t), newProvider(t)
+			address := w.paused(ann, w.login(p, ""))
+			w.store.fail = only(call)
+			agent := "node"
+			if call == "user" { // read for the consent page
+				agent = browser
+			}
+			status, text, _ := newPerson(agent).stop().visit(t, address)
+			if status != 500 || !strings.Contains(text, "Internal error") || strings.Contains(text, "disk") {
+				t.Errorf("got %d %s, want 500 without the error", status, text)
+			}
+			if !strings.Contains(w.log.String(), "the disk has failed") {
+				t.Errorf("the log lacks the error: %s", w.log)
+			}
+			if len(w.resumed) > 0 || p.requests() > 0 {
+				t.Errorf("resumed %q with %d token requests, want none", w.resumed, p.requests())
+			}
+		})
+	}
+}
+
+// A failure after the client has gone is not logged.
+func TestStartAfterDisconnect(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
+	address := w.paused(ann, w.login(p, ""))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.store.fail = func(string) error { return ctx.Err() }
+	w.service.Start(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil))
+	if w.log.Len() > 0 {
+		t.Errorf("logged %s", w.log)
+	}
+}
+
+// A refresh may replace the token while a sign-in is completed. The new sign-in replaces
+// that, unless the token keeps changing.
+func TestTokenChangesDuringSignIn(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		changes int
+		status  int
+	}{{"once", 1, 200}, {"four times", 4, 200}, {"again and again", 100, 500}} {
+		t.Run(test.name, func(t *testing.T) {
+			w, p := newEnv(t), newProvider(t)
+			id := w.login(p, "")
+			address := w.paused(ann, id)
+			w.store.fail = func(call string) error {
+				if call == "save" && test.changes > 0 {
+					test.changes--
+					w.store.tokens[id+ann] = fmt.Append(nil, test.changes)
+				}
+				return nil
+			}
+			status, text, _ := newPerson("node").visit(t, address)
+			if status != test.status {
+				t.Errorf("got %d %s, want %d", status, text, test.status)
+			}
+			signedIn := test.status == 200
+			if got := bytes.Contains(w.store.tokens[id+ann], []byte("access-token-2")); got != signedIn {
+				t.Errorf("the new token is stored: got %v, want %v", got, signedIn)
+			}
+			if got := len(w.resumed) == 1; got != signedIn {
+				t.Errorf("resumed %q, want %v", w.resumed, signedIn)
+			}
+		})
+	}
+}
+
+// If the store fails after a sign-in, the link can be opened again; a ticket that another
+// request has taken does not matter.
+func TestResumeStoreFailures(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		fail   func(call string) error
+		status int
+	}{
+		{"waiting", only("waiting"), 500},
+		{"take", only("take"), 500},
+		{"taken", func(call string) error {
+			if call == "take" {
+				return blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in")
+			}
+			return nil
+		}, 200},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w, p := newEnv(t), newProvider(t)
+			address := w.twoTickets(p)
+			w.pass(time.Minute)
+			w.store.fail = test.fail
+			if status, text, _ := newPerson("node").visit(t, address); status != test.status {
+				t.Errorf("got %d %s, want %d", status, text, test.status)
+			}
+		})
+	}
+}
+
+// twoTickets opens tickets of two runs, signs in with one and returns the URL of the other.
+func (w *env) twoTickets(p *provider) string {
+	w.t.Helper()
+	id := w.login(p, "")
+	address, other := w.paused(ann, id), w.pause(ann, id, "exec_2", "a").Await.URL
+	if status, text, _ := newPerson("node").visit(w.t, address); status != 200 {
+		w.t.Fatalf("got %d %s, want 200", status, text)
+	}
+	return other
+}
+
+// Tickets of the last minute stay valid after a sign-in, because their runs may not be
+// paused yet.
+func TestTicketsOfTheLastMinute(t *testing.T) {
+	for age, want := range map[time.Duration]int{time.Minute - time.Millisecond: 2, time.Minute: 0} {
+		t.Run(age.String(), func(t *testing.T) {
+			w, p := newEnv(t), newProvider(t)
+			address := w.twoTickets(p)
+			w.pass(age)
+			if status, text, _ := newPerson("node").visit(t, address); status != 200 {
+				t.Errorf("got %d %s, want 200", status, text)
+			}
+			if len(w.store.signIns) != want {
+				t.Errorf("%d tickets are left, want %d", len(w.store.signIns), want)
+			}
+		})
 	}
 }
 

@@ -183,7 +183,7 @@ func (s *Service) Callback(w http.ResponseWriter, r *http.Request) {
 
 func (s *Service) callback(r *http.Request) (page, error) {
 	query, ok := parameters(r, "state", "code", "error", "iss")
-	if !ok || r.Method != http.MethodGet || query["state"] == "" || len(query["state"]) > 100 {
+	if !ok || r.Method != http.MethodGet || len(query["state"]) != randomSize {
 		return pageNoState, nil
 	}
 	// The code can be used only once, so continue even if the browser disconnects.
@@ -235,7 +235,7 @@ func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.
 	person := blueprint.WithActor(ctx, &blueprint.Actor{UserID: signIn.UserID, Via: blueprint.ViaDashboard, Action: "connection.signedIn"})
 	for range 5 {
 		before, readErr := s.Store.Token(ctx, c.connection.ID, signIn.UserID)
-		if readErr != nil && blueprint.CodeOf(readErr) != blueprint.CodeNotFound {
+		if readErr != nil {
 			return page{}, readErr
 		}
 		if err = s.Store.SaveToken(person, c.connection.ID, signIn.UserID, t.bytes(), before); blueprint.CodeOf(err) != blueprint.CodeConflict {

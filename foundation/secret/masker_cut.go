@@ -53,18 +53,15 @@ func (m *Masker) beginning(text string) int {
 	if end < minPart || !strings.Contains(m.joined, text[end-minPart:end]) {
 		return len(text)
 	}
-	longest := minPart - 1
+	from, longest := len(text), minPart
 	for _, form := range m.forms {
-		for size := min(len(form)-1, end); size > longest; size-- {
+		for size := min(len(form)-1, end); size >= longest; size-- {
 			if strings.HasSuffix(text[:end], form[:size]) {
-				longest = size
+				from, longest = end-size, size
 			}
 		}
 	}
-	if longest < minPart {
-		return len(text)
-	}
-	return end - longest
+	return from
 }
 
 // Cut is Address for the beginning of a longer text: it also removes as much of its
