@@ -63,7 +63,7 @@ func (g *Graph) route(nodes []int) string {
 	var text strings.Builder
 	for i, node := range nodes {
 		left := len(nodes) - i
-		if len(nodes) > maxRoute && i >= maxRoute/2 && left > maxRoute/2 {
+		if i >= maxRoute/2 && left > maxRoute/2 {
 			if left == maxRoute/2+1 {
 				fmt.Fprintf(&text, " -> (%d more)", len(nodes)-maxRoute)
 			}

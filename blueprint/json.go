@@ -46,9 +46,8 @@ func Depth(data []byte) int {
 			inString = !inString
 		case inString:
 		case c == '{' || c == '[':
-			if level++; level > deepest {
-				deepest = level
-			}
+			level++
+			deepest = max(deepest, level)
 		case c == '}' || c == ']':
 			level--
 		}

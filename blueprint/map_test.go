@@ -1,6 +1,7 @@
 package blueprint_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -227,4 +228,68 @@ func TestCheckConnectionAtTheBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Unknown keys are reported one by one, up to the limit.
+func TestCheckConnectionIsBounded(t *testing.T) {
+	for keys, want := range map[int]int{999: 999, 1000: 1000, 1001: 1000} {
+		config := object(t, `{"botToken":"xoxb-1"}`)
+		for i := range keys {
+			config[fmt.Sprint("k", i)] = true
+		}
+		if got := len(blueprint.CheckConnection("slack", config)); got != want {
+			t.Errorf("%d unknown keys: got %d issues, want %d", keys, got, want)
+		}
+	}
+}
+
+// A placeholder is a config that reaches no real service, also of an unknown type.
+func TestPlaceholderConfig(t *testing.T) {
+	if issues := blueprint.CheckConnection("slack", blueprint.PlaceholderConfig("slack")); issues != nil {
+		t.Errorf("slack: %s", issueTexts(issues))
+	}
+	want := map[string]any{"auth": map[string]any{"type": "none"}, "hosts": []any{}}
+	if diff := cmp.Diff(want, blueprint.PlaceholderConfig("lost")); diff != "" {
+		t.Errorf("an unknown type (-want +got):\n%s", diff)
+	}
+	for _, form := range blueprint.ConnectionForms() {
+		if form.Type != blueprint.ConnectionSMTP {
+			continue
+		}
+		port, _ := form.Schema["properties"].(map[string]any)["port"].(map[string]any)
+		host, _ := form.Schema["properties"].(map[string]any)["host"].(map[string]any)
+		if _, has := host["default"]; has || !blueprint.Equal(port["default"], 587) {
+			t.Errorf("the defaults of host and port are %v and %v, want none and 587", host["default"], port["default"])
+		}
+	}
+}
+
+// Nodes beyond the map precede none.
+func TestPrecedesOfAnUnknownNode(t *testing.T) {
+	plan := blueprint.NewPlan(sequence(t, 64))
+	for range 2 {
+		if i, ok := plan.First(); ok {
+			plan.Start(i)
+			plan.Complete(i, "")
+		}
+	}
+	for from, want := range map[int]bool{0: true, 1: false, 2: false, 63: false, 64: false, 1000: false} {
+		if got := plan.Precedes(from, 1); got != want {
+			t.Errorf("node %d precedes node 1: got %v, want %v", from, got, want)
+		}
+	}
+}
+
+// sequence returns a graph of n nodes, one after the other.
+func sequence(t *testing.T, n int) *blueprint.Graph {
+	t.Helper()
+	m := &blueprint.Map{}
+	for i := range n {
+		m.Nodes = append(m.Nodes, blueprint.Node{ID: fmt.Sprint("n", i), OnError: blueprint.OnErrorStop})
+	}
+	g, issues := blueprint.Compile(m)
+	if issues != nil {
+		t.Fatal(issueTexts(issues))
+	}
+	return g
 }

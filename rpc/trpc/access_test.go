@@ -393,3 +393,41 @@ func TestFailureIsShown(t *testing.T) {
 		})
 	}
 }
+
+// Public calls of a known device have a limit of their own, so that others at its address
+// cannot use it up.
+func TestPublicLimitOfADevice(t *testing.T) {
+	s := newTestServer(t, func(o *Options) {
+		o.PublicLimiter, o.Device = NewLimiter(newYear(), 1, 1), func(r *http.Request) string { return r.Header.Get("Device") }
+	})
+	for i, test := range []struct {
+		device string
+		want   int
+	}{{"", 200}, {"", 429}, {"one", 200}, {"one", 429}, {"two", 200}, {"", 429}} {
+		head := "GET /api/trpc/test.open"
+		if test.device != "" {
+			head += "\nDevice: " + test.device
+		}
+		if answer := s.raw(t, head, ""); answer.status != test.want {
+			t.Errorf("call %d, of the device %q: got %d, want %d", i, test.device, answer.status, test.want)
+		}
+	}
+}
+
+// Waiting helps with a batch that fits into the burst, and not with a larger one.
+func TestMessageOfTheLimit(t *testing.T) {
+	limiter := NewLimiter(newYear(), 1, 3)
+	if err := limiter.Take("k", 1); err != nil {
+		t.Fatal(err)
+	}
+	for cost, want := range map[int]string{3: "try again in 1 s", 4: "send smaller ones"} {
+		if err := limiter.Take("k", cost); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d calls: got %v, want %q", cost, err, want)
+		}
+	}
+	for name, unlimited := range map[string]*Limiter{"no rate": NewLimiter(newYear(), 0, 3), "no burst": NewLimiter(newYear(), 1, 0)} {
+		if err := unlimited.Take("k", 100); err != nil {
+			t.Errorf("%s: got %v, want no limit", name, err)
+		}
+	}
+}
