@@ -13,13 +13,13 @@ import (
 // Only versions of the principal need no grant, whatever their order.
 func TestAuthorityOthers(t *testing.T) {
 	mine, yours := blueprint.VersionRef{BlueprintID: "b1", Version: "1.0.0", Author: "ada"}, blueprint.VersionRef{BlueprintID: "b2", Version: "2.0.0", Author: "bob"}
-	nobody := blueprint.VersionRef{BlueprintID: "b3"}
+	authorless := blueprint.VersionRef{BlueprintID: "b3"}
 	for name, test := range map[string]struct{ versions, want []blueprint.VersionRef }{
 		"none":             {nil, nil},
 		"own":              {[]blueprint.VersionRef{mine}, nil},
 		"other":            {[]blueprint.VersionRef{yours}, []blueprint.VersionRef{yours}},
 		"parent of other":  {[]blueprint.VersionRef{yours, mine}, []blueprint.VersionRef{yours}},
-		"without author":   {[]blueprint.VersionRef{mine, nobody}, []blueprint.VersionRef{nobody}},
+		"without author":   {[]blueprint.VersionRef{mine, authorless}, []blueprint.VersionRef{authorless}},
 		"several by other": {[]blueprint.VersionRef{yours, mine, yours}, []blueprint.VersionRef{yours, yours}},
 	} {
 		t.Run(name, func(t *testing.T) {

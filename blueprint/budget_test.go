@@ -272,7 +272,7 @@ func TestTriggerConfigSpelling(t *testing.T) {
 		})
 	}
 	for key, want := range map[string][]string{
-		"timezone": {"timezone", "timeZone", "time_zone", "tz"}, "catchUp": {"catchUp", "catch_up"}, "previousSecretUntil": {"previousSecretUntil", "previous_secret_until"}, "cron": {"cron"}, "aZxA": {"aZxA", "a_zx_a"},
+		"timezone": {"timezone", "timeZone", "time_zone", "tz"}, "catchUp": {"catchUp", "catch_up"}, "previousSecretUntil": {"previousSecretUntil", "previous_secret_until"}, "cron": {"cron"}, "Ab": {"Ab"}, "aZxA": {"aZxA", "a_zx_a"},
 	} {
 		if diff := cmp.Diff(want, blueprint.TriggerKeySpellings(key)); diff != "" {
 			t.Errorf("spellings of %s (-want +got):\n%s", key, diff)

@@ -34,6 +34,15 @@ func TestIsOneLine(t *testing.T) {
 	}
 }
 
+// A text that is no UTF-8 has no character to end at.
+func TestPrefixOfBrokenText(t *testing.T) {
+	for text, want := range map[string]string{"\x80\x80\x80": "", "a\x80\x80": ""} {
+		if got := blueprint.Prefix(text, 2); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestShellWord(t *testing.T) {
 	for word, want := range map[string]string{
 		"azAZ09@%+=:,./_-": "azAZ09@%+=:,./_-", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'", "`": "'`'", "{": "'{'", "[": "'['", ";": "';'", "é": "'é'", "~": "'~'",
@@ -246,7 +255,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// A hint is added once, and not to what is shown to nobody.
+// A hint is added once, and not to internal errors, which are not shown.
 func TestWithHint(t *testing.T) {
 	given := blueprint.Errorf(blueprint.CodeConflict, "it exists")
 	hinted := &blueprint.Error{Code: blueprint.CodeConflict, Message: "it exists", Hint: "first"}

@@ -58,7 +58,7 @@ func TestScopes(t *testing.T) {
 		"write may not run":           {"write", "x.run", 403, nil, true},
 		"write may not administrate":  {"run,write", "x.admin", 403, nil, true},
 		"admin may write":             {"admin", "x.write", 200, []string{"x.write as admin"}, true},
-		"nobody has an unknown scope": {"admin", "x.odd", 403, nil, true},
+		"unknown scope":               {"admin", "x.odd", 403, nil, true},
 		"unknown key":                 {"?", "x.read", 401, nil, true},
 		"no key":                      {"", "x.read", 401, nil, false},
 		"public without a key":        {"", "x.open", 200, []string{"x.open as "}, false},
