@@ -257,7 +257,7 @@ func TestValidateHabits(t *testing.T) {
 	})
 }
 
-// The issues are bounded, and the last one says so, with the severity of the worst omitted.
+// The issues are bounded. The last one reports that some are omitted, with their worst severity.
 func TestValidateIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		each     string // members of each node beside its id

@@ -16,7 +16,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// hush is in everything that only the caller of a run may read.
+// hush is the text of all fields that only the caller of a run may read.
 const hush = "hush"
 
 // fullRun returns a run of ann with a value in every field.
@@ -130,7 +130,7 @@ func (s *accessStore) CreateLimitedKey(_ context.Context, given blueprint.NewAPI
 	return blueprint.APIKey{ID: "k", Scopes: given.Scopes, ExpiresAt: given.ExpiresAt}, nil
 }
 
-// accessRunner has one run, and records what is asked of it.
+// accessRunner has one run, and records its calls.
 type accessRunner struct {
 	Runner
 	privateTo string
@@ -239,7 +239,7 @@ func TestViewHidesData(t *testing.T) {
 					t.Errorf("view with room %d (-want +got):\n%s", room, diff)
 				}
 				if runner.room != room {
-					t.Errorf("the runner was asked for %d bytes, want %d", runner.room, room)
+					t.Errorf("the view had room for %d bytes, want %d", runner.room, room)
 				}
 			}
 			got, err := s.recording(t.Context(), principal, &blueprint.StoredExecution{})
@@ -413,7 +413,7 @@ func TestMayAct(t *testing.T) {
 			_, resumed := s.executionResume(t.Context(), callerOf(test.user), executionResume{ID: "e"})
 			_, cancelled := s.executionCancel(t.Context(), callerOf(test.user), executionCancel{ID: "e"})
 			if diff := cmp.Diff(want, runner.calls); diff != "" {
-				t.Errorf("what the runner was asked (-want +got):\n%s", diff)
+				t.Errorf("calls of the runner (-want +got):\n%s", diff)
 			}
 			if test.view == nil && (!errors.Is(resumed, test.want) || !errors.Is(cancelled, test.want)) {
 				t.Errorf("resume and cancel: got %v and %v, want %v", resumed, cancelled, test.want)
@@ -450,7 +450,7 @@ func TestUnknownRunIsNotTouched(t *testing.T) {
 		}
 	}
 	if runner.calls != nil || caller.Noted.Kind != "" {
-		t.Errorf("the runner was asked %v and the audit log would say %+v; want nothing", runner.calls, caller.Noted)
+		t.Errorf("got the calls %v and the audit entry %+v, want none", runner.calls, caller.Noted)
 	}
 	status, err := s.executionStatus(t.Context(), caller, executionID{"unknown"})
 	if err != nil || status.Status != blueprint.StatusNotFound {
@@ -515,7 +515,7 @@ func TestStartsAreRefused(t *testing.T) {
 				t.Errorf("retry: got %v, want %v", err, test.want)
 			}
 			if runner.request != nil || test.store.definition != nil && runner.calls != nil {
-				t.Errorf("the runner was asked for %+v, %v; want nothing", runner.request, runner.calls)
+				t.Errorf("got the run %+v and the calls %v, want none", runner.request, runner.calls)
 			}
 		})
 	}
@@ -570,7 +570,7 @@ func TestOtherNodesNeedTheRightToManage(t *testing.T) {
 				t.Error("a map runs that is not the stored one")
 			}
 			if got == "FORBIDDEN" && (runner.request != nil || caller.Noted.Kind != "") {
-				t.Errorf("the runner was asked for %+v, and the audit log would say %+v; want nothing", runner.request, caller.Noted)
+				t.Errorf("got the run %+v and the audit entry %+v, want none", runner.request, caller.Noted)
 			}
 			if got != "FORBIDDEN" {
 				want := trpc.Note{Kind: "execution", ID: "e2", Organization: "o", Detail: map[string]any{"blueprintId": "", "otherNodes": got == "other"}, Always: true}
@@ -618,7 +618,7 @@ func TestExportNamesOwnConnections(t *testing.T) {
 	}
 }
 
-// Nobody's sign-in and test is begun through a connection that they may not use.
+// A connection is neither tested nor signed in to by users who may not use it.
 func TestConnectionsOfOthersAreNotUsed(t *testing.T) {
 	for name, test := range map[string]struct {
 		tester  ConnectionTester
@@ -639,7 +639,7 @@ func TestConnectionsOfOthersAreNotUsed(t *testing.T) {
 				t.Errorf("signIn: got %q and %q, want %q", got, out.URL, test.want)
 			}
 			if (caller.Noted.Kind != "") != (test.want == "") {
-				t.Errorf("signIn: the audit log would say %+v for %q", caller.Noted, test.want)
+				t.Errorf("signIn: got the audit entry %+v with the error %q", caller.Noted, test.want)
 			}
 			caller = callerOf("ann")
 			tested, err := s.connectionTest(t.Context(), caller, connectionID{test.id})

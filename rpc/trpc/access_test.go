@@ -27,8 +27,8 @@ func (k *scopedKeys) Authenticate(_ context.Context, token string) (blueprint.Ad
 	return blueprint.Admission{Principal: blueprint.Principal{UserID: "u", KeyID: token}, Scopes: scopes}, nil
 }
 
-// Each call of a batch needs its own scope, and a key is only asked for where one is
-// needed.
+// Each call of a batch needs its own scope. A key is looked up only for calls that need
+// one.
 func TestScopes(t *testing.T) {
 	keys := &scopedKeys{}
 	var ran []string
@@ -50,23 +50,23 @@ func TestScopes(t *testing.T) {
 		ran       []string
 		keyed     bool
 	}{
-		"read":                        {"read", "x.read", 200, []string{"x.read as read"}, true},
-		"read may not run":            {"read", "x.run", 403, nil, true},
-		"read may not write":          {"read", "x.write", 403, nil, true},
-		"run may read":                {"run", "x.read", 200, []string{"x.read as run"}, true},
-		"run may not write":           {"run", "x.write", 403, nil, true},
-		"write may not run":           {"write", "x.run", 403, nil, true},
-		"write may not administrate":  {"run,write", "x.admin", 403, nil, true},
-		"admin may write":             {"admin", "x.write", 200, []string{"x.write as admin"}, true},
-		"unknown scope":               {"admin", "x.odd", 403, nil, true},
-		"unknown key":                 {"?", "x.read", 401, nil, true},
-		"no key":                      {"", "x.read", 401, nil, false},
-		"public without a key":        {"", "x.open", 200, []string{"x.open as "}, false},
-		"public with a key":           {"admin", "x.open", 200, []string{"x.open as "}, false}, // which is not looked up, as at a sign-in with an old one
-		"batch of one scope":          {"read", "x.read,x.read?batch=1", 200, []string{"x.read as read", "x.read as read"}, true},
-		"batch of several scopes":     {"read", "x.read,x.write?batch=1", 207, []string{"x.read as read"}, true},
-		"batch with a public call":    {"?", "x.open,x.read?batch=1", 207, []string{"x.open as "}, true},
-		"unknown procedure":           {"admin", "x.none", 404, nil, false},
+		"read":                       {"read", "x.read", 200, []string{"x.read as read"}, true},
+		"read may not run":           {"read", "x.run", 403, nil, true},
+		"read may not write":         {"read", "x.write", 403, nil, true},
+		"run may read":               {"run", "x.read", 200, []string{"x.read as run"}, true},
+		"run may not write":          {"run", "x.write", 403, nil, true},
+		"write may not run":          {"write", "x.run", 403, nil, true},
+		"write may not administrate": {"run,write", "x.admin", 403, nil, true},
+		"admin may write":            {"admin", "x.write", 200, []string{"x.write as admin"}, true},
+		"unknown scope":              {"admin", "x.odd", 403, nil, true},
+		"unknown key":                {"?", "x.read", 401, nil, true},
+		"no key":                     {"", "x.read", 401, nil, false},
+		"public without a key":       {"", "x.open", 200, []string{"x.open as "}, false},
+		"public with a key":          {"admin", "x.open", 200, []string{"x.open as "}, false}, // which is not looked up, as at a sign-in with an old one
+		"batch of one scope":         {"read", "x.read,x.read?batch=1", 200, []string{"x.read as read", "x.read as read"}, true},
+		"batch of several scopes":    {"read", "x.read,x.write?batch=1", 207, []string{"x.read as read"}, true},
+		"batch with a public call":   {"?", "x.open,x.read?batch=1", 207, []string{"x.open as "}, true},
+		"unknown procedure":          {"admin", "x.none", 404, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran = nil
@@ -82,8 +82,8 @@ func TestScopes(t *testing.T) {
 			if diff := cmp.Diff(test.ran, ran); diff != "" {
 				t.Errorf("what ran (-want +got):\n%s", diff)
 			}
-			if asked := keys.calls.Load(); (asked > 0) != test.keyed {
-				t.Errorf("keys were looked up %d times; want some: %v", asked, test.keyed)
+			if lookups := keys.calls.Load(); (lookups > 0) != test.keyed {
+				t.Errorf("keys were looked up %d times; want some: %v", lookups, test.keyed)
 			}
 		})
 	}
