@@ -217,7 +217,7 @@ func TestAdditions(t *testing.T) {
 	}
 	replaced := o.write(t)
 	test := exec.CommandContext(t.Context(), "go", "test", "-overlay", replaced, "-vet=off", "-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts|TestTriggerEndpoints)$", "./engine/nodes", "./triggers", "./blueprint", "./tests/describe")
-	test.Dir = o.root
+	test.Dir, test.Env = o.root, append(os.Environ(), "CGO_ENABLED=0") // as BuildIn, so that both compile the packages once
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("the test tables with the new rows: %v\n%s", err, out)
 	}
