@@ -30,7 +30,7 @@ func (m *Masker) cuts(text string) (found []span) {
 }
 
 // halfEscape matches an escape that was cut.
-var halfEscape = regexp.MustCompile(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?|&[a-z#0-9]{0,5})$`)
+var halfEscape = pattern(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?|&[a-z#0-9]{0,5})$`)
 
 // nextOf returns the index of mark after from, len(text) when there is none.
 func nextOf(text, mark string, from int) int {
@@ -46,7 +46,7 @@ func nextOf(text, mark string, from int) int {
 func (m *Masker) beginning(text string) int {
 	end := len(text)
 	if tail := text[max(0, end-6):]; strings.ContainsAny(tail, `%\&`) {
-		if at := halfEscape.FindStringIndex(tail); at != nil {
+		if at := halfEscape().FindStringIndex(tail); at != nil {
 			end -= len(tail) - at[0]
 		}
 	}
@@ -108,16 +108,16 @@ func (m *Masker) Address(text string) string {
 
 var (
 	// segments match those of the path of a URL.
-	segments = regexp.MustCompile(`/([^/?#&\s"'<>]+)`)
+	segments = pattern(`/([^/?#&\s"'<>]+)`)
 	// contents match the fields of a multipart form.
-	contents = regexp.MustCompile(`\r\n\r\n([^\r\n]+)`)
+	contents = pattern(`\r\n\r\n([^\r\n]+)`)
 )
 
 // replaceWhole masks the last group of every match that is a short secret.
-func (m *Masker) replaceWhole(pattern *regexp.Regexp, text string, plain func(string) (string, error)) string {
+func (m *Masker) replaceWhole(pattern func() *regexp.Regexp, text string, plain func(string) (string, error)) string {
 	var out strings.Builder
 	end := 0
-	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range pattern().FindAllStringSubmatchIndex(text, -1) {
 		from, to := at[len(at)-2], at[len(at)-1]
 		value, err := plain(text[from:to])
 		if m.whole[text[from:to]] || err == nil && m.whole[value] {

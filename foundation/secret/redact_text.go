@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // RedactText is Redact for a text: a URL, a form, a body, a line of a log.
@@ -46,7 +47,7 @@ func (r *Redactor) Text(text string) string {
 func (r *Redactor) parameters(text string) string {
 	var out strings.Builder
 	end := 0
-	for _, at := range parameters.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range parameters().FindAllStringSubmatchIndex(text, -1) {
 		name := text[at[4]:at[5]]
 		if decoded, err := url.QueryUnescape(name); err == nil {
 			name = decoded
@@ -63,11 +64,11 @@ func (r *Redactor) parameters(text string) string {
 
 // replace masks the group "value" of every match, or the whole match without such a
 // group, if isSensitive says so for the groups "name" and "value".
-func (r *Redactor) replace(pattern *regexp.Regexp, text string, isSensitive func(name, value string) bool) string {
+func (r *Redactor) replace(pattern func() *regexp.Regexp, text string, isSensitive func(name, value string) bool) string {
 	var out strings.Builder
-	end := 0
-	name, value := max(0, pattern.SubexpIndex("name")), max(0, pattern.SubexpIndex("value"))
-	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
+	end, expression := 0, pattern()
+	name, value := max(0, expression.SubexpIndex("name")), max(0, expression.SubexpIndex("value"))
+	for _, at := range expression.FindAllStringSubmatchIndex(text, -1) {
 		group := func(i int) (from, to int) { return at[2*i], at[2*i+1] }
 		nameFrom, nameTo := group(name)
 		from, to := group(value)
@@ -106,46 +107,52 @@ func sensitiveWord(name, value string) bool {
 	if short := bare(name); short == "pin" || short == "otp" || short == "passcode" {
 		least = 4
 	}
-	return len(value) >= least && SensitiveName(name) && isLiteral(value) && !access.MatchString(value) && strings.ContainsAny(value, "0123456789-!@#%^&*+=?/~") && !strings.Contains(value, "://")
+	return len(value) >= least && SensitiveName(name) && isLiteral(value) && !access().MatchString(value) && strings.ContainsAny(value, "0123456789-!@#%^&*+=?/~") && !strings.Contains(value, "://")
 }
 
 // access matches a member of a variable in code.
-var access = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*(?:\??\.[A-Za-z_$][A-Za-z0-9_$]*)+$`)
+var access = pattern(`^[A-Za-z_$][A-Za-z0-9_$]*(?:\??\.[A-Za-z_$][A-Za-z0-9_$]*)+$`)
 
 var (
 	// parameters match name=value in a query, a fragment, a form or a cookie, but no
 	// templates.
-	parameters = regexp.MustCompile(`(^|[?&;#\s"'])([A-Za-z0-9_.%\[\]-]{1,100})=([^&;#\s"'<>{}\\]+)`)
+	parameters = pattern(`(^|[?&;#\s"'])([A-Za-z0-9_.%\[\]-]{1,100})=([^&;#\s"'<>{}\\]+)`)
 	// fields match those of a multipart form.
-	fields = regexp.MustCompile(`(?i:name)="(?P<name>[^"\r\n]{1,100})"\r\n(?:[^\r\n]+\r\n)*\r\n(?P<value>[^\r\n]+)`)
+	fields = pattern(`(?i:name)="(?P<name>[^"\r\n]{1,100})"\r\n(?:[^\r\n]+\r\n)*\r\n(?P<value>[^\r\n]+)`)
 	// users match a user and password, or either, in a URL.
-	users = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<value>[^/?#@\s"'<>{}]{1,400})@`)
+	users = pattern(`[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<value>[^/?#@\s"'<>{}]{1,400})@`)
 	// elements match those of XML without child elements.
-	elements = regexp.MustCompile(`<(?:[A-Za-z0-9_.-]{1,100}:)?(?P<name>[A-Za-z0-9_.-]{1,100})(?:\s[^<>]*)?>(?:<!\[CDATA\[)?(?P<value>[^<>]+?)(?:\]\]>)?</`)
+	elements = pattern(`<(?:[A-Za-z0-9_.-]{1,100}:)?(?P<name>[A-Za-z0-9_.-]{1,100})(?:\s[^<>]*)?>(?:<!\[CDATA\[)?(?P<value>[^<>]+?)(?:\]\]>)?</`)
 	// members match those of JSON inside a text, escaped those of JSON in a JSON
 	// string, pairs two of them, as in {"name": "password", "value": "..."}.
-	members = regexp.MustCompile(`"(?P<name>[A-Za-z0-9_. -]{1,100})"\s{0,10}:\s{0,10}"(?P<value>(?:[^"\\]|\\.)+)`)
-	escaped = regexp.MustCompile(`\\"(?P<name>[A-Za-z0-9_. -]{1,100})\\"\s{0,10}:\s{0,10}\\"(?P<value>(?:[^"\\]|\\\\.)+)`)
-	pairs   = regexp.MustCompile(`"(?:name|key|field)"\s{0,10}:\s{0,10}"(?P<name>[A-Za-z0-9_. -]{1,100})"\s{0,10},\s{0,10}"value"\s{0,10}:\s{0,10}"(?P<value>(?:[^"\\]|\\.)+)`)
+	members = pattern(`"(?P<name>[A-Za-z0-9_. -]{1,100})"\s{0,10}:\s{0,10}"(?P<value>(?:[^"\\]|\\.)+)`)
+	escaped = pattern(`\\"(?P<name>[A-Za-z0-9_. -]{1,100})\\"\s{0,10}:\s{0,10}\\"(?P<value>(?:[^"\\]|\\\\.)+)`)
+	pairs   = pattern(`"(?:name|key|field)"\s{0,10}:\s{0,10}"(?P<name>[A-Za-z0-9_. -]{1,100})"\s{0,10},\s{0,10}"value"\s{0,10}:\s{0,10}"(?P<value>(?:[^"\\]|\\.)+)`)
 	// assignments match those of code, one pattern for each kind of quotes.
-	assignments = []*regexp.Regexp{assignment(`"`), assignment(`'`), assignment("`")}
+	assignments = []func() *regexp.Regexp{assignment(`"`), assignment(`'`), assignment("`")}
 	// prose matches name: value.
-	prose = regexp.MustCompile(`\b(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,40}|(?i:api|access|private|secret)[ ](?i:key|token)):[ \t]+(?P<value>[^\s"'<>{}()\[\]\\,;\x60]+?)(?:\.?(?:\s|$))`)
+	prose = pattern(`\b(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,40}|(?i:api|access|private|secret)[ ](?i:key|token)):[ \t]+(?P<value>[^\s"'<>{}()\[\]\\,;\x60]+?)(?:\.?(?:\s|$))`)
 	// headers match headers inside a text.
-	headers = regexp.MustCompile(`(?i)\b(?:authorization|cookie):[ \t]*(?P<value>[^\s"'<>{}\\][^\r\n"'<>{}\\]*)`)
+	headers = pattern(`(?i)\b(?:authorization|cookie):[ \t]*(?P<value>[^\s"'<>{}\\][^\r\n"'<>{}\\]*)`)
 	// schemes match credentials after an authentication scheme (RFC 9110, 11.4).
-	schemes = regexp.MustCompile(`(?i)\b(?:bearer|basic)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{16,})`)
+	schemes = pattern(`(?i)\b(?:bearer|basic)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{16,})`)
 	// bots match the tokens in Telegram URLs.
-	bots = regexp.MustCompile(`/bot[0-9]{5,20}:(?P<value>[A-Za-z0-9_-]+)`)
+	bots = pattern(`/bot[0-9]{5,20}:(?P<value>[A-Za-z0-9_-]+)`)
 	// hooks match URLs that are credentials themselves.
-	hooks = regexp.MustCompile(`(?:\bhooks\.slack\.com/(?:services|workflows|triggers)/|\bdiscord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/webhookb2/)(?P<value>[A-Za-z0-9_/@-]+)`)
+	hooks = pattern(`(?:\bhooks\.slack\.com/(?:services|workflows|triggers)/|\bdiscord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/webhookb2/)(?P<value>[A-Za-z0-9_/@-]+)`)
 	// shapes match well-known kinds of keys.
-	shapes = regexp.MustCompile(`\b(?:bpd_[A-Za-z0-9]{40,}|sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|` +
+	shapes = pattern(`\b(?:bpd_[A-Za-z0-9]{40,}|sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|` +
 		`glpat-[A-Za-z0-9_-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|whsec_[A-Za-z0-9+/=]{16,}|` +
 		`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*)|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?)?`)
 )
 
 // assignment matches a name, perhaps in quotes and brackets, and the assigned text.
-func assignment(quote string) *regexp.Regexp {
-	return regexp.MustCompile(`(?P<name>[A-Za-z_$][A-Za-z0-9_.$-]{0,99})["'\x60]?\]?\s{0,5}(?:=|:=|:|=>)\s{0,5}` + quote + `(?P<value>[^\r\n` + quote + `\\]+)` + quote)
+func assignment(quote string) func() *regexp.Regexp {
+	return pattern(`(?P<name>[A-Za-z_$][A-Za-z0-9_.$-]{0,99})["'\x60]?\]?\s{0,5}(?:=|:=|:|=>)\s{0,5}` + quote + `(?P<value>[^\r\n` + quote + `\\]+)` + quote)
+}
+
+// pattern returns a regular expression that is compiled when it is first used: most
+// commands never use it.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

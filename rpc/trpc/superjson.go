@@ -116,8 +116,11 @@ func (r *annotationReading) applyChildren(tree map[string]any, at place) error {
 	return nil
 }
 
-// bigIntegerForm is how JavaScript writes a bigint.
-var bigIntegerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,999})$`)
+// bigIntegerForm matches a bigint as JavaScript writes it.
+var bigIntegerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+// maxBigInteger is the maximum number of digits of a bigint.
+const maxBigInteger = 1000
 
 // mark sets the kind of the value at a place.
 func (r *annotationReading) mark(kind any, at place) error {
@@ -136,7 +139,7 @@ func (r *annotationReading) mark(kind any, at place) error {
 		at.remove()
 	case name == "number" && text == "-0":
 		at.set(json.Number("0"))
-	case name == "bigint" && !bigIntegerForm.MatchString(text):
+	case name == "bigint" && (len(strings.TrimPrefix(text, "-")) > maxBigInteger || !bigIntegerForm.MatchString(text)):
 		return badAnnotation("a bigint that is not a string of digits")
 	case name == "bigint":
 		r.marked = true
