@@ -29,6 +29,8 @@ type Options struct {
 	Out       io.Writer
 	UntilEOF  io.Reader // the server stops at its end; nil = none
 
+	PasswordMemory uint32 // KiB that hashing a password takes; 0 = the secure default. Less is for tests
+
 	Network
 	Database
 	History

@@ -102,7 +102,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.ReadyFile != "" && o.ReadyFile != ReadyOnOutput {
 		os.Remove(o.ReadyFile) // a stale one of a server that was killed
 	}
-	s.Accounts = accounts.New(accounts.Options{Store: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("accounts"), Sealer: key.Sealer, Failed: s.Store.NoteWrongPassword})
+	s.Accounts = accounts.New(accounts.Options{Store: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("accounts"), Sealer: key.Sealer, Failed: s.Store.NoteWrongPassword, HashMemory: o.PasswordMemory})
 	if s.Bootstrap, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/base64"
@@ -26,9 +27,13 @@ const (
 )
 
 // hasher hashes passwords, within the limits of a fairQueue. It is safe for concurrent use.
-type hasher struct{ queue *fairQueue }
+type hasher struct {
+	queue  *fairQueue
+	memory uint32 // KiB that a new hash takes
+}
 
-func newHasher() *hasher { return &hasher{newFairQueue()} }
+// newHasher returns a hasher. A memory of 0 means hashMemory.
+func newHasher(memory uint32) *hasher { return &hasher{newFairQueue(), cmp.Or(memory, hashMemory)} }
 
 // hash returns the PHC string of a password's hash, for a caller of a network.
 func (h *hasher) hash(ctx context.Context, network, password string, salt []byte) (string, error) {
@@ -37,7 +42,12 @@ func (h *hasher) hash(ctx context.Context, network, password string, salt []byte
 		return "", err
 	}
 	defer done()
-	return phc{hashMemory, hashPasses, hashLanes, salt, argon2.IDKey([]byte(password), salt, hashPasses, hashMemory, hashLanes, hashSize)}.String(), nil
+	return phc{h.memory, hashPasses, hashLanes, salt, argon2.IDKey([]byte(password), salt, hashPasses, h.memory, hashLanes, hashSize)}.String(), nil
+}
+
+// none returns a hash that no password has and that takes as long to compare as others.
+func (h *hasher) none() string {
+	return phc{h.memory, hashPasses, hashLanes, make([]byte, saltSize), make([]byte, hashSize)}.String()
 }
 
 // matches reports whether a password has a hash, for a caller of a network.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHash(t *testing.T) {
-	h := newHasher()
+	h := newHasher(0)
 	salt := []byte("0123456789abcdef")
 	hash, err := h.hash(t.Context(), "", "correct horse", salt)
 	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$") {
@@ -19,8 +19,8 @@ func TestHash(t *testing.T) {
 			t.Errorf("%q matches: %v, %v", password, got, err)
 		}
 	}
-	if same, _ := h.matches(t.Context(), "", "", stranger); same {
-		t.Error("the hash of strangers has a password")
+	if same, _ := h.matches(t.Context(), "", "", h.none()); same {
+		t.Error("the hash of none has a password")
 	}
 }
 
@@ -29,7 +29,7 @@ func TestHash(t *testing.T) {
 func TestHashOfOthers(t *testing.T) {
 	const hash = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
 	for password, want := range map[string]bool{"password": true, "passwort": false} {
-		if got, err := newHasher().matches(t.Context(), "", password, hash); got != want || err != nil {
+		if got, err := newHasher(0).matches(t.Context(), "", password, hash); got != want || err != nil {
 			t.Errorf("%q matches: %v, %v", password, got, err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestDamagedHash(t *testing.T) {
 		"wrong letters": "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR_uIPnA4rEsF5h7TKyQwu9U1bMCHGi_4",
 		"more behind":   "$argon2id$v=19$m=256,t=2,p=1,x=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
 	} {
-		if got, err := newHasher().matches(t.Context(), "", "password", hash); got || blueprint.CodeOf(err) != blueprint.CodeInternal {
+		if got, err := newHasher(0).matches(t.Context(), "", "password", hash); got || blueprint.CodeOf(err) != blueprint.CodeInternal {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}

@@ -50,6 +50,7 @@ func New(t testing.TB, change ...func(*server.Options)) *Server {
 		Network:  server.Network{Addr: "127.0.0.1:0"},
 		Limits:   server.Limits{SyncTimeout: 30 * time.Second, MaxBody: 5 << 20, MaxRunning: 1000, MaxQueued: 10_000},
 		Version:  Version, APIKey: process.Key, Clock: clock.Real{}, Logger: slog.New(slog.NewTextHandler(logs, nil)), Out: io.Discard,
+		PasswordMemory: 64,
 	}
 	for _, f := range change {
 		f(&o)
