@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -111,22 +114,30 @@ type listed struct {
 	Doc        string
 }
 
+// packages returns the packages of the module.
 func packages(t *testing.T) []listed {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Imports,GoFiles,Doc", "./...").Output()
+	all, err := listPackages()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	var all []listed
-	for decoder := json.NewDecoder(strings.NewReader(string(out))); decoder.More(); {
-		var p listed
-		if err := decoder.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
+		t.Fatal(err)
 	}
 	return all
 }
+
+var listPackages = sync.OnceValues(func() (all []listed, err error) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Imports,GoFiles,Doc", "./...").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		var p listed
+		if err := decoder.Decode(&p); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+})
 
 // TestLayers holds every import against the table.
 func TestLayers(t *testing.T) {
