@@ -130,7 +130,7 @@ const outboxColumns = "seq, key, name, organization_id, blueprint_id, execution_
 // no principal: it is for the trigger service.
 func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	defer wrap(&err, "events after %d", after)
-	const query = "SELECT " + outboxColumns + " FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+	const query = "SELECT " + outboxColumns + " FROM events WHERE seq > ? ORDER BY seq LIMIT ? + 0" // + 0, or SQLite would compile it again for each limit
 	err = s.read(ctx, func(q *session) error {
 		list, err = s.eventsOf(q, query, after, limit)
 		return err

@@ -8,13 +8,16 @@ import (
 	"blueprintd/blueprint"
 )
 
+// The queries of this file end in LIMIT ? + 0, because SQLite compiles a statement again
+// for each value of a plain LIMIT ?.
+
 // endedRuns selects the next runs to remove of those that ended with status ?1 after
 // ?2, ?3 and up to ?4, ?5. The record of a run that another one started stays until
 // that one ends.
 const endedRuns = `SELECT e.end_time, e.seq, coalesce(length(e.record), 0) + coalesce(length(e.state), 0) FROM executions e
 	WHERE e.status = ?1 AND e.end_time IS NOT NULL AND (e.end_time, e.seq) > (?2, ?3) AND (e.end_time, e.seq) <= (?4, ?5)
 	AND NOT EXISTS (SELECT 1 FROM executions p WHERE p.id = e.parent_execution_id AND p.end_time IS NULL)
-	ORDER BY e.end_time, e.seq LIMIT ?6`
+	ORDER BY e.end_time, e.seq LIMIT ?6 + 0`
 
 // executionStep removes some runs that ended after from and up to upTo. It returns
 // where to continue, whether there may be more, and how many it removed. The runs
@@ -70,7 +73,7 @@ const nextFirings = `SELECT f.seq, f.received_at, (f.received_at < ?2 OR f.seq <
 		AND (f.decision <> 'started' OR f.key = f.id OR f.due_at IS NOT NULL OR f.received_at < ?4)
 		AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = f.execution_id AND e.end_time IS NULL)
 		AND (f.due_at IS NULL OR f.due_at <= (SELECT t.cursor_at FROM triggers t WHERE t.id = f.trigger_id))
-	FROM firings f WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?5`
+	FROM firings f WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?5 + 0`
 
 // firingBounds say which rows of the ledger may be removed.
 type firingBounds struct {
@@ -149,12 +152,12 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 // first. After the clock was set back, a line waits for those before it.
 func (p *pruner) pruneAudit(ctx context.Context) error {
 	keep := p.options.KeepAudit
-	query, bound := "SELECT seq FROM (SELECT seq, at FROM audit_log ORDER BY seq LIMIT ?2) WHERE at < ?1", int64(0)
+	query, bound := "SELECT seq FROM (SELECT seq, at FROM audit_log ORDER BY seq LIMIT ?2 + 0) WHERE at < ?1", int64(0)
 	switch {
 	case keep.all():
 		return nil
 	case keep.Rows > 0:
-		query = "SELECT seq FROM audit_log WHERE seq <= ?1 ORDER BY seq LIMIT ?2"
+		query = "SELECT seq FROM audit_log WHERE seq <= ?1 ORDER BY seq LIMIT ?2 + 0"
 		err := p.readRow(ctx, "SELECT coalesce(max(seq), 0) - ? FROM audit_log", []any{keep.Rows}, &bound)
 		if err != nil {
 			return err
@@ -191,7 +194,7 @@ const (
 // oldHours selects the next rows of run_hours to remove after hour ?1 of scope ?2:
 // of organizations from before hour ?3, of blueprints from before ?4.
 const oldHours = `SELECT h.scope, h.hour FROM run_hours h INDEXED BY run_hours_hour WHERE (h.hour, h.scope) > (?1, ?2) AND h.hour < ?4
-	AND (h.hour < ?3 OR NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = h.scope)) ORDER BY h.hour, h.scope LIMIT ?5`
+	AND (h.hour < ?3 OR NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = h.scope)) ORDER BY h.hour, h.scope LIMIT ?5 + 0`
 
 // pruneHours removes rows of run_hours that are too old. The rows of organizations
 // stay longer than those of blueprints and are passed over only once: before p.hours
