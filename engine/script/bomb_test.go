@@ -91,7 +91,7 @@ func TestBombs(t *testing.T) {
 			s := script(test.source)
 			want := test.want
 			if strings.Contains(want, CodeTimeout) || slow && want != "" {
-				s.Timeout = 300 * time.Millisecond
+				s.Timeout = 100 * time.Millisecond
 			}
 			if slow && want != "" {
 				want += " timeout memory_exceeded"
