@@ -139,6 +139,8 @@ type accessRunner struct {
 	room      int // of the last View; -1 = without a bound
 	calls     []string
 	request   *blueprint.StartRequest
+	err       error  // of every call that changes something
+	id        string // of new runs; "" = e2
 }
 
 func (r *accessRunner) View(context.Context, *blueprint.StoredExecution) (*blueprint.Execution, error) {
@@ -162,27 +164,34 @@ func (r *accessRunner) Recording(context.Context, *blueprint.StoredExecution) (*
 
 func (r *accessRunner) Resume(_ context.Context, answer ResumeAnswer) error {
 	r.calls = append(r.calls, fmt.Sprintf("resume %s as %s, manages %v", answer.ExecutionID, answer.UserID, answer.CanManage))
-	return nil
+	return r.err
 }
 
 func (r *accessRunner) Cancel(_ context.Context, id, _ string) error {
 	r.calls = append(r.calls, "cancel "+id)
-	return nil
+	return r.err
 }
 
 func (r *accessRunner) Retry(_ context.Context, stored *blueprint.StoredExecution, _ string, principal blueprint.Principal, canManage bool) (string, error) {
 	r.calls = append(r.calls, fmt.Sprintf("retry %s as %s, manages %v", stored.Row.ID, principal.UserID, canManage))
-	return "e2", nil
+	return r.started(), r.err
 }
 
 func (r *accessRunner) Execute(_ context.Context, request *blueprint.StartRequest) (string, *blueprint.Execution, error) {
 	r.request = request
-	return "e2", nil, nil
+	return r.started(), nil, r.err
 }
 
 func (r *accessRunner) Start(_ context.Context, request *blueprint.StartRequest) (string, error) {
 	r.request = request
-	return "e2", nil
+	return r.started(), r.err
+}
+
+func (r *accessRunner) started() string {
+	if r.err != nil {
+		return r.id
+	}
+	return "e2"
 }
 
 // newAccess returns a service over a store and a runner.
@@ -752,5 +761,60 @@ func TestFrozenRefusesMutations(t *testing.T) {
 	}
 	if mutations < 20 {
 		t.Errorf("%d mutations were called, want all of them", mutations)
+	}
+}
+
+// A call that fails has an audit entry only if a run was started all the same.
+func TestFailedCallsAreNoted(t *testing.T) {
+	broken := errors.New("disk I/O error")
+	m, issues := blueprint.ParseMap(knownMap())
+	if issues != nil {
+		t.Fatal(issues)
+	}
+	for name, call := range map[string]func(*Service, *trpc.Caller) (bool, error){
+		"resume": func(s *Service, c *trpc.Caller) (bool, error) {
+			out, err := s.executionResume(t.Context(), c, executionResume{ID: "e"})
+			return out != nil, err
+		},
+		"cancel": func(s *Service, c *trpc.Caller) (bool, error) {
+			out, err := s.executionCancel(t.Context(), c, executionCancel{ID: "e"})
+			return out != nil, err
+		},
+		"retry": func(s *Service, c *trpc.Caller) (bool, error) {
+			out, err := s.executionRetry(t.Context(), c, executionRetry{ID: "e"})
+			return out.Success, err
+		},
+		"execute": func(s *Service, c *trpc.Caller) (bool, error) {
+			out, err := s.blueprintExecute(t.Context(), c, blueprintExecute{ID: "b"})
+			return out.ExecutionID != "", err
+		},
+		"executeBlueprintWithLogging": func(s *Service, c *trpc.Caller) (bool, error) {
+			out, err := s.executeWithLogging(t.Context(), c, executeWithLogging{Nodes: knownMap()["nodes"].([]any)})
+			return out.Success, err
+		},
+	} {
+		for _, id := range []string{"", "e3"} {
+			t.Run(name+" "+id, func(t *testing.T) {
+				caller := callerOf("ann")
+				s := newAccess(&accessStore{access: blueprint.AccessManage, m: m}, &accessRunner{err: broken, id: id})
+				succeeded, err := call(s, caller)
+				if succeeded || !errors.Is(err, broken) {
+					t.Errorf("got a success: %v, and the error %v; want %v", succeeded, err, broken)
+				}
+				if caller.Noted.ID != id && name != "resume" && name != "cancel" {
+					t.Errorf("got the audit entry %+v, want one of the run %q", caller.Noted, id)
+				}
+				if caller.Noted.ID != "" && id == "" {
+					t.Errorf("got the audit entry %+v, want none", caller.Noted)
+				}
+			})
+		}
+		t.Run(name+" succeeds", func(t *testing.T) {
+			s := newAccess(&accessStore{access: blueprint.AccessManage, m: m}, &accessRunner{})
+			caller := callerOf("ann")
+			if _, err := call(s, caller); err != nil || caller.Noted.ID == "" {
+				t.Errorf("got the error %v and the audit entry %+v, want none and one", err, caller.Noted)
+			}
+		})
 	}
 }
