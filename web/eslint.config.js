@@ -1,6 +1,27 @@
 import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
 
+// Properties and attributes that a person reads.
+const read =
+  '/^(alt|aria-(label|description|roledescription|valuetext)|caption|description|error|hint|label|noun|nothingFoundMessage|placeholder|text|title|word)$/'
+const letters = '[value=/[A-Za-z]/]'
+const branches = ':matches(ConditionalExpression, LogicalExpression)'
+const literals = [`Literal${letters}`, 'TemplateLiteral > TemplateElement[value.raw=/[A-Za-z]/]']
+const properties = `Property:matches([key.name=${read}], [key.value=${read}])`
+const texts = [
+  `JSXText${letters}`,
+  ...literals.flatMap((literal) => [
+    `:matches(JSXElement, JSXFragment) > JSXExpressionContainer > ${literal}`,
+    `:matches(JSXElement, JSXFragment) > JSXExpressionContainer > ${branches} > ${literal}`,
+    `JSXAttribute[name.name=${read}] > ${literal}`,
+    `JSXAttribute[name.name=${read}] > JSXExpressionContainer > ${literal}`,
+    `JSXAttribute[name.name=${read}] > JSXExpressionContainer > ${branches} > ${literal}`,
+    `${properties} > ${branches} > ${literal}`,
+  ]),
+  `${properties} > Literal.value${letters}`,
+  `${properties} > TemplateLiteral.value > TemplateElement[value.raw=/[A-Za-z]/]`,
+]
+
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', 'src/api/router.gen.ts'] },
   ...tseslint.configs.recommended,
@@ -10,6 +31,16 @@ export default tseslint.config(
     rules: {
       // tsc reports what is unused.
       '@typescript-eslint/no-unused-vars': 'off',
+    },
+  },
+  {
+    files: ['src/**/*.{ts,tsx}'],
+    ignores: ['src/text/**', '**/*.test.{ts,tsx}'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...texts.map((selector) => ({ selector, message: 'Move this text to the catalogue in src/text.' })),
+      ],
     },
   },
 )

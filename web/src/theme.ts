@@ -1,5 +1,6 @@
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple, Tooltip } from '@mantine/core'
 import { aliases, over, palettes } from './palette'
+import { commonText } from './text/common'
 
 const fonts =
   'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif'
@@ -45,17 +46,17 @@ export const theme = createTheme({
     Badge: { defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 550 } },
     Button: { defaultProps: { fw: 550 } },
     Card: { defaultProps: { withBorder: true, padding: 'md', radius: 'md' } },
-    CloseButton: { defaultProps: { size: 'md', 'aria-label': 'Close' } },
+    CloseButton: { defaultProps: { size: 'md', 'aria-label': commonText.close } },
     // Their heads are <header> elements, which outside of an article would be banners of the page.
     DrawerHeader: { defaultProps: { component: 'div' } },
     ModalHeader: { defaultProps: { component: 'div' } },
-    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, removeScrollProps: keepBar } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': commonText.close }, removeScrollProps: keepBar } },
     // Its placeholder would be a child that no menu may have; without it the first item gets the focus.
     Menu: { defaultProps: { shadow: 'md', withinPortal: true, withInitialFocusPlaceholder: false } },
     Modal: {
       defaultProps: {
         centered: true,
-        closeButtonProps: { 'aria-label': 'Close' },
+        closeButtonProps: { 'aria-label': commonText.close },
         overlayProps: { backgroundOpacity: 0.5 },
         removeScrollProps: keepBar,
       },

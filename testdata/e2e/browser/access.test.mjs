@@ -45,7 +45,7 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   await page.getByRole('link', { name: 'Open to all' }).click();
   await settled(page, 'Open to all');
   await page.goto(`/blueprints/${open.id}/edit`);
-  await page.getByText('You can look, not change').waitFor();
+  await page.getByText('View only').waitFor();
   assert.equal(await page.getByRole('complementary', { name: 'Node types' }).count(), 0);
   await page.getByRole('group', { name: /The say node/ }).press('Delete');
   await page.getByRole('group', { name: /The say node/ }).waitFor();
@@ -53,8 +53,8 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   await page.goto(`/blueprints/${open.id}/triggers`);
   await settled(page, 'Open to all');
   await page.getByText('Only people who manage this blueprint can see its triggers.').waitFor();
-  await page.getByRole('button', { name: 'More for Open to all' }).click();
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export as a file' }).click()]);
+  await page.getByRole('button', { name: 'More actions for Open to all' }).click();
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export to file' }).click()]);
   const exported = JSON.parse(await readFile(await file.path(), 'utf8'));
   assert.equal(exported.title, 'Open to all');
   assert.equal(exported.triggers, undefined); // only managers may read them
@@ -62,10 +62,10 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   await settled(page, 'Open to all');
   assert.equal(await page.getByRole('button', { name: /Restore|Bring back/ }).count(), 0);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await page.getByRole('dialog', { name: 'Start a run' }).getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('dialog', { name: 'Start run' }).getByRole('button', { name: 'Start' }).click();
   await page.waitForURL(/\/runs\/exec_/);
   await page.getByRole('status').filter({ hasText: 'The run completed.' }).waitFor();
-  await page.getByRole('button', { name: 'More for this run' }).click();
+  await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByText('only who manages it may have them').waitFor();
   for (const name of [/Save as test/, /Export run/]) assert.equal(await page.getByRole('menuitem', { name }).isDisabled(), true);
   await page.keyboard.press('Escape');
@@ -90,7 +90,7 @@ test('a private one is not there for others', async () => {
 test('a collaborator edits until that is taken back', async () => {
   const { page } = ada;
   await page.goto(`/blueprints/${closed.id}/share`);
-  await page.getByRole('textbox', { name: 'Email of their account here' }).fill('bo@example.org');
+  await page.getByRole('textbox', { name: 'Email of an account on this server' }).fill('bo@example.org');
   await page.getByRole('button', { name: 'Add' }).first().click();
   await page.getByRole('button', { name: /Remove Bo/ }).waitFor();
   await bo.page.goto(`/blueprints/${closed.id}/edit`);

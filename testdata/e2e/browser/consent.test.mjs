@@ -57,10 +57,10 @@ test('a trigger that is fired by hand takes input data', async () => {
   const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: blueprint.id, triggerType: 'manual', config: {} });
   await page.goto(`/triggers/${trigger.id}`);
   await page.getByText('you (Ada Lovelace)').waitFor();
-  await page.getByRole('link', { name: 'Fire it' }).click();
-  const form = page.getByRole('region', { name: 'Fire it' });
+  await page.getByRole('link', { name: 'Fire the trigger' }).click();
+  const form = page.getByRole('region', { name: 'Fire the trigger' });
   await form.getByRole('textbox', { name: 'Input data' }).fill('[1]');
-  await form.getByText('This must be an object: { … }.').waitFor();
+  await form.getByText('Must be a JSON object: { … }.').waitFor();
   await form.getByRole('textbox', { name: 'Input data' }).fill('{"order": 1042}');
   await form.getByRole('button', { name: 'Fire', exact: true }).click();
   await form.getByRole('link', { name: 'View run' }).click();

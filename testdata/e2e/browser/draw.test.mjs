@@ -72,7 +72,7 @@ test('by mouse', async () => {
   await page.goto('/blueprints');
   await page.getByRole('link', { name: 'New blueprint' }).first().click();
   await page.getByRole('textbox', { name: 'Title' }).fill('Drawn by mouse');
-  await page.getByRole('button', { name: 'Make it and open the editor' }).click();
+  await page.getByRole('button', { name: 'Create and open editor' }).click();
   await page.getByText('No nodes yet').waitFor();
   const types = page.getByRole('complementary', { name: 'Node types' });
   let place = { x: 40, y: 80 };
@@ -84,9 +84,9 @@ test('by mouse', async () => {
     const [frame, box] = [await canvas().boundingBox(), await atRest(card(new RegExp(name)))];
     place = { x: box.x - frame.x + 60, y: box.y - frame.y + 170 }; // the next one below it, to the right
   }
-  await page.getByRole('button', { name: 'Show everything' }).click();
+  await page.getByRole('button', { name: 'Fit to view' }).click();
   await draw(await handle(/template/, ''), await handle(/conditional/));
-  await page.getByRole('dialog', { name: 'From a sequence to a graph' }).getByRole('button', { name: 'Only this edge' }).click();
+  await page.getByRole('dialog', { name: 'Change from order to edges' }).getByRole('button', { name: 'Add only this edge' }).click();
   await draw(await handle(/conditional/, 'true'), await handle(/log/));
 
   await card(/template/).click();
@@ -119,7 +119,7 @@ test('by keyboard alone', async () => {
   await page.keyboard.type('Drawn by keyboard');
   await page.keyboard.press('Enter');
   await page.getByText('No nodes yet').waitFor();
-  await page.getByRole('button', { name: 'Add the first node' }).press('Enter');
+  await page.getByRole('button', { name: 'Add first node' }).press('Enter');
   for (const [name, type] of [['template', /, template/], ['condition', /, conditional/], ['log', /, log/]]) {
     await page.keyboard.type(name); // the focus is on the search, and stays there
     await page.keyboard.press('Enter');
@@ -146,7 +146,7 @@ test('by keyboard alone', async () => {
     const dialog = page.getByRole('dialog', { name: /^Connect / });
     await dialog.waitFor();
     if (way) {
-      await dialog.getByRole('combobox', { name: 'By its way out' }).or(dialog.getByRole('textbox', { name: 'By its way out' })).focus();
+      await dialog.getByRole('combobox', { name: 'Output' }).or(dialog.getByRole('textbox', { name: 'Output' })).focus();
       await page.keyboard.press('ArrowDown');
       await choose(way);
     }
@@ -157,8 +157,8 @@ test('by keyboard alone', async () => {
     await dialog.waitFor({ state: 'detached' });
   };
   await connect(/, template/, 'condition');
-  const first = page.getByRole('dialog', { name: 'From a sequence to a graph' });
-  await first.getByRole('button', { name: 'Only this edge' }).press('Enter');
+  const first = page.getByRole('dialog', { name: 'Change from order to edges' });
+  await first.getByRole('button', { name: 'Add only this edge' }).press('Enter');
   await first.waitFor({ state: 'detached' });
   await connect(/conditional/, 'log', 'true');
   for (const [name, field, text] of [[/template/, 'Text', 'hello'], [/conditional/, 'Condition', 'input.text == "hello"'], [/log/, 'Message', 'It said {{input.text}}']]) {
@@ -210,7 +210,7 @@ test('what was drawn and not saved is offered again', async () => {
   await card(/Renamed/).waitFor();
   await until('the draft', () => page.evaluate(() => Object.values(localStorage).some((text) => text.includes('Renamed')) || undefined));
   await page.reload();
-  await page.getByRole('button', { name: 'Bring them back' }).click();
+  await page.getByRole('button', { name: 'Restore changes' }).click();
   await card(/Renamed/).waitFor();
   await page.keyboard.press('Control+s');
   await saved();
@@ -218,8 +218,8 @@ test('what was drawn and not saved is offered again', async () => {
 
 test('an exported file comes back as the same blueprint', async () => {
   const id = await open('Round trip', { nodes: [node('one', 'set', { values: { n: 1, text: 'é "quoted"' } }, { position: { x: 4.5, y: -3 } })], edges: [], extra: { kept: true } });
-  await page.getByRole('button', { name: 'More for Round trip' }).click();
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export as a file' }).click()]);
+  await page.getByRole('button', { name: 'More actions for Round trip' }).click();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export to file' }).click()]);
   const text = await readFile(await download.path(), 'utf8');
   await page.goto('/blueprints/new?from=file');
   await page.getByLabel('Blueprint files').setInputFiles({ name: download.suggestedFilename(), mimeType: 'application/json', buffer: Buffer.from(text) });

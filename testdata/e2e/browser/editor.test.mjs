@@ -44,8 +44,8 @@ test('the order that is kept as edges is the order of the conditions', async () 
   await dialog.getByRole('combobox', { name: 'To' }).or(dialog.getByRole('textbox', { name: 'To' })).fill('end');
   await page.getByRole('option', { name: /end/ }).click();
   await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
-  const asked = page.getByRole('dialog', { name: 'From a sequence to a graph' });
-  await asked.getByText('A new stop node fails the run when “The ask node” is rejected.').waitFor();
+  const asked = page.getByRole('dialog', { name: 'Change from order to edges' });
+  await asked.getByText('Adds a stop node that fails the run if “The ask node” is rejected.').waitFor();
   await asked.getByRole('button', { name: 'Keep the order as edges' }).click();
   await save();
   await saved();
@@ -62,7 +62,7 @@ test('in the body of a for-each an order with an approval is not offered as edge
   await dialog.getByRole('combobox', { name: 'To' }).or(dialog.getByRole('textbox', { name: 'To' })).fill('end');
   await page.getByRole('option', { name: /end/ }).click();
   await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
-  const asked = page.getByRole('dialog', { name: 'From a sequence to a graph' });
+  const asked = page.getByRole('dialog', { name: 'Change from order to edges' });
   await asked.getByText('The order cannot be kept.').waitFor();
   assert.equal(await asked.getByRole('button', { name: 'Keep the order as edges' }).count(), 0);
   await asked.getByRole('button', { name: 'Cancel' }).click();
@@ -92,7 +92,7 @@ test('JSON that is not applied is a problem, blocks saving, and is not lost', as
   await card(/end/).click();
   await page.getByRole('textbox', { name: 'Title', exact: true }).fill('The last');
   await save();
-  await page.getByText(/^Not saved: a field holds text that is not applied/).waitFor();
+  await page.getByText(/^Not saved: a field is not applied/).waitFor();
   assert.equal((await stored()).version, '1.0.0');
   assert.equal(await body().inputValue(), '{"a": 2', 'the field is shown again, with what was typed');
   await body().fill('{"a": 3}');
@@ -107,7 +107,7 @@ test('the node as JSON is saved as it is shown', async () => {
   await open('Whole node', { nodes: [at(0, 0, node('say', 'template', { text: 'before' }))] });
   await card(/say/).click();
   await page.getByRole('tab', { name: 'JSON' }).click();
-  const box = page.getByRole('textbox', { name: 'The node as JSON' });
+  const box = page.getByRole('textbox', { name: 'Node as JSON' });
   const text = await box.inputValue();
   await box.fill(text.replace('"before"', '"after"'));
   await page.keyboard.press('Control+s');
@@ -143,9 +143,9 @@ test('Delete removes the chosen edge', async () => {
   const [from, to] = [await card(/The a node/).boundingBox(), await card(/The b node/).boundingBox()];
   const y = await canvas().locator('[data-handlepos=right]').first().boundingBox();
   await page.mouse.click((from.x + from.width + to.x) / 2, y.y + y.height / 2);
-  await page.getByRole('toolbar', { name: 'What is chosen' }).getByText('a → b').waitFor();
+  await page.getByRole('toolbar', { name: 'Selection' }).getByText('a → b').waitFor();
   await page.keyboard.press('Delete');
-  await page.getByRole('toolbar', { name: 'What is chosen' }).waitFor({ state: 'detached' });
+  await page.getByRole('toolbar', { name: 'Selection' }).waitFor({ state: 'detached' });
   await save();
   await saved();
   assert.deepEqual((await stored()).blueprint_map.edges, []);

@@ -46,7 +46,7 @@ after(() => stopAll(browser, server));
 const states = [
   { name: 'blueprint-menu', on: 'blueprints', open: (page) => page.getByRole('button', { name: /ctions? (for|of)|^More/ }).first().click(), shown: (page) => page.getByRole('menu') },
   { name: 'editor-node', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('Enter'), shown: (page) => page.getByRole('textbox', { name: 'Title' }) },
-  { name: 'editor-keys', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('?'), shown: (page) => page.getByRole('dialog', { name: 'Keys of the editor' }) },
+  { name: 'editor-keys', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('?'), shown: (page) => page.getByRole('dialog', { name: 'Keyboard shortcuts' }) },
   { name: 'run-dialog', on: 'blueprint-runs', open: (page) => page.getByRole('button', { name: 'Run', exact: true }).click(), shown: (page) => page.getByRole('dialog') },
   { name: 'key-dialog', on: 'settings-keys', open: (page) => page.getByRole('button', { name: 'New API key' }).click(), shown: (page) => page.getByRole('dialog', { name: 'New API key' }) },
 ];

@@ -64,7 +64,7 @@ async function saved(count, click) {
 }
 
 test('the header says that it is a sandbox, and what time it is there', async () => {
-  await page.getByRole('button', { name: 'Sandbox: nothing real is reached' }).click();
+  await page.getByRole('button', { name: 'Sandbox: no real services' }).click();
   await page.getByText(`${server.apiHost}/sandbox/calls`).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: /^Virtual clock: 30 Mar 2030/ }).click();
@@ -79,19 +79,19 @@ test('a run that is not recorded says how to record, and runs again recorded', a
   await settled(page, 'Ship the order');
   await traffic().scrollIntoViewIfNeeded();
   await traffic().getByText('This run was not recorded').waitFor();
-  await traffic().getByRole('button', { name: 'Run again, recorded' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  await traffic().getByRole('button', { name: 'Record a new run' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Start run' });
   assert.equal(await dialog.getByRole('switch', { name: 'Record traffic' }).isChecked(), true);
   assert.equal(await dialog.getByRole('textbox', { name: /^city/ }).inputValue(), 'Porto');
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Run again, recorded' }).and(page.locator(':focus')).waitFor();
+  await page.getByRole('button', { name: 'Record a new run' }).and(page.locator(':focus')).waitFor();
 });
 
 test('a recorded run shows what went out and what came back', async () => {
   await page.goto(`/blueprints/${shop.id}/runs`);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  const dialog = page.getByRole('dialog', { name: 'Start run' });
   await dialog.getByRole('switch', { name: 'Record traffic' }).check();
   await dialog.getByRole('button', { name: 'Start' }).click();
   await page.waitForURL(/\/runs\/exec_/);
@@ -127,13 +127,13 @@ test('a step leads to its traffic and back', async () => {
   assert.match(page.url(), /traffic=stock/);
   await page.getByRole('heading', { name: 'Traffic' }).and(page.locator(':focus')).waitFor();
   await rows().first().click();
-  await traffic().getByRole('button', { name: 'Go to the step' }).click();
-  await traffic().getByRole('button', { name: 'Of all steps' }).click();
+  await traffic().getByRole('button', { name: 'Go to step' }).click();
+  await traffic().getByRole('button', { name: 'Show all steps' }).click();
   await rows().nth(1).waitFor();
 });
 
 test('a run is saved as a test that passes', async () => {
-  await page.getByRole('button', { name: 'More for this run' }).click();
+  await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('menuitem', { name: /Save as test/ }).click();
   const dialog = page.getByRole('dialog', { name: 'Save as test' });
   await dialog.getByRole('button', { name: /ship-the-order\.test\.yaml/, expanded: false }).click();
@@ -149,11 +149,11 @@ test('a run is saved as a test that passes', async () => {
   const [one] = Object.keys(await saved(1, () => dialog.getByRole('button', { name: 'Download ship-the-order.blueprint.yaml' }).click()));
   assert.equal(one, 'ship-the-order.blueprint.yaml');
   await dialog.getByRole('button', { name: 'Close' }).last().click();
-  await page.getByRole('button', { name: 'More for this run' }).and(page.locator(':focus')).waitFor();
+  await page.getByRole('button', { name: 'More actions' }).and(page.locator(':focus')).waitFor();
 });
 
 test('a run is exported, and opened elsewhere without dead buttons', async () => {
-  await page.getByRole('button', { name: 'More for this run' }).click();
+  await page.getByRole('button', { name: 'More actions' }).click();
   const files = await saved(1, () => page.getByRole('menuitem', { name: /Export run/ }).click());
   const text = files['ship-the-order.run.json'];
   assert.equal(JSON.parse(text).format, 'blueprintd-run/1');
@@ -190,7 +190,7 @@ test('a run is exported, and opened elsewhere without dead buttons', async () =>
 test('a trigger records all its runs', async () => {
   await page.goto(`/triggers/new?type=api&blueprint=${shop.id}`);
   await page.getByRole('switch', { name: 'Record traffic' }).check();
-  await page.getByRole('button', { name: 'Make the trigger' }).click();
+  await page.getByRole('button', { name: 'Create trigger' }).click();
   await page.waitForURL(/\/triggers\/(?!new)/);
   const id = new URL(page.url()).pathname.split('/').pop();
   assert.equal((await client.blueprintTriggers.getDetails.query({ triggerId: id })).config.record, true);
@@ -209,8 +209,8 @@ test('times are relative to the clock of the server, also when it is moved', asy
   await page.getByRole('combobox', { name: 'Time zone' }).click();
   await page.getByRole('combobox', { name: 'Time zone' }).fill('Europe/Berlin');
   await page.getByRole('option', { name: /Europe\/Berlin/ }).click();
-  await page.getByRole('button', { name: 'Around the next clock change' }).click();
-  await page.getByRole('img', { name: /Runs around the change of the clock, .*31 Mar 2030/ }).waitFor();
+  await page.getByRole('button', { name: 'Next clock change' }).click();
+  await page.getByRole('img', { name: /Runs around the clock change, .*31 Mar 2030/ }).waitFor();
 });
 
 test('warnings are told apart from errors, and do not keep from saving', async () => {
@@ -242,13 +242,13 @@ describe('for everybody', () => {
         await screen.goto(`/runs/${run}?traffic=order`);
         await settled(screen, 'Ship the order');
         const shown = screen.getByRole('region', { name: 'Traffic' });
-        await shown.getByRole('button', { name: 'Of all steps' }).click();
+        await shown.getByRole('button', { name: 'Show all steps' }).click();
         const list = shown.getByRole('list', { name: 'Exchanges, oldest first' }).getByRole('button', { expanded: false });
         await list.nth(2).waitFor();
         await list.last().click();
         await list.first().click();
         await look(screen, 'traffic', viewport, scheme);
-        await screen.getByRole('button', { name: 'More for this run' }).click();
+        await screen.getByRole('button', { name: 'More actions' }).click();
         await screen.getByRole('menuitem').first().waitFor();
         await look(screen, 'menu', viewport, scheme);
         await screen.getByRole('menuitem', { name: /Save as test/ }).click();
@@ -262,7 +262,7 @@ describe('for everybody', () => {
         await screen.keyboard.press('Escape');
         await screen.goto(`/blueprints/${shop.id}/runs`);
         await screen.getByRole('button', { name: 'Run', exact: true }).click();
-        await screen.getByRole('dialog', { name: 'Start a run' }).getByText('Record traffic').waitFor();
+        await screen.getByRole('dialog', { name: 'Start run' }).getByText('Record traffic').waitFor();
         await look(screen, 'dialog', viewport, scheme);
         await person.close();
       });

@@ -26,7 +26,7 @@ const step = (name) => page.getByRole('treeitem', { name });
 async function start(blueprint, fill) {
   await page.goto(`/blueprints/${blueprint.id}/runs`);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  const dialog = page.getByRole('dialog', { name: 'Start run' });
   await fill?.(dialog);
   await dialog.getByRole('button', { name: 'Start' }).click();
   await page.waitForURL(/\/runs\/exec_/);
@@ -58,7 +58,7 @@ test('steps light up while a run goes on, and it can be cancelled', async () => 
   await step(/The before node : completed/).waitFor();
   await step(/The long node : (running|waits)/).waitFor();
   await page.getByRole('group', { name: /The long node, wait, (running|paused)/ }).waitFor();
-  await page.getByRole('button', { name: 'Cancel the run' }).click();
+  await page.getByRole('button', { name: 'Cancel run' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('textbox').first().fill('took too long');
   await dialog.getByRole('button', { name: /^Cancel (the )?run/ }).click();
@@ -88,9 +88,9 @@ test('an approval is given and refused', async () => {
   });
   for (const [button, taken, left] of [['Approve', 'yes', 'no'], ['Reject', 'no', 'yes']]) {
     await start(blueprint);
-    const box = page.getByRole('region', { name: 'Needs approval: The ask node' });
+    const box = page.getByRole('region', { name: 'Waiting for approval: The ask node' });
     await box.getByText('May it?').waitFor();
-    await page.getByRole('link', { name: /Runs.*1 wait/ }).or(page.getByTitle('1 wait for an answer')).first().waitFor();
+    await page.getByRole('link', { name: /Runs.*1 wait/ }).or(page.getByTitle('1 waiting for input')).first().waitFor();
     await box.getByRole('textbox', { name: 'Comment' }).fill(`I say ${taken}`);
     await box.getByRole('button', { name: button }).click();
     await shows('The run completed.');
@@ -105,13 +105,13 @@ test('a form is filled in; what does not fit is said at its field', async () => 
   const blueprint = await make('Form', question);
   allow('execution.resume', 400);
   await start(blueprint);
-  const box = page.getByRole('region', { name: 'Needs an answer: The ask node' });
+  const box = page.getByRole('region', { name: 'Waiting for input: The ask node' });
   await box.getByText('How many, stranger?').waitFor();
   await box.getByRole('textbox', { name: /count/i }).fill('11');
-  await box.getByRole('button', { name: 'Answer' }).click();
+  await box.getByRole('button', { name: 'Submit' }).click();
   await box.locator('[aria-invalid=true]').waitFor();
   await box.getByRole('textbox', { name: /count/i }).fill('4');
-  await box.getByRole('button', { name: 'Answer' }).click();
+  await box.getByRole('button', { name: 'Submit' }).click();
   await shows('The run completed.');
   assert.deepEqual((await client.execution.getExecutionStatus.query({ executionId: runId() })).steps.at(-1).output, 8);
 });

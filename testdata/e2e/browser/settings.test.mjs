@@ -66,7 +66,7 @@ test('members see what they may, and no longer what they may not', async () => {
   assert.equal(await bo.page.getByRole('button', { name: 'Rename' }).count(), 0, 'members rename nothing');
 
   await page.getByRole('row').filter({ hasText: 'bo@example.org' }).getByRole('combobox').selectOption('admin');
-  await page.getByText('Bo is admin now.').waitFor();
+  await page.getByText('Bo is now admin').waitFor();
   await bo.page.reload();
   await bo.page.getByRole('button', { name: 'Rename' }).waitFor();
 
@@ -76,7 +76,7 @@ test('members see what they may, and no longer what they may not', async () => {
   bo.allow('', 403);
   bo.allow('', 404);
   await bo.page.goto(`/blueprints/${blueprint.id}/versions`);
-  await bo.page.getByText(/could not be opened/i).first().waitFor();
+  await bo.page.getByText(/could not open/i).first().waitFor();
   assert.equal((await bo.page.content()).includes('Shared work'), false);
 });
 
@@ -105,7 +105,7 @@ test('the audit log tells all of it', async () => {
   await page.goto('/settings/audit');
   await settled(page, 'Audit log');
   const log = page.getByRole('table');
-  for (const line of ['made the API key "Laptop of Ada"', 'revoked the API key "Laptop of Ada"', 'made the organization "Northwind"', 'added Bo as member', 'removed ', 'made the connection "Warehouse"']) {
+  for (const line of ['created the API key "Laptop of Ada"', 'revoked the API key "Laptop of Ada"', 'created the organization "Northwind"', 'added Bo as member', 'removed ', 'created the connection "Warehouse"']) {
     await log.getByText(line).first().waitFor();
   }
   assert.match(await log.innerText(), /Dashboard|dashboard/, 'and by which way');
@@ -119,8 +119,8 @@ test('a name is changed, and a password with the present one only', async () => 
   await bo.page.getByRole('button', { name: /account of Bo Derek/ }).waitFor();
   bo.allow('session.changePassword', 400);
   bo.allow('session.changePassword', 401);
-  await bo.page.getByLabel('Present password', { exact: true }).fill('not the one at all');
+  await bo.page.getByLabel('Current password', { exact: true }).fill('not the one at all');
   await bo.page.getByLabel('New password', { exact: true }).fill('seven swans swim south again');
   await bo.page.getByRole('button', { name: 'Change password' }).click();
-  await bo.page.getByLabel('Present password', { exact: true }).and(bo.page.locator('[aria-invalid=true]')).waitFor();
+  await bo.page.getByLabel('Current password', { exact: true }).and(bo.page.locator('[aria-invalid=true]')).waitFor();
 });

@@ -36,7 +36,7 @@ test('the link of the first start lets in, once', async () => {
   await page.getByLabel('Name').fill('Ada Lovelace');
   await page.getByRole('textbox', { name: 'Email', exact: true }).fill('ada@example.org');
   await page.getByLabel('Password', { exact: true }).fill('short');
-  await page.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('button', { name: 'Get started' }).click();
   await page.getByLabel('Password', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor(); // refused at its field, which has the focus
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.keyboard.press('Enter');
@@ -46,7 +46,7 @@ test('the link of the first start lets in, once', async () => {
   const { page: second, allow } = await browser.person();
   allow('session.get');
   await second.goto(link);
-  await heading(second, 'This link is not good any more');
+  await heading(second, 'This link is no longer valid');
   await second.getByText('blueprintd user link').waitFor();
   await second.getByRole('link', { name: 'Go to sign-in' }).click();
   await heading(second, 'Sign in');
@@ -61,7 +61,7 @@ test('out and in again, back to where one was', async () => {
   await heading(page, 'Sign in');
   ada.allow('session.create', 401);
   await signIn(page, 'not her password at all');
-  await page.getByRole('alert').filter({ hasText: 'The email or the password is wrong' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'Wrong email or password' }).waitFor();
   await signIn(page, PASSWORD);
   await heading(page, 'Limits');
   assert.equal(new URL(page.url()).pathname, '/settings/limits');
@@ -75,7 +75,7 @@ test('a link of the command line sets a forgotten password', async () => {
   await signOut(next.page);
   next.allow('session.create', 401);
   await signIn(next.page, PASSWORD);
-  await next.page.getByText('The email or the password is wrong').waitFor();
+  await next.page.getByText('Wrong email or password').waitFor();
   await signIn(next.page, 'eleven otters cross the river');
   await heading(next.page, 'Blueprints');
 });

@@ -26,7 +26,7 @@ afterEach(() => browser.check());
 after(() => stopAll(browser, server));
 
 const secret = 'a secret of the test, long enough';
-const address = () => page.getByRole('group', { name: 'Address' }).getByRole('code').innerText();
+const address = () => page.getByRole('group', { name: 'URL' }).getByRole('code').innerText();
 const sign = (body, by = secret) => ({ 'x-webhook-signature': `sha256=${createHmac('sha256', by).update(body).digest('hex')}` });
 const ledgerRow = (decision) => page.getByRole('row').filter({ hasText: decision });
 const copied = () => page.evaluate(() => navigator.clipboard.readText());
@@ -36,13 +36,13 @@ test('a webhook is made in the page, and its curl line works as copied', async (
   await page.getByRole('link', { name: /^Webhook/ }).click();
   await settled(page, 'New trigger: Webhook');
   await page.getByRole('textbox', { name: 'Secret' }).fill(secret);
-  await page.getByRole('button', { name: 'Make the trigger' }).click();
+  await page.getByRole('button', { name: 'Create trigger' }).click();
   await page.waitForURL(/\/triggers\/[0-9a-f-]+\?tab=use/);
   await settled(page, 'Webhook, signed with a secret');
-  await page.getByRole('button', { name: 'Copy the curl command' }).click();
+  await page.getByRole('button', { name: 'Copy curl command' }).click();
   const { stdout } = await run('sh', ['-c', (await copied()).replace(/^curl /, 'curl --silent --show-error ')]);
   assert.match(stdout, /exec_\d+/);
-  await page.getByRole('button', { name: 'Send a test delivery' }).click();
+  await page.getByRole('button', { name: 'Send test delivery' }).click();
   await page.getByText(/202|accepted|started/i).first().waitFor();
 });
 
@@ -58,7 +58,7 @@ test('the ledger gets a row for each delivery while one looks, and says why one 
   assert.equal((await deliver(url, body, sign(body, 'another secret'))).status, 401);
   await ledgerRow('Refused').first().waitFor();
   await ledgerRow('Refused').first().getByRole('button').or(ledgerRow('Refused').first().getByRole('link')).first().click();
-  const drawer = page.getByRole('dialog', { name: 'What became of it' });
+  const drawer = page.getByRole('dialog', { name: 'Outcome' });
   await drawer.getByText('A delivery was refused').waitFor();
   await drawer.getByText('"order": 1042').waitFor();
   assert.equal((await drawer.innerText()).includes(secret), false, 'the secret is nowhere');
@@ -78,9 +78,9 @@ test('a delivery is delivered again', async () => {
   await settled(page, 'Webhook, signed with a secret');
   const before = await page.getByRole('row').count();
   await ledgerRow('Started').first().getByRole('cell').first().getByRole('button').or(ledgerRow('Started').first().getByRole('cell').first().getByRole('link')).first().click();
-  const drawer = page.getByRole('dialog', { name: 'What became of it' });
+  const drawer = page.getByRole('dialog', { name: 'Outcome' });
   await drawer.getByRole('button', { name: 'Deliver again' }).click();
-  await page.getByRole('dialog', { name: 'Deliver it once more?' }).getByRole('button', { name: 'Deliver again' }).click(); // it ran already
+  await page.getByRole('dialog', { name: 'Deliver again?' }).getByRole('button', { name: 'Deliver again' }).click(); // it ran already
   await page.getByRole('row').filter({ hasText: 'Redelivery' }).waitFor();
   assert.equal(await page.getByRole('row').count(), before + 1);
   await page.goto(page.url().split('?')[0]);
@@ -90,9 +90,9 @@ test('a paused trigger refuses, and goes on when it is resumed', async () => {
   const url = await address();
   const body = '{"order":7}';
   await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByRole('button', { name: 'Switch on' }).waitFor();
+  await page.getByRole('button', { name: 'Activate' }).waitFor();
   assert.notEqual((await deliver(url, body, sign(body))).status, 202);
-  await page.getByRole('button', { name: 'Switch on' }).click();
+  await page.getByRole('button', { name: 'Activate' }).click();
   await page.getByRole('button', { name: 'Pause' }).waitFor();
   assert.equal((await deliver(url, body, sign(body))).status, 202);
 });
@@ -102,14 +102,14 @@ test('a schedule shows when it will run', async () => {
   await settled(page, 'New trigger: Schedule');
   await page.getByRole('textbox', { name: 'Cron expression' }).fill('30 7 1 1 *');
   await page.getByText(/1 Jan|January/).first().waitFor();
-  await page.getByRole('img', { name: /The next 10 runs, from .* 1 Jan 2\d{3}, 07:30/ }).waitFor();
+  await page.getByRole('img', { name: /Next 10 runs, from .* 1 Jan 2\d{3}, 07:30/ }).waitFor();
   allow('blueprintTriggers.preview', 400);
   await page.getByRole('textbox', { name: 'Cron expression' }).fill('61 * * * *');
   await page.getByRole('textbox', { name: 'Cron expression' }).and(page.locator('[aria-invalid=true]')).waitFor();
   await page.getByRole('textbox', { name: 'Cron expression' }).fill('30 2 * * *');
-  await page.getByRole('button', { name: 'Around the next clock change' }).click();
+  await page.getByRole('button', { name: 'Next clock change' }).click();
   await page.getByText(/March|Mar|October|Oct/).first().waitFor();
-  await page.getByRole('button', { name: 'Make the trigger' }).click();
+  await page.getByRole('button', { name: 'Create trigger' }).click();
   await page.waitForURL(/\/triggers\/[0-9a-f-]+/);
   await page.goto('/triggers');
   await page.getByRole('link', { name: 'Every day at 02:30, Europe/Berlin' }).waitFor();

@@ -136,7 +136,7 @@ test('editors show nodes, variables and issues', async () => {
   }
   for (const tab of ['versions', 'runs', 'triggers', 'share']) await go(`/blueprints/${stored.big.id}/${tab}`);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await page.getByRole('dialog', { name: 'Start a run' }).getByRole('textbox').first().waitFor();
+  await page.getByRole('dialog', { name: 'Start run' }).getByRole('textbox').first().waitFor();
   await page.keyboard.press('Escape');
 });
 
@@ -161,7 +161,7 @@ test('triggers show what came', async () => {
   await rows.nth(1).waitFor();
   for (let i = 1; i <= 2; i++) {
     await rows.nth(i).getByRole('cell').first().getByRole('button').or(rows.nth(i).getByRole('cell').first().getByRole('link')).first().click();
-    const drawer = page.getByRole('dialog', { name: 'What became of it' });
+    const drawer = page.getByRole('dialog', { name: 'Outcome' });
     await drawer.getByRole('heading', { name: 'Details' }).waitFor();
     await drawer.getByRole('button', { name: 'Close' }).click();
     await drawer.waitFor({ state: 'detached' });

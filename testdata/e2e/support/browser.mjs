@@ -117,7 +117,7 @@ export async function signUp(one, link, { name, email, password = PASSWORD } = {
   if (name) await page.getByLabel('Name').fill(name);
   if (email) await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
-  await page.getByRole('button', { name: /^(Start|Set password and sign in)$/ }).click();
+  await page.getByRole('button', { name: /^(Get started|Set password and sign in)$/ }).click();
   await page.getByRole('heading', { level: 1, name: 'Blueprints' }).waitFor();
   return one;
 }

@@ -130,7 +130,7 @@ export const pagesOf = ({ organization, shop, sales, stock, webhook, schedule, c
   ['trigger-schedule', `/triggers/${schedule.id}`, null],
   ['trigger-send', `/triggers/${webhook.id}?tab=use`, null],
   ['trigger-times', `/triggers/${schedule.id}?tab=use`, null],
-  ['trigger-edit', `/triggers/${webhook.id}/edit`, 'Edit the trigger'],
+  ['trigger-edit', `/triggers/${webhook.id}/edit`, 'Edit trigger'],
   ['trigger-new', `/triggers/new`, null],
   ['trigger-new-schedule', `/triggers/new?type=scheduled&blueprint=${sales.id}`, null],
   ['connections', '/connections', 'Connections'],

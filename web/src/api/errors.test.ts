@@ -41,7 +41,7 @@ test('a message begins as a sentence, unless it begins with a name', () => {
     ['nodes[0].id is taken', 'nodes[0].id is taken'],
     ['blueprint_map is missing', 'blueprint_map is missing'],
     ['Fine', 'Fine'],
-    ['', 'The server refused without saying why.'],
+    ['', 'The server refused the request without a reason.'],
   ]
   for (const [given, wanted] of cases) assert.equal(describeError(thrown(given!, { code: 'CONFLICT' })).message, wanted)
 })

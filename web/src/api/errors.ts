@@ -1,3 +1,5 @@
+import { errorsText } from '../text/api'
+
 /** What an error of a call says, in a form that pages can show. No React here. */
 
 /** One offending field of an input. */
@@ -25,17 +27,16 @@ export type Described = {
 export const AWAY = 'AWAY'
 
 const hints: Record<string, string> = {
-  [AWAY]:
-    'Check that blueprintd is running and that this computer can reach it. Nothing is lost: the page goes on when the server is back.',
-  UNAUTHORIZED: 'Sign in again.',
-  FORBIDDEN: 'Ask somebody who manages it for access.',
-  NOT_FOUND: 'It may have been deleted, or the address is mistyped.',
-  CONFLICT: 'If that is new to you, it changed meanwhile: reload to see how it is now.',
-  TOO_MANY_REQUESTS: 'Wait a moment and try again.',
-  SERVICE_UNAVAILABLE: 'The server is starting, stopping or busy. Try again in a moment.',
-  PAYLOAD_TOO_LARGE: 'Send less at once.',
-  TIMEOUT: 'It took too long. Try again.',
-  INTERNAL_SERVER_ERROR: 'Try again. If it happens again, the log of the server says more.',
+  [AWAY]: errorsText.checkThatBlueprintdIsRunning,
+  UNAUTHORIZED: errorsText.signInAgain,
+  FORBIDDEN: errorsText.askAManagerOfThisResource,
+  NOT_FOUND: errorsText.itMayHaveBeenDeletedOr,
+  CONFLICT: errorsText.itMayHaveChangedMeanwhile,
+  TOO_MANY_REQUESTS: errorsText.waitAMomentAndTryAgain,
+  SERVICE_UNAVAILABLE: errorsText.theServerIsStartingStoppingOr,
+  PAYLOAD_TOO_LARGE: errorsText.sendLessDataAtOnce,
+  TIMEOUT: errorsText.theRequestTookTooLongTry,
+  INTERNAL_SERVER_ERROR: errorsText.tryAgainIfItHappensAgain,
 }
 
 /** Takes any thrown value apart. Never throws. */
@@ -45,12 +46,9 @@ export function describeError(error: unknown): Described {
   const code = text(field(data, 'code'))
   if (code === undefined) return isCall(error) ? away(error) : unknown(error)
   const retryAfter = retryAfterOf(error)
-  const wait =
-    retryAfter !== undefined && retryAfter > 0
-      ? `Try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.`
-      : undefined
+  const wait = retryAfter !== undefined && retryAfter > 0 ? errorsText.tryAgainInSeconds(retryAfter) : undefined
   return {
-    message: sentence(text(field(error, 'message')) || 'The server refused without saying why.'),
+    message: sentence(text(field(error, 'message')) || errorsText.theServerRefusedTheRequest),
     code,
     status: number(field(data, 'httpStatus')),
     issues: issuesOf(data),
@@ -85,9 +83,7 @@ export function issueFor(error: unknown, path: string): string | undefined {
 function away(error: unknown): Described {
   const status = number(field(field(field(error, 'meta'), 'response'), 'status'))
   const message =
-    status === undefined
-      ? 'The server cannot be reached.'
-      : `The server cannot be reached: something before it answered with status ${status}.`
+    status === undefined ? errorsText.theServerCannotBeReached : errorsText.theServerCannotBeReachedA(status)
   return {
     message,
     code: AWAY,
@@ -102,10 +98,10 @@ function away(error: unknown): Described {
 function unknown(error: unknown): Described {
   const message = text(field(error, 'message')) ?? text(error)
   return {
-    message: message || 'Something went wrong in this page.',
+    message: message || errorsText.somethingWentWrongOnThisPage,
     code: 'UNKNOWN',
     issues: [],
-    hint: 'Reload the page.',
+    hint: errorsText.reloadThePage,
     retryable: false,
   }
 }

@@ -1,25 +1,27 @@
 import { showPath } from '../api/errors'
 import type { ItemChange, VersionDiff } from './diff'
 import { isEmpty } from './diff'
+import { changeWordsText } from '../text/diff'
+import { commonText } from '../text/common'
 
 /** What changed between two versions, a short sentence for each kind of thing. */
 export function changeWords(diff: VersionDiff): string[] {
   const words = [...items('node', diff.nodes), ...items('variable', diff.variables)]
-  if (diff.wiring === 'to edges') words.push('Joined the nodes by edges')
-  else if (diff.wiring === 'to order') words.push('Took the edges away: the nodes run in order')
+  if (diff.wiring === 'to edges') words.push(changeWordsText.connectedTheNodesWithEdges)
+  else if (diff.wiring === 'to order') words.push(changeWordsText.removedAllEdgesNodesRunIn)
   else if (diff.edges.length > 0) words.push(edges(diff.edges))
-  if (diff.reordered) words.push('Changed the order of the nodes')
+  if (diff.reordered) words.push(changeWordsText.changedTheNodeOrder)
   if (diff.other.length > 0)
     words.push(
-      `Changed ${list(
-        diff.other.map(({ path }) => showPath(path)),
-        3,
-      )} of the map`,
+      changeWordsText.changed(
+        list(
+          diff.other.map(({ path }) => showPath(path)),
+          3,
+        ),
+      ),
     )
   if (isEmpty(diff))
-    words.push(
-      diff.moved.length > 0 ? 'Moved nodes on the canvas' : 'Title, status, tags or sharing alone; the same steps',
-    )
+    words.push(diff.moved.length > 0 ? changeWordsText.movedNodesOnTheCanvas : changeWordsText.changedTitleStatusTagsOr)
   return words
 }
 
@@ -36,9 +38,9 @@ export function showField(path: (string | number)[]): string {
 function items(noun: string, changes: ItemChange[]): string[] {
   return (
     [
-      ['added', 'Added'],
-      ['removed', 'Removed'],
-      ['changed', 'Changed'],
+      ['added', commonText.added],
+      ['removed', commonText.removed],
+      ['changed', commonText.changed],
     ] as const
   ).flatMap(([kind, verb]) => {
     const some = changes.filter((change) => change.kind === kind)
@@ -62,12 +64,12 @@ function edges(changes: ItemChange[]): string {
   const parts = (['added', 'removed', 'changed'] as const)
     .filter((kind) => count(kind) > 0)
     .map((kind) => `${count(kind)} ${kind}`)
-  return `Edges: ${parts.join(', ')}`
+  return changeWordsText.edges(parts.join(', '))
 }
 
 function list(words: string[], most: number): string {
   const rest = words.length - most
-  return rest > 0 ? `${words.slice(0, most).join(', ')} and ${rest} more` : words.join(', ')
+  return rest > 0 ? changeWordsText.andMore(words.slice(0, most).join(', '), rest) : words.join(', ')
 }
 
 function short(text: string): string {

@@ -16,7 +16,7 @@ const version = (nodes: object[], edges: object[] = [], variables: unknown[] = [
 })
 
 const cases: [name: string, before: Content, after: Content, words: string[]][] = [
-  ['nothing', version([node('a')]), version([node('a')]), ['Title, status, tags or sharing alone; the same steps']],
+  ['nothing', version([node('a')]), version([node('a')]), ['Changed title, status, tags or sharing only']],
   [
     'moved alone',
     version([node('a')]),
@@ -35,7 +35,7 @@ const cases: [name: string, before: Content, after: Content, words: string[]][] 
     'edges drawn',
     version([node('a'), node('b')]),
     version([node('a'), node('b')], [{ source: 'a', target: 'b' }]),
-    ['Joined the nodes by edges'],
+    ['Connected the nodes with edges'],
   ],
   [
     'edges changed',
@@ -49,7 +49,7 @@ const cases: [name: string, before: Content, after: Content, words: string[]][] 
     ),
     ['Edges: 2 added, 1 removed'],
   ],
-  ['order', version([node('a'), node('b')]), version([node('b'), node('a')]), ['Changed the order of the nodes']],
+  ['order', version([node('a'), node('b')]), version([node('b'), node('a')]), ['Changed the node order']],
   [
     'variables',
     version([], [], [{ name: 'KEY', default: 'x' }]),

@@ -5,6 +5,7 @@ import { showField } from './change-words'
 import type { FieldChange } from './diff'
 import { fold, lineDiff, type FoldedRow } from './line-diff'
 import classes from './field-diff.module.css'
+import { fieldDiffText } from '../text/diff'
 
 type Props = {
   change: FieldChange
@@ -39,7 +40,7 @@ export function FieldDiff({ change, names, only }: Props) {
   const shown = all ? rows : rows.slice(0, mostRows)
   return (
     <table className={classes.table} data-one={only}>
-      <caption className={classes.name}>{showField(path) || 'value'}</caption>
+      <caption className={classes.name}>{showField(path) || fieldDiffText.value}</caption>
       <thead className={classes.unseen}>
         <tr>
           {only !== 'added' && <th scope="col">{names[0]}</th>}
@@ -51,7 +52,7 @@ export function FieldDiff({ change, names, only }: Props) {
           row.kind === 'folded' ? (
             <tr key={index}>
               <td colSpan={2} className={classes.folded}>
-                {row.count} lines are the same
+                {fieldDiffText.unchangedLines(row.count)}
               </td>
             </tr>
           ) : (
@@ -73,7 +74,7 @@ export function FieldDiff({ change, names, only }: Props) {
           <tr>
             <td colSpan={2} className={classes.folded}>
               <Button variant="subtle" size="compact-sm" onClick={() => setAll(true)}>
-                Show {rows.length - mostRows} more lines
+                {fieldDiffText.showMoreLines(rows.length - mostRows)}
               </Button>
             </td>
           </tr>

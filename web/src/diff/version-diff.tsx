@@ -4,6 +4,8 @@ import { GraphView, TypeIcon } from '../graph'
 import { type Content, type FieldChange, graphDiff, isEmpty, type ItemChange, type VersionDiff } from './diff'
 import { FieldDiff } from './field-diff'
 import classes from './diff.module.css'
+import { versionDiffText } from '../text/diff'
+import { commonText } from '../text/common'
 
 type Props = {
   before: Content
@@ -27,7 +29,7 @@ export function VersionDiffView({ before, after, diff, names }: Props) {
             map={map}
             diff={marks}
             height={320}
-            label={`Graph of the changes from ${names[0]} to ${names[1]}`}
+            label={versionDiffText.changesFromTo(names[0], names[1])}
           />
           <div className={classes.legend}>
             <Mark kind="added" />
@@ -39,18 +41,18 @@ export function VersionDiffView({ before, after, diff, names }: Props) {
       {isEmpty(diff) && (
         <Text size="sm" mt="md">
           {diff.moved.length > 0
-            ? 'Nodes stand elsewhere on the canvas; what runs is the same.'
-            : 'Nodes, edges and variables are the same in both.'}
+            ? versionDiffText.onlyNodePositionsChangedThe
+            : versionDiffText.nodesEdgesAndVariablesAreThe}
         </Text>
       )}
-      <Section title="Nodes" items={diff.nodes} names={names} />
-      <Section title="Edges" items={diff.edges} names={names} />
-      <Section title="Variables" items={diff.variables} names={names} />
+      <Section title={commonText.nodes} items={diff.nodes} names={names} />
+      <Section title={commonText.edges} items={diff.edges} names={names} />
+      <Section title={commonText.variables} items={diff.variables} names={names} />
       {diff.other.length > 0 && (
         <Section
-          title="The map itself"
+          title={versionDiffText.otherSettings}
           names={names}
-          items={[{ id: 'map', kind: 'changed', title: 'Further members', fields: diff.other }]}
+          items={[{ id: 'map', kind: 'changed', title: versionDiffText.otherFields, fields: diff.other }]}
         />
       )}
     </>
@@ -108,7 +110,11 @@ function Field({ change, names, kind }: { change: FieldChange; names: [string, s
   return <FieldDiff change={change} names={names} only={kind === 'changed' ? undefined : kind} />
 }
 
-const words = { added: '+ Added', removed: '− Removed', changed: '~ Changed' } as const
+const words = {
+  added: versionDiffText.added,
+  removed: versionDiffText.removed,
+  changed: versionDiffText.changed,
+} as const
 const colors = { added: 'green', removed: 'red', changed: 'amber' } as const
 
 function Mark({ kind }: { kind: ItemChange['kind'] }) {

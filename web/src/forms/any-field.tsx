@@ -13,6 +13,8 @@ import { TemplateInput } from './template-input'
 import type { FormIssue } from './types'
 import { useKeptText, useNotApplied } from './unapplied'
 import { isNumber, oneLine, readNumber, same } from './values'
+import { anyFieldText } from '../text/forms'
+import { commonText } from '../text/common'
 
 /** A value of any kind: one chooses what it is. */
 export function AnyField(props: ControlProps) {
@@ -26,7 +28,7 @@ export function AnyField(props: ControlProps) {
   const select = readOnly ? null : (
     <NativeSelect
       size="xs"
-      aria-label={`Kind of ${label}`}
+      aria-label={anyFieldText.typeOf(label)}
       data={kinds}
       value={shown}
       className={classes.kindSelect}
@@ -64,7 +66,7 @@ export function AnyField(props: ControlProps) {
       control = (
         <Checkbox
           {...said}
-          label="Yes"
+          label={commonText.yes}
           checked={value === true}
           disabled={readOnly}
           onChange={(event) => onChange(event.currentTarget.checked)}
@@ -77,12 +79,12 @@ export function AnyField(props: ControlProps) {
     case 'null':
       control = (
         <span id={id} className={classes.nothing}>
-          The value null
+          {anyFieldText.null}
         </span>
       )
       break
     default:
-      control = readOnly ? <span className={classes.nothing}>Not set</span> : null
+      control = readOnly ? <span className={classes.nothing}>{commonText.notSet}</span> : null
   }
   const single = shown !== 'none' && shown !== 'null'
   return (
@@ -128,13 +130,13 @@ function NumberBox({ path, value, onChange, ...props }: BoxProps) {
   const [draft, setDraft] = useState(before ?? (isNumber(value) ? oneLine(value) : ''))
   const bad = readNumber(draft) === undefined
   const shown = bad || same(readNumber(draft), value) ? draft : oneLine(value)
-  useNotApplied(path, draft, bad ? 'Not applied: not a number' : undefined)
+  useNotApplied(path, draft, bad ? anyFieldText.notAppliedNotANumber : undefined)
   return (
     <TextInput
       {...props}
       inputMode="decimal"
       value={shown}
-      error={bad ? 'Not applied: not a number' : props['aria-invalid']}
+      error={bad ? anyFieldText.notAppliedNotANumber : props['aria-invalid']}
       onChange={(event) => {
         setDraft(event.currentTarget.value)
         const next = readNumber(event.currentTarget.value)
@@ -166,9 +168,9 @@ export function JsonBox({
     if (!same(means, value)) setDraft(value === undefined ? '' : show(value))
   }
   const message = fault
-    ? `Not applied: invalid JSON (line ${fault.line}, column ${fault.column}: ${fault.message})`
+    ? anyFieldText.notAppliedInvalidJsonLine(fault.line, fault.column, fault.message)
     : empty && !optional
-      ? 'Not applied: a JSON value is required'
+      ? anyFieldText.notAppliedAJsonValueIs
       : undefined
   useNotApplied(path, draft, message)
   return (

@@ -1,17 +1,19 @@
 import { checkJson } from '../parts/json-check'
 import { parseJson } from '../api/json'
 import { isNumber, oneLine, readNumber } from './values'
+import { anyKindText } from '../text/forms'
+import { commonText } from '../text/common'
 
 /** The controls for a value of any kind. */
 export type AnyKind = 'none' | 'text' | 'number' | 'boolean' | 'null' | 'json'
 
 export const anyKinds: { value: AnyKind; label: string }[] = [
-  { value: 'none', label: 'Not set' },
-  { value: 'text', label: 'Text' },
-  { value: 'number', label: 'Number' },
-  { value: 'boolean', label: 'Yes or no' },
-  { value: 'json', label: 'JSON' },
-  { value: 'null', label: 'Null' },
+  { value: 'none', label: commonText.notSet },
+  { value: 'text', label: commonText.text },
+  { value: 'number', label: commonText.number },
+  { value: 'boolean', label: anyKindText.yesOrNo },
+  { value: 'json', label: commonText.json },
+  { value: 'null', label: anyKindText.null },
 ]
 
 /** The control that shows a value best. */

@@ -6,6 +6,7 @@ import { api } from '../api/client'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { TemplateField } from './template-field'
+import { blueprintFieldText } from '../text/forms'
 
 /** Another blueprint, found by its title among all that one can see. */
 export function BlueprintField(props: ControlProps) {
@@ -40,7 +41,7 @@ export function BlueprintField(props: ControlProps) {
       : [{ value: text, label: chosen.data ?? text }, ...listed]
   const hidden =
     unlisted && chosen.isError
-      ? [{ path: [], message: 'No blueprint of this id is yours to see.', severity: 'warning' }]
+      ? [{ path: [], message: blueprintFieldText.unknownBlueprintOrOneThatYou, severity: 'warning' }]
       : []
   const lines = [...issues, ...hidden]
   return (
@@ -51,7 +52,7 @@ export function BlueprintField(props: ControlProps) {
       description={
         <>
           {field.description}
-          {found.isError && ' The list of blueprints cannot be read.'}
+          {found.isError && blueprintFieldText.couldNotLoadTheBlueprints}
         </>
       }
       issues={lines}
@@ -66,8 +67,8 @@ export function BlueprintField(props: ControlProps) {
         onSearchChange={(next) => setTyped(data.some((one) => one.label === next) ? '' : next)}
         filter={({ options }) => options}
         readOnly={readOnly}
-        placeholder="Choose a blueprint"
-        nothingFoundMessage="No such blueprint"
+        placeholder={blueprintFieldText.chooseABlueprint}
+        nothingFoundMessage={blueprintFieldText.noBlueprintsFound}
         error={issues.some((issue) => issue.severity !== 'warning')}
         comboboxProps={{ withinPortal: true }}
       />

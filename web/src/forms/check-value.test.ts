@@ -20,12 +20,12 @@ test('what is plainly wrong is told at its place', () => {
     (issue) => `${issue.path.join('.')}: ${issue.message}`,
   )
   assert.deepEqual(told, [
-    'name: This must not be empty.',
-    'mail: This is required.',
-    'age: This must be a whole number.',
-    'age: This must be at least 0.',
-    'tags: This must have at most 2 items.',
-    'tags.0: This is not one of the choices.',
+    'name: Must not be empty.',
+    'mail: Required.',
+    'age: Must be a whole number.',
+    'age: Must be at least 0.',
+    'tags: Must have at most 2 items.',
+    'tags.0: Must be one of the choices.',
   ])
   assert.deepEqual(checkValue({ type: 'string', pattern: '[' }, 'x'), [])
 })

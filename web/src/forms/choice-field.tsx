@@ -2,6 +2,8 @@ import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { oneLine, same } from './values'
+import { choiceFieldText } from '../text/forms'
+import { commonText } from '../text/common'
 
 /** One of some values. */
 export function ChoiceField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
@@ -11,8 +13,12 @@ export function ChoiceField({ field, id, label, value, onChange, issues, require
   const standard = choices.find((choice) => field.hasDefault && same(choice.value, field.standard))
   const data = choices.map((choice, index) => ({ value: String(index), label: choice.label }))
   if (!required || value === undefined)
-    data.unshift({ value: '', label: standard ? `${standard.label} (default)` : required ? 'Choose' : 'Not set' })
-  if (value !== undefined && at < 0) data.push({ value: 'other', label: `${oneLine(value)} (not one of these)` })
+    data.unshift({
+      value: '',
+      label: standard ? choiceFieldText.default(standard.label) : required ? commonText.choose : commonText.notSet,
+    })
+  if (value !== undefined && at < 0)
+    data.push({ value: 'other', label: choiceFieldText.notAValidChoice(oneLine(value)) })
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
       {readOnly ? (
@@ -45,8 +51,8 @@ export function BooleanField({ field, id, label, value, onChange, issues, requir
   // "Not set" is an answer of its own where nothing says what it stands for.
   if (!required && !field.hasDefault) {
     const choices = [
-      { value: true, label: 'Yes' },
-      { value: false, label: 'No' },
+      { value: true, label: commonText.yes },
+      { value: false, label: commonText.no },
     ]
     return (
       <ChoiceField
@@ -70,7 +76,7 @@ export function BooleanField({ field, id, label, value, onChange, issues, requir
     <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
       <Checkbox
         {...about(id, issues, required)}
-        label="Yes"
+        label={commonText.yes}
         aria-labelledby={`${id}-label`}
         checked={value === undefined ? field.standard === true : value === true}
         disabled={readOnly}

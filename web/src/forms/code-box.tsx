@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { type KeyboardEvent, useLayoutEffect, useRef } from 'react'
 import classes from './code-box.module.css'
 import { type Edited, indent, newLine, outdent } from './indent'
+import { codeBoxText } from '../text/forms'
 
 type Props = {
   id: string
@@ -99,11 +100,11 @@ export function CodeBox({
       </div>
       <div className={classes.below}>
         <span className={message ? classes.message : classes.hint} aria-live="polite">
-          {message ?? (readOnly ? '' : 'Esc, then Tab leaves the box.')}
+          {message ?? (readOnly ? '' : codeBoxText.pressEscThenTabToLeave)}
         </span>
         {onFormat && !readOnly && (
           <Button variant="subtle" color="gray" size="compact-xs" onClick={onFormat}>
-            Format
+            {codeBoxText.format}
           </Button>
         )}
       </div>

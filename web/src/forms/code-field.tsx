@@ -1,13 +1,14 @@
 import { CodeBox } from './code-box'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { codeFieldText } from '../text/forms'
 
 /** The text of a program. The error of the last run stands at its line. */
 export function CodeField({ field, id, name, label, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly, context } = useFormState()
   const failed = context.codeErrors?.[name]
   const found = failed
-    ? [...issues, { path: [], message: `Line ${failed.line} in the last run: ${failed.message}` }]
+    ? [...issues, { path: [], message: codeFieldText.lineInTheLastRun(failed.line, failed.message) }]
     : issues
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={found} actions={actions}>
@@ -18,7 +19,7 @@ export function CodeField({ field, id, name, label, value, onChange, issues, req
         readOnly={readOnly}
         rows={8}
         errorLine={failed?.line}
-        placeholder="return input"
+        placeholder={codeFieldText.returnInput}
       />
     </Frame>
   )

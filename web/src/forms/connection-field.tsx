@@ -6,6 +6,7 @@ import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { TemplateField } from './template-field'
 import type { FormIssue } from './types'
+import { connectionFieldText } from '../text/forms'
 
 /** A connection, picked by its name. */
 export function ConnectionField(props: ControlProps) {
@@ -35,8 +36,8 @@ export function ConnectionField(props: ControlProps) {
         onChange={(next) => onChange(next ?? undefined)}
         searchable
         readOnly={readOnly}
-        placeholder="Choose a connection"
-        nothingFoundMessage="No connection of this type"
+        placeholder={connectionFieldText.chooseAConnection}
+        nothingFoundMessage={connectionFieldText.noConnectionsOfThisType}
         error={found.some((issue) => issue.severity !== 'warning')}
         comboboxProps={{ withinPortal: true }}
       />
@@ -70,8 +71,8 @@ export function ConnectionsField({ field, id, label, value, onChange, issues, re
         onChange={(next) => onChange(next.length === 0 && !required ? undefined : next)}
         searchable
         readOnly={readOnly}
-        placeholder={list.length === 0 ? 'Choose connections' : undefined}
-        nothingFoundMessage="No connection of this type"
+        placeholder={list.length === 0 ? connectionFieldText.chooseConnections : undefined}
+        nothingFoundMessage={connectionFieldText.noConnectionsOfThisType}
         error={found.some((issue) => issue.severity !== 'warning')}
         comboboxProps={{ withinPortal: true }}
       />
@@ -109,12 +110,13 @@ function useConnections(wanted: string[]) {
             : `${one.name} (${one.type})`,
     }))
     const note = list.isError ? (
-      'The list of connections cannot be read.'
+      connectionFieldText.couldNotLoadTheConnections
     ) : list.data && fit.length === 0 ? (
       <>
-        You have no connection{types.length > 0 && ` of type ${types.join(' or ')}`} yet.{' '}
+        {connectionFieldText.youHaveNoConnection}
+        {types.length > 0 && connectionFieldText.ofType(types.join(' or '))} {connectionFieldText.yet}
         <Anchor size="xs" href="/connections" target="_blank" rel="noreferrer">
-          Make one (new tab)
+          {connectionFieldText.createConnectionOpensInANew}
         </Anchor>
       </>
     ) : null
@@ -134,7 +136,7 @@ function withUnknown(issues: readonly FormIssue[], unknown: string[]): readonly 
         ...issues,
         ...unknown.map((one) => ({
           path: [],
-          message: `${one} is not among the connections that you may use.`,
+          message: connectionFieldText.doesNotExistOrYouCannot(one),
           severity: 'warning',
         })),
       ]

@@ -6,6 +6,7 @@ import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { useKeptText, useNotApplied } from './unapplied'
 import { oneLine } from './values'
+import { durationFieldText } from '../text/forms'
 
 /** A length of time in a unit that one chooses; the value is in milliseconds. */
 export function DurationField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
@@ -23,8 +24,8 @@ export function DurationField({ field, id, label, path, value, onChange, issues,
         ? ''
         : oneLine(value)
   const bad = shown.trim() !== '' && msOf(shown, unit) === undefined
-  useNotApplied(path, shown, bad ? 'Not applied: not a length of time' : undefined)
-  const found = bad ? [{ path: [], message: 'Not applied: not a length of time' }] : issues
+  useNotApplied(path, shown, bad ? durationFieldText.notAppliedNotADuration : undefined)
+  const found = bad ? [{ path: [], message: durationFieldText.notAppliedNotADuration }] : issues
   return (
     <Frame
       id={id}
@@ -54,7 +55,7 @@ export function DurationField({ field, id, label, path, value, onChange, issues,
           }}
         />
         <NativeSelect
-          aria-label={`${label}, unit`}
+          aria-label={durationFieldText.unit(label)}
           w={148}
           data={units.map(({ name }) => name)}
           value={unit}

@@ -20,6 +20,8 @@ import { DateField, SecretField, TextField } from './text-field'
 import { TemplateField } from './template-field'
 import { VariantsField } from './variants-field'
 import { isNumber, isObject, same } from './values'
+import { fieldViewText } from '../text/forms'
+import { commonText } from '../text/common'
 
 const text = new Set(['text', 'date', 'date-time', 'secret'])
 
@@ -49,12 +51,12 @@ export function FieldView(props: FieldProps) {
     readOnly || (!switchable && !clearable && !props.tools) ? null : (
       <>
         {switchable && (
-          <Tooltip label={template ? 'Use a fixed value' : 'Use a template'}>
+          <Tooltip label={template ? fieldViewText.useAFixedValue : fieldViewText.useATemplate}>
             <ActionIcon
               size={26}
               variant={template ? 'light' : 'subtle'}
               color={template ? undefined : 'gray'}
-              aria-label={`${label}: template`}
+              aria-label={fieldViewText.template(label)}
               aria-pressed={template}
               onClick={toggle}
             >
@@ -63,10 +65,10 @@ export function FieldView(props: FieldProps) {
           </Tooltip>
         )}
         {clearable && (
-          <Tooltip label="Clear">
+          <Tooltip label={commonText.clear}>
             <ActionIcon
               size={26}
-              aria-label={`Clear ${label}`}
+              aria-label={fieldViewText.clear(label)}
               onClick={() => {
                 setChosen(false)
                 onChange(undefined)
@@ -161,10 +163,10 @@ function ConstantField({ field, id, label, value, onChange, actions, issues, req
       group
     >
       {readOnly || same(value, wanted) ? (
-        <code>{JSON.stringify(readOnly ? value : wanted) ?? 'Not set'}</code>
+        <code>{JSON.stringify(readOnly ? value : wanted) ?? commonText.notSet}</code>
       ) : (
         <button type="button" onClick={() => onChange(wanted)}>
-          Set to {JSON.stringify(wanted)}
+          {fieldViewText.setTo(JSON.stringify(wanted))}
         </button>
       )}
     </Frame>

@@ -4,6 +4,7 @@ import { HideLabelContext } from './form-state'
 import classes from './forms.module.css'
 import { isWarning, ordered, sentence } from './issues'
 import type { FormIssue } from './types'
+import { frameText } from '../text/forms'
 
 type Props = {
   /** The id of the control. Its description has `${id}-about`. */
@@ -95,7 +96,7 @@ export function Issues({ issues }: { issues: readonly FormIssue[] }) {
         <div key={sentence(issue)} className={isWarning(issue) ? classes.warning : classes.error}>
           {isWarning(issue) ? <IconInfoCircle size={14} aria-hidden /> : <IconAlertTriangle size={14} aria-hidden />}
           <span>
-            <span className={classes.unseen}>{isWarning(issue) ? 'Warning: ' : 'Error: '}</span>
+            <span className={classes.unseen}>{isWarning(issue) ? frameText.warning : frameText.error}</span>
             {upper(sentence(issue))}
           </span>
         </div>

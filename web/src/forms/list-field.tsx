@@ -10,6 +10,8 @@ import { fieldOf } from './schema'
 import { startOf } from './start'
 import { useFocusAfter } from './use-focus-after'
 import { moved } from './values'
+import { listFieldText } from '../text/forms'
+import { commonText } from '../text/common'
 
 /** A list: its items with buttons to move and remove them, and one that adds another. */
 export function ListField({ field, id, name, label, path, value, onChange, issues, required, actions }: ControlProps) {
@@ -39,7 +41,7 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
             const tools = !readOnly && (
               <>
                 <Tool
-                  label={`Move ${what} up`}
+                  label={listFieldText.moveUp(what)}
                   disabled={index === 0}
                   onClick={() => {
                     keys.move(index, -1)
@@ -49,7 +51,7 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
                   <IconArrowUp size={15} aria-hidden />
                 </Tool>
                 <Tool
-                  label={`Move ${what} down`}
+                  label={listFieldText.moveDown(what)}
                   disabled={index === list.length - 1}
                   onClick={() => {
                     keys.move(index, 1)
@@ -59,7 +61,7 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
                   <IconArrowDown size={15} aria-hidden />
                 </Tool>
                 <Tool
-                  label={`Remove ${what}`}
+                  label={listFieldText.remove(what)}
                   onClick={() => {
                     keys.remove(index)
                     toAdd()
@@ -104,7 +106,7 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
       )}
       <div className={classes.addRow}>
         {list.length === 0 && readOnly && (
-          <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>
+          <span className={classes.nothing}>{value === undefined ? commonText.notSet : listFieldText.empty}</span>
         )}
         {!readOnly && (
           <Button
@@ -119,7 +121,7 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
               change([...list, start === undefined ? (simple ? '' : null) : start])
             }}
           >
-            Add {one}
+            {listFieldText.add(one)}
           </Button>
         )}
       </div>

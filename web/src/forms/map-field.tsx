@@ -10,6 +10,8 @@ import { startOf } from './start'
 import { useNotApplied } from './unapplied'
 import { useFocusAfter } from './use-focus-after'
 import { isObject, renamed, withMember } from './values'
+import { mapFieldText } from '../text/forms'
+import { commonText } from '../text/common'
 
 /** An object whose keys one chooses: headers, values, parameters. */
 export function MapField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
@@ -37,7 +39,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
               <KeyInput
                 name={key}
                 path={[...path, `(key ${index + 1})`]}
-                label={`${label}, key ${index + 1}`}
+                label={mapFieldText.key(label, index + 1)}
                 taken={keys}
                 readOnly={readOnly}
                 onRename={(to) => onChange(renamed(object, key, to))}
@@ -45,7 +47,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
               <FieldView
                 schema={items}
                 name=""
-                label={`Value of ${key}`}
+                label={mapFieldText.valueOf(key)}
                 hideLabel
                 path={[...path, key]}
                 required
@@ -55,7 +57,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
               />
               {!readOnly && (
                 <Remove
-                  label={`Remove ${key}`}
+                  label={mapFieldText.remove(key)}
                   onClick={() => {
                     toAdd()
                     onChange(withMember(object, key, undefined))
@@ -69,7 +71,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
               <KeyInput
                 name=""
                 path={[...path, '(new key)']}
-                label={`${label}, new key`}
+                label={mapFieldText.newKey(label)}
                 taken={keys}
                 focus
                 onLeaveEmpty={() => setFresh(false)}
@@ -81,16 +83,16 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
                 }}
               />
               <span className={classes.nothing} style={{ paddingTop: 8 }}>
-                Type the key, then Enter
+                {mapFieldText.typeAKeyAndPressEnter}
               </span>
-              <Remove label="Remove this row" onClick={() => setFresh(false)} />
+              <Remove label={mapFieldText.removeThisRow} onClick={() => setFresh(false)} />
             </div>
           )}
         </div>
       )}
       <div className={classes.addRow}>
         {keys.length === 0 && readOnly && (
-          <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>
+          <span className={classes.nothing}>{value === undefined ? commonText.notSet : mapFieldText.empty}</span>
         )}
         {!readOnly && (
           <Button
@@ -100,7 +102,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
             leftSection={<IconPlus size={14} aria-hidden />}
             onClick={() => setFresh(true)}
           >
-            Add key
+            {mapFieldText.addKey}
           </Button>
         )}
       </div>
@@ -148,7 +150,7 @@ function KeyInput({ name, path, label, taken, onRename, onLeaveEmpty, focus, rea
     if (focus) box.current?.focus()
   }, [focus])
   const twice = draft !== name && taken.includes(draft)
-  useNotApplied(path, draft, twice ? 'Not applied: this key exists already' : undefined)
+  useNotApplied(path, draft, twice ? mapFieldText.notAppliedDuplicateKey : undefined)
   const done = () => {
     if (draft === name) {
       if (draft === '') onLeaveEmpty?.()
@@ -165,7 +167,7 @@ function KeyInput({ name, path, label, taken, onRename, onLeaveEmpty, focus, rea
         spellCheck={false}
         autoComplete="off"
         classNames={{ input: classes.mono }}
-        placeholder="key"
+        placeholder={mapFieldText.key2}
         onChange={(event) => setDraft(event.currentTarget.value)}
         onBlur={done}
         onKeyDown={(event) => {
@@ -179,7 +181,7 @@ function KeyInput({ name, path, label, taken, onRename, onLeaveEmpty, focus, rea
           }
         }}
       />
-      <Issues issues={twice ? [{ path: [], message: 'Not applied: this key exists already' }] : []} />
+      <Issues issues={twice ? [{ path: [], message: mapFieldText.notAppliedDuplicateKey }] : []} />
     </div>
   )
 }

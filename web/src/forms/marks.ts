@@ -3,6 +3,7 @@ import { placeAt } from './completion'
 import { cannotHave, type Names } from './names'
 import { readPath, type Step, writePath } from './path'
 import { expressionLength, scan } from './scan'
+import { marksText } from '../text/forms'
 
 /** A part of a text that is more than text. */
 export type Mark = { from: number; to: number; kind: 'template' | 'unknown' | 'bad'; message?: string }
@@ -21,11 +22,7 @@ export function marksOf(text: string, language: Language, names?: Names): Mark[]
 
 function expressionAt(text: string, from: number, names: Names | undefined): [number, Mark[]] {
   const length = expressionLength(text.slice(from + 3))
-  if (length < 0)
-    return [
-      text.length,
-      [{ from, to: text.length, kind: 'bad', message: 'This "{{=" has no "}}" after its expression.' }],
-    ]
+  if (length < 0) return [text.length, [{ from, to: text.length, kind: 'bad', message: marksText.hasNoClosing }]]
   const to = from + 3 + length + 2
   return [
     to,
@@ -49,17 +46,17 @@ function pathAt(text: string, from: number, names: Names | undefined): [number, 
   const read = readPath(text.slice(at))
   at += read.length
   if (read.error)
-    return bad(`${read.error[0]!.toUpperCase()}${read.error.slice(1)} after "${text.slice(from, at).slice(0, 40)}".`)
+    return bad(marksText.after(read.error[0]!.toUpperCase(), read.error.slice(1), text.slice(from, at).slice(0, 40)))
   skip()
   const fallback = text.startsWith('??', at)
   if (fallback) {
     const end = literalEnd(text, at + 2)
-    if (end === undefined) return bad('After "??" a JSON value stands, such as "text", 0 or null.')
+    if (end === undefined) return bad(marksText.expectedAJsonValueAfterFor)
     at = end
     skip()
   }
   if (!text.startsWith('}}', at))
-    return bad(at >= text.length ? '"}}" is missing.' : `"}}" must stand before "${text.slice(at, at + 12)}".`)
+    return bad(at >= text.length ? marksText.missing : marksText.expectedBefore(text.slice(at, at + 12)))
   const mark: Mark = { from, to: at + 2, kind: 'template' }
   const message = fallback ? undefined : unknown(read.steps, names)
   return [
@@ -93,11 +90,11 @@ function unknownIn(source: string, offset: number, names: Names | undefined): Ma
 
 function unknown(steps: Step[], names: Names | undefined): string | undefined {
   if (!names || steps.length === 0) return undefined
-  if (!Object.hasOwn(names, steps[0]!)) return `"${steps[0]}" is not known here.`
+  if (!Object.hasOwn(names, steps[0]!)) return marksText.unknownName(steps[0])
   for (let length = 1; length < steps.length; length++) {
     const place = placeAt(names, steps.slice(0, length))
     if (!place) return undefined
-    if (cannotHave(place, steps[length]!)) return `"${writePath(steps.slice(0, length))}" has no "${steps[length]}".`
+    if (cannotHave(place, steps[length]!)) return marksText.hasNoField(writePath(steps.slice(0, length)), steps[length])
   }
   return undefined
 }

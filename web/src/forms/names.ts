@@ -1,5 +1,6 @@
 import { isRaw } from '../api/json'
 import type { Schema } from './json-schema'
+import { namesText } from '../text/forms'
 
 /**
  * What a name stands for, as far as it is known before a run: a value that an earlier run had, the schema of what
@@ -103,7 +104,7 @@ export function typeOfValue(value: unknown): string {
 export function sampleOf(place: Place, length = 60): string {
   if (!place.seen) return ''
   const { value } = place
-  if (Array.isArray(value)) return value.length === 1 ? '1 item' : `${value.length} items`
+  if (Array.isArray(value)) return value.length === 1 ? namesText.n1Item : namesText.items(value.length)
   if (typeof value === 'object' && value !== null && !isRaw(value)) {
     const keys = Object.keys(value)
     return cut(`{ ${keys.slice(0, 6).join(', ')}${keys.length > 6 ? ', …' : ''} }`, length)

@@ -4,6 +4,7 @@ import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { useKeptText, useNotApplied } from './unapplied'
 import { isNumber, oneLine, readNumber, same } from './values'
+import { numberFieldText } from '../text/forms'
 
 /** A number, with as many digits as one types. */
 export function NumberField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
@@ -17,8 +18,8 @@ export function NumberField({ field, id, label, path, value, onChange, issues, r
         ? oneLine(value)
         : ''
   const bad = shown.trim() !== '' && readNumber(shown) === undefined
-  useNotApplied(path, shown, bad ? 'Not applied: not a number' : undefined)
-  const found = bad ? [{ path: [], message: 'Not applied: not a number' }] : issues
+  useNotApplied(path, shown, bad ? numberFieldText.notAppliedNotANumber : undefined)
+  const found = bad ? [{ path: [], message: numberFieldText.notAppliedNotANumber }] : issues
   return (
     <Frame id={id} label={label} required={required} description={describe(field)} issues={found} actions={actions}>
       <TextInput
@@ -41,11 +42,11 @@ function describe(field: ControlProps['field']): string | undefined {
   const { minimum, maximum } = field.schema
   const bounds =
     minimum !== undefined && maximum !== undefined
-      ? `From ${oneLine(minimum)} to ${oneLine(maximum)}.`
+      ? numberFieldText.fromTo(oneLine(minimum), oneLine(maximum))
       : minimum !== undefined
-        ? `At least ${oneLine(minimum)}.`
+        ? numberFieldText.atLeast(oneLine(minimum))
         : maximum !== undefined
-          ? `At most ${oneLine(maximum)}.`
+          ? numberFieldText.atMost(oneLine(maximum))
           : ''
   return [field.description, bounds].filter(Boolean).join(' ') || undefined
 }

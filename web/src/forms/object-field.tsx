@@ -9,6 +9,8 @@ import { type Field, fieldOf, titleOfField } from './schema'
 import { startOf } from './start'
 import type { FormIssue, Schema } from './types'
 import { isObject, oneLine, same, withMember } from './values'
+import { objectFieldText } from '../text/forms'
+import { commonText } from '../text/common'
 
 type Members = {
   field: Field
@@ -53,7 +55,7 @@ function Others({ keys, path, value, onChange, issues }: { keys: string[] } & Om
   const { readOnly } = useFormState()
   const id = `other-${path.join('-')}`
   return (
-    <Frame id={id} label="Other values" group description="They are kept, but this form does not know them.">
+    <Frame id={id} label={objectFieldText.otherValues} group description={objectFieldText.fieldsThatThisFormDoesNot}>
       <div className={classes.inside}>
         {keys.map((key) => (
           <div key={key} className={classes.row}>
@@ -66,10 +68,10 @@ function Others({ keys, path, value, onChange, issues }: { keys: string[] } & Om
               ))}
             </div>
             {!readOnly && (
-              <Tooltip label="Remove">
+              <Tooltip label={commonText.remove}>
                 <ActionIcon
                   size="md"
-                  aria-label={`Remove ${key}`}
+                  aria-label={objectFieldText.remove(key)}
                   onClick={() => onChange(withMember(value, key, undefined))}
                 >
                   <IconTrash size={16} aria-hidden />
@@ -110,7 +112,7 @@ export function ObjectField({
       ) : (
         <div className={classes.addRow}>
           {readOnly ? (
-            <span className={classes.nothing}>Not set</span>
+            <span className={classes.nothing}>{commonText.notSet}</span>
           ) : (
             <Button
               variant="default"
@@ -118,7 +120,7 @@ export function ObjectField({
               leftSection={<IconPlus size={14} aria-hidden />}
               onClick={() => onChange(startOf(props.schema, root) ?? {})}
             >
-              Set {(label ?? titleOfField(field, name)).toLowerCase()}
+              {objectFieldText.set((label ?? titleOfField(field, name)).toLowerCase())}
             </Button>
           )}
         </div>

@@ -1,3 +1,5 @@
+import { pathText } from '../text/forms'
+
 /** The paths of templates: name(.key | [index] | ["key"])*, as the server reads them. */
 
 /** One step of a path: a key, or a position. */
@@ -32,7 +34,7 @@ export type ReadPath = { steps: Step[]; length: number; error?: string }
 /** Reads the path that a text starts with. With an error, `length` tells where it is. */
 export function readPath(text: string): ReadPath {
   let at = nameLength(text)
-  if (at === 0) return { steps: [], length: 0, error: 'expected a name' }
+  if (at === 0) return { steps: [], length: 0, error: pathText.expectedAName }
   const steps: Step[] = [text.slice(0, at)]
   for (;;) {
     const rest = text.slice(at)
@@ -42,7 +44,7 @@ export function readPath(text: string): ReadPath {
         return {
           steps,
           length: at + 1,
-          error: 'expected a key; a key with other characters than letters, digits and _ is written ["key"]',
+          error: pathText.expectedAKeyWriteKeysWith,
         }
       steps.push(rest.slice(1, 1 + length))
       at += 1 + length
@@ -50,7 +52,7 @@ export function readPath(text: string): ReadPath {
       const step = /^\[(\d{1,9})\]/.exec(rest) ?? /^\[("(?:[^"\\]|\\.)*")\]/.exec(rest)
       const read = step && readBracket(step[1]!)
       if (!step || read === undefined || read === null)
-        return { steps, length: at + 1, error: 'expected a whole number or a key in double quotes and "]"' }
+        return { steps, length: at + 1, error: pathText.expectedAWholeNumberOrA }
       steps.push(read)
       at += step[0].length
     } else {

@@ -119,7 +119,7 @@ const examples: Record<Kind, Example> = {
   any: {
     schema: {},
     edit: async (user, field) => {
-      await user.selectOptions(field.getByRole('combobox', { name: 'Kind of Field' }), 'JSON')
+      await user.selectOptions(field.getByRole('combobox', { name: 'Type of Field' }), 'JSON')
       fireEvent.change(field.getByRole('textbox'), { target: { value: '[1, null]' } })
     },
     becomes: [1, null],
@@ -303,11 +303,11 @@ test('items of a list are added, moved and removed with what they hold', async (
 
 test('a key that exists is not taken twice', async () => {
   const { user, value } = fill(order, { prices: { apple: 1, pear: 2 } })
-  const key = screen.getAllByPlaceholderText('key')[1]!
+  const key = screen.getAllByPlaceholderText('Key')[1]!
   await user.clear(key)
   await user.type(key, 'apple')
   await user.tab()
-  screen.getByText('Not applied: this key exists already')
+  screen.getByText('Not applied: duplicate key')
   expect(value()).toEqual({ prices: { apple: 1, pear: 2 } })
   await user.clear(key)
   await user.type(key, 'plum{Enter}')
@@ -335,6 +335,6 @@ test('a value that the field cannot hold is edited as what it is', async () => {
   const { user, value } = fill(order, { count: 'many' })
   const count = within(document.querySelector<HTMLElement>('[data-field="count"]')!)
   expect(count.getByRole('textbox')).toHaveProperty('value', 'many')
-  await user.selectOptions(count.getByRole('combobox', { name: 'Kind of Count' }), 'Number')
+  await user.selectOptions(count.getByRole('combobox', { name: 'Type of Count' }), 'Number')
   expect(value()).toEqual({ count: 0 })
 })

@@ -8,6 +8,7 @@ import { MemberFields } from './object-field'
 import { fieldOf } from './schema'
 import type { SchemaFormProps } from './types'
 import { isObject } from './values'
+import { schemaFormText } from '../text/forms'
 
 const noContext = {}
 
@@ -52,7 +53,7 @@ export function SchemaForm({
             <FieldView
               schema={schema}
               name="value"
-              label={field.title ?? 'Value'}
+              label={field.title ?? schemaFormText.value}
               path={[]}
               required={false}
               value={value}

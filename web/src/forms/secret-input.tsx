@@ -1,4 +1,5 @@
 import { PasswordInput } from '@mantine/core'
+import { secretInputText } from '../text/forms'
 
 type Props = {
   id: string
@@ -20,11 +21,11 @@ export function SecretInput({ stored, value, onChange, ...rest }: Props) {
       {...rest}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
-      placeholder={stored ? (rest.readOnly ? 'Set' : 'Set; type to replace') : undefined}
+      placeholder={stored ? (rest.readOnly ? secretInputText.set : secretInputText.setTypeToReplace) : undefined}
       autoComplete="new-password"
       spellCheck={false}
       error={rest['aria-invalid'] || undefined}
-      visibilityToggleButtonProps={{ 'aria-label': 'Show or hide what was typed' }}
+      visibilityToggleButtonProps={{ 'aria-label': secretInputText.showOrHideTheValue }}
       data-1p-ignore
       data-lpignore="true"
     />

@@ -5,6 +5,8 @@ import { about, Frame } from './frame'
 import { TemplateField } from './template-field'
 import { TextField } from './text-field'
 import { oneLine } from './values'
+import { suggestedFieldText } from '../text/forms'
+import { commonText } from '../text/common'
 
 /** A text that is mostly one of a few: one chooses, or writes another. */
 export function SuggestedField(props: ControlProps) {
@@ -26,9 +28,9 @@ export function SuggestedField(props: ControlProps) {
     )
   }
   const data = suggestions.map((one) => ({ value: one, label: one }))
-  const standard = field.hasDefault ? `${oneLine(field.standard)} (default)` : 'Not set'
-  if (!required || text === '') data.unshift({ value: '', label: required ? 'Choose' : standard })
-  data.push({ value: '…', label: 'Another…' })
+  const standard = field.hasDefault ? suggestedFieldText.default(oneLine(field.standard)) : commonText.notSet
+  if (!required || text === '') data.unshift({ value: '', label: required ? commonText.choose : standard })
+  data.push({ value: '…', label: suggestedFieldText.other })
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
       <NativeSelect

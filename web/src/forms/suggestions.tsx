@@ -1,5 +1,6 @@
 import type { Suggestion } from './completion'
 import classes from './text-box.module.css'
+import { suggestionsText } from '../text/forms'
 
 type Props = {
   id: string
@@ -16,7 +17,7 @@ export function Suggestions({ id, suggestions, active, onActive, onTake }: Props
       <div
         id={id}
         role="listbox"
-        aria-label="Suggestions"
+        aria-label={suggestionsText.suggestions}
         className={classes.list}
         tabIndex={0}
         onMouseDown={(event) => event.preventDefault()} // the text keeps the focus
@@ -44,7 +45,7 @@ export function Suggestions({ id, suggestions, active, onActive, onTake }: Props
         ))}
       </div>
       <div className={classes.foot} aria-hidden>
-        ↑↓ choose · Enter insert · Esc close
+        {suggestionsText.selectEnterInsertEscClose}
       </div>
     </>
   )

@@ -6,6 +6,7 @@ import { marksOf } from './marks'
 import { TemplateInput } from './template-input'
 import type { FormIssue } from './types'
 import { oneLine } from './values'
+import { templateFieldText } from '../text/forms'
 
 /** A text with templates, or an expression. What is wrong with them is told at once, not only by the server. */
 export function TemplateField({
@@ -55,12 +56,12 @@ function useOwnIssues(
     const bad = marksOf(text, language).filter((mark) => mark.kind === 'bad')
     if (bad.length === 0) return issues
     if (writing) return []
-    return bad.slice(0, 3).map((mark) => ({ path: [], message: mark.message ?? 'This placeholder is malformed.' }))
+    return bad.slice(0, 3).map((mark) => ({ path: [], message: mark.message ?? templateFieldText.invalidPlaceholder }))
   }, [text, language, issues, writing])
 }
 
 function placeholder(standard: unknown, value: unknown, language: Language): string | undefined {
   if (standard !== undefined) return oneLine(standard)
-  if (value === '') return 'Empty text'
+  if (value === '') return templateFieldText.emptyText
   return language === 'expression' ? 'input.total > 100' : undefined
 }

@@ -5,6 +5,7 @@ import { marksOf } from './marks'
 import type { Names } from './names'
 import { Suggestions } from './suggestions'
 import classes from './text-box.module.css'
+import { templateInputText } from '../text/forms'
 
 type Props = {
   id: string
@@ -178,7 +179,9 @@ export function TemplateInput({
         <Suggestions id={list} suggestions={suggestions} active={active} onActive={setActive} onTake={take} />
       </Popover.Dropdown>
       <VisuallyHidden role="status">
-        {open ? `${suggestions.length} ${suggestions.length === 1 ? 'suggestion' : 'suggestions'}` : ''}
+        {open
+          ? `${suggestions.length} ${suggestions.length === 1 ? templateInputText.suggestion : templateInputText.suggestions}`
+          : ''}
       </VisuallyHidden>
     </Popover>
   )

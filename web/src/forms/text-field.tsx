@@ -6,6 +6,7 @@ import { SecretInput } from './secret-input'
 import { isLongText } from './schema'
 import { oneLine } from './values'
 import { dayTime, momentOf } from './moment'
+import { textFieldText } from '../text/forms'
 
 const inputTypes: Record<string, string> = { email: 'email', uri: 'url', url: 'url' }
 
@@ -19,7 +20,7 @@ export function TextField({ field, id, name, label, value, onChange, issues, req
     onChange: (event: { currentTarget: { value: string } }) =>
       onChange(event.currentTarget.value === '' && !required ? undefined : event.currentTarget.value),
     readOnly,
-    placeholder: field.hasDefault ? oneLine(field.standard) : value === '' ? 'Empty text' : undefined,
+    placeholder: field.hasDefault ? oneLine(field.standard) : value === '' ? textFieldText.emptyText : undefined,
     error: issues.some((issue) => issue.severity !== 'warning'),
     maxLength: undefined, // what is too long is said, not swallowed
   }
@@ -52,7 +53,7 @@ export function DateField({ field, id, label, value, onChange, issues, required,
       id={id}
       label={label}
       required={required}
-      description={field.description ?? (day ? undefined : 'In your local time.')}
+      description={field.description ?? (day ? undefined : textFieldText.inYourLocalTime)}
       issues={issues}
       actions={actions}
     >

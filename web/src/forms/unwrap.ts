@@ -1,4 +1,6 @@
 import type { Choice, Schema } from './json-schema'
+import { unwrapText } from '../text/forms'
+import { commonText } from '../text/common'
 
 const depth = 16 // of references and alternatives; what is deeper is edited as JSON
 
@@ -94,21 +96,21 @@ function titleOf(schema: Schema, root: Schema, index: number): string {
     const choice = constantOf(member as Schema)
     if (choice) return choice.label
   }
-  if (plain['x-kind'] === 'expression' || plain.format === 'expression') return 'Expression'
+  if (plain['x-kind'] === 'expression' || plain.format === 'expression') return unwrapText.expression
   switch (plain.type) {
     case 'string':
-      return 'Text'
+      return commonText.text
     case 'number':
     case 'integer':
-      return 'Number'
+      return commonText.number
     case 'boolean':
-      return 'Yes or no'
+      return unwrapText.yesOrNo
     case 'array':
-      return 'List'
+      return unwrapText.list
     case 'object':
-      return 'Object'
+      return unwrapText.object
     default:
-      return `Choice ${index + 1}`
+      return unwrapText.option(index + 1)
   }
 }
 

@@ -9,6 +9,7 @@ import { fieldOf } from './schema'
 import { startOf } from './start'
 import { isObject } from './values'
 import { variantOf } from './variant'
+import { commonText } from '../text/common'
 
 /** A value of one of several schemas: one chooses which, and its fields follow. */
 export function VariantsField({
@@ -31,7 +32,8 @@ export function VariantsField({
     value === undefined ? chosen : chosen !== undefined && found.includes(chosen) ? chosen : (found[0] ?? chosen)
   const one = at === undefined ? undefined : variants[at]
   const data = variants.map(({ title }, index) => ({ value: String(index), label: title }))
-  if (at === undefined || !required) data.unshift({ value: '', label: required ? 'Choose' : 'Not set' })
+  if (at === undefined || !required)
+    data.unshift({ value: '', label: required ? commonText.choose : commonText.notSet })
   const inner = useMemo(() => one && fieldOf(one.schema, root), [one, root])
   const members = inner?.kind === 'object' && isObject(value) ? inner : undefined
   // An alternative without members of its own, such as "none", has nothing to show.

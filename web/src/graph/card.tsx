@@ -17,6 +17,7 @@ import type { CardData, CardNode } from './flow'
 import { summaryOf } from './looks'
 import { handleTop, isPlain } from './sizes'
 import { TypeIcon } from './type-icon'
+import { cardText } from '../text/graph'
 
 const statusIcons: Record<string, Icon> = {
   running: IconLoader2,
@@ -55,7 +56,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) 
             {turn !== undefined && <span className={classes.turn}>{turn}</span>}
             <span className={classes.name}>{node.title || node.id}</span>
           </div>
-          <div className={classes.summary}>{node.disabled ? 'Switched off' : summary || node.type}</div>
+          <div className={classes.summary}>{node.disabled ? cardText.disabled : summary || node.type}</div>
         </div>
       </div>
       {!plain && (

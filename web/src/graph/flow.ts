@@ -4,6 +4,7 @@ import { handlesOf, usedHandles, type Handle } from './handles'
 import { edgeKey, edgesOf, handleOf, isSequential, positionOf, type BlueprintMap, type MapNode } from './map'
 import { chain, flowOrder } from './order'
 import { cardHeight, HEAD, handleTop, WIDTH } from './sizes'
+import { flowText } from '../text/graph'
 
 /** What happened to a node or an edge between two versions. */
 export type Change = 'added' | 'removed' | 'changed'
@@ -107,7 +108,7 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
         reconnectable: false,
         data: {
           order: true,
-          label: index === 0 ? 'runs in order' : undefined,
+          label: index === 0 ? flowText.runsInOrder : undefined,
           status: statusOf(source, target),
           detour: around[index],
         },
@@ -199,11 +200,12 @@ function lineHandle(node: MapNode): string {
 
 function sayCard({ node, turn, status, change, problems }: CardData): string {
   const parts = [turn === undefined ? '' : `${turn}.`, `${node.title || node.id}, ${node.type}`]
-  if (node.disabled) parts.push('switched off')
+  if (node.disabled) parts.push(flowText.disabled)
   if (status) parts.push(status)
   if (change) parts.push(change)
-  if (problems?.errors) parts.push(problems.errors === 1 ? '1 error' : `${problems.errors} errors`)
-  if (problems?.warnings) parts.push(problems.warnings === 1 ? '1 warning' : `${problems.warnings} warnings`)
+  if (problems?.errors) parts.push(problems.errors === 1 ? flowText.n1Error : flowText.errors(problems.errors))
+  if (problems?.warnings)
+    parts.push(problems.warnings === 1 ? flowText.n1Warning : flowText.warnings(problems.warnings))
   return parts.filter(Boolean).join(', ').replace('., ', '. ')
 }
 

@@ -12,6 +12,7 @@ import { useCards } from './use-cards'
 import { firstView } from './view'
 import { Wire } from './wire'
 import { Zoom } from './zoom'
+import { graphCanvasText } from '../text/graph'
 
 /** The kinds of nodes and edges that React Flow is told; the same objects always. */
 export const nodeTypes = { card: Card }
@@ -44,7 +45,7 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
       ref={frame}
       className={classes.canvas}
       role="group"
-      aria-label={label ?? `Graph of ${map.nodes.length} nodes`}
+      aria-label={label ?? graphCanvasText.graphOfNodes(map.nodes.length)}
       onKeyDown={choose}
     >
       {view && (

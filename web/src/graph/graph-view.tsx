@@ -2,6 +2,7 @@ import { Skeleton } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import classes from './canvas.module.css'
 import type { GraphViewProps } from './graph-view-props'
+import { graphViewText } from '../text/graph'
 
 const GraphCanvas = lazy(() => import('./graph-canvas'))
 
@@ -10,7 +11,7 @@ export function GraphView(props: GraphViewProps) {
   const height = props.height ?? 360
   return (
     <div className={classes.framed} style={{ height, overflow: 'hidden' }}>
-      <Suspense fallback={<Skeleton height="100%" radius={0} role="img" aria-label="The graph is being fetched" />}>
+      <Suspense fallback={<Skeleton height="100%" radius={0} role="img" aria-label={graphViewText.loadingTheGraph} />}>
         <GraphCanvas {...props} />
       </Suspense>
     </div>

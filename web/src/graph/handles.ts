@@ -1,5 +1,6 @@
 import { lookOf } from './looks'
 import { edgesOf, handleOf, isObject, MAIN, normalType, type BlueprintMap, type MapNode } from './map'
+import { handlesText } from '../text/graph'
 
 /** One way out of a node. */
 export type Handle = {
@@ -26,11 +27,11 @@ export function handlesOf(node: MapNode, used: Iterable<string> = []): Handle[] 
     known.add(handle.id)
     handles.push(handle)
   }
-  if (node.onError === 'branch') add({ id: 'error', label: 'error' })
+  if (node.onError === 'branch') add({ id: 'error', label: handlesText.error })
   for (const id of used) {
-    if (id === MAIN) add({ id, label: 'always' })
-    else if (id === 'error') add({ id, label: id, dead: 'Never taken: the node does not branch on errors.' })
-    else add({ id, label: id, dead: 'Never taken: the node has no such way out.' })
+    if (id === MAIN) add({ id, label: handlesText.always })
+    else if (id === 'error') add({ id, label: id, dead: handlesText.neverTakenTheNodeDoesNot })
+    else add({ id, label: id, dead: handlesText.neverTakenTheNodeHasNo })
   }
   // The one way out needs no name until there are others.
   if (handles.length > 1 && handles[0]!.id === MAIN) handles[0] = { id: MAIN, label: MAIN }
@@ -40,7 +41,7 @@ export function handlesOf(node: MapNode, used: Iterable<string> = []): Handle[] 
 /** The ways out that one may connect from: what handlesOf shows, and "main" where it is hidden. */
 export function connectable(node: MapNode, used: Iterable<string> = []): Handle[] {
   const handles = handlesOf(node, used).filter((handle) => !handle.dead)
-  return handles.some((handle) => handle.id === MAIN) ? handles : [...handles, { id: MAIN, label: 'always' }]
+  return handles.some((handle) => handle.id === MAIN) ? handles : [...handles, { id: MAIN, label: handlesText.always }]
 }
 
 /** The handles that the edges of each node leave by. */

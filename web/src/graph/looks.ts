@@ -24,6 +24,7 @@ import {
 } from '@tabler/icons-react'
 import { show } from '../api/json'
 import { isObject, normalType, type JsonObject, type MapNode } from './map'
+import { looksText } from '../text/graph'
 
 /** How nodes of a type look on the canvas. */
 type Look = {
@@ -44,7 +45,7 @@ const looks: Record<string, Look> = {
   blueprint: { icon: IconSitemap, summary: (c) => text(c.blueprintId) },
   wait: {
     icon: IconClock,
-    summary: (c) => (c.until === undefined ? duration(c.durationMs) : `until ${text(c.until)}`),
+    summary: (c) => (c.until === undefined ? duration(c.durationMs) : looksText.until(text(c.until))),
   },
   respond: { icon: IconCornerDownLeft, summary: (c) => [text(c.status), text(c.body)].filter(Boolean).join(' ') },
   stop: {
@@ -81,7 +82,7 @@ export function summaryOf({ type, config }: MapNode): string {
 
 function body(config: JsonObject): string {
   if (Array.isArray(config.nodes)) return count(config.nodes, 'node')
-  return config.blueprintId === undefined ? '' : 'a blueprint'
+  return config.blueprintId === undefined ? '' : looksText.aBlueprint
 }
 
 function count(list: unknown, of: string): string {
@@ -99,7 +100,7 @@ function duration(value: unknown): string {
   ] as const) {
     if (value >= ms && value % ms === 0) return `${value / ms} ${unit}`
   }
-  return value >= 1000 ? `${value / 1000} s` : `${value} ms`
+  return value >= 1000 ? `${value / 1000} s` : looksText.ms(value)
 }
 
 function firstText(config: JsonObject): string {

@@ -2,15 +2,16 @@ import { ActionIcon, Tooltip } from '@mantine/core'
 import { IconMaximize, IconZoomIn, IconZoomOut } from '@tabler/icons-react'
 import { Panel, useReactFlow } from '@xyflow/react'
 import classes from './canvas.module.css'
+import { zoomText } from '../text/graph'
 
 /** The buttons that zoom, in a corner of the canvas. `onFit` shows everything where more than the canvas has to be known. */
 export function Zoom({ onFit }: { onFit?: () => void }) {
   const flow = useReactFlow()
   const buttons = [
-    { label: 'Zoom in', icon: IconZoomIn, act: () => void flow.zoomIn(motion()) },
-    { label: 'Zoom out', icon: IconZoomOut, act: () => void flow.zoomOut(motion()) },
+    { label: zoomText.zoomIn, icon: IconZoomIn, act: () => void flow.zoomIn(motion()) },
+    { label: zoomText.zoomOut, icon: IconZoomOut, act: () => void flow.zoomOut(motion()) },
     {
-      label: 'Show everything',
+      label: zoomText.fitToView,
       icon: IconMaximize,
       act: onFit ?? (() => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() })),
     },

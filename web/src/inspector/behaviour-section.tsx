@@ -8,6 +8,7 @@ import type { MapNode } from '../graph/map'
 import { behaviourKeys, behaviourSchema, behaviourSummary } from './behaviour'
 import classes from './inspector.module.css'
 import type { NodeTypeInfo } from './types'
+import { behaviourSectionText } from '../text/inspector'
 
 type Props = {
   node: MapNode
@@ -57,8 +58,12 @@ export function Behaviour({ node, type, issues, readOnly, onChange, open: wish }
           onClick={() => setOpen(!open)}
         >
           <IconChevronRight size={16} aria-hidden data-open={open || undefined} />
-          Behaviour
-          {!open && <span className={classes.summary}>{mine.length > 0 ? 'has problems' : summary || 'as usual'}</span>}
+          {behaviourSectionText.behaviour}
+          {!open && (
+            <span className={classes.summary}>
+              {mine.length > 0 ? behaviourSectionText.hasProblems : summary || behaviourSectionText.default}
+            </span>
+          )}
         </UnstyledButton>
       </h3>
       <div id={`${id}-body`} data-under="behaviour" hidden={!open}>

@@ -2,25 +2,29 @@ import { inWords as durationInWords } from '../forms/duration'
 import type { Schema } from '../forms/types'
 import { type MapNode, isObject } from '../graph/map'
 import type { NodeTypeInfo } from './types'
+import { behaviourText } from '../text/inspector'
+import { commonText } from '../text/common'
 
 /** The members of a node that say how it runs. */
 export const behaviourKeys = ['onError', 'retry', 'timeoutMs', 'effect', 'disabled'] as const
 
 const onErrorWords: Record<string, string> = {
-  stop: 'The run fails; nothing new starts.',
-  continue: 'The run goes on; the output of this node is {"error": {"message", "code"}}.',
-  branch:
-    'Only the edges that leave by the way "error" are taken; the output is {"error": {"message", "code"}}. Connect that way to what shall happen.',
+  stop: behaviourText.theRunFailsNoFurtherNode,
+  continue: behaviourText.theRunContinuesTheOutputOf,
+  branch: behaviourText.onlyTheEdgesOfTheError,
 }
 
 const effectWords: Record<string, string> = {
-  pure: 'changes nothing outside; after a crash it simply runs again',
-  idempotent:
-    'may be sent twice without harm, for it carries an idempotency key; after a crash it runs again with the same key',
-  once: 'must not happen twice; when a crash leaves it unclear whether it did, the run pauses and asks',
+  pure: behaviourText.hasNoEffectOutsideTheRun,
+  idempotent: behaviourText.canSafelyBeSentTwiceBecause,
+  once: behaviourText.mustNotHappenTwiceIfA,
 }
 
-const effectLabels: Record<string, string> = { pure: 'Pure', idempotent: 'Idempotent', once: 'Once' }
+const effectLabels: Record<string, string> = {
+  pure: behaviourText.pure,
+  idempotent: behaviourText.idempotent,
+  once: behaviourText.once,
+}
 
 /** The schema of the members that say how a node runs, in words that fit the node. */
 export function behaviourSchema(node: MapNode, type: Pick<NodeTypeInfo, 'effect' | 'waits'> | undefined): Schema {
@@ -30,65 +34,61 @@ export function behaviourSchema(node: MapNode, type: Pick<NodeTypeInfo, 'effect'
   const now = typeof node.effect === 'string' && effectWords[node.effect] ? node.effect : own
   const properties: Record<string, Schema> = {
     onError: {
-      title: 'When it fails',
+      title: behaviourText.onError,
       enum: ['stop', 'continue', 'branch'],
-      'x-labels': ['Stop the run', 'Go on', 'Take the way "error"'],
+      'x-labels': [behaviourText.stopTheRun, behaviourText.continue, behaviourText.takeTheErrorOutput],
       default: 'stop',
       description: onErrorWords[chosen] ?? '',
     },
     retry: {
-      title: 'Try again',
+      title: commonText.retry,
       type: 'object',
-      description: isObject(node.retry)
-        ? retryWords(node.retry)
-        : 'How often a failed attempt is repeated before it counts as a failure.',
+      description: isObject(node.retry) ? retryWords(node.retry) : behaviourText.repeatsFailedAttemptsBeforeThe,
       properties: {
         maxAttempts: {
-          title: 'Attempts in all',
+          title: behaviourText.attempts,
           type: 'integer',
           minimum: 1,
           maximum: 1000,
           default: 3,
-          description: 'The first one included.',
+          description: behaviourText.includingTheFirst,
         },
-        delayMs: { title: 'First delay', type: 'number', 'x-kind': 'duration-ms', default: 1000 },
+        delayMs: { title: behaviourText.firstDelay, type: 'number', 'x-kind': 'duration-ms', default: 1000 },
         backoff: {
-          title: 'Growth',
+          title: behaviourText.growth,
           type: 'number',
           minimum: 1,
           maximum: 100,
           default: 2,
-          description: 'By how much each delay is longer than the one before.',
+          description: behaviourText.factorByWhichEachDelayGrows,
         },
       },
       required: ['maxAttempts'],
     },
     timeoutMs: {
-      title: 'Time limit',
+      title: behaviourText.timeout,
       type: 'number',
       'x-kind': 'duration-ms',
-      description: 'Of one attempt. Without one the limits of the type hold.',
+      description: behaviourText.forOneAttemptWithoutATimeout,
     },
     effect: {
-      title: 'Effect',
+      title: behaviourText.effect,
       enum: ['pure', 'idempotent', 'once'],
       'x-labels': ['pure', 'idempotent', 'once'].map((name) =>
-        name === own ? `${effectLabels[name]} (default of this type)` : effectLabels[name]!,
+        name === own ? behaviourText.defaultOfThisType(effectLabels[name]) : effectLabels[name]!,
       ),
       description: [
-        now ? `${effectLabels[now]}: it ${effectWords[now]}.` : '',
-        own && now !== own
-          ? `This type is ${own} by default: choose another only if you know what the other side does with a repeated request.`
-          : '',
+        now ? behaviourText.text(effectLabels[now], effectWords[now]) : '',
+        own && now !== own ? behaviourText.theDefaultOfThisTypeIs(own) : '',
       ]
         .filter(Boolean)
         .join(' '),
     },
     disabled: {
-      title: 'Disabled',
+      title: behaviourText.disabled,
       type: 'boolean',
       default: false,
-      description: 'A disabled node is skipped and passes its input on.',
+      description: behaviourText.skipsTheNodeAndPassesIts,
     },
   }
   // An attempt of a node that only waits takes no time, so a limit of it means nothing.
@@ -100,12 +100,12 @@ export function behaviourSchema(node: MapNode, type: Pick<NodeTypeInfo, 'effect'
 export function behaviourSummary(node: MapNode): string {
   const parts: string[] = []
   if (node.disabled === true) parts.push('disabled')
-  if (node.onError === 'continue') parts.push('goes on after errors')
-  if (node.onError === 'branch') parts.push('errors take their own way')
+  if (node.onError === 'continue') parts.push(behaviourText.continuesOnError)
+  if (node.onError === 'branch') parts.push(behaviourText.branchesOnError)
   if (isObject(node.retry) && typeof node.retry.maxAttempts === 'number' && node.retry.maxAttempts > 1)
-    parts.push(`${node.retry.maxAttempts} attempts`)
-  if (typeof node.timeoutMs === 'number') parts.push(`limit ${durationInWords(node.timeoutMs)}`)
-  if (typeof node.effect === 'string') parts.push(`effect ${node.effect}`)
+    parts.push(behaviourText.attempts2(node.retry.maxAttempts))
+  if (typeof node.timeoutMs === 'number') parts.push(behaviourText.timeout2(durationInWords(node.timeoutMs)))
+  if (typeof node.effect === 'string') parts.push(behaviourText.effect2(node.effect))
   return parts.join(', ')
 }
 
@@ -113,10 +113,13 @@ function retryWords(retry: Record<string, unknown>): string {
   const attempts = typeof retry.maxAttempts === 'number' ? retry.maxAttempts : 1
   const delay = typeof retry.delayMs === 'number' ? retry.delayMs : 1000
   const growth = typeof retry.backoff === 'number' ? retry.backoff : 2
-  if (attempts <= 1) return 'One attempt: nothing is repeated.'
+  if (attempts <= 1) return behaviourText.oneAttemptNoRetries
   const limit = 300_000
   const delays = Array.from({ length: Math.min(attempts - 1, 4) }, (_, index) =>
     durationInWords(Math.min(limit, Math.round(delay * growth ** index))),
   )
-  return `Waits ${delays.join(', then ')}${attempts - 1 > 4 ? ' and so on, at most 5 minutes each' : ''} between the attempts, give or take a fifth.`
+  return behaviourText.waitsBetweenAttempts20(
+    delays.join(', then '),
+    attempts - 1 > 4 ? behaviourText.andSoOnAtMost5 : '',
+  )
 }

@@ -51,7 +51,7 @@ test('the behaviour of a node is told in words', () => {
   assert.equal(behaviourSummary(node), '')
   assert.equal(
     behaviourSummary({ ...node, disabled: true, retry: { maxAttempts: 3 }, timeoutMs: 5000 }),
-    'disabled, 3 attempts, limit 5 seconds',
+    'disabled, 3 attempts, timeout 5 seconds',
   )
   const schema = behaviourSchema(
     { ...node, retry: { maxAttempts: 3, delayMs: 500 } },

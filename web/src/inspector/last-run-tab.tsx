@@ -3,6 +3,8 @@ import { useState } from 'react'
 import { Duration, EmptyState, JsonView, StatusBadge, Time } from '../parts'
 import classes from './inspector.module.css'
 import type { LastStep } from './types'
+import { lastRunTabText } from '../text/inspector'
+import { commonText } from '../text/common'
 
 type Props = {
   /** The steps that the run made of the node: of one within a for-each one for each item. */
@@ -18,16 +20,12 @@ type Props = {
 export function LastRunTab({ steps, title, there, loading }: Props) {
   const [chosen, setChosen] = useState<string>()
   const step = steps.find((one) => one.nodeId === chosen) ?? steps.find((one) => one.status === 'failed') ?? steps[0]
-  if (!step && loading) return <Skeleton h={120} aria-label="Loading the last run" />
+  if (!step && loading) return <Skeleton h={120} aria-label={lastRunTabText.loadingTheLastRun} />
   if (!step) {
     return (
       <EmptyState
-        title={there ? 'Not part of the last run' : 'No run yet'}
-        text={
-          there
-            ? 'The last run had no step of this node. Run the blueprint to see what goes in and out.'
-            : 'Run the blueprint: what goes into this node and what comes out is shown here, and offered where you type {{.'
-        }
+        title={there ? lastRunTabText.notPartOfTheLastRun : lastRunTabText.noRunsYet}
+        text={there ? lastRunTabText.thisNodeDidNotRunIn : lastRunTabText.runTheBlueprintToSeeThe}
       />
     )
   }
@@ -35,7 +33,7 @@ export function LastRunTab({ steps, title, there, loading }: Props) {
     <div className={classes.run}>
       {steps.length > 1 && (
         <NativeSelect
-          label="Item"
+          label={lastRunTabText.item}
           size="xs"
           data={steps.slice(0, 200).map((one) => ({ value: one.nodeId, label: `${one.nodeId} (${one.status})` }))}
           value={step.nodeId}
@@ -45,7 +43,11 @@ export function LastRunTab({ steps, title, there, loading }: Props) {
       <div className={classes.runLine}>
         <StatusBadge status={step.status} />
         {typeof step.durationMs === 'number' && <Duration ms={step.durationMs} />}
-        {(step.attempt ?? 1) > 1 && <span>attempt {step.attempt}</span>}
+        {(step.attempt ?? 1) > 1 && (
+          <span>
+            {lastRunTabText.attempt} {step.attempt}
+          </span>
+        )}
         {step.startTime && <Time at={step.startTime} past />}
       </div>
       {step.error && (
@@ -53,16 +55,16 @@ export function LastRunTab({ steps, title, there, loading }: Props) {
           {step.error.message}
         </Alert>
       )}
-      <h3 className={classes.smallHead}>Input</h3>
+      <h3 className={classes.smallHead}>{commonText.input}</h3>
       <Value
         value={step.input}
-        label={`Input of ${title}`}
+        label={lastRunTabText.inputOf(title)}
         none={step.status === 'pending' || step.status === 'skipped'}
       />
-      <h3 className={classes.smallHead}>Output</h3>
+      <h3 className={classes.smallHead}>{commonText.output}</h3>
       <Value
         value={step.output}
-        label={`Output of ${title}`}
+        label={lastRunTabText.outputOf(title)}
         none={step.status !== 'completed' && (step.output === null || step.output === undefined)}
       />
     </div>
@@ -70,6 +72,6 @@ export function LastRunTab({ steps, title, there, loading }: Props) {
 }
 
 function Value({ value, label, none }: { value: unknown; label: string; none: boolean }) {
-  if (none || value === undefined) return <div className={classes.none}>None</div>
+  if (none || value === undefined) return <div className={classes.none}>{commonText.none}</div>
   return <JsonView value={value} label={label} maxHeight="320px" />
 }

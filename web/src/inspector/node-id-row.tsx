@@ -5,6 +5,8 @@ import { Issues } from '../forms/frame'
 import type { FormIssue } from '../forms/types'
 import { useNotApplied } from '../forms/unapplied'
 import classes from './inspector.module.css'
+import { nodeIdRowText } from '../text/inspector'
+import { commonText } from '../text/common'
 
 const idPath = ['id']
 
@@ -18,16 +20,18 @@ export function NodeIdRow({ id, taken, issues, onRename }: Props) {
     draft === undefined || draft === id
       ? undefined
       : draft === ''
-        ? 'An id is required.'
+        ? nodeIdRowText.enterAnId
         : taken.includes(draft)
-          ? 'Another node has this id.'
+          ? nodeIdRowText.anotherNodeHasThisId
           : draft.includes(']/')
-            ? 'An id must not contain "]/".'
+            ? nodeIdRowText.theIdMustNotContain
             : undefined
   useNotApplied(
     idPath,
     draft ?? id,
-    draft !== undefined && draft !== id ? `Not applied: ${fault ?? 'choose Rename or Cancel'}` : undefined,
+    draft !== undefined && draft !== id
+      ? nodeIdRowText.notApplied(fault ?? nodeIdRowText.chooseRenameOrCancel)
+      : undefined,
   )
   const apply = (event: FormEvent) => {
     event.preventDefault()
@@ -40,11 +44,11 @@ export function NodeIdRow({ id, taken, issues, onRename }: Props) {
     return (
       <div>
         <div className={classes.idRow}>
-          <span className={classes.idLabel}>ID</span>
+          <span className={classes.idLabel}>{nodeIdRowText.id}</span>
           <code className={classes.id}>{id}</code>
           {onRename && (
-            <Tooltip label="Rename">
-              <ActionIcon size={26} aria-label={`Rename the id ${id}`} onClick={() => setDraft(id)}>
+            <Tooltip label={commonText.rename}>
+              <ActionIcon size={26} aria-label={nodeIdRowText.renameTheId(id)} onClick={() => setDraft(id)}>
                 <IconPencil size={15} aria-hidden />
               </ActionIcon>
             </Tooltip>
@@ -66,8 +70,8 @@ export function NodeIdRow({ id, taken, issues, onRename }: Props) {
     >
       <TextInput
         id={field}
-        label="ID"
-        description="Letters, digits and _ read best in templates: nodes.fetch.output"
+        label={nodeIdRowText.id}
+        description={nodeIdRowText.lettersDigitsAndWorkBestIn}
         value={draft}
         error={fault}
         data-autofocus
@@ -79,10 +83,10 @@ export function NodeIdRow({ id, taken, issues, onRename }: Props) {
       />
       <div className={classes.idButtons}>
         <Button size="xs" variant="default" onClick={() => setDraft(undefined)}>
-          Cancel
+          {commonText.cancel}
         </Button>
         <Button size="xs" type="submit" disabled={fault !== undefined}>
-          Rename
+          {commonText.rename}
         </Button>
       </div>
     </form>

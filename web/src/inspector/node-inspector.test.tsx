@@ -44,7 +44,7 @@ test('the title and a member of the config change, the rest of the node stays', 
 test('an id is given by a form of its own, which refuses one that is taken', async () => {
   const asked: string[] = []
   const { user, value } = inspect(call, { onRename: (id) => asked.push(id) })
-  await user.click(screen.getByRole('button', { name: 'Rename the id call' }))
+  await user.click(screen.getByRole('button', { name: 'Rename the ID call' }))
   for (const wrong of ['', 'first', 'a]/b']) {
     change('ID', wrong)
     expect(textbox('ID').getAttribute('aria-invalid')).toBe('true')
@@ -83,8 +83,8 @@ test('how a node runs is summed up, opened, and set without touching the rest', 
   const { user, value } = inspect({ ...call, retry: { maxAttempts: 3, note: 'kept' }, effect: 'once' })
   const section = screen.getByRole('button', { name: /^Behaviour.*3 attempts, effect once/ })
   await user.click(section)
-  await user.selectOptions(screen.getByRole('combobox', { name: 'When it fails' }), 'Go on')
-  change('Attempts in all', '5')
+  await user.selectOptions(screen.getByRole('combobox', { name: 'On error' }), 'Continue')
+  change('Attempts', '5')
   expect(value()).toEqual({ ...call, onError: 'continue', retry: { maxAttempts: 5, note: 'kept' }, effect: 'once' })
   await user.selectOptions(screen.getByRole('combobox', { name: 'Effect' }), 'Pure')
   expect(value()).toMatchObject({ effect: 'pure' })
@@ -95,13 +95,13 @@ test('problems of how a node runs open that section', () => {
     { ...call, retry: { maxAttempts: 0 } },
     { issues: [{ path: ['retry', 'maxAttempts'], message: 'is too small' }] },
   )
-  expect(textbox('Attempts in all').getAttribute('aria-invalid')).toBe('true')
+  expect(textbox('Attempts').getAttribute('aria-invalid')).toBe('true')
 })
 
 test('as JSON a node is changed while one types, and its id or half of an object never is', async () => {
   const { user, value } = inspect(call)
   await user.click(screen.getByRole('tab', { name: 'JSON' }))
-  const box = textbox('The node as JSON')
+  const box = textbox('Node as JSON')
   fireEvent.change(box, { target: { value: box.value.slice(0, -1) } })
   screen.getByText(/^Not applied/)
   fireEvent.change(box, { target: { value: JSON.stringify({ ...call, id: 'other' }) } })
@@ -138,7 +138,7 @@ test('of the items of a for-each the last run shows the one that failed, with it
 test('without a run the tab says what to do', async () => {
   const { user } = inspect(call)
   await user.click(screen.getByRole('tab', { name: 'Last run' }))
-  screen.getByText('No run yet')
+  screen.getByText('No runs yet')
 })
 
 test('the line at which a program failed is named at the program', () => {
@@ -161,7 +161,7 @@ test('the line at which a program failed is named at the program', () => {
 
 test('the config of a type that the server does not know stays and can be edited', () => {
   const { value } = inspect({ id: 'old', type: 'no-such-type', title: 'Old', config: { speed: 'fast' } })
-  screen.getByText('This server does not know this type of node.')
+  screen.getByText('This server does not know this node type.')
   change('Value of speed', 'slow')
   expect(value().config).toEqual({ speed: 'slow' })
 })
@@ -173,8 +173,8 @@ test('a for-each counts what runs for an item and opens it', async () => {
     { id: 'each', type: 'for-each', title: 'Each', config: { items: '{{input}}', nodes: [body] } },
     { onOpenBody: () => opened++ },
   )
-  screen.getByText('Each item goes through 1 node.')
-  await user.click(screen.getByRole('button', { name: 'Open the body' }))
+  screen.getByText('Runs 1 node for each item.')
+  await user.click(screen.getByRole('button', { name: 'Open loop body' }))
   expect(opened).toBe(1)
 })
 

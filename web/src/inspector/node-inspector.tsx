@@ -20,6 +20,8 @@ import { codeErrorOf, issuesOfNode } from './node-issues'
 import { NodeJsonTab } from './node-json-tab'
 import { scopeOf, stepsAt, idOf } from './scope'
 import type { NodeInspectorProps } from './types'
+import { nodeInspectorText } from '../text/inspector'
+import { commonText } from '../text/common'
 
 /** Everything about one node: its name, its config, how it runs, and what the last run made of it. */
 export function NodeInspector(props: NodeInspectorProps) {
@@ -95,7 +97,7 @@ function Inspector({
 
   return (
     <div className={classes.inspector} ref={root}>
-      <h2 className={classes.unseen}>Node {node.title || node.id}</h2>
+      <h2 className={classes.unseen}>{nodeInspectorText.node(node.title || node.id)}</h2>
       <div className={classes.top}>
         <TypeIcon type={node.type} />
         <div className={classes.what}>
@@ -104,12 +106,12 @@ function Inspector({
             {type && <code className={classes.typeId}>{type.type}</code>}
           </div>
           <div className={classes.typeText}>
-            {type ? type.description : 'This server does not know this type of node.'}
+            {type ? type.description : nodeInspectorText.thisServerDoesNotKnowThis}
           </div>
         </div>
       </div>
       <div data-field="title">
-        <Frame id={`${id}-title`} label="Title" issues={titleIssues}>
+        <Frame id={`${id}-title`} label={commonText.title} issues={titleIssues}>
           <TextInput
             {...about(`${id}-title`, titleIssues)}
             value={node.title}
@@ -130,9 +132,9 @@ function Inspector({
       <Issues issues={rest} />
       <Tabs value={tab} onChange={setTab} keepMounted={false} className={classes.tabs}>
         <Tabs.List>
-          <Tabs.Tab value="settings">Settings</Tabs.Tab>
-          <Tabs.Tab value="run">Last run</Tabs.Tab>
-          <Tabs.Tab value="json">JSON</Tabs.Tab>
+          <Tabs.Tab value="settings">{commonText.settings}</Tabs.Tab>
+          <Tabs.Tab value="run">{nodeInspectorText.lastRun}</Tabs.Tab>
+          <Tabs.Tab value="json">{commonText.json}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="settings" pt="sm" keepMounted>
           {loop && onOpenBody && (
@@ -140,7 +142,7 @@ function Inspector({
               <Group justify="space-between" gap="xs">
                 <span>{bodyWords(node)}</span>
                 <Button size="xs" variant="default" onClick={onOpenBody}>
-                  Open the body
+                  {nodeInspectorText.openLoopBody}
                 </Button>
               </Group>
             </Alert>
@@ -189,7 +191,7 @@ function Inspector({
         <Group gap="xs" className={classes.foot}>
           {onDuplicate && (
             <Button variant="default" size="xs" leftSection={<IconCopy size={15} aria-hidden />} onClick={onDuplicate}>
-              Duplicate
+              {nodeInspectorText.duplicate}
             </Button>
           )}
           {onDelete && (
@@ -200,7 +202,7 @@ function Inspector({
               leftSection={<IconTrash size={15} aria-hidden />}
               onClick={onDelete}
             >
-              Delete node
+              {nodeInspectorText.deleteNode}
             </Button>
           )}
         </Group>
@@ -211,15 +213,13 @@ function Inspector({
 
 const configPath = ['config']
 const bodyKeys = ['nodes', 'edges']
-const anyObject = { type: 'object', title: 'Config' }
+const anyObject = { type: 'object', title: nodeInspectorText.config }
 
 function bodyWords(node: MapNode): string {
   if (node.config.blueprintId !== undefined && !Array.isArray(node.config.nodes))
-    return 'Each item goes through another blueprint.'
+    return nodeInspectorText.runsAnotherBlueprintForEach
   const count = Array.isArray(node.config.nodes) ? node.config.nodes.length : 0
-  return count === 0
-    ? 'Nothing runs for an item yet.'
-    : `Each item goes through ${count} ${count === 1 ? 'node' : 'nodes'}.`
+  return count === 0 ? nodeInspectorText.noNodeRunsForTheItems : nodeInspectorText.runsNodesForEachItem(count)
 }
 
 // The field of a path, or the nearest around it.

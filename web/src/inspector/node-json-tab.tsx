@@ -7,6 +7,7 @@ import { same } from '../forms/values'
 import type { MapNode } from '../graph/map'
 import classes from './inspector.module.css'
 import { readNodeText } from './node-json'
+import { nodeJsonTabText } from '../text/inspector'
 
 const whole: string[] = []
 
@@ -27,7 +28,7 @@ export function NodeJsonTab({
   if (read && 'node' in read && !same(read.node, node)) setDraft(undefined)
   const text = draft ?? show(node)
   const fault = read && 'fault' in read ? read : undefined
-  const message = fault && `Not applied: ${fault.fault}`
+  const message = fault && nodeJsonTabText.notApplied(fault.fault)
   useNotApplied(whole, text, message)
   const change = (next: string) => {
     setDraft(next)
@@ -37,7 +38,7 @@ export function NodeJsonTab({
   return (
     <div>
       <label htmlFor={id} className={classes.smallHead}>
-        The node as JSON
+        {nodeJsonTabText.nodeAsJson}
       </label>
       <CodeBox
         id={id}
@@ -52,7 +53,7 @@ export function NodeJsonTab({
       />
       {fault && (
         <Button size="xs" variant="default" mt={4} onClick={() => setDraft(undefined)}>
-          Reset
+          {nodeJsonTabText.reset}
         </Button>
       )}
     </div>

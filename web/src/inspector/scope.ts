@@ -6,6 +6,7 @@ import { upstream } from '../graph/order'
 import { passesOn, promised } from './promise'
 import type { Around, LastRun, LastStep, NodeTypeInfo } from './types'
 import { readVariables } from './variables'
+import { scopeText } from '../text/inspector'
 
 /** What is known besides the map. */
 export type Facts = {
@@ -25,10 +26,10 @@ const whole: Schema = { type: 'integer' }
 /** Everything that templates and expressions of a node can name, the nearest first. */
 export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names {
   const level = new Level(map, facts)
-  const names: Record<string, Place> = { input: { ...level.inputOf(nodeId), note: 'what comes in' } }
+  const names: Record<string, Place> = { input: { ...level.inputOf(nodeId), note: scopeText.inputOfTheNode } }
   if (level.way.length > 0) {
-    names.item = { ...level.item(), note: 'the item of this turn' }
-    names.index = { schema: whole, note: 'its position, from 0' }
+    names.item = { ...level.item(), note: scopeText.currentItem }
+    names.index = { schema: whole, note: scopeText.positionOfTheItemFrom0 }
   }
   for (const one of readVariables(facts.variables)) {
     if (one.name) names[one.name] = variablePlace(one)
@@ -38,7 +39,7 @@ export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names 
   const before = upstream(map, nodeId)
   writtenBy(map, before, level, names)
   if (around) for (const [name, place] of Object.entries(around)) if (!Object.hasOwn(names, name)) names[name] = place
-  names.inputData = { ...level.inputData(), note: 'what the run began with' }
+  names.inputData = { ...level.inputData(), note: scopeText.inputOfTheRun }
   const nodes: Record<string, Place> = { ...(around?.nodes?.members ?? {}) }
   for (const node of map.nodes) {
     if (before.has(node.id))
@@ -49,14 +50,14 @@ export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names 
       }
     else delete nodes[node.id] // one of this map hides one around it
   }
-  names.nodes = { closed: true, members: nodes, note: 'outputs of earlier nodes' }
+  names.nodes = { closed: true, members: nodes, note: scopeText.outputsOfEarlierNodes }
   names.trigger = {
     members: { id: { schema: text }, type: { schema: text }, headers: { schema: { type: 'object' } } },
-    note: 'what started the run',
+    note: scopeText.whatStartedTheRun,
   }
   names.execution = { closed: true, members: { id: { schema: text } } }
   names.blueprint = { closed: true, members: { id: { schema: text }, title: { schema: text } } }
-  names.now = { schema: text, note: 'this instant, as in 2026-01-31T12:00:00.000Z' }
+  names.now = { schema: text, note: scopeText.currentTimeForExample202601 }
   return names
 }
 
@@ -70,7 +71,7 @@ function writtenBy(map: BlueprintMap, before: Set<string>, level: Level, names: 
       const place = written && (valueAt(written, key) ?? written.members?.[key])
       names[key] = {
         ...place,
-        note: written ? `set by ${node.title || node.id}` : `set by ${node.title || node.id}, which does not lead here`,
+        note: written ? scopeText.setBy(node.title || node.id) : scopeText.setByWhichDoesNotLead(node.title || node.id),
       }
     }
   }
@@ -83,7 +84,7 @@ function valueAt(place: Place, key: string): Place | undefined {
 }
 
 function variablePlace(one: ReturnType<typeof readVariables>[number]): Place {
-  const note = one.secret ? 'secret variable' : one.description || 'variable'
+  const note = one.secret ? scopeText.secretVariable : one.description || 'variable'
   if (one.hasDefault && !one.secret) return { value: one.standard, seen: true, note }
   const type = one.type === 'json' ? undefined : { type: one.type }
   return { schema: type, note }

@@ -9,6 +9,7 @@ import { useNotApplied } from '../forms/unapplied'
 import { readNumber } from '../forms/values'
 import { checkJson } from '../parts/json-check'
 import { secretIsSet, type Variable, type VariableType } from './variables'
+import { variableDefaultText } from '../text/inspector'
 
 type Props = {
   id: string
@@ -21,10 +22,10 @@ type Props = {
 }
 
 const schemas: Record<VariableType, Schema> = {
-  string: { title: 'Default', type: 'string', maxLength: 10_000 },
-  number: { title: 'Default', type: 'number' },
-  boolean: { title: 'Default', type: 'boolean' },
-  json: { title: 'Default', 'x-kind': 'json-schema' },
+  string: { title: variableDefaultText.default, type: 'string', maxLength: 10_000 },
+  number: { title: variableDefaultText.default, type: 'number' },
+  boolean: { title: variableDefaultText.default, type: 'boolean' },
+  json: { title: variableDefaultText.default, 'x-kind': 'json-schema' },
 }
 
 /** What a variable is when a run does not give it. A secret is only written. */
@@ -56,14 +57,14 @@ function SecretDefault({ id, element, variable, issues, readOnly, onChange }: Pr
   }
   const note =
     set && typed === ''
-      ? 'A value is stored. It is not shown; type to replace it.'
+      ? variableDefaultText.aValueIsStoredButNot
       : typed !== ''
-        ? 'Takes the place of what is stored when you save.'
+        ? variableDefaultText.replacesTheStoredValueWhenYou
         : before !== undefined && before !== ''
-          ? 'The stored value is removed when you save.'
-          : 'No value is stored: every run must be given one.'
+          ? variableDefaultText.theStoredValueIsRemovedWhen
+          : variableDefaultText.noValueIsStoredEveryRun
   return (
-    <Frame id={id} label="Value" issues={found} description={note}>
+    <Frame id={id} label={variableDefaultText.value} issues={found} description={note}>
       <SecretInput {...about(id, found)} value={typed} onChange={type} stored={set} readOnly={readOnly} />
       {!readOnly && set && (
         <div>
@@ -77,7 +78,7 @@ function SecretDefault({ id, element, variable, issues, readOnly, onChange }: Pr
               onChange(undefined)
             }}
           >
-            Remove the stored value
+            {variableDefaultText.removeStoredValue}
           </Button>
         </div>
       )}
@@ -88,10 +89,10 @@ function SecretDefault({ id, element, variable, issues, readOnly, onChange }: Pr
 const noPath: string[] = []
 
 function faultOf(text: string, type: VariableType): string | undefined {
-  if (type === 'number' && readNumber(text) === undefined) return 'Not applied: not a number'
-  if (type === 'boolean' && !/^(true|false)$/.test(text.trim())) return 'Not applied: type true or false'
+  if (type === 'number' && readNumber(text) === undefined) return variableDefaultText.notAppliedNotANumber
+  if (type === 'boolean' && !/^(true|false)$/.test(text.trim())) return variableDefaultText.notAppliedEnterTrueOrFalse
   const bad = type === 'json' ? checkJson(text) : undefined
-  return bad && `Not applied: invalid JSON (line ${bad.line}, column ${bad.column}: ${bad.message})`
+  return bad && variableDefaultText.notAppliedInvalidJsonLine(bad.line, bad.column, bad.message)
 }
 
 function valueOf(text: string, type: VariableType): unknown {

@@ -20,6 +20,8 @@ import type { MapNode } from '../graph/map'
 import classes from './inspector.module.css'
 import { VariableDefault } from './variable-default'
 import { defaultAs, nameFault, secretIsSet, type Variable, type VariableType, variableTypes } from './variables'
+import { variableRowText } from '../text/inspector'
+import { commonText } from '../text/common'
 
 type Props = {
   /** Its position among the variables. */
@@ -70,7 +72,7 @@ export function VariableRow({
   const nameIssues: readonly FormIssue[] = fault ? [{ path: [], message: fault }] : below(issues, 'name')
   const bad = fault !== undefined || issues.some((issue) => issue.severity !== 'warning')
   const unused = users?.length === 0
-  const called = variable.name || 'without a name'
+  const called = variable.name || variableRowText.unnamed
   const setType = (type: VariableType) => {
     // A secret that is not told stays null, "keep what is stored"; the server says so when it does not fit the type.
     const kept = variable.secret && object.default === null ? null : defaultAs(object.default, type)
@@ -83,7 +85,12 @@ export function VariableRow({
     onChange(secret ? next : withMember(next, 'default', undefined))
   }
   return (
-    <section className={classes.variable} data-variable data-bad={bad || undefined} aria-label={`Variable ${called}`}>
+    <section
+      className={classes.variable}
+      data-variable
+      data-bad={bad || undefined}
+      aria-label={variableRowText.variable(called)}
+    >
       <div className={classes.variableHead}>
         <UnstyledButton
           className={classes.variableToggle}
@@ -98,17 +105,17 @@ export function VariableRow({
           </span>
           {variable.secret && (
             <Badge size="sm" color="violet">
-              Secret
+              {variableRowText.secret}
             </Badge>
           )}
           {variable.required && (
             <Badge size="sm" color="blue">
-              Required
+              {variableRowText.required}
             </Badge>
           )}
           {bad && (
             <Badge size="sm" color="red">
-              Problem
+              {variableRowText.problem}
             </Badge>
           )}
           <span className={classes.variableNote} data-doubt={unused || undefined}>
@@ -117,13 +124,13 @@ export function VariableRow({
         </UnstyledButton>
         {!readOnly && (
           <>
-            <Tool label={`Move ${called} up`} disabled={first} onClick={() => onMove(-1)}>
+            <Tool label={variableRowText.moveUp(called)} disabled={first} onClick={() => onMove(-1)}>
               <IconArrowUp size={15} aria-hidden />
             </Tool>
-            <Tool label={`Move ${called} down`} disabled={last} onClick={() => onMove(1)}>
+            <Tool label={variableRowText.moveDown(called)} disabled={last} onClick={() => onMove(1)}>
               <IconArrowDown size={15} aria-hidden />
             </Tool>
-            <Tool label={`Remove ${called}`} onClick={onRemove}>
+            <Tool label={variableRowText.remove(called)} onClick={onRemove}>
               <IconTrash size={15} aria-hidden />
             </Tool>
           </>
@@ -133,7 +140,7 @@ export function VariableRow({
         {opened && (
           <div className={classes.variableBody}>
             <div className={classes.two}>
-              <Frame id={`${id}-name`} label="Name" required issues={nameIssues}>
+              <Frame id={`${id}-name`} label={commonText.name} required issues={nameIssues}>
                 <TextInput
                   {...about(`${id}-name`, nameIssues, true)}
                   value={variable.name}
@@ -144,7 +151,7 @@ export function VariableRow({
                   onChange={(event) => set('name', event.currentTarget.value)}
                 />
               </Frame>
-              <Frame id={`${id}-type`} label="Type" issues={below(issues, 'type')}>
+              <Frame id={`${id}-type`} label={commonText.type} issues={below(issues, 'type')}>
                 <NativeSelect
                   {...about(`${id}-type`, below(issues, 'type'))}
                   data={variableTypes}
@@ -164,7 +171,7 @@ export function VariableRow({
                 onChange={(value) => set('default', value)}
               />
             </UnappliedAt>
-            <Frame id={`${id}-text`} label="Description" issues={below(issues, 'description')}>
+            <Frame id={`${id}-text`} label={commonText.description} issues={below(issues, 'description')}>
               <Textarea
                 {...about(`${id}-text`, below(issues, 'description'))}
                 value={variable.description}
@@ -177,15 +184,15 @@ export function VariableRow({
             </Frame>
             <div className={classes.two}>
               <Checkbox
-                label="Required"
-                description="A run without a value is refused, unless there is a default."
+                label={variableRowText.required}
+                description={variableRowText.runsWithoutAValueAreRefused}
                 checked={variable.required}
                 disabled={readOnly}
                 onChange={(event) => set('required', event.currentTarget.checked || undefined)}
               />
               <Checkbox
-                label="Secret"
-                description="Stored encrypted, shown as *** in runs and logs."
+                label={variableRowText.secret}
+                description={variableRowText.storedEncryptedShownAsInRuns}
                 checked={variable.secret}
                 disabled={readOnly}
                 onChange={(event) => setSecret(event.currentTarget.checked)}
@@ -204,11 +211,11 @@ function summary(element: unknown, variable: Variable, unused: boolean): string 
   const value = variable.secret
     ? secretIsSet(element)
       ? 'set'
-      : 'no value'
+      : variableRowText.noValue
     : variable.hasDefault
-      ? oneLine(variable.standard).slice(0, 40) || 'empty text'
+      ? oneLine(variable.standard).slice(0, 40) || variableRowText.emptyText
       : ''
-  return [value, unused ? 'not used' : ''].filter(Boolean).join(' · ')
+  return [value, unused ? variableRowText.notUsed : ''].filter(Boolean).join(' · ')
 }
 
 function Users({ users, onShowNode }: Pick<Props, 'users' | 'onShowNode'>) {
@@ -216,13 +223,13 @@ function Users({ users, onShowNode }: Pick<Props, 'users' | 'onShowNode'>) {
   if (users.length === 0)
     return (
       <div className={classes.used} data-doubt>
-        No node names it. It may be removed, or a program may use it that builds the name itself.
+        {variableRowText.noNodeRefersToItDirectly}
       </div>
     )
   const shown = users.slice(0, 12)
   return (
     <div className={classes.used}>
-      Used in
+      {variableRowText.usedIn}
       {shown.map((node, index) => (
         <span key={`${node.id} ${index}`}>
           {onShowNode ? (
@@ -234,7 +241,7 @@ function Users({ users, onShowNode }: Pick<Props, 'users' | 'onShowNode'>) {
           )}
         </span>
       ))}
-      {users.length > shown.length && <span>and {users.length - shown.length} more</span>}
+      {users.length > shown.length && <span>{variableRowText.andMore(users.length - shown.length)}</span>}
     </div>
   )
 }

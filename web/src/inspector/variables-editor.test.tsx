@@ -83,7 +83,7 @@ test('a stored secret is never shown; what is typed replaces it, and emptied aga
   const { getByLabelText } = await open(user, 'key')
   const box = getByLabelText<HTMLInputElement>('Value')
   expect(box).toMatchObject({ type: 'password', value: '' })
-  screen.getByText('A value is stored. It is not shown; type to replace it.')
+  screen.getByText('A value is stored but not shown. Type to replace it.')
   await user.type(box, 'swordfish')
   expect(value()).toMatchObject([{ default: 'swordfish' }])
   expect(document.body.textContent).not.toContain('swordfish')
@@ -94,7 +94,7 @@ test('a stored secret is never shown; what is typed replaces it, and emptied aga
 test('a stored secret is removed by its button alone', async () => {
   const { user, value } = edit([key])
   const { getByRole } = await open(user, 'key')
-  await user.click(getByRole('button', { name: 'Remove the stored value' }))
+  await user.click(getByRole('button', { name: 'Remove stored value' }))
   expect(value()).toEqual([{ name: 'key', type: 'string', secret: true }])
   screen.getByText('The stored value is removed when you save.')
 })

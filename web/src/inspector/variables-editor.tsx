@@ -14,6 +14,7 @@ import type { NodeTypeInfo } from './types'
 import { usesOf } from './uses'
 import { VariableRow } from './variable-row'
 import { freshName, readVariables } from './variables'
+import { variablesEditorText } from '../text/inspector'
 
 export type VariablesEditorProps = {
   /** environment_variables. Whatever else an element holds is kept. */
@@ -69,15 +70,15 @@ export function VariablesEditor({
   }
   const button = !readOnly && (
     <Button ref={adder} variant="default" size="sm" leftSection={<IconPlus size={16} aria-hidden />} onClick={add}>
-      Add variable
+      {variablesEditorText.addVariable}
     </Button>
   )
   if (variables.length === 0) {
     return (
       <EmptyState
         icon={<IconVariable />}
-        title="No variables"
-        text="A variable is a value that nodes name, such as {{region}}: each run may give its own, else the default counts. Secrets belong here too; they are stored encrypted and never shown."
+        title={variablesEditorText.noVariables}
+        text={variablesEditorText.aVariableIsANamedValue}
         action={button}
       />
     )

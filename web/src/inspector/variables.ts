@@ -1,5 +1,7 @@
 import { isObject } from '../graph/map'
 import { isNumber } from '../forms/values'
+import { variablesText } from '../text/inspector'
+import { commonText } from '../text/common'
 
 export type VariableType = 'string' | 'number' | 'boolean' | 'json'
 
@@ -15,10 +17,10 @@ export type Variable = {
 }
 
 export const variableTypes: { value: VariableType; label: string }[] = [
-  { value: 'string', label: 'Text' },
-  { value: 'number', label: 'Number' },
-  { value: 'boolean', label: 'Yes or no' },
-  { value: 'json', label: 'JSON' },
+  { value: 'string', label: commonText.text },
+  { value: 'number', label: commonText.number },
+  { value: 'boolean', label: variablesText.yesOrNo },
+  { value: 'json', label: commonText.json },
 ]
 
 /** The names that the service fills itself. */
@@ -49,10 +51,10 @@ export function readVariables(list: readonly unknown[]): Variable[] {
 
 /** What is wrong with a name among others; undefined for a good one. */
 export function nameFault(name: string, others: readonly string[]): string | undefined {
-  if (name === '') return 'A name is required.'
-  if (!/^[A-Za-z0-9_]+$/.test(name)) return 'A name has letters, digits and _ alone.'
-  if (reserved.includes(name)) return `"${name}" is a name that the service fills itself.`
-  if (others.includes(name)) return `"${name}" is there already.`
+  if (name === '') return variablesText.enterAName
+  if (!/^[A-Za-z0-9_]+$/.test(name)) return variablesText.useOnlyLettersDigitsAnd
+  if (reserved.includes(name)) return variablesText.isReservedTheServerSetsIt(name)
+  if (others.includes(name)) return variablesText.alreadyExists(name)
   return undefined
 }
 

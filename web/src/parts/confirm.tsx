@@ -1,6 +1,8 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { giveBack, openerOf } from './opener'
+import { confirmText } from '../text/parts'
+import { commonText } from '../text/common'
 
 /** A question with two answers. */
 export type Question = {
@@ -75,7 +77,7 @@ export function Confirm({ question, onAnswer }: { question: Question; onAnswer: 
           <TextInput
             label={
               <>
-                Type <b>{question.typed}</b> to go on
+                {commonText.type} <b>{question.typed}</b> {confirmText.toConfirm}
               </>
             }
             value={typed}
@@ -91,7 +93,7 @@ export function Confirm({ question, onAnswer }: { question: Question; onAnswer: 
             onClick={() => onAnswer(false)}
             data-autofocus={question.danger && question.typed === undefined ? true : undefined}
           >
-            Cancel
+            {commonText.cancel}
           </Button>
           <Button
             type="submit"

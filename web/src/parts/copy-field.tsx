@@ -2,6 +2,8 @@ import { ActionIcon, CopyButton, Tooltip, VisuallyHidden } from '@mantine/core'
 import { IconCheck, IconCopy, IconEye, IconEyeOff } from '@tabler/icons-react'
 import { useId, useState } from 'react'
 import classes from './copy-field.module.css'
+import { copyFieldText } from '../text/parts'
+import { commonText } from '../text/common'
 
 type Props = {
   value: string
@@ -34,11 +36,11 @@ export function CopyField({ value, label, hideLabel = false, secret = false, mas
       <div className={classes.box}>
         <code className={classes.value}>
           {open ? value : mask}
-          {!open && <VisuallyHidden> hidden</VisuallyHidden>}
+          {!open && <VisuallyHidden> {copyFieldText.hidden}</VisuallyHidden>}
         </code>
         {secret && (
           <ActionIcon
-            aria-label={open ? `Hide ${lower(label)}` : `Show ${lower(label)}`}
+            aria-label={open ? copyFieldText.hide(lower(label)) : copyFieldText.show(lower(label))}
             onClick={() => setOpen(!open)}
           >
             {open ? <IconEyeOff size={17} aria-hidden /> : <IconEye size={17} aria-hidden />}
@@ -46,8 +48,12 @@ export function CopyField({ value, label, hideLabel = false, secret = false, mas
         )}
         <CopyButton value={value} timeout={2000}>
           {({ copied, copy }) => (
-            <Tooltip label={copied ? 'Copied' : 'Copy'}>
-              <ActionIcon aria-label={`Copy ${lower(label)}`} onClick={copy} color={copied ? 'green' : 'gray'}>
+            <Tooltip label={copied ? commonText.copied : commonText.copy}>
+              <ActionIcon
+                aria-label={copyFieldText.copy(lower(label))}
+                onClick={copy}
+                color={copied ? 'green' : 'gray'}
+              >
                 {copied ? <IconCheck size={17} aria-hidden /> : <IconCopy size={17} aria-hidden />}
               </ActionIcon>
             </Tooltip>

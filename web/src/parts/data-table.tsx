@@ -1,6 +1,7 @@
 import { Skeleton, VisuallyHidden } from '@mantine/core'
 import type { ReactNode } from 'react'
 import classes from './data-table.module.css'
+import { commonText } from '../text/common'
 
 /** A column of a DataTable. */
 export type Column<Row> = {
@@ -66,7 +67,7 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 
                 className={cellClass(column)}
                 style={{ width: column.width }}
               >
-                {column.title || <VisuallyHidden>{column.name ?? 'Actions'}</VisuallyHidden>}
+                {column.title || <VisuallyHidden>{column.name ?? commonText.actions}</VisuallyHidden>}
               </th>
             ))}
           </tr>

@@ -1,6 +1,8 @@
 import { Alert, Button, Group, List, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { describeError, isAborted, showPath } from '../api/errors'
+import { errorNoteText } from '../text/parts'
+import { commonText } from '../text/common'
 
 type Props = {
   /** Any thrown value; with null or undefined nothing is shown. */
@@ -20,7 +22,7 @@ export function ErrorNote({ error, title, onRetry }: Props) {
   return (
     <Alert color="red" icon={<IconAlertTriangle size={20} aria-hidden />} title={title} role="alert">
       <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
-        {listed ? `${issues.length} fields need a change:` : message}
+        {listed ? errorNoteText.fieldsNeedAChange(issues.length) : message}
       </Text>
       {listed && (
         <List size="sm" mt={4}>
@@ -40,11 +42,11 @@ export function ErrorNote({ error, title, onRetry }: Props) {
         <Group mt="xs">
           {onRetry ? (
             <Button size="compact-md" variant="default" onClick={onRetry}>
-              Try again
+              {commonText.tryAgain}
             </Button>
           ) : (
             <Button size="compact-md" variant="default" onClick={() => location.reload()}>
-              Reload
+              {commonText.reload}
             </Button>
           )}
         </Group>

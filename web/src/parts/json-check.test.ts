@@ -16,21 +16,21 @@ test('good texts have no fault', () => {
 
 test('faults have a place and a reason', () => {
   const cases: [string, number, number, RegExp][] = [
-    ['', 1, 1, /value is missing/],
-    ['{"a": 1,\n  "b" 2}', 2, 7, /colon/],
-    ['{\n  "a": 1,\n}', 2, 9, /after the last/],
+    ['', 1, 1, /missing value at the end/],
+    ['{"a": 1,\n  "b" 2}', 2, 7, /expected :/],
+    ['{\n  "a": 1,\n}', 2, 9, /trailing comma/],
     ["{'a': 1}", 1, 2, /key in double quotes/],
-    ['[1 2]', 1, 4, /comma or \]/],
-    ['[1', 1, 1, /closing \]/],
+    ['[1 2]', 1, 4, /expected , or \]/],
+    ['[1', 1, 1, /missing \]/],
     ['"abc', 1, 1, /closing quote/],
     ['"a\nb"', 1, 3, /line break/],
     ['"\\x"', 1, 2, /escape/],
-    ['{"a": yes}', 1, 7, /"yes" is no value/],
-    ['01', 1, 2, /malformed/],
-    ['1 2', 1, 3, /nothing may follow/],
-    ['{"a":', 1, 6, /missing at the end/],
+    ['{"a": yes}', 1, 7, /"yes" is not a value/],
+    ['01', 1, 2, /invalid number/],
+    ['1 2', 1, 3, /unexpected text/],
+    ['{"a":', 1, 6, /missing value/],
     ["'x'", 1, 1, /double quotes/],
-    ['{"a":1,', 1, 8, /closing }/],
+    ['{"a":1,', 1, 8, /missing }/],
   ]
   for (const [text, line, column, message] of cases) {
     const fault = checkJson(text)

@@ -1,3 +1,5 @@
+import { jsonCheckText } from '../text/parts'
+
 /** Where and why a text is no JSON: line and column count from 1. */
 export type JsonFault = { line: number; column: number; message: string }
 
@@ -11,7 +13,7 @@ export function checkJson(text: string): JsonFault | undefined {
     reader.blank()
     reader.value(0)
     reader.blank()
-    if (reader.at < text.length) reader.fail('nothing may follow the value')
+    if (reader.at < text.length) reader.fail(jsonCheckText.unexpectedTextAfterTheValue)
     return undefined
   } catch (fault) {
     if (!(fault instanceof Fault)) throw fault
@@ -44,33 +46,31 @@ class Reader {
   }
 
   value(depth: number): void {
-    if (depth > deepest) this.fail('nested too deep')
+    if (depth > deepest) this.fail(jsonCheckText.tooManyNestedLevels)
     const char = this.text[this.at]
-    if (char === undefined) this.fail('a value is missing at the end')
+    if (char === undefined) this.fail(jsonCheckText.missingValueAtTheEnd)
     if (char === '{') return this.list(depth, '}', () => this.entry(depth))
     if (char === '[') return this.list(depth, ']', () => this.value(depth + 1))
     if (char === '"') return this.string()
-    if (char === "'") this.fail('texts stand in double quotes')
+    if (char === "'") this.fail(jsonCheckText.textMustBeInDoubleQuotes)
     const word = this.matched(/[A-Za-z_]+/y)
     if (word) {
-      if (!['true', 'false', 'null'].includes(word))
-        this.fail(`"${word.slice(0, 40)}" is no value; a text stands in double quotes`)
+      if (!['true', 'false', 'null'].includes(word)) this.fail(jsonCheckText.isNotAValueTextMust(word.slice(0, 40)))
       this.at += word.length
       return
     }
     const number = this.matched(/-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y)
-    if (!number) this.fail(`"${char}" cannot begin a value`)
+    if (!number) this.fail(jsonCheckText.unexpected(char))
     this.at += number.length
-    if (/[\d.\w]/.test(this.text[this.at] ?? '')) this.fail('this number is malformed')
+    if (/[\d.\w]/.test(this.text[this.at] ?? '')) this.fail(jsonCheckText.invalidNumber)
   }
 
   private entry(depth: number): void {
     const char = this.text[this.at]
-    if (char !== '"')
-      this.fail(char === undefined ? 'a closing } is missing' : 'a key in double quotes must stand here')
+    if (char !== '"') this.fail(char === undefined ? jsonCheckText.missing : jsonCheckText.expectedAKeyInDoubleQuotes)
     this.string()
     this.blank()
-    if (this.text[this.at] !== ':') this.fail('a colon must follow the key')
+    if (this.text[this.at] !== ':') this.fail(jsonCheckText.expectedAfterTheKey)
     this.at++
     this.blank()
     this.value(depth + 1)
@@ -85,11 +85,11 @@ class Reader {
       this.blank()
       const char = this.text[this.at]
       if (char === end) return void this.at++
-      if (char === undefined) this.fail(`the closing ${end} is missing`, start)
-      if (char !== ',') this.fail(`a comma or ${end} must stand here`)
+      if (char === undefined) this.fail(jsonCheckText.missing2(end), start)
+      if (char !== ',') this.fail(jsonCheckText.expectedOr(end))
       const comma = this.at++
       this.blank()
-      if (this.text[this.at] === end) this.fail('no comma may stand after the last one', comma)
+      if (this.text[this.at] === end) this.fail(jsonCheckText.trailingComma, comma)
     }
   }
 
@@ -99,10 +99,10 @@ class Reader {
       this.at += this.matched(/[^"\\\u0000-\u001f]*/y).length
       const char = this.text[this.at]
       if (char === '"') return void this.at++
-      if (char === undefined) this.fail('the closing quote of this text is missing', start)
-      if (char !== '\\') this.fail('a line break or control character in a text must be written as \\n or \\u000a')
+      if (char === undefined) this.fail(jsonCheckText.missingClosingQuote, start)
+      if (char !== '\\') this.fail(jsonCheckText.escapeControlCharacters)
       const escape = this.matched(/\\(["\\/bfnrt]|u[0-9a-fA-F]{4})/y)
-      if (!escape) this.fail('this escape is unknown')
+      if (!escape) this.fail(jsonCheckText.unknownEscapeSequence)
       this.at += escape.length
     }
   }

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { parseJson, show } from '../api/json'
 import { checkJson } from './json-check'
 import classes from './json-input.module.css'
+import { jsonInputText } from '../text/parts'
 
 type Props = Omit<TextareaProps, 'value' | 'onChange' | 'error'> & {
   label: string
@@ -20,7 +21,7 @@ export function JsonInput({ label, value, onChange, error, optional = false, des
   const [left, setLeft] = useState(false) // a fault is not shouted while the first letters are typed
   const empty = value.trim() === ''
   const fault = empty && optional ? undefined : checkJson(value)
-  const shown = fault && (left || !empty) ? `Line ${fault.line}, column ${fault.column}: ${fault.message}` : error
+  const shown = fault && (left || !empty) ? jsonInputText.lineColumn(fault.line, fault.column, fault.message) : error
   const tidy = () => {
     if (!fault && !empty) onChange(show(parseJson(value)))
   }
@@ -47,7 +48,7 @@ export function JsonInput({ label, value, onChange, error, optional = false, des
             disabled={Boolean(fault) || empty}
             onClick={tidy}
           >
-            Format
+            {jsonInputText.format}
           </Button>
         </div>
       )}

@@ -5,6 +5,8 @@ import { show } from '../api/json'
 import { cuts, entriesOf, kindOf, lineOf, pathOf, sizeOf } from './json-tree'
 import { showBytes } from './time-words'
 import classes from './json-view.module.css'
+import { jsonNodeText } from '../text/parts'
+import { commonText } from '../text/common'
 
 type Props = {
   path: string
@@ -57,7 +59,7 @@ function Level({ path, value, size, isOpen, onToggle }: Omit<Props, 'name'> & { 
       {size > limit && (
         <li className={classes.leaf}>
           <Button variant="subtle" size="compact-sm" onClick={() => setLimit(limit + cuts.entries)}>
-            Show more ({(size - limit).toLocaleString('en')} left)
+            {jsonNodeText.showMoreLeft((size - limit).toLocaleString('en'))}
           </Button>
         </li>
       )}
@@ -73,9 +75,9 @@ function Words({ text }: { text: string }) {
   return (
     <>
       <span data-kind="string">{show(text.slice(0, limit), 0)}</span>
-      <span className={classes.size}> cut, {showBytes(text.length)} in all </span>
+      <span className={classes.size}> {jsonNodeText.truncatedInTotal(showBytes(text.length))} </span>
       <Button variant="subtle" size="compact-xs" onClick={() => setLimit(whole ? Infinity : cuts.text)}>
-        {whole ? 'Show all' : 'Show more'}
+        {whole ? commonText.showAll : commonText.showMore}
       </Button>
     </>
   )

@@ -6,6 +6,8 @@ import { download } from './download'
 import { JsonNode } from './json-node'
 import { openAtFirst } from './json-tree'
 import classes from './json-view.module.css'
+import { jsonViewText } from '../text/parts'
+import { commonText } from '../text/common'
 
 type Props = {
   value: unknown
@@ -40,7 +42,7 @@ export function JsonView({ value, label, rows = 40, plain = false, maxHeight }: 
             leftSection={<IconDownload size={15} aria-hidden />}
             onClick={() => download(fileName(label), show(value))}
           >
-            Download
+            {commonText.download}
           </Button>
         </Group>
       )}
@@ -49,7 +51,7 @@ export function JsonView({ value, label, rows = 40, plain = false, maxHeight }: 
         style={{ maxHeight }}
         tabIndex={maxHeight ? 0 : undefined}
         role={maxHeight ? 'region' : undefined}
-        aria-label={maxHeight ? `${label}, value` : undefined}
+        aria-label={maxHeight ? jsonViewText.value(label) : undefined}
       >
         <ul>
           <JsonNode path="" value={value} isOpen={(path) => first.has(path) !== turned.has(path)} onToggle={toggle} />
@@ -74,7 +76,7 @@ function CopyAll({ value }: { value: unknown }) {
           onFocus={() => setText(show(value))}
           onClick={copy}
         >
-          {copied ? 'Copied' : 'Copy'}
+          {copied ? commonText.copied : commonText.copy}
         </Button>
       )}
     </CopyButton>

@@ -1,8 +1,9 @@
 import { notifications } from '@mantine/notifications'
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
 import { describeError, isAborted } from '../api/errors'
+import { commonText } from '../text/common'
 
-const close = { 'aria-label': 'Close' }
+const close = { 'aria-label': commonText.close }
 
 /** Shows an error in the corner until it is closed. For what was done by a button far from any form; else ErrorNote. */
 export function notifyError(error: unknown, ..._rest: unknown[]): void {

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { focusHeading } from './route-focus'
 import classes from './page-header.module.css'
+import { pageHeaderText } from '../text/parts'
 
 /** A step of the way to a page: its title and, but for the last, where it leads. */
 export type Crumb = { title: string; href: string }
@@ -32,9 +33,9 @@ export function PageHeader({ title, documentTitle, breadcrumbs, text, instead, b
   useEffect(() => focusHeading(heading.current), [])
   return (
     <header className={classes.header} data-compact={compact || undefined}>
-      <title>{`${documentTitle ?? title} · blueprintd`}</title>
+      <title>{pageHeaderText.blueprintd(documentTitle ?? title)}</title>
       {breadcrumbs && breadcrumbs.length > 0 && (
-        <nav aria-label="Breadcrumbs" className={classes.crumbs}>
+        <nav aria-label={pageHeaderText.breadcrumbs} className={classes.crumbs}>
           <ol>
             {breadcrumbs.map(({ title: name, href }) => (
               <li key={href}>

@@ -1,6 +1,7 @@
 import { ActionIcon, Group, Text } from '@mantine/core'
 import { IconChevronLeft, IconChevronRight, IconChevronsLeft, IconChevronsRight } from '@tabler/icons-react'
 import { showCount } from './time-words'
+import { pagerText } from '../text/parts'
 
 type Props = {
   /** From 1. */
@@ -16,12 +17,12 @@ type Props = {
 }
 
 /** The way through the pages of a list. With one page only the total is shown. */
-export function Pager({ page, pages, onPage, total, noun = 'entry', label = 'Pages' }: Props) {
+export function Pager({ page, pages, onPage, total, noun = 'entry', label = pagerText.pages }: Props) {
   const steps = [
-    { name: 'First page', icon: IconChevronsLeft, to: 1, off: page <= 1 },
-    { name: 'Previous page', icon: IconChevronLeft, to: page - 1, off: page <= 1 },
-    { name: 'Next page', icon: IconChevronRight, to: page + 1, off: page >= pages },
-    { name: 'Last page', icon: IconChevronsRight, to: pages, off: page >= pages },
+    { name: pagerText.firstPage, icon: IconChevronsLeft, to: 1, off: page <= 1 },
+    { name: pagerText.previousPage, icon: IconChevronLeft, to: page - 1, off: page <= 1 },
+    { name: pagerText.nextPage, icon: IconChevronRight, to: page + 1, off: page >= pages },
+    { name: pagerText.lastPage, icon: IconChevronsRight, to: pages, off: page >= pages },
   ]
   const button = ({ name, icon: Icon, to, off }: (typeof steps)[number]) => (
     // Not `disabled`: a button that goes away under the finger loses the keyboard's place.
@@ -45,7 +46,7 @@ export function Pager({ page, pages, onPage, total, noun = 'entry', label = 'Pag
         <Group gap={6} wrap="nowrap">
           {steps.slice(0, 2).map(button)}
           <Text size="sm" px={6} aria-live="polite">
-            Page {page} of {pages}
+            {pagerText.pageOf(page, pages)}
           </Text>
           {steps.slice(2).map(button)}
         </Group>

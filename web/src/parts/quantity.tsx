@@ -1,17 +1,18 @@
 import { showBytes, showDuration } from './time-words'
+import { quantityText } from '../text/parts'
 
 export { showBytes, showCount, showDuration } from './time-words'
 
 /** A duration in milliseconds, `2.4 s`; a dash where there is none. */
 export function Duration({ ms }: { ms: number | null | undefined }) {
   if (ms === null || ms === undefined) return <None />
-  return <span title={`${ms.toLocaleString('en')} ms`}>{showDuration(ms)}</span>
+  return <span title={quantityText.ms(ms.toLocaleString('en'))}>{showDuration(ms)}</span>
 }
 
 /** A size in bytes, `1.4 KiB`; a dash where there is none. */
 export function Bytes({ of }: { of: number | null | undefined }) {
   if (of === null || of === undefined) return <None />
-  return <span title={`${of.toLocaleString('en')} bytes`}>{showBytes(of)}</span>
+  return <span title={quantityText.bytes(of.toLocaleString('en'))}>{showBytes(of)}</span>
 }
 
 /** What stands for no value: a dash, read out as words. */

@@ -1,6 +1,7 @@
 import { CloseButton, Kbd, TextInput, type TextInputProps } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { useEffect, useRef, useState } from 'react'
+import { searchFieldText } from '../text/parts'
 
 type Props = Omit<TextInputProps, 'value' | 'onChange' | 'label'> & {
   /** What is searched: `Search blueprints`. */
@@ -59,7 +60,7 @@ export function SearchField({ label, value, onSearch, delay = 250, ...rest }: Pr
         text ? (
           <CloseButton
             size="sm"
-            aria-label="Empty the search"
+            aria-label={searchFieldText.clearSearch}
             onClick={() => {
               search('', true)
               field.current?.focus()

@@ -1,4 +1,5 @@
 import { Group, Rating, Text } from '@mantine/core'
+import { starsText } from '../text/parts'
 
 type Props = {
   /** 0 to 5. */
@@ -12,8 +13,8 @@ type Props = {
 }
 
 /** A rating in stars: to look at, or to give. */
-export function Stars({ value, count, onRate, label = 'Rating' }: Props) {
-  const words = count === 0 ? 'No ratings yet' : `${Number(value.toFixed(1))} of 5 stars`
+export function Stars({ value, count, onRate, label = starsText.rating }: Props) {
+  const words = count === 0 ? starsText.noRatingsYet : starsText.of5Stars(Number(value.toFixed(1)))
   if (!onRate) {
     return (
       <Group gap={6} wrap="nowrap" title={words}>
@@ -35,7 +36,7 @@ export function Stars({ value, count, onRate, label = 'Rating' }: Props) {
         onChange={(next) => onRate(next === value ? 0 : next)}
         size="lg"
         color="amber"
-        getSymbolLabel={(star) => (star === 0 ? 'No rating' : `${star} of 5 stars`)}
+        getSymbolLabel={(star) => (star === 0 ? starsText.noRating : starsText.of5Stars2(star))}
       />
     </Group>
   )

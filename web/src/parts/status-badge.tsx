@@ -16,30 +16,32 @@ import {
   type Icon,
 } from '@tabler/icons-react'
 import classes from './status-badge.module.css'
+import { statusBadgeText } from '../text/parts'
+import { commonText } from '../text/common'
 
 type Look = { color: string; icon: Icon; word: string }
 
 const looks: Record<string, Look> = {
   // blueprints
-  draft: { color: 'gray', icon: IconPencil, word: 'Draft' },
-  published: { color: 'green', icon: IconFileCheck, word: 'Published' },
+  draft: { color: 'gray', icon: IconPencil, word: commonText.draft },
+  published: { color: 'green', icon: IconFileCheck, word: commonText.published },
   // runs and steps
-  pending: { color: 'gray', icon: IconCircleDashed, word: 'Pending' },
-  running: { color: 'blue', icon: IconLoader2, word: 'Running' },
-  paused: { color: 'amber', icon: IconPlayerPause, word: 'Paused' },
-  completed: { color: 'green', icon: IconCheck, word: 'Completed' },
-  failed: { color: 'red', icon: IconAlertTriangle, word: 'Failed' },
-  cancelled: { color: 'gray', icon: IconPlayerStop, word: 'Cancelled' },
-  skipped: { color: 'gray', icon: IconPlayerSkipForward, word: 'Skipped' },
-  not_found: { color: 'gray', icon: IconBan, word: 'Not found' },
+  pending: { color: 'gray', icon: IconCircleDashed, word: statusBadgeText.pending },
+  running: { color: 'blue', icon: IconLoader2, word: statusBadgeText.running },
+  paused: { color: 'amber', icon: IconPlayerPause, word: commonText.paused },
+  completed: { color: 'green', icon: IconCheck, word: statusBadgeText.completed },
+  failed: { color: 'red', icon: IconAlertTriangle, word: statusBadgeText.failed },
+  cancelled: { color: 'gray', icon: IconPlayerStop, word: statusBadgeText.cancelled },
+  skipped: { color: 'gray', icon: IconPlayerSkipForward, word: statusBadgeText.skipped },
+  not_found: { color: 'gray', icon: IconBan, word: commonText.notFound },
   // decisions of the ledger
-  started: { color: 'green', icon: IconCheck, word: 'Started' },
-  duplicate: { color: 'violet', icon: IconCopy, word: 'Duplicate' },
-  refused: { color: 'red', icon: IconBan, word: 'Refused' },
-  coalesced: { color: 'violet', icon: IconStack2, word: 'Coalesced' },
+  started: { color: 'green', icon: IconCheck, word: commonText.started },
+  duplicate: { color: 'violet', icon: IconCopy, word: statusBadgeText.duplicate },
+  refused: { color: 'red', icon: IconBan, word: statusBadgeText.refused },
+  coalesced: { color: 'violet', icon: IconStack2, word: statusBadgeText.coalesced },
   // triggers
-  active: { color: 'green', icon: IconPower, word: 'Active' },
-  inactive: { color: 'gray', icon: IconPower, word: 'Inactive' },
+  active: { color: 'green', icon: IconPower, word: commonText.active },
+  inactive: { color: 'gray', icon: IconPower, word: commonText.paused },
 }
 
 type Props = {

@@ -1,3 +1,5 @@
+import { timeWordsText } from '../text/parts'
+
 /** Words for times and quantities, without React. */
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
@@ -13,7 +15,7 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
 /** `3 minutes ago`, `in 2 days`, `just now`; both in milliseconds since 1970. */
 export function showRelative(at: number, now: number): string {
   const seconds = (at - now) / 1000
-  if (Math.abs(seconds) < 45) return seconds > 5 ? 'in a moment' : 'just now'
+  if (Math.abs(seconds) < 45) return seconds > 5 ? timeWordsText.inAMoment : timeWordsText.justNow
   for (const [unit, length] of steps) {
     const count = seconds / length
     // Rounded, so that 59.6 minutes are an hour and not sixty minutes.
@@ -62,10 +64,7 @@ export function showBytes(bytes: number): string {
   return `${Number(value.toFixed(value < 10 && unit > 0 ? 1 : 0))} ${units[unit]}`
 }
 
-/** `1 run`, `1,234 runs`: a count with its noun; the plural is the noun with an s unless told. */
-export function showCount(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`
-}
+export { count as showCount } from '../text/count'
 
 function join(large: string, rest: number, unit: string): string {
   return rest > 0 ? `${large} ${rest} ${unit}` : large

@@ -3,6 +3,7 @@ import { IconKey, IconLogout, IconUser } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import { useSignedIn, useSignOut } from '../api/session'
 import { notifyError } from '../parts/notify'
+import { accountMenuText } from '../text/shell'
 
 /** Who is signed in, with the ways to their settings and out. */
 export function AccountMenu() {
@@ -12,7 +13,7 @@ export function AccountMenu() {
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
-        <UnstyledButton aria-label={`${initials(name)}, account of ${name}`} p={4} bdrs="xl">
+        <UnstyledButton aria-label={accountMenuText.accountOf(initials(name), name)} p={4} bdrs="xl">
           <Avatar size={30} radius="xl" color="petrol" aria-hidden>
             {initials(name)}
           </Avatar>
@@ -29,17 +30,17 @@ export function AccountMenu() {
         </div>
         <Menu.Divider />
         <Menu.Item component={Link} href="/settings/profile" leftSection={<IconUser size={16} aria-hidden />}>
-          Profile
+          {accountMenuText.profile}
         </Menu.Item>
         <Menu.Item component={Link} href="/settings/keys" leftSection={<IconKey size={16} aria-hidden />}>
-          API keys
+          {accountMenuText.apiKeys}
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item
           leftSection={<IconLogout size={16} aria-hidden />}
           onClick={() => signOut.mutate(undefined, { onError: notifyError })}
         >
-          Sign out
+          {accountMenuText.signOut}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { IconPlugConnectedX } from '@tabler/icons-react'
 import { askNow, useAway } from '../api/reach'
 import classes from './away-banner.module.css'
+import { awayBannerText } from '../text/shell'
 
 /** Says at the top that the server does not answer; nothing moves by it. */
 export function AwayBanner() {
@@ -11,9 +12,9 @@ export function AwayBanner() {
       {away && (
         <div className={classes.banner}>
           <IconPlugConnectedX size={18} aria-hidden />
-          <span>The server does not answer. Trying again by itself.</span>
+          <span>{awayBannerText.cannotReachTheServerRetrying}</span>
           <Button size="compact-sm" color="amber" variant="filled" onClick={askNow}>
-            Try now
+            {awayBannerText.tryNow}
           </Button>
         </div>
       )}

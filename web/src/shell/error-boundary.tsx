@@ -1,6 +1,8 @@
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core'
 import { Component, type ErrorInfo, type ReactNode } from 'react'
 import { MissingPart } from './missing-part'
+import { errorBoundaryText } from '../text/shell'
+import { commonText } from '../text/common'
 
 /** Shows what happened when a page breaks. `within`: one page inside the shell, so that the navigation still works. */
 export class ErrorBoundary extends Component<{ children: ReactNode; within?: boolean }, { failure?: unknown }> {
@@ -28,15 +30,13 @@ export class ErrorBoundary extends Component<{ children: ReactNode; within?: boo
 function Broken({ failure }: { failure: unknown }) {
   return (
     <>
-      <Title order={1}>This page broke</Title>
-      <Text>
-        What you see is a mistake of the dashboard, not of your data. Reloading often helps; what was saved is safe.
-      </Text>
+      <Title order={1}>{errorBoundaryText.thisPageFailed}</Title>
+      <Text>{errorBoundaryText.theDashboardHasABugYour}</Text>
       <Code block>{failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure)}</Code>
       <Group>
-        <Button onClick={() => location.reload()}>Reload</Button>
+        <Button onClick={() => location.reload()}>{commonText.reload}</Button>
         <Button variant="default" component="a" href="/">
-          Go to the start
+          {errorBoundaryText.goToTheStartPage}
         </Button>
       </Group>
     </>

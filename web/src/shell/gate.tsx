@@ -2,6 +2,7 @@ import { Center, Loader, Stack } from '@mantine/core'
 import { Activity, type ComponentType, type ReactNode, Suspense, useState } from 'react'
 import { SignedIn, useSession } from '../api/session'
 import { ErrorNote } from '../parts/error-note'
+import { commonText } from '../text/common'
 
 /**
  * Shows its children to who is signed in, else the sign-in page at the same address. When a session ends while a page
@@ -21,7 +22,7 @@ export function Gate({
   if (session.isPending)
     return (
       <Center component="main" h="60vh">
-        <Loader aria-label="Loading" role="status" />
+        <Loader aria-label={commonText.loading} role="status" />
       </Center>
     )
   if (session.data === undefined) {

@@ -6,14 +6,15 @@ import { OrganizationMenu } from './organization-menu'
 import { SchemeToggle } from './scheme-toggle'
 import { ServerBadges } from './server-badges'
 import classes from './header.module.css'
+import { headerText } from '../text/shell'
 
 /** The bar at the top: the mark, the filter by organization, what is special of the server, the colour scheme, the account. */
 export function Header() {
   return (
     <div className={classes.bar}>
-      <Link href="/blueprints" className={classes.brand} aria-label="blueprintd, to the blueprints">
+      <Link href="/blueprints" className={classes.brand} aria-label={headerText.blueprintdGoToBlueprints}>
         <Mark />
-        <span className={classes.name}>blueprintd</span>
+        <span className={classes.name}>{headerText.blueprintd}</span>
       </Link>
       <OrganizationMenu />
       <Group gap={4} ml="auto" wrap="nowrap">

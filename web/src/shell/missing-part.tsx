@@ -1,6 +1,8 @@
 import { Button, Group, Text, Title } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { askNow, isThere, onReturn } from '../api/reach'
+import { missingPartText } from '../text/shell'
+import { commonText } from '../text/common'
 
 /**
  * Says why the code of a page could not be fetched: the server is away, or it has another version by now. What failed
@@ -15,17 +17,15 @@ export function MissingPart() {
   if (there === undefined) return null
   return (
     <>
-      <Title order={1}>{there ? 'The dashboard was updated' : 'The server does not answer'}</Title>
-      <Text>
-        {there
-          ? 'The server has a newer version of this dashboard. Reload to go on.'
-          : 'This page was not fetched before, so it cannot be shown now. It opens by itself when the server is back. What was saved is safe.'}
-      </Text>
+      <Title order={1}>{there ? missingPartText.theDashboardWasUpdated : missingPartText.cannotReachTheServer}</Title>
+      <Text>{there ? missingPartText.theServerHasANewerVersion : missingPartText.thisPageIsNotLoadedYet}</Text>
       <Group>
-        <Button onClick={there ? () => location.reload() : askNow}>{there ? 'Reload' : 'Try now'}</Button>
+        <Button onClick={there ? () => location.reload() : askNow}>
+          {there ? commonText.reload : missingPartText.tryNow}
+        </Button>
         {there && (
           <Button variant="default" component="a" href="/">
-            Go to the start
+            {missingPartText.goToTheStartPage}
           </Button>
         )}
       </Group>

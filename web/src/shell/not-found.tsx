@@ -3,19 +3,20 @@ import { IconMapQuestion } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import { EmptyState } from '../parts/empty-state'
 import { PageHeader } from '../parts/page-header'
+import { notFoundText } from '../text/shell'
 
 /** The page of an address that leads nowhere. */
 export function NotFound() {
   return (
     <>
-      <PageHeader title="Page not found" />
+      <PageHeader title={notFoundText.pageNotFound} />
       <EmptyState
         icon={<IconMapQuestion />}
-        title="Nothing is at this address"
-        text="It may be mistyped, or what it showed was deleted."
+        title={notFoundText.pageNotFound}
+        text={notFoundText.theAddressMayBeMistypedOr}
         action={
           <Button component={Link} href="/blueprints">
-            Go to the blueprints
+            {notFoundText.goToBlueprints}
           </Button>
         }
       />

@@ -2,14 +2,15 @@ import { Button, Menu } from '@mantine/core'
 import { IconCheck, IconSelector } from '@tabler/icons-react'
 import { useOrganizationFilter } from './organization'
 import classes from './header.module.css'
+import { organizationMenuText } from '../text/shell'
 
 /** Narrows listings to one organization. With a personal workspace alone there is nothing to choose. */
 export function OrganizationMenu() {
   const { id, organizations, choose } = useOrganizationFilter()
   if (organizations.length < 2) return null
   const chosen = organizations.find((one) => one.id === id)
-  const name = chosen?.name ?? 'All organizations'
-  const entries = [{ id: undefined, name: 'All organizations' }, ...organizations]
+  const name = chosen?.name ?? organizationMenuText.allOrganizations
+  const entries = [{ id: undefined, name: organizationMenuText.allOrganizations }, ...organizations]
   return (
     <Menu position="bottom-start">
       <Menu.Target>
@@ -19,13 +20,13 @@ export function OrganizationMenu() {
           size="sm"
           className={classes.filter}
           rightSection={<IconSelector size={16} aria-hidden />}
-          aria-label={`Organization: ${name}`}
+          aria-label={organizationMenuText.organization(name)}
         >
           {name}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Show only</Menu.Label>
+        <Menu.Label>{organizationMenuText.showOnly}</Menu.Label>
         {entries.map((one) => (
           <Menu.RadioItem
             key={one.id ?? 'all'}

@@ -1,10 +1,11 @@
 import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core'
 import { IconCheck, IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react'
+import { schemeToggleText } from '../text/shell'
 
 const schemes = [
-  { value: 'light', title: 'Light', icon: IconSun },
-  { value: 'dark', title: 'Dark', icon: IconMoon },
-  { value: 'auto', title: 'As the system', icon: IconDeviceDesktop },
+  { value: 'light', title: schemeToggleText.light, icon: IconSun },
+  { value: 'dark', title: schemeToggleText.dark, icon: IconMoon },
+  { value: 'auto', title: schemeToggleText.system, icon: IconDeviceDesktop },
 ] as const
 
 /** Chooses light, dark, or what the system says; kept in this browser. */
@@ -14,7 +15,7 @@ export function SchemeToggle() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <ActionIcon aria-label={`Colours: ${current.title}`}>
+        <ActionIcon aria-label={schemeToggleText.colourScheme(current.title)}>
           <current.icon size={19} stroke={1.7} aria-hidden />
         </ActionIcon>
       </Menu.Target>

@@ -4,6 +4,7 @@ import { useWaitingCount } from './waiting-count'
 import { PreloadContext } from './navigation'
 import { sections } from './sections'
 import classes from './section-links.module.css'
+import { sectionLinksText } from '../text/shell'
 
 /** The navigation: a column beside the page, or a row at the bottom of a phone. */
 export function SectionLinks({ row = false }: { row?: boolean }) {
@@ -11,7 +12,7 @@ export function SectionLinks({ row = false }: { row?: boolean }) {
   const waiting = useWaitingCount()
   const preload = useContext(PreloadContext)
   return (
-    <nav aria-label="Main" className={row ? classes.row : classes.column}>
+    <nav aria-label={sectionLinksText.main} className={row ? classes.row : classes.column}>
       {sections.map(({ path: to, title, icon: Icon }) => {
         const within = path === to || path.startsWith(`${to}/`)
         const fetchCode = () => void preload(to === '/settings' ? '/settings/profile' : to)?.catch(() => undefined)
@@ -27,9 +28,9 @@ export function SectionLinks({ row = false }: { row?: boolean }) {
             <Icon size={row ? 22 : 19} stroke={1.7} aria-hidden />
             <span>{title}</span>
             {to === '/runs' && waiting ? (
-              <span className={classes.count} title={`${waiting} wait for an answer`}>
+              <span className={classes.count} title={sectionLinksText.waitingForInput(waiting)}>
                 {waiting > 99 ? '99+' : waiting}
-                <span className={classes.hidden}> wait for an answer</span>
+                <span className={classes.hidden}> {sectionLinksText.waitingForInput2}</span>
               </span>
             ) : null}
           </Link>

@@ -1,5 +1,6 @@
 import { Code, Stack, Text } from '@mantine/core'
 import { CopyField, Time } from '../parts'
+import { serverNotesText } from '../text/shell'
 
 const key = '$BLUEPRINTD_API_KEY'
 
@@ -8,16 +9,15 @@ export function SandboxNote({ host }: { host: string }) {
   return (
     <Stack gap="sm">
       <Text size="sm" fw={600} component="h2">
-        This server is a sandbox
+        {serverNotesText.thisServerIsASandbox}
       </Text>
-      <Text size="sm">
-        Runs work as ever, but whatever they send goes to fakes inside the server: mails, messages, requests, calls of
-        models and tools. Nobody out there gets any of it, and answers are made up.
-      </Text>
-      <CopyField label="See what was sent" value={`curl -H "Authorization: Bearer ${key}" ${host}/sandbox/calls`} />
+      <Text size="sm">{serverNotesText.runsSendMailMessagesRequests}</Text>
+      <CopyField
+        label={serverNotesText.seeWhatWasSent}
+        value={`curl -H "Authorization: Bearer ${key}" ${host}/sandbox/calls`}
+      />
       <Text size="xs" c="dimmed">
-        The key is one of yours, from Settings. It is a sandbox because it was started with <Code>serve --sandbox</Code>
-        .
+        {serverNotesText.theKeyIsOneOfYour} <Code>{serverNotesText.serveSandbox}</Code>.
       </Text>
     </Stack>
   )
@@ -28,17 +28,17 @@ export function ClockNote({ host, now }: { host: string; now: string }) {
   return (
     <Stack gap="sm">
       <Text size="sm" fw={600} component="h2">
-        The clock of this server is virtual
+        {serverNotesText.theServerClockIsVirtual}
       </Text>
       <Text size="sm">
-        It stands at{' '}
+        {serverNotesText.itShows}
         <b>
           <Time at={now} absolute />
-        </b>{' '}
-        until it is moved. Schedules, waits and deadlines go by it, and every “ago” here counts from it.
+        </b>
+        {serverNotesText.untilYouAdvanceItSchedules}
       </Text>
       <CopyField
-        label="Move it by an hour"
+        label={serverNotesText.advanceTheClockByOneHour}
         value={`curl -H "Authorization: Bearer ${key}" -d '{"by": "1h"}' ${host}/clock/advance`}
       />
     </Stack>

@@ -6,6 +6,7 @@ import { OrganizationProvider } from './organization'
 import { useRouteFocus } from '../parts/route-focus'
 import { SectionLinks } from './section-links'
 import classes from './shell.module.css'
+import { shellText } from '../text/shell'
 
 /** The frame of every page: header, navigation, and the page in the middle. */
 export function Shell({ children }: { children: ReactNode }) {
@@ -13,7 +14,7 @@ export function Shell({ children }: { children: ReactNode }) {
   return (
     <OrganizationProvider>
       <a href="#main" className={classes.skip} onClick={skip}>
-        Skip to the page
+        {shellText.skipToContent}
       </a>
       <AppShell
         header={{ height: 52 }}

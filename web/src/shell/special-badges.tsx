@@ -5,6 +5,7 @@ import type { ServerInfo } from '../api/server-info'
 import { showAbsolute } from '../parts/time-words'
 import { ClockNote, SandboxNote } from './server-notes'
 import classes from './special-badges.module.css'
+import { specialBadgesText } from '../text/shell'
 
 /** What everybody has to know of a server that is no usual one: that it is a sandbox, that its clock is virtual. */
 export default function SpecialBadges({ info }: { info: ServerInfo }) {
@@ -14,7 +15,8 @@ export default function SpecialBadges({ info }: { info: ServerInfo }) {
         <ServerBadge name="Sandbox: nothing real is reached" note={<SandboxNote host={info.apiHost} />}>
           <IconTestPipe size={15} aria-hidden />
           <span>
-            Sandbox<span className={classes.long}>: nothing real is reached</span>
+            {specialBadgesText.sandbox}
+            <span className={classes.long}>{specialBadgesText.noRealServices}</span>
           </span>
         </ServerBadge>
       )}

@@ -9,6 +9,7 @@ import { useBlueprint } from '../../api/use-blueprint'
 import { VersionDiffView } from '../../diff/version-diff'
 import changes from '../../diff/diff.module.css'
 import { compared } from './grant-basis'
+import { changesText } from '../../text/authority'
 
 const nothing = { blueprint_map: { nodes: [] }, environment_variables: [] }
 
@@ -33,21 +34,20 @@ export function Changes({
   const [open, setOpen] = useState(false)
   const { before, after } = compared(all.data, version, basis)
   const diff = useMemo(() => (after ? diffVersions(before ?? nothing, after) : undefined), [before, after])
-  if (blueprint.isPending || (manages && all.isPending)) return <Skeleton h={48} aria-label="Loading the changes" />
+  if (blueprint.isPending || (manages && all.isPending))
+    return <Skeleton h={48} aria-label={changesText.loadingTheChanges} />
   if (!diff || !after)
     return (
       <Text size="sm">
         <Anchor component={Link} href={`/blueprints/${blueprintId}/edit`} inherit>
-          View the blueprint
+          {changesText.viewBlueprint}
         </Anchor>
       </Text>
     )
   return (
     <div>
       <Text size="sm" fw={600}>
-        {before
-          ? `Changes since version ${before.version}, which you wrote or granted`
-          : 'You have not written or granted an earlier version. All changes are shown'}
+        {before ? changesText.changesSinceVersionWhichYou(before.version) : changesText.youHaveNotWrittenOrGranted}
       </Text>
       <Text size="sm" component="ul" className={changes.words}>
         {changeWords(diff).map((line) => (
@@ -55,7 +55,7 @@ export function Changes({
         ))}
       </Text>
       <Button variant="subtle" size="compact-sm" ml={-8} mt={4} aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? 'Hide changes' : 'Show changes'}
+        {open ? changesText.hideChanges : changesText.showChanges}
       </Button>
       {open && (
         <VersionDiffView

@@ -7,16 +7,17 @@ import { queryClient } from '../../api/query-client'
 import { notifyDone, notifyError } from '../../parts'
 import { GrantNote, showAuthor } from './grant-note'
 import { useAuthority } from './use-authority'
+import { failedGrantsText } from '../../text/authority'
 
 type Run = Outputs['execution']['getExecutionStatus']
 type Request = NonNullable<NonNullable<Run['steps'][number]['error']>['grant']>
 
 const resources: Record<string, string> = {
-  connection: 'the connection',
-  blueprint: 'the blueprint',
-  secret: 'the secret variable',
-  file: 'the file',
-  'sign-in': 'your sign-in at',
+  connection: failedGrantsText.theConnection,
+  blueprint: failedGrantsText.theBlueprint,
+  secret: failedGrantsText.theSecretVariable,
+  file: failedGrantsText.theFile,
+  'sign-in': failedGrantsText.yourSignInAt,
 }
 
 /** The grants that a failed run lacked, each once. */
@@ -37,7 +38,7 @@ export function FailedGrants({ run, mine }: { run: Run; /** The run acted for th
     mutationFn: () => api.execution.retry.mutate({ executionId: run.id }),
     onSuccess: ({ executionId }) => {
       void queryClient.invalidateQueries({ queryKey: ['runs'] })
-      notifyDone('Retry started')
+      notifyDone(failedGrantsText.retryStarted)
       navigate(`/runs/${executionId}`)
     },
     onError: notifyError,
@@ -46,11 +47,16 @@ export function FailedGrants({ run, mine }: { run: Run; /** The run acted for th
   if (!request) return null
   if (!mine || request.version === undefined) {
     return (
-      <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title="Grant needed" mb="md">
+      <Alert
+        color="amber"
+        icon={<IconShieldQuestion size={20} aria-hidden />}
+        title={failedGrantsText.grantNeeded}
+        mb="md"
+      >
         <Text size="sm">
           {mine
-            ? `${showAuthor(request.author)} wrote the nodes of this run, and they are not a saved version. Only saved versions can be granted.`
-            : 'This run acts for another user. Ask them to grant the version, or retry the run as yourself.'}
+            ? failedGrantsText.wroteTheNodesOfThisRun(showAuthor(request.author))
+            : failedGrantsText.thisRunActsForAnotherUser}
         </Text>
       </Alert>
     )
@@ -89,11 +95,11 @@ function One({
       author={request.author}
       basis={authority?.basis}
       busy={busy}
-      action={`Grant version ${version} and retry`}
+      action={failedGrantsText.grantVersionAndRetry(version)}
       onGranted={onRetry}
     >
-      The run stopped before using {resources[kind] ?? kind} “{name ?? id}”. Nothing was sent.
-      {more && ' Another version needs a grant too; you can grant it after the retry.'}
+      {failedGrantsText.theRunStoppedBeforeUsing(resources[kind] ?? kind, name ?? id)}
+      {more && failedGrantsText.anotherVersionNeedsAGrantToo}
     </GrantNote>
   )
 }

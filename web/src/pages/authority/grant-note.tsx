@@ -3,6 +3,7 @@ import { IconShieldQuestion } from '@tabler/icons-react'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { ErrorNote, notifyDone } from '../../parts'
 import { type Author, useGrant } from './use-authority'
+import { grantNoteText } from '../../text/authority'
 
 // The comparison of versions brings the graph with it.
 const Changes = lazy(async () => ({ default: (await import('./changes')).Changes }))
@@ -29,7 +30,7 @@ export function GrantNote({ blueprintId, version, author, basis, children, actio
       { id: blueprintId, version },
       {
         onSuccess: () => {
-          notifyDone(`Version ${version} granted`)
+          notifyDone(grantNoteText.versionGranted(version))
           onGranted?.()
         },
       },
@@ -38,7 +39,7 @@ export function GrantNote({ blueprintId, version, author, basis, children, actio
     <Alert
       color="amber"
       icon={<IconShieldQuestion size={20} aria-hidden />}
-      title={`Grant version ${version} by ${showAuthor(author)}?`}
+      title={grantNoteText.grantVersionBy(version, showAuthor(author))}
       mb="md"
       role="region"
     >
@@ -48,13 +49,12 @@ export function GrantNote({ blueprintId, version, author, basis, children, actio
           <Changes blueprintId={blueprintId} version={version} basis={basis} />
         </Suspense>
         <Text size="sm" c="dimmed">
-          A grant lets this version use your connections, sign-ins, private blueprints, files and secret variables.
-          Later versions by other users need their own grant.
+          {grantNoteText.aGrantLetsThisVersionUse}
         </Text>
-        <ErrorNote error={grant.error} title="Not granted" />
+        <ErrorNote error={grant.error} title={grantNoteText.notGranted} />
         <Group>
           <Button size="compact-md" loading={grant.isPending || busy} onClick={agree}>
-            {action ?? `Grant version ${version}`}
+            {action ?? grantNoteText.grantVersion(version)}
           </Button>
         </Group>
       </Stack>
@@ -65,5 +65,5 @@ export function GrantNote({ blueprintId, version, author, basis, children, actio
 /** An author by name, with the email address if the server includes it. */
 export function showAuthor({ name, email }: Author): string {
   if (name && email) return `${name} (${email})`
-  return name || email || 'a former user'
+  return name || email || grantNoteText.aFormerUser
 }

@@ -3,6 +3,7 @@ import { IconShieldQuestion } from '@tabler/icons-react'
 import { useSignedIn } from '../../api/session'
 import { GrantNote, showAuthor } from './grant-note'
 import { useAuthority } from './use-authority'
+import { triggerGrantText } from '../../text/authority'
 
 /** Asks for the grant that a trigger lacks for the current version, or names the user who can give it. */
 export function TriggerGrant({ blueprintId, triggerId }: { blueprintId: string; triggerId: string }) {
@@ -19,8 +20,7 @@ export function TriggerGrant({ blueprintId, triggerId }: { blueprintId: string; 
         author={authority.author}
         basis={authority.basis}
       >
-        This trigger runs as you, but another user wrote the current version. Steps that use your resources fail until
-        you grant it.
+        {triggerGrantText.thisTriggerRunsAsYouBut}
       </GrantNote>
     )
   }
@@ -28,12 +28,11 @@ export function TriggerGrant({ blueprintId, triggerId }: { blueprintId: string; 
     <Alert
       color="amber"
       icon={<IconShieldQuestion size={20} aria-hidden />}
-      title={`Not granted by ${showAuthor(own.principal)}`}
+      title={triggerGrantText.notGrantedBy(showAuthor(own.principal))}
       mb="md"
     >
       <Text size="sm">
-        This trigger runs as {showAuthor(own.principal)}, but another user wrote version {authority.version}. Steps that
-        use their resources fail until they grant it.
+        {triggerGrantText.thisTriggerRunsAsButAnother(showAuthor(own.principal), authority.version)}
       </Text>
     </Alert>
   )

@@ -18,6 +18,8 @@ import { FavoriteButton } from './favorite-button'
 import { LazyRunDialog } from '../runs/lazy-run-dialog'
 import { TitleEditor } from './title-editor'
 import { type Blueprint, useBlueprint } from '../../api/use-blueprint'
+import { blueprintLayoutText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 type Props = {
   /** The id of the blueprint; the one in the address unless told. */
@@ -40,12 +42,12 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
   const [editing, setEditing] = useState(false)
   const [running, setRunning] = useState(false)
   const pencil = useRef<HTMLButtonElement>(null)
-  const crumbs = [{ title: 'Blueprints', href: '/blueprints' }]
+  const crumbs = [{ title: commonText.blueprints, href: '/blueprints' }]
   if (!blueprint && error) {
     return (
       <>
-        <PageHeader title="Blueprint" breadcrumbs={crumbs} />
-        <ErrorNote error={error} title="The blueprint could not be opened" onRetry={() => void refetch()} />
+        <PageHeader title={commonText.blueprint} breadcrumbs={crumbs} />
+        <ErrorNote error={error} title={blueprintLayoutText.couldNotOpenTheBlueprint} onRetry={() => void refetch()} />
       </>
     )
   }
@@ -53,7 +55,7 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
     return (
       <>
         <PageHeader
-          title="Blueprint"
+          title={commonText.blueprint}
           compact={ownRun}
           breadcrumbs={crumbs}
           actions={<Skeleton h={36} w={ownRun ? 78 : 180} />}
@@ -82,15 +84,15 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
                 ref={pencil}
                 type="button"
                 className={classes.pencil}
-                aria-label="Rename the blueprint"
+                aria-label={blueprintLayoutText.renameBlueprint}
                 onClick={() => setEditing(true)}
               >
                 <IconPencil size={16} aria-hidden />
               </button>
             )}
             <StatusBadge status={blueprint.status} />
-            <Text size="xs" c="dimmed" component="span" title="Version" visibleFrom="sm">
-              v{blueprint.version}
+            <Text size="xs" c="dimmed" component="span" title={commonText.version} visibleFrom="sm">
+              {blueprintLayoutText.v(blueprint.version)}
             </Text>
           </>
         }
@@ -99,7 +101,7 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
             <FavoriteButton id={id} title={blueprint.title} on={blueprint.is_favorited} />
             {!ownRun && (
               <Button leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setRunning(true)}>
-                Run
+                {commonText.run}
               </Button>
             )}
             <BlueprintMenu blueprint={blueprint} />
@@ -126,18 +128,20 @@ function BlueprintTabs({ blueprint }: { blueprint: Blueprint }) {
   const icon = { size: 16, 'aria-hidden': true } as const
   const tabs = [
     blueprint.can_manage
-      ? { href: `${base}/edit`, title: 'Edit', icon: <IconPencil {...icon} /> }
-      : { href: `${base}/edit`, title: 'View', icon: <IconEye {...icon} /> },
-    { href: `${base}/runs`, title: 'Runs', icon: <IconTimeline {...icon} /> },
-    { href: `${base}/triggers`, title: 'Triggers', icon: <IconBolt {...icon} /> },
-    ...(blueprint.can_manage ? [{ href: `${base}/versions`, title: 'Versions', icon: <IconHistory {...icon} /> }] : []),
+      ? { href: `${base}/edit`, title: commonText.edit, icon: <IconPencil {...icon} /> }
+      : { href: `${base}/edit`, title: blueprintLayoutText.view, icon: <IconEye {...icon} /> },
+    { href: `${base}/runs`, title: commonText.runs, icon: <IconTimeline {...icon} /> },
+    { href: `${base}/triggers`, title: commonText.triggers, icon: <IconBolt {...icon} /> },
+    ...(blueprint.can_manage
+      ? [{ href: `${base}/versions`, title: commonText.versions, icon: <IconHistory {...icon} /> }]
+      : []),
     blueprint.can_manage
-      ? { href: `${base}/share`, title: 'Share', icon: <IconShare {...icon} /> }
-      : { href: `${base}/share`, title: 'About', icon: <IconInfoCircle {...icon} /> },
+      ? { href: `${base}/share`, title: blueprintLayoutText.share, icon: <IconShare {...icon} /> }
+      : { href: `${base}/share`, title: blueprintLayoutText.about, icon: <IconInfoCircle {...icon} /> },
   ]
   return (
     <div ref={frame}>
-      <UrlTabs tabs={tabs} label="Pages of the blueprint" />
+      <UrlTabs tabs={tabs} label={blueprintLayoutText.blueprintPages} />
     </div>
   )
 }

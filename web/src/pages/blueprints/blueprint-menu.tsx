@@ -11,6 +11,8 @@ import {
 } from '@tabler/icons-react'
 import { useLocation } from 'wouter'
 import { useBlueprintActions } from './use-actions'
+import { blueprintMenuText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 type Props = {
   blueprint: { id: string; title: string; status: string; can_manage: boolean }
@@ -29,7 +31,7 @@ export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
     <Menu position="bottom-end" width={210}>
       <Menu.Target>
         <ActionIcon
-          aria-label={`More for ${blueprint.title}`}
+          aria-label={blueprintMenuText.moreActionsFor(blueprint.title)}
           loading={actions.busy}
           variant={open ? 'subtle' : 'default'}
           size={open ? 'lg' : 36}
@@ -43,19 +45,19 @@ export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
             leftSection={<IconPencil {...icon} />}
             onClick={() => navigate(`/blueprints/${blueprint.id}/edit`)}
           >
-            Open
+            {commonText.open}
           </Menu.Item>
         )}
         {onRun && (
           <Menu.Item leftSection={<IconPlayerPlay {...icon} />} onClick={onRun}>
-            Run
+            {commonText.run}
           </Menu.Item>
         )}
         <Menu.Item leftSection={<IconCopy {...icon} />} onClick={() => actions.duplicate(blueprint)}>
-          Duplicate
+          {blueprintMenuText.duplicate}
         </Menu.Item>
         <Menu.Item leftSection={<IconDownload {...icon} />} onClick={() => actions.exportFile(blueprint)}>
-          Export as a file
+          {blueprintMenuText.exportToFile}
         </Menu.Item>
         {blueprint.can_manage &&
           (blueprint.status === 'published' ? (
@@ -63,14 +65,14 @@ export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
               leftSection={<IconEyeOff {...icon} />}
               onClick={() => actions.setStatus({ ...blueprint, status: 'draft' })}
             >
-              Make it a draft
+              {blueprintMenuText.unpublish}
             </Menu.Item>
           ) : (
             <Menu.Item
               leftSection={<IconFileCheck {...icon} />}
               onClick={() => actions.setStatus({ ...blueprint, status: 'published' })}
             >
-              Publish
+              {commonText.publish}
             </Menu.Item>
           ))}
         {blueprint.can_manage && (
@@ -81,7 +83,7 @@ export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
               leftSection={<IconTrash {...icon} />}
               onClick={() => void actions.remove(blueprint)}
             >
-              Delete
+              {commonText.delete}
             </Menu.Item>
           </>
         )}

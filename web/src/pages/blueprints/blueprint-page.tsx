@@ -3,13 +3,20 @@ import { lazy, Suspense } from 'react'
 import { Redirect, useParams } from 'wouter'
 import { BlueprintLayout } from './blueprint-layout'
 import { NotFound } from '../../shell/not-found'
+import { blueprintPageText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 const RunsView = lazy(async () => ({ default: (await import('../runs/runs-view')).RunsView }))
 const TriggersView = lazy(async () => ({ default: (await import('../triggers/triggers-view')).TriggersView }))
 const VersionsTab = lazy(() => import('./versions-tab'))
 const ShareTab = lazy(() => import('./share-tab'))
 
-const words: Record<string, string> = { runs: 'Runs', triggers: 'Triggers', versions: 'Versions', share: 'Share' }
+const words: Record<string, string> = {
+  runs: commonText.runs,
+  triggers: commonText.triggers,
+  versions: commonText.versions,
+  share: blueprintPageText.share,
+}
 
 /** /blueprints/:id/:tab: everything about one blueprint but the editor, which is a page of its own. */
 export default function BlueprintPage() {

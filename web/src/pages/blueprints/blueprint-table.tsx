@@ -1,13 +1,15 @@
 import { Anchor, Badge, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { type Column, DataTable, showCount, Stars, StatusBadge, Time } from '../../parts'
+import { type Column, DataTable, Stars, StatusBadge, Time } from '../../parts'
 import { None } from '../../parts/quantity'
 import { BlueprintMenu } from './blueprint-menu'
 import classes from './blueprints.module.css'
 import { FavoriteButton } from './favorite-button'
 import { LazyRunDialog } from '../runs/lazy-run-dialog'
 import type { Summary } from '../../api/use-blueprint'
+import { blueprintTableText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 type Props = {
   /** undefined: still loading. */
@@ -27,7 +29,7 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
   const columns: Column<Summary>[] = [
     {
       key: 'title',
-      title: 'Title',
+      title: commonText.title,
       primary: true,
       render: (row) => (
         <div className={classes.title}>
@@ -57,42 +59,42 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
     },
     {
       key: 'status',
-      title: 'Status',
+      title: commonText.status,
       width: '140px',
       render: (row) => (
         <span className={classes.pair}>
           <StatusBadge status={row.status} />
-          <Text size="xs" c="dimmed" component="span" title="Version">
-            v{row.version}
+          <Text size="xs" c="dimmed" component="span" title={commonText.version}>
+            {blueprintTableText.v(row.version)}
           </Text>
         </span>
       ),
     },
     {
       key: 'nodes',
-      title: 'Nodes',
+      title: commonText.nodes,
       width: '60px',
       align: 'end',
       wideOnly: true,
       render: (row) => row.node_count?.toLocaleString('en') ?? <None />,
     },
-    { key: 'triggers', title: 'Triggers', width: '100px', render: (row) => <Triggers row={row} /> },
-    { key: 'run', title: 'Last run', width: '160px', render: (row) => <LastRun row={row} /> },
+    { key: 'triggers', title: commonText.triggers, width: '100px', render: (row) => <Triggers row={row} /> },
+    { key: 'run', title: blueprintTableText.lastRun, width: '160px', render: (row) => <LastRun row={row} /> },
     {
       key: 'rating',
-      title: 'Rating',
+      title: blueprintTableText.rating,
       width: '115px',
       wideOnly: true,
       render: (row) =>
         row.rating_count > 0 ? (
           <Stars value={row.average_rating} count={row.rating_count} />
         ) : (
-          <None word="no ratings" />
+          <None word={blueprintTableText.noRatings} />
         ),
     },
     {
       key: 'updated',
-      title: 'Changed',
+      title: commonText.updated,
       width: '125px',
       wideOnly: true,
       render: (row) => (
@@ -101,12 +103,12 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
         </Text>
       ),
     },
-    { key: 'menu', title: '', name: 'Actions', width: '52px', wideOnly: true, render: menu },
+    { key: 'menu', title: '', name: commonText.actions, width: '52px', wideOnly: true, render: menu },
   ]
   return (
     <>
       <DataTable
-        caption="Blueprints"
+        caption={commonText.blueprints}
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}
@@ -125,12 +127,12 @@ function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) 
     <span className={classes.labels}>
       {!row.is_owner && (
         <Text size="xs" c="dimmed" component="span">
-          by {row.creator_name || 'somebody who left'}
+          {blueprintTableText.by(row.creator_name || blueprintTableText.aFormerUser)}
         </Text>
       )}
       {row.visibility === 'public' && (
         <Badge size="sm" color="violet">
-          Public
+          {commonText.public}
         </Badge>
       )}
       {row.categories.map(({ id, name }) => (
@@ -143,7 +145,7 @@ function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) 
           key={tag}
           type="button"
           className={classes.tag}
-          aria-label={`Only tag ${tag}`}
+          aria-label={blueprintTableText.showOnlyTag(tag)}
           onClick={() => onTag(tag)}
         >
           {tag}
@@ -151,7 +153,7 @@ function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) 
       ))}
       {rest > 0 && (
         <Text size="xs" c="dimmed" component="span" title={row.tags.slice(mostTags).join(', ')}>
-          {rest} more
+          {blueprintTableText.more(rest)}
         </Text>
       )}
     </span>
@@ -159,19 +161,19 @@ function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) 
 }
 
 function Triggers({ row: { id, triggers } }: { row: Summary }) {
-  if (triggers.total === 0) return <None word="no triggers" />
+  if (triggers.total === 0) return <None word={blueprintTableText.noTriggers} />
   const off = triggers.total - triggers.active
   return (
     <Anchor
       component={Link}
       href={`/blueprints/${id}/triggers`}
       size="sm"
-      title={`${showCount(triggers.active, 'trigger')} on, ${off} off`}
+      title={blueprintTableText.activeTriggersPaused(triggers.active, off)}
     >
-      {triggers.active} on
+      {blueprintTableText.active(triggers.active)}
       {off > 0 && (
         <Text span inherit c="dimmed">
-          , {off} off
+          {blueprintTableText.paused(off)}
         </Text>
       )}
     </Anchor>
@@ -182,14 +184,14 @@ function LastRun({ row: { last_run: run } }: { row: Summary }) {
   if (!run)
     return (
       <Text size="sm" c="dimmed" component="span">
-        never ran
+        {blueprintTableText.neverRan}
       </Text>
     )
   return (
     <Link href={`/runs/${run.executionId}`} className={classes.run}>
       <StatusBadge status={run.status} />
       <Text size="xs" c="dimmed" component="span">
-        <Time at={run.endTime ?? run.startTime} none="not begun" />
+        <Time at={run.endTime ?? run.startTime} none={blueprintTableText.notStarted} />
       </Text>
     </Link>
   )

@@ -9,15 +9,17 @@ import { useOrganizationFilter } from '../../shell/organization'
 import { BlueprintTable } from './blueprint-table'
 import { ListFilters, noFilters, type Filters } from './list-filters'
 import { Starters } from './starters'
+import { blueprintsPageText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 type Query = NonNullable<Inputs['blueprint']['listSummaries']>
 
 const scopes = [
-  ['all', 'All'],
-  ['own', 'Mine'],
-  ['shared', 'Shared'],
-  ['public', 'Public'],
-  ['favorites', 'Favourites'],
+  ['all', commonText.all],
+  ['own', blueprintsPageText.mine],
+  ['shared', blueprintsPageText.shared],
+  ['public', commonText.public],
+  ['favorites', blueprintsPageText.favourites],
 ] as const
 const perPage = 25
 
@@ -58,7 +60,7 @@ export default function BlueprintsPage() {
   return (
     <>
       <PageHeader
-        title="Blueprints"
+        title={commonText.blueprints}
         actions={
           <>
             <Button
@@ -67,16 +69,16 @@ export default function BlueprintsPage() {
               variant="default"
               leftSection={<IconFileImport size={17} aria-hidden />}
             >
-              Import
+              {blueprintsPageText.import}
             </Button>
             <Button component={Link} href="/blueprints/new" leftSection={<IconPlus size={17} aria-hidden />}>
-              New blueprint
+              {blueprintsPageText.newBlueprint}
             </Button>
           </>
         }
       />
       <UrlTabs
-        label="Which blueprints"
+        label={blueprintsPageText.blueprintScope}
         tabs={scopes.map(([key, title]) => ({
           href: key === 'all' ? '/blueprints' : `/blueprints?scope=${key}`,
           title,
@@ -85,7 +87,11 @@ export default function BlueprintsPage() {
       />
       <ListFilters filters={filters} onChange={change} />
       {list.error && !list.data ? (
-        <ErrorNote error={list.error} title="The blueprints could not be listed" onRetry={() => void list.refetch()} />
+        <ErrorNote
+          error={list.error}
+          title={blueprintsPageText.couldNotLoadTheBlueprints}
+          onRetry={() => void list.refetch()}
+        />
       ) : (
         <BlueprintTable
           rows={list.data?.data}
@@ -94,22 +100,22 @@ export default function BlueprintsPage() {
           empty={
             lost ? (
               <EmptyState
-                title="There is no such page"
-                text={`The list has ${pages} ${pages === 1 ? 'page' : 'pages'}.`}
+                title={blueprintsPageText.pageNotFound}
+                text={blueprintsPageText.theListHasPages(pages)}
                 action={
                   <Button variant="default" onClick={() => turn(1)}>
-                    To the first page
+                    {blueprintsPageText.goToTheFirstPage}
                   </Button>
                 }
               />
             ) : filtered ? (
               <EmptyState
                 icon={<IconSchema />}
-                title="No blueprints found"
-                text="No blueprint matches these filters."
+                title={blueprintsPageText.noBlueprintsFound}
+                text={blueprintsPageText.noBlueprintMatchesTheseFilters}
                 action={
                   <Button variant="default" onClick={takeOff}>
-                    Clear filters
+                    {blueprintsPageText.clearFilters}
                   </Button>
                 }
               />
@@ -124,8 +130,8 @@ export default function BlueprintsPage() {
           page={list.data.pagination.page}
           pages={pages}
           total={list.data.pagination.total}
-          noun="blueprint"
-          label="Pages of blueprints"
+          noun={blueprintsPageText.blueprint}
+          label={blueprintsPageText.pagesOfBlueprints}
           onPage={turn}
         />
       )}
@@ -136,15 +142,15 @@ export default function BlueprintsPage() {
 const empty: Record<'shared' | 'public' | 'favorites', [icon: ReactNode, title: string, text: string]> = {
   shared: [
     <IconUsers key="i" />,
-    'Nothing is shared with you',
-    'Blueprints stand here that others let you edit, and those of your organizations.',
+    blueprintsPageText.nothingIsSharedWithYou,
+    blueprintsPageText.blueprintsOfYourOrganizations,
   ],
   public: [
     <IconWorld key="i" />,
-    'No public blueprints of others',
-    'Whoever manages a blueprint can make it public on its Share page. Everybody on this server may then look at it and run it.',
+    blueprintsPageText.noPublicBlueprintsOfOthers,
+    blueprintsPageText.publicBlueprintsCanBeViewedAnd,
   ],
-  favorites: [<IconHeart key="i" />, 'No favourites yet', 'Press the heart beside a blueprint to find it here again.'],
+  favorites: [<IconHeart key="i" />, blueprintsPageText.noFavouritesYet, blueprintsPageText.selectTheHeartNextToA],
 }
 
 function Nothing({ scope }: { scope: (typeof scopes)[number][0] }) {
@@ -157,7 +163,7 @@ function Nothing({ scope }: { scope: (typeof scopes)[number][0] }) {
         text={text}
         action={
           <Button component={Link} href="/blueprints" variant="default">
-            Show all
+            {commonText.showAll}
           </Button>
         }
       />
@@ -167,12 +173,12 @@ function Nothing({ scope }: { scope: (typeof scopes)[number][0] }) {
     <>
       <EmptyState
         icon={<IconSchema />}
-        title="Draw your first blueprint"
-        text="A blueprint is a graph of steps: it takes something in, asks services and people, decides, and gives something out. Start it by hand, on a schedule, or when a webhook, mail or message comes."
+        title={blueprintsPageText.createYourFirstBlueprint}
+        text={blueprintsPageText.aBlueprintIsAGraphOf}
         action={
           <Group gap="xs" justify="center">
             <Button component={Link} href="/blueprints/new" leftSection={<IconPlus size={17} aria-hidden />}>
-              New blueprint
+              {blueprintsPageText.newBlueprint}
             </Button>
             <Button
               component={Link}
@@ -180,7 +186,7 @@ function Nothing({ scope }: { scope: (typeof scopes)[number][0] }) {
               variant="default"
               leftSection={<IconFileImport size={17} aria-hidden />}
             >
-              Import a file
+              {blueprintsPageText.importFile}
             </Button>
           </Group>
         }

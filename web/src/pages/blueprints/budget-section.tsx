@@ -6,6 +6,8 @@ import { SaveButton } from './save-button'
 import { Section } from './section'
 import { type Blueprint, useUpdate } from '../../api/use-blueprint'
 import { useDraft } from './use-draft'
+import { budgetSectionText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 type Draft = { tokens: number | string; calls: number | string; onBreach: string }
 
@@ -28,20 +30,20 @@ export function BudgetSection({ blueprint }: { blueprint: Blueprint }) {
       { budget },
       {
         onSuccess: () =>
-          notifyDone(none ? 'Runs have no budget any more' : 'Saved. Runs that start from now on keep to it.'),
+          notifyDone(none ? budgetSectionText.budgetRemoved : budgetSectionText.savedTheBudgetAppliesToNew),
       },
     )
   }
   const at = (field: string) => (update.error ? issueFor(update.error, `budget.${field}`) : undefined)
   return (
-    <Section title="Budget of a run" text="How much one run may spend on AI models. Empty is no limit.">
+    <Section title={budgetSectionText.runBudget} text={budgetSectionText.maximumSpendingOfOneRunOn}>
       <form onSubmit={submit}>
         <Stack gap="sm">
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <NumberInput
-              label="Tokens"
-              description="Of all AI calls together"
-              placeholder="No limit"
+              label={commonText.tokens}
+              description={budgetSectionText.sumOverAllAiCalls}
+              placeholder={commonText.noLimit}
               value={tokens}
               onChange={(next) => set({ ...draft, tokens: next })}
               min={0}
@@ -53,9 +55,9 @@ export function BudgetSection({ blueprint }: { blueprint: Blueprint }) {
               hideControls
             />
             <NumberInput
-              label="Calls"
-              description="Of AI models"
-              placeholder="No limit"
+              label={budgetSectionText.calls}
+              description={budgetSectionText.callsToAiModels}
+              placeholder={commonText.noLimit}
               value={calls}
               onChange={(next) => set({ ...draft, calls: next })}
               min={0}
@@ -69,18 +71,18 @@ export function BudgetSection({ blueprint }: { blueprint: Blueprint }) {
           </SimpleGrid>
           {!none && (
             <Radio.Group
-              label="When it is spent"
+              label={budgetSectionText.whenTheBudgetIsUsedUp}
               value={onBreach}
               onChange={(next) => set({ ...draft, onBreach: next })}
               error={at('onBreach')}
             >
               <Stack gap="xs" mt={6}>
-                <Radio value="fail" label="The run fails" />
-                <Radio value="pause" label="The run waits until somebody who manages it allows more" />
+                <Radio value="fail" label={budgetSectionText.failTheRun} />
+                <Radio value="pause" label={budgetSectionText.pauseTheRunUntilAManager} />
               </Stack>
             </Radio.Group>
           )}
-          <ErrorNote error={update.error} title="It was not saved" />
+          <ErrorNote error={update.error} title={budgetSectionText.couldNotSaveTheBudget} />
           <SaveButton changed={changed} saving={update.isPending} />
         </Stack>
       </form>

@@ -10,6 +10,8 @@ import { confirm, ErrorNote, notifyError } from '../../parts'
 import { Section } from './section'
 import classes from './section.module.css'
 import { noteChange, type Blueprint } from '../../api/use-blueprint'
+import { categoriesSectionText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** Under which categories of its organization a blueprint is filed; members can make and delete categories here. */
 export function CategoriesSection({ blueprint }: { blueprint: Blueprint }) {
@@ -18,7 +20,7 @@ export function CategoriesSection({ blueprint }: { blueprint: Blueprint }) {
   if (!owner || !blueprint.can_manage) {
     if (blueprint.categories.length === 0) return null
     return (
-      <Section title="Categories">
+      <Section title={commonText.categories}>
         <Group gap={6}>
           {blueprint.categories.map(({ id, name }) => (
             <Badge key={id}>{name}</Badge>
@@ -70,8 +72,8 @@ function Editor({
   }
   const askRemove = async (id: string, title: string) => {
     const agreed = await confirm({
-      title: `Delete the category “${title}”?`,
-      text: `All blueprints of ${organization} lose it. The blueprints themselves stay.`,
+      title: categoriesSectionText.deleteTheCategory(title),
+      text: categoriesSectionText.itIsRemovedFromAllBlueprints(organization),
       action: 'Delete',
       danger: true,
     })
@@ -80,11 +82,15 @@ function Editor({
   const shown = set.isPending ? set.variables : chosen
   const fault = create.error ? (issueFor(create.error, 'name') ?? describeError(create.error).message) : undefined
   return (
-    <Section title="Categories" text={`Shelves that the blueprints of ${organization} share.`}>
-      <ErrorNote error={list.error} title="The categories could not be listed" onRetry={() => void list.refetch()} />
+    <Section title={commonText.categories} text={categoriesSectionText.sharedByAllBlueprintsOf(organization)}>
+      <ErrorNote
+        error={list.error}
+        title={categoriesSectionText.couldNotLoadTheCategories}
+        onRetry={() => void list.refetch()}
+      />
       {list.data?.length === 0 && (
         <Text size="sm" c="dimmed" mb="sm">
-          None yet.
+          {categoriesSectionText.noCategoriesYet}
         </Text>
       )}
       {list.data?.map((category) => (
@@ -99,7 +105,7 @@ function Editor({
             }
           />
           <ActionIcon
-            aria-label={`Delete the category ${category.name}`}
+            aria-label={categoriesSectionText.deleteTheCategory2(category.name)}
             onClick={() => void askRemove(category.id, category.name)}
           >
             <IconTrash size={16} aria-hidden />
@@ -109,8 +115,8 @@ function Editor({
       <form onSubmit={submit} noValidate>
         <div className={classes.add} style={{ marginTop: 8 }}>
           <TextInput
-            aria-label="New category"
-            placeholder="New category"
+            aria-label={categoriesSectionText.newCategory}
+            placeholder={categoriesSectionText.newCategory}
             value={name}
             maxLength={200}
             onChange={(event) => {
@@ -125,7 +131,7 @@ function Editor({
             loading={create.isPending}
             leftSection={<IconPlus size={16} aria-hidden />}
           >
-            Add
+            {commonText.add}
           </Button>
         </div>
         {fault && (

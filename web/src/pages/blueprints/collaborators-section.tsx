@@ -10,12 +10,14 @@ import { confirm, ErrorNote, notifyDone, notifyError } from '../../parts'
 import { Section } from './section'
 import classes from './section.module.css'
 import type { Blueprint } from '../../api/use-blueprint'
+import { collaboratorsSectionText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 type Role = Inputs['collaborator']['add']['role']
 
 const roles = [
-  { value: 'editor', label: 'Editor' },
-  { value: 'admin', label: 'Admin' },
+  { value: 'editor', label: commonText.editor },
+  { value: 'admin', label: commonText.admin },
 ]
 
 /** The people who edit a blueprint besides its creator and the admins of its organization. */
@@ -30,7 +32,12 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
     mutationFn: (input: Inputs['collaborator']['add']) => api.collaborator.add.mutate(input),
     onSuccess: async (added) => {
       setEmail('')
-      notifyDone(`${added.name || added.email} is ${added.role === 'admin' ? 'an admin' : 'an editor'} now`)
+      notifyDone(
+        collaboratorsSectionText.isNow(
+          added.name || added.email,
+          added.role === 'admin' ? collaboratorsSectionText.anAdmin : collaboratorsSectionText.anEditor,
+        ),
+      )
       await renew()
     },
   })
@@ -50,9 +57,9 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
   }
   const askRemove = async (userId: string, name: string) => {
     const agreed = await confirm({
-      title: `Remove ${name}?`,
-      text: 'They can no longer edit this blueprint. Triggers that they made stop starting runs, as those ran with their rights.',
-      action: 'Remove',
+      title: collaboratorsSectionText.remove(name),
+      text: collaboratorsSectionText.theyCanNoLongerEditThis,
+      action: commonText.remove,
       danger: true,
     })
     if (agreed) remove.mutate(userId)
@@ -60,17 +67,21 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
   const fault = add.error ? (issueFor(add.error, 'email') ?? describeError(add.error).message) : undefined
   return (
     <Section
-      title="Collaborators"
-      text="Editors change the blueprint, its triggers and secrets, and see all its runs. Admins also decide who else does, who sees it, and may delete it."
+      title={collaboratorsSectionText.collaborators}
+      text={collaboratorsSectionText.editorsCanChangeTheBlueprint}
     >
-      <ErrorNote error={list.error} title="The collaborators could not be listed" onRetry={() => void list.refetch()} />
+      <ErrorNote
+        error={list.error}
+        title={collaboratorsSectionText.couldNotLoadTheCollaborators}
+        onRetry={() => void list.refetch()}
+      />
       <ul className={classes.people}>
         {list.data?.map((one) => (
           <li key={one.userId} className={classes.person}>
             <div>
               <Text size="sm" fw={550}>
                 {one.name || one.email}
-                {one.userId === user.id && ' (you)'}
+                {one.userId === user.id && collaboratorsSectionText.you}
               </Text>
               {one.name && (
                 <Text size="xs" c="dimmed">
@@ -82,7 +93,7 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
               <>
                 <NativeSelect
                   size="xs"
-                  aria-label={`Role of ${one.name || one.email}`}
+                  aria-label={collaboratorsSectionText.roleOf(one.name || one.email)}
                   data={roles}
                   value={change.isPending && change.variables.email === one.email ? change.variables.role : one.role}
                   onChange={(event) =>
@@ -94,7 +105,7 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
                   }
                 />
                 <ActionIcon
-                  aria-label={`Remove ${one.name || one.email}`}
+                  aria-label={collaboratorsSectionText.remove2(one.name || one.email)}
                   onClick={() => void askRemove(one.userId, one.name || one.email)}
                 >
                   <IconTrash size={17} aria-hidden />
@@ -110,7 +121,7 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
         {list.data?.length === 0 && (
           <li>
             <Text size="sm" c="dimmed">
-              Nobody yet.
+              {collaboratorsSectionText.noCollaboratorsYet}
             </Text>
           </li>
         )}
@@ -119,7 +130,7 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
         <form onSubmit={submit} noValidate>
           <div className={classes.add}>
             <TextInput
-              label="Email of their account here"
+              label={collaboratorsSectionText.emailOfAnAccountOnThis}
               type="email"
               autoComplete="off"
               value={email}
@@ -130,7 +141,7 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
               }}
             />
             <NativeSelect
-              label="Role"
+              label={commonText.role}
               data={roles}
               value={role}
               onChange={(event) => setRole(event.currentTarget.value as Role)}
@@ -141,7 +152,7 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
               disabled={email.trim() === ''}
               leftSection={<IconUserPlus size={17} aria-hidden />}
             >
-              Add
+              {commonText.add}
             </Button>
           </div>
           {fault && (

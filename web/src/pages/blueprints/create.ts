@@ -2,6 +2,7 @@ import { api, type Inputs } from '../../api/client'
 import { describeError } from '../../api/errors'
 import { queryClient } from '../../api/query-client'
 import { configToCreate, type FileTrigger } from './file'
+import { createText } from '../../text/blueprints'
 
 type Create = Inputs['blueprint']['create']
 type TriggerType = Inputs['blueprintTriggers']['create']['triggerType']
@@ -26,10 +27,10 @@ export async function createWithTriggers(
   const left: string[] = []
   let made = 0
   for (const [index, trigger] of triggers.entries()) {
-    const name = `Trigger ${index + 1} (${trigger.triggerType})`
+    const name = createText.trigger(index + 1, trigger.triggerType)
     const config = configToCreate(trigger, trigger.secret)
     if (!config) {
-      left.push(`${name} needs a signing secret, which the file does not hold.`)
+      left.push(createText.needsASigningSecretTheFile(name))
       continue
     }
     try {

@@ -8,6 +8,8 @@ import { SaveButton } from './save-button'
 import { Section } from './section'
 import { type Blueprint, useUpdate } from '../../api/use-blueprint'
 import { useDraft } from './use-draft'
+import { detailsSectionText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** The description and the tags. */
 export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
@@ -21,13 +23,13 @@ export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
   })
   if (!blueprint.can_manage) {
     return (
-      <Section title="Description">
+      <Section title={commonText.description}>
         <Text
           size="sm"
           style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
           c={blueprint.description ? undefined : 'dimmed'}
         >
-          {blueprint.description || 'None was written.'}
+          {blueprint.description || detailsSectionText.noDescription}
         </Text>
         {blueprint.tags.length > 0 && (
           <Group gap={6} mt="sm">
@@ -43,16 +45,16 @@ export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (changed) update.mutate({ description, tags }, { onSuccess: () => notifyDone('Saved') })
+    if (changed) update.mutate({ description, tags }, { onSuccess: () => notifyDone(commonText.saved) })
   }
   const at = (field: string) => (update.error ? issueFor(update.error, field) : undefined)
   return (
-    <Section title="Description">
+    <Section title={commonText.description}>
       <form onSubmit={submit}>
         <Stack gap="sm">
           <Textarea
-            aria-label="Description"
-            placeholder="What it does, for whom, and what to know before one runs it."
+            aria-label={commonText.description}
+            placeholder={detailsSectionText.purposeAudienceAnd}
             value={description}
             maxLength={10_000}
             autosize
@@ -62,8 +64,8 @@ export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
             onChange={(event) => set({ tags, description: event.currentTarget.value })}
           />
           <TagsInput
-            label="Tags"
-            description="Enter or a comma ends a tag."
+            label={detailsSectionText.tags}
+            description={detailsSectionText.pressEnterOrTypeAComma}
             value={tags}
             onChange={(next) => set({ description, tags: next })}
             data={known.data?.map(({ tag }) => tag) ?? []}
@@ -71,7 +73,7 @@ export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
             limit={20}
             error={at('tags')}
           />
-          <ErrorNote error={update.error} title="It was not saved" />
+          <ErrorNote error={update.error} title={detailsSectionText.couldNotSaveTheDetails} />
           <SaveButton changed={changed} saving={update.isPending} />
         </Stack>
       </form>

@@ -1,6 +1,7 @@
 import { ActionIcon, Tooltip } from '@mantine/core'
 import { IconHeart, IconHeartFilled } from '@tabler/icons-react'
 import { useFavorite } from './use-favorite'
+import { favoriteButtonText } from '../../text/blueprints'
 
 type Props = { id: string; title: string; on: boolean }
 
@@ -9,9 +10,9 @@ export function FavoriteButton({ id, title, on }: Props) {
   const favorite = useFavorite()
   const Heart = on ? IconHeartFilled : IconHeart
   return (
-    <Tooltip label={on ? 'Take from the favourites' : 'Add to the favourites'}>
+    <Tooltip label={on ? favoriteButtonText.removeFromFavourites : favoriteButtonText.addToFavourites}>
       <ActionIcon
-        aria-label={`Favourite: ${title}`}
+        aria-label={favoriteButtonText.favourite(title)}
         aria-pressed={on}
         color={on ? 'red' : 'gray'}
         onClick={() => favorite.mutate({ id, on: !on })}

@@ -2,6 +2,7 @@ import { parseJson, show } from '../../api/json'
 import { isObject, type JsonObject } from '../../graph/map'
 import { fileStem } from '../../parts/file-stem'
 import { checkJson } from '../../parts/json-check'
+import { fileText } from '../../text/blueprints'
 
 /** A trigger as a blueprint file holds it. */
 export type FileTrigger = { triggerType: string; config: JsonObject; isActive?: boolean }
@@ -72,19 +73,14 @@ export function fileName(title: string): string {
 /** Reads the text of a file. Only its shape is looked at; nodes and configs are the server's to judge. */
 export function readFile(text: string, name = ''): ReadFile {
   const refused = (where: string, message: string): ReadFile => ({ faults: [{ where, message }], notes: [] })
-  if (/\.ya?ml$/i.test(name))
-    return refused(
-      '',
-      'YAML is read by the command line: blueprintd import FILE. Here JSON is read, as blueprintd export --json writes it.',
-    )
-  if (text.length > largest) return refused('', 'The file is larger than 5 MiB.')
-  if (text.includes('\0'))
-    return refused('', 'This is no text file. A blueprint file is JSON, as blueprintd export --json writes it.')
+  if (/\.ya?ml$/i.test(name)) return refused('', fileText.thisPageReadsJsonFilesFrom)
+  if (text.length > largest) return refused('', fileText.theFileIsLargerThan5)
+  if (text.includes('\0')) return refused('', fileText.thisIsNotATextFile)
   const json = text.replace(/^\uFEFF/, '')
   const fault = checkJson(json)
-  if (fault) return refused(`line ${fault.line}, column ${fault.column}`, fault.message)
+  if (fault) return refused(fileText.lineColumn(fault.line, fault.column), fault.message)
   const value = parseJson(json)
-  if (!isObject(value)) return refused('', 'A blueprint file is an object with title and blueprint_map.')
+  if (!isObject(value)) return refused('', fileText.aBlueprintFileMustBeAn)
   // What the editor copies is a map alone.
   const object =
     Array.isArray(value.nodes) && value.blueprint_map === undefined
@@ -92,22 +88,23 @@ export function readFile(text: string, name = ''): ReadFile {
       : value
   const faults: FileFault[] = []
   const wrong = (where: string, message: string) => faults.push({ where, message })
-  if (typeof object.title !== 'string' || object.title.trim() === '') wrong('title', 'must be a text that is not empty')
-  if (!isObject(object.blueprint_map)) wrong('blueprint_map', 'must be an object with nodes')
-  else if (!Array.isArray(object.blueprint_map.nodes)) wrong('blueprint_map.nodes', 'must be a list of nodes')
-  if (object.description !== undefined && typeof object.description !== 'string') wrong('description', 'must be a text')
+  if (typeof object.title !== 'string' || object.title.trim() === '') wrong('title', fileText.mustBeANonEmptyString)
+  if (!isObject(object.blueprint_map)) wrong('blueprint_map', fileText.mustBeAnObjectWithNodes)
+  else if (!Array.isArray(object.blueprint_map.nodes)) wrong('blueprint_map.nodes', fileText.mustBeAListOfNodes)
+  if (object.description !== undefined && typeof object.description !== 'string')
+    wrong('description', fileText.mustBeAString)
   if (object.tags !== undefined && !(Array.isArray(object.tags) && object.tags.every((tag) => typeof tag === 'string')))
-    wrong('tags', 'must be a list of texts')
+    wrong('tags', fileText.mustBeAListOfStrings)
   if (
     object.environment_variables !== undefined &&
     object.environment_variables !== null &&
     !Array.isArray(object.environment_variables)
   )
-    wrong('environment_variables', 'must be a list')
+    wrong('environment_variables', fileText.mustBeAList)
   const triggers = readTriggers(object.triggers, wrong)
   const notes = Object.keys(object)
     .filter((key) => !members.includes(key))
-    .map((key) => ({ where: key, message: 'is no member of a blueprint file and is left out' }))
+    .map((key) => ({ where: key, message: fileText.unknownFieldIgnored }))
   if (faults.length > 0) return { faults, notes }
   const file: BlueprintFile = { title: object.title as string, blueprint_map: object.blueprint_map as JsonObject }
   if (object.description) file.description = object.description as string
@@ -135,15 +132,14 @@ export function lacksSecret({ triggerType, config }: FileTrigger): boolean {
 function readTriggers(value: unknown, wrong: (where: string, message: string) => void): FileTrigger[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) {
-    wrong('triggers', 'must be a list')
+    wrong('triggers', fileText.mustBeAList)
     return []
   }
   return value.flatMap((item: unknown, index): FileTrigger[] => {
-    if (!isObject(item)) wrong(`triggers[${index}]`, 'must be an object')
-    else if (typeof item.triggerType !== 'string')
-      wrong(`triggers[${index}].triggerType`, 'must be the name of a trigger type')
+    if (!isObject(item)) wrong(`triggers[${index}]`, fileText.mustBeAnObject)
+    else if (typeof item.triggerType !== 'string') wrong(`triggers[${index}].triggerType`, fileText.mustBeTheNameOfA)
     else if (item.config !== undefined && item.config !== null && !isObject(item.config))
-      wrong(`triggers[${index}].config`, 'must be an object')
+      wrong(`triggers[${index}].config`, fileText.mustBeAnObject)
     else
       return [
         {
@@ -171,5 +167,5 @@ function portable(type: string, config: JsonObject): JsonObject {
 }
 
 function stem(name: string): string {
-  return name.replace(/(\.blueprint)?\.json$/i, '') || 'Imported blueprint'
+  return name.replace(/(\.blueprint)?\.json$/i, '') || fileText.importedBlueprint
 }

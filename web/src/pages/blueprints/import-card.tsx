@@ -3,9 +3,11 @@ import { IconAlertTriangle, IconCircleCheck, IconFileText } from '@tabler/icons-
 import { Link } from 'wouter'
 import type { Outputs } from '../../api/client'
 import { showPath } from '../../api/errors'
-import { ErrorNote, showCount } from '../../parts'
+import { ErrorNote } from '../../parts'
 import type { Created } from './create'
 import { lacksSecret, type ReadFile } from './file'
+import { importCardText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** A file that was read, and what became of it. */
 export type Entry = {
@@ -43,11 +45,15 @@ export function ImportCard({
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <Group gap="xs" wrap="nowrap" align="flex-start" miw={0}>
             {done ? (
-              <IconCircleCheck size={20} color="var(--mantine-color-green-text)" aria-label="Imported" />
+              <IconCircleCheck size={20} color="var(--mantine-color-green-text)" aria-label={importCardText.imported} />
             ) : file ? (
               <IconFileText size={20} aria-hidden />
             ) : (
-              <IconAlertTriangle size={20} color="var(--mantine-color-red-text)" aria-label="Cannot be imported" />
+              <IconAlertTriangle
+                size={20}
+                color="var(--mantine-color-red-text)"
+                aria-label={importCardText.cannotBeImported}
+              />
             )}
             <div style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
               <Text fw={600} size="sm">
@@ -57,27 +63,27 @@ export function ImportCard({
                 {file
                   ? [
                       name,
-                      showCount(nodes, 'node'),
-                      showCount(file.environment_variables?.length ?? 0, 'variable'),
-                      showCount(file.triggers?.length ?? 0, 'trigger'),
+                      importCardText.nodes(nodes),
+                      importCardText.variables(file.environment_variables?.length ?? 0),
+                      importCardText.triggers(file.triggers?.length ?? 0),
                     ].join(' · ')
-                  : 'Cannot be imported'}
+                  : importCardText.cannotBeImported}
               </Text>
             </div>
           </Group>
           {done ? (
             <Anchor component={Link} href={`/blueprints/${done.id}/edit`} size="sm" style={{ flex: 'none' }}>
-              Open
+              {commonText.open}
             </Anchor>
           ) : (
-            <CloseButton aria-label={`Leave out ${name}`} onClick={onRemove} />
+            <CloseButton aria-label={importCardText.remove(name)} onClick={onRemove} />
           )}
         </Group>
         <Lines of={read.faults.map(({ where, message }) => [where, message])} color="var(--mantine-color-error)" />
         <Lines of={read.notes.map(({ where, message }) => [where, message])} />
         {!done && errors.length > 0 && (
           <div>
-            <Text size="sm">The server finds this wrong with it:</Text>
+            <Text size="sm">{importCardText.theServerReportsProblems}</Text>
             <Lines of={errors.map(({ path, message }) => [showPath(path as (string | number)[]), message])} />
           </div>
         )}
@@ -88,21 +94,24 @@ export function ImportCard({
               lacksSecret(trigger) && (
                 <PasswordInput
                   key={index}
-                  label={`${trigger.triggerType === 'slack' ? 'Signing secret of the Slack app' : 'Secret of the webhook'}, trigger ${index + 1}`}
+                  label={importCardText.trigger(
+                    trigger.triggerType === 'slack' ? importCardText.slackSigningSecret : importCardText.webhookSecret,
+                    index + 1,
+                  )}
                   description={
                     trigger.triggerType === 'slack'
-                      ? 'Without it the trigger is left out.'
-                      : 'Without it whoever knows the address can start it, once it is switched on.'
+                      ? importCardText.withoutASecretThisTriggerIs
+                      : importCardText.withoutASecretAnyoneWhoKnows
                   }
                   value={secrets[index] ?? ''}
                   onChange={(event) => onSecret(index, event.currentTarget.value)}
                   autoComplete="new-password"
-                  visibilityToggleButtonProps={{ 'aria-label': 'Show or hide what was typed' }}
+                  visibilityToggleButtonProps={{ 'aria-label': importCardText.showOrHideTheValue }}
                 />
               ),
           )}
         <Lines of={done?.left.map((left) => ['', left]) ?? []} />
-        <ErrorNote error={error} title="It was not imported" />
+        <ErrorNote error={error} title={importCardText.couldNotImport} />
       </Stack>
     </Card>
   )
@@ -117,7 +126,7 @@ function Lines({ of, color = 'dimmed' }: { of: [where: string, message: string][
       {of.slice(0, mostLines).map(([where, message], index) => (
         <List.Item key={index}>{where ? `${where}: ${message}` : message}</List.Item>
       ))}
-      {of.length > mostLines && <List.Item>and {of.length - mostLines} more</List.Item>}
+      {of.length > mostLines && <List.Item>{importCardText.andMore(of.length - mostLines)}</List.Item>}
     </List>
   )
 }

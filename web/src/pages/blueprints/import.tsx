@@ -3,12 +3,13 @@ import { IconFileImport, IconUpload } from '@tabler/icons-react'
 import { type DragEvent, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { api } from '../../api/client'
-import { JsonInput, notifyDone, showCount } from '../../parts'
+import { JsonInput, notifyDone } from '../../parts'
 import { createWithTriggers } from './create'
 import { lacksSecret, readFile } from './file'
 import classes from './import.module.css'
 import { ImportCard, type Entry } from './import-card'
 import { OrganizationSelect, useFirstOrganization } from './organization-select'
+import { importText } from '../../text/blueprints'
 
 const mostFiles = 100
 let count = 0
@@ -66,7 +67,7 @@ export function Import() {
     }
     setBusy(false)
     list.current?.focus() // the button that was pressed is gone
-    if (made.length > 0) notifyDone(`${showCount(made.length, 'blueprint')} imported`)
+    if (made.length > 0) notifyDone(importText.blueprintsImported(made.length))
     if (entries.length === 1 && made[0] && made[0].left.length === 0) navigate(`/blueprints/${made[0].id}/edit`)
   }
   return (
@@ -74,14 +75,14 @@ export function Import() {
       <div className={classes.drop} data-over={over || undefined}>
         <IconUpload size={26} aria-hidden />
         <Text size="sm" ta="center">
-          Drop blueprint files anywhere on this page, or
+          {importText.dropBlueprintFilesOnThisPage}
         </Text>
         <Button
           variant="default"
           leftSection={<IconFileImport size={17} aria-hidden />}
           onClick={() => picker.current?.click()}
         >
-          Choose files
+          {importText.chooseFiles}
         </Button>
         <input
           ref={picker}
@@ -90,16 +91,16 @@ export function Import() {
           accept=".json,application/json"
           hidden
           onChange={(event) => take(event.currentTarget.files)}
-          aria-label="Blueprint files"
+          aria-label={importText.blueprintFiles}
         />
         <Text size="xs" c="dimmed" ta="center">
-          JSON, as Export writes it. For YAML use the command line: blueprintd import FILE
+          {importText.jsonFromExportToFileFor}
         </Text>
       </div>
       <div>
         <JsonInput
-          label="Or paste one"
-          placeholder={'{ "title": "Hello", "blueprint_map": { "nodes": [] } }'}
+          label={importText.pasteJson}
+          placeholder={importText.example}
           optional
           value={text}
           onChange={setText}
@@ -111,18 +112,18 @@ export function Import() {
           variant="default"
           disabled={text.trim() === ''}
           onClick={() => {
-            void add('Pasted text', text)
+            void add(importText.pastedText, text)
             setText('')
           }}
         >
-          Read it
+          {importText.read}
         </Button>
       </div>
       <div
         ref={list}
         tabIndex={-1}
         role="group"
-        aria-label="Files that were read"
+        aria-label={importText.filesToImport}
         aria-live="polite"
         style={{ outline: 'none' }}
       >
@@ -143,14 +144,18 @@ export function Import() {
           <Stack gap="md">
             <OrganizationSelect value={organization} onChange={setOrganization} />
             <Checkbox
-              label="Make their triggers too"
+              label={importText.createTriggers}
               checked={withTriggers}
               onChange={(event) => setWithTriggers(event.currentTarget.checked)}
-              description={`They are made switched off, so that nothing runs before you have looked.${entries.some(({ read }) => read.file?.triggers?.some(lacksSecret)) ? ' A file never holds secrets: give them here, or later.' : ''}`}
+              description={importText.newTriggersArePausedUntilYou(
+                entries.some(({ read }) => read.file?.triggers?.some(lacksSecret))
+                  ? importText.filesContainNoSecretsEnterThem
+                  : '',
+              )}
             />
             <Group justify="flex-end">
               <Button loading={busy} disabled={ready.length === 0} onClick={() => void run()}>
-                {entries.length > 1 ? `Import ${showCount(ready.length, 'blueprint')}` : 'Import'}
+                {entries.length > 1 ? importText.importBlueprints(ready.length) : importText.import}
               </Button>
             </Group>
           </Stack>

@@ -4,6 +4,8 @@ import { api } from '../../api/client'
 import { SearchField } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import classes from './blueprints.module.css'
+import { listFiltersText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** The filters of the list, as the address keeps them; an empty text is none. */
 export const noFilters = { search: '', status: '', tag: '', category: '', sort: 'updated', page: '1' }
@@ -23,31 +25,31 @@ export function ListFilters({ filters, onChange }: Props) {
   const set = (change: Partial<Filters>) => onChange({ ...change, page: '1' })
   const known = tags.data?.some(({ tag }) => tag === filters.tag) || filters.tag === ''
   return (
-    <div className={classes.filters} role="search" aria-label="Filter the blueprints">
+    <div className={classes.filters} role="search" aria-label={listFiltersText.filterBlueprints}>
       <div className={classes.search}>
         <SearchField
-          label="Search title and description"
+          label={listFiltersText.searchTitlesAndDescriptions}
           value={filters.search}
           onSearch={(search) => set({ search })}
         />
       </div>
       <NativeSelect
-        aria-label="Status"
+        aria-label={commonText.status}
         value={filters.status}
         onChange={(event) => set({ status: event.currentTarget.value })}
         data={[
-          { value: '', label: 'Any status' },
-          { value: 'draft', label: 'Draft' },
-          { value: 'published', label: 'Published' },
+          { value: '', label: listFiltersText.anyStatus },
+          { value: 'draft', label: commonText.draft },
+          { value: 'published', label: commonText.published },
         ]}
       />
       {(tags.isPending || (tags.data?.length ?? 0) > 0 || filters.tag) && (
         <NativeSelect
-          aria-label="Tag"
+          aria-label={listFiltersText.tag}
           value={filters.tag}
           onChange={(event) => set({ tag: event.currentTarget.value })}
           data={[
-            { value: '', label: 'Any tag' },
+            { value: '', label: listFiltersText.anyTag },
             ...(known ? [] : [filters.tag]),
             ...(tags.data ?? []).map(({ tag, count }) => ({
               value: tag,
@@ -58,11 +60,11 @@ export function ListFilters({ filters, onChange }: Props) {
       )}
       {(categories.some(({ items }) => items.length > 0) || filters.category) && (
         <NativeSelect
-          aria-label="Category"
+          aria-label={listFiltersText.category}
           value={filters.category}
           onChange={(event) => set({ category: event.currentTarget.value })}
         >
-          <option value="">Any category</option>
+          <option value="">{listFiltersText.anyCategory}</option>
           {categories.length === 1
             ? categories[0]!.items.map(({ id, name }) => (
                 <option key={id} value={id}>
@@ -83,13 +85,13 @@ export function ListFilters({ filters, onChange }: Props) {
         </NativeSelect>
       )}
       <NativeSelect
-        aria-label="Sort"
+        aria-label={listFiltersText.sort}
         value={filters.sort}
         onChange={(event) => set({ sort: event.currentTarget.value })}
         data={[
-          { value: 'updated', label: 'Last changed first' },
-          { value: 'created', label: 'Newest first' },
-          { value: 'title', label: 'By title' },
+          { value: 'updated', label: listFiltersText.recentlyUpdated },
+          { value: 'created', label: listFiltersText.newest },
+          { value: 'title', label: commonText.title },
         ]}
       />
     </div>

@@ -5,13 +5,15 @@ import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
 import { api } from '../../api/client'
 import { issueFor } from '../../api/errors'
-import { ErrorNote, notifyDone, PageHeader, showCount, useUrlState } from '../../parts'
+import { ErrorNote, notifyDone, PageHeader, useUrlState } from '../../parts'
 import { createWithTriggers } from './create'
 import { Import } from './import'
 import { OrganizationSelect, useFirstOrganization } from './organization-select'
 import { randomSecret } from './random-secret'
 import { StartCards } from './start-cards'
 import { templates, type Template } from './templates'
+import { newBlueprintPageText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** /blueprints/new: a new blueprint from nothing, from a template, or from a file. */
 export default function NewBlueprintPage() {
@@ -19,7 +21,10 @@ export default function NewBlueprintPage() {
   const from = asked === 'file' || templates.some(({ key }) => key === asked) ? asked : 'empty'
   return (
     <>
-      <PageHeader title="New blueprint" breadcrumbs={[{ title: 'Blueprints', href: '/blueprints' }]} />
+      <PageHeader
+        title={newBlueprintPageText.newBlueprint}
+        breadcrumbs={[{ title: commonText.blueprints, href: '/blueprints' }]}
+      />
       <Stack gap="lg" maw={880}>
         <StartCards
           value={from}
@@ -27,8 +32,8 @@ export default function NewBlueprintPage() {
           choices={[
             {
               key: 'empty',
-              title: 'Empty',
-              text: 'Draw it from the first node on.',
+              title: newBlueprintPageText.empty,
+              text: newBlueprintPageText.startWithAnEmptyCanvas,
               icon: <IconSquareRoundedPlus size={20} aria-hidden />,
             },
             ...templates.map(({ key, title, text }) => ({
@@ -39,8 +44,8 @@ export default function NewBlueprintPage() {
             })),
             {
               key: 'file',
-              title: 'From a file',
-              text: 'Import .blueprint.json files, or paste one.',
+              title: newBlueprintPageText.fromAFile,
+              text: newBlueprintPageText.importOrPasteABlueprintJson,
               icon: <IconFileImport size={20} aria-hidden />,
             },
           ]}
@@ -85,8 +90,8 @@ function CreateForm({ template }: { template: Template | undefined }) {
       notifyDone(
         [
           triggers > 0
-            ? `Made, with ${showCount(triggers, 'trigger')} that you can switch on when all is ready.`
-            : 'Made. Add the first node.',
+            ? newBlueprintPageText.blueprintCreatedWithTriggers(triggers)
+            : newBlueprintPageText.blueprintCreatedAddYourFirst,
           ...left,
         ].join(' '),
       )
@@ -99,11 +104,11 @@ function CreateForm({ template }: { template: Template | undefined }) {
   }
   const at = (field: string) => (create.error ? issueFor(create.error, field) : undefined)
   return (
-    <Card component="form" onSubmit={submit} aria-label="The new blueprint">
+    <Card component="form" onSubmit={submit} aria-label={newBlueprintPageText.newBlueprint}>
       <Stack gap="md">
         <TextInput
-          label="Title"
-          placeholder="Daily report"
+          label={commonText.title}
+          placeholder={newBlueprintPageText.dailyReport}
           required
           value={title}
           maxLength={500}
@@ -114,8 +119,8 @@ function CreateForm({ template }: { template: Template | undefined }) {
           }}
         />
         <Textarea
-          label="Description"
-          description="For others, and for you in a year."
+          label={commonText.description}
+          description={newBlueprintPageText.whatItDoesAndWhoUses}
           value={description}
           maxLength={10_000}
           autosize
@@ -128,8 +133,8 @@ function CreateForm({ template }: { template: Template | undefined }) {
           }}
         />
         <TagsInput
-          label="Tags"
-          description="To find it by. Enter or a comma ends a tag."
+          label={newBlueprintPageText.tags}
+          description={newBlueprintPageText.usedToFindBlueprintsPressEnter}
           value={tags}
           onChange={setTags}
           data={known.data?.map(({ tag }) => tag) ?? []}
@@ -141,15 +146,17 @@ function CreateForm({ template }: { template: Template | undefined }) {
         <OrganizationSelect value={organization} onChange={setOrganization} />
         {template && template.triggers.length > 0 && (
           <Text size="sm" c="dimmed">
-            Comes with a{' '}
-            {template.triggers[0]!.triggerType === 'webhook' ? 'webhook trigger and a fresh secret for it' : 'schedule'}
-            , switched off until you switch it on.
+            {newBlueprintPageText.includesAPausedUntilYou(
+              template.triggers[0]!.triggerType === 'webhook'
+                ? newBlueprintPageText.webhookTriggerWithANewSecret
+                : newBlueprintPageText.schedule,
+            )}
           </Text>
         )}
-        <ErrorNote error={create.error} title="The blueprint was not made" />
+        <ErrorNote error={create.error} title={newBlueprintPageText.couldNotCreateTheBlueprint} />
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>
-            Make it and open the editor
+            {newBlueprintPageText.createAndOpenEditor}
           </Button>
         </Group>
       </Stack>

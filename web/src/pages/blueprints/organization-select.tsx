@@ -1,5 +1,7 @@
 import { NativeSelect } from '@mantine/core'
 import { useOrganizationFilter } from '../../shell/organization'
+import { organizationSelectText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 type Props = { value: string; onChange: (id: string) => void }
 
@@ -9,13 +11,13 @@ export function OrganizationSelect({ value, onChange }: Props) {
   if (organizations.length < 2) return null
   return (
     <NativeSelect
-      label="Where it lives"
-      description="Admins of an organization manage its blueprints, its members may run them."
+      label={commonText.owner}
+      description={organizationSelectText.adminsOfAnOrganizationManage}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       data={organizations.map(({ id, name, personal }) => ({
         value: id,
-        label: personal ? `${name} (personal)` : name,
+        label: personal ? organizationSelectText.personal(name) : name,
       }))}
     />
   )

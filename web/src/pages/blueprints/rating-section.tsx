@@ -1,9 +1,10 @@
 import { Button, Group, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../../api/client'
-import { ErrorNote, showCount, Stars } from '../../parts'
+import { ErrorNote, Stars } from '../../parts'
 import { Section } from './section'
 import { noteChange, type Blueprint } from '../../api/use-blueprint'
+import { ratingSectionText } from '../../text/blueprints'
 
 /** What people think of a blueprint, and one's own rating. */
 export function RatingSection({ blueprint }: { blueprint: Blueprint }) {
@@ -13,31 +14,31 @@ export function RatingSection({ blueprint }: { blueprint: Blueprint }) {
     onSuccess: (after) => noteChange(id, { ...after, user_rating: after.user_rating }),
   })
   return (
-    <Section title="Rating">
+    <Section title={ratingSectionText.rating}>
       <Group gap="xs" mih={24}>
-        <Stars value={average_rating} label="Average" />
+        <Stars value={average_rating} label={ratingSectionText.average} />
         <Text size="sm" c="dimmed">
           {rating_count === 0
-            ? 'No ratings yet'
-            : `${Number(average_rating.toFixed(1))} from ${showCount(rating_count, 'rating')}`}
+            ? ratingSectionText.noRatingsYet
+            : ratingSectionText.fromRatings(Number(average_rating.toFixed(1)), rating_count)}
         </Text>
       </Group>
       <Text size="sm" fw={500} mt="sm" mb={4}>
-        Yours
+        {ratingSectionText.yourRating}
       </Text>
       <Group gap="sm" mih={36}>
         <Stars
           value={rate.isPending ? rate.variables : user_rating}
-          label="Your rating"
+          label={ratingSectionText.yourRating}
           onRate={(value) => rate.mutate(value)}
         />
         {user_rating > 0 && (
           <Button variant="subtle" size="compact-sm" onClick={() => rate.mutate(0)}>
-            Take it back
+            {ratingSectionText.removeRating}
           </Button>
         )}
       </Group>
-      <ErrorNote error={rate.error} title="It was not rated" />
+      <ErrorNote error={rate.error} title={ratingSectionText.couldNotSaveTheRating} />
     </Section>
   )
 }

@@ -1,4 +1,5 @@
 import { Button, Group } from '@mantine/core'
+import { commonText } from '../../text/common'
 
 /** The button that ends a form. With nothing to save it is dim, but keeps the keyboard's place. */
 export function SaveButton({ changed, saving }: { changed: boolean; saving: boolean }) {
@@ -12,7 +13,7 @@ export function SaveButton({ changed, saving }: { changed: boolean; saving: bool
         loading={saving}
         onClick={(event) => off && event.preventDefault()}
       >
-        Save
+        {commonText.save}
       </Button>
     </Group>
   )

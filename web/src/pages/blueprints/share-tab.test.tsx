@@ -54,7 +54,7 @@ test('a draft is published, a published one made a draft again', async () => {
 
 test('a published blueprint is made a draft again', async () => {
   const { user, of } = share({ status: 'published' })
-  await user.click(screen.getByRole('button', { name: 'Make it a draft' }))
+  await user.click(screen.getByRole('button', { name: 'Unpublish' }))
   await waitFor(() => expect(of('blueprint.update')).toEqual([{ id: 'b1', status: 'draft' }]))
 })
 
@@ -64,7 +64,7 @@ test('it is made public after a question alone', async () => {
   await agree(user, 'Cancel')
   expect(of('blueprint.update')).toEqual([])
   await user.click(screen.getByRole('radio', { name: 'Public' }))
-  await agree(user, 'Make it public')
+  await agree(user, 'Make public')
   await waitFor(() => expect(of('blueprint.update')).toEqual([{ id: 'b1', visibility: 'public' }]))
 })
 
@@ -81,7 +81,7 @@ test('a budget that the server refuses says so at its field', async () => {
 
 test('it is deleted once its title is typed', async () => {
   const { user, of } = share()
-  await user.click(screen.getByRole('button', { name: 'Delete the blueprint' }))
+  await user.click(screen.getByRole('button', { name: 'Delete blueprint' }))
   const dialog = within(await screen.findByRole('dialog'))
   expect(dialog.getByRole('button', { name: 'Delete blueprint' })).toHaveProperty('disabled', true)
   await user.type(dialog.getByRole('textbox'), 'Orders')

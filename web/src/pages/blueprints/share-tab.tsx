@@ -16,6 +16,8 @@ import { useBlueprintActions } from './use-actions'
 import { type Blueprint, useAdministers } from '../../api/use-blueprint'
 import { useNames } from './use-names'
 import { VisibilitySection } from './visibility-section'
+import { shareTabText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** The Share page of a blueprint: who sees it, who edits it, what it is called and filed under, what a run may spend. */
 export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
@@ -31,16 +33,16 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
         {blueprint.can_manage && <BudgetSection blueprint={blueprint} />}
       </div>
       <div>
-        <Section title="About">
+        <Section title={shareTabText.about}>
           <KeyValue
             pairs={[
-              ['Made by', blueprint.is_owner ? 'You' : name(blueprint.created_by) || undefined],
-              ['Belongs to', blueprint.organizations.map((one) => one.name).join(', ') || undefined],
-              ['Made', <Time key="made" at={blueprint.created_at} />],
-              ['Last changed', <Time key="changed" at={blueprint.updated_at} />],
+              [shareTabText.createdBy, blueprint.is_owner ? commonText.you : name(blueprint.created_by) || undefined],
+              [commonText.owner, blueprint.organizations.map((one) => one.name).join(', ') || undefined],
+              [commonText.created, <Time key="made" at={blueprint.created_at} />],
+              [commonText.updated, <Time key="changed" at={blueprint.updated_at} />],
               [
-                'Visible to',
-                blueprint.visibility === 'public' ? 'Everybody on this server' : 'Its organization and collaborators',
+                shareTabText.visibleTo,
+                blueprint.visibility === 'public' ? shareTabText.everyoneOnThisServer : shareTabText.itsOrganizationAnd,
               ],
             ]}
           />
@@ -49,9 +51,9 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
         <RatingSection blueprint={blueprint} />
         <CategoriesSection blueprint={blueprint} />
         {administers && (
-          <Section title="Delete">
+          <Section title={commonText.delete}>
             <Text size="sm" c="dimmed" mb="sm">
-              Its versions and triggers go with it, and runs that are going are cancelled.
+              {shareTabText.deletesItsVersionsAndTriggers}
             </Text>
             <Button
               color="red"
@@ -60,7 +62,7 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
               leftSection={<IconTrash size={17} aria-hidden />}
               onClick={() => void actions.remove(blueprint)}
             >
-              Delete the blueprint
+              {shareTabText.deleteBlueprint}
             </Button>
           </Section>
         )}

@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import classes from './start-cards.module.css'
+import { startCardsText } from '../../text/blueprints'
 
 type Props = {
   value: string
@@ -12,7 +13,7 @@ type Props = {
 export function StartCards({ value, onChange, choices }: Props) {
   return (
     <fieldset className={classes.set}>
-      <legend className={classes.legend}>Begin with</legend>
+      <legend className={classes.legend}>{startCardsText.startWith}</legend>
       {choices.map(({ key, title, text, icon }) => (
         <label key={key} className={classes.card}>
           <input

@@ -2,13 +2,14 @@ import { Text, Title } from '@mantine/core'
 import { Link } from 'wouter'
 import classes from './blueprints.module.css'
 import { templates } from './templates'
+import { startersText } from '../../text/blueprints'
 
 /** The templates as cards that lead to a new blueprint. */
 export function Starters() {
   return (
     <section aria-labelledby="starters">
       <Title order={2} size="h4" id="starters" mt="lg">
-        Or begin with one of these
+        {startersText.startWithAnExample}
       </Title>
       <div className={classes.starters} style={{ marginTop: 10 }}>
         {templates.map(({ key, title, text }) => (

@@ -1,4 +1,5 @@
 import type { BlueprintMap, JsonObject } from '../../graph/map'
+import { templatesText } from '../../text/blueprints'
 
 /** A small blueprint to begin with. */
 export type Template = {
@@ -15,20 +16,20 @@ export type Template = {
 export const templates: Template[] = [
   {
     key: 'webhook',
-    title: 'Answer a webhook',
-    text: 'Takes what another service posts, picks a value, and answers with JSON.',
+    title: templatesText.answerAWebhook,
+    text: templatesText.receivesARequestFromAnother,
     map: {
       nodes: [
         {
           id: 'pick',
           type: 'set',
-          title: 'Pick the name',
+          title: templatesText.readTheName,
           config: { values: { name: '{{inputData.name ?? "world"}}' } },
         },
         {
           id: 'answer',
           type: 'respond',
-          title: 'Answer',
+          title: templatesText.respond,
           config: { status: 200, body: { greeting: 'Hello, {{name}}.', at: '{{now}}' } },
         },
       ],
@@ -38,31 +39,31 @@ export const templates: Template[] = [
   },
   {
     key: 'watch',
-    title: 'Watch an address',
-    text: 'Asks an address every quarter of an hour and writes to Slack when it does not answer well.',
+    title: templatesText.monitorAWebsite,
+    text: templatesText.requestsAUrlEvery15Minutes,
     map: {
       nodes: [
         {
           id: 'ask',
           type: 'http-request',
-          title: 'Ask the address',
+          title: templatesText.requestThePage,
           config: { method: 'GET', url: 'https://example.com/', expectStatus: ['2xx', '3xx', '4xx', '5xx'] },
           onError: 'continue',
         },
         {
           id: 'well',
           type: 'conditional',
-          title: 'Is it well?',
+          title: templatesText.isItUp,
           config: { condition: 'input.status != nil && input.status < 400' },
         },
         {
           id: 'tell',
           type: 'send-slack',
-          title: 'Tell the channel',
+          title: templatesText.postToSlack,
           config: {
             connectionId: '',
             channel: '#alerts',
-            text: 'https://example.com/ does not answer well: status {{input.status ?? "none"}}.',
+            text: templatesText.httpsExampleComIsDownStatus,
           },
         },
       ],
@@ -75,23 +76,23 @@ export const templates: Template[] = [
   },
   {
     key: 'approval',
-    title: 'Form with approval',
-    text: 'Asks somebody for the facts in a form, then somebody else for a yes, and goes on by the answer.',
+    title: templatesText.formWithApproval,
+    text: templatesText.collectsDetailsInAFormAsks,
     map: {
       nodes: [
         {
           id: 'form',
           type: 'human',
-          title: 'Ask for the purchase',
+          title: templatesText.requestAPurchase,
           config: {
-            prompt: 'What shall be bought, and for how much?',
+            prompt: templatesText.whatDoYouWantToBuy,
             schema: {
               type: 'object',
               required: ['item', 'amount'],
               properties: {
-                item: { type: 'string', title: 'Item', minLength: 1 },
-                amount: { type: 'number', title: 'Amount in euros', minimum: 0 },
-                reason: { type: 'string', title: 'Reason' },
+                item: { type: 'string', title: templatesText.item, minLength: 1 },
+                amount: { type: 'number', title: templatesText.amountInEuros, minimum: 0 },
+                reason: { type: 'string', title: templatesText.reason },
               },
             },
           },
@@ -99,9 +100,9 @@ export const templates: Template[] = [
         {
           id: 'gate',
           type: 'approval-gate',
-          title: 'Ask for a yes',
+          title: templatesText.askForApproval,
           config: {
-            prompt: 'Buy {{nodes.form.output.item}} for {{nodes.form.output.amount}} euros?',
+            prompt: templatesText.buyNodesFormOutputItemFor,
             expiresMs: 259_200_000,
             onExpire: 'reject',
           },
@@ -109,13 +110,13 @@ export const templates: Template[] = [
         {
           id: 'buy',
           type: 'set',
-          title: 'Approved',
+          title: templatesText.approved,
           config: { values: { decision: 'approved', purchase: '{{nodes.form.output.item}}' } },
         },
         {
           id: 'leave',
           type: 'set',
-          title: 'Rejected',
+          title: templatesText.rejected,
           config: { values: { decision: 'rejected', comment: '{{input.comment ?? "none"}}' } },
         },
       ],

@@ -3,6 +3,8 @@ import { type FormEvent, type KeyboardEvent, useState } from 'react'
 import { describeError, issueFor } from '../../api/errors'
 import classes from './blueprint-layout.module.css'
 import { type Blueprint, useUpdate } from '../../api/use-blueprint'
+import { titleEditorText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** The title of a blueprint as a field: Enter keeps it, Escape does not. */
 export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDone: () => void }) {
@@ -19,7 +21,7 @@ export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDon
   }
   const fault =
     title.trim() === ''
-      ? 'A blueprint needs a title.'
+      ? titleEditorText.enterATitle
       : update.error
         ? (issueFor(update.error, 'title') ?? describeError(update.error).message)
         : undefined
@@ -27,7 +29,7 @@ export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDon
     <form onSubmit={submit} onKeyDown={key} className={classes.editor}>
       <Group gap="xs" align="flex-start" className={classes.editorRow}>
         <TextInput
-          aria-label="Title"
+          aria-label={commonText.title}
           value={title}
           maxLength={500}
           error={fault}
@@ -37,10 +39,10 @@ export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDon
           style={{ flex: '1 1 160px' }}
         />
         <Button type="submit" loading={update.isPending} disabled={title.trim() === ''}>
-          Rename
+          {commonText.rename}
         </Button>
         <Button variant="default" onClick={onDone}>
-          Cancel
+          {commonText.cancel}
         </Button>
       </Group>
     </form>

@@ -7,6 +7,7 @@ import { confirm, notifyDone, notifyError } from '../../parts'
 import { download } from '../../parts/download'
 import { fileName, toFile } from './file'
 import { noteChange } from '../../api/use-blueprint'
+import { actionsText } from '../../text/blueprints'
 
 /** What the actions need to know of a blueprint. */
 export type Target = { id: string; title: string; can_manage: boolean }
@@ -22,7 +23,7 @@ export function useBlueprintActions() {
       const { title, description, tags, blueprint_map, environment_variables, budget, organization_id } =
         await api.blueprint.get.query({ id })
       return api.blueprint.create.mutate({
-        title: `Copy of ${title}`.slice(0, 500),
+        title: actionsText.copyOf(title).slice(0, 500),
         description,
         tags,
         environment_variables,
@@ -33,7 +34,7 @@ export function useBlueprintActions() {
     },
     onSuccess: (copy) => {
       void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
-      notifyDone(`“${copy.title}” created as a draft. Triggers are not copied.`)
+      notifyDone(actionsText.createdAsADraftTriggersAre(copy.title))
       navigate(`/blueprints/${copy.id}/edit`)
     },
     onError: notifyError,
@@ -53,14 +54,16 @@ export function useBlueprintActions() {
       api.blueprint.update.mutate({ id, status }),
     onSuccess: (after) => {
       noteChange(after.id, after)
-      notifyDone(after.status === 'published' ? `“${after.title}” published` : `“${after.title}” is a draft again`)
+      notifyDone(
+        after.status === 'published' ? actionsText.published(after.title) : actionsText.unpublished(after.title),
+      )
     },
     onError: notifyError,
   })
   const remove = useMutation({
     mutationFn: ({ id }: Target) => api.blueprint.delete.mutate({ id }),
     onSuccess: (_answer, { id, title }) => {
-      notifyDone(`“${title}” deleted`)
+      notifyDone(actionsText.deleted(title))
       if (path.startsWith(`/blueprints/${id}`)) navigate('/blueprints')
       queryClient.removeQueries({ queryKey: ['blueprint', id], type: 'inactive' })
       void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
@@ -75,9 +78,9 @@ export function useBlueprintActions() {
     async remove(target: Target): Promise<void> {
       const { title } = target
       const agreed = await confirm({
-        title: `Delete “${title.length > 80 ? `${title.slice(0, 79)}…` : title}”?`,
-        text: 'This also deletes its versions and triggers, and cancels its active runs. Finished runs stay visible to the people who started them. This cannot be undone.',
-        action: 'Delete blueprint',
+        title: actionsText.delete(title.length > 80 ? `${title.slice(0, 79)}…` : title),
+        text: actionsText.thisAlsoDeletesItsVersionsAnd,
+        action: actionsText.deleteBlueprint,
         danger: true,
         typed: title.length <= longestTyped ? title : undefined,
       })

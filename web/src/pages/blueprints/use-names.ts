@@ -2,9 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client'
 import { useSignedIn } from '../../api/session'
 import type { Blueprint } from '../../api/use-blueprint'
+import { namesText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** Gives the names of the people around a blueprint: oneself, its organization's members and its collaborators; `unknown` for all others. */
-export function useNames(blueprint: Blueprint, unknown = 'Somebody who left'): (userId: string) => string {
+export function useNames(blueprint: Blueprint, unknown: string = namesText.formerUser): (userId: string) => string {
   const { user, organizations } = useSignedIn()
   const member = organizations.some(({ id, personal }) => id === blueprint.organization_id && !personal)
   const members = useQuery({
@@ -18,7 +20,7 @@ export function useNames(blueprint: Blueprint, unknown = 'Somebody who left'): (
     queryFn: () => api.collaborator.list.query({ blueprintId: blueprint.id }),
   })
   return (userId) => {
-    if (userId === user.id) return 'You'
+    if (userId === user.id) return commonText.you
     return (
       [...(members.data ?? []), ...(collaborators.data ?? [])].find((one) => one.userId === userId)?.name ||
       (members.isLoading || collaborators.isLoading ? '…' : unknown)

@@ -7,6 +7,8 @@ import { diffVersions } from '../../diff/diff'
 import type { Blueprint } from '../../api/use-blueprint'
 import { useNames } from './use-names'
 import classes from './versions.module.css'
+import { versionListText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 type Props = {
   blueprint: Blueprint
@@ -28,13 +30,13 @@ export function VersionList({ blueprint, versions, chosen, onChoose }: Props) {
     () =>
       versions.slice(0, shown).map((version, index) => {
         const before = versions[index + 1]
-        return before ? changeWords(diffVersions(before, version)) : ['Created']
+        return before ? changeWords(diffVersions(before, version)) : [commonText.created]
       }),
     [versions, shown],
   )
   return (
     <div>
-      <ol className={classes.list} aria-label="Versions, newest first">
+      <ol className={classes.list} aria-label={versionListText.versionsNewestFirst}>
         {versions.slice(0, shown).map(({ version, until, createdAt, createdBy }, index) => (
           <li key={version}>
             <button
@@ -49,12 +51,12 @@ export function VersionList({ blueprint, versions, chosen, onChoose }: Props) {
                 </Text>
                 {until !== version && (
                   <Text size="xs" c="dimmed" component="span">
-                    to {until}
+                    {versionListText.to(until)}
                   </Text>
                 )}
                 {index === 0 && (
                   <Badge size="sm" variant="filled">
-                    Current
+                    {versionListText.current}
                   </Badge>
                 )}
                 <Text size="xs" c="dimmed" component="span" ml="auto">
@@ -75,7 +77,7 @@ export function VersionList({ blueprint, versions, chosen, onChoose }: Props) {
       </ol>
       {versions.length > shown && (
         <Button variant="default" mt="sm" fullWidth onClick={() => setShown(shown + 100)}>
-          Show older
+          {versionListText.showOlderVersions}
         </Button>
       )}
     </div>

@@ -67,7 +67,7 @@ test('an older version is restored after a question, with secrets as they are st
       },
     ]),
   )
-  await screen.findByText('Version 1.0.3 is as 1.0.1 was')
+  await screen.findByText('Version 1.0.3 is the same as 1.0.1')
 })
 
 test('any two can be compared, and the address says which', async () => {
@@ -79,6 +79,6 @@ test('any two can be compared, and the address says which', async () => {
 
 test('who does not manage the blueprint is not asked to wait', () => {
   const { calls } = review(false)
-  screen.getByText('Versions are for those who manage it')
+  screen.getByText('Versions are hidden')
   expect(calls).toEqual([])
 })

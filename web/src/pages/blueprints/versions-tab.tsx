@@ -12,6 +12,7 @@ import { VersionDiffView } from '../../diff/version-diff'
 import { type Version, VersionList } from './version-list'
 import changes from '../../diff/diff.module.css'
 import classes from './versions.module.css'
+import { versionsTabText } from '../../text/blueprints'
 
 /** The Versions page of a blueprint: what changed when and by whom, any two compared, and going back to one. */
 export default function VersionsTab({ blueprint }: { blueprint: Blueprint }) {
@@ -21,17 +22,12 @@ export default function VersionsTab({ blueprint }: { blueprint: Blueprint }) {
     enabled: blueprint.can_manage,
   })
   if (!blueprint.can_manage)
-    return (
-      <EmptyState
-        title="Versions are for those who manage it"
-        text="Ask somebody who manages this blueprint to add you as a collaborator."
-      />
-    )
+    return <EmptyState title={versionsTabText.versionsAreHidden} text={versionsTabText.onlyPeopleWhoManageThis} />
   if (versions.error && !versions.data)
     return (
       <ErrorNote
         error={versions.error}
-        title="The versions could not be read"
+        title={versionsTabText.couldNotLoadTheVersions}
         onRetry={() => void versions.refetch()}
       />
     )
@@ -67,17 +63,17 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
       set({ from: '', to: '' })
       notifyDone(
         after.version === all[0]?.version
-          ? `It is as ${version.version} was already`
-          : `Version ${after.version} is as ${version.version} was`,
+          ? versionsTabText.alreadyTheSameAs(version.version)
+          : versionsTabText.versionIsTheSameAs(after.version, version.version),
       )
     },
     onError: notifyError,
   })
   const ask = async (version: Version) => {
     const agreed = await confirm({
-      title: `Go back to version ${version.version}?`,
-      text: 'This makes a new version with the nodes, edges and variables of that one. Secrets keep the values that they have now. Nothing is lost: the present version stays in the list, and runs that have begun go on with theirs.',
-      action: `Restore ${version.version}`,
+      title: versionsTabText.restoreVersion(version.version),
+      text: versionsTabText.thisCreatesANewVersionWith,
+      action: versionsTabText.restore(version.version),
     })
     if (agreed) restore.mutate(version)
   }
@@ -94,7 +90,7 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
     <div className={classes.columns}>
       {!narrow && list}
       {to && (
-        <section aria-label="Comparison" className={classes.side}>
+        <section aria-label={versionsTabText.comparison} className={classes.side}>
           {narrow && (
             <Button
               variant="subtle"
@@ -103,23 +99,26 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
               leftSection={<IconArrowLeft size={16} aria-hidden />}
               onClick={() => set({ from: '', to: '' })}
             >
-              All versions
+              {versionsTabText.allVersions}
             </Button>
           )}
           <div className={classes.tools}>
             <NativeSelect
-              label="From"
+              label={versionsTabText.from}
               value={from?.version ?? ''}
               onChange={(event) => set({ from: event.currentTarget.value, to: to.version })}
-              data={[...(from ? [] : [{ value: '', label: 'nothing' }]), ...versions.map(({ version }) => version)]}
+              data={[
+                ...(from ? [] : [{ value: '', label: versionsTabText.nothing }]),
+                ...versions.map(({ version }) => version),
+              ]}
             />
             <NativeSelect
-              label="To"
+              label={versionsTabText.to}
               value={to.version}
               onChange={(event) => set({ to: event.currentTarget.value, from: from?.version ?? '' })}
               data={versions.map(({ version }, index) => ({
                 value: version,
-                label: index === 0 ? `${version} (current)` : version,
+                label: index === 0 ? versionsTabText.current(version) : version,
               }))}
             />
             {to !== versions[0] && (
@@ -129,7 +128,7 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
                 loading={restore.isPending}
                 onClick={() => void ask(to)}
               >
-                Restore {to.version}
+                {versionsTabText.restore(to.version)}
               </Button>
             )}
           </div>
@@ -148,7 +147,7 @@ function Comparison({ from, to }: { from: Version | undefined; to: Version }) {
   return (
     <>
       <Title order={2} size="h3" mt="md">
-        {from ? `From ${from.version} to ${to.version}` : `Version ${to.version}, the first`}
+        {from ? versionsTabText.fromTo(from.version, to.version) : versionsTabText.versionFirst(to.version)}
       </Title>
       <Text size="sm" c="dimmed" component="ul" className={changes.words}>
         {words.map((line) => (

@@ -2,6 +2,8 @@ import { Radio, Stack } from '@mantine/core'
 import { confirm, ErrorNote, notifyDone } from '../../parts'
 import { Section } from './section'
 import { type Blueprint, useUpdate } from '../../api/use-blueprint'
+import { visibilitySectionText } from '../../text/blueprints'
+import { commonText } from '../../text/common'
 
 /** Who may see a blueprint. A change asks first and is saved at once. */
 export function VisibilitySection({ blueprint, allowed }: { blueprint: Blueprint; allowed: boolean }) {
@@ -11,45 +13,47 @@ export function VisibilitySection({ blueprint, allowed }: { blueprint: Blueprint
     const agreed =
       visibility === 'private' ||
       (await confirm({
-        title: 'Make it public?',
-        text: 'Everybody with an account on this server can then find it, look at its steps, run it and rate it. They get none of its secrets and connections: steps that need them fail in their runs. You can make it private again at any time.',
-        action: 'Make it public',
+        title: visibilitySectionText.makeThisBlueprintPublic,
+        text: visibilitySectionText.everyoneOnThisServerCanFind,
+        action: visibilitySectionText.makePublic,
       }))
     if (agreed)
       update.mutate(
         { visibility },
         {
           onSuccess: () =>
-            notifyDone(visibility === 'public' ? 'Everybody on this server can see it now' : 'It is private again'),
+            notifyDone(
+              visibility === 'public'
+                ? visibilitySectionText.theBlueprintIsNowPublic
+                : visibilitySectionText.theBlueprintIsNowPrivate,
+            ),
         },
       )
   }
-  const text = allowed
-    ? undefined
-    : 'Only its creator, admins of its organization and collaborators who are admins can change this.'
+  const text = allowed ? undefined : visibilitySectionText.onlyItsCreatorAdminsOfIts
   return (
-    <Section title="Visibility" text={text}>
+    <Section title={visibilitySectionText.visibility} text={text}>
       <Radio.Group
         value={update.isPending ? update.variables.visibility : blueprint.visibility}
         onChange={(value) => void choose(value)}
-        aria-label="Visibility"
+        aria-label={visibilitySectionText.visibility}
       >
         <Stack gap="sm">
           <Radio
             value="private"
             disabled={!allowed}
-            label="Private"
-            description="The members of its organization see, run and edit it, and so do the collaborators below."
+            label={commonText.private}
+            description={visibilitySectionText.membersOfItsOrganizationAnd}
           />
           <Radio
             value="public"
             disabled={!allowed}
-            label="Public"
-            description="Everybody with an account on this server can look at its steps and run it, too. Strangers see their own runs only, and get none of its secrets."
+            label={commonText.public}
+            description={visibilitySectionText.everyoneOnThisServerCanAlso}
           />
         </Stack>
       </Radio.Group>
-      <ErrorNote error={update.error} title="It was not changed" />
+      <ErrorNote error={update.error} title={visibilitySectionText.couldNotChangeTheVisibility} />
     </Section>
   )
 }

@@ -1,6 +1,7 @@
 import { Skeleton, Text } from '@mantine/core'
 import { useServerInfo } from '../../api/server-info'
 import { CopyField } from '../../parts'
+import { callbackText } from '../../text/connections'
 
 /** The address that has to be registered at a service where people sign in. */
 export function Callback() {
@@ -8,10 +9,10 @@ export function Callback() {
   if (info.isPending) return <Skeleton h={84} />
   return (
     <div>
-      <CopyField label="Callback address" value={`${info.data?.apiHost ?? location.origin}/oauth/callback`} />
+      <CopyField label={callbackText.callbackUrl} value={`${info.data?.apiHost ?? location.origin}/oauth/callback`} />
       <Text size="xs" c="dimmed" mt={4}>
-        Register it at the service, often called redirect URI. It begins with the address of this server (
-        <code>--public-url</code>).
+        {callbackText.registerThisRedirectUriWithThe}
+        <code>{callbackText.publicUrl}</code>).
       </Text>
     </div>
   )

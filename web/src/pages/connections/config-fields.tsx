@@ -3,6 +3,7 @@ import { describeError, showPath } from '../../api/errors'
 import { issuesUnder, SchemaForm } from '../../forms'
 import { needless } from './config-change'
 import { dressed } from './types'
+import { configFieldsText } from '../../text/connections'
 
 type Props = {
   type: string
@@ -46,10 +47,10 @@ export function ConfigFields({ type, schema, config, onChange, error, readOnly, 
 
 // What the server says to programs, said to who sees the field.
 function plainer(message: string): string {
-  if (message === 'required') return 'This is required.'
+  if (message === 'required') return configFieldsText.required
   const moved = /^must be sent again.* because (it would go somewhere else by the change of .+)$/.exec(message)
-  if (moved) return `Type it again: ${moved[1]}.`
-  return /^(must|is|has)\b/.test(message) ? `It ${message}.` : message
+  if (moved) return configFieldsText.enterItAgain(moved[1])
+  return /^(must|is|has)\b/.test(message) ? configFieldsText.it(message) : message
 }
 
 /** Whether all that a call was refused for stands at a field of the form, so that no note above it is needed. */

@@ -91,7 +91,7 @@ test('what the server refuses stands at its field, in plain words', async () => 
 
 test('who may only use it changes nothing', () => {
   open({ readOnly: true })
-  screen.getByText(/^You may use this connection/)
+  screen.getByText(/^You can use this connection/)
   expect(screen.queryByRole('button', { name: 'Save changes' })).toBeNull()
   for (const name of ['Name', 'API key', 'Base URL']) expect(field(name)).toHaveProperty('readOnly', true)
 })

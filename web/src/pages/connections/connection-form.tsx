@@ -10,6 +10,8 @@ import { Section } from '../settings/section'
 import { changeOf, secretsOf } from './config-change'
 import { allAtFields, ConfigFields } from './config-fields'
 import type { Connection, ConnectionType } from './types'
+import { connectionFormText } from '../../text/connections'
+import { commonText } from '../../text/common'
 
 type Props = { of: Connection; type: ConnectionType; readOnly: boolean }
 
@@ -54,7 +56,7 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
       onSaved(saved)
       client.setQueryData(['connection', 'get', of.id], saved)
       void client.invalidateQueries({ queryKey: ['connection'] })
-      notifyDone(`${saved.name} is saved.`)
+      notifyDone(connectionFormText.saved(saved.name))
     },
   })
   const change = changeOf(of.config, config, secretsOf(type.configSchema))
@@ -66,9 +68,9 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
     addEventListener('beforeunload', warn)
     const free = guardLeaving(() =>
       confirm({
-        title: 'Leave without saving?',
-        text: 'What you changed here is lost.',
-        action: 'Leave',
+        title: connectionFormText.leaveWithoutSaving,
+        text: connectionFormText.yourChangesWillBeLost,
+        action: connectionFormText.leave,
         danger: true,
       }),
     )
@@ -93,12 +95,12 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
   }
   const { error } = save
   return (
-    <Section title="What it is" boxed>
+    <Section title={commonText.settings} boxed>
       <form onSubmit={submit} noValidate>
         <Stack>
           {readOnly && (
             <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />}>
-              You may use this connection. Whoever made it and the admins of its organization may change it.
+              {connectionFormText.youCanUseThisConnectionIts}
             </Alert>
           )}
           {newer && (
@@ -106,17 +108,19 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
               color="amber"
               icon={<IconInfoCircle size={20} aria-hidden />}
               role="status"
-              title="It was changed meanwhile"
+              title={connectionFormText.theConnectionHasChanged}
             >
-              Saving sends only what you changed here.{' '}
+              {connectionFormText.savingSendsOnlyYourChanges}
               <Button size="compact-sm" variant="default" ml={4} onClick={onNewer}>
-                Take the newer one instead
+                {connectionFormText.loadTheNewerVersion}
               </Button>
             </Alert>
           )}
-          {error && !allAtFields(error) && <ErrorNote error={error} title="The connection was not saved" />}
+          {error && !allAtFields(error) && (
+            <ErrorNote error={error} title={connectionFormText.couldNotSaveTheConnection} />
+          )}
           <TextInput
-            label="Name"
+            label={commonText.name}
             required
             withAsterisk={false}
             maxLength={200}
@@ -138,11 +142,11 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
           {!readOnly && (
             <Group gap="xs">
               <Button type="submit" loading={save.isPending} disabled={!dirty || name.trim() === ''}>
-                Save changes
+                {connectionFormText.saveChanges}
               </Button>
               {dirty && (
                 <Button variant="default" onClick={undo}>
-                  Undo
+                  {commonText.undo}
                 </Button>
               )}
             </Group>

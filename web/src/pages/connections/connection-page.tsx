@@ -12,8 +12,10 @@ import { DeleteConnection } from './delete-connection'
 import { NewConnection } from './new-connection'
 import { mayChange } from './owner'
 import { typeTitle, useTypes } from './types'
+import { connectionPageText } from '../../text/connections'
+import { commonText } from '../../text/common'
 
-const crumbs = [{ title: 'Connections', href: '/connections' }]
+const crumbs = [{ title: commonText.connections, href: '/connections' }]
 
 /** One connection, or the form of a new one. */
 export default function ConnectionPage() {
@@ -31,15 +33,15 @@ function One({ id }: { id: string }) {
       connection.error && ['NOT_FOUND', 'FORBIDDEN', 'BAD_REQUEST'].includes(describeError(connection.error).code)
     return (
       <>
-        <PageHeader title="Connection" breadcrumbs={crumbs} />
+        <PageHeader title={commonText.connection} breadcrumbs={crumbs} />
         {connection.isPending && <Skeleton h={320} radius="md" />}
         {missing && (
           <EmptyState
-            title="No such connection"
-            text="It was deleted, or it is not yours to use."
+            title={connectionPageText.connectionNotFound}
+            text={connectionPageText.itWasDeletedOrYouCannot}
             action={
               <Button component={Link} href="/connections">
-                All connections
+                {connectionPageText.allConnections}
               </Button>
             }
           />

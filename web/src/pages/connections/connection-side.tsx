@@ -15,6 +15,8 @@ import type { Connection } from './types'
 import { useUses } from './use-uses'
 import { hrefOf } from './uses'
 import { useSignInTab } from './use-sign-in-tab'
+import { connectionSideText } from '../../text/connections'
+import { commonText } from '../../text/common'
 
 /** What can be done with a connection, and what there is to know of it. */
 export function ConnectionSide({ of }: { of: Connection }) {
@@ -22,23 +24,26 @@ export function ConnectionSide({ of }: { of: Connection }) {
   const people = of.type === 'oauth2' && of.config.flow === 'authorization_code'
   return (
     <div className={classes.side}>
-      <Section title={people ? 'Sign in and test' : 'Test'} boxed>
+      <Section title={people ? connectionSideText.signInAndTest : commonText.test} boxed>
         <Try key={of.updatedAt} of={of} people={people} />
       </Section>
-      <Section title="Used by" boxed>
+      <Section title={connectionSideText.usedBy} boxed>
         <Users of={of} />
       </Section>
-      <Section title="About" boxed>
+      <Section title={connectionSideText.about} boxed>
         <Stack gap="sm">
           <KeyValue
             pairs={[
-              ['For', ownerOf(of, session)],
-              ['Made by', of.createdBy === session.user.id ? 'You' : 'Another member'],
-              ['Made', <Time key="made" at={of.createdAt} />],
-              ['Changed', <Time key="changed" at={of.updatedAt} />],
+              [connectionSideText.availableTo, ownerOf(of, session)],
+              [
+                connectionSideText.createdBy,
+                of.createdBy === session.user.id ? commonText.you : connectionSideText.anotherMember,
+              ],
+              [commonText.created, <Time key="made" at={of.createdAt} />],
+              [commonText.updated, <Time key="changed" at={of.updatedAt} />],
             ]}
           />
-          <CopyField label="Id" value={of.id} />
+          <CopyField label={connectionSideText.id} value={of.id} />
           {people && <Callback />}
         </Stack>
       </Section>
@@ -72,12 +77,7 @@ function Try({ of, people }: { of: Connection; people: boolean }) {
   }, [waiting, works, done])
   return (
     <Stack gap="sm">
-      {people && (
-        <Text size="sm">
-          Each person signs in for themselves. A run uses the sign-in of whoever started it, and asks for one where it
-          is missing.
-        </Text>
-      )}
+      {people && <Text size="sm">{connectionSideText.everyUserSignsInSeparatelyA}</Text>}
       <Group gap="xs">
         {people && (
           <Button
@@ -85,7 +85,7 @@ function Try({ of, people }: { of: Connection; people: boolean }) {
             onClick={signIn.begin}
             loading={signIn.isPending}
           >
-            Sign in
+            {connectionSideText.signIn}
           </Button>
         )}
         <Button
@@ -94,27 +94,28 @@ function Try({ of, people }: { of: Connection; people: boolean }) {
           onClick={again}
           loading={isPending}
         >
-          {people ? 'Check the sign-in' : 'Test connection'}
+          {people ? connectionSideText.checkSignIn : connectionSideText.testConnection}
         </Button>
       </Group>
       <ErrorNote error={signIn.error} />
       {signIn.refused && (
         <Text size="sm">
-          Your browser opened no tab: <SafeLink href={signIn.refused}>go to the sign-in page</SafeLink>
+          {connectionSideText.yourBrowserOpenedNoTab}{' '}
+          <SafeLink href={signIn.refused}>{connectionSideText.openTheSignInPage}</SafeLink>
         </Text>
       )}
       <div role="status" className={classes.result}>
         {signIn.waiting && (
           <Text size="sm" mb="xs">
-            Finish signing in in the other tab. It is checked when you are back here.
+            {connectionSideText.finishSigningInInTheOther}
           </Text>
         )}
         {test.data && !isPending && <TestResult of={test.data} />}
         {!test.data && !isPending && !test.error && !signIn.waiting && (
           <Text size="sm" c="dimmed">
             {people
-              ? 'Asks the service whether your sign-in is still good.'
-              : 'Makes the cheapest real call with what is saved, and says what came of it.'}
+              ? connectionSideText.asksTheServiceWhetherYourSign
+              : connectionSideText.makesTheCheapestRealCallWith}
           </Text>
         )}
       </div>
@@ -132,7 +133,7 @@ function Users({ of }: { of: Connection }) {
     <Stack gap={6}>
       {users.length === 0 && (
         <Text size="sm" c="dimmed">
-          Nothing that you can see names it.
+          {connectionSideText.noBlueprintThatYouCanSee}
         </Text>
       )}
       {users.length > 0 && (
@@ -151,12 +152,12 @@ function Users({ of }: { of: Connection }) {
       )}
       {users.length > 20 && (
         <Text size="sm" c="dimmed">
-          and {users.length - 20} more
+          {connectionSideText.andMore(users.length - 20)}
         </Text>
       )}
       {!uses.data.whole && (
         <Text size="xs" c="dimmed">
-          Looked at the newest 400 blueprints only.
+          {connectionSideText.checkedOnlyTheNewest400}
         </Text>
       )}
     </Stack>

@@ -4,21 +4,13 @@ import { IconPlugConnected, IconPlus } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import { api } from '../../api/client'
 import { useSignedIn } from '../../api/session'
-import {
-  type Column,
-  DataTable,
-  EmptyState,
-  ErrorNote,
-  PageHeader,
-  SearchField,
-  showCount,
-  Time,
-  useUrlStates,
-} from '../../parts'
+import { type Column, DataTable, EmptyState, ErrorNote, PageHeader, SearchField, Time, useUrlStates } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import { ownerOf } from './owner'
 import { type Connection, TypeIcon, typeTitle } from './types'
 import { useUses } from './use-uses'
+import { connectionsPageText } from '../../text/connections'
+import { commonText } from '../../text/common'
 
 /** All connections that the signed-in user may use. */
 export default function ConnectionsPage() {
@@ -40,13 +32,13 @@ export default function ConnectionsPage() {
     .filter((one) => (type === '' || one.type === type) && (wanted === '' || one.name.toLowerCase().includes(wanted)))
   const begin = (
     <Button component={Link} href="/connections/new" leftSection={<IconPlus size={17} aria-hidden />}>
-      New connection
+      {connectionsPageText.newConnection}
     </Button>
   )
   const columns: Column<Connection>[] = [
     {
       key: 'name',
-      title: 'Name',
+      title: commonText.name,
       primary: true,
       render: (row) => (
         <Group gap={9} wrap="nowrap">
@@ -57,18 +49,23 @@ export default function ConnectionsPage() {
         </Group>
       ),
     },
-    { key: 'type', title: 'Type', width: '130px', render: (row) => typeTitle(row.type) },
-    { key: 'owner', title: 'For', width: '180px', render: (row) => ownerOf(row, session) },
-    { key: 'uses', title: 'Used by', width: '150px', render: (row) => <UsedBy of={row.id} uses={uses} /> },
-    { key: 'updated', title: 'Changed', width: '140px', render: (row) => <Time at={row.updatedAt} /> },
+    { key: 'type', title: commonText.type, width: '130px', render: (row) => typeTitle(row.type) },
+    { key: 'owner', title: connectionsPageText.availableTo, width: '180px', render: (row) => ownerOf(row, session) },
+    {
+      key: 'uses',
+      title: connectionsPageText.usedBy,
+      width: '150px',
+      render: (row) => <UsedBy of={row.id} uses={uses} />,
+    },
+    { key: 'updated', title: commonText.updated, width: '140px', render: (row) => <Time at={row.updatedAt} /> },
   ]
   const types = [...new Set(all?.map((one) => one.type))].sort()
   const searching = wanted !== '' || type !== ''
   return (
     <>
       <PageHeader
-        title="Connections"
-        text="How blueprints reach other services, and with which credentials. Secrets are encrypted, and never shown again."
+        title={commonText.connections}
+        text={connectionsPageText.servicesThatBlueprintsCanReach}
         actions={all?.length === 0 ? undefined : begin}
       />
       {list.error && !all ? (
@@ -78,16 +75,16 @@ export default function ConnectionsPage() {
           {all && all.length > 5 && (
             <Group mb="sm" gap="sm">
               <SearchField
-                label="Search connections"
+                label={connectionsPageText.searchConnections}
                 value={search}
                 onSearch={(text) => set({ search: text })}
                 style={{ flex: '1 1 220px' }}
                 maw={360}
               />
               <NativeSelect
-                aria-label="Type"
+                aria-label={commonText.type}
                 data={[
-                  { value: '', label: 'All types' },
+                  { value: '', label: connectionsPageText.allTypes },
                   ...types.map((value) => ({ value, label: typeTitle(value) })),
                 ]}
                 value={type}
@@ -96,7 +93,7 @@ export default function ConnectionsPage() {
             </Group>
           )}
           <DataTable
-            caption="Connections"
+            caption={commonText.connections}
             columns={columns}
             rows={rows}
             rowKey={(row) => row.id}
@@ -105,16 +102,16 @@ export default function ConnectionsPage() {
               all && all.length > 0 ? (
                 <EmptyState
                   icon={<IconPlugConnected />}
-                  title="No connections found"
+                  title={connectionsPageText.noConnectionsFound}
                   text={
                     searching
-                      ? 'No connection matches this name and type.'
-                      : 'This organization has no connections of its own.'
+                      ? connectionsPageText.noConnectionMatchesThisNameAnd
+                      : connectionsPageText.thisOrganizationHasNo
                   }
                   action={
                     searching ? (
                       <Button variant="default" onClick={() => set({ search: '', type: '' })}>
-                        Clear search
+                        {connectionsPageText.clearSearch}
                       </Button>
                     ) : (
                       begin
@@ -124,8 +121,8 @@ export default function ConnectionsPage() {
               ) : (
                 <EmptyState
                   icon={<IconPlugConnected />}
-                  title="No connections yet"
-                  text="A connection holds the address and the credentials of a service: a language model, a mail server, Slack, any HTTP API. Nodes name it, so no secret stands in a blueprint."
+                  title={connectionsPageText.noConnectionsYet}
+                  text={connectionsPageText.aConnectionHoldsTheAddressAnd}
                   action={begin}
                 />
               )
@@ -141,19 +138,20 @@ function UsedBy({ of, uses }: { of: string; uses: ReturnType<typeof useUses> }) 
   if (uses.isPending) return <Skeleton h={14} w={90} />
   if (!uses.data)
     return (
-      <Text size="sm" c="dimmed" title="The blueprints could not be read.">
-        Not known
+      <Text size="sm" c="dimmed" title={connectionsPageText.couldNotLoadTheBlueprints}>
+        {connectionsPageText.unknown}
       </Text>
     )
   const users = uses.data.users.get(of) ?? []
   if (users.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        {uses.data.whole ? 'Nothing yet' : 'Nothing found'}
+        {uses.data.whole ? connectionsPageText.nothingYet : connectionsPageText.nothingFound}
       </Text>
     )
   const blueprints = users.filter((user) => user.kind === 'blueprint').length
-  const words = blueprints === users.length ? showCount(blueprints, 'blueprint') : showCount(users.length, 'thing')
+  const words =
+    blueprints === users.length ? connectionsPageText.blueprints(blueprints) : connectionsPageText.things(users.length)
   return (
     <span
       title={users

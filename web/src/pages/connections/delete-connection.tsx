@@ -3,9 +3,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { IconTrash } from '@tabler/icons-react'
 import { useLocation } from 'wouter'
 import { api, type Inputs } from '../../api/client'
-import { confirm, notifyDone, notifyError, showCount } from '../../parts'
+import { confirm, notifyDone, notifyError } from '../../parts'
 import type { Connection } from './types'
 import { useUses } from './use-uses'
+import { deleteConnectionText } from '../../text/connections'
+import { commonText } from '../../text/common'
 
 /** Deletes a connection, after saying who uses it. */
 export function DeleteConnection({ of }: { of: Connection }) {
@@ -15,7 +17,7 @@ export function DeleteConnection({ of }: { of: Connection }) {
   const remove = useMutation({
     mutationFn: (input: Inputs['connection']['delete']) => api.connection.delete.mutate(input),
     onSuccess: () => {
-      notifyDone(`${of.name} is deleted.`)
+      notifyDone(deleteConnectionText.deleted(of.name))
       navigate('/connections')
       client.removeQueries({ queryKey: ['connection', 'get', of.id] })
       void client.invalidateQueries({ queryKey: ['connection'] })
@@ -26,14 +28,18 @@ export function DeleteConnection({ of }: { of: Connection }) {
     const users = uses.data?.users.get(of.id) ?? []
     const used =
       users.length > 0
-        ? ` ${showCount(users.length, 'place')} still ${users.length === 1 ? 'names' : 'name'} it: ${users
-            .slice(0, 3)
-            .map((user) => user.title)
-            .join(', ')}${users.length > 3 ? ' and others' : ''}. Their runs will fail there.`
+        ? deleteConnectionText.itIsUsedInPlacesThose(
+            users.length,
+            users
+              .slice(0, 3)
+              .map((user) => user.title)
+              .join(', '),
+            users.length > 3 ? deleteConnectionText.andOthers : '',
+          )
         : ''
     const yes = await confirm({
-      title: `Delete ${of.name}?`,
-      text: `Its credentials and all sign-ins are removed at once. This cannot be undone.${used}`,
+      title: deleteConnectionText.delete(of.name),
+      text: deleteConnectionText.thisRemovesItsCredentialsAnd(used),
       action: 'Delete',
       danger: true,
       typed: users.length > 0 ? of.name : undefined,
@@ -47,7 +53,7 @@ export function DeleteConnection({ of }: { of: Connection }) {
       loading={remove.isPending}
       onClick={() => void ask()}
     >
-      Delete
+      {commonText.delete}
     </Button>
   )
 }

@@ -12,8 +12,10 @@ import { beginning, given, needless } from './config-change'
 import { allAtFields, ConfigFields } from './config-fields'
 import { TypeChooser } from './type-chooser'
 import { type ConnectionType, useTypes } from './types'
+import { newConnectionText } from '../../text/connections'
+import { commonText } from '../../text/common'
 
-const crumbs = [{ title: 'Connections', href: '/connections' }]
+const crumbs = [{ title: commonText.connections, href: '/connections' }]
 
 /** Makes a connection: first its type, then the rest. */
 export function NewConnection() {
@@ -31,7 +33,11 @@ export function NewConnection() {
   if (!wanted) {
     return (
       <>
-        <PageHeader title="New connection" text="What should it reach?" breadcrumbs={crumbs} />
+        <PageHeader
+          title={newConnectionText.newConnection}
+          text={newConnectionText.chooseAServiceType}
+          breadcrumbs={crumbs}
+        />
         <TypeChooser />
       </>
     )
@@ -41,18 +47,18 @@ export function NewConnection() {
     <>
       <PageHeader
         key={wanted}
-        title={type ? `New connection: ${type.title}` : 'New connection'}
+        title={type ? newConnectionText.newConnection2(type.title) : newConnectionText.newConnection}
         text={type?.description}
-        breadcrumbs={[...crumbs, { title: 'New', href: '/connections/new' }]}
+        breadcrumbs={[...crumbs, { title: newConnectionText.new, href: '/connections/new' }]}
       />
       {types.isPending && <Skeleton h={320} maw={640} radius="md" />}
       {types.error && !types.data && <ErrorNote error={types.error} onRetry={() => void types.refetch()} />}
       {types.data && !type && (
         <EmptyState
-          title="There is no such type"
+          title={newConnectionText.unknownConnectionType}
           action={
             <Button component={Link} href="/connections/new">
-              Choose a type
+              {newConnectionText.chooseAType}
             </Button>
           }
         />
@@ -76,7 +82,7 @@ function Form({ type }: { type: ConnectionType }) {
     onSuccess: (made) => {
       client.setQueryData(['connection', 'get', made.id], made)
       void client.invalidateQueries({ queryKey: ['connection'] })
-      notifyDone(`${made.name} is saved.`)
+      notifyDone(newConnectionText.saved(made.name))
       navigate(`/connections/${made.id}?made=yes`, { replace: true })
     },
   })
@@ -91,10 +97,12 @@ function Form({ type }: { type: ConnectionType }) {
   return (
     <form onSubmit={submit} noValidate>
       <Stack maw={640}>
-        {error && !allAtFields(error) && <ErrorNote error={error} title="The connection was not saved" />}
+        {error && !allAtFields(error) && (
+          <ErrorNote error={error} title={newConnectionText.couldNotSaveTheConnection} />
+        )}
         <TextInput
-          label="Name"
-          description="Nodes are given the connection by this name."
+          label={commonText.name}
+          description={newConnectionText.nodesReferToTheConnectionBy}
           inputWrapperOrder={['label', 'input', 'error', 'description']}
           required
           withAsterisk={false}
@@ -106,15 +114,15 @@ function Form({ type }: { type: ConnectionType }) {
         />
         <NativeSelect
           inputWrapperOrder={['label', 'input', 'error', 'description']}
-          label="Who may use it"
+          label={newConnectionText.availableTo}
           data={[
-            { value: '', label: 'Only you' },
-            ...shared.map((one) => ({ value: one.id, label: `Everybody in ${one.name}` })),
+            { value: '', label: newConnectionText.onlyYou },
+            ...shared.map((one) => ({ value: one.id, label: newConnectionText.everyoneIn(one.name) })),
           ]}
           description={
             shared.length === 0
-              ? 'With an organization, its members could share it.'
-              : 'It cannot be given to others later.'
+              ? newConnectionText.connectionsOfAnOrganizationAre
+              : newConnectionText.youCannotChangeThisLater
           }
           value={owner}
           onChange={(event) => setOwner(event.currentTarget.value)}
@@ -130,10 +138,10 @@ function Form({ type }: { type: ConnectionType }) {
         />
         <Group gap="xs">
           <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
-            Save connection
+            {newConnectionText.saveConnection}
           </Button>
           <Button variant="default" component={Link} href="/connections/new">
-            Another type
+            {newConnectionText.changeType}
           </Button>
         </Group>
       </Stack>

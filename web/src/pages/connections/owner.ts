@@ -1,10 +1,11 @@
 import type { Session } from '../../api/session'
 import type { Connection } from './types'
+import { ownerText } from '../../text/connections'
 
 /** Whose a connection is, in words. */
 export function ownerOf(connection: Connection, { organizations }: Session): string {
-  if (connection.organizationId === null) return 'Only you'
-  return organizations.find((one) => one.id === connection.organizationId)?.name ?? 'An organization'
+  if (connection.organizationId === null) return ownerText.onlyYou
+  return organizations.find((one) => one.id === connection.organizationId)?.name ?? ownerText.anOrganization
 }
 
 /** Whether the signed-in user may change a connection, and not only use it. */

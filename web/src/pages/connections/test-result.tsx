@@ -1,6 +1,7 @@
 import { Alert, Text } from '@mantine/core'
 import { IconCircleCheck, IconCircleX, IconLock } from '@tabler/icons-react'
 import type { Outputs } from '../../api/client'
+import { testResultText } from '../../text/connections'
 
 /** How a test of a connection went, in the words of the server. */
 export function TestResult({ of }: { of: Outputs['connection']['test'] }) {
@@ -8,10 +9,10 @@ export function TestResult({ of }: { of: Outputs['connection']['test'] }) {
   const message = of.message.replace(/ Visit https?:\/\/\S+$/, '')
   const missing = message !== of.message // a sign-in: nothing is wrong with the connection
   const [color, Icon, title] = of.ok
-    ? (['green', IconCircleCheck, 'It works'] as const)
+    ? (['green', IconCircleCheck, testResultText.connectionWorks] as const)
     : missing
-      ? (['amber', IconLock, 'You are not signed in'] as const)
-      : (['red', IconCircleX, 'It does not work'] as const)
+      ? (['amber', IconLock, testResultText.notSignedIn] as const)
+      : (['red', IconCircleX, testResultText.connectionFailed] as const)
   return (
     <Alert color={color} icon={<Icon size={20} aria-hidden />} title={title}>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>

@@ -3,13 +3,14 @@ import { Link } from 'wouter'
 import { ErrorNote } from '../../parts'
 import classes from './connections.module.css'
 import { TypeIcon, useTypes } from './types'
+import { typeChooserText } from '../../text/connections'
 
 /** The types of connections, as links to their forms. */
 export function TypeChooser() {
   const types = useTypes()
   if (types.error && !types.data) return <ErrorNote error={types.error} onRetry={() => void types.refetch()} />
   return (
-    <ul className={classes.types} aria-label="Types of connections" aria-busy={types.isPending || undefined}>
+    <ul className={classes.types} aria-label={typeChooserText.connectionTypes} aria-busy={types.isPending || undefined}>
       {types.isPending &&
         [0, 1, 2, 3, 4, 5].map((row) => (
           <li key={row}>

@@ -10,6 +10,7 @@ import {
 } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { api, type Outputs } from '../../api/client'
+import { typesText } from '../../text/connections'
 
 /** A connection, as its users see it. */
 export type Connection = Outputs['connection']['get']
@@ -17,12 +18,12 @@ export type Connection = Outputs['connection']['get']
 export type ConnectionType = Outputs['connection']['listTypes'][number]
 
 const looks: Record<string, { icon: Icon; title: string }> = {
-  'ai-provider': { icon: IconSparkles, title: 'AI provider' },
-  'mcp-server': { icon: IconTools, title: 'MCP server' },
-  oauth2: { icon: IconLock, title: 'OAuth 2' },
-  http: { icon: IconApi, title: 'HTTP' },
-  smtp: { icon: IconMail, title: 'Mail server' },
-  slack: { icon: IconBrandSlack, title: 'Slack' },
+  'ai-provider': { icon: IconSparkles, title: typesText.aiProvider },
+  'mcp-server': { icon: IconTools, title: typesText.mcpServer },
+  oauth2: { icon: IconLock, title: typesText.oauth2 },
+  http: { icon: IconApi, title: typesText.http },
+  smtp: { icon: IconMail, title: typesText.mailServer },
+  slack: { icon: IconBrandSlack, title: typesText.slack },
 }
 
 /** The sign of a type. */
@@ -37,13 +38,13 @@ export function typeTitle(type: string): string {
 }
 
 const words: Record<string, string> = {
-  authorization_code: 'People sign in',
-  client_credentials: 'This server signs in',
+  authorization_code: typesText.usersSignIn,
+  client_credentials: typesText.thisServerSignsIn,
   openai: 'OpenAI',
   anthropic: 'Anthropic',
-  starttls: 'STARTTLS, after the greeting',
-  tls: 'TLS, from the start',
-  none: 'None: anybody on the way can read it',
+  starttls: typesText.starttls,
+  tls: typesText.tlsFromTheStart,
+  none: typesText.noneNotEncrypted,
 }
 
 /** The schema of a config with words for the choices, and with what the others make needed. */

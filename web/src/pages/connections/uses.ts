@@ -1,3 +1,5 @@
+import { usesText } from '../../text/connections'
+
 /** Who uses a connection, found by its id in what is written. No React here. */
 
 /** Something that names a connection. */
@@ -24,7 +26,7 @@ export function usersOf({ blueprints, triggers, connections }: Things): Map<stri
   for (const one of blueprints)
     note([one.blueprint_map, one.environment_variables], { kind: 'blueprint', id: one.id, title: one.title })
   for (const one of triggers)
-    note(one.config, { kind: 'trigger', id: one.id, title: `A trigger of ${one.blueprint_title}` })
+    note(one.config, { kind: 'trigger', id: one.id, title: usesText.triggerOf(one.blueprint_title) })
   for (const one of connections) note(one.config, { kind: 'connection', id: one.id, title: one.name })
   return users
 }

@@ -36,6 +36,7 @@ import classes from './editor.module.css'
 import { DRAGGED } from './catalogue'
 import { connectProblem, place, reconnectProblem } from './operations'
 import type { Editor } from './use-editor'
+import { canvasText } from '../../text/editor'
 
 type Props = {
   editor: Editor
@@ -143,8 +144,9 @@ export function Canvas({
   const settle = useCallback((_event: unknown, _node: unknown, nodes: CardNode[]) => {
     setMoving(undefined)
     const places = new Map(nodes.map((node) => [node.id, { x: snap(node.position.x), y: snap(node.position.y) }]))
-    live.current.editor.edit(nodes.length === 1 ? 'moving a node' : `moving ${nodes.length} nodes`, (map) =>
-      place(map, places),
+    live.current.editor.edit(
+      nodes.length === 1 ? canvasText.moveOfANode : canvasText.moveOfNodes(nodes.length),
+      (map) => place(map, places),
     )
   }, [])
   const pulled = useRef<string>(undefined) // the edge whose end is being moved
@@ -160,8 +162,7 @@ export function Canvas({
   const connectEnd = (_event: unknown, state: FinalConnectionState) => {
     if (state.isValid || !state.fromNode || !state.toNode || !state.toHandle) return
     const forth = state.fromHandle?.type === 'source'
-    if (state.fromHandle?.type === state.toHandle.type)
-      return onRefused('Draw from a way out, at the right, to the left side of another node.')
+    if (state.fromHandle?.type === state.toHandle.type) return onRefused(canvasText.dragFromAnOutputOnThe)
     const [source, target] = forth ? [state.fromNode, state.toNode] : [state.toNode, state.fromNode]
     const why = connectProblem(map, source.id, (forth ? state.fromHandle : state.toHandle)?.id ?? MAIN, target.id)
     if (why) onRefused(why)
@@ -183,7 +184,7 @@ export function Canvas({
       ref={frame}
       className={`${graph.canvas} ${classes.canvas}`}
       role="group"
-      aria-label="Canvas"
+      aria-label={canvasText.canvas}
       tabIndex={-1}
       data-nested={editor.state.level.length > 0 || undefined}
       onKeyDown={onKeyDown}
@@ -257,7 +258,7 @@ export function Canvas({
               pannable
               zoomable
               position="bottom-right"
-              ariaLabel="Overview"
+              ariaLabel={canvasText.minimap}
               style={{ width: 160, height: 100 }}
             />
           )}

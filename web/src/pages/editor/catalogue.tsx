@@ -5,11 +5,18 @@ import { TypeIcon } from '../../graph/type-icon'
 import classes from './catalogue.module.css'
 import { findTypes } from './find-types'
 import type { NodeType } from '../../graph/node-types'
+import { catalogueText } from '../../text/editor'
 
 /** The kind of data that a dragged type travels as. */
 export const DRAGGED = 'application/x-blueprintd-type'
 
-const groups = { flow: 'Flow', data: 'Data', people: 'People', services: 'Services', events: 'Events' }
+const groups = {
+  flow: catalogueText.flow,
+  data: catalogueText.data,
+  people: catalogueText.people,
+  services: catalogueText.services,
+  events: catalogueText.events,
+}
 
 type Props = {
   types: NodeType[]
@@ -29,7 +36,7 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
   const found = findTypes(types, text, (type) => groups[type.category] ?? '')
   // What is found stands in one list, the best at its head, because that is what Enter adds.
   const shown: [string, NodeType[]][] = searching
-    ? [['Found', found]]
+    ? [[catalogueText.results, found]]
     : Object.entries(groups).map(([key, title]) => [title, found.filter((type) => type.category === key)])
   const first = (event: KeyboardEvent) => {
     // A type that is called so comes before those that only mention the words.
@@ -49,8 +56,8 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
         ref={search}
         type="search"
         size="sm"
-        aria-label="Search node types"
-        placeholder="Add a node"
+        aria-label={catalogueText.searchNodeTypes}
+        placeholder={catalogueText.searchNodeTypes}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={first}
@@ -84,7 +91,7 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
                       <span className={classes.name}>{type.title}</span>
                       {searching && index === 0 && draggable && (
                         <Kbd size="xs" className={classes.enter} aria-hidden>
-                          Enter
+                          {catalogueText.enter}
                         </Kbd>
                       )}
                     </UnstyledButton>
@@ -96,7 +103,7 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
         })}
         {found.length === 0 && (
           <Text size="sm" c="dimmed" p="sm">
-            No type fits "{text}".
+            {catalogueText.noNodeTypeMatches(text)}
           </Text>
         )}
       </ScrollArea>

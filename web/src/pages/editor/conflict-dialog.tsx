@@ -5,6 +5,7 @@ import { edgeKey, edgesOf } from '../../graph/map'
 import { same } from './same'
 import type { Doc } from './state'
 import { type Blueprint, docOf } from './use-save'
+import { conflictDialogText } from '../../text/editor'
 
 type Props = {
   theirs: Blueprint | undefined
@@ -23,37 +24,41 @@ export function ConflictDialog({ theirs, ours, saving, onOverwrite, onReload, on
     <Modal
       opened={theirs !== undefined}
       onClose={onClose}
-      title="Somebody else saved meanwhile"
+      title={conflictDialogText.aNewerVersionWasSaved}
       size={shown ? 'xl' : 'lg'}
     >
       {theirs && found && (
         <Stack gap="md">
-          <Text size="sm">Version {theirs.version} was saved since you began. Against it, yours differs so:</Text>
+          <Text size="sm">{conflictDialogText.versionWasSavedAfterYouStarted(theirs.version)}</Text>
           <List size="sm">
             {found.lines.map((line) => (
               <List.Item key={line}>{line}</List.Item>
             ))}
-            {!same(theirs.environment_variables, ours.variables) && <List.Item>The variables differ.</List.Item>}
+            {!same(theirs.environment_variables, ours.variables) && (
+              <List.Item>{conflictDialogText.theVariablesDiffer}</List.Item>
+            )}
           </List>
-          {shown && <GraphView map={found.both} diff={found.diff} height={320} label="What differs" />}
+          {shown && (
+            <GraphView map={found.both} diff={found.diff} height={320} label={conflictDialogText.differences} />
+          )}
           <div>
             <Button variant="subtle" size="compact-sm" ml={-8} onClick={() => setShown(!shown)} aria-expanded={shown}>
-              {shown ? 'Hide the difference' : 'Show the difference'}
+              {shown ? conflictDialogText.hideDifferences : conflictDialogText.showDifferences}
             </Button>
           </div>
           <Group gap="xs" justify="flex-end">
             <Button variant="default" onClick={onClose}>
-              Go on editing
+              {conflictDialogText.continueEditing}
             </Button>
             <Button variant="default" color="red" onClick={onReload}>
-              Take theirs
+              {conflictDialogText.discardMineAndLoadTheirs}
             </Button>
             <Button loading={saving} onClick={onOverwrite}>
-              Save mine as a newer version
+              {conflictDialogText.saveMineAsANewVersion}
             </Button>
           </Group>
           <Text size="xs" c="dimmed">
-            Theirs stays among the versions, whatever you choose. Taking theirs gives up your changes.
+            {conflictDialogText.theirVersionStaysInTheVersion}
           </Text>
         </Stack>
       )}
@@ -83,14 +88,18 @@ function compare(theirs: BlueprintMap, ours: BlueprintMap): { lines: string[]; b
   const lost = before.filter((edge) => !newKeys.has(edgeKey(edge)))
   for (const edge of after) if (!oldKeys.has(edgeKey(edge))) diff.edges![edgeKey(edge)] = 'added'
   for (const edge of lost) diff.edges![edgeKey(edge)] = 'removed'
-  const words = { added: 'Only in yours', removed: 'Only in theirs', changed: 'Different' }
+  const words = {
+    added: conflictDialogText.onlyInYours,
+    removed: conflictDialogText.onlyInTheirs,
+    changed: conflictDialogText.different,
+  }
   const lines = (['added', 'removed', 'changed'] as const)
     .filter((kind) => lists[kind].length > 0)
     .map(
       (kind) =>
-        `${words[kind]}: ${lists[kind].slice(0, 8).join(', ')}${lists[kind].length > 8 ? ` and ${lists[kind].length - 8} more` : ''}`,
+        `${words[kind]}: ${lists[kind].slice(0, 8).join(', ')}${lists[kind].length > 8 ? conflictDialogText.andMore(lists[kind].length - 8) : ''}`,
     )
-  if (Object.keys(diff.edges!).length > 0) lines.push(`${Object.keys(diff.edges!).length} edges differ.`)
-  if (lines.length === 0) lines.push('The nodes and edges say the same; only their places or order differ.')
+  if (Object.keys(diff.edges!).length > 0) lines.push(conflictDialogText.edgesDiffer(Object.keys(diff.edges!).length))
+  if (lines.length === 0) lines.push(conflictDialogText.onlyNodePositionsOrOrderDiffer)
   return { lines, both: { ...ours, nodes: [...ours.nodes, ...gone], edges: [...after, ...lost] }, diff }
 }

@@ -4,6 +4,8 @@ import { connectable, usedHandles } from '../../graph/handles'
 import type { BlueprintMap } from '../../graph/map'
 import { flowOrder } from '../../graph/order'
 import { connectProblem } from './operations'
+import { connectDialogText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 type Props = {
   map: BlueprintMap
@@ -16,7 +18,12 @@ type Props = {
 export function ConnectDialog({ map, id, onClose, onConnect }: Props) {
   const node = map.nodes.find((each) => each.id === id)
   return (
-    <Modal opened={node !== undefined} onClose={onClose} title={`Connect ${node?.title || (id ?? '')}`} size="md">
+    <Modal
+      opened={node !== undefined}
+      onClose={onClose}
+      title={connectDialogText.connect(node?.title || (id ?? ''))}
+      size="md"
+    >
       {node && <Form key={node.id} map={map} id={node.id} onClose={onClose} onConnect={onConnect} />}
     </Modal>
   )
@@ -40,22 +47,25 @@ function Form({ map, id, onClose, onConnect }: Props & { id: string }) {
       <Stack gap="md">
         {ways.length > 1 && (
           <Select
-            label="By its way out"
-            data={ways.map((each) => ({ value: each.id, label: each.id === 'main' ? 'always' : each.label }))}
+            label={commonText.output}
+            data={ways.map((each) => ({
+              value: each.id,
+              label: each.id === 'main' ? connectDialogText.always : each.label,
+            }))}
             value={way}
             onChange={(value) => setWay(value ?? way)}
             allowDeselect={false}
           />
         )}
         <Select
-          label="To"
-          placeholder="Choose a node"
+          label={connectDialogText.to}
+          placeholder={connectDialogText.chooseANode}
           searchable
           selectFirstOptionOnChange
           selectFirstOptionOnDropdownOpen
           data-autofocus
           openOnFocus={false}
-          nothingFoundMessage="No node is called so"
+          nothingFoundMessage={connectDialogText.noNodesFound}
           value={target}
           onChange={setTarget}
           error={problem}
@@ -72,15 +82,15 @@ function Form({ map, id, onClose, onConnect }: Props & { id: string }) {
         />
         {map.nodes.length < 2 && (
           <Text size="sm" c="dimmed">
-            There is no other node yet. Add one first.
+            {connectDialogText.thereIsNoOtherNodeYet}
           </Text>
         )}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            {commonText.cancel}
           </Button>
           <Button type="submit" disabled={target === null || problem !== undefined}>
-            Connect
+            {connectDialogText.connect2}
           </Button>
         </Group>
       </Stack>

@@ -6,13 +6,15 @@ import { BlueprintLayout } from '../blueprints/blueprint-layout'
 import { Editor } from './editor'
 import { EditorSkeleton } from './editor-skeleton'
 import { useNodeTypes } from '../../graph/use-node-types'
+import { editorPageText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 /** /blueprints/:id/edit: the visual editor. */
 export default function EditorPage() {
   const { id = '' } = useParams<{ id: string }>()
   return (
     <div data-editor>
-      <BlueprintLayout id={id} ownRun tab="Edit" waiting={<EditorSkeleton />}>
+      <BlueprintLayout id={id} ownRun tab={commonText.edit} waiting={<EditorSkeleton />}>
         <Loaded key={id} id={id} />
       </BlueprintLayout>
     </div>
@@ -35,7 +37,7 @@ function Loaded({ id }: { id: string }) {
     return (
       <ErrorNote
         error={error}
-        title="The editor could not be opened"
+        title={editorPageText.couldNotOpenTheEditor}
         onRetry={() => {
           void blueprint.refetch()
           void types.refetch()

@@ -1,6 +1,7 @@
 import { Skeleton } from '@mantine/core'
 import classes from './editor.module.css'
 import { useRestOfWindow } from './use-rest-of-window'
+import { editorSkeletonText } from '../../text/editor'
 
 /** What stands in the place of the editor, as large as it, until what it needs is there. */
 export function EditorSkeleton() {
@@ -12,7 +13,7 @@ export function EditorSkeleton() {
         height="100%"
         radius={0}
         role="img"
-        aria-label="The editor is being opened"
+        aria-label={editorSkeletonText.loadingTheEditor}
       />
     </div>
   )

@@ -32,6 +32,8 @@ import { useScreen } from './use-screen'
 import { useShortcuts } from './use-shortcuts'
 import { useStoredRun } from './use-stored-run'
 import { useValidation } from './use-validation'
+import { editorText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 const RunDialog = lazy(() => import('../runs/run-dialog').then((module) => ({ default: module.RunDialog })))
 
@@ -46,7 +48,11 @@ export function Editor(props: Props) {
   )
 }
 
-const sheetTitles: Record<PanelTab, string> = { node: 'Node', variables: 'Variables', issues: 'Issues' }
+const sheetTitles: Record<PanelTab, string> = {
+  node: editorText.node,
+  variables: commonText.variables,
+  issues: editorText.issues,
+}
 
 function Inside({ blueprint, types }: Props) {
   const [start] = useState(() => docOf(blueprint))
@@ -118,10 +124,10 @@ function Inside({ blueprint, types }: Props) {
       search={panels.search}
       where={
         chosen
-          ? `after ${chosen.title || chosen.id}`
+          ? editorText.after(chosen.title || chosen.id)
           : editor.state.edges.size === 1
-            ? 'into the chosen edge'
-            : 'at the end'
+            ? editorText.onTheSelectedEdge
+            : editorText.atTheEnd
       }
       draggable={!folded}
     />
@@ -162,7 +168,7 @@ function Inside({ blueprint, types }: Props) {
         onVariables={() => panels.open('variables')}
       />
       {!folded && !editor.readOnly && (
-        <aside className={classes.left} aria-label="Node types">
+        <aside className={classes.left} aria-label={editorText.nodeTypes}>
           {catalogue}
         </aside>
       )}
@@ -182,7 +188,7 @@ function Inside({ blueprint, types }: Props) {
         {executionId && <RunStrip live={live} executionId={executionId} onClose={() => setExecutionId(undefined)} />}
       </GraphArea>
       {!small && (panels.tab !== 'node' || editor.state.nodes.size > 0) && (
-        <aside className={classes.right} aria-label="Settings">
+        <aside className={classes.right} aria-label={commonText.settings}>
           {panel}
         </aside>
       )}
@@ -192,7 +198,7 @@ function Inside({ blueprint, types }: Props) {
         onClose={panels.closeSheet}
         position={narrow ? 'bottom' : 'left'}
         size={narrow ? '75%' : 320}
-        title="Add a node"
+        title={editorText.addNode}
       >
         {folded && catalogue}
       </Drawer>

@@ -2,6 +2,8 @@ import { Button, Group, List, Modal, Stack, Text } from '@mantine/core'
 import { useMemo } from 'react'
 import type { BlueprintMap } from '../../graph/map'
 import { connect, connectInOrder } from './operations'
+import { firstEdgeDialogText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 /** An edge that waits for an answer. */
 export type FirstEdge = { source: string; handle: string; target: string }
@@ -22,22 +24,19 @@ export function FirstEdgeDialog({ map, inLoop, edge, onClose, onAnswer }: Props)
   )
   const why =
     kept === undefined
-      ? 'This edge goes against the present order, so the order cannot be kept.'
+      ? firstEdgeDialogText.thisEdgeContradictsTheCurrent
       : 'problem' in kept
-        ? `${kept.problem} The order cannot be kept.`
+        ? firstEdgeDialogText.theOrderCannotBeKept(kept.problem)
         : undefined
   return (
-    <Modal opened={edge !== undefined} onClose={onClose} title="From a sequence to a graph" size="md">
+    <Modal opened={edge !== undefined} onClose={onClose} title={firstEdgeDialogText.changeFromOrderToEdges} size="md">
       {edge && (
         <Stack gap="md">
-          <Text size="sm">
-            So far the nodes run one after the other. With the first edge, only edges say what follows what, and a node
-            that no edge leads to starts at once.
-          </Text>
+          <Text size="sm">{firstEdgeDialogText.theNodesCurrentlyRunOneAfter}</Text>
           {why && <Text size="sm">{why}</Text>}
           {kept && 'map' in kept && kept.notes.length > 0 && (
             <div>
-              <Text size="sm">Keeping the order also changes this:</Text>
+              <Text size="sm">{firstEdgeDialogText.keepingTheOrderAlsoMakesThese}</Text>
               <List size="sm" mt={4}>
                 {kept.notes.map((note) => (
                   <List.Item key={note}>{note}</List.Item>
@@ -47,17 +46,17 @@ export function FirstEdgeDialog({ map, inLoop, edge, onClose, onAnswer }: Props)
           )}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>
-              Cancel
+              {commonText.cancel}
             </Button>
             <Button
               variant={why ? 'filled' : 'default'}
               onClick={() => onAnswer(edge, connect(map, edge.source, edge.handle, edge.target))}
             >
-              Only this edge
+              {firstEdgeDialogText.addOnlyThisEdge}
             </Button>
             {kept && 'map' in kept && (
               <Button data-autofocus onClick={() => onAnswer(edge, kept.map)}>
-                Keep the order as edges
+                {firstEdgeDialogText.keepTheOrderAsEdges}
               </Button>
             )}
           </Group>

@@ -14,6 +14,7 @@ import type { Editor } from './use-editor'
 import type { Panels } from './use-panels'
 import type { useScreen } from './use-screen'
 import { problemsAt, type Validation } from './use-validation'
+import { graphAreaText } from '../../text/editor'
 
 type Props = {
   editor: Editor
@@ -51,7 +52,7 @@ export function GraphArea({
   const { level } = editor.state
   const problems = useMemo(() => problemsAt(validation.issues, level), [validation.issues, level])
   return (
-    <section className={classes.middle} aria-label="Graph">
+    <section className={classes.middle} aria-label={graphAreaText.graph}>
       <Canvas
         key={JSON.stringify(level)}
         editor={editor}
@@ -85,9 +86,11 @@ export function GraphArea({
         <div className={classes.empty}>
           <EmptyState
             icon={<IconSchema />}
-            title={level.length > 0 ? 'No nodes in this loop yet' : 'No nodes yet'}
-            text="Each node does one thing: call a service, decide, wait, write. Add your first node."
-            action={editor.readOnly ? undefined : <Button onClick={panels.showCatalogue}>Add the first node</Button>}
+            title={level.length > 0 ? graphAreaText.noNodesInThisLoopYet : graphAreaText.noNodesYet}
+            text={graphAreaText.eachNodeDoesOneThingCall}
+            action={
+              editor.readOnly ? undefined : <Button onClick={panels.showCatalogue}>{graphAreaText.addFirstNode}</Button>
+            }
           />
         </div>
       )}

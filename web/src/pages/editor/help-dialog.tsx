@@ -1,51 +1,53 @@
 import { Kbd, Modal, Table } from '@mantine/core'
 import classes from './help-dialog.module.css'
+import { helpDialogText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 const apple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 /** How the key that commands are given with is called here. */
-export const command = apple ? '⌘' : 'Ctrl'
+export const command = apple ? '⌘' : helpDialogText.ctrl
 
 const shortcuts: [string, string[][]][] = [
-  ['Walk the nodes in the order of the flow', [['Tab'], ['Shift', 'Tab']]],
-  ['Open the settings of the node', [['Enter']]],
-  ['What can be done with the node', [['M']]],
-  ['Choose one more node, or one less', [['Space'], ['Shift', 'Click']]],
-  ['Choose all, or none', [[command, 'A'], ['Esc']]],
-  ['Move what is chosen, or in larger steps', [['Arrows'], ['Shift', 'Arrows']]],
-  ['Add a node', [['A']]],
-  ['Connect to another node', [['C']]],
-  ['Change the id', [['F2']]],
-  ['Switch off or on', [['O']]],
+  [helpDialogText.nextOrPreviousNode, [['Tab'], ['Shift', 'Tab']]],
+  [helpDialogText.openNodeSettings, [['Enter']]],
+  [helpDialogText.nodeActions, [['M']]],
+  [helpDialogText.addToOrRemoveFromSelection, [['Space'], ['Shift', helpDialogText.click]]],
+  [helpDialogText.selectAllOrNone, [[command, 'A'], ['Esc']]],
+  [helpDialogText.moveSelectionOrInLargerSteps, [['Arrows'], ['Shift', 'Arrows']]],
+  [helpDialogText.addANode, [['A']]],
+  [helpDialogText.connectToAnotherNode, [['C']]],
+  [helpDialogText.renameNode, [['F2']]],
+  [helpDialogText.disableOrEnable, [['O']]],
   [
-    'Copy, cut, paste',
+    helpDialogText.copyCutPaste,
     [
       [command, 'C'],
       [command, 'X'],
       [command, 'V'],
     ],
   ],
-  ['Duplicate', [[command, 'D']]],
+  [helpDialogText.duplicate, [[command, 'D']]],
   ['Delete', [['Delete']]],
   [
-    'Undo, redo',
+    helpDialogText.undoRedo,
     [
       [command, 'Z'],
       [command, 'Shift', 'Z'],
     ],
   ],
-  ['Save', [[command, 'S']]],
-  ['Run', [[command, 'Enter']]],
-  ['Tidy up', [['L']]],
-  ['Show everything', [['F']]],
-  ['Zoom', [['+'], ['-']]],
-  ['This list', [['?']]],
+  [commonText.save, [[command, 'S']]],
+  [commonText.run, [[command, 'Enter']]],
+  [helpDialogText.arrangeNodes, [['L']]],
+  [helpDialogText.fitToView, [['F']]],
+  [helpDialogText.zoom, [['+'], ['-']]],
+  [helpDialogText.keyboardShortcuts, [['?']]],
 ]
 
 /** The list of keys. */
 export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Keys of the editor" size="md">
-      <Table aria-label="Keys of the editor" verticalSpacing={6} fz="sm">
+    <Modal opened={opened} onClose={onClose} title={helpDialogText.keyboardShortcuts} size="md">
+      <Table aria-label={helpDialogText.keyboardShortcuts} verticalSpacing={6} fz="sm">
         <Table.Tbody>
           {shortcuts.map(([what, keys]) => (
             <Table.Tr key={what}>

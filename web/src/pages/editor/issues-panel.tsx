@@ -2,25 +2,27 @@ import { Alert, Loader, Text, UnstyledButton } from '@mantine/core'
 import { IconAlertCircle, IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react'
 import { useId } from 'react'
 import { showPath } from '../../api/errors'
-import { ErrorNote, showCount } from '../../parts'
+import { ErrorNote } from '../../parts'
 import classes from './issues-panel.module.css'
 import type { Located, Validation } from './use-validation'
+import { issuesPanelText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 /** Everything that is wrong or doubtful; each leads to where it lies. */
 export function IssuesPanel({ validation, onGo }: { validation: Validation; onGo: (issue: Located) => void }) {
   const { issues, checking, error } = validation
-  if (error !== undefined && issues.length === 0) return <ErrorNote error={error} title="Not checked" />
+  if (error !== undefined && issues.length === 0) return <ErrorNote error={error} title={issuesPanelText.notChecked} />
   if (checking)
     return (
       <Text size="sm" c="dimmed" p="sm">
         <Loader size={12} mr={6} />
-        Checking
+        {issuesPanelText.checking}
       </Text>
     )
   if (issues.length === 0)
     return (
       <Alert color="green" icon={<IconCircleCheck size={20} aria-hidden />}>
-        No problems
+        {issuesPanelText.noProblems}
       </Alert>
     )
   const errors = issues.filter((issue) => issue.severity === 'error')
@@ -29,11 +31,11 @@ export function IssuesPanel({ validation, onGo }: { validation: Validation; onGo
     <>
       {errors.length > 0 && (
         <Part
-          title={showCount(errors.length, 'error')}
+          title={issuesPanelText.errors(errors.length)}
           text={
             errors.some((issue) => issue.unapplied)
-              ? 'Fields that are not applied must be fixed before saving. A step with another error fails when it is reached.'
-              : 'A step with an error fails when it is reached. Saving is possible.'
+              ? issuesPanelText.fixFieldsThatAreNotApplied
+              : issuesPanelText.stepsWithErrorsFailWhenThey
           }
           issues={errors}
           onGo={onGo}
@@ -41,8 +43,8 @@ export function IssuesPanel({ validation, onGo }: { validation: Validation; onGo
       )}
       {warnings.length > 0 && (
         <Part
-          title={showCount(warnings.length, 'warning')}
-          text="Worth a look. Nothing of it keeps the blueprint from being saved or run."
+          title={issuesPanelText.warnings(warnings.length)}
+          text={issuesPanelText.recommendationsYouCanSaveAnd}
           issues={warnings}
           onGo={onGo}
         />
@@ -76,9 +78,14 @@ function Part({
           <li key={index}>
             <UnstyledButton className={classes.issue} onClick={() => onGo(issue)}>
               {issue.severity === 'error' ? (
-                <IconAlertCircle size={17} className={classes.error} role="img" aria-label="Error" />
+                <IconAlertCircle size={17} className={classes.error} role="img" aria-label={issuesPanelText.error} />
               ) : (
-                <IconAlertTriangle size={17} className={classes.warning} role="img" aria-label="Warning" />
+                <IconAlertTriangle
+                  size={17}
+                  className={classes.warning}
+                  role="img"
+                  aria-label={issuesPanelText.warning}
+                />
               )}
               <span className={classes.words}>
                 <b>{placeOf(issue)}</b>
@@ -95,12 +102,15 @@ function Part({
 function placeOf(issue: Located): string {
   if (issue.variable !== undefined) {
     const field = issue.variableName !== undefined && issue.field[0] === 'name' ? '' : showPath(issue.field)
-    return [issue.variableName === undefined ? 'Variables' : `Variable ${issue.variableName}`, field]
+    return [
+      issue.variableName === undefined ? commonText.variables : issuesPanelText.variable(issue.variableName),
+      field,
+    ]
       .filter(Boolean)
       .join(': ')
   }
   const field = issue.field[0] === 'config' ? issue.field.slice(1) : issue.field
   const node = [...issue.level, issue.nodeId].filter(Boolean).join(' / ')
-  if (issue.edge !== undefined) return node ? `Edge from ${node}` : 'Edge'
-  return [node || 'Blueprint', showPath(field)].filter(Boolean).join(': ')
+  if (issue.edge !== undefined) return node ? issuesPanelText.edgeFrom(node) : issuesPanelText.edge
+  return [node || commonText.blueprint, showPath(field)].filter(Boolean).join(': ')
 }

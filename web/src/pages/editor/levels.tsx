@@ -2,6 +2,7 @@ import { Anchor } from '@mantine/core'
 import classes from './editor.module.css'
 import { mapAt } from './nested'
 import type { Editor } from './use-editor'
+import { levelsText } from '../../text/editor'
 
 /** Which for-each the canvas shows the inside of, and the way out. */
 export function Levels({ title, editor }: { title: string; editor: Editor }) {
@@ -9,7 +10,7 @@ export function Levels({ title, editor }: { title: string; editor: Editor }) {
   const nameOf = (index: number) =>
     mapAt(editor.doc.map, level.slice(0, index))?.nodes.find((node) => node.id === level[index])?.title || level[index]
   return (
-    <nav className={classes.crumbs} aria-label="Levels">
+    <nav className={classes.crumbs} aria-label={levelsText.loopLevels}>
       <ol>
         <li>
           <Anchor component="button" type="button" size="sm" onClick={() => editor.enter([], [level[0]!])}>

@@ -74,7 +74,7 @@ test('later nodes make room for one before them', () => {
 })
 
 test('what may be joined', () => {
-  assert.match(connectProblem(graph, 'c', 'main', 'if')!, /circle.*c → if → b → c/)
+  assert.match(connectProblem(graph, 'c', 'main', 'if')!, /cycle.*c → if → b → c/)
   assert.match(connectProblem(graph, 'b', 'main', 'b')!, /itself/)
   assert.match(connectProblem(graph, 'b', 'main', 'c')!, /already/)
   assert.equal(connectProblem(graph, 'if', 'false', 'c'), undefined)
@@ -85,7 +85,7 @@ test('an edge is moved to other ends', () => {
   const key = '["if","true","b"]'
   assert.equal(reconnectProblem(graph, key, 'if', 'true', 'b'), undefined)
   assert.match(reconnectProblem(graph, key, 'b', 'main', 'c')!, /already/)
-  assert.match(reconnectProblem(graph, '["b","main","c"]', 'b', 'main', 'if')!, /circle/)
+  assert.match(reconnectProblem(graph, '["b","main","c"]', 'b', 'main', 'if')!, /cycle/)
   assert.deepEqual(
     reconnect({ ...graph, edges: [{ ...graph.edges![0]!, label: 'kept' }] }, key, 'b', 'main', 'c').edges,
     [{ source: 'b', target: 'c', label: 'kept' }],

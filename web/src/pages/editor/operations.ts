@@ -16,6 +16,7 @@ import {
 import { chain, circle, downstream } from '../../graph/order'
 import { heightOf } from '../../graph/sizes'
 import { type Ordered, orderAsEdges, withEdge } from './order-as-edges'
+import { operationsText } from '../../text/editor'
 
 /** What the catalogue says of a type, as far as making a node needs it. */
 export type NewType = { type: string; title: string; starter: JsonObject }
@@ -72,13 +73,13 @@ export function edge(source: string, handle: string, target: string): MapEdge {
 
 /** Why two nodes cannot be joined; undefined when they can. */
 export function connectProblem(map: BlueprintMap, source: string, handle: string, target: string): string | undefined {
-  if (source === target) return 'A node cannot lead to itself.'
+  if (source === target) return operationsText.aNodeCannotConnectToItself
   const key = edgeKey(edge(source, handle, target))
-  if (edgesOf(map).some((each) => edgeKey(each) === key)) return 'They are connected so already.'
+  if (edgesOf(map).some((each) => edgeKey(each) === key)) return operationsText.theseNodesAreAlreadyConnected
   const way = circle(edgesOf(map), source, target)
   if (!way) return undefined
-  const shown = way.length > 7 ? [...way.slice(0, 3), `(${way.length - 6} more)`, ...way.slice(-3)] : way
-  return `That would make a circle, which never ends: ${shown.join(' → ')}. To repeat nodes for a list, use a for-each.`
+  const shown = way.length > 7 ? [...way.slice(0, 3), operationsText.more(way.length - 6), ...way.slice(-3)] : way
+  return operationsText.thisEdgeWouldCreateAnEndless(shown.join(' → '))
 }
 
 /** Joins two nodes. */

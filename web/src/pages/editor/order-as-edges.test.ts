@@ -56,7 +56,7 @@ test('a failure that the run survives leads on', () => {
 test('a node that is switched off passes everything on', () => {
   const { edges: found, notes } = edges(node('if', 'conditional', { disabled: true }), node('b'))
   assert.deepEqual(found, ['if main b'])
-  assert.match(notes[0]!, /switched off/)
+  assert.match(notes[0]!, /disabled/)
 })
 
 test('what cannot be kept, and what has edges already', () => {

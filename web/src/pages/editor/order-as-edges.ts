@@ -10,6 +10,7 @@ import {
   type MapNode,
 } from '../../graph/map'
 import { heightOf } from '../../graph/sizes'
+import { orderAsEdgesText } from '../../text/editor'
 
 /**
  * What becomes of a sequence when its order is written as edges. `map` runs as the sequence did; `notes` say what was
@@ -41,7 +42,7 @@ export function orderAsEdges(
     if (!way) {
       if (target !== undefined) edges.push({ source: node.id, target })
       if (node.disabled && target !== undefined && ways[normalType(node.type)])
-        notes.push(`“${name}” is switched off, so its edge is always taken. Replace the edge before you switch it on.`)
+        notes.push(orderAsEdgesText.isDisabledSoItsEdgeIs(name))
       return node
     }
     if (target !== undefined) edges.push({ source: node.id, target, sourceHandle: way.on })
@@ -50,16 +51,15 @@ export function orderAsEdges(
       ids.add(stop.id)
       added.push(stop)
       edges.push({ source: node.id, target: stop.id, sourceHandle: way.fails })
-      notes.push(`A new stop node fails the run when “${name}” is rejected.`)
+      notes.push(orderAsEdgesText.addsAStopNodeThatFails(name))
     }
     // A failure that the run survives leads on too, which of the edges above only one named error does.
     if (node.onError !== 'continue' || target === undefined) return node
     edges.push({ source: node.id, target, sourceHandle: 'error' })
-    notes.push(`“${name}” now branches on errors, and both edges lead on.`)
+    notes.push(orderAsEdgesText.nowBranchesOnErrorsBothEdges(name))
     return { ...node, onError: 'branch' as const }
   })
-  if (inLoop && added.length > 0)
-    return { problem: 'In the body of a for-each, a rejection fails only its item. No edge can express that.' }
+  if (inLoop && added.length > 0) return { problem: orderAsEdgesText.inAForEachBodyA }
   return { map: { ...map, nodes: [...nodes, ...added], edges }, notes }
 }
 
@@ -81,7 +81,7 @@ function rejected(map: BlueprintMap, added: readonly MapNode[], gate: MapNode, t
   const node: MapNode = {
     id: freeId('rejected', taken),
     type: 'stop',
-    title: `Rejected: ${gate.title || gate.id}`,
+    title: orderAsEdgesText.rejected(gate.title || gate.id),
     config: {
       failed: true,
       message:

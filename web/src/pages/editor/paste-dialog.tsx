@@ -1,6 +1,8 @@
 import { Button, Group, Modal, Stack, Textarea } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { readClip } from './paste'
+import { pasteDialogText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 type Props = { opened: boolean; onClose: () => void; onPaste: (text: string) => void }
 
@@ -16,12 +18,12 @@ export function PasteDialog({ opened, onClose, onPaste }: Props) {
     onClose()
   }
   return (
-    <Modal opened={opened} onClose={onClose} title="Paste nodes" size="lg">
+    <Modal opened={opened} onClose={onClose} title={pasteDialogText.pasteNodes} size="lg">
       <form onSubmit={submit}>
         <Stack gap="md">
           <Textarea
-            label="Nodes as JSON"
-            description="Copied nodes, a blueprint file or a map."
+            label={pasteDialogText.nodesAsJson}
+            description={pasteDialogText.copiedNodesABlueprintFileOr}
             autosize
             minRows={6}
             maxRows={16}
@@ -34,10 +36,10 @@ export function PasteDialog({ opened, onClose, onPaste }: Props) {
           />
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>
-              Cancel
+              {commonText.cancel}
             </Button>
             <Button type="submit" disabled={!read || 'problem' in read}>
-              Paste
+              {pasteDialogText.paste}
             </Button>
           </Group>
         </Stack>

@@ -62,15 +62,15 @@ test('what cannot', () => {
   const cases: [string, RegExp][] = [
     ['', /no text/],
     ['hello', /not JSON/],
-    ['{"a":1}', /no list called nodes/],
+    ['{"a":1}', /no list named nodes/],
     ['{"nodes":[]}', /empty/],
     ['{"nodes":[1]}', /nodes\[0\] must be an object/],
     ['{"nodes":[{"id":"x"}]}', /nodes\[0\]\.type/],
-    ['{"nodes":[{"id":"x","type":"a"},{"id":"x","type":"a"}]}', /nodes\[1\]\.id: x is there twice/],
+    ['{"nodes":[{"id":"x","type":"a"},{"id":"x","type":"a"}]}', /nodes\[1\]\.id: duplicate ID x/],
     ['{"nodes":[{"id":"x","type":"a"}],"edges":[{"source":"x","target":"y"}]}', /edges\[0\]\.target/],
     [
       '{"nodes":[{"id":"x","type":"a"},{"id":"y","type":"a"}],"edges":[{"source":"x","target":"y"},{"source":"y","target":"x"}]}',
-      /circle/,
+      /cycle/,
     ],
     ['{"nodes":[{"id":"x","type":"a"}],"edges":[{"source":"x","target":"x"}]}', /itself/],
   ]

@@ -17,6 +17,7 @@ import { heightOf, WIDTH } from '../../graph/sizes'
 import { orderAsEdges } from './order-as-edges'
 import { rename } from './rename'
 import type { Expressions } from './references'
+import { pasteText } from '../../text/editor'
 
 /** Nodes on their way through the clipboard. `ordered`: they ran in the order of the list. */
 export type Clip = { nodes: MapNode[]; edges: MapEdge[]; ordered: boolean }
@@ -39,26 +40,25 @@ export function copyText(map: BlueprintMap, ids: ReadonlySet<string>): string {
  * refuse is refused here, with the place.
  */
 export function readClip(text: string): Read {
-  if (text.trim() === '') return { problem: 'There is no text to paste.' }
-  if (text.length > largest) return { problem: 'The text to paste is larger than 5 MiB.' }
+  if (text.trim() === '') return { problem: pasteText.thereIsNoTextToPaste }
+  if (text.length > largest) return { problem: pasteText.theTextIsLargerThan5 }
   let value: unknown
   try {
     value = parseJson(text)
   } catch {
-    return { problem: 'What was pasted is not JSON, so it holds no nodes.' }
+    return { problem: pasteText.theTextIsNotJson }
   }
   if (isObject(value) && isObject(value.blueprint_map)) value = value.blueprint_map
   if (isObject(value) && !Array.isArray(value.nodes) && typeof value.type === 'string') value = { nodes: [value] }
   if (Array.isArray(value)) value = { nodes: value }
-  if (!isObject(value) || !Array.isArray(value.nodes))
-    return { problem: 'What was pasted is JSON, but has no list called nodes.' }
-  if (value.nodes.length === 0) return { problem: 'The list of nodes is empty.' }
-  if (value.nodes.length > mostNodes) return { problem: 'A blueprint has at most 10,000 nodes.' }
+  if (!isObject(value) || !Array.isArray(value.nodes)) return { problem: pasteText.theJsonHasNoListNamed }
+  if (value.nodes.length === 0) return { problem: pasteText.theListOfNodesIsEmpty }
+  if (value.nodes.length > mostNodes) return { problem: pasteText.aBlueprintHasAtMost10 }
   const ids = new Set<string>()
   const nodes: MapNode[] = []
   for (const [index, given] of value.nodes.entries()) {
     const wrong = nodeProblem(given, ids)
-    if (wrong) return { problem: `nodes[${index}]${wrong}` }
+    if (wrong) return { problem: pasteText.nodes(index, wrong) }
     const node = given as MapNode
     ids.add(node.id)
     nodes.push({ ...node, title: node.title ?? node.id, config: node.config ?? {} })
@@ -66,12 +66,12 @@ export function readClip(text: string): Read {
   const edges: unknown[] = Array.isArray(value.edges) ? value.edges : []
   for (const [index, edge] of edges.entries()) {
     const wrong = edgeProblem(edge, ids)
-    if (wrong) return { problem: `edges[${index}]${wrong}` }
+    if (wrong) return { problem: pasteText.edges(index, wrong) }
   }
   const read: MapEdge[] = []
   for (const edge of edges as MapEdge[]) {
     if (edges.length <= 2000 && circle(read, edge.source, edge.target))
-      return { problem: `The edges go in a circle at ${edge.source} → ${edge.target}.` }
+      return { problem: pasteText.theEdgesFormACycleAt(edge.source, edge.target) }
     read.push(edge)
   }
   return { clip: { nodes, edges: read, ordered: !Array.isArray(value.edges) } }
@@ -156,25 +156,25 @@ export function duplicate(map: BlueprintMap, ids: ReadonlySet<string>, expressio
 }
 
 function nodeProblem(value: unknown, ids: Set<string>): string | undefined {
-  if (!isObject(value)) return ' must be an object.'
-  if (typeof value.id !== 'string' || value.id === '') return '.id must be a text that is not empty.'
-  if (ids.has(value.id)) return `.id: ${value.id} is there twice.`
-  if (typeof value.type !== 'string' || value.type === '') return '.type must be the name of a node type.'
-  if (value.title !== undefined && typeof value.title !== 'string') return '.title must be a text.'
-  if (value.config !== undefined && !isObject(value.config)) return '.config must be an object.'
+  if (!isObject(value)) return pasteText.mustBeAnObject
+  if (typeof value.id !== 'string' || value.id === '') return pasteText.idMustBeANonEmpty
+  if (ids.has(value.id)) return pasteText.idDuplicateId(value.id)
+  if (typeof value.type !== 'string' || value.type === '') return pasteText.typeMustBeTheNameOf
+  if (value.title !== undefined && typeof value.title !== 'string') return pasteText.titleMustBeAString
+  if (value.config !== undefined && !isObject(value.config)) return pasteText.configMustBeAnObject
   return undefined
 }
 
 function edgeProblem(value: unknown, ids: Set<string>): string | undefined {
-  if (!isObject(value)) return ' must be an object.'
+  if (!isObject(value)) return pasteText.mustBeAnObject
   for (const end of ['source', 'target'] as const) {
     if (typeof value[end] !== 'string' || !ids.has(value[end]))
-      return `.${end}: no node has the id ${show(value[end], 0)}.`
+      return pasteText.noNodeHasTheId(end, show(value[end], 0))
   }
   if (value.sourceHandle !== undefined && value.sourceHandle !== null && typeof value.sourceHandle !== 'string')
-    return '.sourceHandle must be a text.'
-  if (value.source === value.target) return ` leads from ${value.source as string} to itself.`
-  return handleOf(value as MapEdge) === '' ? '.sourceHandle must not be empty.' : undefined
+    return pasteText.sourcehandleMustBeAString
+  if (value.source === value.target) return pasteText.connectsToItself(value.source as string)
+  return handleOf(value as MapEdge) === '' ? pasteText.sourcehandleMustNotBeEmpty : undefined
 }
 
 // A shift by which none of the moved nodes comes to lie on one that stands there: the wished one, or further down.

@@ -1,5 +1,6 @@
 import { notifications } from '@mantine/notifications'
 import { IconHandStop } from '@tabler/icons-react'
+import { commonText } from '../../text/common'
 
 /** Says, in the corner, why something was not done. */
 export function refuse(why: string): void {
@@ -7,7 +8,7 @@ export function refuse(why: string): void {
     color: 'amber',
     role: 'alert',
     autoClose: 9000,
-    closeButtonProps: { 'aria-label': 'Close' },
+    closeButtonProps: { 'aria-label': commonText.close },
     icon: <IconHandStop size={18} aria-hidden />,
     message: why,
   })

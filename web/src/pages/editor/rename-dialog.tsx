@@ -3,6 +3,8 @@ import { type FormEvent, useState } from 'react'
 import type { BlueprintMap } from '../../graph/map'
 import { referencesTo, type Expressions } from './references'
 import { idProblem } from './rename'
+import { renameDialogText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 type Props = {
   map: BlueprintMap
@@ -16,7 +18,7 @@ type Props = {
 /** Asks for another id of a node, and whether what names it shall follow. */
 export function RenameDialog({ id, onClose, ...rest }: Props) {
   return (
-    <Modal opened={id !== undefined} onClose={onClose} title={`Change the id of ${id ?? ''}`} size="md">
+    <Modal opened={id !== undefined} onClose={onClose} title={renameDialogText.renameTheIdOf(id ?? '')} size="md">
       {id !== undefined && <Form key={id} id={id} onClose={onClose} {...rest} />}
     </Modal>
   )
@@ -38,8 +40,8 @@ function Form({ map, id, wanted, expressions, onClose, onRename }: Props & { id:
     <form onSubmit={submit}>
       <Stack gap="md">
         <TextInput
-          label="Id"
-          description="Templates name the node by it: nodes.id.output"
+          label={renameDialogText.id}
+          description={renameDialogText.templatesUseTheIdForExample}
           value={to}
           onChange={(event) => setTo(event.currentTarget.value)}
           error={problem}
@@ -52,20 +54,20 @@ function Form({ map, id, wanted, expressions, onClose, onRename }: Props & { id:
           <Checkbox
             checked={everywhere}
             onChange={(event) => setEverywhere(event.currentTarget.checked)}
-            label={`Change it in the ${count === 1 ? 'place' : `${count} places`} that ${count === 1 ? 'names' : 'name'} it too`}
+            label={renameDialogText.updateReferencesToIt(count)}
             description={[...new Set(references.map((each) => each.nodeId))].slice(0, 8).join(', ')}
           />
         ) : (
           <Text size="sm" c="dimmed">
-            No template or expression names it. Edges follow by themselves.
+            {renameDialogText.noTemplateOrExpressionRefersTo}
           </Text>
         )}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            {commonText.cancel}
           </Button>
           <Button type="submit" disabled={problem !== undefined}>
-            Change
+            {commonText.rename}
           </Button>
         </Group>
       </Stack>

@@ -110,8 +110,8 @@ test('what names a node is listed', () => {
 })
 
 test('ids that cannot be', () => {
-  assert.match(idProblem(map, 'a', 'b')!, /already/)
-  assert.match(idProblem(map, 'a', '')!, /id/)
+  assert.match(idProblem(map, 'a', 'b')!, /Another node/)
+  assert.match(idProblem(map, 'a', '')!, /ID/)
   assert.match(idProblem(map, 'a', 'x]/y')!, /for-each/)
   assert.equal(idProblem(map, 'a', 'a'), undefined)
 })

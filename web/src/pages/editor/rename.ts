@@ -1,12 +1,13 @@
 import { edgesOf, type BlueprintMap } from '../../graph/map'
 import { replaceReferences, type Expressions } from './references'
+import { renameText } from '../../text/editor'
 
 /** Why a node cannot have an id; undefined when it can. */
 export function idProblem(map: BlueprintMap, from: string, to: string): string | undefined {
-  if (to === '') return 'Give the node an id.'
-  if (to.length > 200) return 'An id has at most 200 characters.'
-  if (to !== from && map.nodes.some((node) => node.id === to)) return `Another node has the id ${to} already.`
-  if (to.includes(']/')) return 'An id must not contain ]/ : the steps of a for-each are named so.'
+  if (to === '') return renameText.enterAnId
+  if (to.length > 200) return renameText.useAtMost200Characters
+  if (to !== from && map.nodes.some((node) => node.id === to)) return renameText.anotherNodeHasTheId(to)
+  if (to.includes(']/')) return renameText.theIdMustNotContainBecause
   return undefined
 }
 

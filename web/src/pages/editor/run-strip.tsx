@@ -2,35 +2,39 @@ import { Anchor, Button, CloseButton, Group, Paper, Progress, Text } from '@mant
 import { Link } from 'wouter'
 import { StatusBadge } from '../../parts'
 import type { LiveRun } from '../runs/use-run'
+import { runStripText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 /** How the run that was started here goes on, with a way to its page. */
 export function RunStrip({ live, executionId, onClose }: { live: LiveRun; executionId: string; onClose: () => void }) {
   const { run } = live
   const failed = run?.steps.find((step) => step.status === 'failed')
   return (
-    <Paper withBorder shadow="md" p="xs" role="status" aria-label="Last run">
+    <Paper withBorder shadow="md" p="xs" role="status" aria-label={runStripText.lastRun}>
       <Group gap="sm" wrap="nowrap">
         <StatusBadge status={run?.status ?? 'running'} />
-        {run?.status === 'running' && <Progress value={run.progress} w={80} size="sm" aria-label="Progress" />}
+        {run?.status === 'running' && (
+          <Progress value={run.progress} w={80} size="sm" aria-label={runStripText.progress} />
+        )}
         <Text size="sm" truncate style={{ minWidth: 0 }}>
           {run?.awaitingInput
-            ? 'It waits for an answer.'
+            ? runStripText.waitingForInput
             : failed
-              ? `${failed.title || failed.nodeId}: ${failed.error?.message ?? 'failed'}`
+              ? `${failed.title || failed.nodeId}: ${failed.error?.message ?? runStripText.failed}`
               : run
-                ? `${run.completedSteps} of ${run.totalSteps} steps`
-                : 'Starting'}
+                ? runStripText.ofSteps(run.completedSteps, run.totalSteps)
+                : runStripText.starting}
         </Text>
         {run?.awaitingInput ? (
           <Button component={Link} href={`/runs/${executionId}`} size="compact-sm" style={{ flex: 'none' }}>
-            Answer
+            {commonText.review}
           </Button>
         ) : (
           <Anchor component={Link} href={`/runs/${executionId}`} size="sm" style={{ flex: 'none' }}>
-            See the run
+            {runStripText.viewRun}
           </Anchor>
         )}
-        <CloseButton size="sm" aria-label="Put the run away" onClick={onClose} />
+        <CloseButton size="sm" aria-label={runStripText.closeRunStatus} onClick={onClose} />
       </Group>
     </Paper>
   )

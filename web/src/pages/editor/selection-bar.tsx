@@ -21,6 +21,8 @@ import type { Commands } from './use-commands'
 import classes from './editor.module.css'
 import { hasBody } from './nested'
 import type { Editor } from './use-editor'
+import { selectionBarText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 type Action = { label: string; icon: Icon; act: () => void; color?: string; off?: boolean }
 
@@ -41,39 +43,44 @@ export function SelectionBar({
   const name = node
     ? node.title || node.id
     : nodes.size > 1
-      ? `${nodes.size} nodes`
+      ? selectionBarText.nodes(nodes.size)
       : edges.size === 1
         ? wireName([...edges][0]!)
-        : `${edges.size} edges`
+        : selectionBarText.edges(edges.size)
   const direct: Action[] = []
   const more: Action[] = []
-  if (node && onSettings) direct.push({ label: 'Settings', icon: IconAdjustments, act: onSettings })
+  if (node && onSettings) direct.push({ label: commonText.settings, icon: IconAdjustments, act: onSettings })
   if (node && hasBody(node))
-    direct.push({ label: 'Open its nodes', icon: IconLogin2, act: () => commands.open(node.id) })
+    direct.push({ label: selectionBarText.openLoopBody, icon: IconLogin2, act: () => commands.open(node.id) })
   if (!readOnly) {
-    if (node) direct.push({ label: 'Connect to another node', icon: IconLine, act: () => commands.connect(node.id) })
+    if (node)
+      direct.push({
+        label: selectionBarText.connectToAnotherNode,
+        icon: IconLine,
+        act: () => commands.connect(node.id),
+      })
     if (nodes.size > 0) {
-      direct.push({ label: 'Duplicate', icon: IconCopy, act: commands.duplicate })
-      direct.push({ label: 'Switch off or on', icon: IconPower, act: commands.toggle })
-    } else if (edges.size === 1) direct.push({ label: 'Put a node between', icon: IconPlus, act: commands.add })
-    direct.push({ label: 'Delete', icon: IconTrash, act: commands.remove, color: 'red' })
+      direct.push({ label: selectionBarText.duplicate, icon: IconCopy, act: commands.duplicate })
+      direct.push({ label: selectionBarText.disableOrEnable, icon: IconPower, act: commands.toggle })
+    } else if (edges.size === 1) direct.push({ label: selectionBarText.insertANode, icon: IconPlus, act: commands.add })
+    direct.push({ label: commonText.delete, icon: IconTrash, act: commands.remove, color: 'red' })
   }
-  if (nodes.size > 0) more.push({ label: 'Copy', icon: IconClipboard, act: () => void commands.copy() })
+  if (nodes.size > 0) more.push({ label: commonText.copy, icon: IconClipboard, act: () => void commands.copy() })
   if (!readOnly) {
-    if (nodes.size > 0) more.push({ label: 'Cut', icon: IconCut, act: () => void commands.cut() })
+    if (nodes.size > 0) more.push({ label: selectionBarText.cut, icon: IconCut, act: () => void commands.cut() })
     if (node) {
-      more.push({ label: 'Change the id', icon: IconId, act: () => commands.rename(node.id) })
-      more.push({ label: 'Fill in the example', icon: IconBook, act: () => commands.example(node.id) })
+      more.push({ label: selectionBarText.renameId, icon: IconId, act: () => commands.rename(node.id) })
+      more.push({ label: selectionBarText.insertTheExample, icon: IconBook, act: () => commands.example(node.id) })
       if (isSequential(map) && map.nodes.length > 1) {
         const index = map.nodes.indexOf(node)
         more.push({
-          label: 'Run it earlier',
+          label: selectionBarText.moveEarlier,
           icon: IconArrowLeft,
           act: () => commands.reorder(node.id, -1),
           off: index === 0,
         })
         more.push({
-          label: 'Run it later',
+          label: selectionBarText.moveLater,
           icon: IconArrowRight,
           act: () => commands.reorder(node.id, 1),
           off: index === map.nodes.length - 1,
@@ -82,7 +89,7 @@ export function SelectionBar({
     }
   }
   return (
-    <div className={classes.bar} role="toolbar" aria-label="What is chosen" id="editor-selection">
+    <div className={classes.bar} role="toolbar" aria-label={selectionBarText.selection} id="editor-selection">
       <Text size="sm" fw={600} className={classes.barName}>
         {name}
       </Text>
@@ -96,7 +103,7 @@ export function SelectionBar({
       {more.length > 0 && (
         <Menu position="bottom-end">
           <Menu.Target>
-            <ActionIcon size={30} aria-label="More">
+            <ActionIcon size={30} aria-label={selectionBarText.moreActions}>
               <IconDotsVertical size={18} aria-hidden />
             </ActionIcon>
           </Menu.Target>

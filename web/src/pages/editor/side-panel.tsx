@@ -12,6 +12,8 @@ import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
 import type { NodeType } from '../../graph/node-types'
 import type { Located, Validation } from './use-validation'
+import { sidePanelText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 /** What the panel beside the canvas shows. */
 export type PanelTab = 'node' | 'variables' | 'issues'
@@ -50,14 +52,14 @@ export function SidePanel({ tab, onTab, onClose, validation, ...props }: Props) 
           size="xs"
           value={tab}
           onChange={(value) => onTab(value as PanelTab)}
-          aria-label="Panel"
+          aria-label={sidePanelText.panel}
           data={[
-            { value: 'node', label: 'Node' },
-            { value: 'variables', label: 'Variables' },
-            { value: 'issues', label: count > 0 ? `Issues (${count})` : 'Issues' },
+            { value: 'node', label: sidePanelText.node },
+            { value: 'variables', label: commonText.variables },
+            { value: 'issues', label: count > 0 ? sidePanelText.issues(count) : sidePanelText.issues2 },
           ]}
         />
-        {onClose && <CloseButton size="sm" aria-label="Put the panel away" onClick={onClose} />}
+        {onClose && <CloseButton size="sm" aria-label={sidePanelText.closePanel} onClick={onClose} />}
       </div>
       <div className={classes.inside} id="editor-panel">
         <Inside tab={tab} validation={validation} {...props} />
@@ -120,8 +122,8 @@ function Inside({
     return (
       <Text className={classes.hint}>
         {state.nodes.size > 1
-          ? `${state.nodes.size} nodes are chosen. Choose one to see its settings.`
-          : 'Choose a node to see its settings.'}
+          ? sidePanelText.nodesSelectedSelectOneToSee(state.nodes.size)
+          : sidePanelText.selectANodeToSeeIts}
       </Text>
     )
   }

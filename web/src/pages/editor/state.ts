@@ -1,6 +1,7 @@
 import type { BlueprintMap } from '../../graph/map'
 import { begin, change, type History, redo, undo } from './history'
 import { type Level, mapAt, withMapAt } from './nested'
+import { stateText } from '../../text/editor'
 
 /** What is edited and saved together. */
 export type Doc = { map: BlueprintMap; variables: unknown[] }
@@ -67,7 +68,7 @@ export function reduce(state: EditorState, action: Action): EditorState {
         history: change(
           state.history,
           { ...doc, variables: action.variables },
-          'change of variables',
+          stateText.changeOfVariables,
           'variables',
           action.at,
         ),

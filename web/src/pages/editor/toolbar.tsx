@@ -19,6 +19,8 @@ import { command } from './help-dialog'
 import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
 import type { Validation } from './use-validation'
+import { toolbarText } from '../../text/editor'
+import { commonText } from '../../text/common'
 
 type Props = {
   editor: Editor
@@ -52,12 +54,18 @@ export function Toolbar({
 }: Props) {
   const { readOnly, steps } = editor
   return (
-    <div className={classes.toolbar} role="toolbar" aria-label="Editor">
+    <div className={classes.toolbar} role="toolbar" aria-label={commonText.editor}>
       {!readOnly && (
         <Group gap={2} wrap="nowrap">
           {folded &&
             (narrow ? (
-              <ActionIcon variant="light" color="petrol" size={36} aria-label="Add a node" onClick={commands.add}>
+              <ActionIcon
+                variant="light"
+                color="petrol"
+                size={36}
+                aria-label={toolbarText.addNode}
+                onClick={commands.add}
+              >
                 <IconPlus size={20} aria-hidden />
               </ActionIcon>
             ) : (
@@ -69,19 +77,28 @@ export function Toolbar({
                 leftSection={<IconPlus size={16} aria-hidden />}
                 onClick={commands.add}
               >
-                Add a node
+                {toolbarText.addNode}
               </Button>
             ))}
-          <Tool label={steps.undo ? `Undo ${steps.undo}` : 'Undo'} off={!steps.undo} act={editor.undo} large={narrow}>
+          <Tool
+            label={steps.undo ? toolbarText.undo(steps.undo) : commonText.undo}
+            off={!steps.undo}
+            act={editor.undo}
+            large={narrow}
+          >
             <IconArrowBackUp size={19} aria-hidden />
           </Tool>
           {!narrow && (
-            <Tool label={steps.redo ? `Redo ${steps.redo}` : 'Redo'} off={!steps.redo} act={editor.redo}>
+            <Tool
+              label={steps.redo ? toolbarText.redo(steps.redo) : commonText.redo}
+              off={!steps.redo}
+              act={editor.redo}
+            >
               <IconArrowForwardUp size={19} aria-hidden />
             </Tool>
           )}
           {!narrow && (
-            <Tool label="Tidy up" off={editor.shown.nodes.length === 0} act={commands.tidy}>
+            <Tool label={toolbarText.arrangeNodes} off={editor.shown.nodes.length === 0} act={commands.tidy}>
               <IconLayoutDashboard size={18} aria-hidden />
             </Tool>
           )}
@@ -91,22 +108,22 @@ export function Toolbar({
       <div className={classes.space} />
       {!narrow && (
         <Text size="xs" c="dimmed" className={classes.state}>
-          {readOnly ? 'You can look, not change' : dirty ? 'Not saved' : ''}
+          {readOnly ? toolbarText.viewOnly : dirty ? toolbarText.unsaved : ''}
         </Text>
       )}
       <Menu position="bottom-end">
         <Menu.Target>
-          <ActionIcon size={narrow ? 36 : 32} aria-label="More">
+          <ActionIcon size={narrow ? 36 : 32} aria-label={toolbarText.moreActions}>
             <IconDotsVertical size={18} aria-hidden />
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item leftSection={<IconBraces size={16} aria-hidden />} onClick={onVariables}>
-            Variables
+            {commonText.variables}
           </Menu.Item>
           {!readOnly && (
             <Menu.Item leftSection={<IconClipboardText size={16} aria-hidden />} onClick={() => void commands.paste()}>
-              Paste nodes
+              {toolbarText.pasteNodes}
             </Menu.Item>
           )}
           {!readOnly && narrow && (
@@ -115,22 +132,27 @@ export function Toolbar({
               onClick={editor.redo}
               disabled={!steps.redo}
             >
-              {steps.redo ? `Redo ${steps.redo}` : 'Redo'}
+              {steps.redo ? toolbarText.redo(steps.redo) : commonText.redo}
             </Menu.Item>
           )}
           {!readOnly && narrow && (
             <Menu.Item leftSection={<IconLayoutDashboard size={16} aria-hidden />} onClick={commands.tidy}>
-              Tidy up
+              {toolbarText.arrangeNodes}
             </Menu.Item>
           )}
           <Menu.Item leftSection={<IconKeyboard size={16} aria-hidden />} onClick={commands.help}>
-            Keys
+            {toolbarText.keyboardShortcuts}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
       {onRun &&
         (narrow ? (
-          <ActionIcon variant="default" size={36} aria-label={dirty ? 'Save and run' : 'Run'} onClick={onRun}>
+          <ActionIcon
+            variant="default"
+            size={36}
+            aria-label={dirty ? toolbarText.saveAndRun : commonText.run}
+            onClick={onRun}
+          >
             <IconPlayerPlay size={18} aria-hidden />
           </ActionIcon>
         ) : (
@@ -142,11 +164,11 @@ export function Toolbar({
             leftSection={<IconPlayerPlay size={16} aria-hidden />}
             onClick={onRun}
           >
-            {dirty ? 'Save and run' : 'Run'}
+            {dirty ? toolbarText.saveAndRun : commonText.run}
           </Button>
         ))}
       {!readOnly && (
-        <Tooltip label={`${command} S`}>
+        <Tooltip label={toolbarText.saveKeys(command)}>
           <Button
             size={narrow ? 'sm' : 'compact-sm'}
             px={12}
@@ -158,7 +180,7 @@ export function Toolbar({
             leftSection={narrow ? undefined : <IconDeviceFloppy size={16} aria-hidden />}
             onClick={onSave}
           >
-            {dirty ? 'Save' : 'Saved'}
+            {dirty ? commonText.save : commonText.saved}
           </Button>
         </Tooltip>
       )}
@@ -202,7 +224,9 @@ function Status({ validation, narrow, onClick }: { validation: Validation; narro
       : warnings > 0
         ? (['amber', IconAlertTriangle] as const)
         : (['green', IconCircleCheck] as const)
-  const label = checking ? 'Checking' : words.join(', ') || (unknown ? 'Not checked' : 'No problems')
+  const label = checking
+    ? toolbarText.checking
+    : words.join(', ') || (unknown ? toolbarText.notChecked : toolbarText.noProblems)
   const short = errors + warnings || (unknown ? '…' : 'OK')
   return (
     <Badge
@@ -213,7 +237,7 @@ function Status({ validation, narrow, onClick }: { validation: Validation; narro
       size="lg"
       className={classes.status}
       leftSection={<Sign size={15} aria-hidden />}
-      aria-label={narrow ? `Issues: ${short}, ${label}` : `Issues: ${label}`}
+      aria-label={narrow ? toolbarText.issues(short, label) : toolbarText.issues2(label)}
     >
       {narrow ? short : label}
     </Badge>

@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef } from 'react'
 import { applyFocused } from './apply-focused'
 import { refuse } from './refuse'
 import type { Located, Validation } from './use-validation'
+import { checkedSaveText } from '../../text/editor'
 
 type Props = {
   readOnly: boolean
@@ -23,7 +24,7 @@ export function useCheckedSave({ readOnly, pending, validation, save, onGo }: Pr
     applyFocused()
     if (latest.current.pending === 0 || readOnly) return save()
     const issue = latest.current.validation.issues.find((each) => each.unapplied)
-    refuse('Not saved: a field holds text that is not applied. Fix it, then save again.')
+    refuse(checkedSaveText.notSavedAFieldIsNot)
     if (issue) onGo(issue)
     return false
   }

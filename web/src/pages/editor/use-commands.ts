@@ -28,6 +28,7 @@ import { type Expressions, referencesTo } from './references'
 import { idProblem, rename } from './rename'
 import type { Editor } from './use-editor'
 import { type NodeType, typeIn } from '../../graph/node-types'
+import { commandsText } from '../../text/editor'
 
 /** Which dialog is open, and about what. */
 export type Dialog =
@@ -90,9 +91,9 @@ export function useCommands(
     const edge = !at && chosen.size === 0 && chosenEdges.size === 1 ? [...chosenEdges][0] : undefined
     const after = at ? undefined : chosen.size === 1 ? [...chosen][0] : undefined
     const next = edge ? insertInEdge(map, edge, node) : addNode(map, node, after, at)
-    edit(`adding ${node.title}`, () => next, {
+    edit(commandsText.add(node.title), () => next, {
       select: [node.id],
-      say: after === undefined ? `Added ${node.title}` : `Added ${node.title} after ${titled(after)}`,
+      say: after === undefined ? commandsText.added(node.title) : commandsText.addedAfter(node.title, titled(after)),
     })
     added.current = { id: node.id, around: !at } // shown once it is drawn, and with it the panel, which takes room
   }
@@ -105,7 +106,7 @@ export function useCommands(
   }
   const joined = ({ source, target }: FirstEdge, next: BlueprintMap) => {
     setDialog(undefined)
-    edit('connecting', () => next, { say: `Connected ${titled(source)} to ${titled(target)}` })
+    edit('connecting', () => next, { say: commandsText.connectedTo(titled(source), titled(target)) })
   }
   const pasteText = (text: string, at?: Position) => {
     if (readOnly) return
@@ -114,16 +115,17 @@ export function useCommands(
     const last = at ?? middle()
     const result = paste(map, read.clip, last, expressions, inLoop)
     if (result.problem) return refuse(result.problem)
-    const say = `Pasted ${count(result.ids.length)}${
+    const say = commandsText.pasted(
+      count(result.ids.length),
       result.renamed.size > 0
         ? `; ${[...result.renamed]
             .slice(0, 3)
-            .map(([from, to]) => `${from} is now ${to}`)
+            .map(([from, to]) => commandsText.isNow(from, to))
             .join(', ')}`
-        : ''
-    }`
+        : '',
+    )
     edit('pasting', () => result.map, { select: result.ids, say })
-    notifyDone(result.ordered ? `${say}. The order of the other nodes is written as edges now.` : say)
+    notifyDone(result.ordered ? commandsText.theOrderOfTheOtherNodes(say) : say)
   }
   // Where the view looks, for nodes that come from elsewhere.
   const middle = (): Position => {
@@ -137,7 +139,7 @@ export function useCommands(
   // Another id would be another node to the texts that are not applied.
   const keepsId = (id: string): boolean => {
     const keeps = isUnapplied(id)
-    if (keeps) refuse(`A field of “${titled(id)}” holds text that is not applied. Fix it before you change the id.`)
+    if (keeps) refuse(commandsText.aFieldOfIsNotApplied(titled(id)))
     return keeps
   }
   const removeChosen = () => {
@@ -149,11 +151,11 @@ export function useCommands(
         : chosen.size > 1
           ? count(chosen.size)
           : chosenEdges.size === 1
-            ? 'an edge'
-            : `${chosenEdges.size} edges`
-    edit(`deleting ${what}`, () => next, { select: [], say: `Deleted ${what}` })
+            ? commandsText.anEdge
+            : commandsText.edges(chosenEdges.size)
+    edit(commandsText.delete(what), () => next, { select: [], say: commandsText.deleted(what) })
     if (edgesOf(map).length > 0 && isSequential(next) && next.nodes.length > 1)
-      notifyDone('Without edges the nodes run one after the other, in the order of the list.')
+      notifyDone(commandsText.withoutEdgesTheNodesRunOne)
   }
   return {
     dialog,
@@ -174,8 +176,8 @@ export function useCommands(
     tryReconnect: (key: string, source: string, handle: string, target: string) => {
       const why = reconnectProblem(map, key, source, handle, target)
       if (why) return refuse(why)
-      edit('moving an edge', (now) => reconnect(now, key, source, handle, target), {
-        say: `Connected ${titled(source)} to ${titled(target)}`,
+      edit(commandsText.moveAnEdge, (now) => reconnect(now, key, source, handle, target), {
+        say: commandsText.connectedTo(titled(source), titled(target)),
       })
     },
     joined,
@@ -187,18 +189,18 @@ export function useCommands(
       if (readOnly || idProblem(map, id, to) || keepsId(id)) return
       if (referencesTo(map, id, expressions).length > 0) setDialog({ kind: 'rename', id, to })
       else
-        edit(`renaming ${id}`, (now) => rename(now, id, to, false, expressions), {
+        edit(commandsText.rename(id), (now) => rename(now, id, to, false, expressions), {
           select: [to],
-          say: `${id} is now ${to}`,
+          say: commandsText.isNow2(id, to),
         })
     },
     renamed: (from: string, to: string, everywhere: boolean) =>
-      edit(`renaming ${from}`, (now) => rename(now, from, to, everywhere, expressions), {
+      edit(commandsText.rename2(from), (now) => rename(now, from, to, everywhere, expressions), {
         select: [to],
-        say: `${from} is now ${to}`,
+        say: commandsText.isNow(from, to),
       }),
     set: (id: string, node: MapNode) =>
-      edit(`changing ${titled(id)}`, (now) => setNode(now, id, node), { tag: `node ${id}` }),
+      edit(commandsText.change(titled(id)), (now) => setNode(now, id, node), { tag: `node ${id}` }),
     open: (id: string) => {
       const node = map.nodes.find((each) => each.id === id)
       if (!node || !hasBody(node)) return false
@@ -207,29 +209,31 @@ export function useCommands(
     },
     refuse,
     remove: removeChosen,
-    toggle: () => edit('switching off or on', (now) => toggleDisabled(now, chosen)),
+    toggle: () => edit(commandsText.disableOrEnable, (now) => toggleDisabled(now, chosen)),
     reorder: (id: string, by: -1 | 1) =>
-      edit('changing the order', (now) => reorder(now, id, by), { say: by < 0 ? 'Runs earlier' : 'Runs later' }),
+      edit(commandsText.changeTheOrder, (now) => reorder(now, id, by), {
+        say: by < 0 ? commandsText.movedEarlier : commandsText.movedLater,
+      }),
     nudge: (dx: number, dy: number) =>
-      edit(`moving ${count(chosen.size)}`, (now) => nudge(now, chosen, dx, dy), { tag: 'nudge' }),
+      edit(commandsText.move(count(chosen.size)), (now) => nudge(now, chosen, dx, dy), { tag: 'nudge' }),
     duplicate: () => {
       if (readOnly || chosen.size === 0) return
       const result = duplicate(map, chosen, expressions)
-      edit(`duplicating ${count(chosen.size)}`, () => result.map, {
+      edit(commandsText.duplicate(count(chosen.size)), () => result.map, {
         select: result.ids,
-        say: `Duplicated as ${result.ids.slice(0, 3).join(', ')}`,
+        say: commandsText.duplicatedAs(result.ids.slice(0, 3).join(', ')),
       })
     },
     example: (id: string) => {
       const node = map.nodes.find((each) => each.id === id)
       const type = node && typeIn(types, node.type)
       if (node && type)
-        edit('filling in the example', (now) => setNode(now, id, { ...node, config: type.example }), {
-          say: 'The example is filled in',
+        edit(commandsText.insertTheExample, (now) => setNode(now, id, { ...node, config: type.example }), {
+          say: commandsText.exampleInserted,
         })
     },
     tidy: () => {
-      edit('tidying up', layout, { say: 'Tidied up' })
+      edit(commandsText.arrangeNodes, layout, { say: commandsText.nodesArranged })
       setTimeout(fit, 30)
     },
     fit,
@@ -256,7 +260,7 @@ export function useCommands(
       const text = textOf()
       if (text === undefined) return
       await navigator.clipboard?.writeText(text).catch(() => undefined)
-      editor.say(`Copied ${count(chosen.size)}`)
+      editor.say(commandsText.copied(count(chosen.size)))
     },
     cut: async () => {
       const text = textOf()
@@ -291,5 +295,5 @@ function onlyOrders(map: BlueprintMap, kept: ReturnType<typeof connectInOrder>):
 }
 
 function count(nodes: number): string {
-  return nodes === 1 ? '1 node' : `${nodes} nodes`
+  return nodes === 1 ? commandsText.n1Node : commandsText.nodes(nodes)
 }

@@ -3,6 +3,7 @@ import type { BlueprintMap } from '../../graph/map'
 import { names } from './history'
 import type { Level } from './nested'
 import { type Doc, isDirty, open, reduce, shownMap } from './state'
+import { useEditorText } from '../../text/editor'
 
 /** What a change of the map may come with. */
 export type ChangeOptions = { tag?: string; select?: Iterable<string>; say?: string }
@@ -41,12 +42,12 @@ export function useEditor(doc: Doc, version: string, readOnly: boolean) {
   const undo = () => {
     if (readOnly || !steps.undo) return
     act.undo()
-    say(`Undone: ${steps.undo}`)
+    say(useEditorText.undone(steps.undo))
   }
   const redo = () => {
     if (readOnly || !steps.redo) return
     act.redo()
-    say(`Done again: ${steps.redo}`)
+    say(useEditorText.redone(steps.redo))
   }
   const present = state.history.present
   const shown = useMemo(() => shownMap(present.map, state.level), [present.map, state.level])

@@ -1,11 +1,12 @@
 import { useEffect } from 'react'
 import { confirm } from '../../parts'
 import { guardLeaving } from '../../shell/leaving'
+import { guardText } from '../../text/editor'
 
 const question = {
-  title: 'Leave without saving?',
-  text: 'The changes stay in this browser and are offered when you come back.',
-  action: 'Leave',
+  title: guardText.leaveWithoutSaving,
+  text: guardText.yourChangesAreKeptInThis,
+  action: guardText.leave,
 }
 
 /** While `dirty`, asks before the page is left: by a link, by going back, or by closing the tab. */

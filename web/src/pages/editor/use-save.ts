@@ -9,6 +9,7 @@ import { same } from './same'
 import type { Doc } from './state'
 import type { Editor } from './use-editor'
 import { nextMinor } from './version'
+import { saveText } from '../../text/editor'
 
 /** A blueprint as the server answers it. */
 export type Blueprint = Outputs['blueprint']['get']
@@ -58,7 +59,7 @@ export function useSave(editor: Editor, blueprint: Blueprint) {
       base.current = after
       editor.saved(doc, after.version)
       setConflict(undefined)
-      notifyDone(`Saved version ${after.version}`)
+      notifyDone(saveText.savedVersion(after.version))
       noteChange(blueprint.id, after)
       return true
     } catch (error) {

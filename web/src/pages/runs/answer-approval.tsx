@@ -2,6 +2,7 @@ import { Button, Group, Stack, Textarea } from '@mantine/core'
 import { IconCheck, IconX } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { AnswerProps } from './answer-props'
+import { answerApprovalText } from '../../text/runs'
 
 /** Yes or no, with a comment. */
 export function ApprovalForm({ answering }: AnswerProps) {
@@ -14,8 +15,8 @@ export function ApprovalForm({ answering }: AnswerProps) {
   return (
     <Stack gap="sm">
       <Textarea
-        label="Comment"
-        description="May stay empty. The run can read it."
+        label={answerApprovalText.comment}
+        description={answerApprovalText.optionalAvailableToLaterNodes}
         value={comment}
         onChange={(event) => setComment(event.currentTarget.value)}
         autosize
@@ -31,7 +32,7 @@ export function ApprovalForm({ answering }: AnswerProps) {
           disabled={answering.isPending && choice === false}
           onClick={() => send(true)}
         >
-          Approve
+          {answerApprovalText.approve}
         </Button>
         <Button
           color="red"
@@ -41,7 +42,7 @@ export function ApprovalForm({ answering }: AnswerProps) {
           disabled={answering.isPending && choice === true}
           onClick={() => send(false)}
         >
-          Reject
+          {answerApprovalText.reject}
         </Button>
       </Group>
     </Stack>

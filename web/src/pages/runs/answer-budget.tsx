@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { AnswerProps } from './answer-props'
+import { answerBudgetText } from '../../text/runs'
 
 /** More tokens or calls for the language models of a run. */
 export function BudgetForm({ answering }: AnswerProps) {
@@ -8,7 +9,7 @@ export function BudgetForm({ answering }: AnswerProps) {
   const [calls, setCalls] = useState('')
   const [tried, setTried] = useState(false)
   const fault = (text: string) =>
-    text.trim() === '' || /^[1-9]\d{0,14}$/.test(text.trim()) ? undefined : 'Must be a whole number above 0.'
+    text.trim() === '' || /^[1-9]\d{0,14}$/.test(text.trim()) ? undefined : answerBudgetText.mustBeAWholeNumberGreater
   const none = tokens.trim() === '' && calls.trim() === ''
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -23,18 +24,18 @@ export function BudgetForm({ answering }: AnswerProps) {
     <form onSubmit={submit} noValidate>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
-          What you add holds for this run alone. The budget of the blueprint stays as it is.
+          {answerBudgetText.appliesToThisRunOnlyThe}
         </Text>
         <Group grow align="flex-start">
           <TextInput
-            label="Tokens to add"
+            label={answerBudgetText.tokensToAdd}
             inputMode="numeric"
             value={tokens}
-            error={tried ? (fault(tokens) ?? (none ? 'Give tokens, calls or both.' : undefined)) : undefined}
+            error={tried ? (fault(tokens) ?? (none ? answerBudgetText.enterTokensCallsOrBoth : undefined)) : undefined}
             onChange={(event) => setTokens(event.currentTarget.value)}
           />
           <TextInput
-            label="Calls to add"
+            label={answerBudgetText.callsToAdd}
             inputMode="numeric"
             value={calls}
             error={tried ? fault(calls) : undefined}
@@ -43,7 +44,7 @@ export function BudgetForm({ answering }: AnswerProps) {
         </Group>
         <Group>
           <Button type="submit" loading={answering.isPending}>
-            Add and go on
+            {answerBudgetText.addAndContinue}
           </Button>
         </Group>
       </Stack>

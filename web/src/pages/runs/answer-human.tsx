@@ -8,6 +8,7 @@ import { startOf } from '../../forms/start'
 import { JsonInput } from '../../parts'
 import { checkJson } from '../../parts/json-check'
 import type { AnswerProps } from './answer-props'
+import { answerHumanText } from '../../text/runs'
 
 /** The answer to a question: a form made from its schema, or text or JSON when it has none. */
 export default function HumanForm(props: AnswerProps) {
@@ -29,7 +30,7 @@ function SchemaAnswer({ answering, schema }: AnswerProps & { schema: Schema }) {
         <SchemaForm schema={schema} value={value} onChange={setValue} issues={issues} />
         <Group>
           <Button type="submit" loading={answering.isPending}>
-            Answer
+            {answerHumanText.submit}
           </Button>
         </Group>
       </Stack>
@@ -57,10 +58,10 @@ function FreeAnswer({ answering }: AnswerProps) {
     <form onSubmit={submit}>
       <Stack gap="sm">
         {json ? (
-          <JsonInput label="Your answer, as JSON" value={text} onChange={setText} minRows={4} />
+          <JsonInput label={answerHumanText.answerAsJson} value={text} onChange={setText} minRows={4} />
         ) : (
           <Textarea
-            label="Your answer"
+            label={answerHumanText.answer}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
             autosize
@@ -70,10 +71,10 @@ function FreeAnswer({ answering }: AnswerProps) {
         )}
         <Group gap="xs">
           <Button type="submit" loading={answering.isPending}>
-            Answer
+            {answerHumanText.submit}
           </Button>
           <Button variant="subtle" color="gray" onClick={() => setJson(!json)}>
-            {json ? 'Write text instead' : 'Write JSON instead'}
+            {json ? answerHumanText.enterText : answerHumanText.enterJson}
           </Button>
         </Group>
       </Stack>

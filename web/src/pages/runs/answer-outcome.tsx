@@ -4,21 +4,22 @@ import { parseJson } from '../../api/json'
 import { JsonInput } from '../../parts'
 import { checkJson } from '../../parts/json-check'
 import type { AnswerProps } from './answer-props'
+import { answerOutcomeText } from '../../text/runs'
 
 type Action = 'retry' | 'mark-done' | 'abort'
 
 const choices: { value: Action; label: string; description: string }[] = [
   {
     value: 'retry',
-    label: 'Do it again',
-    description: 'If you have seen that it did not happen. If it did, it happens twice.',
+    label: answerOutcomeText.repeatTheStep,
+    description: answerOutcomeText.ifItDidNotHappenOtherwise,
   },
   {
     value: 'mark-done',
-    label: 'Take it as done',
-    description: 'If you have seen that it happened. The run goes on with the output that you give.',
+    label: answerOutcomeText.markAsDone,
+    description: answerOutcomeText.ifItHappenedTheRunContinues,
   },
-  { value: 'abort', label: 'End the run', description: 'The run ends as failed. It can be retried later.' },
+  { value: 'abort', label: answerOutcomeText.endTheRun, description: answerOutcomeText.theRunFailsYouCanRetry },
 ]
 
 /** What to do about a step that was cut off: nobody knows whether it took effect. */
@@ -36,7 +37,7 @@ export function OutcomeForm({ asked, answering }: AnswerProps) {
     <form onSubmit={submit}>
       <Stack gap="md">
         <Radio.Group
-          label="It must not happen twice. Look at the other side first."
+          label={answerOutcomeText.thisStepMustNotHappenTwice}
           value={action}
           onChange={(value) => setAction(value as Action)}
         >
@@ -48,8 +49,8 @@ export function OutcomeForm({ asked, answering }: AnswerProps) {
         </Radio.Group>
         {action === 'mark-done' && (
           <JsonInput
-            label="Output of the step"
-            description="What later steps get from it, as JSON. Empty: nothing."
+            label={answerOutcomeText.stepOutput}
+            description={answerOutcomeText.availableToLaterStepsAsJson}
             optional
             value={output}
             onChange={setOutput}
@@ -63,7 +64,7 @@ export function OutcomeForm({ asked, answering }: AnswerProps) {
             disabled={!action}
             loading={answering.isPending}
           >
-            {action === 'abort' ? 'End the run' : 'Go on'}
+            {action === 'abort' ? answerOutcomeText.endTheRun : answerOutcomeText.continue}
           </Button>
         </Group>
       </Stack>

@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { IconExternalLink } from '@tabler/icons-react'
 import { safeAddress } from '../../parts/safe-address'
 import type { AnswerProps } from './answer-props'
+import { answerSignInText } from '../../text/runs'
 
 /** A sign-in at another service, in a tab of its own. */
 export function SignInForm({ asked, answering }: AnswerProps) {
@@ -9,9 +10,7 @@ export function SignInForm({ asked, answering }: AnswerProps) {
   return (
     <Stack gap="sm">
       <Text size="sm" c="dimmed">
-        {address
-          ? 'The run continues when you have signed in. If it does not, check again.'
-          : 'There is no sign-in address. Sign in on the connection’s page, then continue here.'}
+        {address ? answerSignInText.theRunContinuesAfterYouSign : answerSignInText.thereIsNoSignInAddress}
       </Text>
       <Group gap="xs">
         {address && (
@@ -20,13 +19,13 @@ export function SignInForm({ asked, answering }: AnswerProps) {
             href={address}
             target="_blank"
             rel="noopener noreferrer"
-            rightSection={<IconExternalLink size={16} role="img" aria-label="(opens in a new tab)" />}
+            rightSection={<IconExternalLink size={16} role="img" aria-label={answerSignInText.opensInANewTab} />}
           >
-            Sign in
+            {answerSignInText.signIn}
           </Button>
         )}
         <Button variant="default" loading={answering.isPending} onClick={() => answering.mutate(undefined)}>
-          I have signed in, check again
+          {answerSignInText.checkSignIn}
         </Button>
       </Group>
     </Stack>

@@ -57,14 +57,14 @@ describe('an approval', () => {
 
   test('is for those who manage the blueprint', () => {
     ask({ kind: 'approval' }, { canManage: false })
-    screen.getByText(/^Only who can manage the blueprint may answer/)
+    screen.getByText(/^Only a manager of the blueprint can answer/)
     expect(screen.queryByRole('button')).toBeNull()
   })
 
   test('that somebody else gave first is said to be so', async () => {
     const { user, told } = ask({ kind: 'approval' }, { refuse: new Refusal('CONFLICT', 'was answered already') })
     await user.click(screen.getByRole('button', { name: 'Approve' }))
-    await screen.findByText('Somebody else was first')
+    await screen.findByText('Already answered')
     expect(told).toEqual(['stale'])
   })
 })
@@ -80,51 +80,51 @@ describe('a question', () => {
     const { user, answers } = ask({ kind: 'human', schema })
     await user.selectOptions(await screen.findByRole('combobox', { name: 'Room' }), 'Garden')
     fireEvent.change(screen.getByRole('textbox', { name: 'People' }), { target: { value: '4' } })
-    await user.click(screen.getByRole('button', { name: 'Answer' }))
+    await user.click(screen.getByRole('button', { name: 'Submit' }))
     await waitFor(() => expect(answers()).toEqual(sent({ room: 'Garden', people: 4 })))
   })
 
   test('shows what the server refuses at its field', async () => {
     const issue = { path: ['input', 'people'], message: 'must be at most 40' }
     const { user } = ask({ kind: 'human', schema }, { refuse: new Refusal('BAD_REQUEST', issue.message, [issue]) })
-    await user.click(await screen.findByRole('button', { name: 'Answer' }))
+    await user.click(await screen.findByRole('button', { name: 'Submit' }))
     await screen.findByText(/Must be at most 40/)
     expect(screen.getByRole('textbox', { name: 'People' }).getAttribute('aria-invalid')).toBe('true')
   })
 
   test('without a schema is answered by text, or by JSON that is JSON', async () => {
     const { user, answers } = ask({ kind: 'human' })
-    await user.click(await screen.findByRole('button', { name: 'Write JSON instead' }))
-    const box = screen.getByRole('textbox', { name: 'Your answer, as JSON' })
+    await user.click(await screen.findByRole('button', { name: 'Enter JSON' }))
+    const box = screen.getByRole('textbox', { name: 'Answer as JSON' })
     fireEvent.change(box, { target: { value: '{"a": ' } })
-    await user.click(screen.getByRole('button', { name: 'Answer' }))
+    await user.click(screen.getByRole('button', { name: 'Submit' }))
     expect(answers()).toEqual([])
     fireEvent.change(box, { target: { value: '{"a": 1}' } })
-    await user.click(screen.getByRole('button', { name: 'Answer' }))
+    await user.click(screen.getByRole('button', { name: 'Submit' }))
     await waitFor(() => expect(answers()).toEqual(sent({ a: 1 })))
   })
 })
 
 test('a step with an unknown outcome is decided on once something is chosen', async () => {
   const { user, answers } = ask({ kind: 'unknown-outcome', options: ['retry', 'mark-done'] })
-  expect(screen.getByRole('button', { name: 'Go on' })).toHaveProperty('disabled', true)
+  expect(screen.getByRole('button', { name: 'Continue' })).toHaveProperty('disabled', true)
   expect(screen.queryByRole('radio', { name: 'End the run' })).toBeNull()
-  await user.click(screen.getByRole('radio', { name: 'Take it as done' }))
-  fireEvent.change(screen.getByRole('textbox', { name: 'Output of the step' }), { target: { value: '{"id": 7}' } })
-  await user.click(screen.getByRole('button', { name: 'Go on' }))
+  await user.click(screen.getByRole('radio', { name: 'Mark as done' }))
+  fireEvent.change(screen.getByRole('textbox', { name: 'Step output' }), { target: { value: '{"id": 7}' } })
+  await user.click(screen.getByRole('button', { name: 'Continue' }))
   await waitFor(() => expect(answers()).toEqual(sent({ action: 'mark-done', output: { id: 7 } })))
 })
 
 test('a budget grows by whole numbers alone', async () => {
   const { user, answers } = ask({ kind: 'budget' })
   const tokens = screen.getByRole('textbox', { name: 'Tokens to add' })
-  await user.click(screen.getByRole('button', { name: 'Add and go on' }))
-  screen.getByText('Give tokens, calls or both.')
+  await user.click(screen.getByRole('button', { name: 'Add and continue' }))
+  screen.getByText('Enter tokens, calls or both.')
   fireEvent.change(tokens, { target: { value: '1.5' } })
-  screen.getByText('Must be a whole number above 0.')
+  screen.getByText('Must be a whole number greater than 0.')
   expect(answers()).toEqual([])
   fireEvent.change(tokens, { target: { value: '1000' } })
-  await user.click(screen.getByRole('button', { name: 'Add and go on' }))
+  await user.click(screen.getByRole('button', { name: 'Add and continue' }))
   await waitFor(() => expect(answers()).toEqual(sent({ tokens: 1000 })))
 })
 

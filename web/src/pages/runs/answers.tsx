@@ -16,6 +16,7 @@ import { type Awaiting, type Run, waitsOf } from './types'
 import { useAnswer } from './use-answer'
 import type { RunFacts } from './use-run-facts'
 import { useServerClock } from './use-server-clock'
+import { answersText } from '../../text/runs'
 
 // Forms made from schemas are much code, and most runs ask nothing.
 const HumanForm = lazy(() => import('./answer-human'))
@@ -34,10 +35,10 @@ export function Answers({ run, facts, onRecord, onStale }: Props) {
           mb="md"
           withCloseButton
           onClose={() => setTaken(null)}
-          title="Somebody else was first"
+          title={answersText.alreadyAnswered}
           role="status"
         >
-          “{taken}” was answered, expired or cancelled before your answer came. The page shows how it stands now.
+          {answersText.wasAnsweredExpiredOrCancelled(taken)}
         </Alert>
       )}
       {waits.map((asked) => (
@@ -58,11 +59,11 @@ export function Answers({ run, facts, onRecord, onStale }: Props) {
 }
 
 const titles: Record<Awaiting['kind'], string> = {
-  human: 'Needs an answer',
-  approval: 'Needs approval',
-  oauth: 'Needs a sign-in',
-  'unknown-outcome': 'Needs a decision',
-  budget: 'Needs more budget',
+  human: answersText.waitingForInput,
+  approval: answersText.waitingForApproval,
+  oauth: answersText.waitingForASignIn,
+  'unknown-outcome': answersText.waitingForADecision,
+  budget: answersText.waitingForMoreBudget,
 }
 
 function titleOf(run: Run, asked: Awaiting): string {
@@ -99,10 +100,10 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
       <div className={classes.answerHead}>
         <Title order={2} size="h4" id={`answer-${asked.nodeId}`}>
           <IconHandStop size={18} aria-hidden />
-          {titles[asked.kind] ?? 'Needs an answer'}: {titleOf(run, asked)}
+          {titles[asked.kind] ?? answersText.waitingForInput}: {titleOf(run, asked)}
         </Title>
         <Text size="sm">
-          asked <Time at={asked.requestedAt} past />
+          {answersText.requested} <Time at={asked.requestedAt} past />
           {left && <>, {left}</>}
         </Text>
       </div>
@@ -123,7 +124,9 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
               <br />
               <ErrorNote
                 error={answer.error}
-                title={code === 'FORBIDDEN' ? 'This question is for somebody else' : 'The answer was not taken'}
+                title={
+                  code === 'FORBIDDEN' ? answersText.youCannotAnswerThisRequest : answersText.couldNotSubmitTheAnswer
+                }
               />
             </>
           )}

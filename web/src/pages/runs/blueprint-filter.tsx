@@ -3,6 +3,8 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/client'
+import { blueprintFilterText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 /** Chooses one blueprint out of many, by searching. */
 export function BlueprintFilter({ value, onChange }: { value: string; onChange: (id: string) => void }) {
@@ -24,12 +26,14 @@ export function BlueprintFilter({ value, onChange }: { value: string; onChange: 
   if (value && !data.some((one) => one.value === value))
     data.unshift({
       value,
-      label: chosen.data ?? (chosen.isError ? 'A blueprint that is not yours to see' : 'One blueprint'),
+      label:
+        chosen.data ??
+        (chosen.isError ? blueprintFilterText.aBlueprintThatYouCannotSee : blueprintFilterText.oneBlueprint),
     })
   return (
     <Select
-      aria-label="Blueprint"
-      placeholder="Any blueprint"
+      aria-label={commonText.blueprint}
+      placeholder={blueprintFilterText.anyBlueprint}
       searchable
       clearable
       data={data}
@@ -37,8 +41,8 @@ export function BlueprintFilter({ value, onChange }: { value: string; onChange: 
       onChange={(id) => onChange(id ?? '')}
       onSearchChange={setText}
       filter={({ options }) => options}
-      nothingFoundMessage="No such blueprint"
-      clearButtonProps={{ 'aria-label': 'Any blueprint' }}
+      nothingFoundMessage={blueprintFilterText.noSuchBlueprint}
+      clearButtonProps={{ 'aria-label': blueprintFilterText.anyBlueprint }}
       comboboxProps={{ width: 280, position: 'bottom-start' }}
     />
   )

@@ -3,6 +3,8 @@ import { KeyValue } from '../../parts'
 import { Side } from './traffic-row'
 import classes from './traffic.module.css'
 import type { Step } from './types'
+import { failedExchangeText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type Exchange = NonNullable<NonNullable<Step['error']>['exchange']>
 
@@ -11,17 +13,20 @@ export function FailedExchange({ exchange, address }: { exchange: Exchange; addr
   const { request, response } = exchange
   const mail = request.url === undefined
   return (
-    <section aria-label="Failed exchange" className={classes.failed}>
+    <section aria-label={failedExchangeText.failedExchange} className={classes.failed}>
       {mail ? (
         <>
-          <Title order={4}>Mail</Title>
+          <Title order={4}>{failedExchangeText.mail}</Title>
           <KeyValue
             pairs={[
-              ['Server', `${request.host ?? ''}:${request.port ?? ''}`],
-              ['From', request.from],
-              ['To', request.to],
-              ['Subject', request.subject],
-              ['Reply', response ? [response.code, response.message].filter(Boolean).join(' ') : 'None'],
+              [commonText.server, `${request.host ?? ''}:${request.port ?? ''}`],
+              [failedExchangeText.from, request.from],
+              [failedExchangeText.to, request.to],
+              [failedExchangeText.subject, request.subject],
+              [
+                failedExchangeText.reply,
+                response ? [response.code, response.message].filter(Boolean).join(' ') : commonText.none,
+              ],
             ]}
           />
         </>
@@ -32,34 +37,34 @@ export function FailedExchange({ exchange, address }: { exchange: Exchange; addr
           </Text>
           <Side
             level={4}
-            title="Request"
+            title={failedExchangeText.request}
             headers={request.headers}
             body={request.body}
-            label={`Body of the request of ${address}`}
+            label={failedExchangeText.requestBodyFor(address)}
           />
           {response ? (
             <Side
               level={4}
-              title="Response"
-              first={`Status ${response.status}`}
+              title={commonText.response}
+              first={failedExchangeText.status(response.status)}
               headers={response.headers}
               body={response.body}
-              label={`Body of the response to ${address}`}
+              label={failedExchangeText.responseBodyFrom(address)}
             />
           ) : (
             <Side
               level={4}
-              title="Response"
+              title={commonText.response}
               body={undefined}
-              label={`Body of the response to ${address}`}
-              error="None"
+              label={failedExchangeText.responseBodyFrom(address)}
+              error={commonText.none}
               brief
             />
           )}
         </>
       )}
       <Text size="xs" c="dimmed" mt={4}>
-        Credentials are masked. Bodies are kept up to 16 KiB.
+        {failedExchangeText.credentialsAreMaskedAtMost16}
       </Text>
     </section>
   )

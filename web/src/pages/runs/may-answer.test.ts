@@ -20,5 +20,5 @@ test('the time left is said', () => {
   const show = (length: number) => `${length} ms`
   assert.equal(expiry(undefined, 0, show), null)
   assert.equal(expiry('1970-01-01T00:00:10Z', 500, show), 'expires in 10000 ms')
-  assert.equal(expiry('1970-01-01T00:00:10Z', 10_000, show), 'has expired')
+  assert.equal(expiry('1970-01-01T00:00:10Z', 10_000, show), 'expired')
 })

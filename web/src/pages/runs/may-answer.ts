@@ -1,4 +1,5 @@
 import type { Awaiting } from './types'
+import { mayAnswerText } from '../../text/runs'
 
 /** Who looks at the question. Undefined: not known yet. */
 export type Asker = { userId: string; principal: string | undefined; canManage: boolean | undefined }
@@ -8,13 +9,13 @@ export function whyNot(kind: Awaiting['kind'], { userId, principal, canManage }:
   switch (kind) {
     case 'human':
       if (canManage !== false || principal === undefined || principal === userId) return null
-      return 'Only who started the run, or who can manage its blueprint, may answer.'
+      return mayAnswerText.onlyTheUserWhoStartedThe
     case 'oauth':
       if (principal === undefined || principal === userId) return null
-      return 'Only the person for whom the run acts can sign in. The address is shown to nobody else.'
+      return mayAnswerText.onlyTheUserForWhomThe
     default:
       if (canManage !== false) return null
-      return 'Only who can manage the blueprint may answer. Ask somebody who does, or to become a collaborator.'
+      return mayAnswerText.onlyAManagerOfTheBlueprint
   }
 }
 
@@ -27,5 +28,7 @@ export function expiry(
   if (!expiresAt) return null
   const left = Date.parse(expiresAt) - now
   if (!Number.isFinite(left)) return null
-  return left <= 0 ? 'has expired' : `expires in ${show(left < 60_000 ? Math.ceil(left / 1000) * 1000 : left)}`
+  return left <= 0
+    ? mayAnswerText.expired
+    : mayAnswerText.expiresIn(show(left < 60_000 ? Math.ceil(left / 1000) * 1000 : left))
 }

@@ -1,7 +1,9 @@
 import { List, Skeleton, Table, Text, Title } from '@mantine/core'
-import { KeyValue, showCount } from '../../parts'
+import { KeyValue } from '../../parts'
 import classes from './run-page.module.css'
 import type { LogRecord } from './use-run-facts'
+import { reachedText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 /** What a run reached outside: models, tools, hosts, and how it signed in there. */
 export function Reached({ record }: { record: LogRecord | null | undefined }) {
@@ -9,13 +11,13 @@ export function Reached({ record }: { record: LogRecord | null | undefined }) {
     <section className={classes.section} aria-labelledby="reached">
       <div className={classes.sectionHead}>
         <Title order={2} id="reached">
-          What it reached
+          {reachedText.externalServices}
         </Title>
       </div>
       {record === undefined && <Skeleton h={80} />}
       {record === null && (
         <Text size="sm" c="dimmed">
-          The log record of this run cannot be found, or is not yours to see.
+          {reachedText.theRecordOfThisRunDoes}
         </Text>
       )}
       {record && <Inside record={record} />}
@@ -24,10 +26,10 @@ export function Reached({ record }: { record: LogRecord | null | undefined }) {
 }
 
 const methods: Record<string, string> = {
-  oauth2: 'OAuth 2',
-  api_key: 'API key',
-  bearer: 'bearer token',
-  basic: 'user name and password',
+  oauth2: reachedText.oauth2,
+  api_key: reachedText.apiKey,
+  bearer: reachedText.bearerToken,
+  basic: reachedText.basicUserNameAndPassword,
 }
 
 function Inside({ record }: { record: LogRecord }) {
@@ -40,7 +42,7 @@ function Inside({ record }: { record: LogRecord }) {
   if (!reached && record.dataSourcesSummary.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        Nothing outside: no model, no tool server, no other host.
+        {reachedText.noModelsToolServersOrOther}
       </Text>
     )
   return (
@@ -48,12 +50,12 @@ function Inside({ record }: { record: LogRecord }) {
       {(record.aiProvidersUsedCount > 0 || record.totalTokensUsed > 0) && (
         <div className={classes.box}>
           <Title order={3} size="h4">
-            Language models
+            {reachedText.languageModels}
           </Title>
           <KeyValue
             pairs={[
-              ['Tokens', record.totalTokensUsed.toLocaleString('en')],
-              ['Providers', showCount(record.aiProvidersUsedCount, 'connection')],
+              [commonText.tokens, record.totalTokensUsed.toLocaleString('en')],
+              [reachedText.providers, reachedText.connections(record.aiProvidersUsedCount)],
             ]}
           />
         </div>
@@ -61,7 +63,7 @@ function Inside({ record }: { record: LogRecord }) {
       {record.usedMcpServers && (
         <div className={classes.box}>
           <Title order={3} size="h4">
-            Tool servers
+            {reachedText.toolServers}
           </Title>
           <List size="sm">
             {record.mcpServerNames.map((name) => (
@@ -73,14 +75,14 @@ function Inside({ record }: { record: LogRecord }) {
       {record.dataSourcesSummary.length > 0 && (
         <div className={classes.box}>
           <Title order={3} size="h4">
-            Hosts
+            {reachedText.hosts}
           </Title>
           <Table fz="sm" verticalSpacing={4} horizontalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>Host</Table.Th>
-                <Table.Th ta="end">Calls</Table.Th>
-                <Table.Th ta="end">Statuses</Table.Th>
+                <Table.Th>{reachedText.host}</Table.Th>
+                <Table.Th ta="end">{reachedText.calls}</Table.Th>
+                <Table.Th ta="end">{reachedText.statuses}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -88,7 +90,7 @@ function Inside({ record }: { record: LogRecord }) {
                 <Table.Tr key={host}>
                   <Table.Td style={{ overflowWrap: 'anywhere' }}>{host}</Table.Td>
                   <Table.Td ta="end">{calls.toLocaleString('en')}</Table.Td>
-                  <Table.Td ta="end">{statuses.join(', ') || 'no answer'}</Table.Td>
+                  <Table.Td ta="end">{statuses.join(', ') || reachedText.noResponse}</Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>
@@ -98,7 +100,7 @@ function Inside({ record }: { record: LogRecord }) {
       {(record.authenticationMethodsUsed.length > 0 || record.requiredLogin) && (
         <div className={classes.box}>
           <Title order={3} size="h4">
-            Signed in with
+            {reachedText.signedInWith}
           </Title>
           <List size="sm">
             {record.authenticationMethodsUsed.map((method) => (
@@ -106,7 +108,7 @@ function Inside({ record }: { record: LogRecord }) {
             ))}
             {record.requiredLogin && (
               <List.Item>
-                a person’s own sign-in{record.oauthFlowsTriggered ? ', which the run asked for' : ''}
+                {reachedText.signInOfAUser(record.oauthFlowsTriggered ? reachedText.requestedByTheRun : '')}
               </List.Item>
             )}
           </List>

@@ -3,22 +3,23 @@ import { lookOf } from './status-look'
 import type { Row } from './step-rows'
 import { isReused, type Span } from './time-scale'
 import type { Awaiting } from './types'
+import { rowWordsText } from '../../text/runs'
 
 /** A row of the timeline in words: `failed after 1.2 s, began at 3.4 s, 3 attempts, timeout`. */
 export function describeRow(row: Row, whole: Span, asked?: Awaiting): string {
-  if (isReused(row, whole)) return `${lookOf(row.status).word}, kept from the earlier run`
+  if (isReused(row, whole)) return rowWordsText.keptFromTheEarlierRun(lookOf(row.status).word)
   const length = row.step?.durationMs ?? (Number.isFinite(row.end) ? row.end : whole.to) - row.start
   const words = [lookOf(row.status).word]
   if (Number.isFinite(row.start)) {
     words[0] += ` ${row.status === 'running' || row.status === 'paused' ? 'for' : 'after'} ${showDuration(length)}`
-    words.push(`began at ${showDuration(row.start - whole.from)}`)
+    words.push(rowWordsText.startedAt(showDuration(row.start - whole.from)))
   }
-  if (row.step && row.step.attempt > 1) words.push(`${row.step.attempt} attempts`)
+  if (row.step && row.step.attempt > 1) words.push(rowWordsText.attempts(row.step.attempt))
   if (row.counts) {
     const counts = Object.entries(row.counts).map(([status, count]) => `${count} ${lookOf(status).word}`)
-    words.push(`items: ${counts.join(', ')}`)
+    words.push(rowWordsText.items(counts.join(', ')))
   }
-  if (asked) words.push(`asks: ${asked.prompt}`)
+  if (asked) words.push(rowWordsText.prompt(asked.prompt))
   if (row.step?.error) words.push(row.step.error.message)
   return words.join(', ')
 }

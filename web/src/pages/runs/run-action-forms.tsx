@@ -7,6 +7,8 @@ import { queryClient } from '../../api/query-client'
 import { ErrorNote, notifyDone, useUrlStates } from '../../parts'
 import { nameOf } from './step-rows'
 import type { Run } from './types'
+import { runActionFormsText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 /** Asks why, and cancels. */
 export function Cancel({ run, onRecord, onClose }: { run: Run; onRecord: (run: Run) => void; onClose: () => void }) {
@@ -17,7 +19,7 @@ export function Cancel({ run, onRecord, onClose }: { run: Run; onRecord: (run: R
     onSuccess: (record) => {
       onRecord(record)
       onClose()
-      notifyDone('The run is cancelled')
+      notifyDone(runActionFormsText.runCancelled)
       void queryClient.invalidateQueries({ queryKey: ['runs'] })
     },
   })
@@ -29,12 +31,10 @@ export function Cancel({ run, onRecord, onClose }: { run: Run; onRecord: (run: R
       }}
     >
       <Stack gap="md">
-        <Text size="sm">
-          It ends as failed. Steps that are under way are stopped; what they did already stays done.
-        </Text>
+        <Text size="sm">{runActionFormsText.theRunFailsActiveStepsAre}</Text>
         <Textarea
-          label="Reason"
-          description="Stands in the record of the run. May stay empty."
+          label={runActionFormsText.reason}
+          description={runActionFormsText.optionalStoredWithTheRun}
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
           maxLength={1000}
@@ -42,13 +42,13 @@ export function Cancel({ run, onRecord, onClose }: { run: Run; onRecord: (run: R
           minRows={2}
           autoFocus
         />
-        <ErrorNote error={cancel.error} title="The run was not cancelled" />
+        <ErrorNote error={cancel.error} title={runActionFormsText.couldNotCancelTheRun} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
-            Let it go on
+            {runActionFormsText.keepRunning}
           </Button>
           <Button type="submit" color="red" loading={cancel.isPending}>
-            Cancel the run
+            {runActionFormsText.cancelRun}
           </Button>
         </Group>
       </Stack>
@@ -72,15 +72,15 @@ export function Retry({ run, onClose }: { run: Run; onClose: () => void }) {
     onSuccess: ({ executionId }) => {
       onClose()
       void queryClient.invalidateQueries({ queryKey: ['runs'] })
-      notifyDone('A new run was started')
+      notifyDone(runActionFormsText.newRunStarted)
       navigate(`/runs/${executionId}`)
     },
   })
   const data = [
-    ...(failed ? [{ value: '', label: 'What did not complete' }] : []),
+    ...(failed ? [{ value: '', label: runActionFormsText.incompleteSteps }] : []),
     ...steps.map((step, index) => ({
       value: step.nodeId,
-      label: `${nameOf(step)}${step.nodeId === nameOf(step) ? '' : ` (${step.nodeId})`}${index === 0 ? ', the first step' : ''}`,
+      label: `${nameOf(step)}${step.nodeId === nameOf(step) ? '' : ` (${step.nodeId})`}${index === 0 ? runActionFormsText.theFirstStep : ''}`,
     })),
   ]
   return (
@@ -91,26 +91,23 @@ export function Retry({ run, onClose }: { run: Run; onClose: () => void }) {
       }}
     >
       <Stack gap="md">
-        <Text size="sm">
-          A new run begins, of the same version and with the same input. Steps before the chosen one keep their results;
-          it and all that follows run again, with their mails, messages and requests.
-        </Text>
+        <Text size="sm">{runActionFormsText.startsANewRunOfThe}</Text>
         <Select
-          label="Begin at"
+          label={runActionFormsText.startAt}
           data={data}
           value={from}
           onChange={setFrom}
           searchable
           allowDeselect={false}
-          nothingFoundMessage="No such step"
+          nothingFoundMessage={runActionFormsText.noStepsFound}
         />
-        <ErrorNote error={retry.error} title="No run was started" />
+        <ErrorNote error={retry.error} title={runActionFormsText.couldNotStartARun} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            {commonText.cancel}
           </Button>
           <Button type="submit" loading={retry.isPending} disabled={from === null} autoFocus>
-            Retry
+            {commonText.retry}
           </Button>
         </Group>
       </Stack>

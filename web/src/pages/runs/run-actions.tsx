@@ -4,6 +4,8 @@ import { lazy, Suspense, useState } from 'react'
 import { RunMenu } from './run-menu'
 import { isOver, type Run } from './types'
 import type { RunFacts } from './use-run-facts'
+import { runActionsText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 const Cancel = lazy(async () => ({ default: (await import('./run-more')).Cancel }))
 const Retry = lazy(async () => ({ default: (await import('./run-more')).Retry }))
@@ -23,7 +25,7 @@ export function RunActions({ run, facts, onRecord }: Props) {
           leftSection={<IconRefresh size={17} aria-hidden />}
           onClick={() => setAsked('retry')}
         >
-          Retry
+          {commonText.retry}
         </Button>
       ) : (
         <Button
@@ -31,15 +33,15 @@ export function RunActions({ run, facts, onRecord }: Props) {
           leftSection={<IconPlayerStop size={17} aria-hidden />}
           onClick={() => setAsked('cancel')}
         >
-          Cancel the run
+          {runActionsText.cancelRun}
         </Button>
       )}
-      <Modal opened={asked === 'cancel'} onClose={close} title="Cancel this run?" returnFocus>
+      <Modal opened={asked === 'cancel'} onClose={close} title={runActionsText.cancelThisRun} returnFocus>
         <Suspense fallback={<Skeleton h={210} />}>
           <Cancel run={run} onRecord={onRecord} onClose={close} />
         </Suspense>
       </Modal>
-      <Modal opened={asked === 'retry'} onClose={close} title="Retry this run" returnFocus>
+      <Modal opened={asked === 'retry'} onClose={close} title={runActionsText.retryThisRun} returnFocus>
         <Suspense fallback={<Skeleton h={190} />}>
           <Retry run={run} onClose={close} />
         </Suspense>

@@ -1,5 +1,6 @@
 /** The picture of runs over time: what the server counted by hours or days, as bars. */
 import type { Outputs } from '../../api/client'
+import { runBarsText } from '../../text/runs'
 
 /** What the server answers. */
 export type Statistics = Outputs['execution']['getStatistics']
@@ -15,7 +16,7 @@ const day = 24 * hour
 /** How long a range is, what the server counts by, and how many of those make one bar. */
 const plans: Record<Range, { length: number; bucket: 'hour' | 'day'; each: number; unit: string }> = {
   '24h': { length: day, bucket: 'hour', each: 1, unit: 'hour' },
-  '7d': { length: 7 * day, bucket: 'hour', each: 6, unit: '6 hours' },
+  '7d': { length: 7 * day, bucket: 'hour', each: 6, unit: runBarsText.n6Hours },
   '30d': { length: 30 * day, bucket: 'day', each: 1, unit: 'day' },
 }
 

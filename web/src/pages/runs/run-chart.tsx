@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { api } from '../../api/client'
 import { now } from '../../api/clock'
-import { ErrorNote, showCount, showDuration } from '../../parts'
+import { ErrorNote, showDuration } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import { type Bar, barsOf, failureRate, questionOf, type Range, ranges, unitOf } from './run-bars'
 import classes from './run-chart.module.css'
+import { runChartText } from '../../text/runs'
 
 type Props = {
   blueprintId?: string
@@ -18,7 +19,11 @@ type Props = {
   onChoose: (span: { from: string; to: string } | null) => void
 }
 
-const words: Record<Range, string> = { '24h': '24 hours', '7d': '7 days', '30d': '30 days' }
+const words: Record<Range, string> = {
+  '24h': runChartText.n24Hours,
+  '7d': runChartText.n7Days,
+  '30d': runChartText.n30Days,
+}
 
 /** How runs ended over the last hours or days: a bar for each stretch of time, and the same as a table. */
 export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Props) {
@@ -42,7 +47,7 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
       <div className={classes.frame}>
         <ErrorNote
           error={statistics.error}
-          title="The picture of runs could not be drawn"
+          title={runChartText.couldNotLoadTheRunChart}
           onRetry={() => void statistics.refetch()}
         />
       </div>
@@ -50,16 +55,16 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
   const { bars, top } = barsOf(data?.buckets ?? [], range)
   const totals = data?.totals
   const figures: [string, string][] = [
-    ['Completed', totals ? totals.completed.toLocaleString('en') : ''],
-    ['Failed', totals ? totals.failed.toLocaleString('en') : ''],
-    ['Failure rate', totals ? (failureRate(totals.completed, totals.failed) ?? '–') : ''],
-    ['Mean duration', totals ? (totals.meanMs === null ? '–' : showDuration(totals.meanMs)) : ''],
-    ['Slowest', totals ? (totals.slowestMs === null ? '–' : showDuration(totals.slowestMs)) : ''],
-    ['Running now', data ? data.running.toLocaleString('en') : ''],
-    ['Waiting now', data ? data.paused.toLocaleString('en') : ''],
+    [runChartText.completed, totals ? totals.completed.toLocaleString('en') : ''],
+    [runChartText.failed, totals ? totals.failed.toLocaleString('en') : ''],
+    [runChartText.failureRate, totals ? (failureRate(totals.completed, totals.failed) ?? '–') : ''],
+    [runChartText.meanDuration, totals ? (totals.meanMs === null ? '–' : showDuration(totals.meanMs)) : ''],
+    [runChartText.slowest, totals ? (totals.slowestMs === null ? '–' : showDuration(totals.slowestMs)) : ''],
+    [runChartText.runningNow, data ? data.running.toLocaleString('en') : ''],
+    [runChartText.waitingNow, data ? data.paused.toLocaleString('en') : ''],
   ]
   return (
-    <section className={classes.frame} aria-label={`Runs of the last ${words[range]}`}>
+    <section className={classes.frame} aria-label={runChartText.runsOfTheLast(words[range])}>
       <div className={classes.head}>
         <dl className={classes.figures}>
           {figures.map(([name, value]) => (
@@ -70,7 +75,7 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
           ))}
         </dl>
         <SegmentedControl
-          aria-label="Time shown"
+          aria-label={runChartText.timeRange}
           size="sm"
           value={range}
           onChange={(value) => onRange(value as Range)}
@@ -86,15 +91,15 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
         <div className={classes.legend} aria-hidden>
           <span>
             <i className={classes.completed} />
-            Completed
+            {runChartText.completed}
           </span>
           <span>
             <i className={classes.failed} />
-            Failed
+            {runChartText.failed}
           </span>
         </div>
         <Button variant="subtle" size="compact-sm" color="gray" onClick={() => setTable(!table)}>
-          {table ? 'Show as a picture' : 'Show as a table'}
+          {table ? runChartText.showChart : runChartText.showTable}
         </Button>
       </div>
     </section>
@@ -130,7 +135,7 @@ function Plot({
         ref={group}
         className={classes.bars}
         role="group"
-        aria-label={`A bar for each ${unitOf(range)}; choose one to list its runs`}
+        aria-label={runChartText.oneBarPerSelectABar(unitOf(range))}
         onKeyDown={walk}
       >
         {bars.map((bar, index) => {
@@ -189,12 +194,13 @@ function Words({ bar, range }: { bar: Bar; range: Range }) {
   return (
     <>
       <strong>{when(bar, range)}</strong>
-      <div>
-        {showCount(bar.completed, 'run')} completed, {bar.failed.toLocaleString('en')} failed
-      </div>
+      <div>{runChartText.runsCompletedFailed(bar.completed, bar.failed.toLocaleString('en'))}</div>
       {bar.meanMs !== null && (
         <div>
-          Mean {showDuration(bar.meanMs)}, slowest {bar.slowestMs === null ? '–' : showDuration(bar.slowestMs)}
+          {runChartText.meanSlowest(
+            showDuration(bar.meanMs),
+            bar.slowestMs === null ? '–' : showDuration(bar.slowestMs),
+          )}
         </div>
       )}
     </>
@@ -203,16 +209,16 @@ function Words({ bar, range }: { bar: Bar; range: Range }) {
 
 function BarTable({ bars, range }: { bars: Bar[]; range: Range }) {
   return (
-    <div className={classes.table} tabIndex={0} role="region" aria-label="Runs over time, as a table">
+    <div className={classes.table} tabIndex={0} role="region" aria-label={runChartText.runsOverTimeAsATable}>
       <Table striped stickyHeader fz="sm" verticalSpacing={4}>
-        <Table.Caption>Newest first</Table.Caption>
+        <Table.Caption>{runChartText.newestFirst}</Table.Caption>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Time</Table.Th>
-            <Table.Th ta="end">Completed</Table.Th>
-            <Table.Th ta="end">Failed</Table.Th>
-            <Table.Th ta="end">Mean</Table.Th>
-            <Table.Th ta="end">Slowest</Table.Th>
+            <Table.Th>{runChartText.time}</Table.Th>
+            <Table.Th ta="end">{runChartText.completed}</Table.Th>
+            <Table.Th ta="end">{runChartText.failed}</Table.Th>
+            <Table.Th ta="end">{runChartText.mean}</Table.Th>
+            <Table.Th ta="end">{runChartText.slowest}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -234,7 +240,7 @@ function BarTable({ bars, range }: { bars: Bar[]; range: Range }) {
 }
 
 function barLabel(bar: Bar, range: Range): string {
-  return `${when(bar, range)}: ${bar.completed} completed, ${bar.failed} failed`
+  return runChartText.completedFailed(when(bar, range), bar.completed, bar.failed)
 }
 
 const dayFormat = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short' })

@@ -13,6 +13,8 @@ import { checkJson } from '../../parts/json-check'
 import { earlierInputs, shortened } from './run-inputs'
 import { VariableField } from './variable-field'
 import { type Fields, firstFields, readFields, readVariables, serverFault } from './variable-fields'
+import { runDialogText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type Props = {
   blueprintId: string
@@ -30,7 +32,7 @@ export type Start = { record: boolean; variables?: Record<string, unknown>; inpu
 export function RunDialog({ blueprintId, opened, onClose, onStarted, start }: Props) {
   const narrow = useMediaQuery('(max-width: 47.99em)')
   return (
-    <Modal opened={opened} onClose={onClose} title="Start a run" size="lg" fullScreen={narrow} returnFocus>
+    <Modal opened={opened} onClose={onClose} title={runDialogText.startRun} size="lg" fullScreen={narrow} returnFocus>
       <Inside blueprintId={blueprintId} onClose={onClose} onStarted={onStarted} start={start} />
     </Modal>
   )
@@ -53,7 +55,7 @@ function Inside({ blueprintId, onClose, onStarted, start }: Omit<Props, 'opened'
     return (
       <ErrorNote
         error={blueprint.error}
-        title="The blueprint could not be read"
+        title={runDialogText.couldNotLoadTheBlueprint}
         onRetry={() => void blueprint.refetch()}
       />
     )
@@ -130,13 +132,13 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
     <form onSubmit={submit} noValidate>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          Runs version {blueprint.version} of “{blueprint.title}” as it is stored.
+          {runDialogText.runsTheSavedVersionOf(blueprint.version, blueprint.title)}
         </Text>
         {variables.length > 0 && (
           <Stack gap="sm" role="group" aria-labelledby="run-variables">
             <Group justify="space-between">
               <Text id="run-variables" fw={600} size="sm">
-                Variables
+                {commonText.variables}
               </Text>
               {latest && (
                 <Button
@@ -144,7 +146,7 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
                   size="compact-sm"
                   onClick={() => setFields(firstFields(variables, latest.inputVariables))}
                 >
-                  Take those of the last run
+                  {runDialogText.useVariablesOfTheLastRun}
                 </Button>
               )}
             </Group>
@@ -161,9 +163,9 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
         )}
         <div>
           <JsonInput
-            label="Input"
-            description="What the first step gets, as JSON. Leave it empty for none."
-            placeholder={'{ "name": "Ada" }'}
+            label={commonText.input}
+            description={runDialogText.inputOfTheFirstStepAs}
+            placeholder={runDialogText.example}
             optional
             value={input}
             onChange={setInput}
@@ -174,7 +176,7 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
             <Menu position="bottom-start" width={320}>
               <Menu.Target>
                 <Button mt={6} variant="subtle" size="compact-sm" leftSection={<IconHistory size={15} aria-hidden />}>
-                  Take an earlier input
+                  {runDialogText.useAnEarlierInput}
                 </Button>
               </Menu.Target>
               <Menu.Dropdown>
@@ -193,18 +195,18 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
           )}
         </div>
         <Switch
-          label="Record traffic"
-          description="Keeps requests to other services with their answers, and mails, to look at and to make tests of. Credentials are left out."
+          label={runDialogText.recordTraffic}
+          description={runDialogText.storesRequestsResponsesAnd}
           checked={record}
           onChange={(event) => setRecord(event.currentTarget.checked)}
         />
-        <ErrorNote error={start.error} title="The run was not started" />
+        <ErrorNote error={start.error} title={runDialogText.couldNotStartTheRun} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            {commonText.cancel}
           </Button>
           <Button type="submit" loading={start.isPending} leftSection={<IconPlayerPlay size={17} aria-hidden />}>
-            Start
+            {runDialogText.start}
           </Button>
         </Group>
       </Stack>

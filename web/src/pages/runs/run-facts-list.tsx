@@ -9,6 +9,8 @@ import { triggerWord } from './trigger-words'
 import { isOver, ms, type Run } from './types'
 import { type RunFacts, useChildren } from './use-run-facts'
 import { useServerClock } from './use-server-clock'
+import { runFactsListText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 /** Where a run came from and how it went, in pairs of name and value. */
 export function RunFactsList({
@@ -30,38 +32,46 @@ export function RunFactsList({
   const skipped = run.steps.filter((step) => step.status === 'skipped' && !step.nodeId.includes(']/')).length
   const pairs: [string, ReactNode][] = [
     [
-      'Blueprint',
+      commonText.blueprint,
       listed ? (
         <>
           <Anchor component={Link} href={`/blueprints/${listed.blueprintId}`} inherit>
             {listed.blueprintTitle}
-          </Anchor>{' '}
-          version {listed.blueprintVersion}
+          </Anchor>
+          {runFactsListText.version(listed.blueprintVersion)}
         </>
       ) : (
         wait(listed)
       ),
     ],
-    ['Started by', listed ? <StartedBy facts={facts} /> : wait(listed)],
-    ['Started', <Time at={run.startTime} past />],
+    [runFactsListText.startedBy, listed ? <StartedBy facts={facts} /> : wait(listed)],
+    [commonText.started, <Time at={run.startTime} past />],
     [
-      isOver(run.status) ? 'Ended' : 'Going on for',
+      isOver(run.status) ? runFactsListText.ended : runFactsListText.runningFor,
       isOver(run.status) ? (
         <Time at={run.endTime} past />
       ) : (
         <Duration ms={Number.isFinite(start) ? Math.max(0, now - start) : null} />
       ),
     ],
-    ['Duration', isOver(run.status) && Number.isFinite(end - start) ? <Duration ms={end - start} /> : false],
+    [commonText.duration, isOver(run.status) && Number.isFinite(end - start) ? <Duration ms={end - start} /> : false],
     [
-      'Steps',
-      `${run.completedSteps} of ${run.totalSteps} completed${skipped ? `, ${skipped} skipped` : ''}${run.failedSteps ? `, ${run.failedSteps} failed` : ''}`,
+      commonText.steps,
+      runFactsListText.ofCompleted(
+        run.completedSteps,
+        run.totalSteps,
+        skipped ? runFactsListText.skipped(skipped) : '',
+        run.failedSteps ? runFactsListText.failed(run.failedSteps) : '',
+      ),
     ],
-    ['Tokens', record && record.totalTokensUsed > 0 ? record.totalTokensUsed.toLocaleString('en') : false],
-    ['Retry of', record?.executionMetadata.retryOf ? <RunLink id={record.executionMetadata.retryOf} /> : false],
-    ['Part of', listed?.parentExecutionId ? <RunLink id={listed.parentExecutionId} /> : false],
+    [commonText.tokens, record && record.totalTokensUsed > 0 ? record.totalTokensUsed.toLocaleString('en') : false],
     [
-      'Runs it started',
+      runFactsListText.retryOf,
+      record?.executionMetadata.retryOf ? <RunLink id={record.executionMetadata.retryOf} /> : false,
+    ],
+    [runFactsListText.parentRun, listed?.parentExecutionId ? <RunLink id={listed.parentExecutionId} /> : false],
+    [
+      runFactsListText.childRuns,
       children.length > 0
         ? children
             .slice(0, 5)
@@ -73,20 +83,20 @@ export function RunFactsList({
                 {child.status}
               </div>
             ))
-            .concat(children.length > 5 ? [<div key="more">and {children.length - 5} more</div>] : [])
+            .concat(children.length > 5 ? [<div key="more">{runFactsListText.andMore(children.length - 5)}</div>] : [])
         : false,
     ],
     [
-      'News',
+      runFactsListText.updates,
       isOver(run.status)
         ? false
         : live === 'live'
-          ? 'as they happen'
+          ? runFactsListText.live
           : live === 'polling'
-            ? 'every few seconds'
+            ? runFactsListText.everyFewSeconds
             : 'connecting',
     ],
-    ['Run id', <RunId id={id} />],
+    [runFactsListText.runId, <RunId id={id} />],
   ]
   return (
     <dl className={classes.facts}>
@@ -104,7 +114,7 @@ export function RunFactsList({
 }
 
 function wait(value: unknown): ReactNode {
-  return value === null ? 'not known' : <Skeleton h={14} w={130} mt={4} />
+  return value === null ? runFactsListText.unknown : <Skeleton h={14} w={130} mt={4} />
 }
 
 function StartedBy({ facts: { listed, record } }: { facts: RunFacts }) {
@@ -117,11 +127,11 @@ function StartedBy({ facts: { listed, record } }: { facts: RunFacts }) {
           {triggerWord(listed.triggerType)}
         </Anchor>
       ) : listed.parentExecutionId ? (
-        'another run'
+        runFactsListText.anotherRun
       ) : (
         triggerWord(null)
       )}
-      {listed.userName && `, as ${listed.userName}`}
+      {listed.userName && runFactsListText.as(listed.userName)}
     </>
   )
 }
@@ -129,7 +139,7 @@ function StartedBy({ facts: { listed, record } }: { facts: RunFacts }) {
 function RunLink({ id }: { id: string }) {
   return (
     <Anchor component={Link} href={`/runs/${id}`} inherit>
-      Run …{id.slice(-8)}
+      {runFactsListText.run(id.slice(-8))}
     </Anchor>
   )
 }
@@ -140,8 +150,13 @@ function RunId({ id }: { id: string }) {
       <code title={id}>{id}</code>
       <CopyButton value={id} timeout={2000}>
         {({ copied, copy }) => (
-          <Tooltip label={copied ? 'Copied' : 'Copy'}>
-            <ActionIcon size={26} aria-label="Copy the run id" color={copied ? 'green' : 'gray'} onClick={copy}>
+          <Tooltip label={copied ? commonText.copied : commonText.copy}>
+            <ActionIcon
+              size={26}
+              aria-label={runFactsListText.copyRunId}
+              color={copied ? 'green' : 'gray'}
+              onClick={copy}
+            >
               {copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}
             </ActionIcon>
           </Tooltip>

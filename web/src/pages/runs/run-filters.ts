@@ -1,5 +1,6 @@
 /** The filters of the list of runs, as the address holds them and as the server is asked. */
 import type { Inputs } from '../../api/client'
+import { runFiltersText } from '../../text/runs'
 
 /** The filters, as texts of the address; empty: not filtered. */
 export type RunFilters = { status: string; blueprint: string; time: string; from: string; to: string; search: string }
@@ -8,20 +9,20 @@ export const noFilters: RunFilters = { status: '', blueprint: '', time: '', from
 
 /** The states that one can filter by. */
 export const statuses = [
-  { value: '', label: 'Any status' },
-  { value: 'running', label: 'Running' },
-  { value: 'paused', label: 'Waiting for an answer' },
-  { value: 'completed', label: 'Completed' },
-  { value: 'failed', label: 'Failed' },
+  { value: '', label: runFiltersText.anyStatus },
+  { value: 'running', label: runFiltersText.running },
+  { value: 'paused', label: runFiltersText.waitingForInput },
+  { value: 'completed', label: runFiltersText.completed },
+  { value: 'failed', label: runFiltersText.failed },
 ]
 
 /** The times that one can filter by; from and to are chosen on the picture. */
 export const times = [
-  { value: '', label: 'Any time' },
-  { value: '1h', label: 'Last hour' },
-  { value: '24h', label: 'Last 24 hours' },
-  { value: '7d', label: 'Last 7 days' },
-  { value: '30d', label: 'Last 30 days' },
+  { value: '', label: runFiltersText.anyTime },
+  { value: '1h', label: runFiltersText.lastHour },
+  { value: '24h', label: runFiltersText.last24Hours },
+  { value: '7d', label: runFiltersText.last7Days },
+  { value: '30d', label: runFiltersText.last30Days },
 ]
 
 const lengths: Record<string, number> = {

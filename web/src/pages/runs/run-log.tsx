@@ -1,10 +1,12 @@
 import { Button, SegmentedControl, Text, Title } from '@mantine/core'
 import { IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react'
 import { useState } from 'react'
-import { JsonView, showCount, useUrlStates } from '../../parts'
+import { JsonView, useUrlStates } from '../../parts'
 import { showDuration } from '../../parts/time-words'
 import classes from './run-page.module.css'
 import { type LogLine, ms, type Run } from './types'
+import { runLogText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 const levels = ['debug', 'info', 'warn', 'error']
 const some = 300
@@ -18,22 +20,22 @@ export function RunLog({ run }: { run: Run }) {
     <section className={classes.section} aria-labelledby="run-log">
       <div className={classes.sectionHead}>
         <Title order={2} id="run-log">
-          Log
+          {runLogText.log}
         </Title>
         <SegmentedControl
           size="xs"
-          aria-label="Least level shown"
+          aria-label={runLogText.minimumLogLevel}
           value={levels[least]}
           onChange={(value) => set({ level: value })}
           data={[
-            { value: 'debug', label: 'All' },
-            { value: 'info', label: 'Info' },
-            { value: 'warn', label: 'Warnings' },
-            { value: 'error', label: 'Errors' },
+            { value: 'debug', label: commonText.all },
+            { value: 'info', label: runLogText.info },
+            { value: 'warn', label: runLogText.warnings },
+            { value: 'error', label: runLogText.errors },
           ]}
         />
       </div>
-      <LogLines lines={lines} start={ms(run.startTime)} label="Log lines of the run" linked />
+      <LogLines lines={lines} start={ms(run.startTime)} label={runLogText.logLinesOfTheRun} linked />
     </section>
   )
 }
@@ -55,7 +57,7 @@ export function LogLines({
   if (lines.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        No lines.
+        {runLogText.noLogLines}
       </Text>
     )
   const cut = lines.length - most
@@ -63,7 +65,7 @@ export function LogLines({
     <div className={classes.log} tabIndex={0} role="region" aria-label={label}>
       {cut > 0 && (
         <Button m={8} variant="default" size="compact-sm" onClick={() => setMost(most + 1000)}>
-          Show earlier lines ({showCount(cut, 'line')})
+          {runLogText.showEarlierLinesLines(cut)}
         </Button>
       )}
       <ol className={classes.lines} data-compact={!linked}>
@@ -88,7 +90,7 @@ export function LogLines({
               )}
               {line.message}
               {line.data !== undefined && line.data !== null && (
-                <JsonView value={line.data} label="Data of the line" rows={4} plain />
+                <JsonView value={line.data} label={runLogText.dataOfTheLogLine} rows={4} plain />
               )}
             </div>
           </li>

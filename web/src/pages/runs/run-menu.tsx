@@ -11,6 +11,7 @@ import { fileStem } from '../../parts/file-stem'
 import { giveBack } from '../../parts/opener'
 import { isOver, type Run } from './types'
 import type { RunFacts } from './use-run-facts'
+import { runMenuText } from '../../text/runs'
 
 const SaveTest = lazy(async () => ({ default: (await import('./run-more')).SaveTest }))
 
@@ -28,19 +29,23 @@ export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
     mutationFn: () => api.execution.export.query({ executionId: run.id }),
     onSuccess: (file) => {
       download(name, `${show(file)}\n`)
-      notifyDone(`${name} is made; blueprintd open ${name} shows it`)
+      notifyDone(runMenuText.exportedViewItWithBlueprintd(name))
     },
     onError: notifyError,
   })
-  const reason = facts.blueprint?.can_manage
-    ? undefined
-    : 'Both hold the whole blueprint, so only who manages it may have them.'
+  const reason = facts.blueprint?.can_manage ? undefined : runMenuText.testAndExportContainTheWhole
   const early = !isOver(run.status)
   return (
     <>
       <Menu position="bottom-end" width={300} withinPortal>
         <Menu.Target>
-          <ActionIcon ref={opener} variant="default" size={36} aria-label="More for this run" loading={save.isPending}>
+          <ActionIcon
+            ref={opener}
+            variant="default"
+            size={36}
+            aria-label={runMenuText.moreActions}
+            loading={save.isPending}
+          >
             <IconDots size={18} aria-hidden />
           </ActionIcon>
         </Menu.Target>
@@ -51,9 +56,9 @@ export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
             aria-describedby={reason ? 'run-menu-reason' : undefined}
             onClick={() => setSaving(true)}
           >
-            Save as test
+            {runMenuText.saveAsTest}
             <Text size="xs" component="span" display="block">
-              {early ? 'When the run is over.' : 'For blueprintd test'}
+              {early ? runMenuText.availableWhenTheRunHasEnded : runMenuText.forBlueprintdTest}
             </Text>
           </Menu.Item>
           <Menu.Item
@@ -62,9 +67,9 @@ export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
             aria-describedby={reason ? 'run-menu-reason' : undefined}
             onClick={() => save.mutate()}
           >
-            Export run
+            {runMenuText.exportRun}
             <Text size="xs" component="span" display="block">
-              One file; blueprintd open FILE shows it
+              {runMenuText.viewItWithBlueprintdOpenFile}
             </Text>
           </Menu.Item>
           {reason && (
@@ -74,7 +79,14 @@ export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
           )}
         </Menu.Dropdown>
       </Menu>
-      <Modal opened={saving} onClose={close} title="Save as test" size="xl" fullScreen={narrow} returnFocus={false}>
+      <Modal
+        opened={saving}
+        onClose={close}
+        title={runMenuText.saveAsTest}
+        size="xl"
+        fullScreen={narrow}
+        returnFocus={false}
+      >
         <Suspense fallback={<Skeleton h={270} />}>
           <SaveTest id={run.id} onClose={close} />
         </Suspense>

@@ -16,6 +16,8 @@ import { Traffic } from './traffic'
 import { useRun } from './use-run'
 import { useRunFacts } from './use-run-facts'
 import { isOver } from './types'
+import { runPageText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 const FailedGrants = lazy(async () => ({ default: (await import('../authority/failed-grants')).FailedGrants }))
 
@@ -25,7 +27,7 @@ export default function RunPage() {
   return <RunView key={id} id={id} />
 }
 
-const crumbs = [{ title: 'Runs', href: '/runs' }]
+const crumbs = [{ title: commonText.runs, href: '/runs' }]
 
 function RunView({ id }: { id: string }) {
   const { user } = useSignedIn()
@@ -35,14 +37,14 @@ function RunView({ id }: { id: string }) {
   if (phase === 'missing') {
     return (
       <>
-        <PageHeader title="Run" breadcrumbs={crumbs} />
+        <PageHeader title={commonText.run} breadcrumbs={crumbs} />
         <EmptyState
           icon={<IconSearchOff />}
-          title="There is no such run to see"
-          text="The address is mistyped, the run was removed with old history, or it is not yours to see."
+          title={runPageText.runNotFound}
+          text={runPageText.theAddressMayBeMistypedThe}
           action={
             <Button component={Link} href="/runs">
-              All runs
+              {runPageText.allRuns}
             </Button>
           }
         />
@@ -53,9 +55,9 @@ function RunView({ id }: { id: string }) {
   if (!run || facts.pending) {
     return (
       <>
-        <PageHeader title="Run" breadcrumbs={crumbs} />
+        <PageHeader title={commonText.run} breadcrumbs={crumbs} />
         {error ? (
-          <ErrorNote error={error} title="The run could not be read" onRetry={live.again} />
+          <ErrorNote error={error} title={runPageText.couldNotLoadTheRun} onRetry={live.again} />
         ) : (
           <Stack aria-busy="true">
             <Skeleton h={90} />
@@ -65,21 +67,21 @@ function RunView({ id }: { id: string }) {
       </>
     )
   }
-  const title = facts.listed?.blueprintTitle ?? facts.blueprint?.title ?? 'Run'
+  const title = facts.listed?.blueprintTitle ?? facts.blueprint?.title ?? commonText.run
   return (
     <>
       <PageHeader
         title={title}
-        documentTitle={`${title}, run`}
+        documentTitle={runPageText.run(title)}
         breadcrumbs={crumbs}
         badge={<RunStatusBadge run={run} error={facts.listed?.error} />}
         actions={<RunActions run={run} facts={facts} onRecord={live.put} />}
       />
       <VisuallyHidden role="status">{spoken(run.status)}</VisuallyHidden>
-      {error !== null && <ErrorNote error={error} title="News of this run do not come" onRetry={live.again} />}
+      {error !== null && <ErrorNote error={error} title={runPageText.couldNotLoadUpdatesOfThis} onRetry={live.again} />}
       {!isOver(run.status) && (
         <div className={classes.progress}>
-          <Progress value={run.progress} aria-label="Progress" size="sm" />
+          <Progress value={run.progress} aria-label={runPageText.progress} size="sm" />
           <Text size="sm" c="dimmed">
             {run.progress} %
           </Text>
@@ -89,7 +91,7 @@ function RunView({ id }: { id: string }) {
         <Alert
           color={facts.listed.error.startsWith('cancelled') ? 'gray' : 'red'}
           mb="md"
-          title={facts.listed.error.startsWith('cancelled') ? undefined : 'The run failed'}
+          title={facts.listed.error.startsWith('cancelled') ? undefined : runPageText.theRunFailed}
         >
           <Text size="sm" className={classes.wrap}>
             {facts.listed.error}
@@ -114,12 +116,12 @@ function RunView({ id }: { id: string }) {
 function spoken(status: string): string {
   switch (status) {
     case 'running':
-      return 'The run is under way.'
+      return runPageText.theRunIsActive
     case 'paused':
-      return 'The run waits for an answer.'
+      return runPageText.theRunIsWaitingForInput
     case 'completed':
-      return 'The run completed.'
+      return runPageText.theRunCompleted
     default:
-      return 'The run failed.'
+      return runPageText.theRunFailed2
   }
 }

@@ -1,10 +1,15 @@
 import { StatusBadge } from '../../parts'
 import type { Run } from './types'
+import { runStatusBadgeText } from '../../text/runs'
 
 /** The status of a run; one that somebody cancelled says so. */
 export function RunStatusBadge({ run, error }: { run: Run; error: string | null | undefined }) {
   if (run.status === 'failed' && error?.startsWith('cancelled')) return <StatusBadge status="cancelled" size="lg" />
   return (
-    <StatusBadge status={run.status} size="lg" word={run.status === 'paused' ? 'Waits for an answer' : undefined} />
+    <StatusBadge
+      status={run.status}
+      size="lg"
+      word={run.status === 'paused' ? runStatusBadgeText.waitingForInput : undefined}
+    />
   )
 }

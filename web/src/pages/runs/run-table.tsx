@@ -7,36 +7,49 @@ import type { ListedRun } from './run-pages'
 import classes from './runs.module.css'
 import { awaitWord, triggerWord } from './trigger-words'
 import { ms } from './types'
+import { runTableText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type Props = { runs: ListedRun[] | undefined; ofOneBlueprint: boolean; empty?: React.ReactNode }
 
 /** The list of runs: a table, or cards on a phone. */
 export function RunTable({ runs, ofOneBlueprint, empty }: Props) {
   const columns: Column<ListedRun>[] = [
-    { key: 'run', title: 'Run', primary: true, render: (run) => <What run={run} ofOneBlueprint={ofOneBlueprint} /> },
+    {
+      key: 'run',
+      title: commonText.run,
+      primary: true,
+      render: (run) => <What run={run} ofOneBlueprint={ofOneBlueprint} />,
+    },
     {
       key: 'status',
-      title: 'Status',
+      title: commonText.status,
       width: '150px',
       render: (run) => (
         <StatusBadge
           status={run.error?.startsWith('cancelled') && run.status === 'failed' ? 'cancelled' : run.status}
-          word={run.status === 'paused' ? 'Waiting' : undefined}
+          word={run.status === 'paused' ? runTableText.waiting : undefined}
         />
       ),
     },
     {
       key: 'started',
-      title: 'Started',
+      title: commonText.started,
       width: '140px',
       render: (run) => <Time at={run.startTime ?? run.createdAt} past />,
     },
-    { key: 'duration', title: 'Duration', width: '110px', align: 'end', render: (run) => <Took run={run} /> },
-    { key: 'trigger', title: 'Started by', width: '200px', wideOnly: true, render: (run) => <Who run={run} /> },
+    { key: 'duration', title: commonText.duration, width: '110px', align: 'end', render: (run) => <Took run={run} /> },
+    {
+      key: 'trigger',
+      title: runTableText.startedBy,
+      width: '200px',
+      wideOnly: true,
+      render: (run) => <Who run={run} />,
+    },
   ]
   return (
     <DataTable
-      caption="Runs, newest first"
+      caption={runTableText.runsNewestFirst}
       columns={columns}
       rows={runs}
       rowKey={(run) => run.executionId}
@@ -51,7 +64,7 @@ function What({ run, ofOneBlueprint }: { run: ListedRun; ofOneBlueprint: boolean
   return (
     <div className={classes.what}>
       <Anchor component={Link} href={`/runs/${run.executionId}`} fw={550} inherit>
-        {ofOneBlueprint ? `Run ${short}` : run.blueprintTitle}
+        {ofOneBlueprint ? runTableText.run(short) : run.blueprintTitle}
       </Anchor>
       {run.error ? (
         <span className={classes.error} data-quiet={run.error.startsWith('cancelled')} title={run.error}>
@@ -61,7 +74,7 @@ function What({ run, ofOneBlueprint }: { run: ListedRun; ofOneBlueprint: boolean
         <span className={classes.sub}>
           {run.status === 'paused'
             ? awaitWord(run.awaiting)
-            : `${ofOneBlueprint ? '' : `${short} · `}v${run.blueprintVersion}`}
+            : `${ofOneBlueprint ? '' : `${short} · `}${runTableText.version(run.blueprintVersion)}`}
         </span>
       )}
     </div>
@@ -90,7 +103,7 @@ function Who({ run }: { run: ListedRun }) {
         </Anchor>
       ) : run.parentExecutionId ? (
         <Anchor component={Link} href={`/runs/${run.parentExecutionId}`} inherit>
-          Another run
+          {runTableText.unknownRun}
         </Anchor>
       ) : (
         triggerWord(null)

@@ -2,16 +2,18 @@ import { Button } from '@mantine/core'
 import { Link } from 'wouter'
 import { PageHeader } from '../../parts'
 import { RunsView } from './runs-view'
+import { runsPageText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 /** All runs that one may see. */
 export default function RunsPage() {
   return (
     <>
-      <PageHeader title="Runs" text="Every execution of your blueprints, as it happens." />
+      <PageHeader title={commonText.runs} text={runsPageText.executionsOfYourBlueprints} />
       <RunsView
         begin={
           <Button component={Link} href="/blueprints">
-            Go to the blueprints
+            {runsPageText.goToBlueprints}
           </Button>
         }
       />

@@ -11,6 +11,8 @@ import classes from './runs.module.css'
 import { useRunList } from './use-run-list'
 import { useWaitingRuns, WaitingRuns } from './waiting-runs'
 import { Time } from '../../parts/time'
+import { runsViewText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type Props = {
   /** Only the runs of this blueprint. */
@@ -40,13 +42,17 @@ export function RunsView({ blueprintId, begin }: Props) {
         onRange={(value: Range) => set({ over: value, from: '', to: '' })}
         onChoose={(span) => set(span ? { ...span, time: '' } : { from: '', to: '' })}
       />
-      <div ref={head} className={classes.filters} role="search" aria-label="Filter the runs">
+      <div ref={head} className={classes.filters} role="search" aria-label={runsViewText.filterTheRuns}>
         <div className={classes.search}>
-          <SearchField label="Search by run id" value={filters.search} onSearch={(search) => set({ search })} />
+          <SearchField
+            label={runsViewText.searchByRunId}
+            value={filters.search}
+            onSearch={(search) => set({ search })}
+          />
         </div>
         {!blueprintId && <BlueprintFilter value={filters.blueprint} onChange={(blueprint) => set({ blueprint })} />}
         <NativeSelect
-          aria-label="Status"
+          aria-label={commonText.status}
           data={statuses}
           value={filters.status}
           onChange={(event) => set({ status: event.currentTarget.value })}
@@ -56,7 +62,7 @@ export function RunsView({ blueprintId, begin }: Props) {
             variant="light"
             justify="space-between"
             rightSection={<CloseButton component="span" size="sm" aria-hidden />}
-            aria-label={`Time: ${when(chosenTime, range)}. Take this filter off`}
+            aria-label={runsViewText.timeRemoveThisFilter(when(chosenTime, range))}
             onClick={() => set({ from: '', to: '' })}
             styles={{ label: { whiteSpace: 'nowrap' } }}
             style={{ flexBasis: 'auto' }}
@@ -65,7 +71,7 @@ export function RunsView({ blueprintId, begin }: Props) {
           </Button>
         ) : (
           <NativeSelect
-            aria-label="Time"
+            aria-label={runsViewText.time}
             data={times}
             value={filters.time}
             onChange={(event) => set({ time: event.currentTarget.value })}
@@ -83,12 +89,12 @@ export function RunsView({ blueprintId, begin }: Props) {
               head.current?.scrollIntoView({ block: 'center' })
             }}
           >
-            {showCount(list.list?.held ?? 0, 'new run')}
+            {showCount(list.list?.held ?? 0, runsViewText.newRun)}
           </Button>
         </div>
       )}
       {list.error && !list.list ? (
-        <ErrorNote error={list.error} title="The runs could not be listed" onRetry={list.refetch} />
+        <ErrorNote error={list.error} title={runsViewText.couldNotLoadTheRuns} onRetry={list.refetch} />
       ) : (
         <RunTable
           runs={list.list?.runs}
@@ -97,19 +103,19 @@ export function RunsView({ blueprintId, begin }: Props) {
             list.list?.next ? undefined : filtered ? (
               <EmptyState
                 icon={<IconTimeline />}
-                title="No runs found"
-                text="No run matches these filters."
+                title={runsViewText.noRunsFound}
+                text={runsViewText.noRunMatchesTheseFilters}
                 action={
                   <Button variant="default" onClick={() => set(noFilters)}>
-                    Clear filters
+                    {runsViewText.clearFilters}
                   </Button>
                 }
               />
             ) : (
               <EmptyState
                 icon={<IconTimeline />}
-                title="No runs yet"
-                text="A run is one execution of a blueprint: what each step got, gave and how long it took is kept here."
+                title={runsViewText.noRunsYet}
+                text={runsViewText.aRunIsOneExecutionOf}
                 action={begin}
               />
             )
@@ -119,13 +125,14 @@ export function RunsView({ blueprintId, begin }: Props) {
       <div className={classes.foot}>
         {list.list?.searchedUntil && (
           <Text size="sm" c="dimmed" role="status">
-            Looked back to <Time at={list.list.searchedUntil} absolute />; older runs may fit too.
+            {runsViewText.searchedBackTo} <Time at={list.list.searchedUntil} absolute />
+            {runsViewText.olderRunsMayMatchToo}
           </Text>
         )}
-        <ErrorNote error={list.olderError} title="Older runs could not be loaded" />
+        <ErrorNote error={list.olderError} title={runsViewText.couldNotLoadOlderRuns} />
         {list.list?.next && (
           <Button variant="default" loading={list.isLoadingOlder} onClick={list.loadOlder}>
-            {list.list.searchedUntil ? 'Look further back' : 'Load older'}
+            {list.list.searchedUntil ? runsViewText.searchOlderRuns : runsViewText.loadOlderRuns}
           </Button>
         )}
       </div>

@@ -6,6 +6,8 @@ import { api, type Outputs } from '../../api/client'
 import { ErrorNote, showBytes } from '../../parts'
 import { download } from '../../parts/download'
 import classes from './save-test.module.css'
+import { saveTestText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type File = Outputs['execution']['exportTest']['files'][number]
 
@@ -21,7 +23,9 @@ export function SaveTest({ id, onClose }: { id: string; onClose: () => void }) {
   const files = test.data?.files ?? []
   const recorded = files.some(({ name }) => kindOf(name) === 'cassette')
   if (test.error)
-    return <ErrorNote error={test.error} title="No test could be made" onRetry={() => void test.refetch()} />
+    return (
+      <ErrorNote error={test.error} title={saveTestText.couldNotCreateTheTest} onRetry={() => void test.refetch()} />
+    )
   if (!test.data)
     return (
       <Stack aria-busy="true">
@@ -32,11 +36,10 @@ export function SaveTest({ id, onClose }: { id: string; onClose: () => void }) {
   return (
     <Stack gap="md">
       <Text size="sm">
-        A test that expects what this run did.{' '}
-        {recorded
-          ? 'It is played from the recorded traffic, so nothing is sent.'
-          : 'The run was not recorded, so steps that reach other services are replaced by what they gave.'}{' '}
-        Put the files into one folder; <Code>blueprintd test FOLDER</Code> runs them.
+        {saveTestText.thisTestExpectsTheResultsOf(
+          recorded ? saveTestText.itReplaysTheRecordedTrafficAnd : saveTestText.theRunWasNotRecordedSo,
+        )}{' '}
+        <Code>{saveTestText.blueprintdTestFolder}</Code> {saveTestText.text}
       </Text>
       <ul className={classes.files}>
         {files.map((file) => (
@@ -45,10 +48,10 @@ export function SaveTest({ id, onClose }: { id: string; onClose: () => void }) {
       </ul>
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={onClose}>
-          Close
+          {commonText.close}
         </Button>
         <Button leftSection={<IconDownload size={17} aria-hidden />} onClick={() => saveAll(files)} autoFocus>
-          Download all
+          {saveTestText.downloadAll}
         </Button>
       </Group>
     </Stack>
@@ -56,9 +59,9 @@ export function SaveTest({ id, onClose }: { id: string; onClose: () => void }) {
 }
 
 const words = {
-  blueprint: 'The blueprint',
-  test: 'What goes in, and what is expected',
-  cassette: 'The recorded traffic',
+  blueprint: saveTestText.theBlueprint,
+  test: saveTestText.inputAndExpectedResults,
+  cassette: saveTestText.theRecordedTraffic,
   other: '',
 }
 const cutAt = 20_000
@@ -91,20 +94,20 @@ function FileItem({ file: { name, content } }: { file: File }) {
           size="compact-md"
           leftSection={<IconDownload size={15} aria-hidden />}
           onClick={() => save({ name, content })}
-          aria-label={`Download ${name}`}
+          aria-label={saveTestText.download(name)}
           className={classes.take}
         >
-          <span className={classes.word}>Download</span>
+          <span className={classes.word}>{commonText.download}</span>
         </Button>
       </div>
       {open && (
         <div id={id}>
-          <pre className={classes.text} tabIndex={0} role="region" aria-label={`Content of ${name}`}>
+          <pre className={classes.text} tabIndex={0} role="region" aria-label={saveTestText.contentOf(name)}>
             {whole ? content : content.slice(0, cutAt)}
           </pre>
           {!whole && content.length > cutAt && (
             <Button m={8} variant="subtle" size="compact-sm" onClick={() => setWhole(true)}>
-              Show all {showBytes(content.length)}
+              {saveTestText.showAll(showBytes(content.length))}
             </Button>
           )}
         </div>

@@ -8,14 +8,15 @@ import {
   IconPlayerSkipForward,
   type Icon,
 } from '@tabler/icons-react'
+import { statusLookText } from '../../text/runs'
 
 const looks: Record<string, { icon: Icon; word: string }> = {
-  completed: { icon: IconCheck, word: 'completed' },
-  failed: { icon: IconAlertTriangle, word: 'failed' },
-  running: { icon: IconLoader2, word: 'running' },
-  paused: { icon: IconHandStop, word: 'waits for an answer' },
-  skipped: { icon: IconPlayerSkipForward, word: 'skipped' },
-  pending: { icon: IconCircleDashed, word: 'not begun' },
+  completed: { icon: IconCheck, word: statusLookText.completed },
+  failed: { icon: IconAlertTriangle, word: statusLookText.failed },
+  running: { icon: IconLoader2, word: statusLookText.running },
+  paused: { icon: IconHandStop, word: statusLookText.waitingForInput },
+  skipped: { icon: IconPlayerSkipForward, word: statusLookText.skipped },
+  pending: { icon: IconCircleDashed, word: statusLookText.notStarted },
 }
 
 /** The icon of a state and its word for a sentence. */

@@ -2,7 +2,7 @@ import { ActionIcon, Alert, Anchor, Button, CopyButton, Group, Text, Title, Tool
 import { IconAlertTriangle, IconArrowsLeftRight, IconCheck, IconLink, IconPencil, IconX } from '@tabler/icons-react'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
-import { Duration, JsonView, KeyValue, showCount, StatusBadge, Time, useUrlStates } from '../../parts'
+import { Duration, JsonView, KeyValue, StatusBadge, Time, useUrlStates } from '../../parts'
 import { FailedExchange } from './failed-exchange'
 import { hintFor } from './failure-hints'
 import { LogLines } from './run-log'
@@ -13,6 +13,8 @@ import type { Span } from './time-scale'
 import { isOf } from './traffic-words'
 import { ms, type Run, type Step } from './types'
 import { useExchanges } from './use-exchanges'
+import { stepPanelText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type Props = {
   run: Run
@@ -31,11 +33,11 @@ export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect 
     [run.steps, step, address],
   )
   return (
-    <section aria-label="The chosen step">
+    <section aria-label={stepPanelText.selectedStep}>
       <div className={classes.panelHead}>
         <div>
           <Title order={3} tabIndex={-1} data-autofocus className={classes.panelTitle}>
-            {step ? nameOf(step) : within.length > 0 ? 'Item of a loop' : 'No such step'}
+            {step ? nameOf(step) : within.length > 0 ? stepPanelText.itemOfALoop : stepPanelText.unknownStep}
           </Title>
           <div className={classes.address}>
             {around(address)
@@ -54,26 +56,30 @@ export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect 
         <Group gap={2} wrap="nowrap">
           <CopyButton value={location.href} timeout={2000}>
             {({ copied, copy }) => (
-              <Tooltip label={copied ? 'Copied' : 'Copy a link to this step'}>
-                <ActionIcon aria-label="Copy a link to this step" onClick={copy} color={copied ? 'green' : 'gray'}>
+              <Tooltip label={copied ? commonText.copied : stepPanelText.copyALinkToThisStep}>
+                <ActionIcon
+                  aria-label={stepPanelText.copyALinkToThisStep}
+                  onClick={copy}
+                  color={copied ? 'green' : 'gray'}
+                >
                   {copied ? <IconCheck size={17} aria-hidden /> : <IconLink size={17} aria-hidden />}
                 </ActionIcon>
               </Tooltip>
             )}
           </CopyButton>
           {blueprintId && step && (
-            <Tooltip label="Open the node in the editor">
+            <Tooltip label={stepPanelText.openNodeInEditor}>
               <ActionIcon
                 component={Link}
                 href={`/blueprints/${blueprintId}/edit?node=${encodeURIComponent(nodePathOf(address))}`}
-                aria-label="Open the node in the editor"
+                aria-label={stepPanelText.openNodeInEditor}
               >
                 <IconPencil size={17} aria-hidden />
               </ActionIcon>
             </Tooltip>
           )}
           {onClose && (
-            <ActionIcon aria-label="Close the step" onClick={onClose}>
+            <ActionIcon aria-label={stepPanelText.closeStep} onClick={onClose}>
               <IconX size={17} aria-hidden />
             </ActionIcon>
           )}
@@ -90,7 +96,7 @@ export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect 
       ))}
       {!step && within.length === 0 && (
         <Text size="sm" c="dimmed">
-          This run has no step of that address.
+          {stepPanelText.thisRunHasNoStepWith}
         </Text>
       )}
     </section>
@@ -105,13 +111,13 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
     <>
       <KeyValue
         pairs={[
-          ['Status', <StatusBadge status={step.status} size="sm" />],
-          ['Type', step.nodeType],
-          ['Started', begun ? <Time at={step.startTime} past /> : false],
-          ['Duration', begun && step.durationMs !== null ? <Duration ms={step.durationMs} /> : false],
-          ['Attempts', step.attempt > 0 ? String(step.attempt) : false],
-          ['Tokens', step.tokensUsed ? step.tokensUsed.toLocaleString('en') : false],
-          ['Result', reused ? 'kept from the run that this one retries' : false],
+          [commonText.status, <StatusBadge status={step.status} size="sm" />],
+          [commonText.type, step.nodeType],
+          [commonText.started, begun ? <Time at={step.startTime} past /> : false],
+          [commonText.duration, begun && step.durationMs !== null ? <Duration ms={step.durationMs} /> : false],
+          [stepPanelText.attempts, step.attempt > 0 ? String(step.attempt) : false],
+          [commonText.tokens, step.tokensUsed ? step.tokensUsed.toLocaleString('en') : false],
+          [stepPanelText.result, reused ? stepPanelText.keptFromTheRetriedRun : false],
         ]}
       />
       {step.error && (
@@ -119,7 +125,7 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
           color="red"
           mt="sm"
           icon={<IconAlertTriangle size={20} aria-hidden />}
-          title={step.error.code ?? 'Failed'}
+          title={step.error.code ?? stepPanelText.failed}
         >
           <Text size="sm" className={classes.wrap}>
             {step.error.message}
@@ -133,30 +139,30 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
       <TrafficOf run={run} address={step.nodeId} />
       {begun && (
         <div className={classes.part}>
-          <Title order={4}>Input</Title>
-          <JsonView value={step.input} label={`Input of ${step.nodeId}`} maxHeight="320px" />
+          <Title order={4}>{commonText.input}</Title>
+          <JsonView value={step.input} label={stepPanelText.inputOf(step.nodeId)} maxHeight="320px" />
         </div>
       )}
       {(step.status === 'completed' || step.output !== null) && (
         <div className={classes.part}>
-          <Title order={4}>Output</Title>
-          <JsonView value={step.output} label={`Output of ${step.nodeId}`} maxHeight="420px" />
+          <Title order={4}>{commonText.output}</Title>
+          <JsonView value={step.output} label={stepPanelText.outputOf(step.nodeId)} maxHeight="420px" />
         </div>
       )}
       {!begun && step.status === 'pending' && (
         <Text size="sm" c="dimmed" mt="sm">
-          {run.status === 'failed' ? 'The run ended before this step.' : 'It has not begun.'}
+          {run.status === 'failed' ? stepPanelText.theRunEndedBeforeThisStep : stepPanelText.notStartedYet}
         </Text>
       )}
       {!begun && step.status === 'skipped' && (
         <Text size="sm" c="dimmed" mt="sm">
-          No branch led here, or the step is disabled.
+          {stepPanelText.noBranchLedToThisStep}
         </Text>
       )}
       {lines.length > 0 && (
         <div className={classes.part}>
-          <Title order={4}>Log of this step</Title>
-          <LogLines lines={lines} start={whole.from} label={`Log lines of ${step.nodeId}`} />
+          <Title order={4}>{stepPanelText.stepLog}</Title>
+          <LogLines lines={lines} start={whole.from} label={stepPanelText.logLinesOf(step.nodeId)} />
         </div>
       )}
     </>
@@ -176,7 +182,7 @@ function TrafficOf({ run, address }: { run: Run; address: string }) {
       leftSection={<IconArrowsLeftRight size={15} aria-hidden />}
       onClick={() => set({ traffic: address, calls: '' })}
     >
-      {showCount(count, 'exchange')} with other services
+      {stepPanelText.exchangesWithOtherServices(count)}
     </Button>
   )
 }

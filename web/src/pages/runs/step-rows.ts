@@ -1,6 +1,7 @@
 /** The rows of the timeline: what of the tree of steps is open. */
 import { around, countItems, type ItemNode, placeOf, type StepNode } from './step-tree'
 import { ms, type Step, type StepStatus } from './types'
+import { stepRowsText } from '../../text/runs'
 
 /** One row. Times are milliseconds, NaN when there is none. */
 export type Row = {
@@ -69,7 +70,7 @@ export function rowsOf(tree: StepNode[], asked: RowsAsked): Row[] {
       address: item.address,
       kind: 'item',
       depth,
-      title: `Item ${item.index}`,
+      title: stepRowsText.item(item.index),
       status: item.status,
       start: item.start,
       end: item.end,

@@ -15,6 +15,8 @@ import { Timeline } from './timeline'
 import { isOver, type Run, type StepStatus, waitsOf } from './types'
 import type { RunFacts } from './use-run-facts'
 import { useServerClock } from './use-server-clock'
+import { stepsText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 const failures: ReadonlySet<StepStatus> = new Set(['failed', 'paused', 'running'])
 
@@ -60,7 +62,7 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
     <section className={classes.section} aria-labelledby="run-steps">
       <div className={classes.sectionHead}>
         <Title order={2} id="run-steps">
-          Steps
+          {commonText.steps}
         </Title>
       </div>
       {graph && (
@@ -71,17 +73,17 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
             selected={graph.selectedOf(selected)}
             onSelect={choose}
             height={wide ? 300 : 240}
-            label="The blueprint, with the status of each step"
+            label={stepsText.blueprintWithStepStatuses}
           />
         </div>
       )}
       <div className={classes.tools}>
         {(failed || only === 'failed') && (
           <Chip size="xs" checked={only === 'failed'} onChange={(on) => set({ only: on ? 'failed' : '' })}>
-            Failed and open only
+            {stepsText.failedAndActiveOnly}
           </Chip>
         )}
-        <Group gap={4} role="group" aria-label="Zoom of the time line">
+        <Group gap={4} role="group" aria-label={stepsText.timelineZoom}>
           <Tool name="Zoom in" off={false} act={() => onWindow(zoomed(window, whole, 0.5))}>
             <IconZoomIn size={17} aria-hidden />
           </Tool>
@@ -122,12 +124,12 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
           onClose={() => choose('')}
           position="bottom"
           size="82%"
-          title="The chosen step"
+          title={stepsText.selectedStep}
           padding="md"
         >
           {panel}
           <Button mt="md" fullWidth variant="default" onClick={() => choose('')}>
-            Back to the steps
+            {stepsText.backToSteps}
           </Button>
         </Drawer>
       )}

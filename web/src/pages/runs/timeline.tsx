@@ -19,6 +19,8 @@ import { inSight, neighbour, type Row } from './step-rows'
 import { isReused, moved, partsOf, placed, type Span, ticksOf, zoomed } from './time-scale'
 import classes from './timeline.module.css'
 import type { Awaiting } from './types'
+import { timelineText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 const rowHeight = 36
 
@@ -147,7 +149,7 @@ export function Timeline({
   return (
     <div ref={frame} className={classes.frame}>
       <div className={classes.axis} aria-hidden style={{ width: sight.width || undefined }}>
-        <div className={classes.axisName}>Step</div>
+        <div className={classes.axisName}>{commonText.step}</div>
         <div className={classes.ticks}>
           {ticks.map(({ at, label }) => {
             const left = placed({ from: at, to: at }, window)?.left ?? 0
@@ -163,7 +165,7 @@ export function Timeline({
         ref={scroller}
         className={classes.scroll}
         role="tree"
-        aria-label="Steps over time"
+        aria-label={timelineText.stepsOverTime}
         tabIndex={0}
         onKeyDown={press}
         aria-activedescendant={selectedAt >= from && selectedAt < to ? `step-row-${selectedAt}` : undefined}
@@ -278,13 +280,14 @@ function TimelineRow({
         )}
         {row.within > 0 && (
           <span className={classes.note} aria-hidden>
-            {row.within} {row.kind === 'item' ? 'steps' : row.within === 1 ? 'item' : 'items'}
+            {row.within}{' '}
+            {row.kind === 'item' ? timelineText.steps : row.within === 1 ? timelineText.item : timelineText.items}
           </span>
         )}
         <VisuallyHidden>: {describeRow(row, whole, asked)}</VisuallyHidden>
       </div>
       <div className={classes.bars} aria-hidden>
-        {isReused(row, whole) && <span className={classes.reused}>kept from the earlier run</span>}
+        {isReused(row, whole) && <span className={classes.reused}>{timelineText.keptFromTheEarlierRun}</span>}
         {parts.map((part) => {
           const place = placed(part, window)
           return (

@@ -1,7 +1,7 @@
 import { Button, Group, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core'
 import { IconPlayerPlay, IconX } from '@tabler/icons-react'
 import { useState } from 'react'
-import { ErrorNote, showCount, useUrlStates } from '../../parts'
+import { ErrorNote, useUrlStates } from '../../parts'
 import { LazyRunDialog } from './lazy-run-dialog'
 import { earlierInputs } from './run-inputs'
 import { ExchangeRow } from './traffic-row'
@@ -10,6 +10,8 @@ import { isOf, outcomeOf } from './traffic-words'
 import { isOver, ms, type Run } from './types'
 import { useExchanges } from './use-exchanges'
 import type { RunFacts } from './use-run-facts'
+import { trafficListText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type Props = { run: Run; facts: RunFacts }
 const some = 100
@@ -24,7 +26,7 @@ export function TrafficList({ run, facts }: Props) {
     return (
       <ErrorNote
         error={exchanges.error}
-        title="The traffic could not be read"
+        title={trafficListText.couldNotLoadTheTraffic}
         onRetry={() => void exchanges.refetch()}
       />
     )
@@ -40,17 +42,14 @@ export function TrafficList({ run, facts }: Props) {
   if (all.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        {isOver(run.status)
-          ? 'Recorded: this run sent nothing to any other service.'
-          : 'It is recorded. Nothing was sent to another service so far.'}
+        {isOver(run.status) ? trafficListText.thisRecordedRunContactedNo : trafficListText.thisRunIsBeingRecordedIt}
       </Text>
     )
   return (
     <>
       <div className={classes.tools}>
         <Text size="sm" c="dimmed" role="status">
-          {showCount(shown.length, 'exchange')}
-          {step ? ` of ${step}` : ''}. Credentials are left out.
+          {trafficListText.exchangesCredentialsAreLeftOut(shown.length, step ? trafficListText.of(step) : '')}
         </Text>
         <Group gap="xs">
           {step && (
@@ -60,18 +59,18 @@ export function TrafficList({ run, facts }: Props) {
               leftSection={<IconX size={14} aria-hidden />}
               onClick={() => set({ traffic: '' })}
             >
-              Of all steps
+              {trafficListText.showAllSteps}
             </Button>
           )}
           {(failed.length > 0 || calls === 'failed') && (
             <SegmentedControl
               size="xs"
-              aria-label="Which exchanges"
+              aria-label={trafficListText.exchangesShown}
               value={calls}
               onChange={(value) => set({ calls: value })}
               data={[
-                { value: '', label: 'All' },
-                { value: 'failed', label: `Failed (${failed.length.toLocaleString('en')})` },
+                { value: '', label: commonText.all },
+                { value: 'failed', label: trafficListText.failed(failed.length.toLocaleString('en')) },
               ]}
             />
           )}
@@ -79,10 +78,10 @@ export function TrafficList({ run, facts }: Props) {
       </div>
       {shown.length === 0 ? (
         <Text size="sm" c="dimmed">
-          {calls === 'failed' ? 'None of them failed.' : 'This step sent nothing to any other service.'}
+          {calls === 'failed' ? trafficListText.noFailedExchanges : trafficListText.thisStepContactedNoOther}
         </Text>
       ) : (
-        <ol className={classes.list} aria-label="Exchanges, oldest first">
+        <ol className={classes.list} aria-label={trafficListText.exchangesOldestFirst}>
           {shown.slice(0, most).map((one, index) => (
             <ExchangeRow
               key={`${one.at} ${one.nodeId} ${one.attempt} ${index}`}
@@ -96,7 +95,7 @@ export function TrafficList({ run, facts }: Props) {
       )}
       {shown.length > most && (
         <Button mt="sm" variant="default" onClick={() => setMost(most + some)}>
-          Show more ({(shown.length - most).toLocaleString('en')} left)
+          {trafficListText.showMoreLeft((shown.length - most).toLocaleString('en'))}
         </Button>
       )}
     </>
@@ -113,8 +112,7 @@ function NotRecorded({ facts: { blueprint, record } }: Pick<Props, 'facts'>) {
   return (
     <Stack gap="sm" align="flex-start">
       <Text size="sm" c="dimmed" maw={720}>
-        This run was not recorded. Switch on “Record traffic” when you start a run, or in the form of a trigger, and its
-        requests, answers and mails stand here.
+        {trafficListText.thisRunWasNotRecordedTurn}
       </Text>
       {blueprint && (
         <>
@@ -123,7 +121,7 @@ function NotRecorded({ facts: { blueprint, record } }: Pick<Props, 'facts'>) {
             leftSection={<IconPlayerPlay size={17} aria-hidden />}
             onClick={() => setAsking(true)}
           >
-            Run again, recorded
+            {trafficListText.recordANewRun}
           </Button>
           <LazyRunDialog
             blueprintId={asking ? blueprint.id : undefined}

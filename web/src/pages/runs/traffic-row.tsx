@@ -6,6 +6,8 @@ import { download } from '../../parts/download'
 import { bodyOf, curlOf, type Exchange, isMail, outcomeOf, targetOf } from './traffic-words'
 import classes from './traffic.module.css'
 import { ms } from './types'
+import { trafficRowText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type Props = {
   exchange: Exchange
@@ -30,16 +32,16 @@ export function ExchangeRow({ exchange, start, name, onStep }: Props) {
       >
         <IconChevronRight size={15} aria-hidden className={classes.chevron} />
         <time dateTime={exchange.at} title={exchange.at}>
-          +{showDuration(Math.max(0, ms(exchange.at) - start)) || '0 ms'}
+          +{showDuration(Math.max(0, ms(exchange.at) - start)) || trafficRowText.n0Ms}
         </time>
         <span className={classes.name} title={exchange.nodeId}>
           {name}
-          {exchange.attempt !== undefined && exchange.attempt > 1 && `, attempt ${exchange.attempt}`}
+          {exchange.attempt !== undefined && exchange.attempt > 1 && trafficRowText.attempt(exchange.attempt)}
         </span>
         <span className={classes.method}>{exchange.request.method}</span>
         <span className={classes.target}>{targetOf(exchange)}</span>
         <span className={classes.outcome} data-failed={failed || undefined}>
-          {failed && <IconAlertTriangle size={14} role="img" aria-label="failed" />}
+          {failed && <IconAlertTriangle size={14} role="img" aria-label={trafficRowText.failed} />}
           {text}
         </span>
       </button>
@@ -64,7 +66,7 @@ function Inside({ exchange, onStep }: Pick<Props, 'exchange' | 'onStep'>) {
         <Group gap={4}>
           {nodeId && (
             <Anchor component="button" type="button" size="sm" mih={24} px={6} onClick={() => onStep(nodeId)}>
-              Go to the step
+              {trafficRowText.goToStep}
             </Anchor>
           )}
           {curl && (
@@ -77,7 +79,7 @@ function Inside({ exchange, onStep }: Pick<Props, 'exchange' | 'onStep'>) {
                   leftSection={copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}
                   onClick={copy}
                 >
-                  {copied ? 'Copied' : 'Copy as curl'}
+                  {copied ? commonText.copied : trafficRowText.copyAsCurl}
                 </Button>
               )}
             </CopyButton>
@@ -86,30 +88,30 @@ function Inside({ exchange, onStep }: Pick<Props, 'exchange' | 'onStep'>) {
       </div>
       <div className={classes.sides}>
         <Side
-          title={isMail(exchange) ? 'Mail' : 'Request'}
+          title={isMail(exchange) ? trafficRowText.mail : trafficRowText.request}
           headers={request.headers}
           body={request.body}
           cut={request.cut}
-          label={`Body of the request to ${targetOf(exchange)}`}
+          label={trafficRowText.requestBodyFor(targetOf(exchange))}
         />
         {response ? (
           <Side
-            title={isMail(exchange) ? 'Reply of the mail server' : 'Answer'}
-            first={`Status ${response.status}`}
+            title={isMail(exchange) ? trafficRowText.mailServerReply : commonText.response}
+            first={trafficRowText.status(response.status)}
             headers={response.headers}
             body={response.body}
             cut={response.cut}
-            label={`Body of the answer of ${targetOf(exchange)}`}
+            label={trafficRowText.responseBodyFrom(targetOf(exchange))}
             error={error}
             brief={isMail(exchange)}
           />
         ) : (
           <section className={classes.side}>
             <Title order={3} size="h4">
-              Answer
+              {commonText.response}
             </Title>
             <Text size="sm" className={classes.error}>
-              {error ?? 'None came yet.'}
+              {error ?? trafficRowText.noResponseYet}
             </Text>
           </section>
         )}
@@ -157,7 +159,7 @@ export function Side({ title, first, headers = {}, body, cut, label, error, brie
       {!(brief && bodyOf(body).kind === 'none') && <Contents body={body} label={label} />}
       {cut && (
         <Text size="xs" c="dimmed" mt={4}>
-          It was longer than what is kept of one, or was not read to its end.
+          {trafficRowText.theResponseExceededTheSize}
         </Text>
       )}
     </section>
@@ -173,7 +175,7 @@ function Contents({ body, label }: { body: unknown; label: string }) {
     case 'none':
       return (
         <Text size="sm" c="dimmed">
-          No body.
+          {trafficRowText.noBody}
         </Text>
       )
     case 'value':
@@ -186,7 +188,7 @@ function Contents({ body, label }: { body: unknown; label: string }) {
           leftSection={<IconDownload size={15} aria-hidden />}
           onClick={() => download('body.bin', bytes(kept.base64), 'application/octet-stream')}
         >
-          {showBytes(kept.size)} that are no text
+          {trafficRowText.ofBinaryData(showBytes(kept.size))}
         </Button>
       )
     default:
@@ -197,7 +199,7 @@ function Contents({ body, label }: { body: unknown; label: string }) {
           </pre>
           {!whole && kept.text.length > cutAt && (
             <Button variant="subtle" size="compact-sm" onClick={() => setWhole(true)}>
-              Show all {showBytes(kept.text.length)}
+              {trafficRowText.showAll(showBytes(kept.text.length))}
             </Button>
           )}
         </>

@@ -33,8 +33,8 @@ test('how it ended', () => {
     [{ response: { status: 404 } }, '404', true],
     [{ response: { status: 302 } }, '302', false],
     [{ response: { status: 200 }, error: 'cut off' }, '200', true],
-    [{ error: 'refused' }, 'No answer', true],
-    [{}, 'No answer yet', false],
+    [{ error: 'refused' }, 'No response', true],
+    [{}, 'No response yet', false],
   ] as const)
     assert.deepEqual(outcomeOf(call({}, more)), { text, failed })
 })

@@ -1,6 +1,7 @@
 /** Readings of the exchanges of a run, without React. */
 import type { Outputs } from '../../api/client'
 import { show } from '../../api/json'
+import { trafficWordsText } from '../../text/runs'
 
 /** A message to another service and what came back. */
 export type Exchange = Outputs['execution']['getExchanges']['exchanges'][number]
@@ -21,7 +22,7 @@ export function targetOf(exchange: Exchange): string {
   const { url, headers } = exchange.request
   if (isMail(exchange)) {
     const to = [headers?.to, headers?.cc, headers?.bcc].filter(Boolean).join(', ')
-    return [`to ${to || 'nobody'}`, headers?.subject].filter(Boolean).join(': ')
+    return [trafficWordsText.to(to || 'nobody'), headers?.subject].filter(Boolean).join(': ')
   }
   // Not by URL: it would write templates and what is masked in another way.
   return url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
@@ -30,7 +31,10 @@ export function targetOf(exchange: Exchange): string {
 /** How it ended, in a word or two, and whether that is a failure. */
 export function outcomeOf({ response, error }: Exchange): { text: string; failed: boolean } {
   if (response) return { text: String(response.status), failed: response.status >= 400 || error !== undefined }
-  return { text: error === undefined ? 'No answer yet' : 'No answer', failed: error !== undefined }
+  return {
+    text: error === undefined ? trafficWordsText.noResponseYet : trafficWordsText.noResponse,
+    failed: error !== undefined,
+  }
 }
 
 /** A body as the server keeps it: JSON, text, or bytes in an object of one key. */

@@ -4,6 +4,7 @@ import { useUrlState } from '../../parts'
 import classes from './run-page.module.css'
 import type { Run } from './types'
 import type { RunFacts } from './use-run-facts'
+import { trafficText } from '../../text/runs'
 
 const TrafficList = lazy(async () => ({ default: (await import('./run-more')).TrafficList }))
 
@@ -31,7 +32,7 @@ export function Traffic({ run, facts }: { run: Run; facts: RunFacts }) {
     <section className={classes.section} aria-labelledby="traffic" ref={place}>
       <div className={classes.sectionHead}>
         <Title order={2} id="traffic" tabIndex={-1} className={classes.panelTitle}>
-          Traffic
+          {trafficText.traffic}
         </Title>
       </div>
       <div className={classes.traffic}>

@@ -1,27 +1,32 @@
+import { triggerWordsText } from '../../text/runs'
+import { commonText } from '../../text/common'
+
 const words: Record<string, string> = {
-  manual: 'Manual trigger',
-  scheduled: 'Schedule',
-  webhook: 'Webhook',
-  email: 'Mail',
-  slack: 'Slack',
-  event: 'Event',
-  api: 'API trigger',
+  manual: triggerWordsText.manualTrigger,
+  scheduled: triggerWordsText.schedule,
+  webhook: commonText.webhook,
+  email: triggerWordsText.mail,
+  slack: triggerWordsText.slack,
+  event: triggerWordsText.event,
+  api: triggerWordsText.apiTrigger,
 }
 
 /** What started a run, in a word or two. */
 export function triggerWord(type: string | null): string {
-  return type === null ? 'Started directly' : (words[type] ?? type.charAt(0).toUpperCase() + type.slice(1))
+  return type === null
+    ? triggerWordsText.startedDirectly
+    : (words[type] ?? type.charAt(0).toUpperCase() + type.slice(1))
 }
 
 const kinds: Record<string, string> = {
-  human: 'asks for an answer',
-  approval: 'asks for approval',
-  oauth: 'needs a sign-in',
-  'unknown-outcome': 'needs a decision',
-  budget: 'needs more budget',
+  human: triggerWordsText.waitingForInput,
+  approval: triggerWordsText.waitingForApproval,
+  oauth: triggerWordsText.waitingForASignIn,
+  'unknown-outcome': triggerWordsText.waitingForADecision,
+  budget: triggerWordsText.waitingForMoreBudget,
 }
 
 /** What a paused run waits for, in a few words. */
 export function awaitWord(kind: string | null): string {
-  return kind === null ? 'waits for an answer' : (kinds[kind] ?? `waits: ${kind}`)
+  return kind === null ? triggerWordsText.waitingForInput : (kinds[kind] ?? triggerWordsText.waiting(kind))
 }

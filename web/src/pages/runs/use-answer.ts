@@ -4,6 +4,7 @@ import { describeError } from '../../api/errors'
 import { queryClient } from '../../api/query-client'
 import { notifyDone } from '../../parts'
 import type { Awaiting, Run } from './types'
+import { answerText } from '../../text/runs'
 
 /** Sends an answer to a paused run. `onStale` is called when the question is not open any more. */
 export function useAnswer(run: Run, asked: Awaiting, onRecord: (run: Run) => void, onStale: () => void) {
@@ -15,7 +16,7 @@ export function useAnswer(run: Run, asked: Awaiting, onRecord: (run: Run) => voi
         ...(input === undefined ? {} : { input }),
       }),
     onSuccess: (record) => {
-      notifyDone('Answered. The run goes on.')
+      notifyDone(answerText.answerSubmittedTheRunContinues)
       onRecord(record)
       void queryClient.invalidateQueries({ queryKey: ['runs'] })
     },

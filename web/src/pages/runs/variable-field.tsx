@@ -1,6 +1,8 @@
 import { Checkbox, NativeSelect, PasswordInput, Stack, Textarea, TextInput } from '@mantine/core'
 import { JsonInput } from '../../parts'
 import { type Field, hasPreset, type Variable } from './variable-fields'
+import { variableFieldText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 type Props = { variable: Variable; field: Field; fault?: string; onChange: (field: Field) => void }
 
@@ -21,7 +23,7 @@ export function VariableField({ variable, field, fault, onChange }: Props) {
       <Stack gap={6}>
         {hasPreset(variable) && (
           <Checkbox
-            label={`Use the stored value of ${name}`}
+            label={variableFieldText.useTheStoredValueOf(name)}
             description={variable.description || undefined}
             checked={field.stored}
             onChange={(event) => onChange({ text: '', stored: event.currentTarget.checked })}
@@ -33,7 +35,7 @@ export function VariableField({ variable, field, fault, onChange }: Props) {
             aria-invalid={fault !== undefined || undefined}
             autoComplete="off"
             onChange={(event) => write(event.currentTarget.value)}
-            visibilityToggleButtonProps={{ 'aria-label': `Show ${name}` }}
+            visibilityToggleButtonProps={{ 'aria-label': variableFieldText.show(name) }}
           />
         )}
       </Stack>
@@ -45,7 +47,7 @@ export function VariableField({ variable, field, fault, onChange }: Props) {
         <NativeSelect
           {...common}
           onChange={(event) => write(event.currentTarget.value)}
-          data={hasPreset(variable) ? ['true', 'false'] : [{ value: '', label: 'Not set' }, 'true', 'false']}
+          data={hasPreset(variable) ? ['true', 'false'] : [{ value: '', label: commonText.notSet }, 'true', 'false']}
         />
       )
     case 'json':

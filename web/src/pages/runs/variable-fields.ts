@@ -1,5 +1,6 @@
 /** The fields with which a run's variables are asked for, and what of them is sent. */
 import { parseJson, show } from '../../api/json'
+import { variableFieldsText } from '../../text/runs'
 
 /** A variable as a blueprint declares it. */
 export type Variable = {
@@ -67,8 +68,8 @@ export function readFields(
     const cleared = field.text === '' || (variable.type !== 'string' && field.text.trim() === '')
     // An emptied text is an empty text where something was preset; elsewhere it is no value at all.
     if (cleared && !(variable.type === 'string' && hasPreset(variable))) {
-      if (variable.required && !hasPreset(variable)) faults[variable.name] = 'Needed for the run.'
-      else if (hasPreset(variable)) faults[variable.name] = 'Give a value, or put the preset one back.'
+      if (variable.required && !hasPreset(variable)) faults[variable.name] = variableFieldsText.requiredToStartTheRun
+      else if (hasPreset(variable)) faults[variable.name] = variableFieldsText.enterAValueOrRestoreThe
       continue
     }
     try {

@@ -7,6 +7,8 @@ import { Time } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import classes from './runs.module.css'
 import { awaitWord } from './trigger-words'
+import { waitingRunsText } from '../../text/runs'
+import { commonText } from '../../text/common'
 
 const shown = 5
 
@@ -34,7 +36,7 @@ export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; 
     <section className={classes.waiting} aria-labelledby="waiting-runs">
       <Title order={2} size="h4" id="waiting-runs">
         <IconHandStop size={18} aria-hidden />
-        Needs an answer
+        {waitingRunsText.waitingForInput}
       </Title>
       <ul>
         {runs.map((run) => (
@@ -43,10 +45,14 @@ export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; 
               <strong>{run.blueprintTitle}</strong> {awaitWord(run.awaiting)}
             </span>
             <span>
-              started <Time at={run.startTime} past />
+              {waitingRunsText.started} <Time at={run.startTime} past />
             </span>
             <Button component={Link} href={`/runs/${run.executionId}`} size="compact-md" variant="default">
-              Look<span style={{ position: 'absolute', clipPath: 'inset(50%)' }}> at {run.blueprintTitle}</span>
+              {commonText.review}
+              <span style={{ position: 'absolute', clipPath: 'inset(50%)' }}>
+                {' '}
+                {waitingRunsText.at(run.blueprintTitle)}
+              </span>
             </Button>
           </li>
         ))}
@@ -54,7 +60,7 @@ export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; 
       {waiting.data?.next && (
         <p>
           <Button variant="subtle" size="compact-sm" onClick={onShowAll}>
-            List all that wait
+            {waitingRunsText.showAllWaitingRuns}
           </Button>
         </p>
       )}

@@ -6,6 +6,8 @@ import { describeError, issueFor } from '../../api/errors'
 import type { Organization } from '../../api/session'
 import { CopyField, ErrorNote, notifyDone } from '../../parts'
 import { givable, type Role, roleTitle } from './roles'
+import { addMemberText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 /** Adds somebody by their email. They need an account on this server. */
 export function AddMember({ of }: { of: Organization }) {
@@ -16,7 +18,7 @@ export function AddMember({ of }: { of: Organization }) {
     mutationFn: (input: Inputs['organization']['addMember']) => api.organization.addMember.mutate(input),
     onSuccess: (member) => {
       setEmail('')
-      notifyDone(`${member.name || member.email} is ${role === 'member' ? 'a' : 'an'} ${role} now.`)
+      notifyDone(addMemberText.isNow(member.name || member.email, role))
       return client.invalidateQueries({ queryKey: ['members', of.id] })
     },
   })
@@ -33,16 +35,20 @@ export function AddMember({ of }: { of: Organization }) {
         {unknown && (
           <Stack gap="xs" role="alert">
             <Text size="sm">
-              Nobody on this server has the email <b>{asked}</b>. Whoever runs the server can add them; then add them
-              here.
+              {addMemberText.noUserOfThisServerHas} <b>{asked}</b>
+              {addMemberText.theOperatorCanAddThisUser}
             </Text>
-            <CopyField label="Command that adds them" hideLabel value={`blueprintd user add --email ${shell(asked)}`} />
+            <CopyField
+              label={addMemberText.commandToAddTheUser}
+              hideLabel
+              value={`blueprintd user add --email ${shell(asked)}`}
+            />
           </Stack>
         )}
         {add.error && !unknown && !issue && <ErrorNote error={add.error} />}
         <Group align="flex-end" gap="sm">
           <TextInput
-            label="Email"
+            label={commonText.email}
             type="email"
             required
             withAsterisk={false}
@@ -54,14 +60,14 @@ export function AddMember({ of }: { of: Organization }) {
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
           <NativeSelect
-            label="Role"
+            label={commonText.role}
             data={givable(of.role).map((value) => ({ value, label: roleTitle(value) }))}
             value={role}
             onChange={(event) => setRole(event.currentTarget.value as Role)}
             style={{ flex: '0 1 140px' }}
           />
           <Button type="submit" loading={add.isPending} disabled={email.trim() === ''}>
-            Add
+            {commonText.add}
           </Button>
         </Group>
       </Stack>

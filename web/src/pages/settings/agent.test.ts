@@ -21,7 +21,7 @@ test('browsers in words', () => {
     ],
     [
       'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0.0.0 Safari/537.36',
-      'Chrome without a window on Linux',
+      'Headless Chrome on Linux',
     ],
   ]
   for (const [agent, words] of cases) assert.equal(showAgent(agent), words)

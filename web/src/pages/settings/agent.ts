@@ -1,10 +1,12 @@
+import { agentText } from '../../text/settings'
+
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\/|\bOpera\b/, 'Opera'],
   [/\bVivaldi\//, 'Vivaldi'],
   [/\bSamsungBrowser\//, 'Samsung Internet'],
   [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
-  [/\bHeadlessChrome\//, 'Chrome without a window'],
+  [/\bHeadlessChrome\//, agentText.headlessChrome],
   [/\b(?:Chrome|CriOS|Chromium)\//, 'Chrome'],
   [/\bSafari\//, 'Safari'],
 ]
@@ -22,7 +24,7 @@ const systems: [RegExp, string][] = [
 export function showAgent(agent: string): string {
   const browser = browsers.find(([mark]) => mark.test(agent))?.[1]
   const system = systems.find(([mark]) => mark.test(agent))?.[1]
-  if (browser) return system ? `${browser} on ${system}` : browser
+  if (browser) return system ? agentText.on(browser, system) : browser
   const first = agent.trim().slice(0, 60)
-  return first || 'Unknown browser'
+  return first || agentText.unknownBrowser
 }

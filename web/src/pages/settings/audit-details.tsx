@@ -5,6 +5,7 @@ import type { Outputs } from '../../api/client'
 import { JsonView, KeyValue, Time } from '../../parts'
 import { actionWords } from './audit-words'
 import classes from './audit.module.css'
+import { auditDetailsText } from '../../text/settings'
 
 type Entry = Outputs['auditLog']['list']['entries'][number]
 
@@ -21,11 +22,11 @@ export function DetailsToggle({
   id: string
 }) {
   return (
-    <Tooltip label={open ? 'Hide details' : 'Show details'}>
+    <Tooltip label={open ? auditDetailsText.hideDetails : auditDetailsText.showDetails}>
       <ActionIcon
         aria-expanded={open}
         aria-controls={open ? id : undefined}
-        aria-label={`Details: ${what}`}
+        aria-label={auditDetailsText.details(what)}
         onClick={onToggle}
       >
         <IconChevronDown size={17} aria-hidden className={classes.chevron} data-open={open || undefined} />
@@ -37,23 +38,23 @@ export function DetailsToggle({
 /** All of an entry: its exact time, the procedure, and what the server noted with it. */
 export function AuditDetails({ of, id }: { of: Entry; id: string }) {
   const pairs: [string, ReactNode][] = [
-    ['When', <Time key="at" at={of.at} absolute />],
-    ['Procedure', <code key="action">{of.action}</code>],
+    [auditDetailsText.when, <Time key="at" at={of.at} absolute />],
+    [auditDetailsText.procedure, <code key="action">{of.action}</code>],
     [
-      'Target',
+      auditDetailsText.target,
       of.targetId !== '' && (
         <span key="target">
           {of.targetType} <code>{of.targetId}</code>
         </span>
       ),
     ],
-    ['Actor', <code key="actor">{of.actorId || 'the operator'}</code>],
+    [auditDetailsText.actor, <code key="actor">{of.actorId || auditDetailsText.theOperator}</code>],
   ]
   return (
     <div id={id} className={classes.details}>
       <KeyValue pairs={pairs} />
       {Object.keys(of.detail).length > 0 && (
-        <JsonView value={of.detail} label={`What was noted: ${actionWords(of)}, ${of.at}`} plain maxHeight="260px" />
+        <JsonView value={of.detail} label={auditDetailsText.entry(actionWords(of), of.at)} plain maxHeight="260px" />
       )}
     </div>
   )

@@ -3,6 +3,8 @@ import { useSignedIn } from '../../api/session'
 import classes from './audit.module.css'
 import { areas } from './audit-words'
 import { manages } from './roles'
+import { auditFiltersText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 /** What the page shows of the log. */
 export type Filters = { organization: string; area: string; via: string; who: string }
@@ -20,37 +22,37 @@ export function AuditFilters({
   return (
     <div className={classes.filters}>
       <NativeSelect
-        label="Log"
+        label={auditFiltersText.log}
         data={[
-          { value: '', label: 'What you did' },
+          { value: '', label: auditFiltersText.yourActions },
           ...readable.map((one) => ({
             value: one.id,
-            label: one.personal ? 'Your personal workspace' : `Everybody in ${one.name}`,
+            label: one.personal ? auditFiltersText.yourPersonalWorkspace : auditFiltersText.everyoneIn(one.name),
           })),
         ]}
         value={filters.organization}
         onChange={(event) => onChange({ organization: event.currentTarget.value })}
       />
       <NativeSelect
-        label="About"
-        data={[{ value: '', label: 'Everything' }, ...areas]}
+        label={auditFiltersText.area}
+        data={[{ value: '', label: auditFiltersText.allAreas }, ...areas]}
         value={filters.area}
         onChange={(event) => onChange({ area: event.currentTarget.value })}
       />
       <NativeSelect
-        label="Via"
+        label={auditFiltersText.source}
         data={[
-          { value: '', label: 'Any way' },
-          { value: 'dashboard', label: 'Dashboard' },
-          { value: 'api', label: 'API' },
-          { value: 'cli', label: 'Command line' },
+          { value: '', label: auditFiltersText.anySource },
+          { value: 'dashboard', label: auditFiltersText.dashboard },
+          { value: 'api', label: auditFiltersText.api },
+          { value: 'cli', label: auditFiltersText.commandLine },
         ]}
         value={filters.via}
         onChange={(event) => onChange({ via: event.currentTarget.value })}
       />
       <TextInput
-        label="Text"
-        placeholder="Name, action or id"
+        label={commonText.search}
+        placeholder={auditFiltersText.nameActionOrId}
         value={filters.who}
         maxLength={200}
         onChange={(event) => onChange({ who: event.currentTarget.value })}

@@ -11,6 +11,8 @@ import { AuditFilters, type Filters } from './audit-filters'
 import classes from './audit.module.css'
 import { actionWords, areaOf, targetHref, targetWord, viaWord } from './audit-words'
 import { SettingsFrame } from './settings-frame'
+import { auditPageText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 type Row = Outputs['auditLog']['list']['entries'][number]
 
@@ -43,7 +45,7 @@ export default function AuditPage() {
   const columns: Column<Row>[] = [
     {
       key: 'what',
-      title: 'What',
+      title: auditPageText.action,
       primary: true,
       render: (row) => {
         const words = `${who(row, user.id)} ${actionWords(row)}`
@@ -61,31 +63,28 @@ export default function AuditPage() {
         )
       },
     },
-    { key: 'target', title: 'Target', width: '120px', render: (row) => <Target of={row} /> },
-    { key: 'via', title: 'Via', width: '120px', render: (row) => viaWord(row.via) },
-    { key: 'when', title: 'When', width: '150px', render: (row) => <Time at={row.at} /> },
+    { key: 'target', title: auditPageText.target, width: '120px', render: (row) => <Target of={row} /> },
+    { key: 'via', title: auditPageText.source, width: '120px', render: (row) => viaWord(row.via) },
+    { key: 'when', title: auditPageText.time, width: '150px', render: (row) => <Time at={row.at} /> },
   ]
   const rows = list.data?.entries
   const shown = rows?.filter((row) => fits(row, filters, user.id))
   const filtered = filters.area !== '' || filters.via !== '' || filters.who !== ''
   const pages = Math.max(1, Math.ceil((list.data?.total ?? 0) / perPage))
   return (
-    <SettingsFrame
-      title="Audit log"
-      text="Every change leaves a line: who did what, to what, when, and by which way. Nobody can edit it; old lines go by age."
-    >
+    <SettingsFrame title={auditPageText.auditLog} text={auditPageText.whoChangedWhatWhenAndHow}>
       <Stack gap="sm">
         <AuditFilters filters={filters} onChange={change} />
         {filtered && rows && shown && pages > 1 && (
           <Text size="sm" c="dimmed" role="status">
-            {shown.length} of the {rows.length} entries on this page fit.
+            {auditPageText.ofTheEntriesOnThisPage(shown.length, rows.length)}
           </Text>
         )}
         {list.error && !list.data ? (
           <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
         ) : (
           <DataTable
-            caption="Audit log, newest first"
+            caption={auditPageText.auditLogNewestFirst}
             columns={columns}
             rows={shown}
             rowKey={(row) => row.id}
@@ -94,23 +93,21 @@ export default function AuditPage() {
               filtered && rows && rows.length > 0 ? (
                 <EmptyState
                   icon={<IconHistory />}
-                  title="No entries found"
+                  title={auditPageText.noEntriesFound}
                   text={
-                    pages > 1
-                      ? 'The filters apply to this page only. Older entries are on the next pages.'
-                      : 'No entry matches these filters.'
+                    pages > 1 ? auditPageText.theFiltersSearchThisPageOnly : auditPageText.noEntryMatchesTheseFilters
                   }
                   action={
                     <Button variant="default" onClick={() => set({ area: '', via: '', who: '' })}>
-                      Clear filters
+                      {auditPageText.clearFilters}
                     </Button>
                   }
                 />
               ) : (
                 <EmptyState
                   icon={<IconHistory />}
-                  title="No entries yet"
-                  text="When somebody makes, changes, runs or deletes something, it is noted here."
+                  title={auditPageText.noEntriesYet}
+                  text={auditPageText.everyChangeIsRecordedHere}
                 />
               )
             }
@@ -122,8 +119,8 @@ export default function AuditPage() {
             pages={pages}
             onPage={(next) => set({ page: String(next) }, { push: true })}
             total={list.data?.total}
-            noun="entry"
-            label="Pages of the audit log"
+            noun={auditPageText.entry}
+            label={auditPageText.auditLogPages}
           />
         )}
       </Stack>
@@ -144,8 +141,8 @@ function Target({ of }: { of: Row }) {
 }
 
 function who(row: Row, own: string): string {
-  if (row.actorId === own) return 'You'
-  return row.actorName || (row.actorId ? 'Somebody who is gone' : 'The operator')
+  if (row.actorId === own) return commonText.you
+  return row.actorName || (row.actorId ? auditPageText.formerUser : auditPageText.theOperator)
 }
 
 function fits(row: Row, { area, via, who: text }: Filters, own: string): boolean {

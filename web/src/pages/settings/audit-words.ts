@@ -1,3 +1,6 @@
+import { auditWordsText } from '../../text/settings'
+import { commonText } from '../../text/common'
+
 /** What a line of the audit log says, in words. No React here. */
 
 /** What the words need of an entry. */
@@ -5,72 +8,72 @@ export type Entry = { action: string; targetType: string; targetId: string; deta
 
 // What was done to a thing that the line may name, and else the whole phrase.
 const words: Record<string, string | [verb: string, kind: string]> = {
-  'apiKey.create': ['made', 'API key'],
-  'apiKey.revoke': ['revoked', 'API key'],
-  'key.create': ['made', 'API key'],
-  'key.revoke': ['revoked', 'API key'],
-  'blueprint.create': ['made', 'blueprint'],
-  'blueprint.update': ['changed', 'blueprint'],
-  'blueprint.delete': ['deleted', 'blueprint'],
-  'blueprint.rate': 'rated a blueprint',
-  'blueprint.favorite': 'made a blueprint a favorite',
-  'blueprint.unfavorite': 'took a blueprint off the favorites',
-  'blueprint.setCategories': 'sorted a blueprint into categories',
-  'blueprint.execute': 'ran a blueprint',
-  'blueprint.validate': 'checked a blueprint',
-  'execution.executeBlueprintWithLogging': 'ran a blueprint',
-  'execution.cancel': 'cancelled a run',
-  'execution.resume': 'answered a paused run',
-  'execution.retry': 'ran a run again',
-  'blueprintTriggers.create': 'made a trigger',
-  'blueprintTriggers.update': 'changed a trigger',
-  'blueprintTriggers.delete': 'deleted a trigger',
-  'blueprintTriggers.fire': 'fired a trigger',
-  'blueprintTriggers.redeliver': 'redelivered to a trigger',
-  'blueprintTriggers.rotateSecret': 'changed the secret of a trigger',
-  'category.create': ['made', 'category'],
-  'category.delete': ['deleted', 'category'],
-  'collaborator.remove': 'removed a collaborator',
-  'connection.create': ['made', 'connection'],
-  'connection.update': ['changed', 'connection'],
-  'connection.delete': ['deleted', 'connection'],
-  'connection.test': 'tested a connection',
-  'connection.signIn': 'asked for a sign-in to a connection',
-  'connection.signedIn': 'signed in to a connection',
-  'organization.create': ['made', 'organization'],
-  'organization.update': ['renamed', 'organization'],
-  'organization.removeMember': 'removed a member',
-  'user.add': 'was added as a user',
-  'user.link': 'was given a link to set a password',
-  'sandbox.rules': 'changed the rules of the sandbox',
-  'sandbox.expectations': 'changed what the sandbox expects',
-  'sandbox.clear': 'cleared the sandbox',
-  'sandbox.send': 'had the sandbox send a webhook',
-  'clock.advance': 'moved the clock',
-  'session.create': 'signed in',
-  'session.setup': 'set a password by link',
-  'session.delete': 'signed out',
-  'session.revoke': 'ended a session',
-  'session.changePassword': 'changed the password',
+  'apiKey.create': [auditWordsText.created, auditWordsText.apiKey],
+  'apiKey.revoke': [auditWordsText.revoked, auditWordsText.apiKey],
+  'key.create': [auditWordsText.created, auditWordsText.apiKey],
+  'key.revoke': [auditWordsText.revoked, auditWordsText.apiKey],
+  'blueprint.create': [auditWordsText.created, auditWordsText.blueprint],
+  'blueprint.update': [auditWordsText.changed, auditWordsText.blueprint],
+  'blueprint.delete': [auditWordsText.deleted, auditWordsText.blueprint],
+  'blueprint.rate': auditWordsText.ratedABlueprint,
+  'blueprint.favorite': auditWordsText.addedABlueprintToFavourites,
+  'blueprint.unfavorite': auditWordsText.removedABlueprintFrom,
+  'blueprint.setCategories': auditWordsText.setTheCategoriesOfABlueprint,
+  'blueprint.execute': auditWordsText.ranABlueprint,
+  'blueprint.validate': auditWordsText.validatedABlueprint,
+  'execution.executeBlueprintWithLogging': auditWordsText.ranABlueprint,
+  'execution.cancel': auditWordsText.cancelledARun,
+  'execution.resume': auditWordsText.answeredARun,
+  'execution.retry': auditWordsText.retriedARun,
+  'blueprintTriggers.create': auditWordsText.createdATrigger,
+  'blueprintTriggers.update': auditWordsText.changedATrigger,
+  'blueprintTriggers.delete': auditWordsText.deletedATrigger,
+  'blueprintTriggers.fire': auditWordsText.firedATrigger,
+  'blueprintTriggers.redeliver': auditWordsText.redeliveredToATrigger,
+  'blueprintTriggers.rotateSecret': auditWordsText.rotatedTheSecretOfATrigger,
+  'category.create': [auditWordsText.created, auditWordsText.category],
+  'category.delete': [auditWordsText.deleted, auditWordsText.category],
+  'collaborator.remove': auditWordsText.removedACollaborator,
+  'connection.create': [auditWordsText.created, auditWordsText.connection],
+  'connection.update': [auditWordsText.changed, auditWordsText.connection],
+  'connection.delete': [auditWordsText.deleted, auditWordsText.connection],
+  'connection.test': auditWordsText.testedAConnection,
+  'connection.signIn': auditWordsText.startedASignInToA,
+  'connection.signedIn': auditWordsText.signedInToAConnection,
+  'organization.create': [auditWordsText.created, auditWordsText.organization],
+  'organization.update': [auditWordsText.renamed, auditWordsText.organization],
+  'organization.removeMember': auditWordsText.removedAMember,
+  'user.add': auditWordsText.wasAddedAsAUser,
+  'user.link': auditWordsText.receivedAPasswordLink,
+  'sandbox.rules': auditWordsText.changedTheSandboxRules,
+  'sandbox.expectations': auditWordsText.changedTheSandboxExpectations,
+  'sandbox.clear': auditWordsText.clearedTheSandbox,
+  'sandbox.send': auditWordsText.sentAWebhookFromTheSandbox,
+  'clock.advance': auditWordsText.advancedTheClock,
+  'session.create': auditWordsText.signedIn,
+  'session.setup': auditWordsText.setAPasswordWithALink,
+  'session.delete': auditWordsText.signedOut,
+  'session.revoke': auditWordsText.endedASession,
+  'session.changePassword': auditWordsText.changedThePassword,
 }
 
 /** `changed the blueprint "Hello"`: what was done; the procedure's own name when we have no words for it. */
 export function actionWords({ action, detail }: Entry): string {
   const name = nameOf(detail)
-  if (action === 'session.create' && detail.outcome === 'failed') return 'failed to sign in'
+  if (action === 'session.create' && detail.outcome === 'failed') return auditWordsText.failedToSignIn
   if (action === 'session.changePassword' && detail.outcome === 'failed')
-    return 'gave a wrong password where it is changed'
-  if (action === 'session.delete' && detail.everywhere === true) return 'signed out everywhere'
-  if (action === 'user.update') return name === undefined ? 'changed their name' : `changed their name to "${name}"`
+    return auditWordsText.enteredAWrongCurrentPassword
+  if (action === 'session.delete' && detail.everywhere === true) return auditWordsText.signedOutEverywhere
+  if (action === 'user.update')
+    return name === undefined ? auditWordsText.changedTheirName : auditWordsText.changedTheirNameTo(name)
   if (action === 'organization.addMember' || action === 'collaborator.add')
     return member(detail, action === 'collaborator.add')
-  if (action === 'organization.removeMember' && typeof detail.userName === 'string') return `removed ${detail.userName}`
+  if (action === 'organization.removeMember' && typeof detail.userName === 'string')
+    return auditWordsText.removed(detail.userName)
   const found = words[action]
   if (!Array.isArray(found)) return found ?? action
   const [verb, kind] = found
-  return name === undefined
-    ? `${verb} ${/^[AEIOaeio]/.test(kind) ? 'an' : 'a'} ${kind}`
-    : `${verb} the ${kind} "${name}"`
+  return name === undefined ? auditWordsText.a(verb, kind) : auditWordsText.the(verb, kind, name)
 }
 
 function member(detail: Record<string, unknown>, collaborator: boolean): string {
@@ -78,12 +81,12 @@ function member(detail: Record<string, unknown>, collaborator: boolean): string 
     typeof detail.userName === 'string' && detail.userName !== ''
       ? detail.userName
       : collaborator
-        ? 'a collaborator'
-        : 'a member'
+        ? auditWordsText.aCollaborator
+        : auditWordsText.aMember
   const role = typeof detail.role === 'string' ? detail.role : undefined
-  if (!role) return `gave ${who} a role`
-  if (typeof detail.roleBefore === 'string') return `made ${who} ${role}, who was ${detail.roleBefore}`
-  return collaborator ? `added ${who} as collaborator (${role})` : `added ${who} as ${role}`
+  if (!role) return auditWordsText.changedTheRoleOf(who)
+  if (typeof detail.roleBefore === 'string') return auditWordsText.changedTheRoleOfFromTo(who, detail.roleBefore, role)
+  return collaborator ? auditWordsText.addedAsACollaborator(who, role) : auditWordsText.addedAs(who, role)
 }
 
 function nameOf(detail: Record<string, unknown>): string | undefined {
@@ -122,34 +125,51 @@ export function targetHref({ action, targetType, targetId, detail }: Entry): str
 
 /** The word for the kind of a target. */
 export function targetWord(targetType: string): string {
-  const known: Record<string, string> = { execution: 'run', apiKey: 'API key', key: 'API key', '': 'nothing' }
+  const known: Record<string, string> = {
+    execution: auditWordsText.run,
+    apiKey: auditWordsText.apiKey,
+    key: auditWordsText.apiKey,
+    '': auditWordsText.nothing,
+  }
   return known[targetType] ?? targetType
 }
 
 /** The way by which something was done, in words. */
 export function viaWord(via: string): string {
-  const known: Record<string, string> = { api: 'API', dashboard: 'Dashboard', cli: 'Command line' }
+  const known: Record<string, string> = {
+    api: auditWordsText.api,
+    dashboard: auditWordsText.dashboard,
+    cli: auditWordsText.commandLine,
+  }
   return known[via] ?? via
 }
 
 /** What `action` is about, for the filter: `blueprint.update` is of the area Blueprints. */
 export function areaOf(action: string): string {
   const areas: Record<string, string> = {
-    blueprint: 'Blueprints',
-    collaborator: 'Blueprints',
-    category: 'Blueprints',
-    execution: 'Runs',
-    blueprintTriggers: 'Triggers',
-    connection: 'Connections',
-    organization: 'Organizations',
-    user: 'Account',
-    session: 'Account',
-    apiKey: 'Account',
-    key: 'Account',
+    blueprint: commonText.blueprints,
+    collaborator: commonText.blueprints,
+    category: commonText.blueprints,
+    execution: commonText.runs,
+    blueprintTriggers: commonText.triggers,
+    connection: commonText.connections,
+    organization: auditWordsText.organizations,
+    user: auditWordsText.account,
+    session: auditWordsText.account,
+    apiKey: auditWordsText.account,
+    key: auditWordsText.account,
   }
-  if (action === 'blueprint.execute') return 'Runs'
-  return areas[action.split('.')[0]!] ?? 'Other'
+  if (action === 'blueprint.execute') return commonText.runs
+  return areas[action.split('.')[0]!] ?? auditWordsText.other
 }
 
 /** The areas of the filter, in order. */
-export const areas = ['Blueprints', 'Runs', 'Triggers', 'Connections', 'Organizations', 'Account', 'Other']
+export const areas = [
+  commonText.blueprints,
+  commonText.runs,
+  commonText.triggers,
+  commonText.connections,
+  auditWordsText.organizations,
+  auditWordsText.account,
+  auditWordsText.other,
+]

@@ -6,6 +6,8 @@ import { api, type Outputs } from '../../api/client'
 import { type Column, confirm, DataTable, EmptyState, ErrorNote, notifyDone, notifyError, Time } from '../../parts'
 import { showAuthor } from '../authority/grant-note'
 import { SettingsFrame } from './settings-frame'
+import { grantsPageText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 type Row = Outputs['blueprint']['listGrants'][number]
 
@@ -15,7 +17,7 @@ export default function GrantsPage() {
   const list = useQuery({ queryKey: ['grants'], queryFn: () => api.blueprint.listGrants.query() })
   const revoke = useMutation({
     mutationFn: ({ blueprintId }: Row) => api.blueprint.revokeGrant.mutate({ id: blueprintId }),
-    onSuccess: (_answer, { title }) => notifyDone(`Grants for “${title}” revoked`),
+    onSuccess: (_answer, { title }) => notifyDone(grantsPageText.grantsForRevoked(title)),
     onError: notifyError,
     onSettled: () =>
       Promise.all([
@@ -26,9 +28,9 @@ export default function GrantsPage() {
   const ask = async (row: Row) => {
     const count = list.data?.filter(({ blueprintId }) => blueprintId === row.blueprintId).length ?? 1
     const yes = await confirm({
-      title: `Revoke ${count > 1 ? `all ${count} grants` : 'the grant'} for “${row.title}”?`,
-      text: 'Steps that use your resources will fail until you grant the version again.',
-      action: 'Revoke',
+      title: grantsPageText.revokeFor(count > 1 ? grantsPageText.allGrants(count) : grantsPageText.theGrant, row.title),
+      text: grantsPageText.stepsThatUseYourResourcesWill,
+      action: commonText.revoke,
       danger: true,
     })
     if (yes) revoke.mutate(row)
@@ -36,7 +38,7 @@ export default function GrantsPage() {
   const columns: Column<Row>[] = [
     {
       key: 'title',
-      title: 'Blueprint',
+      title: commonText.blueprint,
       primary: true,
       render: (row) => (
         <Anchor component={Link} href={`/blueprints/${row.blueprintId}`} fw={550} inherit>
@@ -44,13 +46,13 @@ export default function GrantsPage() {
         </Anchor>
       ),
     },
-    { key: 'version', title: 'Version', render: (row) => <Code>{row.version}</Code> },
-    { key: 'author', title: 'Author', render: (row) => showAuthor(row.author) },
-    { key: 'at', title: 'Granted', render: (row) => <Time at={row.grantedAt} /> },
+    { key: 'version', title: commonText.version, render: (row) => <Code>{row.version}</Code> },
+    { key: 'author', title: grantsPageText.author, render: (row) => showAuthor(row.author) },
+    { key: 'at', title: grantsPageText.granted, render: (row) => <Time at={row.grantedAt} /> },
     {
       key: 'revoke',
       title: '',
-      name: 'Actions',
+      name: commonText.actions,
       align: 'end',
       width: '1%',
       render: (row) => (
@@ -59,23 +61,20 @@ export default function GrantsPage() {
           variant="default"
           loading={revoke.isPending && revoke.variables === row}
           onClick={() => void ask(row)}
-          aria-label={`Revoke grants for ${row.title}`}
+          aria-label={grantsPageText.revokeGrantsFor(row.title)}
         >
-          Revoke
+          {commonText.revoke}
         </Button>
       ),
     },
   ]
   return (
-    <SettingsFrame
-      title="Grants"
-      text="Blueprint versions by other users that may use your connections, sign-ins, private blueprints, files and secret variables when a run acts for you."
-    >
+    <SettingsFrame title={grantsPageText.grants} text={grantsPageText.blueprintVersionsByOtherUsers}>
       {list.error && !list.data ? (
         <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
       ) : (
         <DataTable
-          caption="Granted versions"
+          caption={grantsPageText.grantedVersions}
           columns={columns}
           rows={list.data}
           rowKey={(row) => `${row.blueprintId} ${row.version}`}
@@ -83,8 +82,8 @@ export default function GrantsPage() {
           empty={
             <EmptyState
               icon={<IconShieldCheck />}
-              title="No grants"
-              text="A trigger or a failed run asks for a grant when another user’s version needs your resources."
+              title={grantsPageText.noGrants}
+              text={grantsPageText.aTriggerOrAFailedRun}
             />
           }
         />

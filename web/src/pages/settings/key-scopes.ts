@@ -1,33 +1,35 @@
 import type { Inputs, Outputs } from '../../api/client'
+import { keyScopesText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 /** What a key may do. */
 export type Scope = Outputs['apiKey']['list'][number]['scopes'][number]
 
 /** The choices of a new key; without scopes it may do everything. */
 export const accesses: { value: string; label: string; text: string; scopes?: Scope[] }[] = [
-  { value: 'all', label: 'Full access', text: 'Everything you can do, including members, keys and the audit log.' },
+  { value: 'all', label: keyScopesText.fullAccess, text: keyScopesText.everythingYouCanDoIncluding },
   {
     value: 'read',
-    label: 'Read',
-    text: 'View blueprints, runs, triggers and connections, without secrets.',
+    label: keyScopesText.read,
+    text: keyScopesText.viewBlueprintsRunsTriggersAnd,
     scopes: ['read'],
   },
   {
     value: 'run',
-    label: 'Read and run',
-    text: 'View; start, answer, cancel and retry runs; fire triggers; call MCP tools.',
+    label: keyScopesText.readAndRun,
+    text: keyScopesText.viewStartAnswerCancelAndRetry,
     scopes: ['run'],
   },
   {
     value: 'write',
-    label: 'Read and write',
-    text: 'View; change blueprints, triggers, connections, categories, ratings and grants.',
+    label: keyScopesText.readAndWrite,
+    text: keyScopesText.viewChangeBlueprintsTriggers,
     scopes: ['write'],
   },
   {
     value: 'run write',
-    label: 'Read, run and write',
-    text: 'Everything except organizations, members, collaborators, keys and the audit log.',
+    label: keyScopesText.readRunAndWrite,
+    text: keyScopesText.everythingExceptOrganizations,
     scopes: ['run', 'write'],
   },
 ]
@@ -35,19 +37,19 @@ export const accesses: { value: string; label: string; text: string; scopes?: Sc
 /** Scopes in words, as in the list of choices. */
 export function showScopes(scopes: readonly Scope[]): string {
   const has = (scope: Scope) => scopes.includes(scope)
-  if (has('admin')) return 'Full access'
+  if (has('admin')) return keyScopesText.fullAccess
   const wanted = [has('run') && 'run', has('write') && 'write'].filter(Boolean).join(' ') || 'read'
   return accesses.find(({ value }) => value === wanted)!.label
 }
 
 /** When a new key ends: days from now, or a chosen time. */
 export const expiries = [
-  { value: '', label: 'Never' },
-  { value: '7', label: 'In 7 days' },
-  { value: '30', label: 'In 30 days' },
-  { value: '90', label: 'In 90 days' },
-  { value: '365', label: 'In 1 year' },
-  { value: 'at', label: 'Custom time' },
+  { value: '', label: commonText.never },
+  { value: '7', label: keyScopesText.in7Days },
+  { value: '30', label: keyScopesText.in30Days },
+  { value: '90', label: keyScopesText.in90Days },
+  { value: '365', label: keyScopesText.in1Year },
+  { value: 'at', label: keyScopesText.customTime },
 ]
 
 const day = 86_400_000

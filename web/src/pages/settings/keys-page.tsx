@@ -19,6 +19,8 @@ import { now } from '../../api/clock'
 import { showScopes } from './key-scopes'
 import { NewKey } from './new-key'
 import { SettingsFrame } from './settings-frame'
+import { keysPageText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 type Row = Outputs['apiKey']['list'][number]
 
@@ -30,27 +32,26 @@ export default function KeysPage() {
   const list = useQuery({ queryKey: ['apiKeys'], queryFn: () => api.apiKey.list.query() })
   const revoke = useMutation({
     mutationFn: (input: Inputs['apiKey']['revoke']) => api.apiKey.revoke.mutate(input),
-    onSuccess: () => notifyDone('Key revoked'),
+    onSuccess: () => notifyDone(keysPageText.keyRevoked),
     onError: notifyError,
     onSettled: () => client.invalidateQueries({ queryKey: ['apiKeys'] }),
   })
   const ask = async (row: Row) => {
     const yes = await confirm({
-      title: `Revoke "${row.name}"?`,
+      title: keysPageText.revoke(row.name),
       text: (
         <>
-          The key ending in <Code>{row.last4}</Code> stops working immediately. This cannot be undone.
+          {keysPageText.theKeyEndingIn} <Code>{row.last4}</Code> {keysPageText.stopsWorkingImmediatelyThis}
           {row.lastUsedAt ? (
             <>
-              {' '}
-              Last used <Time at={row.lastUsedAt} />.
+              {keysPageText.lastUsed} <Time at={row.lastUsedAt} />.
             </>
           ) : (
-            ' It was never used.'
+            keysPageText.itWasNeverUsed
           )}
         </>
       ),
-      action: 'Revoke',
+      action: commonText.revoke,
       danger: true,
     })
     if (yes) revoke.mutate({ id: row.id })
@@ -59,21 +60,25 @@ export default function KeysPage() {
   const hidden = all?.filter((row) => row.revokedAt).length ?? 0
   const rows = all && (revoked ? all : all.filter((row) => !row.revokedAt))
   const columns: Column<Row>[] = [
-    { key: 'name', title: 'Name', primary: true, render: (row) => row.name },
-    { key: 'last4', title: 'Ends in', render: (row) => <Code>{row.last4}</Code> },
-    { key: 'access', title: 'Access', render: (row) => showScopes(row.scopes) },
-    { key: 'created', title: 'Created', render: (row) => <Time at={row.createdAt} /> },
-    { key: 'used', title: 'Last used', render: (row) => (row.lastUsedAt ? <Time at={row.lastUsedAt} /> : 'Never') },
-    { key: 'expires', title: 'Expires', render: (row) => <Expiry at={row.expiresAt} /> },
+    { key: 'name', title: commonText.name, primary: true, render: (row) => row.name },
+    { key: 'last4', title: keysPageText.endsIn, render: (row) => <Code>{row.last4}</Code> },
+    { key: 'access', title: keysPageText.access, render: (row) => showScopes(row.scopes) },
+    { key: 'created', title: commonText.created, render: (row) => <Time at={row.createdAt} /> },
+    {
+      key: 'used',
+      title: keysPageText.lastUsed,
+      render: (row) => (row.lastUsedAt ? <Time at={row.lastUsedAt} /> : commonText.never),
+    },
+    { key: 'expires', title: keysPageText.expires, render: (row) => <Expiry at={row.expiresAt} /> },
     ...(revoked
       ? [
           {
             key: 'state',
-            title: 'State',
+            title: keysPageText.state,
             render: (row: Row) =>
               row.revokedAt ? (
                 <Group gap={6}>
-                  <Badge color="gray">Revoked</Badge>
+                  <Badge color="gray">{keysPageText.revoked}</Badge>
                   <Time at={row.revokedAt} />
                 </Group>
               ) : (
@@ -85,26 +90,31 @@ export default function KeysPage() {
     {
       key: 'revoke',
       title: '',
-      name: 'Actions',
+      name: commonText.actions,
       align: 'end',
       width: '1%',
       render: (row) =>
         !row.revokedAt && (
-          <Button size="compact-sm" variant="default" onClick={() => void ask(row)} aria-label={`Revoke ${row.name}`}>
-            Revoke
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => void ask(row)}
+            aria-label={keysPageText.revoke2(row.name)}
+          >
+            {commonText.revoke}
           </Button>
         ),
     },
   ]
   const begin = (
     <Button leftSection={<IconPlus size={17} aria-hidden />} onClick={() => setCreating(true)}>
-      New API key
+      {keysPageText.newApiKey}
     </Button>
   )
   return (
     <SettingsFrame
-      title="API keys"
-      text="Programs, scripts and MCP clients authenticate with an API key."
+      title={keysPageText.apiKeys}
+      text={keysPageText.programsScriptsAndMcpClients}
       actions={rows?.length === 0 ? undefined : begin}
     >
       {list.error && !all ? (
@@ -112,7 +122,7 @@ export default function KeysPage() {
       ) : (
         <div>
           <DataTable
-            caption="Your API keys"
+            caption={keysPageText.yourApiKeys}
             columns={columns}
             rows={rows}
             rowKey={(row) => row.id}
@@ -120,8 +130,8 @@ export default function KeysPage() {
             empty={
               <EmptyState
                 icon={<IconKey />}
-                title="No API keys"
-                text="Create one key per program, so that you can revoke each separately."
+                title={keysPageText.noApiKeys}
+                text={keysPageText.createOneKeyPerProgramSo}
                 action={begin}
               />
             }
@@ -129,7 +139,7 @@ export default function KeysPage() {
           {hidden > 0 && (
             <Switch
               mt="sm"
-              label={`Show revoked keys (${hidden})`}
+              label={keysPageText.showRevokedKeys(hidden)}
               checked={revoked !== ''}
               onChange={(event) => setRevoked(event.currentTarget.checked ? 'yes' : '')}
             />
@@ -142,10 +152,10 @@ export default function KeysPage() {
 }
 
 function Expiry({ at }: { at: string | null }) {
-  if (!at) return 'Never'
+  if (!at) return commonText.never
   return Date.parse(at) <= now() ? (
     <Group gap={6}>
-      <Badge color="gray">Expired</Badge>
+      <Badge color="gray">{keysPageText.expired}</Badge>
       <Time at={at} past />
     </Group>
   ) : (

@@ -4,8 +4,8 @@ import { keepWords, limitsOf, variableOf } from './limits-list.ts'
 
 test('how long history is kept, in words', () => {
   const cases: [string, string][] = [
-    ['all', 'For ever'],
-    ['0', 'For ever'],
+    ['all', 'Forever'],
+    ['0', 'Forever'],
     ['90d', '90 days'],
     ['1d', '1 day'],
     ['2160h0m0s', '90 days'],

@@ -1,5 +1,7 @@
 import type { Outputs } from '../../api/client'
 import { showBytes, showCount, showDuration } from '../../parts/time-words'
+import { limitsListText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 /** What the server tells of itself. */
 export type Info = Outputs['server']['getInfo']
@@ -16,88 +18,88 @@ export type Limit = {
 
 /** All limits, by groups. */
 export function limitsOf({ limits: of, ephemeral }: Info): { title: string; limits: Limit[] }[] {
-  const free = (count: number, words: string) => (count > 0 ? words : 'No limit')
+  const free = (count: number, words: string) => (count > 0 ? words : commonText.noLimit)
   return [
     {
-      title: 'Calls',
+      title: limitsListText.requests,
       limits: [
         {
-          title: 'Calls a second',
-          value: free(of.rateLimit, `${of.rateLimit.toLocaleString('en')} for each API key and each user here`),
-          text: 'On average. One more is refused with 429 and the time to wait.',
+          title: limitsListText.requestsPerSecond,
+          value: free(of.rateLimit, limitsListText.forEachApiKeyAndEach(of.rateLimit.toLocaleString('en'))),
+          text: limitsListText.averageFurtherRequestsGet429,
           flag: '--rate-limit',
           example: '100',
         },
         {
-          title: 'Calls at once',
+          title: limitsListText.burstSize,
           value: free(of.rateLimit, of.rateBurst.toLocaleString('en')),
-          text: 'How many may come at the same moment before the average counts.',
+          text: limitsListText.requestsThatMayArriveAtOnce,
           flag: '--rate-burst',
           example: '400',
         },
         {
-          title: 'Size of a request',
+          title: limitsListText.requestSize,
           value: free(of.maxBody, showBytes(of.maxBody)),
-          text: 'Of any call and any webhook delivery. A larger one is refused with 413.',
+          text: limitsListText.appliesToApiCallsAndWebhook,
           flag: '--max-body',
           example: '20MiB',
         },
         {
-          title: 'Wait for an answer',
+          title: limitsListText.responseTimeout,
           value: showDuration(of.syncTimeoutMs),
-          text: 'How long a call or a webhook that waits for its run holds on. The run goes on after that.',
+          text: limitsListText.timeThatACallOrWebhook,
           flag: '--sync-timeout',
           example: '60s',
         },
       ],
     },
     {
-      title: 'Runs',
+      title: commonText.runs,
       limits: [
         {
-          title: 'Runs at the same time',
+          title: limitsListText.concurrentRuns,
           value: free(of.maxRunning, of.maxRunning.toLocaleString('en')),
-          text: 'More wait for their turn, first come, first served.',
+          text: limitsListText.furtherRunsAreQueuedInOrder,
           flag: '--max-running',
           example: '2000',
         },
         {
-          title: 'Runs that wait',
+          title: limitsListText.queuedRuns,
           value: free(of.maxQueued, of.maxQueued.toLocaleString('en')),
-          text: 'One more is refused with 503, and whoever sent it should send it again.',
+          text: limitsListText.furtherRequestsGet503AndShould,
           flag: '--max-queued',
           example: '50000',
         },
       ],
     },
     {
-      title: 'History',
+      title: limitsListText.history,
       limits: [
         {
-          title: 'Finished runs are kept',
+          title: limitsListText.retentionOfFinishedRuns,
           value: keepWords(of.keepExecutions, 'run'),
-          text: 'Failed ones are kept three times as long, or go last.',
+          text: limitsListText.failedRunsAreKeptThreeTimes,
           flag: '--keep-executions',
           example: '30d',
         },
         {
-          title: 'What triggers received is kept',
+          title: limitsListText.retentionOfDeliveries,
           value: keepWords(of.keepFirings, 'row'),
-          text: 'The history of triggers. Deliveries with an id that started a run stay 72 hours at least.',
+          text: limitsListText.theLedgerOfTriggersDeliveries,
           flag: '--keep-firings',
           example: '30d',
         },
         {
-          title: 'The audit log is kept',
+          title: limitsListText.auditLogRetention,
           value: keepWords(of.keepAudit, 'line'),
-          text: 'Who changed what.',
+          text: limitsListText.theRecordOfChanges,
           flag: '--keep-audit',
           example: '800d',
         },
         {
-          title: 'Size of the database',
-          value: ephemeral ? 'In memory' : free(of.maxDisk, showBytes(of.maxDisk)),
-          text: 'Beyond it the oldest finished runs go.',
+          title: limitsListText.databaseSize,
+          value: ephemeral ? limitsListText.inMemory : free(of.maxDisk, showBytes(of.maxDisk)),
+          text: limitsListText.beyondThisSizeTheOldest,
           flag: '--max-disk',
           example: '10GiB',
         },
@@ -108,17 +110,18 @@ export function limitsOf({ limits: of, ephemeral }: Info): { title: string; limi
 
 /** `90d`, `36h0m0s`, `100000` or `all` in words. */
 export function keepWords(keep: string, noun: string): string {
-  if (keep === '' || keep === 'all' || keep === '0') return 'For ever'
-  if (/^\d+$/.test(keep)) return `The newest ${showCount(Number(keep), noun)}`
+  if (keep === '' || keep === 'all' || keep === '0') return limitsListText.forever
+  if (/^\d+$/.test(keep)) return limitsListText.theNewest(showCount(Number(keep), noun))
   const days = /^(\d+(?:\.\d+)?)d$/.exec(keep)
-  if (days) return showCount(Number(days[1]), 'day')
+  if (days) return limitsListText.days(Number(days[1]))
   const parts = /^(?:(\d+)h)?(?:(\d+)m)?(?:\d+(?:\.\d+)?s)?$/.exec(keep)
   if (!parts) return keep
   const [hours, minutes] = [Number(parts[1] ?? 0), Number(parts[2] ?? 0)]
-  if (hours > 0 && hours % 24 === 0 && minutes === 0) return showCount(hours / 24, 'day')
+  if (hours > 0 && hours % 24 === 0 && minutes === 0) return limitsListText.days(hours / 24)
   return (
-    [hours > 0 && showCount(hours, 'hour'), minutes > 0 && showCount(minutes, 'minute')].filter(Boolean).join(' ') ||
-    keep
+    [hours > 0 && limitsListText.hours(hours), minutes > 0 && limitsListText.minutes(minutes)]
+      .filter(Boolean)
+      .join(' ') || keep
   )
 }
 

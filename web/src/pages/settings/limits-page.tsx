@@ -1,20 +1,19 @@
 import { Badge, Box, Code, Progress, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { serverInfo } from '../../api/server-info'
-import { CopyField, ErrorNote, KeyValue, showCount, Time } from '../../parts'
+import { CopyField, ErrorNote, KeyValue, Time } from '../../parts'
 import classes from './limits.module.css'
 import { type Info, type Limit, limitsOf, variableOf } from './limits-list'
 import { Section } from './section'
 import { SettingsFrame } from './settings-frame'
+import { limitsPageText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 /** What this server allows, and which flag of it changes that. */
 export default function LimitsPage() {
   const info = useQuery({ ...serverInfo, staleTime: 5000 })
   return (
-    <SettingsFrame
-      title="Limits"
-      text="What this server allows. Whoever runs it changes a limit by starting it with another flag, or with the environment variable of that flag."
-    >
+    <SettingsFrame title={limitsPageText.limits} text={limitsPageText.limitsOfThisServerTheOperator}>
       {info.error && !info.data && <ErrorNote error={info.error} onRetry={() => void info.refetch()} />}
       {info.isPending && (
         <Stack>
@@ -25,7 +24,7 @@ export default function LimitsPage() {
       )}
       {info.data && (
         <>
-          <Section title="Your blueprints">
+          <Section title={limitsPageText.yourBlueprints}>
             <Blueprints of={info.data} />
           </Section>
           {limitsOf(info.data).map(({ title, limits }) => (
@@ -37,7 +36,7 @@ export default function LimitsPage() {
               </dl>
             </Section>
           ))}
-          <Section title="This server" boxed>
+          <Section title={limitsPageText.thisServer} boxed>
             <About of={info.data} />
           </Section>
         </>
@@ -53,21 +52,19 @@ function Blueprints({ of: { limits } }: { of: Info }) {
     <div className={classes.list}>
       <div className={classes.limit}>
         <div>
-          <div className={classes.title}>Blueprints that you made</div>
-          <div className={classes.text}>
-            Deleted ones do not count. With a limit, one more is refused until you delete one.
-          </div>
+          <div className={classes.title}>{limitsPageText.blueprintsYouCreated}</div>
+          <div className={classes.text}>{limitsPageText.deletedBlueprintsDoNotCount}</div>
         </div>
         <div className={classes.value}>
           {maxBlueprints > 0
-            ? `${blueprints.toLocaleString('en')} of ${maxBlueprints.toLocaleString('en')}`
-            : `${blueprints.toLocaleString('en')}, no limit`}
+            ? limitsPageText.of(blueprints.toLocaleString('en'), maxBlueprints.toLocaleString('en'))
+            : limitsPageText.noLimit(blueprints.toLocaleString('en'))}
           {maxBlueprints > 0 && (
             <Progress
               mt={6}
               value={share}
               color={share >= 90 ? 'red' : 'petrol'}
-              aria-label="Share of the blueprints allowed"
+              aria-label={limitsPageText.shareOfTheAllowedBlueprints}
             />
           )}
         </div>
@@ -102,7 +99,7 @@ function Flag({ flag, example }: { flag: string; example: string }) {
         {flag} {example}
       </Code>{' '}
       <Text span size="xs" c="dimmed">
-        or {variableOf(flag)}
+        {limitsPageText.or(variableOf(flag))}
       </Text>
     </span>
   )
@@ -113,34 +110,38 @@ function About({ of }: { of: Info }) {
     <Stack>
       <KeyValue
         pairs={[
-          ['Version', of.version],
-          ['Started', <Time key="started" at={of.startedAt} />],
+          [commonText.version, of.version],
+          [commonText.started, <Time key="started" at={of.startedAt} />],
           [
-            'Its clock',
+            limitsPageText.serverClock,
             of.clock === 'virtual' ? (
               <>
-                Virtual: it stands at <Time at={of.now} absolute /> until it is moved
+                {limitsPageText.virtualShows} <Time at={of.now} absolute /> {limitsPageText.untilItIsAdvanced}
               </>
             ) : (
               <Time key="now" at={of.now} absolute />
             ),
           ],
-          ['Storage', of.ephemeral ? <Badge color="amber">In memory: nothing is kept after a stop</Badge> : 'On disk'],
           [
-            'Mail',
+            limitsPageText.storage,
+            of.ephemeral ? <Badge color="amber">{limitsPageText.inMemoryDataIsLostWhen}</Badge> : limitsPageText.onDisk,
+          ],
+          [
+            limitsPageText.mail,
             of.mailDomain ? (
-              `Received for addresses @${of.mailDomain}`
+              limitsPageText.receivedForAddressesAt(of.mailDomain)
             ) : (
               <>
-                Not received (<Code>--smtp-addr</Code> turns it on)
+                {limitsPageText.notReceivedEnableWith}
+                <Code>{limitsPageText.smtpAddr}</Code> {limitsPageText.text}
               </>
             ),
           ],
-          ['Node types', showCount(of.nodeTypes, 'type')],
+          [limitsPageText.nodeTypes, limitsPageText.types(of.nodeTypes)],
         ]}
       />
       <Box maw={480}>
-        <CopyField label="Address for the API" value={`${of.apiHost}/api/trpc`} />
+        <CopyField label={limitsPageText.apiAddress} value={`${of.apiHost}/api/trpc`} />
       </Box>
     </Stack>
   )

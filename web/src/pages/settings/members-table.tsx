@@ -8,6 +8,8 @@ import { type Column, confirm, DataTable, ErrorNote, notifyDone, notifyError, Pa
 import { givable, isLastOwner, mayTouch, type Role, roleTitle } from './roles'
 import { Section } from './section'
 import { refreshOrganizations } from './use-organizations'
+import { membersTableText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 type Row = Outputs['organization']['members'][number]
 
@@ -28,7 +30,8 @@ export function MembersTable({ of }: { of: Organization }) {
     Promise.all([client.invalidateQueries({ queryKey: ['members', of.id] }), refreshOrganizations()])
   const change = useMutation({
     mutationFn: (input: Inputs['organization']['addMember']) => api.organization.addMember.mutate(input),
-    onSuccess: (member) => notifyDone(`${member.name || member.email} is ${roleTitle(member.role).toLowerCase()} now.`),
+    onSuccess: (member) =>
+      notifyDone(membersTableText.isNow(member.name || member.email, roleTitle(member.role).toLowerCase())),
     onError: notifyError,
     onSettled: refresh,
   })
@@ -42,9 +45,9 @@ export function MembersTable({ of }: { of: Organization }) {
     if (
       own &&
       !(await confirm({
-        title: `Become ${roleTitle(role).toLowerCase()}?`,
-        text: 'You give up rights that only another owner can give back to you.',
-        action: 'Change my role',
+        title: membersTableText.changeYourRoleTo(roleTitle(role).toLowerCase()),
+        text: membersTableText.onlyAnotherOwnerCanRestoreYour,
+        action: membersTableText.changeMyRole,
         danger: true,
       }))
     )
@@ -56,15 +59,15 @@ export function MembersTable({ of }: { of: Organization }) {
     const yes = await confirm(
       own
         ? {
-            title: `Leave ${of.name}?`,
-            text: 'You lose sight of its blueprints, runs and connections, but for blueprints that you made. An admin can add you again.',
-            action: 'Leave',
+            title: membersTableText.leave(of.name),
+            text: membersTableText.youLoseAccessToItsBlueprints,
+            action: membersTableText.leave2,
             danger: true,
           }
         : {
-            title: `Remove ${row.name || row.email} from ${of.name}?`,
-            text: 'They lose sight of its blueprints, runs and connections, but for blueprints that they made. You can add them again.',
-            action: 'Remove',
+            title: membersTableText.removeFrom(row.name || row.email, of.name),
+            text: membersTableText.theyLoseAccessToItsBlueprints,
+            action: commonText.remove,
             danger: true,
           },
     )
@@ -73,7 +76,7 @@ export function MembersTable({ of }: { of: Organization }) {
       { organizationId: of.id, userId: row.userId },
       {
         onSuccess: async () => {
-          notifyDone(own ? `You have left ${of.name}.` : `${row.name || row.email} is no member any more.`)
+          notifyDone(own ? membersTableText.youLeft(of.name) : membersTableText.removed(row.name || row.email))
           if (own) {
             navigate('/settings/organizations')
             await refreshOrganizations()
@@ -87,25 +90,25 @@ export function MembersTable({ of }: { of: Organization }) {
   const columns: Column<Row>[] = [
     {
       key: 'name',
-      title: 'Name',
+      title: commonText.name,
       primary: true,
       render: (row) => (
         <Group gap={8} wrap="nowrap">
           <span>{row.name || row.email}</span>
-          {row.userId === user.id && <Badge color="petrol">You</Badge>}
+          {row.userId === user.id && <Badge color="petrol">{commonText.you}</Badge>}
         </Group>
       ),
     },
-    { key: 'email', title: 'Email', render: (row) => row.email },
+    { key: 'email', title: commonText.email, render: (row) => row.email },
     {
       key: 'role',
-      title: 'Role',
+      title: commonText.role,
       width: '150px',
       render: (row) =>
         mayTouch(of.role, row.role) && !(last && row.userId === user.id) && givable(of.role).length > 1 ? (
           <NativeSelect
             size="xs"
-            aria-label={`Role of ${row.name || row.email}`}
+            aria-label={membersTableText.roleOf(row.name || row.email)}
             data={givable(of.role).map((role) => ({ value: role, label: roleTitle(role) }))}
             value={change.isPending && change.variables.email === row.email ? change.variables.role : row.role}
             onChange={(event) => void give(row, event.currentTarget.value as Role)}
@@ -117,14 +120,14 @@ export function MembersTable({ of }: { of: Organization }) {
     {
       key: 'remove',
       title: '',
-      name: 'Actions',
+      name: commonText.actions,
       align: 'end',
       width: '1%',
       render: (row) =>
         row.userId === user.id
           ? !last && (
               <Button size="compact-sm" variant="default" onClick={() => void takeOut(row)}>
-                Leave
+                {membersTableText.leave2}
               </Button>
             )
           : mayTouch(of.role, row.role) && (
@@ -132,9 +135,9 @@ export function MembersTable({ of }: { of: Organization }) {
                 size="compact-sm"
                 variant="default"
                 onClick={() => void takeOut(row)}
-                aria-label={`Remove ${row.name || row.email}`}
+                aria-label={membersTableText.remove(row.name || row.email)}
               >
-                Remove
+                {commonText.remove}
               </Button>
             ),
     },
@@ -145,12 +148,8 @@ export function MembersTable({ of }: { of: Organization }) {
   const shown = Math.min(page, pages)
   return (
     <Section
-      title="Members"
-      text={
-        last || (list.isPending && of.role === 'owner')
-          ? 'You are its only owner. To leave, make somebody else an owner first.'
-          : undefined
-      }
+      title={membersTableText.members}
+      text={last || (list.isPending && of.role === 'owner') ? membersTableText.youAreTheOnlyOwnerTo : undefined}
     >
       {list.error && !list.data ? (
         <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
@@ -158,7 +157,7 @@ export function MembersTable({ of }: { of: Organization }) {
         <Stack gap="xs">
           {(list.data?.length ?? 0) > 10 && (
             <SearchField
-              label="Search members"
+              label={membersTableText.searchMembers}
               value={search}
               onSearch={(text) => {
                 setSearch(text)
@@ -168,14 +167,14 @@ export function MembersTable({ of }: { of: Organization }) {
             />
           )}
           <DataTable
-            caption={`Members of ${of.name}`}
+            caption={membersTableText.membersOf(of.name)}
             columns={columns}
             rows={found?.slice((shown - 1) * perPage, shown * perPage)}
             rowKey={(row) => row.userId}
             skeletonRows={1}
             empty={
               <Text size="sm" c="dimmed">
-                Nobody here is called so.
+                {membersTableText.noMemberMatchesThisSearch}
               </Text>
             }
           />
@@ -185,8 +184,8 @@ export function MembersTable({ of }: { of: Organization }) {
               pages={pages}
               onPage={setPage}
               total={found?.length}
-              noun="member"
-              label="Pages of members"
+              noun={membersTableText.member}
+              label={membersTableText.memberPages}
             />
           )}
         </Stack>

@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { issueFor } from '../../api/errors'
 import { ErrorNote } from '../../parts'
+import { commonText } from '../../text/common'
 
 type Props = {
   opened: boolean
@@ -37,7 +38,7 @@ function Inside({ onClose, action, name: before = '', description, pending, erro
       <Stack>
         {Boolean(error) && !issue && <ErrorNote error={error} />}
         <TextInput
-          label="Name"
+          label={commonText.name}
           description={description}
           required
           withAsterisk={false}
@@ -50,7 +51,7 @@ function Inside({ onClose, action, name: before = '', description, pending, erro
         />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            {commonText.cancel}
           </Button>
           <Button type="submit" loading={pending} disabled={name.trim() === '' || name.trim() === before}>
             {action}

@@ -6,6 +6,8 @@ import { issueFor } from '../../api/errors'
 import { queryClient, sessionKey } from '../../api/query-client'
 import { useSignedIn } from '../../api/session'
 import { ErrorNote, notifyDone } from '../../parts'
+import { nameFormText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 /** One's name, and the email that signs in. */
 export function NameForm() {
@@ -16,7 +18,7 @@ export function NameForm() {
     onSuccess: (saved) => {
       setName(saved.name)
       void queryClient.invalidateQueries({ queryKey: sessionKey })
-      notifyDone('Your name is saved.')
+      notifyDone(nameFormText.nameSaved)
     },
   })
   const issue = issueFor(save.error, 'name')
@@ -29,28 +31,28 @@ export function NameForm() {
       <Stack maw={420}>
         {save.error && !issue && <ErrorNote error={save.error} />}
         <TextInput
-          label="Name"
+          label={commonText.name}
           autoComplete="name"
           required
           withAsterisk={false}
           maxLength={200}
-          description="Others in your organizations see it."
+          description={nameFormText.visibleToOthersInYour}
           value={name}
           error={issue}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <TextInput
-          label="Email"
+          label={commonText.email}
           type="email"
           autoComplete="username"
           readOnly
           variant="filled"
           value={user.email}
-          description="You sign in with it. It cannot be changed."
+          description={nameFormText.youSignInWithItIt}
         />
         <div>
           <Button type="submit" loading={save.isPending} disabled={name.trim() === '' || name.trim() === user.name}>
-            Save name
+            {nameFormText.saveName}
           </Button>
         </div>
       </Stack>

@@ -8,6 +8,8 @@ import { issueFor } from '../../api/errors'
 import { useServerInfo } from '../../api/server-info'
 import { CopyField, ErrorNote } from '../../parts'
 import { accesses, expiries, keyInput } from './key-scopes'
+import { newKeyText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 /** The dialog that creates a key and shows it once. */
 export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -39,14 +41,14 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
   const issue = issueFor(create.error, 'name')
   const late =
     issueFor(create.error, 'expiresAt') ??
-    (at !== '' && !keyInput(name, access, expiry, at, now()) ? 'Choose a time in the future' : undefined)
+    (at !== '' && !keyInput(name, access, expiry, at, now()) ? newKeyText.chooseATimeInTheFuture : undefined)
   return (
     // The key is shown only once: only its button closes the dialog.
     <Modal
       opened={opened}
       onClose={close}
       onExitTransitionEnd={forget}
-      title={made ? 'Copy your key now' : 'New API key'}
+      title={made ? newKeyText.copyYourKeyNow : newKeyText.newApiKey}
       size="lg"
       closeOnClickOutside={!made}
       closeOnEscape={!made}
@@ -58,9 +60,9 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
           <Stack>
             {create.error && !issue && !late && <ErrorNote error={create.error} />}
             <TextInput
-              label="Name"
-              description="The program or person that will use the key."
-              placeholder="laptop"
+              label={commonText.name}
+              description={newKeyText.theProgramOrPersonThatUses}
+              placeholder={newKeyText.laptop}
               required
               withAsterisk={false}
               maxLength={200}
@@ -71,7 +73,7 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
               onChange={(event) => setName(event.currentTarget.value)}
             />
             <NativeSelect
-              label="Access"
+              label={newKeyText.access}
               description={accesses.find(({ value }) => value === access)?.text}
               data={accesses.map(({ value, label }) => ({ value, label }))}
               value={access}
@@ -79,7 +81,7 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
             />
             <Group align="flex-start" gap="sm">
               <NativeSelect
-                label="Expires"
+                label={newKeyText.expires}
                 data={expiries}
                 value={expiry}
                 onChange={(event) => setExpiry(event.currentTarget.value)}
@@ -87,7 +89,7 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
               />
               {expiry === 'at' && (
                 <TextInput
-                  label="Time"
+                  label={newKeyText.time}
                   type="datetime-local"
                   required
                   withAsterisk={false}
@@ -100,14 +102,14 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
             </Group>
             <Group justify="flex-end" gap="xs">
               <Button variant="default" onClick={close}>
-                Cancel
+                {commonText.cancel}
               </Button>
               <Button
                 type="submit"
                 loading={create.isPending}
                 disabled={name.trim() === '' || (expiry === 'at' && (at === '' || late !== undefined))}
               >
-                Create key
+                {newKeyText.createKey}
               </Button>
             </Group>
           </Stack>
@@ -123,15 +125,14 @@ function Shown({ secret, onDone }: { secret: string; onDone: () => void }) {
   const curl = (key: string) => `curl -H 'Authorization: Bearer ${key}' ${host}/api/trpc/blueprint.list`
   return (
     <Stack>
-      <Alert color="amber" icon={<IconAlertTriangle size={20} aria-hidden />} title="This key is shown only once">
-        The server stores a hash and the last four characters. Save the key in a password manager. If you lose it,
-        revoke it and create another.
+      <Alert color="amber" icon={<IconAlertTriangle size={20} aria-hidden />} title={newKeyText.thisKeyIsShownOnlyOnce}>
+        {newKeyText.theServerStoresAHashAnd}
       </Alert>
-      <CopyField label="API key" value={secret} secret />
-      <CopyField label="Example" value={curl(secret)} secret mask={curl('•••')} />
+      <CopyField label={newKeyText.apiKey} value={secret} secret />
+      <CopyField label={newKeyText.example} value={curl(secret)} secret mask={curl('•••')} />
       <Group justify="flex-end">
         <Button onClick={onDone} data-autofocus>
-          Done
+          {commonText.done}
         </Button>
       </Group>
     </Stack>

@@ -13,8 +13,10 @@ import { manages, roles, roleTitle } from './roles'
 import { Section } from './section'
 import { SettingsFrame } from './settings-frame'
 import { refreshOrganizations, useOrganizations } from './use-organizations'
+import { organizationPageText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
-const crumbs = [{ title: 'Organizations', href: '/settings/organizations' }]
+const crumbs = [{ title: organizationPageText.organizations, href: '/settings/organizations' }]
 
 /** One organization: its members, and what each may do. */
 export default function OrganizationPage() {
@@ -23,16 +25,16 @@ export default function OrganizationPage() {
   const one = list.data?.find((organization) => organization.id === id)
   if (one) return <Found key={one.id} of={one} />
   return (
-    <SettingsFrame title="Organization" breadcrumbs={crumbs}>
+    <SettingsFrame title={commonText.organization} breadcrumbs={crumbs}>
       {list.isPending && <Skeleton h={220} />}
       {list.error && <ErrorNote error={list.error} onRetry={() => void list.refetch()} />}
       {list.data && (
         <EmptyState
-          title="Not one of your organizations"
-          text="You have left it, or its admins took you out of it. They can add you again by your email."
+          title={organizationPageText.organizationNotFound}
+          text={organizationPageText.youLeftItOrWereRemoved}
           action={
             <Button component={Link} href="/settings/organizations">
-              Your organizations
+              {organizationPageText.yourOrganizations}
             </Button>
           }
         />
@@ -47,7 +49,7 @@ function Found({ of }: { of: Organization }) {
     mutationFn: (input: Inputs['organization']['update']) => api.organization.update.mutate(input),
     onSuccess: (saved) => {
       setRenaming(false)
-      notifyDone(`It is called ${saved.name} now.`)
+      notifyDone(organizationPageText.renamedTo(saved.name))
       return refreshOrganizations()
     },
   })
@@ -63,10 +65,10 @@ function Found({ of }: { of: Organization }) {
         href={`/settings/audit?organization=${of.id}`}
         leftSection={<IconHistory size={17} aria-hidden />}
       >
-        Audit log
+        {organizationPageText.auditLog}
       </Button>
       <Button variant="default" leftSection={<IconPencil size={17} aria-hidden />} onClick={begin}>
-        Rename
+        {commonText.rename}
       </Button>
     </>
   )
@@ -74,31 +76,38 @@ function Found({ of }: { of: Organization }) {
     <SettingsFrame
       title={of.name}
       badge={
-        <Badge color="gray">{of.personal ? 'Personal workspace' : `You are ${roleTitle(of.role).toLowerCase()}`}</Badge>
+        <Badge color="gray">
+          {of.personal
+            ? organizationPageText.personalWorkspace
+            : organizationPageText.yourRole(roleTitle(of.role).toLowerCase())}
+        </Badge>
       }
       breadcrumbs={crumbs}
       actions={actions || undefined}
     >
       {of.personal ? (
-        <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />} title="This is yours alone">
-          What you make without choosing an organization lies here. Nobody can join a personal workspace; share single
-          blueprints with collaborators, or make an organization to share all that is in it.
+        <Alert
+          color="blue"
+          icon={<IconInfoCircle size={20} aria-hidden />}
+          title={organizationPageText.onlyYouHaveAccess}
+        >
+          {organizationPageText.blueprintsThatYouCreateWithout}
         </Alert>
       ) : (
         <>
           <MembersTable of={of} />
           {manages(of.role) && (
-            <Section title="Add a member" boxed>
+            <Section title={organizationPageText.addAMember} boxed>
               <AddMember of={of} />
             </Section>
           )}
-          <Section title="What each role may" boxed>
+          <Section title={organizationPageText.rolePermissions} boxed>
             <List size="sm" spacing="xs" listStyleType="none" withPadding={false}>
               {roles.map(({ role, title, text }) => (
                 <List.Item key={role}>
                   <b>
                     {title}
-                    {role === of.role && ' (you)'}
+                    {role === of.role && organizationPageText.you}
                   </b>
                   <br />
                   {text}
@@ -108,16 +117,16 @@ function Found({ of }: { of: Organization }) {
           </Section>
         </>
       )}
-      <Section title="For the API">
+      <Section title={organizationPageText.api}>
         <Box maw={480}>
-          <CopyField label="Organization id" value={of.id} />
+          <CopyField label={organizationPageText.organizationId} value={of.id} />
         </Box>
       </Section>
       <NameDialog
         opened={renaming}
         onClose={() => setRenaming(false)}
-        title={`Rename ${of.name}`}
-        action="Rename"
+        title={organizationPageText.rename(of.name)}
+        action={commonText.rename}
         name={of.name}
         pending={rename.isPending}
         error={rename.error}

@@ -10,22 +10,24 @@ import { NameDialog } from './name-dialog'
 import { roleTitle } from './roles'
 import { SettingsFrame } from './settings-frame'
 import { refreshOrganizations, useOrganizations } from './use-organizations'
+import { organizationsPageText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 const columns: Column<Organization>[] = [
   {
     key: 'name',
-    title: 'Name',
+    title: commonText.name,
     primary: true,
     render: (row) => (
       <Group gap={8}>
         <Anchor component={Link} href={`/settings/organizations/${row.id}`} inherit>
           {row.name}
         </Anchor>
-        {row.personal && <Badge color="gray">Personal workspace</Badge>}
+        {row.personal && <Badge color="gray">{organizationsPageText.personalWorkspace}</Badge>}
       </Group>
     ),
   },
-  { key: 'role', title: 'Your role', render: (row) => roleTitle(row.role) },
+  { key: 'role', title: organizationsPageText.yourRole, render: (row) => roleTitle(row.role) },
 ]
 
 /** The organizations that one belongs to. */
@@ -37,7 +39,7 @@ export default function OrganizationsPage() {
     mutationFn: (input: Inputs['organization']['create']) => api.organization.create.mutate(input),
     onSuccess: async (made) => {
       setCreating(false)
-      notifyDone(`${made.name} is made.`)
+      notifyDone(organizationsPageText.created(made.name))
       await refreshOrganizations()
       navigate(`/settings/organizations/${made.id}`)
     },
@@ -48,11 +50,11 @@ export default function OrganizationsPage() {
   }
   return (
     <SettingsFrame
-      title="Organizations"
-      text="People who share blueprints, runs and connections. Your personal workspace is yours alone; nobody can join it."
+      title={organizationsPageText.organizations}
+      text={organizationsPageText.organizationsShareBlueprints}
       actions={
         <Button leftSection={<IconPlus size={17} aria-hidden />} onClick={begin}>
-          New organization
+          {organizationsPageText.newOrganization}
         </Button>
       }
     >
@@ -60,7 +62,7 @@ export default function OrganizationsPage() {
         <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
       ) : (
         <DataTable
-          caption="Your organizations"
+          caption={organizationsPageText.yourOrganizations}
           columns={columns}
           rows={list.data}
           rowKey={(row) => row.id}
@@ -70,9 +72,9 @@ export default function OrganizationsPage() {
       <NameDialog
         opened={creating}
         onClose={() => setCreating(false)}
-        title="New organization"
-        action="Create"
-        description="You become its owner and can add others."
+        title={organizationsPageText.newOrganization}
+        action={organizationsPageText.create}
+        description={organizationsPageText.youBecomeItsOwnerAndCan}
         pending={create.isPending}
         error={create.error}
         onName={(name) => create.mutate({ name })}

@@ -9,6 +9,7 @@ import { NewPassword } from '../sign-in/new-password'
 import { strengthOf } from '../sign-in/password-strength'
 import { SignInError } from '../sign-in/sign-in-error'
 import { useCountdown } from '../sign-in/use-countdown'
+import { passwordFormText } from '../../text/settings'
 
 /** Changes one's password; all other sessions end. */
 export function PasswordForm() {
@@ -25,7 +26,7 @@ export function PasswordForm() {
       setPassword('')
       setTried(false)
       void client.invalidateQueries({ queryKey: ['sessions'] })
-      notifyDone('Your password is changed. All other sessions have ended.')
+      notifyDone(passwordFormText.passwordChangedAllOther)
     },
     onError: (refusal) => {
       const { code, retryAfter } = describeError(refusal)
@@ -53,7 +54,7 @@ export function PasswordForm() {
           ))}
         <input type="email" name="email" autoComplete="username" value={user.email} readOnly hidden />
         <PasswordInput
-          label="Present password"
+          label={passwordFormText.currentPassword}
           name="current-password"
           autoComplete="current-password"
           required
@@ -61,7 +62,7 @@ export function PasswordForm() {
           error={sentence(issueFor(error, 'current'))}
           aria-invalid={issueFor(error, 'current') !== undefined || undefined}
           visibilityToggleButtonProps={{
-            'aria-label': 'Show or hide the present password',
+            'aria-label': passwordFormText.showOrHideTheCurrentPassword,
             tabIndex: 0,
             'aria-hidden': false,
           }}
@@ -70,7 +71,7 @@ export function PasswordForm() {
         />
         <NewPassword
           size="sm"
-          label="New password"
+          label={passwordFormText.newPassword}
           value={password}
           onChange={setPassword}
           known={known}
@@ -80,7 +81,7 @@ export function PasswordForm() {
         />
         <div>
           <Button type="submit" loading={change.isPending} disabled={left > 0}>
-            Change password
+            {passwordFormText.changePassword}
           </Button>
         </div>
       </Stack>
@@ -89,5 +90,5 @@ export function PasswordForm() {
 }
 
 function sentence(issue: string | undefined): string | undefined {
-  return issue && `It ${issue}.`
+  return issue && passwordFormText.it(issue)
 }

@@ -6,6 +6,7 @@ import { PasswordForm } from './password-form'
 import { Section } from './section'
 import { SessionsTable } from './sessions-table'
 import { SettingsFrame } from './settings-frame'
+import { profilePageText } from '../../text/settings'
 
 /** Who one is, one's password, and where one is signed in. */
 export default function ProfilePage() {
@@ -13,27 +14,27 @@ export default function ProfilePage() {
   const signOut = useSignOut()
   const everywhere = async () => {
     const yes = await confirm({
-      title: 'Sign out everywhere?',
-      text: 'All your sessions end at once, this one too. API keys go on working.',
-      action: 'Sign out everywhere',
+      title: profilePageText.signOutEverywhere,
+      text: profilePageText.allYourSessionsEndIncluding,
+      action: profilePageText.signOutEverywhere2,
       danger: true,
     })
     if (yes) signOut.mutate({ everywhere: true }, { onError: notifyError })
   }
   return (
-    <SettingsFrame title="Profile">
-      <Section title="You" boxed>
+    <SettingsFrame title={profilePageText.profile}>
+      <Section title={profilePageText.yourDetails} boxed>
         <NameForm key={user.id} />
       </Section>
-      <Section title="Password" text="A change ends all your other sessions. API keys go on working." boxed>
+      <Section title={profilePageText.password} text={profilePageText.changingItEndsAllYourOther} boxed>
         <PasswordForm />
       </Section>
       <Section
-        title="Sessions"
-        text="Where you are signed in to this dashboard. A session ends 30 days after its last use, and after 90 days in any case."
+        title={profilePageText.sessions}
+        text={profilePageText.browsersInWhichYouAreSigned}
         actions={
           <Button variant="default" onClick={() => void everywhere()} loading={signOut.isPending}>
-            Sign out everywhere
+            {profilePageText.signOutEverywhere2}
           </Button>
         }
       >

@@ -1,3 +1,6 @@
+import { rolesText } from '../../text/settings'
+import { commonText } from '../../text/common'
+
 /** What people may do in an organization, as the server decides it. No React here. */
 
 export type Role = 'member' | 'admin' | 'owner'
@@ -6,15 +9,15 @@ export type Role = 'member' | 'admin' | 'owner'
 export const roles: { role: Role; title: string; text: string }[] = [
   {
     role: 'member',
-    title: 'Member',
-    text: 'Sees, changes and runs the blueprints of the organization, answers paused runs, and uses its connections. Deletes only what they made.',
+    title: commonText.member,
+    text: rolesText.viewsChangesAndRunsThe,
   },
   {
     role: 'admin',
-    title: 'Admin',
-    text: 'Also deletes any of its blueprints, makes them public, invites collaborators, changes its connections, renames it, adds and removes members, and reads its audit log.',
+    title: commonText.admin,
+    text: rolesText.alsoDeletesAnyBlueprintMakes,
   },
-  { role: 'owner', title: 'Owner', text: 'Also decides who is an admin or owner. There is always at least one.' },
+  { role: 'owner', title: commonText.owner, text: rolesText.alsoAppointsAdminsAndOwners },
 ]
 
 /** The word for a role. */

@@ -4,6 +4,8 @@ import { IconDeviceLaptop } from '@tabler/icons-react'
 import { api, type Inputs, type Outputs } from '../../api/client'
 import { type Column, confirm, DataTable, ErrorNote, notifyDone, notifyError, Time } from '../../parts'
 import { showAgent } from './agent'
+import { sessionsTableText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 type Row = Outputs['session']['list'][number]
 
@@ -13,15 +15,15 @@ export function SessionsTable() {
   const list = useQuery({ queryKey: ['sessions'], queryFn: () => api.session.list.query() })
   const revoke = useMutation({
     mutationFn: (input: Inputs['session']['revoke']) => api.session.revoke.mutate(input),
-    onSuccess: () => notifyDone('That session has ended.'),
+    onSuccess: () => notifyDone(sessionsTableText.sessionEnded),
     onError: notifyError,
     onSettled: () => client.invalidateQueries({ queryKey: ['sessions'] }),
   })
   const end = async (row: Row) => {
     const yes = await confirm({
-      title: `End the session of ${showAgent(row.agent)}?`,
-      text: 'Whoever uses that browser has to sign in again, from the next click on.',
-      action: 'End session',
+      title: sessionsTableText.endTheSessionOf(showAgent(row.agent)),
+      text: sessionsTableText.thatBrowserMustSignInAgain,
+      action: sessionsTableText.endSession,
       danger: true,
     })
     if (yes) revoke.mutate({ id: row.id })
@@ -29,7 +31,7 @@ export function SessionsTable() {
   const columns: Column<Row>[] = [
     {
       key: 'agent',
-      title: 'Browser',
+      title: sessionsTableText.browser,
       primary: true,
       render: (row) => (
         <Group gap="4px 8px">
@@ -37,17 +39,21 @@ export function SessionsTable() {
             <IconDeviceLaptop size={18} stroke={1.7} aria-hidden style={{ flex: 'none' }} />
             <span title={row.agent}>{showAgent(row.agent)}</span>
           </Group>
-          {row.current && <Badge color="petrol">This browser</Badge>}
+          {row.current && <Badge color="petrol">{sessionsTableText.thisBrowser}</Badge>}
         </Group>
       ),
     },
-    { key: 'created', title: 'Signed in', render: (row) => <Time at={row.createdAt} /> },
-    { key: 'used', title: 'Last used', render: (row) => <Time at={row.lastUsedAt} none="not used yet" /> },
-    { key: 'ends', title: 'Ends unless used', render: (row) => <Time at={row.expiresAt} /> },
+    { key: 'created', title: sessionsTableText.signedIn, render: (row) => <Time at={row.createdAt} /> },
+    {
+      key: 'used',
+      title: sessionsTableText.lastUsed,
+      render: (row) => <Time at={row.lastUsedAt} none={sessionsTableText.notUsedYet} />,
+    },
+    { key: 'ends', title: sessionsTableText.expires, render: (row) => <Time at={row.expiresAt} /> },
     {
       key: 'end',
       title: '',
-      name: 'Actions',
+      name: commonText.actions,
       align: 'end',
       width: '1%',
       render: (row) =>
@@ -56,10 +62,10 @@ export function SessionsTable() {
             size="compact-sm"
             variant="default"
             onClick={() => void end(row)}
-            aria-label={`End session of ${showAgent(row.agent)}`}
+            aria-label={sessionsTableText.endSessionOf(showAgent(row.agent))}
             style={{ whiteSpace: 'nowrap' }}
           >
-            End session
+            {sessionsTableText.endSession}
           </Button>
         ),
     },
@@ -68,7 +74,7 @@ export function SessionsTable() {
   if (list.error && !list.data) return <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
   return (
     <DataTable
-      caption="Where you are signed in"
+      caption={sessionsTableText.yourSessions}
       columns={columns}
       rows={rows}
       rowKey={(row) => row.id}

@@ -3,15 +3,17 @@ import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { PageHeader, UrlTabs } from '../../parts'
 import type { Crumb } from '../../parts/page-header'
+import { settingsFrameText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 const tabs = [
-  { href: '/settings/profile', title: 'Profile' },
-  { href: '/settings/keys', title: 'API keys' },
-  { href: '/settings/organizations', title: 'Organizations' },
-  { href: '/settings/grants', title: 'Grants' },
-  { href: '/settings/tools', title: 'MCP tools' },
-  { href: '/settings/audit', title: 'Audit log' },
-  { href: '/settings/limits', title: 'Limits' },
+  { href: '/settings/profile', title: settingsFrameText.profile },
+  { href: '/settings/keys', title: settingsFrameText.apiKeys },
+  { href: '/settings/organizations', title: settingsFrameText.organizations },
+  { href: '/settings/grants', title: settingsFrameText.grants },
+  { href: '/settings/tools', title: settingsFrameText.mcpTools },
+  { href: '/settings/audit', title: settingsFrameText.auditLog },
+  { href: '/settings/limits', title: settingsFrameText.limits },
 ]
 
 type Props = {
@@ -29,8 +31,8 @@ export function SettingsFrame({ children, ...head }: Props) {
   const marked = tabs.map((tab) => ({ ...tab, current: path === tab.href || path.startsWith(`${tab.href}/`) }))
   return (
     <>
-      <UrlTabs tabs={marked} label="Settings" pages />
-      <PageHeader {...head} documentTitle={`${head.title}, settings`} />
+      <UrlTabs tabs={marked} label={commonText.settings} pages />
+      <PageHeader {...head} documentTitle={settingsFrameText.settings(head.title)} />
       <Stack gap="xl">{children}</Stack>
     </>
   )

@@ -5,6 +5,8 @@ import { api, type Outputs } from '../../api/client'
 import { useSignedIn } from '../../api/session'
 import { type Column, DataTable, EmptyState, ErrorNote, notifyDone, notifyError } from '../../parts'
 import { SettingsFrame } from './settings-frame'
+import { toolsPageText } from '../../text/settings'
+import { commonText } from '../../text/common'
 
 type Row = Outputs['mcpTool']['list'][number]
 
@@ -16,23 +18,24 @@ export default function ToolsPage() {
   const turn = useMutation({
     mutationFn: ({ triggerId, enabled }: Row) =>
       (enabled ? api.mcpTool.disable : api.mcpTool.enable).mutate({ triggerId }),
-    onSuccess: (_answer, row) => notifyDone(row.enabled ? `${row.name} disabled` : `${row.name} enabled`),
+    onSuccess: (_answer, row) =>
+      notifyDone(row.enabled ? toolsPageText.disabled(row.name) : toolsPageText.enabled(row.name)),
     onError: notifyError,
     onSettled: () => client.invalidateQueries({ queryKey: ['mcpTools'] }),
   })
   const columns: Column<Row>[] = [
     {
       key: 'name',
-      title: 'Tool',
+      title: toolsPageText.tool,
       primary: true,
       render: (row) => <Code style={{ overflowWrap: 'anywhere' }}>{row.name}</Code>,
     },
     {
       key: 'owner',
-      title: 'Owner',
+      title: commonText.owner,
       render: (row) =>
         row.ownerId === user.id ? (
-          'You'
+          commonText.you
         ) : (
           <Text size="sm" c="dimmed" ff="monospace" component="span" title={row.ownerId}>
             {row.ownerId.slice(0, 8)}
@@ -41,11 +44,11 @@ export default function ToolsPage() {
     },
     {
       key: 'enabled',
-      title: 'Enabled',
+      title: toolsPageText.enabled2,
       width: '110px',
       render: (row) => (
         <Switch
-          aria-label={`Enable ${row.name}`}
+          aria-label={toolsPageText.enable(row.name)}
           checked={row.enabled}
           disabled={turn.isPending && turn.variables.triggerId === row.triggerId}
           onChange={() => turn.mutate(row)}
@@ -54,15 +57,12 @@ export default function ToolsPage() {
     },
   ]
   return (
-    <SettingsFrame
-      title="MCP tools"
-      text="API triggers of published blueprints are tools at /mcp. Your own are enabled by default; enable those of other users here. A call acts for the owner of the tool."
-    >
+    <SettingsFrame title={toolsPageText.mcpTools} text={toolsPageText.apiTriggersOfPublished}>
       {list.error && !list.data ? (
         <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
       ) : (
         <DataTable
-          caption="MCP tools"
+          caption={toolsPageText.mcpTools}
           columns={columns}
           rows={list.data}
           rowKey={(row) => row.triggerId}
@@ -70,8 +70,8 @@ export default function ToolsPage() {
           empty={
             <EmptyState
               icon={<IconTool />}
-              title="No tools"
-              text="API triggers of the blueprints you manage appear here."
+              title={toolsPageText.noTools}
+              text={toolsPageText.apiTriggersOfTheBlueprintsYou}
             />
           }
         />

@@ -3,6 +3,7 @@ import { AwayBanner } from '../../shell/away-banner'
 import { Mark } from '../../shell/mark'
 import { SchemeToggle } from '../../shell/scheme-toggle'
 import classes from './sign-in.module.css'
+import { frameText } from '../../text/sign-in'
 
 /** The frame of the pages that need no session: the mark, a card, and perhaps help below it. */
 export function Frame({ children, below }: { children: ReactNode; below?: ReactNode }) {
@@ -12,7 +13,7 @@ export function Frame({ children, below }: { children: ReactNode; below?: ReactN
       <div className={classes.frame}>
         <div className={classes.brand}>
           <Mark size={30} />
-          <span>blueprintd</span>
+          <span>{frameText.blueprintd}</span>
           <span style={{ marginLeft: 'auto' }}>
             <SchemeToggle />
           </span>

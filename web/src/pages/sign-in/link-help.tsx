@@ -1,5 +1,6 @@
 import { Stack, Text } from '@mantine/core'
 import { CopyField } from '../../parts'
+import { linkHelpText } from '../../text/sign-in'
 
 /** How to come by a link with which a password is set. */
 export function LinkHelp({ email }: { email?: string }) {
@@ -7,12 +8,11 @@ export function LinkHelp({ email }: { email?: string }) {
   return (
     <Stack gap="xs">
       <Text size="sm" c="dimmed">
-        Whoever runs the server makes a link with this command, also while the server runs. It works once, for 24 hours.
+        {linkHelpText.theOperatorCanCreateALink}
       </Text>
-      <CopyField label="Command for a link" hideLabel value={`blueprintd user link --email ${whose}`} />
+      <CopyField label={linkHelpText.commandToCreateALink} hideLabel value={`blueprintd user link --email ${whose}`} />
       <Text size="sm" c="dimmed">
-        As long as nobody has a password, <b>blueprintd serve</b> prints such a link for the server's owner at each
-        start.
+        {linkHelpText.untilAPasswordIsSet} <b>{linkHelpText.blueprintdServe}</b> {linkHelpText.printsSuchALinkForThe}
       </Text>
     </Stack>
   )

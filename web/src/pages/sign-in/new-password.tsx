@@ -2,6 +2,7 @@ import { PasswordInput, Text } from '@mantine/core'
 import { useId } from 'react'
 import { strengthOf } from './password-strength'
 import classes from './sign-in.module.css'
+import { newPasswordText } from '../../text/sign-in'
 
 type Props = {
   value: string
@@ -16,7 +17,15 @@ type Props = {
 }
 
 /** A field for a new password: it says how good the password is, and can show it. */
-export function NewPassword({ value, onChange, known, label = 'Password', error, size = 'md', autoFocus }: Props) {
+export function NewPassword({
+  value,
+  onChange,
+  known,
+  label = newPasswordText.password,
+  error,
+  size = 'md',
+  autoFocus,
+}: Props) {
   const id = useId()
   const { level, word, advice } = strengthOf(value, known)
   return (
@@ -32,7 +41,11 @@ export function NewPassword({ value, onChange, known, label = 'Password', error,
         error={error}
         aria-invalid={error !== undefined || undefined}
         aria-describedby={id}
-        visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0, 'aria-hidden': false }}
+        visibilityToggleButtonProps={{
+          'aria-label': newPasswordText.showOrHideThePassword,
+          tabIndex: 0,
+          'aria-hidden': false,
+        }}
         value={value}
         onChange={(event) => onChange(event.currentTarget.value)}
       />

@@ -1,3 +1,5 @@
+import { passwordStrengthText } from '../../text/sign-in'
+
 /** How hard a password is to guess, estimated without a dictionary file: enough to warn of the plainly weak. */
 
 /** Fewer characters are refused by the server. */
@@ -57,30 +59,30 @@ export function strengthOf(password: string, known: string[] = []): Strength {
     return {
       level: 0,
       word: '',
-      advice: `At least ${shortest} characters. A few words that do not belong together are easy to keep in mind.`,
+      advice: passwordStrengthText.useAtLeastCharactersAFew(shortest),
     }
   if (new TextEncoder().encode(password).length > longest)
-    return { level: 0, word: 'Too long', advice: `At most ${longest} bytes.` }
+    return { level: 0, word: passwordStrengthText.tooLong, advice: passwordStrengthText.useAtMostBytes(longest) }
   if (characters.length < shortest) {
     const missing = shortest - characters.length
     return {
       level: 0,
-      word: 'Too short',
-      advice: `${missing} more ${missing === 1 ? 'character' : 'characters'} needed.`,
+      word: passwordStrengthText.tooShort,
+      advice: passwordStrengthText.addCharacters(missing),
     }
   }
   if (known.some((text) => text.includes('@') && text.trim().toLowerCase() === password.trim().toLowerCase()))
-    return { level: 0, word: 'Your email', advice: 'The password must not be the email.' }
+    return { level: 0, word: passwordStrengthText.yourEmail, advice: passwordStrengthText.thePasswordMustNotBeYour }
   const bits = bitsOf(password, known)
   if (bits < 36)
     return {
       level: 1,
-      word: 'Weak',
-      advice: 'Common words, names, rows of keys and repeats are tried first. Add words that do not belong.',
+      word: passwordStrengthText.weak,
+      advice: passwordStrengthText.commonWordsNamesKeyboardRows,
     }
-  if (bits < 46) return { level: 2, word: 'Fair', advice: 'One or two more words make it good.' }
-  if (bits < 70) return { level: 3, word: 'Good', advice: 'Hard to guess.' }
-  return { level: 4, word: 'Strong', advice: 'Very hard to guess.' }
+  if (bits < 46) return { level: 2, word: passwordStrengthText.fair, advice: passwordStrengthText.addOneOrTwoMoreWords }
+  if (bits < 70) return { level: 3, word: passwordStrengthText.good, advice: passwordStrengthText.hardToGuess }
+  return { level: 4, word: passwordStrengthText.strong, advice: passwordStrengthText.veryHardToGuess }
 }
 
 // The bits of a search that knows common words, what is known of the person, rows of keys and repeats.

@@ -9,6 +9,8 @@ import { ErrorNote, notifyDone, PageHeader } from '../../parts'
 import { expectHeading } from '../../parts/route-focus'
 import { NewPassword } from './new-password'
 import { strengthOf } from './password-strength'
+import { setupFormText } from '../../text/sign-in'
+import { commonText } from '../../text/common'
 
 type Props = { token: string; link: Outputs['session']['getSetup'] }
 
@@ -45,7 +47,7 @@ export function SetupForm({ token, link }: Props) {
         onSuccess: () => {
           expectHeading()
           navigate('/blueprints', { replace: true })
-          notifyDone('Your password is set and you are signed in.')
+          notifyDone(setupFormText.passwordSetYouAreSignedIn)
         },
       },
     )
@@ -54,23 +56,21 @@ export function SetupForm({ token, link }: Props) {
   return (
     <>
       <PageHeader
-        title={link.fresh ? 'Welcome to blueprintd' : 'Set your password'}
+        title={link.fresh ? setupFormText.welcomeToBlueprintd : setupFormText.setYourPassword}
         text={
-          link.fresh
-            ? 'You are the first here. Choose who you are and a password; then build your first blueprint.'
-            : `For ${link.email}. Then you are signed in.`
+          link.fresh ? setupFormText.youAreTheFirstUserEnter : setupFormText.forYouAreSignedInAfterwards(link.email)
         }
       />
       <form onSubmit={submit} ref={form} noValidate={false}>
         <Stack>
           {other && (
             <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />}>
-              This browser is signed in as {other}. It will be signed in as {link.email} instead.
+              {setupFormText.thisBrowserIsSignedInAs(other, link.email)}
             </Alert>
           )}
           {error && !atFields && <ErrorNote error={error} />}
           <TextInput
-            label="Name"
+            label={commonText.name}
             name="name"
             autoComplete="name"
             required
@@ -78,13 +78,13 @@ export function SetupForm({ token, link }: Props) {
             size="md"
             maxLength={200}
             autoFocus={nameFirst}
-            description="Others in your organizations see it."
+            description={setupFormText.visibleToOthersInYour}
             value={name}
             error={issueFor(error, 'name')}
             onChange={(event) => setName(event.currentTarget.value)}
           />
           <TextInput
-            label="Email"
+            label={commonText.email}
             name="email"
             type="email"
             autoComplete="username"
@@ -93,11 +93,7 @@ export function SetupForm({ token, link }: Props) {
             size="md"
             maxLength={320}
             readOnly={!link.fresh}
-            description={
-              link.fresh
-                ? 'You sign in with it. Nothing is sent to it.'
-                : 'You sign in with it. It is fixed by whoever made the link.'
-            }
+            description={link.fresh ? setupFormText.youSignInWithItNo : setupFormText.youSignInWithItOnly}
             value={email}
             error={issueFor(error, 'email')}
             onChange={(event) => setEmail(event.currentTarget.value)}
@@ -110,7 +106,7 @@ export function SetupForm({ token, link }: Props) {
             error={issueFor(error, 'password') ?? (tried && level === 0 ? advice : undefined)}
           />
           <Button type="submit" size="md" h={44} loading={setup.isPending}>
-            {link.fresh ? 'Start' : 'Set password and sign in'}
+            {link.fresh ? setupFormText.getStarted : setupFormText.setPasswordAndSignIn}
           </Button>
         </Stack>
       </form>

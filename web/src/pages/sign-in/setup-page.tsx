@@ -9,6 +9,7 @@ import { Frame } from './frame'
 import { LinkHelp } from './link-help'
 import { SetupForm } from './setup-form'
 import { useLinkToken } from './use-link-token'
+import { setupPageText } from '../../text/sign-in'
 
 /** Takes a setup link: asks whose it is, and sets the password. */
 export default function SetupPage() {
@@ -25,10 +26,7 @@ export default function SetupPage() {
   if (token === '')
     return (
       <Frame>
-        <Useless
-          title="This page needs a link"
-          text="Open the link that blueprintd printed, whole: it ends with a long token."
-        />
+        <Useless title={setupPageText.thisPageNeedsALink} text={setupPageText.openTheCompleteLinkThat} />
       </Frame>
     )
   if (link.data)
@@ -47,16 +45,13 @@ export default function SetupPage() {
   if (code === 'NOT_FOUND' || code === 'BAD_REQUEST') {
     return (
       <Frame>
-        <Useless
-          title="This link is not good any more"
-          text="Each link works once, for 24 hours, and only the newest one. If you have set your password with it already, sign in."
-        />
+        <Useless title={setupPageText.thisLinkIsNoLongerValid} text={setupPageText.eachLinkWorksOnceWithin24} />
       </Frame>
     )
   }
   return (
     <Frame>
-      <PageHeader title="Set your password" />
+      <PageHeader title={setupPageText.setYourPassword} />
       <ErrorNote error={link.error} onRetry={() => void link.refetch()} />
     </Frame>
   )
@@ -70,7 +65,7 @@ function Useless({ title, text }: { title: string; text: string }) {
         <Text size="sm">{text}</Text>
         <LinkHelp />
         <Button component={Link} href="/signin" size="md" h={44}>
-          Go to sign-in
+          {setupPageText.goToSignIn}
         </Button>
       </Stack>
     </>
@@ -80,7 +75,7 @@ function Useless({ title, text }: { title: string; text: string }) {
 function Waiting() {
   return (
     <Stack aria-busy="true">
-      <VisuallyHidden role="status">Reading the link</VisuallyHidden>
+      <VisuallyHidden role="status">{setupPageText.checkingTheLink}</VisuallyHidden>
       <Skeleton h={28} w={220} />
       {[0, 1, 2].map((row) => (
         <Skeleton key={row} h={64} />

@@ -11,6 +11,8 @@ import { LinkHelp } from './link-help'
 import { SignInError } from './sign-in-error'
 import { useCountdown } from './use-countdown'
 import { inside } from './where'
+import { signInPageText } from '../../text/sign-in'
+import { commonText } from '../../text/common'
 
 /** Signs in. It also stands in for any page while nobody is signed in, and then gives way to that page. */
 export default function SignInPage() {
@@ -44,20 +46,20 @@ export default function SignInPage() {
   return (
     <Frame
       below={
-        <Disclosure label="No password yet, or forgotten?">
+        <Disclosure label={signInPageText.noPasswordYetOrForgotten}>
           <LinkHelp email={email} />
         </Disclosure>
       }
     >
       <PageHeader
-        title="Sign in"
-        text={elsewhere && location.pathname !== '/' ? 'Then you are back where you were.' : undefined}
+        title={signInPageText.signIn}
+        text={elsewhere && location.pathname !== '/' ? signInPageText.youReturnToThePageYou : undefined}
       />
       <form onSubmit={submit}>
         <Stack>
           {signIn.error && !signIn.isPending && <SignInError error={signIn.error} left={left} />}
           <TextInput
-            label="Email"
+            label={commonText.email}
             type="email"
             name="email"
             autoComplete="username"
@@ -71,7 +73,7 @@ export default function SignInPage() {
           />
           <PasswordInput
             ref={passwordField}
-            label="Password"
+            label={signInPageText.password}
             name="password"
             autoComplete="current-password"
             required
@@ -79,7 +81,7 @@ export default function SignInPage() {
             size="md"
             maxLength={1000}
             visibilityToggleButtonProps={{
-              'aria-label': 'Show or hide the password',
+              'aria-label': signInPageText.showOrHideThePassword,
               tabIndex: 0,
               'aria-hidden': false,
             }}
@@ -87,10 +89,10 @@ export default function SignInPage() {
             onChange={(event) => setPassword(event.currentTarget.value)}
           />
           <Button type="submit" size="md" h={44} loading={signIn.isPending} disabled={left > 0}>
-            Sign in
+            {signInPageText.signIn}
           </Button>
           <Text size="xs" c="dimmed">
-            You stay signed in on this browser for 30 days after the last use, for 90 days at most.
+            {signInPageText.youStaySignedInOnThis}
           </Text>
         </Stack>
       </form>

@@ -2,6 +2,7 @@ import { Switch } from '@mantine/core'
 import type { Trigger } from './types'
 import { useSwitch } from './use-triggers'
 import { listensTo } from './kinds'
+import { activeSwitchText } from '../../text/triggers'
 
 /** Switches a trigger on and off; shows what was asked for until the server has answered. */
 export function ActiveSwitch({ trigger, label }: { trigger: Trigger; label?: string }) {
@@ -15,7 +16,9 @@ export function ActiveSwitch({ trigger, label }: { trigger: Trigger; label?: str
       withThumbIndicator={false}
       size="md"
       aria-label={
-        label ? undefined : `Active: ${listensTo(trigger.trigger_type, trigger.config)}, ${trigger.blueprint_title}`
+        label
+          ? undefined
+          : activeSwitchText.active(listensTo(trigger.trigger_type, trigger.config), trigger.blueprint_title)
       }
       onChange={(event) => turn.mutate({ triggerId: trigger.id, isActive: event.currentTarget.checked })}
     />

@@ -7,6 +7,7 @@ import { notifyDone, notifyError } from '../../parts'
 import type { Question } from '../../parts/confirm'
 import type { Explanation, Trigger } from './types'
 import { useRefresh } from './use-triggers'
+import { againText } from '../../text/triggers'
 
 /** Asks over the drawer. */
 export type Ask = (question: Question) => Promise<boolean>
@@ -19,7 +20,7 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
   const again = useMutation({
     mutationFn: () => api.blueprintTriggers.redeliver.mutate({ firingId: firing.id }),
     onSuccess: (answer) => {
-      notifyDone('It was delivered again, and a run was started')
+      notifyDone(againText.deliveredAgainARunWasStarted)
       if (answer.firingId) onOpen(answer.firingId)
     },
     onError: notifyError,
@@ -32,9 +33,9 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
     const yes =
       !ran ||
       (await ask({
-        title: 'Deliver it once more?',
-        action: 'Deliver again',
-        text: 'It has started a run before. This starts another one: whatever the blueprint does, it does again.',
+        title: againText.deliverAgain,
+        action: againText.deliverAgain2,
+        text: againText.thisDeliveryAlreadyStartedARun,
       }))
     if (yes) again.mutate()
   }
@@ -45,7 +46,7 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
     mutationFn: (inputData: Record<string, unknown>) =>
       api.blueprintTriggers.fire.mutate({ triggerId: trigger.id, inputData }),
     onSuccess: (answer) => {
-      notifyDone('A run was started with this body')
+      notifyDone(againText.runStartedWithThisBody)
       onOpen(answer.firingId)
     },
     onError: notifyError,
@@ -53,9 +54,9 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
   })
   const askToFire = async (inputData: Record<string, unknown>) => {
     const yes = await ask({
-      title: 'Start a run with this body?',
-      action: 'Start it',
-      text: 'As if you had fired the trigger by hand: neither the signature nor a filter is looked at. Do this only if you know where it came from.',
+      title: againText.startARunWithThisBody,
+      action: againText.startRun,
+      text: againText.thisSkipsTheSignatureCheckAnd,
     })
     if (yes) fire.mutate(inputData)
   }
@@ -70,7 +71,7 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
           disabled={!trigger.is_active || lost}
           onClick={() => void askToRepeat()}
         >
-          Deliver again
+          {againText.deliverAgain2}
         </Button>
         {body && (
           <Button
@@ -80,16 +81,16 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
             disabled={!trigger.is_active}
             onClick={() => void askToFire(body)}
           >
-            Fire with its body
+            {againText.fireWithThisBody}
           </Button>
         )}
       </Group>
       <Text size="xs" c="dimmed" mt={4}>
         {!trigger.is_active
-          ? 'Switch the trigger on first.'
+          ? againText.activateTheTriggerFirst
           : lost
-            ? 'Its body was not kept, so it cannot be delivered again.'
-            : 'Decided anew, by the trigger as it is now.'}
+            ? againText.theBodyWasNotStoredSo
+            : againText.appliesTheCurrentSettingsOfThe}
       </Text>
     </div>
   )

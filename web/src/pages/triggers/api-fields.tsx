@@ -5,6 +5,7 @@ import { JsonInput } from '../../parts'
 import { fault, type FieldsProps } from './fields'
 import { textOf } from './types'
 import classes from './triggers.module.css'
+import { apiFieldsText } from '../../text/triggers'
 
 const example = {
   type: 'object',
@@ -27,18 +28,18 @@ export function ApiFields({ config, set, error }: FieldsProps) {
     }
   }
   return (
-    <section className={classes.box} aria-label="The call">
+    <section className={classes.box} aria-label={apiFieldsText.apiCall}>
       <TextInput
-        label="Label"
-        description="What it is called: here, and as a tool for agents over MCP."
+        label={apiFieldsText.label}
+        description={apiFieldsText.shownHereAndToAgentsAs}
         value={textOf(config, 'label')}
         onChange={(event) => set({ label: event.currentTarget.value || undefined })}
         error={fault(error, 'label')}
         maxLength={200}
       />
       <JsonInput
-        label="Schema of the input"
-        description="A JSON Schema, draft 2020-12. A body that breaks it is answered 400 and starts nothing. Empty: anything goes."
+        label={apiFieldsText.inputSchema}
+        description={apiFieldsText.jsonSchemaDraft202012Bodies}
         value={text}
         onChange={write}
         error={fault(error, 'inputSchema')}
@@ -48,7 +49,7 @@ export function ApiFields({ config, set, error }: FieldsProps) {
       {text.trim() === '' && (
         <Group>
           <Button variant="default" size="compact-md" onClick={() => write(show(example))}>
-            Begin with an example
+            {apiFieldsText.insertAnExample}
           </Button>
         </Group>
       )}

@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/client'
+import { blueprintSelectText } from '../../text/triggers'
 
 type Props = {
   label: string
@@ -45,7 +46,10 @@ export function BlueprintSelect({
     .filter((one) => !managed || one.can_manage)
     .map(({ id, title }) => ({ value: id, label: title }))
   if (value && !data.some((one) => one.value === value))
-    data.unshift({ value, label: chosen.data ?? (chosen.isError ? 'A blueprint that you cannot see' : '…') })
+    data.unshift({
+      value,
+      label: chosen.data ?? (chosen.isError ? blueprintSelectText.aBlueprintThatYouCannotSee : '…'),
+    })
   return (
     <Select
       label={label}
@@ -58,10 +62,10 @@ export function BlueprintSelect({
       clearable={clearable}
       onSearchChange={(next) => setText(data.some((one) => one.label === next) ? '' : next)}
       filter={({ options }) => options}
-      nothingFoundMessage="No such blueprint"
+      nothingFoundMessage={blueprintSelectText.noBlueprintsFound}
       error={error}
       comboboxProps={{ withinPortal: true }}
-      clearButtonProps={{ 'aria-label': 'No blueprint' }}
+      clearButtonProps={{ 'aria-label': blueprintSelectText.noBlueprint }}
     />
   )
 }

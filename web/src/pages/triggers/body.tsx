@@ -2,6 +2,7 @@ import { useMemo } from 'react'
 import { parseJson } from '../../api/json'
 import { JsonView } from '../../parts'
 import { CodeBlock } from './code-block'
+import { bodyText } from '../../text/triggers'
 
 /** What came: a tree where it is JSON, else as it is. */
 export function Body({ text }: { text: string }) {
@@ -12,10 +13,10 @@ export function Body({ text }: { text: string }) {
       return null
     }
   }, [text])
-  if (text === '') return <CodeBlock text="(empty)" label="body" />
+  if (text === '') return <CodeBlock text={bodyText.empty} label={bodyText.body} />
   return parsed ? (
-    <JsonView value={parsed.value} label="Body of the delivery" maxHeight="360px" />
+    <JsonView value={parsed.value} label={bodyText.deliveryBody} maxHeight="360px" />
   ) : (
-    <CodeBlock text={text} label="body" />
+    <CodeBlock text={text} label={bodyText.body} />
   )
 }

@@ -7,6 +7,7 @@ import type { Schedule } from './cron'
 import { dayAndTime } from './line-labels'
 import classes from './pictures.module.css'
 import { isZone, nextChange } from './zone'
+import { clockChangeViewText } from '../../text/triggers'
 
 /** What a schedule does when the clocks change: a picture and its words; one change after the other. */
 export function ClockChange({ schedule, zone }: { schedule: Schedule; zone: string }) {
@@ -17,13 +18,15 @@ export function ClockChange({ schedule, zone }: { schedule: Schedule; zone: stri
   if (!isZone(zone))
     return (
       <Text size="sm" c="dimmed">
-        This browser does not know the time zone {zone}.
+        {clockChangeViewText.thisBrowserDoesNotKnowThe(zone)}
       </Text>
     )
   if (!picture || !change)
     return (
       <Text size="sm" c="dimmed">
-        Clocks in {zone} do not change within two years{after.length > 0 && ' after that'}, so nothing special happens.
+        {clockChangeViewText.clocksInDoNotChangeWithin(zone)}
+        {after.length > 0 && clockChangeViewText.afterThat}
+        {clockChangeViewText.text}
       </Text>
     )
   return (
@@ -39,11 +42,11 @@ export function ClockChange({ schedule, zone }: { schedule: Schedule; zone: stri
       <Group gap="xs">
         {after.length > 0 && (
           <Button variant="subtle" size="compact-sm" onClick={() => setAfter(after.slice(0, -1))}>
-            The change before
+            {clockChangeViewText.previousChange}
           </Button>
         )}
         <Button variant="subtle" size="compact-sm" onClick={() => setAfter([...after, change.at + 1440])}>
-          The change after it
+          {clockChangeViewText.nextChange}
         </Button>
       </Group>
     </Stack>
@@ -76,7 +79,15 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
           height={132}
           viewBox={`0 0 ${w} 132`}
           role="img"
-          aria-label={`Runs around the change of the clock, ${dayAndTime(from * 60_000, zone)} to ${dayAndTime(to * 60_000, zone)}: ${ticks.length === 0 ? 'none' : many ? `${ticks.length} runs` : ticks.map((tick) => showReading(tick.wall)).join(', ')}`}
+          aria-label={clockChangeViewText.runsAroundTheClockChangeTo(
+            dayAndTime(from * 60_000, zone),
+            dayAndTime(to * 60_000, zone),
+            ticks.length === 0
+              ? clockChangeViewText.none
+              : many
+                ? clockChangeViewText.runs(ticks.length)
+                : ticks.map((tick) => showReading(tick.wall)).join(', '),
+          )}
         >
           {kind === 'repeat' && (
             <>
@@ -89,13 +100,13 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
               />
               <rect x={at} width={x(change.at + (high - low)) - at} y={52} height={58} className={classes.band} />
               <text x={at - 5} y={66} textAnchor="end" className={classes.note}>
-                first
+                {clockChangeViewText.first}
               </text>
               <text x={at + 5} y={66} className={classes.note}>
-                again
+                {clockChangeViewText.second}
               </text>
               <text x={at} y={34} textAnchor="middle" className={classes.note}>
-                {showReading(low)} to {showReading(high)} comes twice
+                {clockChangeViewText.toOccursTwice(showReading(low), showReading(high))}
               </text>
             </>
           )}
@@ -103,12 +114,12 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
             <>
               <rect x={at - bubble / 2} width={bubble} y={22} height={30} rx={5} className={classes.bubble} />
               <text x={at} y={14} textAnchor="middle" className={classes.note}>
-                {showReading(low)} to {showReading(high)} is skipped
+                {clockChangeViewText.toIsSkipped(showReading(low), showReading(high))}
               </text>
               {!crowded(touched.map(inBubble))
                 ? touched.map((wall) => (
                     <circle key={wall} cx={inBubble(wall)} cy={37} r={4.5} className={classes.silent}>
-                      <title>{showReading(wall)} does not exist</title>
+                      <title>{clockChangeViewText.doesNotExist(showReading(wall))}</title>
                     </circle>
                   ))
                 : touched.map((wall) => (
@@ -168,14 +179,15 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
       </div>
       <div className={classes.key}>
         <span>
-          <Dot name="tick" /> runs
+          <Dot name="tick" /> {clockChangeViewText.runs2}
         </span>
         {(kind === 'gap' ? touched.length > 0 : notRun.length > 0) && (
           <span>
-            <Dot name="silent" /> {kind === 'gap' ? 'a time that does not exist' : 'does not run again'}
+            <Dot name="silent" />{' '}
+            {kind === 'gap' ? clockChangeViewText.skippedTime : clockChangeViewText.doesNotRunAgain}
           </span>
         )}
-        <span>Hours as the clock in {zone} shows them.</span>
+        <span>{clockChangeViewText.localTimeIn(zone)}</span>
       </div>
     </>
   )

@@ -59,15 +59,15 @@ test('what is said', () => {
   const say = (cron: string, change = gap) => pictureOf(parseCron(cron)!, 'Europe/Berlin', change).words.join(' ')
   assert.match(
     say('30 2 * * *'),
-    /Sunday, 29 March 2026: clocks in Europe\/Berlin go forward from 02:00 to 03:00.* 02:30 does not exist\. .* runs once instead, at the first instant after the gap: 03:00\.$/,
+    /Sunday, 29 March 2026: clocks in Europe\/Berlin go forward from 02:00 to 03:00.* 02:30 does not exist\. .* runs once at the first instant after the gap: 03:00\.$/,
   )
   assert.match(
     say('30 2 * * *', repeat),
-    /go back from 03:00 to 02:00.* 02:30 comes twice\. .* runs the first time only\.$/,
+    /go back from 03:00 to 02:00.* 02:30 occurs twice\. .* runs only the first time\.$/,
   )
-  assert.match(say('0 9 * * *'), /None of its times lies there/)
-  assert.match(say('*/10 * * * *', repeat), /it runs in the first and again in the second/)
-  assert.match(say('*/10 2 * * *'), /simply not there/)
-  assert.match(say('0-59 2 * * *'), /60 of its times, from 02:00 to 02:59, do not exist/)
+  assert.match(say('0 9 * * *'), /No run falls into this time/)
+  assert.match(say('*/10 * * * *', repeat), /it runs in both hours/)
+  assert.match(say('*/10 2 * * *'), /continues through the change/)
+  assert.match(say('0-59 2 * * *'), /60 run times, from 02:00 to 02:59, do not exist/)
   assert.equal(showReading(-30), '23:30')
 })

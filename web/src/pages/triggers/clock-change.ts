@@ -2,6 +2,7 @@ import type { Schedule } from './cron'
 import { suits } from './cron'
 import { clock, list } from './cron-words'
 import type { Change } from './zone'
+import { clockChangeText } from '../../text/triggers'
 
 /** A run in the picture: its instant, and what the clock shows then. Instants are minutes since 1970. */
 export type Tick = { at: number; wall: number }
@@ -90,26 +91,38 @@ function wordsOf(
   const name = zone || 'UTC'
   const said =
     touched.length > 4
-      ? `${touched.length} of its times, from ${showReading(touched[0]!)} to ${showReading(touched.at(-1)!)},`
+      ? clockChangeText.runTimesFromTo(touched.length, showReading(touched[0]!), showReading(touched.at(-1)!))
       : list(touched.map(showReading))
   const one = touched.length === 1
   const first =
     kind === 'gap'
-      ? `${showDate(change.at + change.before)}: clocks in ${name} go forward from ${showReading(low)} to ${showReading(high)}. The time between does not exist that day.`
-      : `${showDate(change.at + change.after)}: clocks in ${name} go back from ${showReading(high)} to ${showReading(low)}. The time between comes twice that day.`
+      ? clockChangeText.clocksInGoForwardFromTo(
+          showDate(change.at + change.before),
+          name,
+          showReading(low),
+          showReading(high),
+        )
+      : clockChangeText.clocksInGoBackFromTo(
+          showDate(change.at + change.after),
+          name,
+          showReading(high),
+          showReading(low),
+        )
   if (!schedule.fixed) {
     return [
       first,
       kind === 'gap'
-        ? 'This schedule follows the minutes that really pass, because its minute or hour has a star: it goes on through the change, and the skipped readings are simply not there.'
-        : `This schedule follows the minutes that really pass, because its minute or hour has a star: ${touched.length > 0 ? 'it runs in the first and again in the second of the two.' : 'none of its times lies there.'}`,
+        ? clockChangeText.theMinuteOrHourOfThis
+        : clockChangeText.theMinuteOrHourOfThis2(
+            touched.length > 0 ? clockChangeText.itRunsInBothHours : clockChangeText.noRunFallsIntoThisTime,
+          ),
     ]
   }
-  if (touched.length === 0) return [first, 'None of its times lies there, so it runs as on any other day.']
+  if (touched.length === 0) return [first, clockChangeText.noRunFallsIntoThisTime2]
   return [
     first,
     kind === 'gap'
-      ? `${said} ${one ? 'does' : 'do'} not exist. Minute and hour of this schedule are fixed, so it runs once instead, at the first instant after the gap: ${showReading(high)}.`
-      : `${said} ${one ? 'comes' : 'come'} twice. Minute and hour of this schedule are fixed, so it runs the first time only.`,
+      ? clockChangeText.notExistMinuteAndHourAre(said, one ? 'does' : 'do', showReading(high))
+      : clockChangeText.twiceMinuteAndHourAreFixed(said, one ? 'occurs' : 'occur'),
   ]
 }

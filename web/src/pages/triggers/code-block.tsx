@@ -1,6 +1,8 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import classes from './triggers.module.css'
+import { codeBlockText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** Text to copy, with its line breaks. */
 export function CodeBlock({ text, label }: { text: string; label: string }) {
@@ -11,10 +13,10 @@ export function CodeBlock({ text, label }: { text: string; label: string }) {
       </pre>
       <CopyButton value={text} timeout={2000}>
         {({ copied, copy }) => (
-          <Tooltip label={copied ? 'Copied' : 'Copy'}>
+          <Tooltip label={copied ? commonText.copied : commonText.copy}>
             <ActionIcon
               className={classes.copy}
-              aria-label={`Copy the ${label}`}
+              aria-label={codeBlockText.copy(label)}
               onClick={copy}
               color={copied ? 'green' : 'gray'}
             >

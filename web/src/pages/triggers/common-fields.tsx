@@ -1,6 +1,7 @@
 import { NumberInput, Radio, Stack, Switch, Text } from '@mantine/core'
 import { fault, type FieldsProps } from './fields'
 import classes from './triggers.module.css'
+import { commonFieldsText } from '../../text/triggers'
 
 /** concurrency, breaker and record, which every type has. */
 export function CommonFields({ config, set, error }: FieldsProps) {
@@ -10,10 +11,10 @@ export function CommonFields({ config, set, error }: FieldsProps) {
       : null
   const change = (part: object) => set({ concurrency: { ...lane, ...part } })
   return (
-    <section className={classes.box} aria-label="Limits and recording">
+    <section className={classes.box} aria-label={commonFieldsText.limitsAndRecording}>
       <Switch
-        label="Limit how many runs go on at once"
-        description="Runs that wait or are paused count too."
+        label={commonFieldsText.limitConcurrentRuns}
+        description={commonFieldsText.queuedAndPausedRunsCountToo}
         checked={lane !== null}
         onChange={(event) =>
           set({ concurrency: event.currentTarget.checked ? { limit: 1, onLimit: 'queue' } : undefined })
@@ -23,8 +24,8 @@ export function CommonFields({ config, set, error }: FieldsProps) {
       {lane && (
         <>
           <NumberInput
-            label="At most"
-            description="From 1 to 1,000 runs."
+            label={commonFieldsText.maximum}
+            description={commonFieldsText.n1To1000Runs}
             min={1}
             max={1000}
             allowDecimal={false}
@@ -35,7 +36,7 @@ export function CommonFields({ config, set, error }: FieldsProps) {
             error={fault(error, 'concurrency', 'limit')}
           />
           <Radio.Group
-            label="When one more comes"
+            label={commonFieldsText.whenTheLimitIsReached}
             value={typeof lane.onLimit === 'string' ? lane.onLimit : 'queue'}
             onChange={(onLimit) => change({ onLimit })}
             error={fault(error, 'concurrency', 'onLimit')}
@@ -43,34 +44,38 @@ export function CommonFields({ config, set, error }: FieldsProps) {
             <Stack gap="xs" mt="xs">
               <Radio
                 value="queue"
-                label="It waits for its turn"
-                description="At most 1,000 wait; beyond that senders are told to come again."
+                label={commonFieldsText.queueTheRun}
+                description={commonFieldsText.upTo1000RunsAre}
               />
-              <Radio value="skip" label="It is left out" description="The ledger has it as skipped." />
+              <Radio
+                value="skip"
+                label={commonFieldsText.skipTheRun}
+                description={commonFieldsText.theLedgerRecordsItAsSkipped}
+              />
               <Radio
                 value="cancel-running"
-                label="The oldest run is cancelled for it"
-                description="The newest always wins."
+                label={commonFieldsText.cancelTheOldestRun}
+                description={commonFieldsText.theNewestRunAlwaysStarts}
               />
             </Stack>
           </Radio.Group>
         </>
       )}
       <Switch
-        label="Switch off after 20 failed runs in a row"
-        description="Keeps something broken from running for ever. The ledger and the log say so; you switch it on again."
+        label={commonFieldsText.pauseAfter20FailedRunsIn}
+        description={commonFieldsText.stopsABrokenTriggerTheLedger}
         checked={config.breaker !== false}
         onChange={(event) => set({ breaker: event.currentTarget.checked ? undefined : false })}
         error={fault(error, 'breaker')}
       />
       {config.breaker === false && (
         <Text size="sm" c="dimmed">
-          Without it the trigger goes on, however often its runs fail.
+          {commonFieldsText.theTriggerStaysActiveEvenIf}
         </Text>
       )}
       <Switch
-        label="Record traffic"
-        description="Keeps what its runs exchange with other services, and their mails, to look at and to make tests of. Credentials are left out. It takes room: up to some MiB a run."
+        label={commonFieldsText.recordTraffic}
+        description={commonFieldsText.storesRequestsResponsesAnd}
         checked={config.record === true}
         onChange={(event) => set({ record: event.currentTarget.checked ? true : undefined })}
         error={fault(error, 'record')}

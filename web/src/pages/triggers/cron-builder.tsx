@@ -3,9 +3,10 @@ import { ordinal, monthNames, weekdayNames } from './cron-words'
 import { firstPlan, paces, type Plan, readPlan, writeCron } from './cron-plan'
 import { NumberList } from './number-list'
 import classes from './triggers.module.css'
+import { cronBuilderText } from '../../text/triggers'
 
 const two = (value: number) => String(value).padStart(2, '0')
-const hours = Array.from({ length: 24 }, (_, value) => ({ value, label: `${two(value)} h` }))
+const hours = Array.from({ length: 24 }, (_, value) => ({ value, label: cronBuilderText.hour(two(value)) }))
 const minutes = Array.from({ length: 60 }, (_, value) => ({ value, label: `:${two(value)}` }))
 const dates = Array.from({ length: 31 }, (_, index) => ({ value: index + 1, label: ordinal(index + 1) }))
 const weekdays = [1, 2, 3, 4, 5, 6, 0].map((value) => ({ value, label: weekdayNames[value]!.slice(0, 3) }))
@@ -17,15 +18,15 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
   const plan = read ?? firstPlan
   const set = (change: Partial<Plan>) => onChange(writeCron({ ...plan, ...change }))
   return (
-    <div className={classes.form} role="group" aria-label="Build the expression">
+    <div className={classes.form} role="group" aria-label={cronBuilderText.expressionBuilder}>
       {!read && (
         <Text size="sm" c="dimmed">
-          These choices cannot say what the expression says. Choosing here replaces it.
+          {cronBuilderText.theBuilderCannotShowThis}
         </Text>
       )}
       <div className={classes.top}>
         <NativeSelect
-          label="Repeat"
+          label={cronBuilderText.frequency}
           value={plan.pace}
           onChange={(event) => {
             const pace = event.currentTarget.value as Plan['pace']
@@ -38,24 +39,24 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
             })
           }}
           data={[
-            { value: 'times', label: 'At times of the day' },
-            { value: 'hours', label: 'Every few hours' },
-            { value: 'minutes', label: 'Every few minutes' },
+            { value: 'times', label: cronBuilderText.atSpecificTimes },
+            { value: 'hours', label: cronBuilderText.everyFewHours },
+            { value: 'minutes', label: cronBuilderText.everyFewMinutes },
           ]}
         />
         {plan.pace === 'minutes' && (
           <>
             <NativeSelect
-              label="Every"
+              label={cronBuilderText.interval}
               value={plan.every}
               onChange={(event) => set({ every: Number(event.currentTarget.value) })}
               data={paces.minutes.map((value) => ({
                 value: String(value),
-                label: value === 1 ? 'minute' : `${value} minutes`,
+                label: cronBuilderText.minutes(value),
               }))}
             />
             <NativeSelect
-              label="From"
+              label={cronBuilderText.from}
               value={plan.from}
               onChange={(event) => {
                 const from = Number(event.currentTarget.value)
@@ -64,7 +65,7 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
               data={hours.map(({ value }) => ({ value: String(value), label: `${two(value)}:00` }))}
             />
             <NativeSelect
-              label="To"
+              label={cronBuilderText.to}
               value={plan.to}
               onChange={(event) => set({ to: Number(event.currentTarget.value) })}
               data={hours
@@ -76,16 +77,16 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
         {plan.pace === 'hours' && (
           <>
             <NativeSelect
-              label="Every"
+              label={cronBuilderText.interval}
               value={plan.every}
               onChange={(event) => set({ every: Number(event.currentTarget.value) })}
               data={paces.hours.map((value) => ({
                 value: String(value),
-                label: value === 1 ? 'hour' : `${value} hours`,
+                label: cronBuilderText.hours(value),
               }))}
             />
             <NativeSelect
-              label="At minute"
+              label={cronBuilderText.minute}
               value={plan.minutes[0] ?? 0}
               onChange={(event) => set({ minutes: [Number(event.currentTarget.value)] })}
               data={minutes.map(({ value, label }) => ({ value: String(value), label }))}
@@ -94,9 +95,14 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
         )}
         {plan.pace === 'times' && (
           <>
-            <NumberList label="Hours" values={plan.hours} all={hours} onChange={(next) => set({ hours: next })} />
             <NumberList
-              label="Minutes"
+              label={cronBuilderText.hours2}
+              values={plan.hours}
+              all={hours}
+              onChange={(next) => set({ hours: next })}
+            />
+            <NumberList
+              label={cronBuilderText.minutes2}
               values={plan.minutes}
               all={minutes}
               onChange={(next) => set({ minutes: next })}
@@ -106,7 +112,7 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
       </div>
       <div className={classes.top}>
         <NativeSelect
-          label="On"
+          label={cronBuilderText.days}
           value={plan.on}
           onChange={(event) =>
             set({
@@ -116,35 +122,35 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
             })
           }
           data={[
-            { value: 'every', label: 'Every day' },
-            { value: 'weekdays', label: 'Days of the week' },
-            { value: 'dates', label: 'Days of the month' },
+            { value: 'every', label: cronBuilderText.everyDay },
+            { value: 'weekdays', label: cronBuilderText.daysOfTheWeek },
+            { value: 'dates', label: cronBuilderText.daysOfTheMonth },
           ]}
         />
         {plan.on === 'weekdays' && (
           <NumberList
-            label="Days of the week"
+            label={cronBuilderText.daysOfTheWeek}
             values={plan.weekdays}
             all={weekdays}
             onChange={(next) => set({ weekdays: next })}
-            placeholder="Every day"
+            placeholder={cronBuilderText.everyDay}
           />
         )}
         {plan.on === 'dates' && (
           <NumberList
-            label="Days of the month"
+            label={cronBuilderText.daysOfTheMonth}
             values={plan.dates}
             all={dates}
             onChange={(next) => set({ dates: next })}
-            placeholder="Every day"
+            placeholder={cronBuilderText.everyDay}
           />
         )}
         <NumberList
-          label="Months"
+          label={cronBuilderText.months}
           values={plan.months}
           all={months}
           onChange={(next) => set({ months: next })}
-          placeholder="Every month"
+          placeholder={cronBuilderText.everyMonth}
         />
       </div>
     </div>

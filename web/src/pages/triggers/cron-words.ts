@@ -1,21 +1,30 @@
 import { parseCron, type Schedule } from './cron'
+import { cronWordsText } from '../../text/triggers'
 
 /** Days of the week as Intl has them, Sunday first. */
-export const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+export const weekdayNames = [
+  cronWordsText.sunday,
+  cronWordsText.monday,
+  cronWordsText.tuesday,
+  cronWordsText.wednesday,
+  cronWordsText.thursday,
+  cronWordsText.friday,
+  cronWordsText.saturday,
+]
 /** Months, January first. */
 export const monthNames = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
+  cronWordsText.january,
+  cronWordsText.february,
+  cronWordsText.march,
+  cronWordsText.april,
+  cronWordsText.may,
+  cronWordsText.june,
+  cronWordsText.july,
+  cronWordsText.august,
+  cronWordsText.september,
+  cronWordsText.october,
+  cronWordsText.november,
+  cronWordsText.december,
 ]
 
 /** `every weekday at 09:00`; the expression itself when it cannot be read. */
@@ -24,7 +33,7 @@ export function cronInWords(expression: string): string {
   if (!schedule) return expression
   const day = days(schedule)
   const time = times(schedule)
-  if (day === '') return time.startsWith('at') ? `every day ${time}` : time
+  if (day === '') return time.startsWith('at') ? cronWordsText.everyDay(time) : time
   return time.startsWith('at') ? `${day} ${time}` : `${time}, ${day}`
 }
 
@@ -52,25 +61,28 @@ export function ordinal(day: number): string {
 
 function times({ texts: [minuteText, hourText], minutes, hours }: Schedule): string {
   const step = stepOf(minutes, 60)
-  if (minuteText === '*' || minutes.length === 60) return within('every minute', hours)
-  if (minutes.length > 1 && step && minutes[0] === 0) return within(`every ${step} minutes`, hours)
+  if (minuteText === '*' || minutes.length === 60) return within(cronWordsText.everyMinute, hours)
+  if (minutes.length > 1 && step && minutes[0] === 0) return within(cronWordsText.everyMinutes(step), hours)
   if (minutes.length * hours.length <= 6)
-    return `at ${list(hours.flatMap((hour) => minutes.map((minute) => clock(hour, minute))))}`
+    return cronWordsText.at(list(hours.flatMap((hour) => minutes.map((minute) => clock(hour, minute)))))
   const minute =
-    minutes.length === 1 && minutes[0] === 0 ? '' : ` at ${minutes.length > 1 ? 'minutes' : 'minute'} ${spans(minutes)}`
-  if (hourText === '*' || hours.length === 24) return minute ? `every hour${minute}` : 'every hour'
+    minutes.length === 1 && minutes[0] === 0
+      ? ''
+      : cronWordsText.at2(minutes.length > 1 ? 'minutes' : 'minute', spans(minutes))
+  if (hourText === '*' || hours.length === 24)
+    return minute ? cronWordsText.everyHour(minute) : cronWordsText.everyHour2
   const hourStep = stepOf(hours, 24)
-  if (hourStep && hourStep > 1 && hours[0] === 0) return `every ${hourStep} hours${minute}`
+  if (hourStep && hourStep > 1 && hours[0] === 0) return cronWordsText.everyHours(hourStep, minute)
   if (minutes.length === 1 && isSpan(hours))
-    return `every hour from ${clock(hours[0]!, minutes[0]!)} to ${clock(hours.at(-1)!, minutes[0]!)}`
-  if (minutes.length === 1) return `at ${list(hours.map((hour) => clock(hour, minutes[0]!)))}`
-  return `at minutes ${spans(minutes)} of the hours ${spans(hours)}`
+    return cronWordsText.everyHourFromTo(clock(hours[0]!, minutes[0]!), clock(hours.at(-1)!, minutes[0]!))
+  if (minutes.length === 1) return cronWordsText.at(list(hours.map((hour) => clock(hour, minutes[0]!))))
+  return cronWordsText.atMinutesOfTheHours(spans(minutes), spans(hours))
 }
 
 function within(pace: string, hours: number[]): string {
   if (hours.length === 24) return pace
-  if (isSpan(hours)) return `${pace} from ${clock(hours[0]!, 0)} to ${clock(hours.at(-1)!, 59)}`
-  return `${pace} of the hours ${spans(hours)}`
+  if (isSpan(hours)) return cronWordsText.fromTo(pace, clock(hours[0]!, 0), clock(hours.at(-1)!, 59))
+  return cronWordsText.ofTheHours(pace, spans(hours))
 }
 
 function days({ texts: [, , dayText, , weekdayText], days: dates, months, weekdays, both }: Schedule): string {
@@ -78,34 +90,38 @@ function days({ texts: [, , dayText, , weekdayText], days: dates, months, weekda
   const anyWeekday = weekdayText === '*' || weekdays.length === 7
   const month = months.length === 12 ? '' : list(months.map((one) => monthNames[one - 1]!))
   // Either is enough where both are restricted, and one of them is always true.
-  if ((anyDate && anyWeekday) || (!both && (anyDate || anyWeekday))) return month ? `every day in ${month}` : ''
-  if (anyDate) return `${everyWeekday(weekdays)}${month && ` in ${month}`}`
+  if ((anyDate && anyWeekday) || (!both && (anyDate || anyWeekday))) return month ? cronWordsText.everyDayIn(month) : ''
+  if (anyDate) return `${everyWeekday(weekdays)}${month && cronWordsText.in(month)}`
   const date = datesInWords(dates)
-  const ofMonth = month ? ` of ${month}` : ' of every month'
-  if (anyWeekday) return `on ${date}${ofMonth}`
+  const ofMonth = month ? cronWordsText.of(month) : cronWordsText.ofEveryMonth
+  if (anyWeekday) return cronWordsText.on(date, ofMonth)
   return both
-    ? `on ${date}${ofMonth} when it is a ${list(
-        weekdays.map((one) => weekdayNames[one]!),
-        'or',
-      )}`
-    : `on ${date}${ofMonth} and ${everyWeekday(weekdays)}${month && ` in ${month}`}`
+    ? cronWordsText.onWhenItIsA(
+        date,
+        ofMonth,
+        list(
+          weekdays.map((one) => weekdayNames[one]!),
+          'or',
+        ),
+      )
+    : cronWordsText.onAnd(date, ofMonth, everyWeekday(weekdays), month && cronWordsText.in(month))
 }
 
 function datesInWords(dates: number[]): string {
   const [first, last] = [ordinal(dates[0]!), ordinal(dates.at(-1)!)]
-  if (dates.length > 2 && isSpan(dates)) return `the ${first} to ${last}`
+  if (dates.length > 2 && isSpan(dates)) return cronWordsText.theTo(first, last)
   const step = (dates[1] ?? 0) - dates[0]!
   if (dates.length > 4 && dates.every((day, index) => day === dates[0]! + index * step))
-    return `every ${ordinal(step)} day from the ${first} to the ${last}`
-  return `the ${list(dates.map(ordinal))}`
+    return cronWordsText.everyDayFromTheToThe(ordinal(step), first, last)
+  return cronWordsText.the(list(dates.map(ordinal)))
 }
 
 function everyWeekday(weekdays: number[]): string {
   const key = weekdays.join()
-  if (key === '1,2,3,4,5') return 'every weekday'
-  if (key === '0,6') return 'every Saturday and Sunday'
+  if (key === '1,2,3,4,5') return cronWordsText.everyWeekday
+  if (key === '0,6') return cronWordsText.everySaturdayAndSunday
   const fromMonday = [...weekdays].sort((a, b) => ((a + 6) % 7) - ((b + 6) % 7))
-  return `every ${list(fromMonday.map((one) => weekdayNames[one]!))}`
+  return cronWordsText.every(list(fromMonday.map((one) => weekdayNames[one]!)))
 }
 
 // The step of values that go evenly through a whole, else 0.
@@ -120,5 +136,5 @@ function isSpan(values: number[]): boolean {
 }
 
 function spans(values: number[]): string {
-  return values.length > 2 && isSpan(values) ? `${values[0]} to ${values.at(-1)}` : list(values)
+  return values.length > 2 && isSpan(values) ? cronWordsText.to(values[0], values.at(-1)) : list(values)
 }

@@ -11,30 +11,32 @@ import { TypeFields } from './type-fields'
 import type { Config, Trigger } from './types'
 import classes from './triggers.module.css'
 import { useRefresh, useTrigger } from './use-triggers'
+import { editTriggerPageText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** /triggers/:id/edit. */
 export default function EditTriggerPage() {
   const { id = '' } = useParams<{ id: string }>()
   const { data: trigger, error, refetch } = useTrigger(id)
   const crumbs = [
-    { title: 'Triggers', href: '/triggers' },
+    { title: commonText.triggers, href: '/triggers' },
     ...(trigger ? [{ title: listensTo(trigger.trigger_type, trigger.config), href: `/triggers/${id}` }] : []),
   ]
   return (
     <>
       <PageHeader
-        title="Edit the trigger"
+        title={editTriggerPageText.editTrigger}
         breadcrumbs={crumbs}
-        text={trigger && `${kinds[trigger.trigger_type].title}, starts ${trigger.blueprint_title}`}
+        text={trigger && editTriggerPageText.starts(kinds[trigger.trigger_type].title, trigger.blueprint_title)}
       />
       {trigger ? (
         trigger.can_manage ? (
           <EditForm trigger={trigger} />
         ) : (
-          <Text>Only who manages the blueprint can change its triggers.</Text>
+          <Text>{editTriggerPageText.onlyManagersOfTheBlueprintCan}</Text>
         )
       ) : error ? (
-        <ErrorNote error={error} title="The trigger could not be opened" onRetry={() => void refetch()} />
+        <ErrorNote error={error} title={editTriggerPageText.couldNotOpenTheTrigger} onRetry={() => void refetch()} />
       ) : (
         <Skeleton h={420} maw={760} />
       )}
@@ -52,7 +54,7 @@ function EditForm({ trigger: now }: { trigger: Trigger }) {
     mutationFn: (input: Inputs['blueprintTriggers']['update']) => api.blueprintTriggers.update.mutate(input),
     onSuccess: async () => {
       await refresh()
-      notifyDone('Saved')
+      notifyDone(commonText.saved)
       go(`/triggers/${trigger.id}`)
     },
     onError: () => scrollTo({ top: 0 }),
@@ -67,20 +69,20 @@ function EditForm({ trigger: now }: { trigger: Trigger }) {
   const others = unshown(trigger.trigger_type, trigger.config)
   return (
     <form onSubmit={submit} noValidate className={classes.form}>
-      <ErrorNote error={save.error} title="It was not saved" />
+      <ErrorNote error={save.error} title={editTriggerPageText.couldNotSaveTheTrigger} />
       <TypeFields type={trigger.trigger_type} {...props} />
       <CommonFields {...props} />
       {others.length > 0 && (
         <Text size="sm" c="dimmed">
-          Its config has more keys, which stay as they are: {others.join(', ')}.
+          {editTriggerPageText.otherSettingsThatStayUnchanged(others.join(', '))}
         </Text>
       )}
       <div className={classes.bar}>
         <Button type="submit" loading={save.isPending}>
-          Save
+          {commonText.save}
         </Button>
         <Button component={Link} href={`/triggers/${trigger.id}`} variant="default">
-          Cancel
+          {commonText.cancel}
         </Button>
       </div>
     </form>

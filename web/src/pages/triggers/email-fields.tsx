@@ -4,6 +4,7 @@ import { useServerInfo } from '../../api/server-info'
 import { fault, type FieldsProps } from './fields'
 import classes from './triggers.module.css'
 import { textOf } from './types'
+import { emailFieldsText } from '../../text/triggers'
 
 /** allowFrom, requireAuth and attachments. */
 export function EmailFields({ config, set, error }: FieldsProps) {
@@ -13,45 +14,49 @@ export function EmailFields({ config, set, error }: FieldsProps) {
   return (
     <>
       <NoMail />
-      <section className={classes.box} aria-label="Who may write">
+      <section className={classes.box} aria-label={emailFieldsText.senders}>
         <TagsInput
-          label="Let in only mail from"
-          description="Addresses such as ada@example.org, and @example.org for a whole domain. Empty: everybody. Other mail is accepted and left out."
+          label={emailFieldsText.allowedSenders}
+          description={emailFieldsText.addressesSuchAsAdaExampleOrg}
           value={from}
           onChange={(next) => set({ allowFrom: next.length > 0 ? next : undefined })}
           error={fault(error, 'allowFrom')}
-          placeholder={from.length === 0 ? 'Type one and press Enter' : undefined}
+          placeholder={from.length === 0 ? emailFieldsText.typeAnAddressAndPressEnter : undefined}
           splitChars={[',', ' ']}
           acceptValueOnBlur
           clearable
-          clearButtonProps={{ 'aria-label': 'Take all away' }}
+          clearButtonProps={{ 'aria-label': emailFieldsText.removeAll }}
         />
         <Checkbox
-          label="The sender must be proven"
-          description="Anybody can write any name into a From line. With this the domain of the sender must vouch for the mail: DMARC, or else DKIM or SPF of the same domain."
+          label={emailFieldsText.requireSenderAuthentication}
+          description={emailFieldsText.theDomainOfTheSenderMust}
           checked={config.requireAuth === true}
           onChange={(event) => set({ requireAuth: event.currentTarget.checked || undefined })}
           error={fault(error, 'requireAuth')}
         />
         {!(from.length > 0 && config.requireAuth === true) && (
           <Text size="sm" c="dimmed">
-            As it is, anybody who knows the address can start runs. The address is long and random; do not publish it.
+            {emailFieldsText.anyoneWhoKnowsTheAddressCan}
           </Text>
         )}
       </section>
-      <section className={classes.box} aria-label="Attachments">
+      <section className={classes.box} aria-label={emailFieldsText.attachments}>
         <Radio.Group
-          label="Attachments"
+          label={emailFieldsText.attachments}
           value={textOf(config, 'attachments') || 'store'}
           onChange={(next) => set({ attachments: next === 'store' ? undefined : next })}
           error={fault(error, 'attachments')}
         >
           <Stack gap="xs" mt="xs">
-            <Radio value="store" label="Keep them" description="As files that the run and its readers can download." />
+            <Radio
+              value="store"
+              label={emailFieldsText.keepAttachments}
+              description={emailFieldsText.theRunAndItsViewersCan}
+            />
             <Radio
               value="ignore"
-              label="Leave them out"
-              description="The run sees the text alone; attachments is an empty list."
+              label={emailFieldsText.dropAttachments}
+              description={emailFieldsText.theRunSeesOnlyTheText}
             />
           </Stack>
         </Radio.Group>
@@ -65,11 +70,12 @@ export function NoMail() {
   const info = useServerInfo()
   if (!info.data || info.data.mailDomain !== null) return null
   return (
-    <Alert color="amber" icon={<IconMailOff size={20} aria-hidden />} title="This server takes no mail now">
-      <Text size="sm">
-        Start it with --smtp-addr (for example --smtp-addr :25) and --mail-domain, the domain whose MX record points
-        here. The trigger can be made before that.
-      </Text>
+    <Alert
+      color="amber"
+      icon={<IconMailOff size={20} aria-hidden />}
+      title={emailFieldsText.thisServerDoesNotReceiveMail}
+    >
+      <Text size="sm">{emailFieldsText.startItWithSmtpAddrFor}</Text>
     </Alert>
   )
 }

@@ -5,20 +5,21 @@ import { fault, type FieldsProps } from './fields'
 import { textOf } from './types'
 import classes from './triggers.module.css'
 import { eventInWords } from './words'
+import { eventFieldsText } from '../../text/triggers'
 
 /** event and blueprintId. */
 export function EventFields({ config, set, error }: FieldsProps) {
   const info = useServerInfo()
   const event = textOf(config, 'event')
   const said = eventInWords(event)
-    ? `Fires when ${eventInWords(event)}.`
+    ? eventFieldsText.firesWhen(eventInWords(event))
     : /^custom\../.test(event)
-      ? `Fires when an emit-event node with the name ${event.slice(7)} runs.`
-      : 'An event of the server, or custom. and the name that an emit-event node raises.'
+      ? eventFieldsText.firesWhenAnEmitEventNode(event.slice(7))
+      : eventFieldsText.anEventOfTheServerOr
   return (
-    <section className={classes.box} aria-label="What to listen to">
+    <section className={classes.box} aria-label={eventFieldsText.event}>
       <Autocomplete
-        label="Event"
+        label={eventFieldsText.event}
         description={said}
         data={[...(info.data?.events ?? []), 'custom.']}
         value={event}
@@ -35,17 +36,17 @@ export function EventFields({ config, set, error }: FieldsProps) {
               {option.value === 'custom.' && '…'}
             </span>
             <Text size="xs" c="dimmed">
-              {option.value === 'custom.' ? 'an event of your own' : eventInWords(option.value)}
+              {option.value === 'custom.' ? eventFieldsText.aCustomEvent : eventInWords(option.value)}
             </Text>
           </span>
         )}
       />
       <BlueprintSelect
-        label="Only of one blueprint"
-        description="Narrows it to what happens to, or in runs of, that blueprint. A blueprint does not hear its own runs."
+        label={eventFieldsText.blueprintFilter}
+        description={eventFieldsText.onlyEventsOfThisBlueprintAnd}
         value={textOf(config, 'blueprintId')}
         onChange={(id) => set({ blueprintId: id || undefined })}
-        placeholder="Any blueprint of the organization"
+        placeholder={eventFieldsText.anyBlueprintOfTheOrganization}
         clearable
         error={fault(error, 'blueprintId')}
       />

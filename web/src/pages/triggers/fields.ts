@@ -1,5 +1,6 @@
 import { issueFor } from '../../api/errors'
 import type { Config } from './types'
+import { fieldsText } from '../../text/triggers'
 
 /** What the fields of each type get. */
 export type FieldsProps = {
@@ -27,5 +28,5 @@ function nested(error: unknown, path: string[]): string | undefined {
       issue.path[0] === 'config' && issue.path[1] === path[0] && issue.path.length > 2 && path[0] !== 'concurrency',
   )
   const rest = found?.path.slice(2) ?? []
-  return found && `${typeof rest[0] === 'number' ? `Entry ${rest[0] + 1}` : rest.join('.')}: ${found.message}`
+  return found && `${typeof rest[0] === 'number' ? fieldsText.entry(rest[0] + 1) : rest.join('.')}: ${found.message}`
 }

@@ -11,13 +11,15 @@ import { kinds } from './kinds'
 import { checkObject } from './sample-input'
 import type { Trigger } from './types'
 import { useRefresh } from './use-triggers'
+import { fireDialogText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
 
 /** Fires a trigger manually. */
 export function FireDialog({ trigger, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Fire the trigger" size="lg">
+    <Modal opened={opened} onClose={onClose} title={fireDialogText.fireTrigger} size="lg">
       <FireForm trigger={trigger} onClose={onClose} />
     </Modal>
   )
@@ -49,13 +51,13 @@ export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () 
       <Stack gap="md">
         <Text size="sm" c="dimmed">
           {manual
-            ? `Starts ${trigger.blueprint_title}. Nodes read the input as {{inputData}}.`
-            : `Starts ${trigger.blueprint_title} with this input, as if it had been received. ${kinds[trigger.trigger_type].gives}`}
+            ? fireDialogText.startsNodesReadTheInputAs(trigger.blueprint_title)
+            : fireDialogText.startsAsIfThisInputHad(trigger.blueprint_title, kinds[trigger.trigger_type].gives)}
         </Text>
         <JsonInput
-          label="Input data"
-          description={manual ? 'Optional. A JSON object.' : undefined}
-          placeholder={manual ? '{"order": 1042}' : undefined}
+          label={fireDialogText.inputData}
+          description={manual ? fireDialogText.optionalAJsonObject : undefined}
+          placeholder={manual ? fireDialogText.order1042 : undefined}
           value={text}
           onChange={setText}
           optional
@@ -64,32 +66,33 @@ export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () 
           data-autofocus
         />
         <Switch
-          label="Record traffic"
-          description={
-            always
-              ? 'All runs of this trigger are recorded.'
-              : 'Stores the traffic between the run and other services, without credentials.'
-          }
+          label={fireDialogText.recordTraffic}
+          description={always ? fireDialogText.allRunsOfThisTriggerAre : fireDialogText.storesTheTrafficBetweenTheRun}
           checked={always || record}
           disabled={always}
           onChange={(event) => setRecord(event.currentTarget.checked)}
         />
-        <ErrorNote error={fire.error} title="Could not start a run" />
+        <ErrorNote error={fire.error} title={fireDialogText.couldNotStartARun} />
         {fire.data && (
-          <Alert color="green" icon={<IconCheck size={20} aria-hidden />} role="status" title="Run started">
+          <Alert
+            color="green"
+            icon={<IconCheck size={20} aria-hidden />}
+            role="status"
+            title={fireDialogText.runStarted}
+          >
             <Anchor component={Link} href={`/runs/${fire.data.executionId}`} size="sm">
-              View run
+              {fireDialogText.viewRun}
             </Anchor>
           </Alert>
         )}
         <Group justify={onClose ? 'flex-end' : 'flex-start'} gap="xs">
           {onClose && (
             <Button variant="default" onClick={onClose}>
-              Close
+              {commonText.close}
             </Button>
           )}
           <Button type="submit" loading={fire.isPending} disabled={wrong !== undefined || !trigger.is_active}>
-            {fire.data ? 'Fire again' : 'Fire'}
+            {fire.data ? fireDialogText.fireAgain : fireDialogText.fire}
           </Button>
         </Group>
       </Stack>

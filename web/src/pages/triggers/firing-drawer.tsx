@@ -10,6 +10,8 @@ import { Again, type Ask, type ToldProps } from './again'
 import { Body } from './body'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
+import { firingDrawerText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 type Props = {
   id: string
@@ -38,7 +40,7 @@ export function FiringDrawer({ id, trigger, onOpen, onClose, onClosed }: Props) 
       trapFocus={!asking}
       position="right"
       size="lg"
-      title="What became of it"
+      title={firingDrawerText.outcome}
       returnFocus={false}
       onExitTransitionEnd={onClosed}
     >
@@ -54,7 +56,13 @@ function Story({ id, trigger, onOpen, ask }: Omit<Props, 'onClose' | 'onClosed'>
     retry: false,
   })
   if (story.error && !story.data)
-    return <ErrorNote error={story.error} title="It cannot be explained" onRetry={() => void story.refetch()} />
+    return (
+      <ErrorNote
+        error={story.error}
+        title={firingDrawerText.noExplanationAvailable}
+        onRetry={() => void story.refetch()}
+      />
+    )
   if (!story.data)
     return (
       <Stack>
@@ -82,7 +90,7 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
         {run && (
           <Group gap="xs">
             <Anchor component={Link} href={`/runs/${run.executionId}`} size="sm">
-              View run
+              {firingDrawerText.viewRun}
             </Anchor>
             <StatusBadge status={run.status} size="sm" />
             {run.error && (
@@ -97,7 +105,7 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
         <Alert
           color={firing.decision === 'refused' ? 'amber' : 'petrol'}
           icon={<IconArrowRight size={20} aria-hidden />}
-          title="What to do"
+          title={firingDrawerText.nextSteps}
         >
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
             {sentence(next)}
@@ -109,13 +117,13 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
               style={{ marginTop: 6, fontSize: 'var(--mantine-font-size-sm)' }}
               onClick={() => onOpen(first)}
             >
-              Open that delivery
+              {firingDrawerText.openDelivery}
             </button>
           )}
         </Alert>
       )}
       <Again story={story} trigger={trigger} onOpen={onOpen} ask={ask} />
-      <Part title="Details">
+      <Part title={commonText.details}>
         <dl className={classes.facts}>
           {details.map(({ label, text }, index) => (
             <Fragment key={index}>
@@ -125,20 +133,20 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
           ))}
           {firing.key && (
             <>
-              <dt>key</dt>
+              <dt>{firingDrawerText.key}</dt>
               <dd>
                 <code>{firing.key}</code>
               </dd>
             </>
           )}
-          <dt>firing</dt>
+          <dt>{firingDrawerText.firing}</dt>
           <dd>
             <code>{firing.id}</code>
           </dd>
         </dl>
       </Part>
       {redeliveries.length > 0 && (
-        <Part title="Delivered again">
+        <Part title={firingDrawerText.deliveredAgain}>
           <Stack gap={6}>
             {redeliveries.map((one) => (
               <Group key={one.firingId} gap="xs">
@@ -148,7 +156,7 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
                 </button>
                 {one.executionId ? (
                   <Anchor component={Link} href={`/runs/${one.executionId}`} size="sm">
-                    Run …{one.executionId.slice(-8)}
+                    {firingDrawerText.run(one.executionId.slice(-8))}
                   </Anchor>
                 ) : (
                   <Text size="sm" c="dimmed">
@@ -163,41 +171,41 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
       {delivery && (
         <>
           {Object.keys(delivery.headers).length > 0 && (
-            <Part title="Headers">
+            <Part title={firingDrawerText.headers}>
               <KeyValue pairs={Object.entries(delivery.headers).map(([name, value]) => [name, <code>{value}</code>])} />
             </Part>
           )}
-          <Part title="Body">
+          <Part title={firingDrawerText.body}>
             {delivery.body !== null ? (
               <Body text={delivery.body} />
             ) : (
               <Text size="sm" c="dimmed">
                 {first ? (
                   <>
-                    It is stored with{' '}
+                    {firingDrawerText.storedWith}
                     <button type="button" className={classes.toggle} onClick={() => onOpen(first)}>
-                      the delivery that this one repeats
+                      {firingDrawerText.theOriginalDelivery}
                     </button>
                     .
                   </>
                 ) : delivery.kept || delivery.size === 0 ? (
-                  'None.'
+                  firingDrawerText.none
                 ) : (
-                  'It was not kept.'
+                  firingDrawerText.notStored
                 )}
               </Text>
             )}
             {delivery.bodyTruncated && (
               <Text size="sm" c="dimmed" mt={6}>
-                This is the beginning; {showBytes(delivery.size)} came in all.
+                {firingDrawerText.truncatedTheFullSizeIs(showBytes(delivery.size))}
               </Text>
             )}
           </Part>
         </>
       )}
       {Object.keys(facts).length > 0 && (
-        <Part title="Facts">
-          <JsonView value={facts} label="Facts of the firing" plain />
+        <Part title={commonText.details}>
+          <JsonView value={facts} label={firingDrawerText.firingDetails} plain />
         </Part>
       )}
     </Stack>

@@ -6,12 +6,12 @@ test('what a trigger listens to', () => {
     'Every weekday at 09:00, Europe/Berlin',
   )
   expect(listensTo('webhook', { secret: null })).toBe('Webhook, signed with a secret')
-  expect(listensTo('webhook', {})).toBe('Webhook, open to everybody who knows the address')
+  expect(listensTo('webhook', {})).toBe('Webhook, unsigned')
   expect(listensTo('webhook', { secret: 's', preset: 'github' })).toBe('Webhook, GitHub signature')
   expect(listensTo('email', { address: null })).toBe('Mail to its address')
   expect(listensTo('slack', { eventType: 'app_mention', channel: 'ops' })).toBe('Slack: app_mention in #ops')
   expect(listensTo('slack', { channel: 'C012' })).toBe('Slack: every event in C012')
-  expect(listensTo('event', { event: 'custom.paid' })).toBe('When custom.paid is raised')
+  expect(listensTo('event', { event: 'custom.paid' })).toBe('When custom.paid is emitted')
   expect(listensTo('event', { event: 'execution.failed', blueprintId: 'x' })).toBe(
     'When a run failed, of one blueprint',
   )

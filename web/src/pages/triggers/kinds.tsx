@@ -15,6 +15,8 @@ import { newSecret } from './signature'
 import { textOf, type Config, type TriggerType } from './types'
 import { eventInWords, presets, upper } from './words'
 import { localZone } from './zone'
+import { kindsText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 type Kind = {
   title: string
@@ -40,58 +42,61 @@ type Kind = {
 /** The trigger types in words, in the order in which they are offered. */
 export const kinds: Record<TriggerType, Kind> = {
   scheduled: {
-    title: 'Schedule',
+    title: kindsText.schedule,
     source: 'schedule',
     icon: IconCalendarClock,
-    text: 'Runs at times that you choose: every morning, every ten minutes, on the first of the month.',
-    gives: 'inputData is {"scheduledAt", "firedAt", "missedCount"}.',
+    text: kindsText.runsAtSetTimesForExample,
+    gives: kindsText.inputdataIsScheduledatFiredat,
     start: () => ({ cron: '0 9 * * 1-5', timezone: localZone() }),
     keys: ['cron', 'timezone', 'catchUp'],
-    use: 'Next runs',
+    use: kindsText.nextRuns,
     listensTo: (config) => upper(scheduleInWords(textOf(config, 'cron'), textOf(config, 'timezone'))),
     sample: () => ({ scheduledAt: at(), firedAt: at(), missedCount: 0 }),
   },
   webhook: {
-    title: 'Webhook',
+    title: commonText.webhook,
     source: 'webhook',
     icon: IconWebhook,
-    text: 'Gives you an address. A service such as GitHub or Stripe posts to it whenever something happens there.',
-    gives: 'inputData is the JSON body; its headers are at trigger.headers.',
+    text: kindsText.providesAUrlThatServicesSuch,
+    gives: kindsText.inputdataIsTheJsonBodyIts,
     start: () => ({ secret: newSecret('') }),
     keys: ['secret', 'preset', 'respond'],
-    use: 'Send to it',
+    use: kindsText.sendADelivery,
     listensTo: (config) =>
-      `Webhook, ${presets[textOf(config, 'preset')] ?? ('secret' in config ? 'signed with a secret' : 'open to everybody who knows the address')}`,
+      kindsText.webhook(
+        presets[textOf(config, 'preset')] ?? ('secret' in config ? kindsText.signedWithASecret : kindsText.unsigned),
+      ),
     sample: () => ({}),
   },
   api: {
-    title: 'API call',
+    title: kindsText.apiCall,
     source: 'api',
     icon: IconApi,
-    text: 'Your own programs start it with a key and plain JSON. Agents see it as a tool over MCP.',
-    gives: 'inputData is the JSON body, checked against your schema.',
+    text: kindsText.startsRunsFromYourProgramsWith,
+    gives: kindsText.inputdataIsTheJsonBodyChecked,
     start: () => ({}),
     keys: ['label', 'inputSchema'],
-    use: 'Call it',
-    listensTo: (config) => textOf(config, 'label') || 'API call',
+    use: kindsText.callTheApi,
+    listensTo: (config) => textOf(config, 'label') || kindsText.apiCall,
     sample: (config) => exampleOf(config.inputSchema) as Record<string, unknown>,
   },
   email: {
-    title: 'Mail',
+    title: kindsText.mail,
     source: 'email',
     icon: IconMail,
-    text: 'Gives you a mail address. Every message to it starts a run, with its text and attachments.',
-    gives: 'inputData is {"messageId", "from", "to", "subject", "text", "html", "date", "headers", "attachments"}.',
+    text: kindsText.providesAMailAddressEach,
+    gives: kindsText.inputdataIsMessageidFromTo,
     start: () => ({}),
     keys: ['allowFrom', 'requireAuth', 'attachments'],
-    use: 'Write to it',
-    listensTo: (config) => (textOf(config, 'address') ? `Mail to ${textOf(config, 'address')}` : 'Mail to its address'),
+    use: kindsText.sendMail,
+    listensTo: (config) =>
+      textOf(config, 'address') ? kindsText.mailTo(textOf(config, 'address')) : kindsText.mailToItsAddress,
     sample: () => ({
       messageId: '<1@example.org>',
       from: { address: 'ada@example.org', name: 'Ada' },
       to: [],
-      subject: 'Hello',
-      text: 'Hello there',
+      subject: kindsText.sampleSubject,
+      text: kindsText.sampleText,
       html: '',
       date: at(),
       headers: {},
@@ -99,25 +104,25 @@ export const kinds: Record<TriggerType, Kind> = {
     }),
   },
   slack: {
-    title: 'Slack',
+    title: kindsText.slack,
     source: 'slack',
     icon: IconBrandSlack,
-    text: 'Listens to the Events API of a Slack app: messages, mentions, reactions.',
-    gives: 'inputData is {"eventId", "eventType", "channel", "user", "text", "ts", "threadTs", "teamId", "raw"}.',
+    text: kindsText.receivesMessagesMentionsAnd,
+    gives: kindsText.inputdataIsEventidEventtype,
     start: () => ({}),
     keys: ['signingSecret', 'eventType', 'channel', 'connectionId'],
-    use: 'Connect Slack',
+    use: kindsText.connectSlack,
     listensTo: (config) => {
       const channel = textOf(config, 'channel')
-      const where = channel && ` in ${/^[A-Z0-9]+$/.test(channel) ? '' : '#'}${channel.replace(/^#/, '')}`
-      return `Slack: ${textOf(config, 'eventType') || 'every event'}${where}`
+      const where = channel && kindsText.in(/^[A-Z0-9]+$/.test(channel) ? '' : '#', channel.replace(/^#/, ''))
+      return kindsText.slack2(textOf(config, 'eventType') || kindsText.everyEvent, where)
     },
     sample: (config) => ({
       eventId: 'Ev1',
       eventType: config.eventType ?? 'message',
       channel: config.channel ?? 'C0123456789',
       user: 'U0123456789',
-      text: 'Hello',
+      text: kindsText.sampleSubject,
       ts: '1700000000.000100',
       threadTs: null,
       teamId: 'T0123456789',
@@ -125,17 +130,20 @@ export const kinds: Record<TriggerType, Kind> = {
     }),
   },
   event: {
-    title: 'Event',
+    title: kindsText.event,
     source: 'event',
     icon: IconBell,
-    text: 'Reacts to what happens on this server: a run that failed, a blueprint that was published, an event of your own.',
-    gives: 'inputData is {"event", "at", "blueprintId", "executionId", "data"}.',
+    text: kindsText.reactsToEventsOfThisServer,
+    gives: kindsText.inputdataIsEventAtBlueprintid,
     start: () => ({ event: 'execution.failed' }),
     keys: ['event', 'blueprintId'],
-    use: 'Raise it',
+    use: kindsText.emitTheEvent,
     listensTo: (config) => {
       const event = textOf(config, 'event')
-      return `When ${eventInWords(event) || `${event} is raised`}${textOf(config, 'blueprintId') && ', of one blueprint'}`
+      return kindsText.when(
+        eventInWords(event) || kindsText.isEmitted(event),
+        textOf(config, 'blueprintId') && kindsText.ofOneBlueprint,
+      )
     },
     sample: (config) => ({
       event: config.event ?? '',
@@ -146,15 +154,15 @@ export const kinds: Record<TriggerType, Kind> = {
     }),
   },
   manual: {
-    title: 'By hand',
+    title: kindsText.manual,
     source: 'manual',
     icon: IconHandClick,
-    text: 'A button. Useful to keep a ledger of runs that people start, with a limit of its own.',
-    gives: 'inputData is what is given when it is fired.',
+    text: kindsText.startsRunsWithAButtonHas,
+    gives: kindsText.inputdataIsTheJsonYouEnter,
     start: () => ({}),
     keys: [],
-    use: 'Fire it',
-    listensTo: () => 'Started by hand',
+    use: kindsText.fireTheTrigger,
+    listensTo: () => kindsText.manual,
     sample: () => ({}),
   },
 }
@@ -175,7 +183,7 @@ export function listensTo(type: TriggerType, config: Config): string {
 /** `schedule` of the ledger in a word for people. */
 export const sources: Record<string, string> = {
   ...Object.fromEntries(Object.values(kinds).map((kind) => [kind.source, kind.title])),
-  redelivery: 'Redelivery',
+  redelivery: kindsText.redelivery,
 }
 
 /** The keys of a config that the form of its type does not show. */

@@ -45,6 +45,6 @@ test('samples', () => {
   assert.deepEqual(exampleOf(undefined), {})
   assert.equal(checkObject(''), undefined)
   assert.equal(checkObject('{"a":1}'), undefined)
-  assert.match(checkObject('[1]')!, /must be an object/)
-  assert.match(checkObject('{')!, /no JSON/)
+  assert.match(checkObject('[1]')!, /Must be a JSON object/)
+  assert.match(checkObject('{')!, /Invalid JSON/)
 })

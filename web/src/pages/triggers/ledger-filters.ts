@@ -1,4 +1,6 @@
 import type { Inputs } from '../../api/client'
+import { ledgerFiltersText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** The filters of a ledger, as texts of the address; empty: not filtered. */
 export type LedgerFilters = {
@@ -16,26 +18,26 @@ export const perPage = 25
 
 /** What one can filter by; the words are those of the server. */
 export const decisions = [
-  { value: '', label: 'Any decision' },
-  { value: 'started', label: 'Started' },
-  { value: 'duplicate', label: 'Duplicate' },
-  { value: 'skipped', label: 'Skipped' },
-  { value: 'refused', label: 'Refused' },
-  { value: 'coalesced', label: 'Coalesced' },
+  { value: '', label: ledgerFiltersText.anyDecision },
+  { value: 'started', label: commonText.started },
+  { value: 'duplicate', label: ledgerFiltersText.duplicate },
+  { value: 'skipped', label: ledgerFiltersText.skipped },
+  { value: 'refused', label: ledgerFiltersText.refused },
+  { value: 'coalesced', label: ledgerFiltersText.coalesced },
 ]
 export const statuses = [
-  { value: '', label: 'Any run' },
-  { value: 'running', label: 'Run is running' },
-  { value: 'paused', label: 'Run waits' },
-  { value: 'completed', label: 'Run completed' },
-  { value: 'failed', label: 'Run failed' },
+  { value: '', label: ledgerFiltersText.anyRun },
+  { value: 'running', label: ledgerFiltersText.runActive },
+  { value: 'paused', label: ledgerFiltersText.runWaiting },
+  { value: 'completed', label: ledgerFiltersText.runCompleted },
+  { value: 'failed', label: ledgerFiltersText.runFailed },
 ]
 export const times = [
-  { value: '', label: 'Any time' },
-  { value: '1h', label: 'Last hour' },
-  { value: '24h', label: 'Last 24 hours' },
-  { value: '7d', label: 'Last 7 days' },
-  { value: '30d', label: 'Last 30 days' },
+  { value: '', label: ledgerFiltersText.anyTime },
+  { value: '1h', label: ledgerFiltersText.lastHour },
+  { value: '24h', label: ledgerFiltersText.last24Hours },
+  { value: '7d', label: ledgerFiltersText.last7Days },
+  { value: '30d', label: ledgerFiltersText.last30Days },
 ]
 
 const lengths: Record<string, number> = {

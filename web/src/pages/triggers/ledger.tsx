@@ -22,6 +22,8 @@ import { RedeliverSeveral } from './redeliver-several'
 import classes from './triggers.module.css'
 import type { Firing, Trigger } from './types'
 import { sources } from './kinds'
+import { ledgerText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** Everything that came to a trigger, newest first, with the reason for what was decided. */
 export function Ledger({ trigger }: { trigger: Trigger }) {
@@ -43,7 +45,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
   const columns: Column<Firing>[] = [
     {
       key: 'came',
-      title: 'Came',
+      title: ledgerText.received,
       width: '170px',
       primary: true,
       render: (row) => (
@@ -60,12 +62,17 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
         </button>
       ),
     },
-    { key: 'source', title: 'Source', width: '110px', render: (row) => sources[row.source] ?? row.source },
-    { key: 'decision', title: 'Decision', width: '130px', render: (row) => <StatusBadge status={row.decision} /> },
-    { key: 'reason', title: 'Reason', render: (row) => <span className={classes.reason}>{row.reason}</span> },
+    { key: 'source', title: ledgerText.source, width: '110px', render: (row) => sources[row.source] ?? row.source },
+    {
+      key: 'decision',
+      title: ledgerText.decision,
+      width: '130px',
+      render: (row) => <StatusBadge status={row.decision} />,
+    },
+    { key: 'reason', title: ledgerText.reason, render: (row) => <span className={classes.reason}>{row.reason}</span> },
     {
       key: 'run',
-      title: 'Run',
+      title: commonText.run,
       width: '125px',
       render: (row) =>
         row.executionId ? (
@@ -76,52 +83,56 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
             style={{ whiteSpace: 'nowrap' }}
             title={row.executionId}
           >
-            <VisuallyHidden>Run </VisuallyHidden>…{row.executionId.slice(-8)}
+            <VisuallyHidden>{commonText.run} </VisuallyHidden>…{row.executionId.slice(-8)}
           </Anchor>
         ) : (
-          <Time at={null} none="no run" />
+          <Time at={null} none={ledgerText.noRun} />
         ),
     },
   ]
   return (
     <>
-      <div className={classes.filters} role="search" aria-label="Filter the ledger">
+      <div className={classes.filters} role="search" aria-label={ledgerText.filterTheLedger}>
         <div className={classes.search}>
-          <SearchField label="Search by delivery id" value={filters.key} onSearch={(key) => set({ key, page: '1' })} />
+          <SearchField
+            label={ledgerText.searchByDeliveryId}
+            value={filters.key}
+            onSearch={(key) => set({ key, page: '1' })}
+          />
         </div>
         <NativeSelect
-          aria-label="Decision"
+          aria-label={ledgerText.decision}
           data={decisions}
           value={filters.decision}
           onChange={(event) => set({ decision: event.currentTarget.value, page: '1' })}
         />
         <NativeSelect
-          aria-label="Source"
+          aria-label={ledgerText.source}
           data={[
-            { value: '', label: 'Any source' },
+            { value: '', label: ledgerText.anySource },
             ...Object.entries(sources).map(([value, label]) => ({ value, label })),
           ]}
           value={filters.source}
           onChange={(event) => set({ source: event.currentTarget.value, page: '1' })}
         />
         <NativeSelect
-          aria-label="Status of the run"
+          aria-label={ledgerText.runStatus}
           data={statuses}
           value={filters.status}
           onChange={(event) => set({ status: event.currentTarget.value, page: '1' })}
         />
         <NativeSelect
-          aria-label="Time"
+          aria-label={ledgerText.time}
           data={times}
           value={filters.time}
           onChange={(event) => set({ time: event.currentTarget.value, page: '1' })}
         />
       </div>
       {list.error && !list.data ? (
-        <ErrorNote error={list.error} title="The ledger could not be read" onRetry={() => void list.refetch()} />
+        <ErrorNote error={list.error} title={ledgerText.couldNotLoadTheLedger} onRetry={() => void list.refetch()} />
       ) : (
         <DataTable
-          caption="Firings, newest first"
+          caption={ledgerText.firingsNewestFirst}
           columns={columns}
           rows={list.data?.firings}
           rowKey={(row) => row.id}
@@ -130,22 +141,22 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
             filtered || (list.data?.total ?? 0) > 0 ? (
               <EmptyState
                 icon={<IconNotebook />}
-                title="No entries found"
-                text="No entry matches these filters. A delivery ID must be complete."
+                title={ledgerText.noEntriesFound}
+                text={ledgerText.noEntryMatchesTheseFiltersA}
                 action={
                   <Button variant="default" onClick={() => set(noFilters)}>
-                    Clear filters
+                    {ledgerText.clearFilters}
                   </Button>
                 }
               />
             ) : (
               <EmptyState
                 icon={<IconNotebook />}
-                title="Nothing came yet"
-                text="Whatever comes to this trigger gets a row here: what started a run, what was left out or refused, and why. Each can be looked at and delivered again."
+                title={ledgerText.noFiringsYet}
+                text={ledgerText.everyEventThatReachesThis}
                 action={
                   <Button component={Link} href={`/triggers/${trigger.id}?tab=use`} variant="default">
-                    How to reach it
+                    {ledgerText.showSetup}
                   </Button>
                 }
               />
@@ -158,15 +169,15 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
           page={page}
           pages={pages}
           total={list.data.total}
-          noun="firing"
-          label="Pages of the ledger"
+          noun={ledgerText.firing}
+          label={ledgerText.ledgerPages}
           onPage={(next) => set({ page: String(next) }, { push: true })}
         />
       )}
       {(list.data?.total ?? 0) > 0 && (
         <Group mt="sm">
           <Button variant="default" leftSection={<IconRepeat size={17} aria-hidden />} onClick={() => setSeveral(true)}>
-            Deliver several again
+            {ledgerText.redeliverSeveral}
           </Button>
         </Group>
       )}

@@ -14,18 +14,26 @@ import { TypeFields } from './type-fields'
 import type { Config, TriggerType } from './types'
 import classes from './triggers.module.css'
 import { useRefresh } from './use-triggers'
+import { newTriggerPageText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** /triggers/new: first the type, then its form. `?blueprint=` and `?type=` choose beforehand. */
 export default function NewTriggerPage() {
   const [{ type, blueprint }, set] = useUrlStates({ type: '', blueprint: '' })
   const crumbs = [
-    { title: 'Triggers', href: '/triggers' },
-    ...(blueprint ? [{ title: 'Triggers of the blueprint', href: `/blueprints/${blueprint}/triggers` }] : []),
+    { title: commonText.triggers, href: '/triggers' },
+    ...(blueprint
+      ? [{ title: newTriggerPageText.triggersOfTheBlueprint, href: `/blueprints/${blueprint}/triggers` }]
+      : []),
   ]
   if (!isType(type)) {
     return (
       <>
-        <PageHeader title="New trigger" breadcrumbs={crumbs} text="What should start the blueprint?" />
+        <PageHeader
+          title={newTriggerPageText.newTrigger}
+          breadcrumbs={crumbs}
+          text={newTriggerPageText.chooseATriggerType}
+        />
         <TypeCards href={(one) => `/triggers/new?type=${one}${blueprint ? `&blueprint=${blueprint}` : ''}`} />
       </>
     )
@@ -33,7 +41,7 @@ export default function NewTriggerPage() {
   return (
     <Fragment key={type}>
       <PageHeader
-        title={`New trigger: ${kinds[type].title}`}
+        title={newTriggerPageText.newTrigger2(kinds[type].title)}
         breadcrumbs={crumbs}
         text={kinds[type].text}
         actions={
@@ -42,7 +50,7 @@ export default function NewTriggerPage() {
             variant="default"
             href={`/triggers/new${blueprint ? `?blueprint=${blueprint}` : ''}`}
           >
-            Another type
+            {newTriggerPageText.changeType}
           </Button>
         }
       />
@@ -68,7 +76,7 @@ function NewForm({
     mutationFn: (input: Inputs['blueprintTriggers']['create']) => api.blueprintTriggers.create.mutate(input),
     onSuccess: ({ id }) => {
       void refresh()
-      notifyDone('The trigger is made and active')
+      notifyDone(newTriggerPageText.triggerCreatedAndActive)
       go(`/triggers/${id}?tab=use`)
     },
     onError: () => scrollTo({ top: 0 }),
@@ -84,19 +92,19 @@ function NewForm({
   }
   return (
     <form onSubmit={submit} noValidate className={classes.form}>
-      <ErrorNote error={create.error} title="The trigger was not made" />
-      <section className={classes.box} aria-label="The blueprint">
+      <ErrorNote error={create.error} title={newTriggerPageText.couldNotCreateTheTrigger} />
+      <section className={classes.box} aria-label={commonText.blueprint}>
         <BlueprintSelect
-          label="Blueprint"
-          description="What it starts. You need to manage it."
+          label={commonText.blueprint}
+          description={newTriggerPageText.theBlueprintToStartYouMust}
           value={blueprint}
           onChange={(id) => {
             onBlueprint(id)
             setMissing(false)
           }}
           managed
-          placeholder="Choose a blueprint"
-          error={missing && !blueprint ? 'Choose the blueprint that it starts.' : issueFor(create.error, 'blueprintId')}
+          placeholder={newTriggerPageText.chooseABlueprint}
+          error={missing && !blueprint ? newTriggerPageText.chooseABlueprint2 : issueFor(create.error, 'blueprintId')}
         />
         <Text size="sm" c="dimmed">
           {kinds[type].gives}
@@ -111,9 +119,7 @@ function NewForm({
       />
       {type === 'manual' && (
         <Alert color="petrol">
-          <Text size="sm">
-            No settings. Fire it on its page, or call blueprintTriggers.fire, with input data if you like.
-          </Text>
+          <Text size="sm">{newTriggerPageText.thisTriggerHasNoSettingsFire}</Text>
         </Alert>
       )}
       <CommonFields
@@ -124,10 +130,10 @@ function NewForm({
       />
       <div className={classes.bar}>
         <Button type="submit" loading={create.isPending}>
-          Make the trigger
+          {newTriggerPageText.createTrigger}
         </Button>
         <Button component={Link} href={blueprint ? `/blueprints/${blueprint}/triggers` : '/triggers'} variant="default">
-          Cancel
+          {commonText.cancel}
         </Button>
       </div>
     </form>

@@ -7,6 +7,7 @@ import { parseCron } from './cron'
 import { localZone } from './zone'
 import { RunLine } from './run-line'
 import { dayAndTime } from './line-labels'
+import { nextRunsText } from '../../text/triggers'
 
 type Props = { ticks: string[] | undefined; error: unknown; cron: string; zone: string }
 
@@ -20,21 +21,21 @@ export function NextRuns({ ticks, error, cron, zone }: Props) {
     return (
       <>
         <Title order={2} size="h3">
-          Next runs
+          {nextRunsText.nextRuns}
         </Title>
-        <ErrorNote error={error} title="The next runs cannot be computed" />
+        <ErrorNote error={error} title={nextRunsText.couldNotComputeTheNextRuns} />
       </>
     )
   return (
     <>
       <Title order={2} size="h3">
-        Next runs
+        {nextRunsText.nextRuns}
       </Title>
       {!ticks ? (
         <Skeleton h={118} />
       ) : ticks.length === 0 ? (
         <Text size="sm" c="dimmed">
-          There is none within a hundred years.
+          {nextRunsText.noRunsWithinTheNextHundred}
         </Text>
       ) : (
         <RunLine ticks={ticks.map((tick) => Date.parse(tick))} zone={place} />
@@ -47,7 +48,7 @@ export function NextRuns({ ticks, error, cron, zone }: Props) {
           aria-expanded={open === 'list'}
           onClick={() => toggle('list')}
         >
-          As a list
+          {nextRunsText.list}
         </Button>
         {schedule && (
           <Button
@@ -57,17 +58,17 @@ export function NextRuns({ ticks, error, cron, zone }: Props) {
             aria-expanded={open === 'change'}
             onClick={() => toggle('change')}
           >
-            Around the next clock change
+            {nextRunsText.nextClockChange}
           </Button>
         )}
       </Group>
       {open === 'list' && ticks && (
-        <Table withRowBorders={false} verticalSpacing={3} fz="sm" aria-label="Next runs">
+        <Table withRowBorders={false} verticalSpacing={3} fz="sm" aria-label={nextRunsText.nextRuns}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{place}</Table.Th>
-              {place !== localZone() && <Table.Th>Here, {localZone()}</Table.Th>}
-              <Table.Th>From now</Table.Th>
+              {place !== localZone() && <Table.Th>{nextRunsText.localTime(localZone())}</Table.Th>}
+              <Table.Th>{nextRunsText.fromNow}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>

@@ -3,25 +3,31 @@ import { IconPlayerPause } from '@tabler/icons-react'
 import { Time } from '../../parts'
 import type { Trigger } from './types'
 import { useSwitch } from './use-triggers'
+import { pausedNoteText } from '../../text/triggers'
 
 /** Why the server switched a trigger off, and the way back. */
 export function PausedNote({ trigger }: { trigger: Trigger }) {
   const turn = useSwitch()
   if (!trigger.paused_reason) return null
   return (
-    <Alert color="amber" icon={<IconPlayerPause size={20} aria-hidden />} title="Switched off by the server" mb="md">
+    <Alert
+      color="amber"
+      icon={<IconPlayerPause size={20} aria-hidden />}
+      title={pausedNoteText.pausedByTheServer}
+      mb="md"
+    >
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         {trigger.paused_reason}.
       </Text>
       <Text size="sm" c="dimmed" mt={4}>
         {trigger.retry_at ? (
           <>
-            It retries automatically with the first delivery after <Time at={trigger.retry_at} absolute />.{' '}
+            {pausedNoteText.itRetriesAutomaticallyWithThe} <Time at={trigger.retry_at} absolute />.{' '}
           </>
         ) : (
-          'It stays off until someone switches it on. '
+          pausedNoteText.itStaysPausedUntilSomeone
         )}
-        Deliveries received meanwhile are in the ledger and can be redelivered.
+        {pausedNoteText.deliveriesReceivedMeanwhileAre}
       </Text>
       {trigger.can_manage && (
         <Group mt="xs">
@@ -31,7 +37,7 @@ export function PausedNote({ trigger }: { trigger: Trigger }) {
             loading={turn.isPending}
             onClick={() => turn.mutate({ triggerId: trigger.id, isActive: true })}
           >
-            Switch on again
+            {pausedNoteText.activate}
           </Button>
         </Group>
       )}

@@ -17,13 +17,15 @@ import { Link } from 'wouter'
 import { api, type Outputs } from '../../api/client'
 import { now } from '../../api/clock'
 import { issueFor } from '../../api/errors'
-import { ErrorNote, showCount } from '../../parts'
+import { ErrorNote } from '../../parts'
 import { localZone } from './zone'
 import { fromField, timeOfId, toField } from './ledger-filters'
 import { dayAndTime } from './line-labels'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
 import { useRefresh } from './use-triggers'
+import { redeliverSeveralText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 type Answer = Outputs['blueprintTriggers']['redeliver']
 type Sum = {
@@ -36,12 +38,12 @@ type Sum = {
 }
 
 const kinds = [
-  { value: 'refused', label: 'What was refused' },
-  { value: 'failed', label: 'What started a run that failed' },
-  { value: 'skipped', label: 'What was skipped' },
-  { value: 'coalesced', label: 'What a later tick stood for' },
-  { value: 'duplicate', label: 'Duplicates' },
-  { value: 'started', label: 'Everything that started a run' },
+  { value: 'refused', label: redeliverSeveralText.refused },
+  { value: 'failed', label: redeliverSeveralText.startedARunThatFailed },
+  { value: 'skipped', label: redeliverSeveralText.skipped },
+  { value: 'coalesced', label: redeliverSeveralText.coalesced },
+  { value: 'duplicate', label: redeliverSeveralText.duplicates },
+  { value: 'started', label: redeliverSeveralText.startedARun },
 ]
 
 type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
@@ -49,7 +51,7 @@ type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
 /** Delivers many again: first it counts them, then a person says go. */
 export function RedeliverSeveral({ trigger, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Deliver several again" size="lg">
+    <Modal opened={opened} onClose={onClose} title={redeliverSeveralText.redeliverSeveral} size="lg">
       <Several trigger={trigger} onClose={onClose} />
     </Modal>
   )
@@ -102,10 +104,10 @@ function Several({ trigger, onClose }: Omit<Props, 'opened'>) {
     <form onSubmit={submit} noValidate>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          Each is decided anew, by the trigger as it is now, the oldest first. What still does not fit is refused again.
+          {redeliverSeveralText.eachDeliveryIsDecidedAgainWith}
         </Text>
         <NativeSelect
-          label="Which"
+          label={redeliverSeveralText.deliveries}
           data={kinds}
           value={kind}
           onChange={(event) => change(setKind)(event.currentTarget.value)}
@@ -114,7 +116,7 @@ function Several({ trigger, onClose }: Omit<Props, 'opened'>) {
         <div className={classes.row}>
           <TextInput
             type="datetime-local"
-            label="Since"
+            label={redeliverSeveralText.from}
             value={from}
             onChange={(event) => change(setFrom)(event.currentTarget.value)}
             error={issueFor(count.error, 'from')}
@@ -123,19 +125,22 @@ function Several({ trigger, onClose }: Omit<Props, 'opened'>) {
           />
           <TextInput
             type="datetime-local"
-            label="Until (may be empty)"
+            label={redeliverSeveralText.untilOptional}
             value={to}
             onChange={(event) => change(setTo)(event.currentTarget.value)}
             error={issueFor(count.error, 'to')}
           />
         </div>
         <Checkbox
-          label="Also what was delivered again before"
-          description="Without this nothing runs twice, however often you press."
+          label={redeliverSeveralText.includeDeliveriesThatWere}
+          description={redeliverSeveralText.byDefaultNothingIsRedelivered}
           checked={again}
           onChange={(event) => change(setAgain)(event.currentTarget.checked)}
         />
-        <ErrorNote error={count.error ?? go.error} title={count.error ? 'They could not be counted' : 'It stopped'} />
+        <ErrorNote
+          error={count.error ?? go.error}
+          title={count.error ? redeliverSeveralText.couldNotCountTheDeliveries : redeliverSeveralText.redeliveryStopped}
+        />
         <div aria-live="polite">
           {count.data && !sum && (
             <Counted matched={matched} firings={count.data.firings ?? []} path={`/triggers/${trigger.id}`} />
@@ -144,11 +149,11 @@ function Several({ trigger, onClose }: Omit<Props, 'opened'>) {
         </div>
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
-            Close
+            {commonText.close}
           </Button>
           {!count.data ? (
             <Button type="submit" loading={count.isPending}>
-              Count them
+              {redeliverSeveralText.count}
             </Button>
           ) : !sum ? (
             <Button
@@ -156,19 +161,21 @@ function Several({ trigger, onClose }: Omit<Props, 'opened'>) {
               loading={go.isPending}
               onClick={() => go.mutate(null)}
             >
-              Deliver {matched.toLocaleString('en')} again
+              {redeliverSeveralText.redeliver(matched.toLocaleString('en'))}
             </Button>
           ) : (
             sum.next !== null && (
               <Button loading={go.isPending} onClick={() => go.mutate(sum.next)}>
-                Go on{sum.left > 0 ? ` with ${sum.left.toLocaleString('en')} more` : ''}
+                {redeliverSeveralText.continue(
+                  sum.left > 0 ? redeliverSeveralText.withMore(sum.left.toLocaleString('en')) : '',
+                )}
               </Button>
             )
           )}
         </Group>
         {!trigger.is_active && (
           <Text size="sm" c="dimmed">
-            The trigger is switched off: switch it on first.
+            {redeliverSeveralText.theTriggerIsPausedActivateIt}
           </Text>
         )}
       </Stack>
@@ -187,12 +194,12 @@ function Counted({
 }) {
   if (matched === 0)
     return (
-      <Alert color="petrol" title="There are none">
-        <Text size="sm">Nothing in that time fits, or all of it was delivered again already.</Text>
+      <Alert color="petrol" title={redeliverSeveralText.noMatchingDeliveries}>
+        <Text size="sm">{redeliverSeveralText.noDeliveryMatchesOrAllWere}</Text>
       </Alert>
     )
   return (
-    <Alert color="petrol" title={`${showCount(matched, 'firing')} would be delivered again`}>
+    <Alert color="petrol" title={redeliverSeveralText.firingsToRedeliver(matched)}>
       <List size="sm" spacing={2}>
         {firings.slice(0, 8).map((one) => (
           <List.Item key={one.of}>
@@ -204,7 +211,7 @@ function Counted({
       </List>
       {matched > 8 && (
         <Text size="sm" c="dimmed" mt={4}>
-          and {showCount(matched - Math.min(8, firings.length), 'other')}. They go in steps of a hundred.
+          {redeliverSeveralText.andOthersTheyAreSentIn(matched - Math.min(8, firings.length))}
         </Text>
       )}
     </Alert>
@@ -215,11 +222,14 @@ function Done({ sum }: { sum: Sum }) {
   return (
     <Alert
       color={sum.refused.length > 0 || sum.stopped ? 'amber' : 'green'}
-      title={`${showCount(sum.redelivered, 'run')} started${sum.refused.length > 0 ? `, ${sum.refused.length.toLocaleString('en')} refused again` : ''}`}
+      title={redeliverSeveralText.runsStarted(
+        sum.redelivered,
+        sum.refused.length > 0 ? redeliverSeveralText.refusedAgain(sum.refused.length.toLocaleString('en')) : '',
+      )}
     >
       {sum.stopped && (
         <Text size="sm" mb={4}>
-          It stopped: {sum.stopped}. What is left can go on from there.
+          {redeliverSeveralText.stoppedYouCanContinueWithThe(sum.stopped)}
         </Text>
       )}
       <List size="sm" spacing={2}>
@@ -232,7 +242,7 @@ function Done({ sum }: { sum: Sum }) {
           .map((one) => (
             <List.Item key={one.of}>
               <Anchor component={Link} href={`/runs/${one.executionId}`} inherit>
-                Run …{one.executionId!.slice(-8)}
+                {redeliverSeveralText.run(one.executionId!.slice(-8))}
               </Anchor>
             </List.Item>
           ))}

@@ -8,13 +8,15 @@ import { CopyField, ErrorNote, Time } from '../../parts'
 import { SecretField } from './secret-field'
 import { textOf, type Trigger } from './types'
 import { useRefresh } from './use-triggers'
+import { rotateDialogText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 const times = [
-  { value: '0s', label: 'No longer, from now on' },
-  { value: '1h', label: 'An hour' },
-  { value: '24h', label: 'A day' },
-  { value: '7d', label: 'A week' },
-  { value: '30d', label: '30 days' },
+  { value: '0s', label: rotateDialogText.expiresImmediately },
+  { value: '1h', label: rotateDialogText.n1Hour },
+  { value: '24h', label: rotateDialogText.n1Day },
+  { value: '7d', label: rotateDialogText.n1Week },
+  { value: '30d', label: rotateDialogText.n30Days },
 ]
 
 type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
@@ -22,7 +24,7 @@ type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
 /** Gives a trigger another secret, while the present one stays good for a time. */
 export function RotateDialog({ trigger, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Rotate the secret" size="md">
+    <Modal opened={opened} onClose={onClose} title={rotateDialogText.rotateSecret} size="md">
       <RotateForm trigger={trigger} onClose={onClose} />
     </Modal>
   )
@@ -51,23 +53,23 @@ function RotateForm({ trigger, onClose }: Omit<Props, 'opened'>) {
           color="green"
           icon={<IconCheck size={20} aria-hidden />}
           role="status"
-          title="The new secret counts from now on"
+          title={rotateDialogText.newSecretActive}
         >
           <Text size="sm">
             {rotate.data.previousSecretUntil ? (
               <>
-                The one before is good until <Time at={rotate.data.previousSecretUntil} absolute />. Give the new one to
-                the sender before that.
+                {rotateDialogText.thePreviousSecretIsValidUntil} <Time at={rotate.data.previousSecretUntil} absolute />
+                {rotateDialogText.giveTheSenderTheNewOne}
               </>
             ) : (
-              'The one before is good no longer.'
+              rotateDialogText.thePreviousSecretIsNoLonger
             )}
           </Text>
         </Alert>
-        <CopyField label="Secret" value={rotate.data.secret} secret />
+        <CopyField label={rotateDialogText.secret} value={rotate.data.secret} secret />
         <Group justify="flex-end">
           <Button onClick={onClose} data-autofocus>
-            Done
+            {commonText.done}
           </Button>
         </Group>
       </Stack>
@@ -77,32 +79,32 @@ function RotateForm({ trigger, onClose }: Omit<Props, 'opened'>) {
     <form onSubmit={submit} noValidate>
       <Stack gap="md">
         <SecretField
-          label="New secret"
+          label={rotateDialogText.newSecret}
           value={secret ?? ''}
           onChange={setSecret}
-          error={missing && !secret ? 'Paste the signing secret that Slack shows.' : issueFor(rotate.error, 'secret')}
+          error={
+            missing && !secret ? rotateDialogText.pasteTheSigningSecretFromSlack : issueFor(rotate.error, 'secret')
+          }
           generate={slack ? undefined : textOf(trigger.config, 'preset')}
           description={
-            slack
-              ? 'Slack makes it: Basic Information of the app, Regenerate.'
-              : 'Leave it empty and the server makes one up.'
+            slack ? rotateDialogText.inSlackBasicInformationOfThe : rotateDialogText.leaveEmptyToGenerateASecret
           }
         />
         <NativeSelect
-          label="The present one stays good for"
-          description="Time to give the new one to the sender. Only one earlier secret is kept."
+          label={rotateDialogText.validityOfTheCurrentSecret}
+          description={rotateDialogText.timeToUpdateTheSenderOnly}
           data={times}
           value={keep}
           onChange={(event) => setKeep(event.currentTarget.value)}
           error={issueFor(rotate.error, 'keepPreviousFor')}
         />
-        <ErrorNote error={rotate.error} title="The secret stayed as it was" />
+        <ErrorNote error={rotate.error} title={rotateDialogText.couldNotRotateTheSecret} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            {commonText.cancel}
           </Button>
           <Button type="submit" loading={rotate.isPending}>
-            Rotate
+            {rotateDialogText.rotate}
           </Button>
         </Group>
       </Stack>

@@ -2,6 +2,7 @@ import { useElementSize } from '@mantine/hooks'
 import classes from './pictures.module.css'
 import { localZone } from './zone'
 import { dayAndTime, dayOf, labelled, timeOf } from './line-labels'
+import { runLineText } from '../../text/triggers'
 
 /** Runs on a line: above as the clock of the trigger's place shows them, below as the one here does. */
 export function RunLine({ ticks, zone }: { ticks: number[]; zone: string }) {
@@ -21,7 +22,7 @@ export function RunLine({ ticks, zone }: { ticks: number[]; zone: string }) {
         height={height}
         viewBox={`0 0 ${w} ${height}`}
         role="img"
-        aria-label={`The next ${ticks.length} runs, from ${dayAndTime(first, zone)} to ${dayAndTime(last, zone)}, ${zone}`}
+        aria-label={runLineText.nextRunsFromTo(ticks.length, dayAndTime(first, zone), dayAndTime(last, zone), zone)}
       >
         <text x={0} y={11} className={classes.place}>
           {zone}
@@ -59,7 +60,7 @@ export function RunLine({ ticks, zone }: { ticks: number[]; zone: string }) {
         })}
         {both && (
           <text x={0} y={115} className={classes.place}>
-            Here, {here}
+            {runLineText.localTime(here)}
           </text>
         )}
       </svg>

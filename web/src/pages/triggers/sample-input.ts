@@ -1,4 +1,5 @@
 import { parseJson } from '../../api/json'
+import { sampleInputText } from '../../text/triggers'
 
 /** A value that a simple JSON Schema takes, as far as that can be guessed. */
 export function exampleOf(schema: unknown, depth = 0): unknown {
@@ -41,8 +42,8 @@ export function checkObject(text: string): string | undefined {
     const value = parseJson(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? undefined
-      : 'This must be an object: { … }.'
+      : sampleInputText.mustBeAJsonObject
   } catch {
-    return 'This is no JSON.'
+    return sampleInputText.invalidJson
   }
 }

@@ -11,6 +11,7 @@ import { NextRuns } from './next-runs'
 import { textOf } from './types'
 import classes from './triggers.module.css'
 import { ZoneSelect } from './zone-select'
+import { scheduleFieldsText } from '../../text/triggers'
 
 /** cron, timezone and catchUp, with the next runs as the server computes them. */
 export function ScheduleFields({ config, set, error }: FieldsProps) {
@@ -22,11 +23,11 @@ export function ScheduleFields({ config, set, error }: FieldsProps) {
   const preview = usePreview(cron, zone)
   return (
     <>
-      <section className={classes.box} aria-label="When">
+      <section className={classes.box} aria-label={scheduleFieldsText.schedule}>
         <CronBuilder cron={cron} onChange={(next) => set({ cron: next })} />
         <TextInput
-          label="Cron expression"
-          description="Minute, hour, day of the month, month, weekday. The choices above write it; you can as well."
+          label={scheduleFieldsText.cronExpression}
+          description={scheduleFieldsText.minuteHourDayOfTheMonth}
           required
           withAsterisk={false}
           value={cron}
@@ -38,7 +39,7 @@ export function ScheduleFields({ config, set, error }: FieldsProps) {
         />
         {parseCron(cron) && (
           <Text className={classes.said} aria-live="polite">
-            Runs {scheduleInWords(cron, zone)}.
+            {scheduleFieldsText.runs(scheduleInWords(cron, zone))}
           </Text>
         )}
         <ZoneSelect
@@ -47,13 +48,13 @@ export function ScheduleFields({ config, set, error }: FieldsProps) {
           error={issueFor(preview.error, 'timezone') ?? fault(error, 'timezone')}
         />
       </section>
-      <section className={classes.box} aria-label="Next runs">
+      <section className={classes.box} aria-label={scheduleFieldsText.nextRuns}>
         <NextRuns ticks={preview.data} error={preview.error} cron={cron} zone={zone} />
       </section>
-      <section className={classes.box} aria-label="Missed times">
+      <section className={classes.box} aria-label={scheduleFieldsText.missedRuns}>
         <Radio.Group
-          label="When the server was down at a time"
-          description="What to do about the runs that were missed."
+          label={scheduleFieldsText.missedRuns}
+          description={scheduleFieldsText.runsMissedWhileTheServerWas}
           value={catchUp}
           onChange={(next) => set({ catchUp: next === 'latest' ? undefined : next })}
           error={fault(error, 'catchUp')}
@@ -61,14 +62,14 @@ export function ScheduleFields({ config, set, error }: FieldsProps) {
           <Stack gap="xs" mt="xs">
             <Radio
               value="latest"
-              label="Run once"
-              description="The last missed time runs, and says in missedCount how many it stands for."
+              label={scheduleFieldsText.runOnce}
+              description={scheduleFieldsText.startsOneRunForTheLast}
             />
-            <Radio value="all" label="Run each of them" description="At most the last 100." />
+            <Radio value="all" label={scheduleFieldsText.runAll} description={scheduleFieldsText.upToTheLast100} />
             <Radio
               value="none"
-              label="Leave them out"
-              description="Go on with the next time. The ledger says what was left out."
+              label={scheduleFieldsText.skip}
+              description={scheduleFieldsText.continuesWithTheNextTimeThe}
             />
           </Stack>
         </Radio.Group>

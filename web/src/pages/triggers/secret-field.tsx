@@ -1,6 +1,7 @@
 import { Button, PasswordInput } from '@mantine/core'
 import { newSecret } from './signature'
 import classes from './triggers.module.css'
+import { secretFieldText } from '../../text/triggers'
 
 type Props = {
   label: string
@@ -27,11 +28,11 @@ export function SecretField({ label, description, value, onChange, error, genera
         spellCheck={false}
         data-1p-ignore
         data-lpignore="true"
-        visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret' }}
+        visibilityToggleButtonProps={{ 'aria-label': secretFieldText.showOrHideTheSecret }}
       />
       {generate !== undefined && (
         <Button className={classes.fixed} variant="default" onClick={() => onChange(newSecret(generate))}>
-          Generate
+          {secretFieldText.generate}
         </Button>
       )}
     </div>

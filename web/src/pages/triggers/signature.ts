@@ -1,4 +1,5 @@
 import { base64, hex, hmacSha256 } from './hmac'
+import { signatureText } from '../../text/triggers'
 
 /** Header names and values. */
 export type Headers = [name: string, value: string][]
@@ -98,7 +99,7 @@ export function sampleBody(preset: string, id: string): string {
     slack: {
       type: 'event_callback',
       event_id: `Ev${id}`,
-      event: { type: 'message', channel: 'C0123456789', user: 'U0123456789', text: 'Hello' },
+      event: { type: 'message', channel: 'C0123456789', user: 'U0123456789', text: signatureText.sampleText },
     },
     standard: {
       type: 'user.created',

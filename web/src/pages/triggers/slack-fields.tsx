@@ -5,6 +5,8 @@ import { fault, type FieldsProps } from './fields'
 import { SecretField } from './secret-field'
 import { textOf } from './types'
 import classes from './triggers.module.css'
+import { slackFieldsText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 const events = [
   'app_mention',
@@ -36,29 +38,29 @@ export function SlackFields({ config, set, error }: FieldsProps) {
   const named = textOf(config, 'channel') !== '' && !/^[A-Z][A-Z0-9]*$/.test(textOf(config, 'channel'))
   return (
     <>
-      <section className={classes.box} aria-label="The app">
+      <section className={classes.box} aria-label={slackFieldsText.slackApp}>
         <SecretField
-          label="Signing secret"
+          label={slackFieldsText.signingSecret}
           value={textOf(config, 'signingSecret')}
           onChange={(next) => set({ signingSecret: next })}
           error={fault(error, 'signingSecret')}
-          description="From api.slack.com: your app, Basic Information, App Credentials. Slack signs every event with it."
+          description={slackFieldsText.fromApiSlackComYourApp}
         />
       </section>
-      <section className={classes.box} aria-label="What to listen to">
+      <section className={classes.box} aria-label={slackFieldsText.events}>
         <Autocomplete
-          label="Type of event"
-          description="As Slack names it. Empty: every event that the app subscribes to."
+          label={slackFieldsText.eventType}
+          description={slackFieldsText.nameOfTheSlackEventLeave}
           data={events}
           value={textOf(config, 'eventType')}
           onChange={(next) => set({ eventType: next.trim() || undefined })}
           error={fault(error, 'eventType')}
-          placeholder="app_mention"
+          placeholder={slackFieldsText.appMention}
           comboboxProps={{ withinPortal: true }}
         />
         <TextInput
-          label="Channel"
-          description="Its id, such as C0123456789 (at the bottom of the channel's details in Slack), or its name. Empty: every channel."
+          label={slackFieldsText.channel}
+          description={slackFieldsText.idSuchAsC0123456789ShownIn}
           value={textOf(config, 'channel')}
           onChange={(event) => set({ channel: event.currentTarget.value.trim() || undefined })}
           error={fault(error, 'channel')}
@@ -67,17 +69,17 @@ export function SlackFields({ config, set, error }: FieldsProps) {
         />
         {(named || chosen) && (
           <Select
-            label="Connection"
-            description="Looks up the name of the channel: a connection of type slack with the bot token of the app."
+            label={commonText.connection}
+            description={slackFieldsText.usedToLookUpChannelNames}
             data={slack}
             value={chosen || null}
             onChange={(next) => set({ connectionId: next ?? undefined })}
             clearable
-            placeholder="Choose a connection"
-            nothingFoundMessage="You have no connection of type slack"
+            placeholder={slackFieldsText.chooseAConnection}
+            nothingFoundMessage={slackFieldsText.noSlackConnections}
             error={fault(error, 'connectionId')}
             comboboxProps={{ withinPortal: true }}
-            clearButtonProps={{ 'aria-label': 'No connection' }}
+            clearButtonProps={{ 'aria-label': slackFieldsText.noConnection }}
           />
         )}
       </section>

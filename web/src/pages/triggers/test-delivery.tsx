@@ -13,6 +13,7 @@ import { curlOf, type Headers, sampleBody, signedHeaders, signsTime } from './si
 import { textOf, type Trigger } from './types'
 import classes from './triggers.module.css'
 import { useRefresh } from './use-triggers'
+import { testDeliveryText } from '../../text/triggers'
 
 type Answer = { status: number; text: string; executionId?: string; duplicate: boolean }
 
@@ -47,13 +48,11 @@ export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }
     setBody(sampleBody(preset, next))
   }
   return (
-    <section className={classes.box} aria-label="Send to it">
+    <section className={classes.box} aria-label={testDeliveryText.sendADelivery}>
       <Text size="sm">
-        {secret
-          ? 'The signature is computed here, over exactly the bytes of the body below.'
-          : 'This trigger has no secret: whoever knows the address can send to it.'}
+        {secret ? testDeliveryText.theSignatureIsComputedHereOver : testDeliveryText.thisTriggerHasNoSecretAnyone}
       </Text>
-      <JsonInput label="Body" value={body} onChange={setBody} maxRows={14} />
+      <JsonInput label={testDeliveryText.body} value={body} onChange={setBody} maxRows={14} />
       <Group gap="xs">
         <Button
           leftSection={<IconSend size={17} aria-hidden />}
@@ -61,27 +60,27 @@ export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }
           onClick={() => send.mutate()}
           disabled={!trigger.is_active}
         >
-          Send a test delivery
+          {testDeliveryText.sendTestDelivery}
         </Button>
         <Button variant="default" leftSection={<IconRefresh size={17} aria-hidden />} onClick={renew}>
-          Another sample
+          {testDeliveryText.nextSample}
         </Button>
       </Group>
       {!trigger.is_active && (
         <Text size="sm" c="dimmed">
-          It is switched off, and would answer 404.
+          {testDeliveryText.theTriggerIsPausedAndWould}
         </Text>
       )}
-      <ErrorNote error={send.error} title="The delivery could not be sent" />
+      <ErrorNote error={send.error} title={testDeliveryText.couldNotSendTheDelivery} />
       {send.data && <Answered answer={send.data} />}
       <Stack gap={6}>
         <Title order={2} size="h3">
-          curl
+          {testDeliveryText.curl}
         </Title>
-        <CodeBlock label="curl command" text={curlOf(url, headers.data ?? [], body)} />
+        <CodeBlock label={testDeliveryText.curlCommand} text={curlOf(url, headers.data ?? [], body)} />
         {secret && signsTime(preset) && (
           <Text size="sm" c="dimmed">
-            The time is signed too: this command is good for five minutes, and made anew twice a minute.
+            {testDeliveryText.theSignatureIncludesTheTimeSo}
           </Text>
         )}
       </Stack>
@@ -95,16 +94,18 @@ function Answered({ answer: { status, text, executionId, duplicate } }: { answer
     <Alert
       color={good ? 'green' : 'red'}
       role="status"
-      title={`Answered ${status}${duplicate ? ': this delivery came before, and starts nothing again' : ''}`}
+      title={testDeliveryText.response(status, duplicate ? testDeliveryText.duplicateDeliveryNoNewRun : '')}
     >
       {executionId && (
         <Text size="sm" mb={6}>
           <Anchor component={Link} href={`/runs/${executionId}`} inherit>
-            View run
+            {testDeliveryText.viewRun}
           </Anchor>
         </Text>
       )}
-      {text && <CodeBlock label="answer" text={text.length > 4000 ? `${text.slice(0, 4000)}…` : text} />}
+      {text && (
+        <CodeBlock label={testDeliveryText.responseBody} text={text.length > 4000 ? `${text.slice(0, 4000)}…` : text} />
+      )}
     </Alert>
   )
 }

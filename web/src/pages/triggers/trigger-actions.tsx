@@ -19,6 +19,8 @@ import classes from './triggers.module.css'
 import type { Trigger } from './types'
 import { useRefresh, useSwitch } from './use-triggers'
 import { listensTo } from './kinds'
+import { triggerActionsText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** What one can do with a trigger: fire it, switch it, edit it, and what is rarer. */
 export function TriggerActions({ trigger }: { trigger: Trigger }) {
@@ -29,7 +31,7 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
   const remove = useMutation({
     mutationFn: () => api.blueprintTriggers.delete.mutate({ triggerId: trigger.id }),
     onSuccess: () => {
-      notifyDone('The trigger is deleted')
+      notifyDone(triggerActionsText.triggerDeleted)
       go(`/blueprints/${trigger.blueprint_id}/triggers`)
       void refresh()
     },
@@ -37,15 +39,10 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
   })
   const askToRemove = async () => {
     const yes = await confirm({
-      title: 'Delete this trigger?',
+      title: triggerActionsText.deleteThisTrigger,
       action: 'Delete',
       danger: true,
-      text: (
-        <>
-          {listensTo(trigger.trigger_type, trigger.config)}. Its address stops working and its ledger goes with it. Runs
-          that it has begun go on. This cannot be undone; switching it off keeps everything.
-        </>
-      ),
+      text: <>{triggerActionsText.itsAddressStopsWorkingAndIts(listensTo(trigger.trigger_type, trigger.config))}</>,
     })
     if (yes) remove.mutate()
   }
@@ -58,9 +55,9 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
         leftSection={<IconPlayerPlay size={17} aria-hidden />}
         onClick={() => setOpen('fire')}
         disabled={!active}
-        title={active ? undefined : 'Switch it on first'}
+        title={active ? undefined : triggerActionsText.activateItFirst}
       >
-        Fire
+        {triggerActionsText.fire}
       </Button>
       <Button
         px="xs"
@@ -70,7 +67,7 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
         onClick={() => turn.mutate({ triggerId: trigger.id, isActive: !active })}
         aria-busy={turn.isPending}
       >
-        {active ? 'Pause' : 'Switch on'}
+        {active ? triggerActionsText.pause : triggerActionsText.activate}
       </Button>
       <Button
         px="xs"
@@ -80,18 +77,18 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
         variant="default"
         leftSection={<IconPencil size={17} aria-hidden />}
       >
-        Edit
+        {commonText.edit}
       </Button>
       <Menu position="bottom-end">
         <Menu.Target>
-          <ActionIcon variant="default" size={36} aria-label="More actions">
+          <ActionIcon variant="default" size={36} aria-label={triggerActionsText.moreActions}>
             <IconDots size={18} aria-hidden />
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
           {(trigger.trigger_type === 'webhook' || trigger.trigger_type === 'slack') && (
             <Menu.Item leftSection={<IconKey size={16} aria-hidden />} onClick={() => setOpen('rotate')}>
-              Rotate secret
+              {triggerActionsText.rotateSecret}
             </Menu.Item>
           )}
           <Menu.Item
@@ -99,7 +96,7 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
             leftSection={<IconTrash size={16} aria-hidden />}
             onClick={() => void askToRemove()}
           >
-            Delete
+            {commonText.delete}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>

@@ -4,6 +4,8 @@ import { useSignedIn } from '../../api/session'
 import { CopyField, KeyValue, Time } from '../../parts'
 import classes from './triggers.module.css'
 import { textOf, type Trigger } from './types'
+import { triggerFactsText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** The settings of a trigger in words, with its address first. */
 export function TriggerFacts({ trigger }: { trigger: Trigger }) {
@@ -12,24 +14,30 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
   const address = type === 'email' ? textOf(config, 'address') : trigger.url
   const previous = textOf(config, type === 'slack' ? 'previousSigningSecretUntil' : 'previousSecretUntil')
   return (
-    <section className={classes.box} style={{ marginBottom: 18 }} aria-label="Settings">
+    <section className={classes.box} style={{ marginBottom: 18 }} aria-label={commonText.settings}>
       {address && (
         <CopyField
-          label={type === 'email' ? 'Mail address' : type === 'slack' ? 'Request URL for Slack' : 'Address'}
+          label={
+            type === 'email'
+              ? triggerFactsText.mailAddress
+              : type === 'slack'
+                ? triggerFactsText.requestUrlForSlack
+                : triggerFactsText.url
+          }
           value={address}
         />
       )}
       <KeyValue
         pairs={[
           [
-            'Starts',
+            commonText.blueprint,
             <Anchor component={Link} href={`/blueprints/${trigger.blueprint_id}`} inherit>
               {trigger.blueprint_title}
             </Anchor>,
           ],
-          ['Expression', type === 'scheduled' && <code>{textOf(config, 'cron')}</code>],
+          [triggerFactsText.expression, type === 'scheduled' && <code>{textOf(config, 'cron')}</code>],
           [
-            'Next run',
+            triggerFactsText.nextRun,
             type === 'scheduled' &&
               (trigger.next_at ? (
                 <>
@@ -38,45 +46,59 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
               ) : trigger.is_active ? (
                 'none'
               ) : (
-                'none while switched off'
+                triggerFactsText.noneWhilePaused
               )),
           ],
           [
-            'Missed times',
-            (type === 'scheduled' && { all: 'run each', none: 'skip' }[textOf(config, 'catchUp')]) ||
-              (type === 'scheduled' && 'run once for all'),
+            triggerFactsText.missedRuns,
+            (type === 'scheduled' && { all: triggerFactsText.runAll, none: 'skip' }[textOf(config, 'catchUp')]) ||
+              (type === 'scheduled' && triggerFactsText.runOnce),
           ],
           [
-            'Response',
+            commonText.response,
             type === 'webhook' &&
-              (textOf(config, 'respond') === 'wait' ? 'the output of the run' : 'accepted immediately'),
+              (textOf(config, 'respond') === 'wait'
+                ? triggerFactsText.theOutputOfTheRun
+                : triggerFactsText.acceptedImmediately),
           ],
           [
-            'Earlier secret',
+            triggerFactsText.previousSecret,
             previous !== '' && (
               <>
-                valid until <Time at={previous} absolute />
+                {triggerFactsText.validUntil} <Time at={previous} absolute />
               </>
             ),
           ],
           [
-            'Accepts',
-            type === 'email' && (Array.isArray(config.allowFrom) ? config.allowFrom.join(', ') : 'mail from anyone'),
+            triggerFactsText.accepts,
+            type === 'email' &&
+              (Array.isArray(config.allowFrom) ? config.allowFrom.join(', ') : triggerFactsText.mailFromEveryone),
           ],
-          ['Sender', type === 'email' && (config.requireAuth === true ? 'must be authenticated' : 'not checked')],
           [
-            'From blueprint',
+            commonText.sender,
+            type === 'email' &&
+              (config.requireAuth === true ? triggerFactsText.mustBeAuthenticated : triggerFactsText.notChecked),
+          ],
+          [
+            triggerFactsText.fromBlueprint,
             type === 'event' && textOf(config, 'blueprintId') !== '' && (
               <Anchor component={Link} href={`/blueprints/${textOf(config, 'blueprintId')}`} inherit>
                 {textOf(config, 'blueprintId')}
               </Anchor>
             ),
           ],
-          ['Input', type === 'api' && (config.inputSchema ? 'must match the schema' : 'any JSON object')],
-          ['Limit', concurrencyWords(config.concurrency)],
-          ['Failing runs', config.breaker === false && 'do not switch it off'],
-          ['Runs as', trigger.created_by === user.id ? `you (${trigger.creator_name})` : trigger.creator_name],
-          ['Created', <Time at={trigger.created_at} past />],
+          [
+            commonText.input,
+            type === 'api' &&
+              (config.inputSchema ? triggerFactsText.mustMatchTheSchema : triggerFactsText.anyJsonObject),
+          ],
+          [triggerFactsText.limit, concurrencyWords(config.concurrency)],
+          [triggerFactsText.failingRuns, config.breaker === false && triggerFactsText.doNotPauseTheTrigger],
+          [
+            triggerFactsText.runsAs,
+            trigger.created_by === user.id ? triggerFactsText.you(trigger.creator_name) : trigger.creator_name,
+          ],
+          [commonText.created, <Time at={trigger.created_at} past />],
         ]}
       />
     </section>
@@ -88,9 +110,9 @@ function concurrencyWords(value: unknown): string | false {
   const { limit, onLimit } = value as { limit?: unknown; onLimit?: unknown }
   const then =
     onLimit === 'skip'
-      ? 'further runs are skipped'
+      ? triggerFactsText.furtherRunsAreSkipped
       : onLimit === 'cancel-running'
-        ? 'a further run cancels the oldest'
-        : 'further runs are queued'
-  return `${String(limit)} ${limit === 1 ? 'run' : 'runs'} at once; ${then}`
+        ? triggerFactsText.aFurtherRunCancelsTheOldest
+        : triggerFactsText.furtherRunsAreQueued
+  return triggerFactsText.concurrentRuns(Number(limit), then)
 }

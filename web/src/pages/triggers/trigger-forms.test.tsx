@@ -42,7 +42,7 @@ function begin(type: TriggerType, { blueprint = 'b1', refuse }: { blueprint?: st
   return {
     user,
     created: () => inputsOf(calls, 'blueprintTriggers.create'),
-    make: () => user.click(screen.getByRole('button', { name: 'Make the trigger' })),
+    make: () => user.click(screen.getByRole('button', { name: 'Create trigger' })),
   }
 }
 
@@ -51,40 +51,37 @@ const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; c
   scheduled: {
     fill: async (user) => {
       change('Cron expression', '*/10 * * * *')
-      await user.click(screen.getByRole('radio', { name: 'Run each of them' }))
+      await user.click(screen.getByRole('radio', { name: 'Run all' }))
     },
     config: { cron: '*/10 * * * *', timezone: Intl.DateTimeFormat().resolvedOptions().timeZone, catchUp: 'all' },
   },
   webhook: {
     fill: async (user) => {
-      await user.selectOptions(screen.getByRole('combobox', { name: 'Who sends' }), 'GitHub')
+      await user.selectOptions(screen.getByRole('combobox', { name: 'Sender' }), 'GitHub')
       change('Secret', 'swordfish')
-      await user.click(screen.getByRole('radio', { name: 'What the run answers' }))
+      await user.click(screen.getByRole('radio', { name: 'Wait for the run' }))
     },
     config: { preset: 'github', secret: 'swordfish', respond: 'wait' },
   },
   api: {
     fill: async (user) => {
       change('Label', 'Order')
-      await user.click(screen.getByRole('button', { name: 'Begin with an example' }))
+      await user.click(screen.getByRole('button', { name: 'Insert an example' }))
     },
     config: { label: 'Order', inputSchema: expect.objectContaining({ type: 'object', required: ['order'] }) as object },
   },
   email: {
     fill: async (user) => {
-      await user.type(
-        screen.getByRole('combobox', { name: 'Let in only mail from' }),
-        'ada@example.org,@example.net{Enter}',
-      )
-      await user.click(screen.getByRole('checkbox', { name: 'The sender must be proven' }))
-      await user.click(screen.getByRole('radio', { name: 'Leave them out' }))
+      await user.type(screen.getByRole('combobox', { name: 'Allowed senders' }), 'ada@example.org,@example.net{Enter}')
+      await user.click(screen.getByRole('checkbox', { name: 'Require sender authentication' }))
+      await user.click(screen.getByRole('radio', { name: 'Drop attachments' }))
     },
     config: { allowFrom: ['ada@example.org', '@example.net'], requireAuth: true, attachments: 'ignore' },
   },
   slack: {
     fill: async (user) => {
       change('Signing secret', 'swordfish')
-      fireEvent.change(screen.getByRole('combobox', { name: 'Type of event' }), { target: { value: 'app_mention' } })
+      fireEvent.change(screen.getByRole('combobox', { name: 'Event type' }), { target: { value: 'app_mention' } })
       change('Channel', 'orders')
       await user.click(screen.getByRole('combobox', { name: 'Connection' }))
       await user.click(await screen.findByRole('option', { name: 'Shop' }))
@@ -116,7 +113,7 @@ describe('a new trigger', () => {
   test('without a blueprint is not made, and the field says why', async () => {
     const { make, created } = begin('manual', { blueprint: '' })
     await make()
-    screen.getByText('Choose the blueprint that it starts.')
+    screen.getByText('Choose a blueprint.')
     expect(created()).toEqual([])
   })
 
@@ -138,14 +135,14 @@ describe('a new trigger', () => {
     const secret = screen.getByLabelText<HTMLInputElement>('Secret')
     expect(secret.getAttribute('aria-invalid')).toBe('true')
     expect(secret.value).toBe('short')
-    within(screen.getByRole('alert')).getByText('The trigger was not made')
+    within(screen.getByRole('alert')).getByText('Could not create the trigger')
   })
 
   test('whose input schema is no JSON is refused by the server, and the field says so', async () => {
     const message = 'must be a JSON Schema'
     const refuse = new Refusal('BAD_REQUEST', message, [{ path: ['config', 'inputSchema'], message }])
     const { make, created } = begin('api', { refuse })
-    change('Schema of the input', '{"type": ')
+    change('Input schema', '{"type": ')
     await make()
     await screen.findAllByText(/must be a JSON Schema/i)
     expect(created()).toMatchObject([{ config: { inputSchema: '{"type": ' } }])
@@ -162,15 +159,15 @@ describe('a new trigger', () => {
   test('of a webhook without a secret is warned of', () => {
     begin('webhook')
     change('Secret', '')
-    screen.getByText('Without a secret everybody who knows the address can start runs.')
+    screen.getByText('Without a secret, anyone who knows the URL can start runs.')
   })
 
   test('limits runs at once when asked to', async () => {
     const { user, make, created } = begin('manual')
-    await user.click(screen.getByLabelText(/^Limit how many/))
-    change('At most', '3')
-    await user.click(screen.getByRole('radio', { name: 'It is left out' }))
-    await user.click(screen.getByLabelText(/^Switch off after/))
+    await user.click(screen.getByLabelText(/^Limit concurrent/))
+    change('Maximum', '3')
+    await user.click(screen.getByRole('radio', { name: 'Skip the run' }))
+    await user.click(screen.getByLabelText(/^Pause after/))
     await make()
     await waitFor(() =>
       expect(created()).toMatchObject([{ config: { concurrency: { limit: 3, onLimit: 'skip' }, breaker: false } }]),
@@ -201,8 +198,8 @@ describe('the form of a trigger', () => {
 
   test('sends what was changed alone, and what it does not know stays', async () => {
     const { save, updates } = open({ secret: 'swordfish', preset: 'github', note: 'x', label: 'Orders' })
-    await screen.findByText('Its config has more keys, which stay as they are: note, label.')
-    fireEvent.change(screen.getByRole('combobox', { name: 'Who sends' }), { target: { value: '' } })
+    await screen.findByText('Other settings that stay unchanged: note, label.')
+    fireEvent.change(screen.getByRole('combobox', { name: 'Sender' }), { target: { value: '' } })
     await save()
     await waitFor(() => expect(updates()).toEqual([{ triggerId: 't1', config: { preset: null } }]))
     await waitFor(() => expect(location.pathname).toBe('/triggers/t1'))
@@ -230,7 +227,7 @@ describe('the form of a trigger', () => {
 
   test('is for those who manage the blueprint', async () => {
     open({}, { canManage: false })
-    await screen.findByText('Only who manages the blueprint can change its triggers.')
+    await screen.findByText('Only managers of the blueprint can change its triggers.')
     expect(screen.queryByRole('button', { name: 'Save' })).toBeNull()
   })
 })

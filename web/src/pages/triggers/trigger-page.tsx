@@ -10,21 +10,23 @@ import { TriggerFacts } from './trigger-facts'
 import type { Trigger } from './types'
 import { UseIt } from './use-it'
 import { useTrigger } from './use-triggers'
+import { triggerPageText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** /triggers/:id: what it is, how to reach it, and the ledger of what came. */
 export default function TriggerPage() {
   const { id = '' } = useParams<{ id: string }>()
   const { data: trigger, error, refetch } = useTrigger(id)
   const crumbs = [
-    { title: 'Triggers', href: '/triggers' },
+    { title: commonText.triggers, href: '/triggers' },
     ...(trigger ? [{ title: trigger.blueprint_title, href: `/blueprints/${trigger.blueprint_id}/triggers` }] : []),
   ]
   if (!trigger) {
     return (
       <>
-        <PageHeader title="Trigger" breadcrumbs={crumbs} />
+        <PageHeader title={commonText.trigger} breadcrumbs={crumbs} />
         {error ? (
-          <ErrorNote error={error} title="The trigger could not be opened" onRetry={() => void refetch()} />
+          <ErrorNote error={error} title={triggerPageText.couldNotOpenTheTrigger} onRetry={() => void refetch()} />
         ) : (
           <>
             <Skeleton h={120} mb={18} />
@@ -64,9 +66,9 @@ function Tabs({ trigger }: { trigger: Trigger }) {
   return (
     <>
       <UrlTabs
-        label="Parts of the trigger"
+        label={triggerPageText.triggerPages}
         tabs={[
-          { href: path, title: 'Ledger', current: tab !== 'use' },
+          { href: path, title: triggerPageText.ledger, current: tab !== 'use' },
           { href: `${path}?tab=use`, title: kinds[trigger.trigger_type].use, current: tab === 'use' },
         ]}
       />

@@ -7,6 +7,8 @@ import { kinds, listensTo } from './kinds'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
 import { addressEnd } from './words'
+import { triggerTableText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 type Props = { rows: Trigger[] | undefined; ofOneBlueprint: boolean; stale?: boolean; empty?: ReactNode }
 
@@ -15,24 +17,32 @@ export function TriggerTable({ rows, ofOneBlueprint, stale, empty }: Props) {
   const columns: Column<Trigger>[] = [
     {
       key: 'what',
-      title: 'Trigger',
+      title: commonText.trigger,
       primary: true,
       render: (trigger) => <What trigger={trigger} ofOneBlueprint={ofOneBlueprint} />,
     },
-    { key: 'active', title: 'Active', width: '90px', render: (trigger) => <ActiveSwitch trigger={trigger} /> },
+    { key: 'active', title: commonText.active, width: '90px', render: (trigger) => <ActiveSwitch trigger={trigger} /> },
     {
       key: 'next',
-      title: 'Next run',
+      title: triggerTableText.nextRun,
       width: '130px',
       render: (trigger) => (
-        <Time at={trigger.next_at} none={trigger.trigger_type === 'scheduled' ? 'none' : 'whenever something comes'} />
+        <Time
+          at={trigger.next_at}
+          none={trigger.trigger_type === 'scheduled' ? triggerTableText.none : triggerTableText.onDelivery}
+        />
       ),
     },
-    { key: 'last', title: 'Last firing', width: '200px', render: (trigger) => <Last trigger={trigger} /> },
+    {
+      key: 'last',
+      title: triggerTableText.lastFiring,
+      width: '200px',
+      render: (trigger) => <Last trigger={trigger} />,
+    },
   ]
   return (
     <DataTable
-      caption="Triggers"
+      caption={commonText.triggers}
       columns={columns}
       rows={rows}
       rowKey={(trigger) => trigger.id}
@@ -54,12 +64,14 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
           {listensTo(trigger.trigger_type, trigger.config)}
         </Anchor>
         <div className={classes.sub}>
-          {ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}
-          {end && <span className={classes.tail}>, at …{end}</span>}
-          <span>, runs as {trigger.creator_name}</span>
+          {ofOneBlueprint ? kind.title : <>{triggerTableText.starts(trigger.blueprint_title)}</>}
+          {end && <span className={classes.tail}>{triggerTableText.urlEndsIn(end)}</span>}
+          <span>{triggerTableText.runsAs(trigger.creator_name)}</span>
         </div>
         {trigger.paused_reason && (
-          <div className={classes.paused}>Switched off by the server: {trigger.paused_reason.split(/[,;]/)[0]}</div>
+          <div className={classes.paused}>
+            {triggerTableText.pausedByTheServer} {trigger.paused_reason.split(/[,;]/)[0]}
+          </div>
         )}
       </div>
     </div>
@@ -67,7 +79,7 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
 }
 
 function Last({ trigger: { last_firing: last } }: { trigger: Trigger }) {
-  if (!last) return <Time at={null} none="nothing came yet" />
+  if (!last) return <Time at={null} none={triggerTableText.noneYet} />
   return (
     <div className={classes.stack} title={last.reason}>
       <StatusBadge status={last.decision} size="sm" />

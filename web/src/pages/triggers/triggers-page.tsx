@@ -3,17 +3,19 @@ import { IconPlus } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import { PageHeader } from '../../parts'
 import { AllTriggers } from './triggers-view'
+import { triggersPageText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** /triggers: what starts blueprints. */
 export default function TriggersPage() {
   return (
     <>
       <PageHeader
-        title="Triggers"
-        text="What starts your blueprints, and when."
+        title={commonText.triggers}
+        text={triggersPageText.triggersStartBlueprints}
         actions={
           <Button component={Link} href="/triggers/new" leftSection={<IconPlus size={17} aria-hidden />}>
-            New trigger
+            {triggersPageText.newTrigger}
           </Button>
         }
       />

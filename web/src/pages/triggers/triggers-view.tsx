@@ -9,6 +9,8 @@ import { TriggerTable } from './trigger-table'
 import classes from './triggers.module.css'
 import { TypeCards } from './type-cards'
 import { useTriggerList, useTriggersOf } from './use-triggers'
+import { triggersViewText } from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 const perPage = 20
 const noFilters = { type: '', active: '', search: '', page: '1' }
@@ -34,33 +36,40 @@ export function AllTriggers() {
   }
   return (
     <>
-      <div className={classes.filters} role="search" aria-label="Filter the triggers">
+      <div className={classes.filters} role="search" aria-label={triggersViewText.filterTriggers}>
         <div className={classes.search}>
           <SearchField
-            label="Search triggers"
+            label={triggersViewText.searchTriggers}
             value={filters.search}
             onSearch={(search) => set({ search, page: '1' })}
           />
         </div>
         <NativeSelect
-          aria-label="Type"
-          data={[{ value: '', label: 'Any type' }, ...types.map((value) => ({ value, label: kinds[value].title }))]}
+          aria-label={commonText.type}
+          data={[
+            { value: '', label: triggersViewText.anyType },
+            ...types.map((value) => ({ value, label: kinds[value].title })),
+          ]}
           value={filters.type}
           onChange={(event) => set({ type: event.currentTarget.value, page: '1' })}
         />
         <NativeSelect
-          aria-label="Active"
+          aria-label={commonText.status}
           data={[
-            { value: '', label: 'Any state' },
-            { value: 'yes', label: 'Active' },
-            { value: 'no', label: 'Switched off' },
+            { value: '', label: triggersViewText.anyStatus },
+            { value: 'yes', label: commonText.active },
+            { value: 'no', label: commonText.paused },
           ]}
           value={filters.active}
           onChange={(event) => set({ active: event.currentTarget.value, page: '1' })}
         />
       </div>
       {list.error && !list.data ? (
-        <ErrorNote error={list.error} title="Could not load the triggers" onRetry={() => void list.refetch()} />
+        <ErrorNote
+          error={list.error}
+          title={triggersViewText.couldNotLoadTheTriggers}
+          onRetry={() => void list.refetch()}
+        />
       ) : (
         <TriggerTable
           rows={list.data?.data}
@@ -70,11 +79,11 @@ export function AllTriggers() {
             filtered || (list.data?.pagination.total ?? 0) > 0 ? (
               <EmptyState
                 icon={<IconBolt />}
-                title="No triggers found"
-                text="No trigger matches these filters."
+                title={triggersViewText.noTriggersFound}
+                text={triggersViewText.noTriggerMatchesTheseFilters}
                 action={
                   <Button variant="default" onClick={off}>
-                    Clear filters
+                    {triggersViewText.clearFilters}
                   </Button>
                 }
               />
@@ -89,8 +98,8 @@ export function AllTriggers() {
           page={list.data.pagination.page}
           pages={pages}
           total={list.data.pagination.total}
-          noun="trigger"
-          label="Pages of triggers"
+          noun={triggersViewText.trigger}
+          label={triggersViewText.triggerPages}
           onPage={(page) => {
             set({ page: String(page) }, { push: true })
             scrollTo(0, 0)
@@ -107,8 +116,8 @@ export function TriggersView({ blueprintId, canManage }: { blueprintId: string; 
     return (
       <EmptyState
         icon={<IconBolt />}
-        title="Triggers are hidden"
-        text="Only people who manage this blueprint can see its triggers."
+        title={triggersViewText.triggersAreHidden}
+        text={triggersViewText.onlyPeopleWhoManageThis}
       />
     )
   return <OfBlueprint blueprintId={blueprintId} />
@@ -119,7 +128,8 @@ function OfBlueprint({ blueprintId }: { blueprintId: string }) {
   const at = Math.max(1, Number.parseInt(page, 10) || 1)
   const list = useTriggersOf(blueprintId, (at - 1) * perPage, perPage)
   const pages = Math.max(1, Math.ceil(list.total / perPage))
-  if (list.error) return <ErrorNote error={list.error} title="Could not load the triggers" onRetry={list.refetch} />
+  if (list.error)
+    return <ErrorNote error={list.error} title={triggersViewText.couldNotLoadTheTriggers} onRetry={list.refetch} />
   if (list.rows?.length === 0) return <Nothing blueprintId={blueprintId} />
   return (
     <Stack gap="sm">
@@ -129,7 +139,7 @@ function OfBlueprint({ blueprintId }: { blueprintId: string }) {
           href={`/triggers/new?blueprint=${blueprintId}`}
           leftSection={<IconPlus size={17} aria-hidden />}
         >
-          New trigger
+          {triggersViewText.newTrigger}
         </Button>
       </div>
       <TriggerTable rows={list.rows} ofOneBlueprint />
@@ -138,8 +148,8 @@ function OfBlueprint({ blueprintId }: { blueprintId: string }) {
           page={at}
           pages={pages}
           total={list.total}
-          noun="trigger"
-          label="Pages of triggers"
+          noun={triggersViewText.trigger}
+          label={triggersViewText.triggerPages}
           onPage={(next) => set({ page: String(next) }, { push: true })}
         />
       )}
@@ -152,8 +162,8 @@ function Nothing({ blueprintId }: { blueprintId?: string }) {
     <Stack gap="md">
       <EmptyState
         icon={<IconBolt />}
-        title="Start automatically"
-        text="A trigger starts a blueprint when something happens. Its ledger shows every event it received, and why a run did or did not start. Choose a type."
+        title={triggersViewText.startAutomatically}
+        text={triggersViewText.aTriggerStartsABlueprintWhen}
       />
       <TypeCards href={(type) => `/triggers/new?type=${type}${blueprintId ? `&blueprint=${blueprintId}` : ''}`} />
     </Stack>

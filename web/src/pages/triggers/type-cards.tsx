@@ -2,11 +2,12 @@ import { Link } from 'wouter'
 import { kinds, types } from './kinds'
 import classes from './triggers.module.css'
 import type { TriggerType } from './types'
+import { typeCardsText } from '../../text/triggers'
 
 /** The trigger types to choose from, each with what it is for. */
 export function TypeCards({ href }: { href: (type: TriggerType) => string }) {
   return (
-    <ul className={classes.cards} aria-label="Types of triggers">
+    <ul className={classes.cards} aria-label={typeCardsText.triggerTypes}>
       {types.map((type) => {
         const { icon: Icon, title, text } = kinds[type]
         return (

@@ -13,6 +13,9 @@ import { quote } from './signature'
 import { TestDelivery } from './test-delivery'
 import classes from './triggers.module.css'
 import { textOf, type Trigger, type TriggerType } from './types'
+import { itText } from '../../text/triggers'
+import { commonText } from '../../text/common'
+import { useItText } from '../../text/triggers'
 
 type Part = ComponentType<{ trigger: Trigger }>
 
@@ -30,7 +33,7 @@ export function UseIt({ trigger }: { trigger: Trigger }) {
   const Part = parts[trigger.trigger_type]
   if (Part) return <Part trigger={trigger} />
   return trigger.can_manage ? (
-    <section className={classes.box} aria-label="Fire it">
+    <section className={classes.box} aria-label={itText.fireTheTrigger}>
       <FireForm trigger={trigger} />
     </section>
   ) : null
@@ -40,10 +43,10 @@ function Schedule({ trigger }: { trigger: Trigger }) {
   const [cron, zone] = [textOf(trigger.config, 'cron'), textOf(trigger.config, 'timezone')]
   const preview = usePreview(cron, zone)
   return (
-    <section className={classes.box} aria-label="Next runs">
+    <section className={classes.box} aria-label={itText.nextRuns}>
       {!trigger.is_active && (
         <Text size="sm" c="dimmed">
-          It is switched off: these are the runs that it would have.
+          {itText.theTriggerIsPausedTheseRuns}
         </Text>
       )}
       <NextRuns ticks={preview.data} error={preview.error} cron={cron} zone={zone} />
@@ -62,28 +65,25 @@ function Call({ trigger, url }: { trigger: Trigger; url: string }) {
   ].join(' \\\n  ')
   const fetchText = `const answer = await fetch(${JSON.stringify(url)}, {\n  method: 'POST',\n  headers: {\n    'Authorization': \`Bearer \${process.env.BLUEPRINTD_KEY}\`,\n    'Content-Type': 'application/json',\n    'Idempotency-Key': crypto.randomUUID(),\n  },\n  body: JSON.stringify(${show(body).replaceAll('\n', '\n  ')}),\n})\nconst { executionId } = await answer.json()`
   return (
-    <section className={classes.box} aria-label="Call it">
-      <Text size="sm">
-        The body becomes the input of the run. The answer is 202 with the id of the run; the same Idempotency-Key again
-        is answered with that id and starts nothing. You need a key.
-      </Text>
+    <section className={classes.box} aria-label={itText.callTheApi}>
+      <Text size="sm">{itText.theBodyBecomesTheInputOf}</Text>
       <Anchor component={Link} href="/settings/keys" size="sm">
-        Make a key
+        {itText.createApiKey}
       </Anchor>
       <Stack gap={6}>
         <Title order={2} size="h3">
-          curl
+          {itText.curl}
         </Title>
-        <CodeBlock label="curl command" text={curl} />
+        <CodeBlock label={itText.curlCommand} text={curl} />
       </Stack>
       <Stack gap={6}>
         <Title order={2} size="h3">
-          JavaScript
+          {itText.javascript}
         </Title>
-        <CodeBlock label="JavaScript sample" text={fetchText} />
+        <CodeBlock label={itText.javascriptSample} text={fetchText} />
       </Stack>
       <Text size="sm" c="dimmed">
-        Agents find it as a tool at /mcp while it is active and the blueprint is published.
+        {itText.agentsFindItAsATool}
       </Text>
     </section>
   )
@@ -91,29 +91,30 @@ function Call({ trigger, url }: { trigger: Trigger; url: string }) {
 
 function Slack({ url, eventType }: { url: string; eventType: string }) {
   return (
-    <section className={classes.box} aria-label="Connect Slack">
+    <section className={classes.box} aria-label={itText.connectSlack}>
       <ol className={classes.steps}>
         <li>
-          Open <b>api.slack.com/apps</b>, choose your app, and there Event Subscriptions. Switch Enable Events on.
+          {commonText.open} <b>{itText.apiSlackComApps}</b>
+          {itText.chooseYourAppThenEvent}
         </li>
         <li>
-          Paste this as the Request URL. Slack asks it at once for a proof, and the trigger answers.
+          {itText.pasteThisAsTheRequestUrl}
           <div style={{ marginTop: 6 }}>
-            <CopyField label="Request URL" hideLabel value={url} />
+            <CopyField label={itText.requestUrl} hideLabel value={url} />
           </div>
         </li>
         <li>
-          Under Subscribe to bot events add <b>{eventType || 'the events that you want'}</b>, and save.
+          {itText.underSubscribeToBotEventsAdd} <b>{eventType || itText.theEventsYouWant}</b>
+          {itText.thenSave}
         </li>
         <li>
-          Install the app to the workspace again if Slack asks for it, and invite the bot to the channel:{' '}
-          <code>/invite @your-app</code>.
+          {itText.reinstallTheAppIfSlackAsks}
+          <code>{itText.inviteYourApp}</code>.
         </li>
-        <li>Do something in Slack, and look at the ledger here.</li>
+        <li>{itText.triggerAnEventInSlackAnd}</li>
       </ol>
       <Text size="sm" c="dimmed">
-        Slack must be able to reach the address over https. A row that says that the signature does not match means that
-        the signing secret is that of another app.
+        {itText.slackMustBeAbleToReach}
       </Text>
     </section>
   )
@@ -123,14 +124,10 @@ function Mail({ address }: { address: string }) {
   return (
     <Stack gap="md">
       <NoMail />
-      <section className={classes.box} aria-label="Write to it">
-        <Text size="sm">
-          {address ? `Send a message to ${address}, or forward or redirect mail to it. ` : ''}Each message starts one
-          run; the same message twice starts one only. Attachments are files of the run.
-        </Text>
+      <section className={classes.box} aria-label={itText.sendMail}>
+        <Text size="sm">{itText.eachMessageStartsOneRunA(address ? itText.sendAMessageToOrForward(address) : '')}</Text>
         <Text size="sm" c="dimmed">
-          What a filter leaves out is accepted from the sender and stands in the ledger as skipped. Mail to a trigger
-          that is switched off is refused in the dialogue of the mail servers, so that its sender is told.
+          {itText.filteredMailIsAcceptedAnd}
         </Text>
       </section>
     </Stack>
@@ -140,20 +137,25 @@ function Mail({ address }: { address: string }) {
 function Raise({ event }: { event: string }) {
   const name = event.startsWith('custom.') ? event.slice(7) : ''
   return (
-    <section className={classes.box} aria-label="Raise it">
+    <section className={classes.box} aria-label={itText.emitTheEvent}>
       {name ? (
         <>
-          <Text size="sm">Any blueprint of the organization raises it with this node:</Text>
+          <Text size="sm">{itText.anyBlueprintOfTheOrganization}</Text>
           <CodeBlock
-            label="emit-event node"
-            text={show({ id: 'tell', type: 'emit-event', title: 'Tell', config: { name, data: { hello: 'world' } } })}
+            label={itText.emitEventNode}
+            text={show({
+              id: 'tell',
+              type: 'emit-event',
+              title: useItText.sampleTitle,
+              config: { name, data: { hello: 'world' } },
+            })}
           />
         </>
       ) : (
-        <Text size="sm">The server raises {event} by itself. It is told to each trigger once, also after a crash.</Text>
+        <Text size="sm">{itText.theServerEmitsEachTrigger(event)}</Text>
       )}
       <Text size="sm" c="dimmed">
-        A blueprint does not hear its own runs, and chains of events end after 16.
+        {itText.aBlueprintDoesNotReceiveEvents}
       </Text>
     </section>
   )

@@ -1,19 +1,21 @@
+import { wordsText } from '../../text/triggers'
+
 /** The signatures of the presets, in words. */
 export const presets: Record<string, string> = {
-  github: 'GitHub signature',
-  stripe: 'Stripe signature',
-  slack: 'Slack signature',
-  standard: 'Standard Webhooks signature',
+  github: wordsText.githubSignature,
+  stripe: wordsText.stripeSignature,
+  slack: wordsText.slackSignature,
+  standard: wordsText.standardWebhooksSignature,
 }
 
 const events: Record<string, string> = {
-  'execution.completed': 'a run completed',
-  'execution.failed': 'a run failed',
-  'execution.paused': 'a run waits for an answer',
-  'blueprint.created': 'a blueprint was created',
-  'blueprint.updated': 'a blueprint was changed',
-  'blueprint.published': 'a blueprint was published',
-  'trigger.missed': 'a schedule missed its time',
+  'execution.completed': wordsText.aRunCompleted,
+  'execution.failed': wordsText.aRunFailed,
+  'execution.paused': wordsText.aRunIsWaitingForInput,
+  'blueprint.created': wordsText.aBlueprintWasCreated,
+  'blueprint.updated': wordsText.aBlueprintWasUpdated,
+  'blueprint.published': wordsText.aBlueprintWasPublished,
+  'trigger.missed': wordsText.aScheduleMissedARun,
 }
 
 /** What an event means: `a run failed`; empty for those of blueprints. */

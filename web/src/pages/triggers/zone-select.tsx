@@ -2,6 +2,7 @@ import { Select } from '@mantine/core'
 import { useMemo } from 'react'
 import { now } from '../../api/clock'
 import { isZone, localZone, offset } from './zone'
+import { zoneSelectText } from '../../text/triggers'
 
 type Props = { value: string; onChange: (zone: string | undefined) => void; error?: string }
 
@@ -10,15 +11,15 @@ export function ZoneSelect({ value, onChange, error }: Props) {
   const data = useMemo(() => zones(value), [value])
   return (
     <Select
-      label="Time zone"
-      description={`Times are read on the clock of this place. Here it is ${localZone()}.`}
+      label={zoneSelectText.timeZone}
+      description={zoneSelectText.timesReferToThisZoneYour(localZone())}
       data={data}
       value={value || 'UTC'}
       searchable
       error={error}
       limit={60}
       onChange={(next) => onChange(next ?? undefined)}
-      nothingFoundMessage="No such place"
+      nothingFoundMessage={zoneSelectText.noTimeZonesFound}
       comboboxProps={{ withinPortal: true }}
       allowDeselect={false}
     />

@@ -1,0 +1,346 @@
+import { count } from './count'
+
+/** Texts of pages/editor/canvas.tsx. */
+export const canvasText = {
+  moveOfANode: 'move of a node',
+  moveOfNodes: (length: number) => `move of ${count(length, 'node')}`,
+  dragFromAnOutputOnThe: 'Drag from an output on the right to the left side of another node.',
+  canvas: 'Canvas',
+  minimap: 'Minimap',
+} as const
+
+/** Texts of pages/editor/catalogue.tsx. */
+export const catalogueText = {
+  flow: 'Flow',
+  data: 'Data',
+  people: 'People',
+  services: 'Services',
+  events: 'Events',
+  results: 'Results',
+  searchNodeTypes: 'Search node types',
+  enter: 'Enter',
+  noNodeTypeMatches: (text: string) => `No node type matches "${text}".`,
+} as const
+
+/** Texts of pages/editor/conflict-dialog.tsx. */
+export const conflictDialogText = {
+  aNewerVersionWasSaved: 'A newer version was saved',
+  versionWasSavedAfterYouStarted: (version: string) =>
+    `Version ${version} was saved after you started editing. Differences from your version:`,
+  theVariablesDiffer: 'The variables differ.',
+  differences: 'Differences',
+  hideDifferences: 'Hide differences',
+  showDifferences: 'Show differences',
+  continueEditing: 'Continue editing',
+  discardMineAndLoadTheirs: 'Discard mine and load theirs',
+  saveMineAsANewVersion: 'Save mine as a new version',
+  theirVersionStaysInTheVersion: 'Their version stays in the version list. Loading it discards your changes.',
+  onlyInYours: 'Only in yours',
+  onlyInTheirs: 'Only in theirs',
+  different: 'Different',
+  andMore: (value: number) => ` and ${value} more`,
+  edgesDiffer: (length: number) => `${count(length, 'edge')} differ.`,
+  onlyNodePositionsOrOrderDiffer: 'Only node positions or order differ.',
+} as const
+
+/** Texts of pages/editor/connect-dialog.tsx. */
+export const connectDialogText = {
+  connect: (value: string) => `Connect ${value}`,
+  to: 'To',
+  chooseANode: 'Choose a node',
+  noNodesFound: 'No nodes found',
+  thereIsNoOtherNodeYet: 'There is no other node yet. Add one first.',
+  connect2: 'Connect',
+  always: 'always',
+} as const
+
+/** Texts of pages/editor/draft-note.tsx. */
+export const draftNoteText = {
+  unsavedChangesFound: 'Unsaved changes found',
+  from: 'From',
+  basedOnVersionCurrentVersionIs: (madeOn: string, version: string) =>
+    `, based on version ${madeOn}; current version is ${version}`,
+  restoreChanges: 'Restore changes',
+  discardChanges: 'Discard changes',
+} as const
+
+/** Texts of pages/editor/editor-page.tsx. */
+export const editorPageText = {
+  couldNotOpenTheEditor: 'Could not open the editor',
+} as const
+
+/** Texts of pages/editor/editor-skeleton.tsx. */
+export const editorSkeletonText = {
+  loadingTheEditor: 'Loading the editor',
+} as const
+
+/** Texts of pages/editor/editor.tsx. */
+export const editorText = {
+  node: 'Node',
+  issues: 'Issues',
+  after: (value: string) => `after ${value}`,
+  onTheSelectedEdge: 'on the selected edge',
+  atTheEnd: 'at the end',
+  nodeTypes: 'Node types',
+  addNode: 'Add node',
+} as const
+
+/** Texts of pages/editor/first-edge-dialog.tsx. */
+export const firstEdgeDialogText = {
+  thisEdgeContradictsTheCurrent: 'This edge contradicts the current order, so the order cannot be kept.',
+  theOrderCannotBeKept: (problem: string) => `${problem} The order cannot be kept.`,
+  changeFromOrderToEdges: 'Change from order to edges',
+  theNodesCurrentlyRunOneAfter:
+    'The nodes currently run one after another. After the first edge, only edges decide the order. Nodes without an incoming edge start immediately.',
+  keepingTheOrderAlsoMakesThese: 'Keeping the order also makes these changes:',
+  addOnlyThisEdge: 'Add only this edge',
+  keepTheOrderAsEdges: 'Keep the order as edges',
+} as const
+
+/** Texts of pages/editor/graph-area.tsx. */
+export const graphAreaText = {
+  graph: 'Graph',
+  noNodesInThisLoopYet: 'No nodes in this loop yet',
+  noNodesYet: 'No nodes yet',
+  eachNodeDoesOneThingCall: 'Each node does one thing: call a service, decide, wait or write. Add your first node.',
+  addFirstNode: 'Add first node',
+} as const
+
+/** Texts of pages/editor/help-dialog.tsx. */
+export const helpDialogText = {
+  ctrl: 'Ctrl',
+  nextOrPreviousNode: 'Next or previous node',
+  openNodeSettings: 'Open node settings',
+  nodeActions: 'Node actions',
+  addToOrRemoveFromSelection: 'Add to or remove from selection',
+  click: 'Click',
+  selectAllOrNone: 'Select all or none',
+  moveSelectionOrInLargerSteps: 'Move selection, or in larger steps',
+  addANode: 'Add a node',
+  connectToAnotherNode: 'Connect to another node',
+  renameNode: 'Rename node',
+  disableOrEnable: 'Disable or enable',
+  copyCutPaste: 'Copy, cut, paste',
+  duplicate: 'Duplicate',
+  undoRedo: 'Undo, redo',
+  arrangeNodes: 'Arrange nodes',
+  fitToView: 'Fit to view',
+  zoom: 'Zoom',
+  keyboardShortcuts: 'Keyboard shortcuts',
+} as const
+
+/** Texts of pages/editor/issues-panel.tsx. */
+export const issuesPanelText = {
+  notChecked: 'Not checked',
+  checking: 'Checking',
+  noProblems: 'No problems',
+  fixFieldsThatAreNotApplied:
+    'Fix fields that are not applied before you save. Steps with other errors fail when they run.',
+  stepsWithErrorsFailWhenThey: 'Steps with errors fail when they run. You can still save.',
+  recommendationsYouCanSaveAnd: 'Recommendations. You can save and run the blueprint.',
+  warning: 'Warning',
+  variable: (variableName: string) => `Variable ${variableName}`,
+  edgeFrom: (node: string) => `Edge from ${node}`,
+  edge: 'Edge',
+  errors: (n: number) => count(n, 'error'),
+  warnings: (n: number) => count(n, 'warning'),
+  error: 'Error',
+} as const
+
+/** Texts of pages/editor/levels.tsx. */
+export const levelsText = {
+  loopLevels: 'Loop levels',
+} as const
+
+/** Texts of pages/editor/operations.ts. */
+export const operationsText = {
+  aNodeCannotConnectToItself: 'A node cannot connect to itself.',
+  theseNodesAreAlreadyConnected: 'These nodes are already connected.',
+  more: (value: number) => `(${value} more)`,
+  thisEdgeWouldCreateAnEndless: (shown: string) =>
+    `This edge would create an endless cycle: ${shown}. Use a for-each node to repeat nodes.`,
+} as const
+
+/** Texts of pages/editor/order-as-edges.ts. */
+export const orderAsEdgesText = {
+  isDisabledSoItsEdgeIs: (name: string) =>
+    `“${name}” is disabled, so its edge is always taken. Replace the edge before you enable the node.`,
+  addsAStopNodeThatFails: (name: string) => `Adds a stop node that fails the run if “${name}” is rejected.`,
+  nowBranchesOnErrorsBothEdges: (name: string) => `“${name}” now branches on errors. Both edges lead to the next node.`,
+  inAForEachBodyA: 'In a for-each body, a rejection fails only its item. Edges cannot express that.',
+  rejected: (value: string) => `Rejected: ${value}`,
+} as const
+
+/** Texts of pages/editor/paste-dialog.tsx. */
+export const pasteDialogText = {
+  pasteNodes: 'Paste nodes',
+  nodesAsJson: 'Nodes as JSON',
+  copiedNodesABlueprintFileOr: 'Copied nodes, a blueprint file or a map',
+  paste: 'Paste',
+} as const
+
+/** Texts of pages/editor/paste.ts. */
+export const pasteText = {
+  thereIsNoTextToPaste: 'There is no text to paste.',
+  theTextIsLargerThan5: 'The text is larger than 5 MiB.',
+  theTextIsNotJson: 'The text is not JSON.',
+  theJsonHasNoListNamed: 'The JSON has no list named nodes.',
+  theListOfNodesIsEmpty: 'The list of nodes is empty.',
+  aBlueprintHasAtMost10: 'A blueprint has at most 10,000 nodes.',
+  nodes: (index: number, wrong: string) => `nodes[${index}]${wrong}`,
+  edges: (index: number, wrong: string) => `edges[${index}]${wrong}`,
+  theEdgesFormACycleAt: (source: string, target: string) => `The edges form a cycle at ${source} → ${target}.`,
+  mustBeAnObject: ' must be an object.',
+  idMustBeANonEmpty: '.id must be a non-empty string.',
+  idDuplicateId: (id: string) => `.id: duplicate ID ${id}.`,
+  typeMustBeTheNameOf: '.type must be the name of a node type.',
+  titleMustBeAString: '.title must be a string.',
+  configMustBeAnObject: '.config must be an object.',
+  noNodeHasTheId: (end: string, show: string) => `.${end}: no node has the id ${show}.`,
+  sourcehandleMustBeAString: '.sourceHandle must be a string.',
+  connectsToItself: (value: string) => ` connects ${value} to itself.`,
+  sourcehandleMustNotBeEmpty: '.sourceHandle must not be empty.',
+} as const
+
+/** Texts of pages/editor/rename-dialog.tsx. */
+export const renameDialogText = {
+  renameTheIdOf: (value: string) => `Rename the ID of ${value}`,
+  id: 'ID',
+  templatesUseTheIdForExample: 'Templates use the ID, for example nodes.id.output.',
+  places: (value: number) => `${value} places`,
+  updateReferencesToIt: (word: number) => `Update ${count(word, 'reference')} to it`,
+  noTemplateOrExpressionRefersTo: 'No template or expression refers to it. Edges are updated automatically.',
+} as const
+
+/** Texts of pages/editor/rename.ts. */
+export const renameText = {
+  enterAnId: 'Enter an ID.',
+  useAtMost200Characters: 'Use at most 200 characters.',
+  anotherNodeHasTheId: (to: string) => `Another node has the ID ${to}.`,
+  theIdMustNotContainBecause: 'The ID must not contain ]/ because it separates the steps of a for-each.',
+} as const
+
+/** Texts of pages/editor/run-strip.tsx. */
+export const runStripText = {
+  lastRun: 'Last run',
+  progress: 'Progress',
+  waitingForInput: 'Waiting for input',
+  failed: 'failed',
+  ofSteps: (completedSteps: number, totalSteps: number) => `${completedSteps} of ${totalSteps} steps`,
+  starting: 'Starting',
+  viewRun: 'View run',
+  closeRunStatus: 'Close run status',
+} as const
+
+/** Texts of pages/editor/selection-bar.tsx. */
+export const selectionBarText = {
+  nodes: (size: number) => `${size} nodes`,
+  edges: (size: number) => `${size} edges`,
+  openLoopBody: 'Open loop body',
+  connectToAnotherNode: 'Connect to another node',
+  duplicate: 'Duplicate',
+  disableOrEnable: 'Disable or enable',
+  insertANode: 'Insert a node',
+  cut: 'Cut',
+  renameId: 'Rename ID',
+  insertTheExample: 'Insert the example',
+  moveEarlier: 'Move earlier',
+  moveLater: 'Move later',
+  selection: 'Selection',
+  moreActions: 'More actions',
+} as const
+
+/** Texts of pages/editor/side-panel.tsx. */
+export const sidePanelText = {
+  panel: 'Panel',
+  node: 'Node',
+  issues: (value: number) => `Issues (${value})`,
+  issues2: 'Issues',
+  closePanel: 'Close panel',
+  nodesSelectedSelectOneToSee: (size: number) => `${count(size, 'node')} selected. Select one to see its settings.`,
+  selectANodeToSeeIts: 'Select a node to see its settings.',
+} as const
+
+/** Texts of pages/editor/state.ts. */
+export const stateText = {
+  changeOfVariables: 'change of variables',
+} as const
+
+/** Texts of pages/editor/toolbar.tsx. */
+export const toolbarText = {
+  addNode: 'Add node',
+  undo: (undo: string) => `Undo ${undo}`,
+  redo: (redo: string) => `Redo ${redo}`,
+  arrangeNodes: 'Arrange nodes',
+  viewOnly: 'View only',
+  unsaved: 'Unsaved',
+  moreActions: 'More actions',
+  pasteNodes: 'Paste nodes',
+  keyboardShortcuts: 'Keyboard shortcuts',
+  saveAndRun: 'Save and run',
+  checking: 'Checking',
+  notChecked: 'Not checked',
+  noProblems: 'No problems',
+  issues: (short: string | number, label: string) => `Issues: ${short}, ${label}`,
+  issues2: (label: string) => `Issues: ${label}`,
+  saveKeys: (command: string) => `${command} S`,
+} as const
+
+/** Texts of pages/editor/use-checked-save.ts. */
+export const checkedSaveText = {
+  notSavedAFieldIsNot: 'Not saved: a field is not applied. Fix it and save again.',
+} as const
+
+/** Texts of pages/editor/use-commands.ts. */
+export const commandsText = {
+  add: (title: string) => `add ${title}`,
+  added: (title: string) => `Added ${title}`,
+  addedAfter: (title: string, titled: string) => `Added ${title} after ${titled}`,
+  connectedTo: (titled: string, titled2: string) => `Connected ${titled} to ${titled2}`,
+  isNow: (value: string, to: string) => `${value} is now ${to}`,
+  pasted: (value: string, word: string) => `Pasted ${value}${word}`,
+  theOrderOfTheOtherNodes: (say: string) => `${say}. The order of the other nodes was converted to edges.`,
+  aFieldOfIsNotApplied: (titled: string) => `A field of “${titled}” is not applied. Fix it before you rename the ID.`,
+  anEdge: 'an edge',
+  edges: (size: number) => `${size} edges`,
+  delete: (what: string) => `delete ${what}`,
+  deleted: (what: string) => `Deleted ${what}`,
+  withoutEdgesTheNodesRunOne: 'Without edges, the nodes run one after another in list order.',
+  moveAnEdge: 'move an edge',
+  rename: (id: string) => `rename ${id}`,
+  isNow2: (id: string, to: string) => `${id} is now ${to}`,
+  rename2: (value: string) => `rename ${value}`,
+  change: (titled: string) => `change ${titled}`,
+  disableOrEnable: 'disable or enable',
+  changeTheOrder: 'change the order',
+  movedEarlier: 'Moved earlier',
+  movedLater: 'Moved later',
+  move: (value: string) => `move ${value}`,
+  duplicate: (value: string) => `duplicate ${value}`,
+  duplicatedAs: (value: string) => `Duplicated as ${value}`,
+  insertTheExample: 'insert the example',
+  exampleInserted: 'Example inserted',
+  arrangeNodes: 'arrange nodes',
+  nodesArranged: 'Nodes arranged',
+  copied: (value: string) => `Copied ${value}`,
+  n1Node: '1 node',
+  nodes: (nodes: number) => `${count(nodes, 'node')}`,
+} as const
+
+/** Texts of pages/editor/use-editor.ts. */
+export const useEditorText = {
+  undone: (undo: string) => `Undone: ${undo}`,
+  redone: (redo: string) => `Redone: ${redo}`,
+} as const
+
+/** Texts of pages/editor/use-guard.ts. */
+export const guardText = {
+  leaveWithoutSaving: 'Leave without saving?',
+  yourChangesAreKeptInThis: 'Your changes are kept in this browser. You can restore them when you return.',
+  leave: 'Leave',
+} as const
+
+/** Texts of pages/editor/use-save.ts. */
+export const saveText = {
+  savedVersion: (version: string) => `Saved version ${version}`,
+} as const

@@ -1,0 +1,48 @@
+import { count } from './count'
+
+/** Texts of graph/card.tsx. */
+export const cardText = {
+  disabled: 'Disabled',
+} as const
+
+/** Texts of graph/flow.ts. */
+export const flowText = {
+  runsInOrder: 'runs in order',
+  disabled: 'disabled',
+  n1Error: '1 error',
+  errors: (errors: number) => `${count(errors, 'error')}`,
+  n1Warning: '1 warning',
+  warnings: (warnings: number) => `${count(warnings, 'warning')}`,
+} as const
+
+/** Texts of graph/graph-canvas.tsx. */
+export const graphCanvasText = {
+  graphOfNodes: (length: number) => `Graph of ${count(length, 'node')}`,
+} as const
+
+/** Texts of graph/graph-view.tsx. */
+export const graphViewText = {
+  loadingTheGraph: 'Loading the graph',
+} as const
+
+/** Texts of graph/handles.ts. */
+export const handlesText = {
+  neverTakenTheNodeDoesNot: 'Never taken: the node does not branch on errors.',
+  neverTakenTheNodeHasNo: 'Never taken: the node has no such output.',
+  always: 'always',
+  error: 'error',
+} as const
+
+/** Texts of graph/looks.ts. */
+export const looksText = {
+  until: (text: string) => `until ${text}`,
+  aBlueprint: 'a blueprint',
+  ms: (value: number) => `${value} ms`,
+} as const
+
+/** Texts of graph/zoom.tsx. */
+export const zoomText = {
+  zoomIn: 'Zoom in',
+  zoomOut: 'Zoom out',
+  fitToView: 'Fit to view',
+} as const

@@ -1,0 +1,116 @@
+import { count } from './count'
+
+/** Texts of parts/confirm.tsx. */
+export const confirmText = {
+  toConfirm: 'to confirm',
+} as const
+
+/** Texts of parts/copy-field.tsx. */
+export const copyFieldText = {
+  hidden: 'hidden',
+  hide: (lower: string) => `Hide ${lower}`,
+  show: (lower: string) => `Show ${lower}`,
+  copy: (lower: string) => `Copy ${lower}`,
+} as const
+
+/** Texts of parts/error-note.tsx. */
+export const errorNoteText = {
+  fieldsNeedAChange: (length: number) => `${count(length, 'field')} need a change:`,
+} as const
+
+/** Texts of parts/json-check.ts. */
+export const jsonCheckText = {
+  unexpectedTextAfterTheValue: 'unexpected text after the value',
+  tooManyNestedLevels: 'too many nested levels',
+  missingValueAtTheEnd: 'missing value at the end',
+  textMustBeInDoubleQuotes: 'text must be in double quotes',
+  isNotAValueTextMust: (word: string) => `"${word}" is not a value; text must be in double quotes`,
+  unexpected: (char: string) => `unexpected "${char}"`,
+  invalidNumber: 'invalid number',
+  missing: 'missing }',
+  expectedAKeyInDoubleQuotes: 'expected a key in double quotes',
+  expectedAfterTheKey: 'expected : after the key',
+  missing2: (end: string) => `missing ${end}`,
+  expectedOr: (end: string) => `expected , or ${end}`,
+  trailingComma: 'trailing comma',
+  missingClosingQuote: 'missing closing quote',
+  escapeControlCharacters: 'escape line breaks and control characters as \\n or \\u000a',
+  unknownEscapeSequence: 'unknown escape sequence',
+} as const
+
+/** Texts of parts/json-input.tsx. */
+export const jsonInputText = {
+  lineColumn: (line: number, column: number, message: string) => `Line ${line}, column ${column}: ${message}`,
+  format: 'Format',
+} as const
+
+/** Texts of parts/json-node.tsx. */
+export const jsonNodeText = {
+  showMoreLeft: (value: string) => `Show more (${value} left)`,
+  truncatedInTotal: (bytes: string) => `truncated, ${bytes} in total`,
+} as const
+
+/** Texts of parts/json-view.tsx. */
+export const jsonViewText = {
+  value: (label: string) => `${label}, value`,
+} as const
+
+/** Texts of parts/page-header.tsx. */
+export const pageHeaderText = {
+  blueprintd: (value: string) => `${value} · blueprintd`,
+  breadcrumbs: 'Breadcrumbs',
+} as const
+
+/** Texts of parts/pager.tsx. */
+export const pagerText = {
+  pages: 'Pages',
+  firstPage: 'First page',
+  previousPage: 'Previous page',
+  nextPage: 'Next page',
+  lastPage: 'Last page',
+  pageOf: (page: number, pages: number) => `Page ${page} of ${pages}`,
+} as const
+
+/** Texts of parts/quantity.tsx. */
+export const quantityText = {
+  ms: (ms: string) => `${ms} ms`,
+  bytes: (value: string) => `${value} bytes`,
+} as const
+
+/** Texts of parts/safe-link.tsx. */
+export const safeLinkText = {
+  opensInANewTab: '(opens in a new tab)',
+} as const
+
+/** Texts of parts/search-field.tsx. */
+export const searchFieldText = {
+  clearSearch: 'Clear search',
+} as const
+
+/** Texts of parts/stars.tsx. */
+export const starsText = {
+  rating: 'Rating',
+  noRatingsYet: 'No ratings yet',
+  of5Stars: (Number: number) => `${Number} of 5 stars`,
+  noRating: 'No rating',
+  of5Stars2: (star: number) => `${star} of 5 stars`,
+} as const
+
+/** Texts of parts/status-badge.tsx. */
+export const statusBadgeText = {
+  pending: 'Pending',
+  running: 'Running',
+  completed: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+  skipped: 'Skipped',
+  duplicate: 'Duplicate',
+  refused: 'Refused',
+  coalesced: 'Coalesced',
+} as const
+
+/** Texts of parts/time-words.ts. */
+export const timeWordsText = {
+  inAMoment: 'in a moment',
+  justNow: 'just now',
+} as const
