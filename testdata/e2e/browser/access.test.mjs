@@ -66,7 +66,7 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   await page.waitForURL(/\/runs\/exec_/);
   await page.getByRole('status').filter({ hasText: 'The run completed.' }).waitFor();
   await page.getByRole('button', { name: 'More actions' }).click();
-  await page.getByText('only who manages it may have them').waitFor();
+  await page.getByText('Only its managers can save them.').waitFor();
   for (const name of [/Save as test/, /Export run/]) assert.equal(await page.getByRole('menuitem', { name }).isDisabled(), true);
   await page.keyboard.press('Escape');
   const run = new URL(page.url()).pathname;
@@ -82,7 +82,7 @@ test('a private one is not there for others', async () => {
   for (const path of [`/blueprints/${closed.id}/edit`, `/blueprints/${closed.id}/runs`, `/blueprints/${closed.id}/share`, `/runs/${executionId}`]) {
     await page.goto(path);
     await settled(page);
-    await page.getByText(/could not be opened|no such run/i).first().waitFor();
+    await page.getByText(/could not open|run not found/i).first().waitFor();
     assert.equal((await page.content()).includes('For us alone'), false, path);
   }
 });
@@ -101,6 +101,6 @@ test('a collaborator edits until that is taken back', async () => {
   await sure.getByRole('button', { name: /Remove|Take/ }).click();
   await page.getByRole('button', { name: /Remove Bo/ }).waitFor({ state: 'detached' });
   await bo.page.reload();
-  await bo.page.getByText(/could not be opened/i).first().waitFor();
+  await bo.page.getByText(/could not open/i).first().waitFor();
   assert.equal((await bo.page.content()).includes('For us alone'), false);
 });

@@ -114,7 +114,7 @@ test('the node as JSON is saved as it is shown', async () => {
   await saved();
   assert.equal((await stored()).blueprint_map.nodes[0].config.text, 'after');
   await box.fill(text.replace('"say"', '"other"'));
-  await page.getByText(/Not applied: the id must stay "say"/).waitFor();
+  await page.getByText(/Not applied: the ID must stay "say"/).waitFor();
   await page.getByRole('button', { name: 'Reset' }).click();
   await issues('No problems');
 });

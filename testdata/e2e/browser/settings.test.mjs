@@ -53,7 +53,7 @@ test('members see what they may, and no longer what they may not', async () => {
   ada.allow('organization.addMember', 404);
   await email.fill('nobody@example.org');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  await page.getByRole('alert').filter({ hasText: 'Nobody on this server' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'No user of this server' }).waitFor();
   await email.fill('bo@example.org');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByRole('cell', { name: 'bo@example.org', exact: true }).waitFor();

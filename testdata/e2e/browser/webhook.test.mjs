@@ -89,11 +89,12 @@ test('a delivery is delivered again', async () => {
 test('a paused trigger refuses, and goes on when it is resumed', async () => {
   const url = await address();
   const body = '{"order":7}';
+  const done = page.locator('[aria-busy=false]'); // the button changes before the server has answered
   await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByRole('button', { name: 'Activate' }).waitFor();
+  await page.getByRole('button', { name: 'Activate' }).and(done).waitFor();
   assert.notEqual((await deliver(url, body, sign(body))).status, 202);
   await page.getByRole('button', { name: 'Activate' }).click();
-  await page.getByRole('button', { name: 'Pause' }).waitFor();
+  await page.getByRole('button', { name: 'Pause' }).and(done).waitFor();
   assert.equal((await deliver(url, body, sign(body))).status, 202);
 });
 

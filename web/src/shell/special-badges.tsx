@@ -12,7 +12,10 @@ export default function SpecialBadges({ info }: { info: ServerInfo }) {
   return (
     <>
       {info.sandbox && (
-        <ServerBadge name="Sandbox: nothing real is reached" note={<SandboxNote host={info.apiHost} />}>
+        <ServerBadge
+          name={specialBadgesText.sandbox + specialBadgesText.noRealServices}
+          note={<SandboxNote host={info.apiHost} />}
+        >
           <IconTestPipe size={15} aria-hidden />
           <span>
             {specialBadgesText.sandbox}
@@ -23,7 +26,7 @@ export default function SpecialBadges({ info }: { info: ServerInfo }) {
       {info.clock === 'virtual' && (
         <ServerBadge
           kind="clock"
-          name={`Virtual clock: ${showAbsolute(new Date(info.now))}`}
+          name={specialBadgesText.virtualClock(showAbsolute(new Date(info.now)))}
           note={<ClockNote host={info.apiHost} now={info.now} />}
         >
           <IconClockExclamation size={15} aria-hidden />

@@ -437,6 +437,10 @@ export const stepsText = {
   blueprintWithStepStatuses: 'Blueprint with step statuses',
   failedAndActiveOnly: 'Failed and active only',
   timelineZoom: 'Timeline zoom',
+  zoomIn: 'Zoom in',
+  zoomOut: 'Zoom out',
+  zoomToTheSelectedStep: 'Zoom to the selected step',
+  showTheWholeRun: 'Show the whole run',
   selectedStep: 'Selected step',
   backToSteps: 'Back to steps',
 } as const

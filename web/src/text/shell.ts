@@ -89,6 +89,7 @@ export const shellText = {
 export const specialBadgesText = {
   sandbox: 'Sandbox',
   noRealServices: ': no real services',
+  virtualClock: (time: string) => `Virtual clock: ${time}`,
 } as const
 
 /** Texts of shell/waiting-count.ts. */

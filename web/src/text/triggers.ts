@@ -284,7 +284,7 @@ export const firingDrawerText = {
   none: 'None.',
   notStored: 'Not stored.',
   truncatedTheFullSizeIs: (bytes: string) => `Truncated. The full size is ${bytes}.`,
-  firingDetails: 'Firing details',
+  rawData: 'Raw data',
 } as const
 
 /** Texts of pages/triggers/kinds.tsx. */

@@ -74,7 +74,7 @@ function Editor({
     const agreed = await confirm({
       title: categoriesSectionText.deleteTheCategory(title),
       text: categoriesSectionText.itIsRemovedFromAllBlueprints(organization),
-      action: 'Delete',
+      action: commonText.delete,
       danger: true,
     })
     if (agreed) remove.mutate(id)

@@ -40,7 +40,7 @@ export function DeleteConnection({ of }: { of: Connection }) {
     const yes = await confirm({
       title: deleteConnectionText.delete(of.name),
       text: deleteConnectionText.thisRemovesItsCredentialsAnd(used),
-      action: 'Delete',
+      action: commonText.delete,
       danger: true,
       typed: users.length > 0 ? of.name : undefined,
     })

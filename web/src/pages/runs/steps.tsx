@@ -84,14 +84,14 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
           </Chip>
         )}
         <Group gap={4} role="group" aria-label={stepsText.timelineZoom}>
-          <Tool name="Zoom in" off={false} act={() => onWindow(zoomed(window, whole, 0.5))}>
+          <Tool name={stepsText.zoomIn} off={false} act={() => onWindow(zoomed(window, whole, 0.5))}>
             <IconZoomIn size={17} aria-hidden />
           </Tool>
-          <Tool name="Zoom out" off={!zoomedIn} act={() => setWindow(next(zoomed(window, whole, 2), whole))}>
+          <Tool name={stepsText.zoomOut} off={!zoomedIn} act={() => setWindow(next(zoomed(window, whole, 2), whole))}>
             <IconZoomOut size={17} aria-hidden />
           </Tool>
           <Tool
-            name="Zoom to the chosen step"
+            name={stepsText.zoomToTheSelectedStep}
             off={!row || !Number.isFinite(row.start) || row.end < whole.from}
             act={() =>
               row && onWindow(around({ from: row.start, to: Number.isFinite(row.end) ? row.end : whole.to }, whole))
@@ -99,7 +99,7 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
           >
             <IconFocus2 size={17} aria-hidden />
           </Tool>
-          <Tool name="Show the whole run" off={!zoomedIn} act={() => setWindow(null)}>
+          <Tool name={stepsText.showTheWholeRun} off={!zoomedIn} act={() => setWindow(null)}>
             <IconArrowsMaximize size={17} aria-hidden />
           </Tool>
         </Group>

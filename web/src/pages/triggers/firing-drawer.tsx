@@ -204,8 +204,8 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
         </>
       )}
       {Object.keys(facts).length > 0 && (
-        <Part title={commonText.details}>
-          <JsonView value={facts} label={firingDrawerText.firingDetails} plain />
+        <Part title={firingDrawerText.rawData}>
+          <JsonView value={facts} label={firingDrawerText.rawData} plain />
         </Part>
       )}
     </Stack>

@@ -40,7 +40,7 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
   const askToRemove = async () => {
     const yes = await confirm({
       title: triggerActionsText.deleteThisTrigger,
-      action: 'Delete',
+      action: commonText.delete,
       danger: true,
       text: <>{triggerActionsText.itsAddressStopsWorkingAndIts(listensTo(trigger.trigger_type, trigger.config))}</>,
     })
