@@ -1,4 +1,3 @@
-import { AppShell } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { AwayBanner } from './away-banner'
 import { Header } from './header'
@@ -16,27 +15,19 @@ export function Shell({ children }: { children: ReactNode }) {
       <a href="#main" className={classes.skip} onClick={skip}>
         {shellText.skipToContent}
       </a>
-      <AppShell
-        header={{ height: 52 }}
-        navbar={{ width: 212, breakpoint: 'sm', collapsed: { mobile: true } }}
-        footer={{ height: 'calc(58px + env(safe-area-inset-bottom, 0px))' }}
-        classNames={{ header: classes.header, navbar: classes.navbar, footer: classes.footer, main: classes.main }}
-        transitionDuration={0}
-      >
-        <AppShell.Header>
-          <Header />
-        </AppShell.Header>
-        <AppShell.Navbar component="div" visibleFrom="sm">
-          <SectionLinks />
-        </AppShell.Navbar>
-        <AppShell.Main id="main" tabIndex={-1}>
-          <AwayBanner />
-          <div className={classes.page}>{children}</div>
-        </AppShell.Main>
-        <AppShell.Footer component="div" hiddenFrom="sm">
-          <SectionLinks row />
-        </AppShell.Footer>
-      </AppShell>
+      <header className={classes.header}>
+        <Header />
+      </header>
+      <div className={classes.navbar}>
+        <SectionLinks />
+      </div>
+      <main id="main" tabIndex={-1} className={classes.main}>
+        <AwayBanner />
+        <div className={classes.page}>{children}</div>
+      </main>
+      <div className={classes.footer} data-footer>
+        <SectionLinks row />
+      </div>
     </OrganizationProvider>
   )
 }

@@ -7,7 +7,7 @@ export function useRestOfWindow() {
     const fit = () => {
       const box = frame.current
       if (!box) return
-      const footer = document.querySelector<HTMLElement>('footer, .mantine-AppShell-footer')
+      const footer = document.querySelector<HTMLElement>('[data-footer]')
       const below = footer && getComputedStyle(footer).display !== 'none' ? footer.getBoundingClientRect().height : 0
       box.style.height = `${Math.max(400, innerHeight - box.getBoundingClientRect().top - scrollY - below)}px`
     }
