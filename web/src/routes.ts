@@ -10,13 +10,13 @@ function route(path: string, load: Loader): Route {
   return { path, load, page: lazy(load) }
 }
 
-/** Pages for everybody. */
+/** The pages that need no sign-in. */
 export const openRoutes: Route[] = [
   route('/signin', () => import('./pages/sign-in/sign-in-page')),
   route('/setup', () => import('./pages/sign-in/setup-page')),
 ]
 
-/** The page that stands in for any other while nobody is signed in. */
+/** The page that a signed-out user sees instead of any other. */
 export const signInRoute = openRoutes[0]!
 
 const blueprint = () => import('./pages/blueprints/blueprint-page')

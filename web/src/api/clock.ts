@@ -1,15 +1,15 @@
 /**
- * The time as the server has it. Most servers have the clock of the world; one for tests may have a virtual clock, which
- * stands still until somebody moves it. Then everything that is relative to now is relative to that.
+ * The current time of the server. A test server may run on a virtual clock, which stands still until it is advanced;
+ * relative times then count from it.
  */
 let still: number | undefined
 let ahead = 0
 const listeners = new Set<() => void>()
 
-/** Takes what the server said of its clock: its time in milliseconds, and that of this computer when it said so. */
+/** Records the time of the server, in milliseconds, and the time of this computer at the moment of the response. */
 export function noteClock({ at, here, virtual }: { at: number; here: number; virtual: boolean }): void {
   if (!Number.isFinite(at)) return
-  ahead = virtual || Math.abs(at - here) < 500 ? 0 : at - here // less than the way there and back may take is no difference
+  ahead = virtual || Math.abs(at - here) < 500 ? 0 : at - here // the round trip may account for less
   const before = still
   still = virtual ? at : undefined
   if (still !== before) for (const listener of listeners) listener()

@@ -1,9 +1,9 @@
 import { isRaw, parseJson } from './json'
 
 /**
- * The client reads the messages of a subscription with JSON.parse, which we cannot replace. So numbers that would lose
- * digits are carried past it as marked objects, which revive turns back. The mark is drawn anew by each page, so that
- * no data can hold it.
+ * The client parses the messages of a subscription with JSON.parse, which cannot be replaced. Numbers that would lose
+ * digits are therefore wrapped in marked objects, which revive unwraps. Each page draws a random mark, so that no data
+ * can contain it.
  */
 const mark = `digits ${Math.random().toString(36).slice(2)}`
 

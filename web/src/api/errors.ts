@@ -58,7 +58,7 @@ export function describeError(error: unknown): Described {
   }
 }
 
-/** Whether an error means that nobody is signed in. */
+/** Reports whether an error means that the user is signed out. */
 export function isSignedOut(error: unknown): boolean {
   return describeError(error).code === 'UNAUTHORIZED'
 }

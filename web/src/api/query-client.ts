@@ -7,8 +7,8 @@ import { onReturn } from './reach'
 export const sessionKey = ['session'] as const
 
 /**
- * The one query client. Queries are asked again only when no answer came or the server asked to wait (429, 503), at
- * most three times. A 401 anywhere makes the session be looked up anew, which shows the sign-in page.
+ * The one query client. A query is retried, at most three times, only without a response or when the server asked to
+ * wait (429, 503). A 401 anywhere refetches the session, which shows the sign-in page.
  */
 export const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({

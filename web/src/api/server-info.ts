@@ -18,7 +18,7 @@ export const serverInfo = queryOptions({
   staleTime: 60_000,
 })
 
-/** What the server says of itself, as a query; a virtual clock is looked at often, for somebody may move it. */
+/** The facts about the server, as a query. With a virtual clock it polls, because the clock may be advanced at any time. */
 export function useServerInfo() {
   return useQuery({ ...serverInfo, refetchInterval: ({ state }) => (state.data?.clock === 'virtual' ? 3000 : false) })
 }

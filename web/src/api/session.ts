@@ -9,7 +9,7 @@ export type Session = Outputs['session']['get']
 /** An organization of the signed-in user. */
 export type Organization = Session['organizations'][number]
 
-/** The session, as a query: `null` when nobody is signed in; an error only when that could not be found out. */
+/** The session, as a query: `null` when signed out; an error only when the server could not answer. */
 export function useSession() {
   return useQuery({ queryKey: sessionKey, queryFn: ask, staleTime: 60_000 })
 }
@@ -17,7 +17,7 @@ export function useSession() {
 /** The session of the pages inside the gate: the last one, also while a page is hidden because it ended. */
 export const SignedIn = createContext<Session | null>(null)
 
-/** The session of a page inside the shell, where somebody is always signed in. */
+/** The session of a page inside the shell, where the user is always signed in. */
 export function useSignedIn(): Session {
   const session = use(SignedIn)
   if (!session) throw new Error('useSignedIn is for pages inside the shell')
@@ -42,7 +42,7 @@ export function useSetup() {
   })
 }
 
-/** The mutation that signs out, here or, with {everywhere: true}, on all devices. The page is loaded anew, so that nothing of it is kept. */
+/** The mutation that signs out, here or, with {everywhere: true}, on all devices. The page is reloaded, so that no data stays in memory. */
 export function useSignOut() {
   return useMutation({
     mutationKey: sessionKey,
@@ -60,7 +60,7 @@ async function ask(): Promise<Session | null> {
   }
 }
 
-// What somebody else read must not show for the new user.
+// Data of the previous user must not be shown to the new one.
 function begin(session: Session): void {
   forget()
   queryClient.setQueryData(sessionKey, session)

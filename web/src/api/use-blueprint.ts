@@ -13,7 +13,7 @@ export function useBlueprint(id: string) {
   return useQuery({ queryKey: ['blueprint', id], queryFn: () => api.blueprint.get.query({ id }) })
 }
 
-/** Notes what is known to have changed of a blueprint, and lets lists be read anew. */
+/** Applies a known change to the cached blueprint and invalidates the lists. */
 export function noteChange(id: string, change: Partial<Blueprint>): void {
   queryClient.setQueryData<Blueprint>(['blueprint', id], (before) => before && { ...before, ...change })
   void queryClient.invalidateQueries({ queryKey: ['blueprint', id, 'versions'] })

@@ -5,7 +5,7 @@ export type FoldedRow = LineRow | { kind: 'folded'; count: number }
 
 const largest = 1_500 // lines on each side that are compared one by one
 
-/** Compares two texts line by line. Texts too long for that are told as replaced between their common beginning and end. */
+/** Compares two texts line by line. In longer texts, everything between the common beginning and end counts as replaced. */
 export function lineDiff(before: string, after: string): LineRow[] {
   const [left, right] = [before.split('\n'), after.split('\n')]
   let start = 0

@@ -4,9 +4,9 @@ import { isNumber, isObject, oneLine, same } from './values'
 import { checkValueText } from '../text/forms'
 
 /**
- * What is plainly wrong with a value, before it is sent: what is missing, too long, too small, of another kind. The
- * server checks the whole schema; this only spares the way there. Patterns are left to it: they come from whoever wrote
- * the schema, and the browser's engine can be caught by a bad one.
+ * Returns the obvious faults of a value before it is sent: missing, too long, too small, of the wrong type. The server
+ * checks the whole schema; this only saves a round trip. Patterns are left to the server: the author of the schema is
+ * not trusted, and a bad pattern can hang the engine of the browser.
  */
 export function checkValue(
   schema: Schema,

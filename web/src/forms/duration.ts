@@ -11,7 +11,7 @@ export const units = [
 
 export type Unit = (typeof units)[number]['name']
 
-/** The largest unit in which a length is a whole number; seconds for nothing and for what is no number. */
+/** The largest unit in which a length is a whole number; seconds for 0 and for a value of another type. */
 export function unitOf(ms: unknown): Unit {
   if (typeof ms !== 'number' || ms === 0) return isRaw(ms) ? 'milliseconds' : 'seconds'
   return units.findLast((unit) => ms % unit.ms === 0)?.name ?? 'milliseconds'

@@ -148,7 +148,7 @@ function Control(props: ControlProps) {
   }
 }
 
-// A constant sets itself when the object around it begins; here it is only told, and mended when it is another.
+// A constant is set when its object is created; this only shows it, and offers to correct a different value.
 function ConstantField({ field, id, label, value, onChange, actions, issues, required }: ControlProps) {
   const { readOnly } = useFormState()
   const wanted = field.schema.const

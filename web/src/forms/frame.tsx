@@ -87,7 +87,7 @@ export function Frame({ id, label, required, description, issues = [], actions, 
   )
 }
 
-/** Issues as lines: errors first. Readers hear new ones when they come. */
+/** Issues as lines, errors first. Screen readers announce new ones. */
 export function Issues({ issues }: { issues: readonly FormIssue[] }) {
   const lines = ordered(issues)
   return (

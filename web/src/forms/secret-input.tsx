@@ -14,7 +14,7 @@ type Props = {
   'aria-required'?: boolean
 }
 
-/** A secret that is written but never read back. The browser is told that it is no password of its user. */
+/** A secret that is written but never read back. The attributes keep password managers from filling it in. */
 export function SecretInput({ stored, value, onChange, ...rest }: Props) {
   return (
     <PasswordInput

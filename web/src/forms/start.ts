@@ -21,7 +21,7 @@ export function startOf(schema: Schema, root: Schema = schema, depth = 0): unkno
       const object: Record<string, unknown> = {}
       for (const { key, schema: member, required } of field.properties ?? []) {
         const inner = fieldOf(member, root, key)
-        // A number or a picked thing has no empty value: it stays away until somebody gives one.
+        // A number or a choice has no empty value: it is left out until the user enters one.
         if (
           inner.kind === 'constant' ||
           (required && depth < 4 && (inner.hasDefault || ['object', 'list', 'map', 'choice'].includes(inner.kind)))

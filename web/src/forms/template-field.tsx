@@ -8,7 +8,7 @@ import type { FormIssue } from './types'
 import { oneLine } from './values'
 import { templateFieldText } from '../text/forms'
 
-/** A text with templates, or an expression. What is wrong with them is told at once, not only by the server. */
+/** A text with templates, or an expression. Faults are shown while typing, not only after the server has checked. */
 export function TemplateField({
   field,
   id,
@@ -44,8 +44,8 @@ export function TemplateField({
   )
 }
 
-// Malformed templates are told by the page; the server says the same, later and in other words, so its line waits. While
-// one is being written, half of it is no fault.
+// Malformed templates are reported by the page; the server reports the same later in other words, so its message is
+// held back. An unfinished template is not reported while it is being typed.
 function useOwnIssues(
   text: string,
   language: Language,

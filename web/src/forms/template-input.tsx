@@ -21,7 +21,7 @@ type Props = {
   rows?: number
   placeholder?: string
   readOnly?: boolean
-  /** Told whether somebody is in the middle of writing. */
+  /** Called when the user starts or stops typing. */
   onWriting?: (writing: boolean) => void
   'aria-label'?: string
   'aria-labelledby'?: string

@@ -91,7 +91,7 @@ function titleOf(schema: Schema, root: Schema, index: number): string {
   const { schema: plain } = unwrap(schema, root)
   const named = text(plain.title)
   if (named) return named
-  // An object that is told apart by a constant member goes by its value: {"type": {"const": "bearer"}}.
+  // An object with a distinguishing constant member is named by its value: {"type": {"const": "bearer"}}.
   for (const member of Object.values(record(plain.properties) ?? {})) {
     const choice = constantOf(member as Schema)
     if (choice) return choice.label
@@ -157,7 +157,7 @@ export function record(value: unknown): Record<string, unknown> | undefined {
     : undefined
 }
 
-/** The texts of a list; none of what is no list. */
+/** The strings of a list; none if the value is not a list. */
 export function list(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : []
 }

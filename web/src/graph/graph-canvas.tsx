@@ -14,7 +14,7 @@ import { Wire } from './wire'
 import { Zoom } from './zoom'
 import { graphCanvasText } from '../text/graph'
 
-/** The kinds of nodes and edges that React Flow is told; the same objects always. */
+/** The node types of React Flow, which requires the same object in every render. */
 export const nodeTypes = { card: Card }
 /** See {@link nodeTypes}. */
 export const edgeTypes = { wire: Wire }

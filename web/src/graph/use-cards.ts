@@ -4,7 +4,7 @@ import type { BlueprintMap } from './map'
 
 type Shown = NonNullable<Parameters<typeof toCards>[1]>
 
-/** The cards of a map. Those that did not change stay the same objects, so that only the others are drawn anew. */
+/** The cards of a map. Unchanged cards keep their identity, so that only the others are rendered again. */
 export function useCards(map: BlueprintMap, { statuses, diff, problems, editable }: Shown): CardNode[] {
   const [last, setLast] = useState<{ map: BlueprintMap; shown: Shown; cards: CardNode[] }>()
   if (

@@ -4,7 +4,7 @@ import { detourPath } from './detour'
 import type { WireEdge } from './flow'
 import classes from './wire.module.css'
 
-/** An edge on the canvas; a dashed one is no edge of the map but the order in which its nodes run. */
+/** An edge on the canvas. A dashed one is not stored in the map: it shows the order in which the nodes run. */
 export const Wire = memo(function Wire({
   sourceX,
   sourceY,

@@ -29,7 +29,7 @@ export function Zoom({ onFit }: { onFit?: () => void }) {
   )
 }
 
-/** How long a move of the view takes: no time where somebody wants no motion. */
+/** The duration of a view change: 0 for users who prefer reduced motion. */
 export function motion(): { duration: number } {
   return { duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 200 }
 }

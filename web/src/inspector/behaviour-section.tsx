@@ -20,7 +20,7 @@ type Props = {
   open: object | undefined
 }
 
-/** How a node runs: what happens when it fails, retries, limits. Closed until somebody wants to know. */
+/** How a node runs: error handling, retries, limits. Collapsed at first. */
 export function Behaviour({ node, type, issues, readOnly, onChange, open: wish }: Props) {
   const id = useId()
   const mine = issues.filter((issue) => behaviourKeys.some((key) => key === issue.path[0]))

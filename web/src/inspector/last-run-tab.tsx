@@ -10,13 +10,13 @@ type Props = {
   /** The steps that the run made of the node: of one within a for-each one for each item. */
   steps: readonly LastStep[]
   title: string
-  /** There is a run at all. */
+  /** Whether the blueprint has a run. */
   there: boolean
-  /** Nobody knows yet whether there is one. */
+  /** Whether that is still being loaded. */
   loading?: boolean
 }
 
-/** What went into a node in the last run and what came out. */
+/** The input and output of a node in the last run. */
 export function LastRunTab({ steps, title, there, loading }: Props) {
   const [chosen, setChosen] = useState<string>()
   const step = steps.find((one) => one.nodeId === chosen) ?? steps.find((one) => one.status === 'failed') ?? steps[0]

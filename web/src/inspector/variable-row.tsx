@@ -40,7 +40,7 @@ type Props = {
   onMove: (by: -1 | 1) => void
   first: boolean
   last: boolean
-  /** The nodes that name it; undefined when nobody knows. */
+  /** The nodes that refer to it; undefined if unknown. */
   users?: readonly MapNode[]
   onShowNode?: (node: MapNode) => void
 }

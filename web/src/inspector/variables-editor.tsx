@@ -23,12 +23,12 @@ export type VariablesEditorProps = {
   /** What is wrong: with paths from the list, or from the blueprint (`["environment_variables", 0, "name"]`). */
   issues?: readonly FormIssue[]
   readOnly?: boolean
-  /** The blueprint's map, to tell which nodes use a variable. */
+  /** The blueprint's map, to find the nodes that use a variable. */
   map?: BlueprintMap
   types?: readonly NodeTypeInfo[]
-  /** Told the node that somebody wants to see, one of those that use a variable. */
+  /** Called with the selected one of the nodes that use a variable. */
   onShowNode?: (node: MapNode) => void
-  /** The variable to open, by its position. Each new object is a new wish. */
+  /** The variable to open, by its position. Each new object opens it again. */
   focus?: { index: number }
 }
 

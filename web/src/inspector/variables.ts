@@ -23,10 +23,10 @@ export const variableTypes: { value: VariableType; label: string }[] = [
   { value: 'json', label: commonText.json },
 ]
 
-/** The names that the service fills itself. */
+/** The names that the server sets. */
 export const reserved = ['inputData', 'input', 'nodes', 'item', 'index', 'execution', 'blueprint', 'trigger', 'now']
 
-/** Reads environment_variables; what is no object is shown as a variable without a name. */
+/** Reads environment_variables. An element that is not an object becomes a variable without a name. */
 export function readVariables(list: readonly unknown[]): Variable[] {
   return list.map((element) => {
     const object = isObject(element) ? element : {}

@@ -1,6 +1,6 @@
 import { jsonCheckText } from '../text/parts'
 
-/** Where and why a text is no JSON: line and column count from 1. */
+/** Where and why a text is not JSON; line and column count from 1. */
 export type JsonFault = { line: number; column: number; message: string }
 
 /**

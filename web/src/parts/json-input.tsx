@@ -10,9 +10,9 @@ type Props = Omit<TextareaProps, 'value' | 'onChange' | 'error'> & {
   /** The text; the page keeps it, so that a half-written one survives. */
   value: string
   onChange: (text: string) => void
-  /** An error from elsewhere (the server), shown when the text itself is good. */
+  /** An error of the server, shown if the text itself is valid. */
   error?: string
-  /** An empty text is no fault; the page takes it for "none". */
+  /** Allows an empty text, which means no value. */
   optional?: boolean
 }
 

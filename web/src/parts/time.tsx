@@ -20,7 +20,7 @@ export function Time({ at, absolute = false, past = false, none = 'none' }: Prop
   if (!at) return <None word={none} />
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return <span>{at}</span>
-  // The tick only makes this be shown anew: it may be half a minute old, and what is shown have come since.
+  // The tick only triggers a render: it may be half a minute old, and the event newer than that.
   const now = Math.max(present(), past ? date.getTime() : 0)
   const [shown, hidden] = absolute
     ? [showAbsolute(date), showRelative(date.getTime(), now)]
@@ -32,7 +32,7 @@ export function Time({ at, absolute = false, past = false, none = 'none' }: Prop
   )
 }
 
-/** The present in milliseconds since 1970, anew every half minute and when a virtual clock is moved; one timer for all who ask. */
+/** The current time in Unix milliseconds, updated every half minute and when a virtual clock is advanced. All callers share one timer. */
 export function useNow(): number {
   return useSyncExternalStore(listen, () => now)
 }

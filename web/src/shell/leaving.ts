@@ -3,9 +3,9 @@ type Guard = () => Promise<boolean> | boolean
 
 const guards = new Set<Guard>()
 let here = '' // the address that is guarded
-let released = false // somebody agreed to go back
+let released = false // the user agreed to go back
 
-/** Asks a guard before every navigation within the dashboard, until the function that it gives is called. */
+/** Consults a guard before every navigation within the dashboard, until the returned function is called. */
 export function guardLeaving(guard: Guard): () => void {
   guards.add(guard)
   here = location.pathname + location.search
@@ -13,13 +13,13 @@ export function guardLeaving(guard: Guard): () => void {
   return () => guards.delete(guard)
 }
 
-/** Whether the page may be left; undefined when nobody needs to be asked. */
+/** Reports whether the page may be left; undefined without a guard. */
 export function mayLeave(): Promise<boolean> | undefined {
   return guards.size === 0 ? undefined : askAll()
 }
 
-// The browser has gone back already when it tells. We go forth again, ask, and then go back for good. This listens from
-// the start, because whoever listens first is told first, and the router must not hear of it.
+// The event fires after the browser has gone back, so this goes forward again, asks, and then goes back. It listens
+// from the start, because listeners run in order of registration and the router must not see the event.
 addEventListener('popstate', (event) => {
   if (guards.size === 0 || released || location.pathname === here.split('?')[0]) return
   event.stopImmediatePropagation()

@@ -26,7 +26,7 @@ export function OrganizationProvider({ children }: { children: ReactNode }) {
     const sorted = [...organizations].sort(
       (a, b) => Number(b.personal) - Number(a.personal) || a.name.localeCompare(b.name),
     )
-    const id = sorted.some((one) => one.id === kept) ? kept : undefined // one that was left is no filter any more
+    const id = sorted.some((one) => one.id === kept) ? kept : undefined // not an organization that the user left
     return { id, organizations: sorted, choose: (next: string | undefined) => keep(next ?? '') }
   }, [organizations, kept, keep])
   return <Context value={filter}>{children}</Context>

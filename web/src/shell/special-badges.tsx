@@ -7,7 +7,7 @@ import { ClockNote, SandboxNote } from './server-notes'
 import classes from './special-badges.module.css'
 import { specialBadgesText } from '../text/shell'
 
-/** What everybody has to know of a server that is no usual one: that it is a sandbox, that its clock is virtual. */
+/** Badges of a server that is a sandbox or runs on a virtual clock. */
 export default function SpecialBadges({ info }: { info: ServerInfo }) {
   return (
     <>

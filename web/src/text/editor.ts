@@ -207,7 +207,6 @@ export const renameDialogText = {
   renameTheIdOf: (value: string) => `Rename the ID of ${value}`,
   id: 'ID',
   templatesUseTheIdForExample: 'Templates use the ID, for example nodes.id.output.',
-  places: (value: number) => `${value} places`,
   updateReferencesToIt: (word: number) => `Update ${count(word, 'reference')} to it`,
   noTemplateOrExpressionRefersTo: 'No template or expression refers to it. Edges are updated automatically.',
 } as const

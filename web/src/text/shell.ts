@@ -91,8 +91,3 @@ export const specialBadgesText = {
   noRealServices: ': no real services',
   virtualClock: (time: string) => `Virtual clock: ${time}`,
 } as const
-
-/** Texts of shell/waiting-count.ts. */
-export const waitingCountText = {
-  waitingCount: 'waiting count',
-} as const

@@ -2,8 +2,7 @@ import { useState } from 'react'
 import { show } from '../../api/json'
 
 /**
- * A value that is edited before it is saved. What somebody else stored meanwhile is taken over as long as nothing was
- * edited here.
+ * A value that is edited before it is saved. It follows changes of the stored value as long as it is not edited.
  */
 export function useDraft<Value>(stored: Value): [value: Value, set: (value: Value) => void, changed: boolean] {
   const [draft, setDraft] = useState({ stored, value: stored })

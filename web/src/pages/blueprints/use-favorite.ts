@@ -19,7 +19,7 @@ export function useFavorite() {
       mark(id, !on)
       notifyError(error)
     },
-    // A row that is no favourite any more stays in the list until that is opened anew: a slip can be mended.
+    // A row that is no longer a favourite stays in the list until the next visit, so that a slip can be undone.
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['blueprints'], refetchType: 'none' }),
   })
 }

@@ -16,8 +16,8 @@ import { commonText } from '../../text/common'
 type Props = { of: Connection; type: ConnectionType; readOnly: boolean }
 
 /**
- * Changes a connection. Where it was changed elsewhere meanwhile, what is typed here stays, and one is told; only what
- * one changed oneself is sent.
+ * Changes a connection. If it was changed elsewhere in the meantime, the form keeps what is typed and shows a note; it
+ * sends only the changed fields.
  */
 export function ConnectionForm({ of, type, readOnly }: Props) {
   const [base, setBase] = useState(of)

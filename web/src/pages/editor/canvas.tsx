@@ -50,9 +50,9 @@ type Props = {
   onReconnect: (key: string, source: string, handle: string, target: string) => void
   onDrop: (type: string, at: Position) => void
   onFit: () => void
-  /** Told when somebody moves or zooms the view. */
+  /** Called when the user moves or zooms the view. */
   onLook: () => void
-  /** Told once the canvas is drawn. */
+  /** Called once the canvas is drawn. */
   onReady: () => void
   onOpen: (id: string) => void
   onRefused: (why: string) => void

@@ -16,7 +16,7 @@ type Props = {
   onClose: () => void
 }
 
-/** Says that somebody else saved meanwhile, and lets one choose whose work counts. */
+/** Reports that another user saved in the meantime, and offers to keep either version. */
 export function ConflictDialog({ theirs, ours, saving, onOverwrite, onReload, onClose }: Props) {
   const [shown, setShown] = useState(false)
   const found = useMemo(() => (theirs ? compare(docOf(theirs).map, ours.map) : undefined), [theirs, ours])

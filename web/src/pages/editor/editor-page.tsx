@@ -22,7 +22,7 @@ export default function EditorPage() {
 }
 
 function Loaded({ id }: { id: string }) {
-  // Asked anew at each opening: an editor must not begin with what was read an hour ago.
+  // Fetched at each opening: the editor must not start from a cached version.
   const blueprint = useQuery({
     queryKey: ['editor', id],
     queryFn: () => api.blueprint.get.query({ id }),

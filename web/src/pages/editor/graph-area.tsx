@@ -26,9 +26,9 @@ type Props = {
   screen: ReturnType<typeof useScreen>
   /** The blueprint's. */
   title: string
-  /** The one chosen node. */
+  /** The node that alone is selected. */
   chosenId: string | undefined
-  /** Somebody looks elsewhere than where the run is. */
+  /** Called when the user moves the view away from the run. */
   onLook: () => void
   /** Notes above the canvas. */
   children: ReactNode

@@ -7,12 +7,12 @@ export type History<T> = {
   readonly last?: { tag: string; at: number }
 }
 
-/** A state that one can go back or forth to, and the name of the change between it and its neighbour. */
+/** A state to undo or redo to, and the name of the change between it and its neighbour. */
 type Step<T> = { readonly state: T; readonly name: string }
 
-// More steps than anybody goes back, and a bound on what is kept.
+// The number of steps that are kept.
 const most = 200
-// Typing that goes on within this many milliseconds is one step.
+// Milliseconds within which continued typing counts as one step.
 const pause = 1500
 
 /** A history that begins here. */

@@ -78,8 +78,8 @@ export function readClip(text: string): Read {
 }
 
 /**
- * What came of a paste. `renamed`: old id to new, where an id was taken. `ordered`: the order of the map that it was
- * pasted into is written as edges now. `problem`: why nothing was pasted.
+ * The result of a paste. `renamed`: old ID to new, where the ID already existed. `ordered`: the order of the target map
+ * was converted to edges. `problem`: why nothing was pasted.
  */
 export type Pasted = {
   map: BlueprintMap

@@ -2,10 +2,10 @@ import type { Level } from './nested'
 
 type Step = { nodeId: string; status: string }
 
-// Which of several items' statuses is told of the node that they share.
+// When several items share a node, the first of these statuses is shown.
 const ranks = ['running', 'paused', 'failed', 'completed', 'skipped', 'pending']
 
-/** The statuses of the nodes of a level, from a run's steps. Within a for-each the most telling of all items counts. */
+/** The statuses of the nodes of a level, from the steps of a run. In a for-each, the highest-ranked one of all items counts. */
 export function statusesAt(steps: readonly Step[], level: Level): Record<string, string> {
   const found: Record<string, string> = {}
   const inside =

@@ -37,7 +37,7 @@ export type Action =
   | { do: 'saved'; doc: Doc; version: string }
   /** Puts another document in place of this one; it can be undone. */
   | { do: 'replace'; name: string; doc: Doc; at: number }
-  /** Begins anew with what the server has. */
+  /** Starts over with the version of the server. */
   | { do: 'reload'; doc: Doc; version: string }
 
 const none: ReadonlySet<string> = new Set()
@@ -103,7 +103,7 @@ export function shownMap(map: BlueprintMap, level: Level): BlueprintMap {
   return mapAt(map, level) ?? map
 }
 
-// Nodes that come back are chosen, so that one sees what came back.
+// Restored nodes are selected, so that they are noticed.
 function returned(before: EditorState, after: EditorState): EditorState {
   const known = new Set(mapAt(before.history.present.map, before.level)?.nodes.map((node) => node.id))
   const back = mapAt(after.history.present.map, after.level)?.nodes.filter((node) => !known.has(node.id)) ?? []

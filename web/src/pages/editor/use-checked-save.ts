@@ -14,7 +14,7 @@ type Props = {
   onGo: (issue: Located) => void
 }
 
-/** Saves, unless a field holds a text that is not applied: then that field is shown. Tells whether all is saved. */
+/** Saves, unless the text of a field is not applied: then it shows that field. Reports whether everything is saved. */
 export function useCheckedSave({ readOnly, pending, validation, save, onGo }: Props): () => Promise<boolean> {
   const latest = useRef({ pending, validation })
   useLayoutEffect(() => {

@@ -237,7 +237,7 @@ export function useCommands(
       setTimeout(fit, 30)
     },
     fit,
-    /** Shows everything if it stays readable so; tells whether it does. */
+    /** Fits the graph into view if it stays readable, and reports whether it does. */
     fitReadably: (): boolean => {
       const box = document.querySelector('.react-flow')?.getBoundingClientRect()
       if (!box) return false

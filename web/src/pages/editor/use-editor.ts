@@ -15,7 +15,7 @@ export type Editor = ReturnType<typeof useEditor>
 export function useEditor(doc: Doc, version: string, readOnly: boolean) {
   const [state, dispatch] = useReducer(reduce, undefined, () => open(doc, version))
   const [said, setSaid] = useState('')
-  // The same words twice are said twice: a blank that nobody hears tells them apart.
+  // The same message is announced again: a trailing blank makes it different.
   const say = useCallback((words: string) => setSaid((before) => (before === words ? `${words}\u00a0` : words)), [])
   const act = useMemo(
     () => ({

@@ -4,8 +4,8 @@ import type { Commands } from './use-commands'
 const telling = ['paused', 'failed', 'running']
 
 /**
- * Keeps what a run does in view: all of the graph when it can be read so, else the node that is under way, until
- * somebody looks elsewhere; `release` is to be called then.
+ * Keeps the progress of a run in view: the whole graph if that is readable, else the running node. It ends with
+ * `release`, to be called when the user moves the view.
  */
 export function useFollow(
   executionId: string | undefined,

@@ -20,8 +20,8 @@ export function docOf(blueprint: Pick<Blueprint, 'blueprint_map' | 'environment_
 }
 
 /**
- * Saves what is edited. When somebody else changed the map or the variables meanwhile, nothing is saved and `conflict`
- * holds what they made of it.
+ * Saves the edited blueprint. If another user changed the map or the variables in the meantime, nothing is saved and
+ * `conflict` holds their version.
  */
 export function useSave(editor: Editor, blueprint: Blueprint) {
   const [saving, setSaving] = useState(false)
@@ -46,8 +46,8 @@ export function useSave(editor: Editor, blueprint: Blueprint) {
       setConflict(now)
       return false
     }
-    // The version says what we build on: when somebody saves between the question and now, it is no longer higher than
-    // theirs, and the server refuses ours.
+    // The version guards against a save between the check and now: ours is then no longer the higher one, and the
+    // server refuses it.
     const version = nextMinor(now.version)
     try {
       const after = await api.blueprint.update.mutate({

@@ -22,7 +22,7 @@ const choices: { value: Action; label: string; description: string }[] = [
   { value: 'abort', label: answerOutcomeText.endTheRun, description: answerOutcomeText.theRunFailsYouCanRetry },
 ]
 
-/** What to do about a step that was cut off: nobody knows whether it took effect. */
+/** Asks how to continue after an interrupted step whose outcome is unknown. */
 export function OutcomeForm({ asked, answering }: AnswerProps) {
   const [action, setAction] = useState<Action | ''>('')
   const [output, setOutput] = useState('')

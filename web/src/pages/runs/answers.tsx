@@ -23,7 +23,7 @@ const HumanForm = lazy(() => import('./answer-human'))
 
 type Props = { run: Run; facts: RunFacts; onRecord: (run: Run) => void; onStale: () => void }
 
-/** Everything that a run asks, each question with its form; what was answered by somebody else meanwhile is said. */
+/** The open requests of a run, each with its form, and a note if another user answered one in the meantime. */
 export function Answers({ run, facts, onRecord, onStale }: Props) {
   const waits = waitsOf(run)
   const [taken, setTaken] = useState<string | null>(null)

@@ -8,7 +8,7 @@ import { commonText } from '../../text/common'
 
 type Exchange = NonNullable<NonNullable<Step['error']>['exchange']>
 
-/** What a failed step sent and what came back, as the server kept it with the failure. */
+/** The request and response of a failed step, as stored with the failure. */
 export function FailedExchange({ exchange, address }: { exchange: Exchange; address: string }) {
   const { request, response } = exchange
   const mail = request.url === undefined

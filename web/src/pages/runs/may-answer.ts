@@ -1,10 +1,10 @@
 import type { Awaiting } from './types'
 import { mayAnswerText } from '../../text/runs'
 
-/** Who looks at the question. Undefined: not known yet. */
+/** The user who views the request. Undefined fields are not known yet. */
 export type Asker = { userId: string; principal: string | undefined; canManage: boolean | undefined }
 
-/** Why somebody may not answer a question, in words; `null` when they may, or when the server has to say. */
+/** Returns why the user may not answer a request; `null` if they may, or if the server decides. */
 export function whyNot(kind: Awaiting['kind'], { userId, principal, canManage }: Asker): string | null {
   switch (kind) {
     case 'human':

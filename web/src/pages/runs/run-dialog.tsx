@@ -39,7 +39,7 @@ export function RunDialog({ blueprintId, opened, onClose, onStarted, start }: Pr
 }
 
 function Inside({ blueprintId, onClose, onStarted, start }: Omit<Props, 'opened'>) {
-  // Asked anew each time: what runs is the stored blueprint, not what somebody looked at an hour ago.
+  // Fetched each time: the run uses the stored blueprint, not a cached one.
   const blueprint = useQuery({
     queryKey: ['blueprint', blueprintId, 'to run'],
     queryFn: () => api.blueprint.get.query({ id: blueprintId }),

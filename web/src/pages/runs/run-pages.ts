@@ -17,13 +17,13 @@ export type RunList = {
   held: number
 }
 
-/** The list after its first page came (again). New runs are held back when `hold` says that somebody reads further down. */
+/** The list after its first page was fetched (again). With `hold`, because the user reads further down, new runs are held back. */
 export function withFirst(before: RunList | null, page: RunPage, hold: boolean): RunList {
   const fresh = { runs: page.runs, next: page.next, searchedUntil: page.searchedUntil, held: 0 }
   if (!before || before.runs.length === 0) return fresh
   const known = new Set(before.runs.map((run) => run.executionId))
   const last = page.runs[page.runs.length - 1]
-  // No overlap: more has come than a page holds, or all has gone. Then it begins anew.
+  // No overlap: more runs are new than fit on a page, or all were deleted. The list starts over.
   if (!last || !page.runs.some((run) => known.has(run.executionId)))
     return hold && last ? { ...before, held: page.runs.length } : fresh
   const inPage = new Set(page.runs.map((run) => run.executionId))

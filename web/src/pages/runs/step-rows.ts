@@ -24,7 +24,7 @@ export type Row = {
 
 /** What is shown. */
 export type RowsAsked = {
-  /** What somebody opened (true) or closed (false), by address. */
+  /** The rows that the user opened (true) or closed (false), by address. */
   toggled: ReadonlyMap<string, boolean>
   /** The selected step, which is always in sight. */
   selected?: string | null
@@ -32,7 +32,7 @@ export type RowsAsked = {
   only?: ReadonlySet<StepStatus>
 }
 
-/** For-each nodes of more items than this are closed until somebody opens them. */
+/** For-each nodes of more items than this are closed at first. */
 export const manyItems = 8
 
 /** The rows, top to bottom. */

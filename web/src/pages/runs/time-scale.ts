@@ -73,7 +73,7 @@ function goDuration(text: string): number {
   return total
 }
 
-/** Whether a step was not run anew but taken over from the run that this one retries. */
+/** Reports whether the result of a step was taken over from the run that this one retries. */
 export function isReused(row: Pick<Row, 'end'>, whole: Span): boolean {
   return row.end < whole.from
 }

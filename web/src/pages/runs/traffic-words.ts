@@ -3,9 +3,9 @@ import type { Outputs } from '../../api/client'
 import { show } from '../../api/json'
 import { trafficWordsText } from '../../text/runs'
 
-/** A message to another service and what came back. */
+/** A request to another service and its response. */
 export type Exchange = Outputs['execution']['getExchanges']['exchanges'][number]
-/** What was sent or came, as it is to be shown. */
+/** A body, as it is shown. */
 export type Body =
   | { kind: 'none' }
   | { kind: 'text'; text: string }

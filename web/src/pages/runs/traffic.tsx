@@ -8,7 +8,7 @@ import { trafficText } from '../../text/runs'
 
 const TrafficList = lazy(async () => ({ default: (await import('./run-more')).TrafficList }))
 
-/** What the run exchanged with other services. It may be much, so it is fetched when somebody comes near. */
+/** The traffic between the run and other services. It may be large, so it is fetched when scrolled near. */
 export function Traffic({ run, facts }: { run: Run; facts: RunFacts }) {
   const [step] = useUrlState('traffic')
   const place = useRef<HTMLElement>(null)
@@ -24,7 +24,7 @@ export function Traffic({ run, facts }: { run: Run; facts: RunFacts }) {
     watch.observe(place.current)
     return () => watch.disconnect()
   }, [near])
-  // Whoever asked for one step's traffic is brought here.
+  // A link to the traffic of one step moves the focus here.
   useEffect(() => {
     if (step) place.current?.querySelector<HTMLElement>('h2')?.focus()
   }, [step])

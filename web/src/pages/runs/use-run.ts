@@ -28,16 +28,16 @@ const source: RunSource = {
   },
 }
 
-const kept = 30_000 // milliseconds that a feed nobody looks at stays, for who comes right back
-const hiddenFor = 60_000 // milliseconds after which a hidden page stops listening: browsers allow few connections
+const kept = 30_000 // milliseconds that an unused feed stays open, in case the user returns
+const hiddenFor = 60_000 // milliseconds after which a hidden page unsubscribes: browsers allow few connections
 
 type Shared = { feed: RunFeed; users: number; leave?: ReturnType<typeof setTimeout> }
 const feeds = new Map<string, Shared>()
 const idle: RunState = { run: null, error: null, phase: 'connecting' }
 
 /**
- * One run, live: it changes as the server tells of changes, until the run is over. All who follow the same run share
- * one subscription. Without an id nothing is followed.
+ * One run with live updates until it has ended. All callers that follow the same run share one subscription. Without an
+ * ID, nothing is followed.
  */
 export function useRun(executionId: string | null | undefined): LiveRun {
   const id = executionId ?? ''

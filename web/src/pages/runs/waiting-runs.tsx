@@ -27,7 +27,7 @@ export function useWaitingRuns(blueprintId?: string) {
   })
 }
 
-/** The runs that wait for somebody, at the head of the page; nothing when there are none. */
+/** The runs that wait for input, at the top of the page; empty if there are none. */
 export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; onShowAll: () => void }) {
   const waiting = useWaitingRuns(blueprintId)
   const runs = waiting.data?.runs ?? []

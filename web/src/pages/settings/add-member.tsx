@@ -9,7 +9,7 @@ import { givable, type Role, roleTitle } from './roles'
 import { addMemberText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** Adds somebody by their email. They need an account on this server. */
+/** Adds a user of this server by their email. */
 export function AddMember({ of }: { of: Organization }) {
   const client = useQueryClient()
   const [email, setEmail] = useState('')

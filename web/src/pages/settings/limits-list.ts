@@ -3,10 +3,10 @@ import { showBytes, showCount, showDuration } from '../../parts/time-words'
 import { limitsListText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** What the server tells of itself. */
+/** The facts about the server. */
 export type Info = Outputs['server']['getInfo']
 
-/** One limit: what holds now, and how whoever runs the server changes it. */
+/** One limit: its value, and how the operator changes it. */
 export type Limit = {
   title: string
   value: string

@@ -25,12 +25,12 @@ export function roleTitle(role: string): string {
   return roles.find((one) => one.role === role)?.title ?? role
 }
 
-/** Whether somebody with a role adds and removes members, and renames the organization. */
+/** Reports whether a role may add and remove members, and rename the organization. */
 export function manages(own: string): boolean {
   return own === 'admin' || own === 'owner'
 }
 
-/** Whether somebody with a role may change or remove one with another. */
+/** Reports whether a role may change or remove a member with another role. */
 export function mayTouch(own: string, other: string): boolean {
   return own === 'owner' || (own === 'admin' && other === 'member')
 }
@@ -41,7 +41,7 @@ export function isLastOwner(members: { userId: string; role: string }[], userId:
   return owners.length === 1 && owners[0]!.userId === userId
 }
 
-/** The roles that somebody with a role may give. */
+/** The roles that a role may assign. */
 export function givable(own: string): Role[] {
   if (own === 'owner') return ['member', 'admin', 'owner']
   return own === 'admin' ? ['member'] : []

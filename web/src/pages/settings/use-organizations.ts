@@ -7,7 +7,7 @@ export function useOrganizations() {
   return useQuery({ queryKey: ['organizations'], queryFn: () => api.organization.list.query() })
 }
 
-/** Asks anew for all that tells which organizations there are: this list, and the session that the header shows. */
+/** Refetches every query that holds organizations: the list, and the session for the header. */
 export function refreshOrganizations(): Promise<unknown> {
   return Promise.all([
     queryClient.invalidateQueries({ queryKey: ['organizations'] }),

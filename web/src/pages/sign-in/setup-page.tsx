@@ -15,7 +15,7 @@ import { setupPageText } from '../../text/sign-in'
 export default function SetupPage() {
   const token = useLinkToken()
   const link = useQuery({
-    // Under the session's key: who is not signed in yet is no reason to look the session up anew.
+    // Under the session's key: a 401 here must not refetch the session.
     queryKey: [...sessionKey, 'setup', token],
     queryFn: () => api.session.getSetup.query({ token }),
     enabled: token !== '',

@@ -14,7 +14,7 @@ import { inside } from './where'
 import { signInPageText } from '../../text/sign-in'
 import { commonText } from '../../text/common'
 
-/** Signs in. It also stands in for any page while nobody is signed in, and then gives way to that page. */
+/** Signs in. A signed-out user sees it at the address of any page, and that page after signing in. */
 export default function SignInPage() {
   const session = useSession()
   const signIn = useSignIn()
@@ -37,7 +37,7 @@ export default function SignInPage() {
         onError: (refusal) => {
           const { code, retryAfter } = describeError(refusal)
           if (code === 'TOO_MANY_REQUESTS') start(retryAfter ?? 60)
-          // A wrong password is typed anew, not mended.
+          // A wrong password is usually typed again, not corrected.
           if (code === 'UNAUTHORIZED') passwordField.current?.select()
         },
       },

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useState } from 'react'
 
 /**
- * The token of the setup link. It leaves the address bar at once, so that nobody reads or copies it from there; in the
- * state of this one entry of the history it survives a reload. What replaces the entry forgets it.
+ * The token of the setup link. It is removed from the address bar at once, so that it cannot be read or copied there.
+ * The state of this history entry keeps it across a reload, until the entry is replaced.
  */
 export function useLinkToken(): string {
   const [token] = useState(read)

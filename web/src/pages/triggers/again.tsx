@@ -11,10 +11,10 @@ import { againText } from '../../text/triggers'
 
 /** Asks over the drawer. */
 export type Ask = (question: Question) => Promise<boolean>
-/** What the parts of a drawer get. */
+/** The props of the parts of a drawer. */
 export type ToldProps = { story: Explanation; trigger: Trigger; onOpen: (id: string) => void; ask: Ask }
 
-/** Has one firing once more: by the rules, or by hand with what came. */
+/** Delivers one firing again: by the rules of the trigger, or as a manual run with its body. */
 export function Again({ story: { firing, redeliveries, delivery }, trigger, onOpen, ask }: ToldProps) {
   const refresh = useRefresh()
   const again = useMutation({

@@ -4,7 +4,7 @@ import { JsonView } from '../../parts'
 import { CodeBlock } from './code-block'
 import { bodyText } from '../../text/triggers'
 
-/** What came: a tree where it is JSON, else as it is. */
+/** The body of a delivery: a tree if it is JSON, else plain text. */
 export function Body({ text }: { text: string }) {
   const parsed = useMemo(() => {
     try {

@@ -12,7 +12,7 @@ const dates = Array.from({ length: 31 }, (_, index) => ({ value: index + 1, labe
 const weekdays = [1, 2, 3, 4, 5, 6, 0].map((value) => ({ value, label: weekdayNames[value]!.slice(0, 3) }))
 const months = monthNames.map((name, index) => ({ value: index + 1, label: name.slice(0, 3) }))
 
-/** The expression as plain choices. One that says more than they can is left alone until somebody chooses. */
+/** Edits an expression with simple choices. An expression beyond them is kept until the user makes a choice. */
 export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron: string) => void }) {
   const read = readPlan(cron)
   const plan = read ?? firstPlan

@@ -25,7 +25,7 @@ export type Plan = {
 /** Numbers of minutes and hours that divide an hour and a day. */
 export const paces = { minutes: [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30], hours: [1, 2, 3, 4, 6, 8, 12] }
 
-/** Where somebody begins: every weekday at nine. */
+/** The initial plan: every weekday at nine. */
 export const firstPlan: Plan = {
   pace: 'times',
   every: 15,

@@ -45,7 +45,7 @@ export default function EditTriggerPage() {
 }
 
 function EditForm({ trigger: now }: { trigger: Trigger }) {
-  // What was read when editing began: only what somebody changes here is sent, so that others' changes stay.
+  // The trigger as it was when editing began: only changed fields are sent, so that changes by others are kept.
   const [trigger] = useState(now)
   const [config, setConfig] = useState<Config>(trigger.config)
   const [, go] = useLocation()

@@ -21,7 +21,7 @@ type Props = {
   /** Called once it is gone. */ onClosed: () => void
 }
 
-/** What became of one delivery and why, what came with it, and the way to have it once more. */
+/** The outcome of one delivery with its reason and content, and the button to deliver it again. */
 export function FiringDrawer({ id, trigger, onOpen, onClose, onClosed }: Props) {
   const [last, setLast] = useState(id) // shown while the drawer closes
   const [asking, setAsking] = useState(false) // a question stands over the drawer: Escape and Tab are its own

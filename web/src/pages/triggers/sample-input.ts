@@ -35,7 +35,7 @@ export function exampleOf(schema: unknown, depth = 0): unknown {
   )
 }
 
-/** Says that a text is no JSON object; undefined when it is one, or empty. The place of a fault in JSON is the field's own to say. */
+/** Returns an error unless the text is a JSON object or empty. The field itself shows where JSON is malformed. */
 export function checkObject(text: string): string | undefined {
   if (text.trim() === '') return undefined
   try {

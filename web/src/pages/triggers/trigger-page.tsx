@@ -13,7 +13,7 @@ import { useTrigger } from './use-triggers'
 import { triggerPageText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
-/** /triggers/:id: what it is, how to reach it, and the ledger of what came. */
+/** /triggers/:id: the settings of the trigger, how to use it, and its ledger. */
 export default function TriggerPage() {
   const { id = '' } = useParams<{ id: string }>()
   const { data: trigger, error, refetch } = useTrigger(id)

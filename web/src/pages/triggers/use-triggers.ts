@@ -53,7 +53,7 @@ export function useTriggersOf(blueprintId: string, first: number, count: number)
   }
 }
 
-/** Makes what is shown of triggers be read anew. */
+/** Returns a function that refetches all queries about triggers. */
 export function useRefresh() {
   const client = useQueryClient()
   return () =>
