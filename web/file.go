@@ -127,14 +127,13 @@ func isOneOf(header []string, tag string) bool {
 //go:embed all:dist
 var dist embed.FS
 
-// places are the addresses of the page; it finds out by itself what to show.
-// Below those that end with a slash every address is one.
+// places are the addresses that serve the page; its script chooses what to show.
+// An entry that ends with a slash includes every address below it.
 var places = []string{"/", "/signin", "/setup", "/blueprints", "/blueprints/", "/runs", "/runs/", "/triggers", "/triggers/", "/connections", "/connections/", "/settings", "/settings/"}
 
-// Serve answers a request for the page or for a file that it loads, and tells
-// whether it is one. The page is for who accepts HTML: programs that come to
-// its addresses are told what they would be without it. The source of
-// randomness makes the nonces.
+// Serve responds to a request for the page or for a file that it loads, and
+// reports whether it did. Only clients that accept HTML get the page; for others
+// its addresses behave as if it did not exist. random makes the nonces.
 func Serve(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -149,8 +148,8 @@ func Serve(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
 	return serveFile(w, r, name)
 }
 
-// ServeMissing answers a browser that is at an address where nothing is, with
-// the page, which says so and leads on, and tells whether it was one: 404.
+// ServeMissing responds to a browser at an unknown address with status 404 and
+// the page, which shows a message and the navigation. It reports whether it did.
 func ServeMissing(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r) && servePage(w, r, random, http.StatusNotFound)
 }

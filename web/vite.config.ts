@@ -4,7 +4,7 @@ import { defineConfig, type Plugin } from 'vite'
 
 // Where the server of the developer listens; `npm run dev` hands it everything that is not the dashboard's own.
 const server = process.env.BLUEPRINTD_URL ?? 'http://127.0.0.1:8787'
-const proxied = ['/app', '/api', '/webhooks', '/files', '/oauth', '/healthz', '/readyz', '/v1']
+const proxied = ['/app', '/api', '/webhooks', '/files', '/docs', '/oauth', '/healthz', '/readyz', '/v1']
 
 export default defineConfig({
   base: '/',

@@ -75,23 +75,6 @@ var unread = []string{
 	"server/accounts",
 	"server/limits",
 	"server/sandbox",
-	"web",
-	"web/src",
-	"web/src/api",
-	"web/src/diff",
-	"web/src/forms",
-	"web/src/graph",
-	"web/src/inspector",
-	"web/src/pages/authority",
-	"web/src/pages/blueprints",
-	"web/src/pages/connections",
-	"web/src/pages/editor",
-	"web/src/pages/runs",
-	"web/src/pages/settings",
-	"web/src/pages/sign-in",
-	"web/src/pages/triggers",
-	"web/src/parts",
-	"web/src/shell",
 }
 
 func TestWords(t *testing.T) {

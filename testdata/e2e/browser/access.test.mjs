@@ -52,7 +52,7 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   assert.equal((await page.content()).includes('swordfish'), false);
   await page.goto(`/blueprints/${open.id}/triggers`);
   await settled(page, 'Open to all');
-  await page.getByText('Only people who manage this blueprint can see its triggers.').waitFor();
+  await page.getByText('Only managers of this blueprint can see its triggers.').waitFor();
   await page.getByRole('button', { name: 'More actions for Open to all' }).click();
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export to file' }).click()]);
   const exported = JSON.parse(await readFile(await file.path(), 'utf8'));

@@ -81,6 +81,25 @@ test('an edge by a way out that does not exist is a problem', async () => {
   await issues('1 warning');
 });
 
+test('nodes, triggers and connections link to their documentation', async () => {
+  await open('Documented', { nodes: [at(0, 0, node('say', 'template', { text: 'hello' }))] });
+  await card(/say/).click();
+  const link = () => page.getByRole('link', { name: /^Documentation/ });
+  assert.equal(await link().getAttribute('target'), '_blank');
+  const fetched = async (path) => {
+    const response = await fetch(server.apiHost + path);
+    assert.equal(response.status, 200, path);
+    return response.text();
+  };
+  assert.equal(await link().getAttribute('href'), '/docs/nodes#template');
+  const nodes = await fetched('/docs/nodes');
+  for (const { type } of await client.node.types.query()) assert.match(nodes, new RegExp(`<h3 id="${type}"`), `the section of ${type}`);
+  for (const path of ['/triggers/new?type=webhook', '/connections/new?type=http']) {
+    await page.goto(path);
+    assert.match(await fetched(await link().getAttribute('href')), /<h1/, path);
+  }
+});
+
 test('JSON that is not applied is a problem, blocks saving, and is not lost', async () => {
   const id = await open('Half JSON', { nodes: [at(0, 0, node('call', 'http-request', { url: 'https://example.com', method: 'POST', body: { a: 1 } })), at(320, 0, node('end', 'log', { message: 'x' }))] });
   await issues('No problems');
@@ -92,7 +111,7 @@ test('JSON that is not applied is a problem, blocks saving, and is not lost', as
   await card(/end/).click();
   await page.getByRole('textbox', { name: 'Title', exact: true }).fill('The last');
   await save();
-  await page.getByText(/^Not saved: a field is not applied/).waitFor();
+  await page.getByText(/^Not saved: a field is marked/).waitFor();
   assert.equal((await stored()).version, '1.0.0');
   assert.equal(await body().inputValue(), '{"a": 2', 'the field is shown again, with what was typed');
   await body().fill('{"a": 3}');

@@ -114,7 +114,7 @@ function useConnections(wanted: string[]) {
     ) : list.data && fit.length === 0 ? (
       <>
         {connectionFieldText.youHaveNoConnection}
-        {types.length > 0 && connectionFieldText.ofType(types.join(' or '))} {connectionFieldText.yet}
+        {types.length > 0 && connectionFieldText.ofType(types.join(' or '))} {connectionFieldText.yet}{' '}
         <Anchor size="xs" href="/connections" target="_blank" rel="noreferrer">
           {connectionFieldText.createConnectionOpensInANew}
         </Anchor>

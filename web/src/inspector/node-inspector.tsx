@@ -19,6 +19,7 @@ import { NodeIdRow } from './node-id-row'
 import { codeErrorOf, issuesOfNode } from './node-issues'
 import { NodeJsonTab } from './node-json-tab'
 import { scopeOf, stepsAt, idOf } from './scope'
+import { DocLink } from '../parts/doc-link'
 import type { NodeInspectorProps } from './types'
 import { nodeInspectorText } from '../text/inspector'
 import { commonText } from '../text/common'
@@ -106,7 +107,13 @@ function Inspector({
             {type && <code className={classes.typeId}>{type.type}</code>}
           </div>
           <div className={classes.typeText}>
-            {type ? type.description : nodeInspectorText.thisServerDoesNotKnowThis}
+            {type ? (
+              <>
+                {type.description} <DocLink to={`nodes#${type.type}`} />
+              </>
+            ) : (
+              nodeInspectorText.thisServerDoesNotKnowThis
+            )}
           </div>
         </div>
       </div>

@@ -31,10 +31,10 @@ export function ClockNote({ host, now }: { host: string; now: string }) {
         {serverNotesText.theServerClockIsVirtual}
       </Text>
       <Text size="sm">
-        {serverNotesText.itShows}
+        {serverNotesText.itShows}{' '}
         <b>
           <Time at={now} absolute />
-        </b>
+        </b>{' '}
         {serverNotesText.untilYouAdvanceItSchedules}
       </Text>
       <CopyField

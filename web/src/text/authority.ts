@@ -18,7 +18,7 @@ export const failedGrantsText = {
   retryStarted: 'Retry started',
   grantNeeded: 'Grant needed',
   wroteTheNodesOfThisRun: (author: string) =>
-    `${author} wrote the nodes of this run, and they are not a saved version. Only saved versions can be granted.`,
+    `This run uses unsaved nodes by ${author}. Only saved versions can be granted.`,
   thisRunActsForAnotherUser:
     'This run acts for another user. Ask them to grant the version, or retry the run as yourself.',
   grantVersionAndRetry: (version: string) => `Grant version ${version} and retry`,

@@ -58,10 +58,10 @@ export const blueprintsPageText = {
   noBlueprintMatchesTheseFilters: 'No blueprint matches these filters.',
   clearFilters: 'Clear filters',
   blueprint: 'blueprint',
-  pagesOfBlueprints: 'Pages of blueprints',
+  pagesOfBlueprints: 'Blueprint list pages',
   nothingIsSharedWithYou: 'Nothing is shared with you',
-  blueprintsOfYourOrganizations: 'Blueprints of your organizations and blueprints that you can edit appear here.',
-  noPublicBlueprintsOfOthers: 'No public blueprints of others',
+  blueprintsOfYourOrganizations: 'Blueprints of your organizations and blueprints you can edit appear here.',
+  noPublicBlueprintsOfOthers: 'No public blueprints by other users',
   publicBlueprintsCanBeViewedAnd:
     'Public blueprints can be viewed and run by everyone on this server. Managers publish them under Share.',
   noFavouritesYet: 'No favourites yet',
@@ -92,7 +92,7 @@ export const categoriesSectionText = {
   deleteTheCategory: (title: string) => `Delete the category “${title}”?`,
   itIsRemovedFromAllBlueprints: (organization: string) =>
     `It is removed from all blueprints of ${organization}. The blueprints are kept.`,
-  sharedByAllBlueprintsOf: (organization: string) => `Shared by all blueprints of ${organization}`,
+  sharedByAllBlueprintsOf: (organization: string) => `Available to all blueprints of ${organization}`,
   couldNotLoadTheCategories: 'Could not load the categories',
   noCategoriesYet: 'No categories yet',
   deleteTheCategory2: (name: string) => `Delete the category ${name}`,
@@ -106,7 +106,7 @@ export const collaboratorsSectionText = {
   isNow: (value: string, word: string) => `${value} is now ${word}`,
   remove: (name: string) => `Remove ${name}?`,
   theyCanNoLongerEditThis:
-    'They can no longer edit this blueprint. Triggers that they created stop starting runs, because those act with their rights.',
+    'They can no longer edit this blueprint. Triggers they created no longer start runs, because those runs act with their rights.',
   collaborators: 'Collaborators',
   editorsCanChangeTheBlueprint:
     'Editors can change the blueprint, its triggers and secrets, and see all its runs. Admins can also manage collaborators and visibility, and delete the blueprint.',
@@ -165,7 +165,7 @@ export const importCardText = {
   imported: 'Imported',
   cannotBeImported: 'Cannot be imported',
   remove: (name: string) => `Remove ${name}`,
-  theServerReportsProblems: 'The server reports problems:',
+  theServerReportsProblems: 'The server found problems:',
   slackSigningSecret: 'Slack signing secret',
   webhookSecret: 'Webhook secret',
   trigger: (word: string, value: number) => `${word}, trigger ${value}`,
@@ -317,7 +317,7 @@ export const actionsText = {
   deleted: (title: string) => `“${title}” deleted`,
   delete: (word: string) => `Delete “${word}”?`,
   thisAlsoDeletesItsVersionsAnd:
-    'This also deletes its versions and triggers, and cancels its active runs. Finished runs stay visible to the people who started them. This cannot be undone.',
+    'This also deletes its versions and triggers, and cancels its active runs. Finished runs stay visible to the users who started them. This cannot be undone.',
   deleteBlueprint: 'Delete blueprint',
 } as const
 
@@ -338,7 +338,7 @@ export const versionListText = {
 export const versionsTabText = {
   versionsAreHidden: 'Versions are hidden',
   onlyPeopleWhoManageThis:
-    'Only people who manage this blueprint can see its versions. Ask one of them to add you as a collaborator.',
+    'Only managers of this blueprint can see its versions. Ask one of them to add you as a collaborator.',
   couldNotLoadTheVersions: 'Could not load the versions',
   alreadyTheSameAs: (version: string) => `Already the same as ${version}`,
   versionIsTheSameAs: (version: string, version2: string) => `Version ${version} is the same as ${version2}`,

@@ -51,14 +51,14 @@ export const connectionSideText = {
   signIn: 'Sign in',
   checkSignIn: 'Check sign-in',
   testConnection: 'Test connection',
-  yourBrowserOpenedNoTab: 'Your browser opened no tab:',
+  yourBrowserOpenedNoTab: 'Your browser did not open a tab:',
   openTheSignInPage: 'open the sign-in page',
   finishSigningInInTheOther: 'Finish signing in in the other tab. It is checked when you return.',
-  asksTheServiceWhetherYourSign: 'Asks the service whether your sign-in is still valid.',
-  makesTheCheapestRealCallWith: 'Makes the cheapest real call with the saved settings and shows the result.',
-  noBlueprintThatYouCanSee: 'No blueprint that you can see uses it.',
+  asksTheServiceWhetherYourSign: 'Checks with the service that your sign-in is still valid.',
+  makesTheCheapestRealCallWith: 'Makes one inexpensive call with the saved settings and shows the result.',
+  noBlueprintThatYouCanSee: 'No blueprint you can see uses it.',
   andMore: (value: number) => `and ${value} more`,
-  checkedOnlyTheNewest400: 'Checked only the newest 400 blueprints.',
+  checkedOnlyTheNewest400: 'Only the newest 400 blueprints were checked.',
 } as const
 
 /** Texts of pages/connections/connections-page.tsx. */

@@ -2,8 +2,8 @@ import { count } from './count'
 
 /** Texts of pages/editor/canvas.tsx. */
 export const canvasText = {
-  moveOfANode: 'move of a node',
-  moveOfNodes: (length: number) => `move of ${count(length, 'node')}`,
+  moveOfANode: 'move a node',
+  moveOfNodes: (length: number) => `move ${count(length, 'node')}`,
   dragFromAnOutputOnThe: 'Drag from an output on the right to the left side of another node.',
   canvas: 'Canvas',
   minimap: 'Minimap',
@@ -87,7 +87,7 @@ export const editorText = {
 
 /** Texts of pages/editor/first-edge-dialog.tsx. */
 export const firstEdgeDialogText = {
-  thisEdgeContradictsTheCurrent: 'This edge contradicts the current order, so the order cannot be kept.',
+  thisEdgeContradictsTheCurrent: 'This edge contradicts the current order. The order cannot be kept.',
   theOrderCannotBeKept: (problem: string) => `${problem} The order cannot be kept.`,
   changeFromOrderToEdges: 'Change from order to edges',
   theNodesCurrentlyRunOneAfter:
@@ -135,7 +135,7 @@ export const issuesPanelText = {
   checking: 'Checking',
   noProblems: 'No problems',
   fixFieldsThatAreNotApplied:
-    'Fix fields that are not applied before you save. Steps with other errors fail when they run.',
+    'Fix the fields marked “Not applied” before you save. Steps with other errors fail when they run.',
   stepsWithErrorsFailWhenThey: 'Steps with errors fail when they run. You can still save.',
   recommendationsYouCanSaveAnd: 'Recommendations. You can save and run the blueprint.',
   warning: 'Warning',
@@ -175,7 +175,7 @@ export const orderAsEdgesText = {
 export const pasteDialogText = {
   pasteNodes: 'Paste nodes',
   nodesAsJson: 'Nodes as JSON',
-  copiedNodesABlueprintFileOr: 'Copied nodes, a blueprint file or a map',
+  copiedNodesABlueprintFileOr: 'Copied nodes, a blueprint file or a blueprint_map',
   paste: 'Paste',
 } as const
 
@@ -262,7 +262,7 @@ export const sidePanelText = {
 
 /** Texts of pages/editor/state.ts. */
 export const stateText = {
-  changeOfVariables: 'change of variables',
+  changeOfVariables: 'change variables',
 } as const
 
 /** Texts of pages/editor/toolbar.tsx. */
@@ -287,7 +287,7 @@ export const toolbarText = {
 
 /** Texts of pages/editor/use-checked-save.ts. */
 export const checkedSaveText = {
-  notSavedAFieldIsNot: 'Not saved: a field is not applied. Fix it and save again.',
+  notSavedAFieldIsNot: 'Not saved: a field is marked “Not applied”. Fix it and save again.',
 } as const
 
 /** Texts of pages/editor/use-commands.ts. */
@@ -299,7 +299,8 @@ export const commandsText = {
   isNow: (value: string, to: string) => `${value} is now ${to}`,
   pasted: (value: string, word: string) => `Pasted ${value}${word}`,
   theOrderOfTheOtherNodes: (say: string) => `${say}. The order of the other nodes was converted to edges.`,
-  aFieldOfIsNotApplied: (titled: string) => `A field of “${titled}” is not applied. Fix it before you rename the ID.`,
+  aFieldOfIsNotApplied: (titled: string) =>
+    `A field of “${titled}” is marked “Not applied”. Fix it before you rename the ID.`,
   anEdge: 'an edge',
   edges: (size: number) => `${size} edges`,
   delete: (what: string) => `delete ${what}`,
@@ -316,7 +317,7 @@ export const commandsText = {
   movedLater: 'Moved later',
   move: (value: string) => `move ${value}`,
   duplicate: (value: string) => `duplicate ${value}`,
-  duplicatedAs: (value: string) => `Duplicated as ${value}`,
+  duplicatedAs: (value: string) => `Duplicated ${value}`,
   insertTheExample: 'insert the example',
   exampleInserted: 'Example inserted',
   arrangeNodes: 'arrange nodes',

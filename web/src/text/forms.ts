@@ -18,7 +18,7 @@ export const anyKindText = {
 
 /** Texts of forms/blueprint-field.tsx. */
 export const blueprintFieldText = {
-  unknownBlueprintOrOneThatYou: 'Unknown blueprint, or one that you cannot see.',
+  unknownBlueprintOrOneThatYou: 'Unknown blueprint, or one you cannot see.',
   couldNotLoadTheBlueprints: ' Could not load the blueprints.',
   chooseABlueprint: 'Choose a blueprint',
   noBlueprintsFound: 'No blueprints found',
@@ -128,8 +128,8 @@ export const callText = {
   get: 'Item or field, nil if missing',
   toPairs: 'List of [key, value]',
   fromPairs: 'Object from a list of [key, value]',
-  upper: 'Upper case',
-  lower: 'Lower case',
+  upper: 'Converts to upper case',
+  lower: 'Converts to lower case',
   trim: 'Removes whitespace at both ends',
   trimPrefix: 'Removes the prefix',
   trimSuffix: 'Removes the suffix',
@@ -137,8 +137,8 @@ export const callText = {
   splitAfter: 'Parts that include their separators',
   replace: 'Replaces every old with new',
   repeat: 'Repeats the text n times',
-  indexOf: 'Position of the first match, -1 without one',
-  lastIndexOf: 'Position of the last match, -1 without one',
+  indexOf: 'Position of the first match, -1 if there is none',
+  lastIndexOf: 'Position of the last match, -1 if there is none',
   hasPrefix: 'Whether the text starts with the prefix',
   hasSuffix: 'Whether the text ends with the suffix',
   toBase64: 'Encodes text as base64',
@@ -233,7 +233,7 @@ export const numberFieldText = {
 /** Texts of forms/object-field.tsx. */
 export const objectFieldText = {
   otherValues: 'Other values',
-  fieldsThatThisFormDoesNot: 'Fields that this form does not know. They are kept.',
+  fieldsThatThisFormDoesNot: 'Fields unknown to this form. They are kept.',
   remove: (key: string) => `Remove ${key}`,
   set: (value: string) => `Set ${value}`,
 } as const

@@ -36,7 +36,7 @@ export const behaviourText = {
   defaultOfThisType: (value: string | undefined) => `${value} (default of this type)`,
   text: (value: string | undefined, value2: string | undefined) => `${value}: ${value2}.`,
   theDefaultOfThisTypeIs: (own: string) =>
-    `The default of this type is ${own}. Change it only if you know how the service treats a repeated request.`,
+    `The default of this type is ${own}. Change it only if you know how the service handles a repeated request.`,
   disabled: 'Disabled',
   skipsTheNodeAndPassesIts: 'Skips the node and passes its input on.',
   continuesOnError: 'continues on error',
@@ -151,7 +151,7 @@ export const variableRowText = {
   noValue: 'no value',
   emptyText: 'empty text',
   notUsed: 'not used',
-  noNodeRefersToItDirectly: 'No node refers to it directly. A script may still build its name.',
+  noNodeRefersToItDirectly: 'No node refers to it directly. A script may still use it.',
   usedIn: 'Used in',
   andMore: (value: number) => `and ${value} more`,
 } as const

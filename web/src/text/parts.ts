@@ -13,6 +13,11 @@ export const copyFieldText = {
   copy: (lower: string) => `Copy ${lower}`,
 } as const
 
+/** Texts of parts/doc-link.tsx. */
+export const docLinkText = {
+  documentation: 'Documentation',
+} as const
+
 /** Texts of parts/error-note.tsx. */
 export const errorNoteText = {
   fieldsNeedAChange: (length: number) => `${count(length, 'field')} need a change:`,

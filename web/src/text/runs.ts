@@ -30,9 +30,9 @@ export const answerHumanText = {
 /** Texts of pages/runs/answer-outcome.tsx. */
 export const answerOutcomeText = {
   repeatTheStep: 'Repeat the step',
-  ifItDidNotHappenOtherwise: 'If it did not happen. Otherwise it happens twice.',
+  ifItDidNotHappenOtherwise: 'Choose this if it did not happen. Otherwise it happens twice.',
   markAsDone: 'Mark as done',
-  ifItHappenedTheRunContinues: 'If it happened. The run continues with the output that you enter.',
+  ifItHappenedTheRunContinues: 'Choose this if it happened. The run continues with the output you enter.',
   endTheRun: 'End the run',
   theRunFailsYouCanRetry: 'The run fails. You can retry it later.',
   thisStepMustNotHappenTwice: 'This step must not happen twice. Check the other service first.',
@@ -54,7 +54,7 @@ export const answerSignInText = {
 export const answersText = {
   alreadyAnswered: 'Already answered',
   wasAnsweredExpiredOrCancelled: (taken: string) =>
-    `“${taken}” was answered, expired or cancelled meanwhile. The page shows the current state.`,
+    `“${taken}” was answered, cancelled or expired in the meantime. The page shows the current state.`,
   waitingForInput: 'Waiting for input',
   waitingForApproval: 'Waiting for approval',
   waitingForASignIn: 'Waiting for a sign-in',
@@ -67,10 +67,10 @@ export const answersText = {
 
 /** Texts of pages/runs/blueprint-filter.tsx. */
 export const blueprintFilterText = {
-  aBlueprintThatYouCannotSee: 'A blueprint that you cannot see',
+  aBlueprintThatYouCannotSee: 'A blueprint you cannot see',
   oneBlueprint: 'One blueprint',
   anyBlueprint: 'Any blueprint',
-  noSuchBlueprint: 'No such blueprint',
+  noSuchBlueprint: 'Unknown blueprint',
 } as const
 
 /** Texts of pages/runs/failed-exchange.tsx. */
@@ -94,7 +94,7 @@ export const failureHintsText = {
   aTemplateOrExpressionUsesAn:
     'A template or expression uses an unknown name. Fix it in the editor. The step input below shows the available values.',
   makeTheConditionReturnTrueOr: 'Make the condition return true or false, for example with a comparison.',
-  giveTheLoopAListFor: 'Give the loop a list, for example {{input.items}}.',
+  giveTheLoopAListFor: 'Set the items to a list, for example {{input.items}}.',
   theStepExceededItsTimeLimit: 'The step exceeded its time limit. Raise timeoutMs, or check why the service is slow.',
   theServiceRefusedTheRequest:
     'The service refused the request. Check the request, or allow the status in expectStatus.',
@@ -106,7 +106,7 @@ export const failureHintsText = {
   theCertificateOfTheServiceWas: 'The certificate of the service was not accepted.',
   theAddressRedirectsTooOftenFix: 'The address redirects too often. Fix the address.',
   aValueExceededItsSizeLimit:
-    'A value exceeded its size limit. Pass on less, for example with a transform step before.',
+    'A value exceeded its size limit. Pass on less data, for example with a transform step before this one.',
   theConnectionWasDeletedOrYou: 'The connection was deleted, or you cannot use it. Choose another one in the editor.',
   anotherUserWroteThisVersion: 'Another user wrote this version. Grant it to allow access to your resources.',
   theUserOfThisRunCannot: 'The user of this run cannot use this secret. Run it as a user who manages the blueprint.',
@@ -116,7 +116,7 @@ export const failureHintsText = {
   theRequestWasRejectedTheStep: 'The request was rejected. The step worked as intended.',
   theMailServerRefusedSome: 'The mail server refused some recipients. Check their addresses.',
   theOutcomeIsUnknownCheckThe: 'The outcome is unknown. Check the other service before you retry.',
-  nobodyAnsweredInTimeRetryFrom: 'Nobody answered in time. Retry from this step to ask again.',
+  nobodyAnsweredInTimeRetryFrom: 'No answer arrived in time. Retry from this step to ask again.',
   theRunUsedUpItsBudget:
     'The run used up its budget of tokens or calls. Raise the budget of the blueprint, then retry from this step.',
   theResponseDidNotMatchThe:
@@ -326,7 +326,7 @@ export const runPageText = {
   allRuns: 'All runs',
   couldNotLoadTheRun: 'Could not load the run',
   run: (title: string) => `${title}, run`,
-  couldNotLoadUpdatesOfThis: 'Could not load updates of this run',
+  couldNotLoadUpdatesOfThis: 'Could not load updates for this run',
   progress: 'Progress',
   theRunFailed: 'The run failed',
   theRunIsActive: 'The run is active.',
@@ -358,7 +358,7 @@ export const runsPageText = {
 
 /** Texts of pages/runs/runs-view.tsx. */
 export const runsViewText = {
-  filterTheRuns: 'Filter the runs',
+  filterTheRuns: 'Filter runs',
   searchByRunId: 'Search by run ID',
   timeRemoveThisFilter: (when: string) => `Time: ${when}. Remove this filter`,
   time: 'Time',
@@ -384,7 +384,6 @@ export const saveTestText = {
   thisTestExpectsTheResultsOf: (word: string) =>
     `This test expects the results of this run. ${word} Put the files into one folder and run`,
   blueprintdTestFolder: 'blueprintd test FOLDER',
-  text: '.',
   downloadAll: 'Download all',
   theBlueprint: 'The blueprint',
   inputAndExpectedResults: 'Input and expected results',
@@ -412,7 +411,7 @@ export const stepPanelText = {
   copyALinkToThisStep: 'Copy a link to this step',
   openNodeInEditor: 'Open node in editor',
   closeStep: 'Close step',
-  thisRunHasNoStepWith: 'This run has no step with this address.',
+  thisRunHasNoStepWith: 'This run has no such step.',
   attempts: 'Attempts',
   result: 'Result',
   keptFromTheRetriedRun: 'Kept from the retried run',
@@ -497,6 +496,7 @@ export const trafficRowText = {
 /** Texts of pages/runs/traffic-words.ts. */
 export const trafficWordsText = {
   to: (value: string) => `to ${value}`,
+  noRecipient: 'no recipient',
   noResponseYet: 'No response yet',
   noResponse: 'No response',
 } as const

@@ -12,7 +12,7 @@ export const linkHelpText = {
   commandToCreateALink: 'Command to create a link',
   untilAPasswordIsSet: 'Until a password is set,',
   blueprintdServe: 'blueprintd serve',
-  printsSuchALinkForThe: "prints such a link for the server's owner at every start.",
+  printsSuchALinkForThe: "prints this link for the server's owner at every start.",
 } as const
 
 /** Texts of pages/sign-in/new-password.tsx. */

@@ -36,7 +36,7 @@ export const apiFieldsText = {
 
 /** Texts of pages/triggers/blueprint-select.tsx. */
 export const blueprintSelectText = {
-  aBlueprintThatYouCannotSee: 'A blueprint that you cannot see',
+  aBlueprintThatYouCannotSee: 'A blueprint you cannot see',
   noBlueprintsFound: 'No blueprints found',
   noBlueprint: 'No blueprint',
 } as const
@@ -53,7 +53,6 @@ export const clockChangeViewText = {
   thisBrowserDoesNotKnowThe: (zone: string) => `This browser does not know the time zone ${zone}.`,
   clocksInDoNotChangeWithin: (zone: string) => `Clocks in ${zone} do not change within two years`,
   afterThat: ' after that',
-  text: '.',
   previousChange: 'Previous change',
   nextChange: 'Next change',
   none: 'none',
@@ -363,7 +362,7 @@ export const ledgerText = {
   decision: 'Decision',
   reason: 'Reason',
   noRun: 'no run',
-  filterTheLedger: 'Filter the ledger',
+  filterTheLedger: 'Filter ledger',
   searchByDeliveryId: 'Search by delivery ID',
   anySource: 'Any source',
   runStatus: 'Run status',
@@ -414,7 +413,7 @@ export const pausedNoteText = {
   pausedByTheServer: 'Paused by the server',
   itRetriesAutomaticallyWithThe: 'It retries automatically with the first delivery after',
   itStaysPausedUntilSomeone: 'It stays paused until someone activates it. ',
-  deliveriesReceivedMeanwhileAre: 'Deliveries received meanwhile are in the ledger. You can redeliver them.',
+  deliveriesReceivedMeanwhileAre: 'Deliveries received while it is paused are in the ledger. You can redeliver them.',
   activate: 'Activate',
 } as const
 
@@ -634,7 +633,7 @@ export const triggersViewText = {
   trigger: 'trigger',
   triggerPages: 'Trigger pages',
   triggersAreHidden: 'Triggers are hidden',
-  onlyPeopleWhoManageThis: 'Only people who manage this blueprint can see its triggers.',
+  onlyPeopleWhoManageThis: 'Only managers of this blueprint can see its triggers.',
   newTrigger: 'New trigger',
   startAutomatically: 'Start automatically',
   aTriggerStartsABlueprintWhen:
@@ -672,7 +671,7 @@ export const itText = {
   inviteYourApp: '/invite @your-app',
   triggerAnEventInSlackAnd: 'Trigger an event in Slack and check the ledger here.',
   slackMustBeAbleToReach:
-    'Slack must be able to reach the URL over HTTPS. If the ledger reports a signature mismatch, the signing secret belongs to another app.',
+    'Slack must be able to reach the URL over HTTPS. If the ledger reports a signature mismatch, the signing secret is from another app.',
   sendMail: 'Send mail',
   sendAMessageToOrForward: (address: string) => `Send a message to ${address}, or forward mail to it. `,
   eachMessageStartsOneRunA: (word: string) =>

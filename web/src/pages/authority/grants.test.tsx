@@ -92,7 +92,7 @@ describe('the grants of a failed run', () => {
 
   test.each([
     ['a run for another user', false, grant, /acts for another user/],
-    ['nodes that are no saved version', true, { ...grant, version: undefined }, /not a saved version/],
+    ['nodes that are no saved version', true, { ...grant, version: undefined }, /unsaved nodes/],
   ])('are not offered for %s', (_case, mine, lacks, reason) => {
     server(me)
     show(<FailedGrants run={failed(lacks)} mine={mine} />)

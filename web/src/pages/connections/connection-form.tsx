@@ -110,7 +110,7 @@ function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: Fields
               role="status"
               title={connectionFormText.theConnectionHasChanged}
             >
-              {connectionFormText.savingSendsOnlyYourChanges}
+              {connectionFormText.savingSendsOnlyYourChanges}{' '}
               <Button size="compact-sm" variant="default" ml={4} onClick={onNewer}>
                 {connectionFormText.loadTheNewerVersion}
               </Button>

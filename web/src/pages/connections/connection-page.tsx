@@ -4,7 +4,7 @@ import { Link, useParams } from 'wouter'
 import { api } from '../../api/client'
 import { describeError } from '../../api/errors'
 import { useSignedIn } from '../../api/session'
-import { EmptyState, ErrorNote, PageHeader } from '../../parts'
+import { DocLink, EmptyState, ErrorNote, PageHeader } from '../../parts'
 import { ConnectionForm } from './connection-form'
 import classes from './connections.module.css'
 import { ConnectionSide } from './connection-side'
@@ -60,7 +60,13 @@ function One({ id }: { id: string }) {
         title={one.name}
         breadcrumbs={crumbs}
         badge={<Badge color="gray">{typeTitle(one.type)}</Badge>}
-        text={type?.description}
+        text={
+          type && (
+            <>
+              {type.description} <DocLink to="connections-and-sign-in" />
+            </>
+          )
+        }
         actions={may ? <DeleteConnection of={one} /> : undefined}
       />
       <div className={classes.columns}>

@@ -5,7 +5,7 @@ import { Link, useLocation, useSearchParams } from 'wouter'
 import { api, type Inputs } from '../../api/client'
 import { issueFor } from '../../api/errors'
 import { useSignedIn } from '../../api/session'
-import { EmptyState, ErrorNote, notifyDone, PageHeader } from '../../parts'
+import { DocLink, EmptyState, ErrorNote, notifyDone, PageHeader } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import { Callback } from './callback'
 import { beginning, given, needless } from './config-change'
@@ -48,7 +48,13 @@ export function NewConnection() {
       <PageHeader
         key={wanted}
         title={type ? newConnectionText.newConnection2(type.title) : newConnectionText.newConnection}
-        text={type?.description}
+        text={
+          type && (
+            <>
+              {type.description} <DocLink to="connections-and-sign-in" />
+            </>
+          )
+        }
         breadcrumbs={[...crumbs, { title: newConnectionText.new, href: '/connections/new' }]}
       />
       {types.isPending && <Skeleton h={320} maw={640} radius="md" />}

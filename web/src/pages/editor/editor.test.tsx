@@ -92,7 +92,7 @@ test('wrong JSON says so, is a problem, and blocks saving until it is mended', a
   await screen.findByText(/^Not applied: invalid JSON/)
   await issues('1 error')
   await user.click(save())
-  await screen.findByText(/^Not saved: a field is not applied/)
+  await screen.findByText(/^Not saved: a field is marked/)
   expect(saves()).toEqual([])
   fireEvent.change(body, { target: { value: '{"a": 3}' } })
   await issues('No problems')

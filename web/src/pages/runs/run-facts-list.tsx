@@ -37,7 +37,7 @@ export function RunFactsList({
         <>
           <Anchor component={Link} href={`/blueprints/${listed.blueprintId}`} inherit>
             {listed.blueprintTitle}
-          </Anchor>
+          </Anchor>{' '}
           {runFactsListText.version(listed.blueprintVersion)}
         </>
       ) : (

@@ -39,7 +39,7 @@ export function SaveTest({ id, onClose }: { id: string; onClose: () => void }) {
         {saveTestText.thisTestExpectsTheResultsOf(
           recorded ? saveTestText.itReplaysTheRecordedTrafficAnd : saveTestText.theRunWasNotRecordedSo,
         )}{' '}
-        <Code>{saveTestText.blueprintdTestFolder}</Code> {saveTestText.text}
+        <Code>{saveTestText.blueprintdTestFolder}</Code>.
       </Text>
       <ul className={classes.files}>
         {files.map((file) => (

@@ -22,7 +22,7 @@ test('where it went', () => {
     [call({}), 'api.example.com/v1/x?key=***'],
     [call({ url: 'http://127.0.0.1:80' }), '127.0.0.1:80'],
     [mail, 'to b@x.org, c@x.org: Hello'],
-    [call({ method: 'MAIL', headers: {} }), 'to nobody'],
+    [call({ method: 'MAIL', headers: {} }), 'no recipient'],
   ] as const)
     assert.equal(targetOf(exchange), want)
 })

@@ -22,7 +22,7 @@ export function targetOf(exchange: Exchange): string {
   const { url, headers } = exchange.request
   if (isMail(exchange)) {
     const to = [headers?.to, headers?.cc, headers?.bcc].filter(Boolean).join(', ')
-    return [trafficWordsText.to(to || 'nobody'), headers?.subject].filter(Boolean).join(': ')
+    return [to ? trafficWordsText.to(to) : trafficWordsText.noRecipient, headers?.subject].filter(Boolean).join(': ')
   }
   // Not by URL: it would write templates and what is masked in another way.
   return url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')

@@ -44,6 +44,7 @@ export default function KeysPage() {
           {keysPageText.theKeyEndingIn} <Code>{row.last4}</Code> {keysPageText.stopsWorkingImmediatelyThis}
           {row.lastUsedAt ? (
             <>
+              {' '}
               {keysPageText.lastUsed} <Time at={row.lastUsedAt} />.
             </>
           ) : (

@@ -132,8 +132,7 @@ function About({ of }: { of: Info }) {
               limitsPageText.receivedForAddressesAt(of.mailDomain)
             ) : (
               <>
-                {limitsPageText.notReceivedEnableWith}
-                <Code>{limitsPageText.smtpAddr}</Code> {limitsPageText.text}
+                {limitsPageText.notReceivedEnableWith} <Code>{limitsPageText.smtpAddr}</Code>)
               </>
             ),
           ],

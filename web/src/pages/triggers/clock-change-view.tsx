@@ -25,8 +25,7 @@ export function ClockChange({ schedule, zone }: { schedule: Schedule; zone: stri
     return (
       <Text size="sm" c="dimmed">
         {clockChangeViewText.clocksInDoNotChangeWithin(zone)}
-        {after.length > 0 && clockChangeViewText.afterThat}
-        {clockChangeViewText.text}
+        {after.length > 0 && clockChangeViewText.afterThat}.
       </Text>
     )
   return (

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
 import { api, type Inputs } from '../../api/client'
-import { ErrorNote, notifyDone, PageHeader } from '../../parts'
+import { DocLink, ErrorNote, notifyDone, PageHeader } from '../../parts'
 import { CommonFields } from './common-fields'
 import { changeOf } from './config-change'
 import { kinds, listensTo, unshown } from './kinds'
@@ -27,7 +27,14 @@ export default function EditTriggerPage() {
       <PageHeader
         title={editTriggerPageText.editTrigger}
         breadcrumbs={crumbs}
-        text={trigger && editTriggerPageText.starts(kinds[trigger.trigger_type].title, trigger.blueprint_title)}
+        text={
+          trigger && (
+            <>
+              {editTriggerPageText.starts(kinds[trigger.trigger_type].title, trigger.blueprint_title)}{' '}
+              <DocLink to="triggers" />
+            </>
+          )
+        }
       />
       {trigger ? (
         trigger.can_manage ? (

@@ -182,7 +182,7 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
               <Text size="sm" c="dimmed">
                 {first ? (
                   <>
-                    {firingDrawerText.storedWith}
+                    {firingDrawerText.storedWith}{' '}
                     <button type="button" className={classes.toggle} onClick={() => onOpen(first)}>
                       {firingDrawerText.theOriginalDelivery}
                     </button>

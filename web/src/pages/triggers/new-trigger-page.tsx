@@ -4,7 +4,7 @@ import { type FormEvent, Fragment, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { api, type Inputs } from '../../api/client'
 import { issueFor } from '../../api/errors'
-import { ErrorNote, notifyDone, PageHeader, useUrlStates } from '../../parts'
+import { DocLink, ErrorNote, notifyDone, PageHeader, useUrlStates } from '../../parts'
 import { BlueprintSelect } from './blueprint-select'
 import { CommonFields } from './common-fields'
 import { compact } from './config-change'
@@ -43,7 +43,11 @@ export default function NewTriggerPage() {
       <PageHeader
         title={newTriggerPageText.newTrigger2(kinds[type].title)}
         breadcrumbs={crumbs}
-        text={kinds[type].text}
+        text={
+          <>
+            {kinds[type].text} <DocLink to="triggers" />
+          </>
+        }
         actions={
           <Button
             component={Link}

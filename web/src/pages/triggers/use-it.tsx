@@ -108,8 +108,7 @@ function Slack({ url, eventType }: { url: string; eventType: string }) {
           {itText.thenSave}
         </li>
         <li>
-          {itText.reinstallTheAppIfSlackAsks}
-          <code>{itText.inviteYourApp}</code>.
+          {itText.reinstallTheAppIfSlackAsks} <code>{itText.inviteYourApp}</code>.
         </li>
         <li>{itText.triggerAnEventInSlackAnd}</li>
       </ol>
