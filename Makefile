@@ -28,7 +28,7 @@ goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JS
 	go test ./tests/describe -run 'Procedures|Pages' -update
 	go test ./tests/words -run Sentences -update
 
-check: lint web-lint web-test race thorough bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
+check: lint web-lint web-test race thorough bench-once cross sim-check ## everything CI runs besides go test, fuzzing and the end-to-end tests
 
 lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "hint: run gofmt -w on these files"; exit 1; }

@@ -272,7 +272,7 @@ var categories = []struct{ name, title string }{
 // of each type, TYPE.blueprint.yaml, and its test, TYPE.test.yaml.
 func NodesPage(types []*blueprint.NodeType, folder string) ([]byte, error) {
 	var page bytes.Buffer
-	page.WriteString("# Nodes\n\nEvery node type with its config, its output and an example. This page is generated from the catalogue; `node.types` returns the same to programs.\n\nKeys in bold are required. `effect` says what happens when the process dies while a node works; see [Concepts](concepts.md#runs). Strings are [templates](expressions.md); keys of kind expression hold an expression.\n")
+	page.WriteString("# Nodes\n\nEvery node type with its config, its output and an example. This page is generated from the catalogue; `node.types` returns the same to programs.\n\nKeys in bold are required. `effect` says what happens when the process dies while a node works; see [Concepts](concepts.md#runs). Strings are [templates](expressions.md), and a template can stand for any other value; keys of kind expression hold an expression without braces.\n")
 	for _, category := range categories {
 		fmt.Fprintf(&page, "\n## %s\n", category.title)
 		for _, kind := range slices.SortedFunc(slices.Values(types), func(a, b *blueprint.NodeType) int { return cmp.Compare(a.Order, b.Order) }) {
@@ -280,7 +280,7 @@ func NodesPage(types []*blueprint.NodeType, folder string) ([]byte, error) {
 				continue
 			}
 			if err := writeNodeType(&page, kind, folder); err != nil {
-				return nil, fmt.Errorf("each node type needs an example and its test: %w", err)
+				return nil, fmt.Errorf("each node type needs an example and its test in tests/describe/testdata/nodes: %w", err)
 			}
 		}
 	}
@@ -300,17 +300,9 @@ func writeNodeType(page *bytes.Buffer, kind *blueprint.NodeType, folder string) 
 	}
 	page.WriteString(".\n\n")
 	properties, _ := kind.Schema["properties"].(map[string]any)
-	required, _ := kind.Schema["required"].([]any)
 	if len(properties) > 0 {
 		page.WriteString("| key | kind | meaning |\n|---|---|---|\n")
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			property, _ := properties[name].(map[string]any)
-			key := "`" + name + "`"
-			if slices.Contains(required, any(name)) {
-				key = "**" + key + "**"
-			}
-			fmt.Fprintf(page, "| %s | %s | %s |\n", key, kindOf(property), cmp.Or(cellOf(property["description"]), cellOf(property["title"])))
-		}
+		writeKeys(page, "", kind.Schema)
 	}
 	if kind.Output != nil {
 		fmt.Fprintf(page, "\nOutput:\n\n```ts shown\n%s\n```\n", typeText(kind.Output, ""))
@@ -325,23 +317,74 @@ func writeNodeType(page *bytes.Buffer, kind *blueprint.NodeType, folder string) 
 	return nil
 }
 
+// writeKeys writes a row for each member of an object, and below it those of its members,
+// whose keys begin with prefix.
+func writeKeys(page *bytes.Buffer, prefix string, object schema) {
+	properties, _ := object["properties"].(schema)
+	required, _ := object["required"].([]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		property, _ := properties[name].(schema)
+		key := "`" + prefix + name + "`"
+		if slices.Contains(required, any(name)) {
+			key = "**" + key + "**"
+		}
+		kind := kindOf(property)
+		if fallback, ok := property["default"]; ok {
+			kind += ", default `" + asText(fallback) + "`"
+		}
+		fmt.Fprintf(page, "| %s | %s | %s |\n", key, kind, cmp.Or(cellOf(property["description"]), cellOf(property["title"])))
+		for _, one := range choices(property) {
+			if items, ok := one["items"].(schema); ok {
+				writeKeys(page, prefix+name+"[].", items)
+			} else {
+				writeKeys(page, prefix+name+".", one)
+			}
+		}
+	}
+}
+
+// choices returns the schemas of which a value of a config matches one, except that of a
+// template in its place, which every value can have.
+func choices(property schema) (all []schema) {
+	list, _ := property["anyOf"].([]any)
+	for _, each := range list {
+		if one := each.(schema); one["pattern"] != `\{\{` {
+			all = append(all, one)
+		}
+	}
+	if len(all) == 0 {
+		return []schema{property}
+	}
+	return all
+}
+
 // kindOf names the kind of value of a config member.
-func kindOf(property map[string]any) string {
-	kind := strings.ReplaceAll(strings.ReplaceAll(typeText(property, ""), " | ", ", "), "\n", " ")
+func kindOf(property schema) string {
+	if property["x-kind"] == "map" { // nodes or edges
+		return "list of " + strings.ToLower(cellOf(property["title"]))
+	}
+	var kinds []string
+	for _, one := range choices(property) {
+		kinds = append(kinds, kindOfChoice(one))
+	}
+	return strings.Join(kinds, " or ")
+}
+
+func kindOfChoice(s schema) string {
+	items, _ := s["items"].(schema)
 	switch {
-	case strings.HasPrefix(kind, "{") && strings.HasSuffix(kind, "[]"):
-		kind = "list of objects"
-	case strings.HasPrefix(kind, "{"):
-		kind = "object"
-	case kind == "unknown":
-		kind = "any value"
-	case strings.HasSuffix(kind, "[]"):
-		kind = "list of " + strings.TrimSuffix(kind, "[]")
+	case s["format"] == "expression":
+		return "expression"
+	case s["type"] == "array" && items == nil:
+		return "list"
+	case s["type"] == "array" && items["properties"] != nil:
+		return "list of objects"
+	case s["type"] == "array":
+		return "list of " + kindOf(items) + "s"
+	case s["properties"] != nil:
+		return "object"
 	}
-	if fallback, ok := property["default"]; ok {
-		kind += ", default `" + asText(fallback) + "`"
-	}
-	return kind
+	return strings.NewReplacer(" | ", ", ", "\n", " ", "unknown", "any value").Replace(typeText(s, ""))
 }
 
 func cellOf(v any) string {
