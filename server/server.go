@@ -137,10 +137,10 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.RPC = trpc.NewHandler(service.Procedures(), trpc.Options{
 		Authenticator: s.Store, Limiter: limiter, MaxBody: o.MaxBody, Origins: o.Origins, Draining: s.Draining, Logger: o.Logger, CountWith: s.Dashboard, Fault: s.fault(),
 	})
-	s.bodies = limits.NewBodies(limits.BodyLimits{Arriving: shares.Arriving, Decoded: shares.Decoded, Largest: o.MaxBody, Patience: wait})
+	s.bodies = limits.NewBodies(limits.BodyLimits{Arriving: shares.Arriving, Decoded: shares.Decoded, Largest: o.MaxBody, MaxWait: wait})
 	connections := limits.NewConnections(s.Listener, o.MaxConnections)
-	connections.Dispersed = debug.FreeOSMemory
-	connections.Alone = o.UntilEOF != nil
+	connections.OnShrink = debug.FreeOSMemory
+	connections.SingleClient = o.UntilEOF != nil
 	answer := limits.NewAnswers(shares.Answers, s.Draining).Handler(limits.Gzip(s.Routes()))
 	s.main = &httpListener{connections, s.newHTTP(s.repeatable(s.healthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(answer)))))}
 	if err = s.secure(); err != nil {
@@ -294,7 +294,7 @@ func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{
 	}
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
-	s.main.Leave(patience)
+	s.main.Drain(patience)
 	if err := s.main.http.Shutdown(patience); err != nil {
 		s.Options.Logger.Warn("requests did not end in time", "error", err)
 		return s.main.http.Close()

@@ -22,7 +22,7 @@ func TestChangedCertificatesAreReadAnew(t *testing.T) {
 	t.Parallel()
 	folder, log := t.TempDir(), &lockedBuffer{}
 	first := process.NewKeyPair(t, folder, time.Now().Add(time.Hour), "first.example.org")
-	f := &certificate.Files{CertPath: first.Cert, KeyPath: first.Key, Logger: slog.New(slog.NewTextHandler(log, nil)), Look: 1}
+	f := &certificate.Files{CertPath: first.Cert, KeyPath: first.Key, Logger: slog.New(slog.NewTextHandler(log, nil)), CheckInterval: 1}
 	if _, err := f.Load(); err != nil {
 		t.Fatal(err)
 	}

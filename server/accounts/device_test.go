@@ -24,20 +24,20 @@ func TestDevice(t *testing.T) {
 	c := clock.NewVirtual(noon)
 	service := func() *Service { return New(Options{Clock: c, Sealer: newSealer(t), IDs: ids.New(nil)}) }
 	s := service()
-	kept := s.Device("Ada@example.org", "")
-	other := s.Device("bo@example.org", kept)
+	token := s.Device("Ada@example.org", "")
+	other := s.Device("bo@example.org", token)
 	for name, test := range map[string]struct {
 		device, email string
 		want          bool
 	}{
-		"the account":           {kept, "ada@EXAMPLE.org", true},
-		"another account":       {kept, "bo@example.org", false},
+		"the account":           {token, "ada@EXAMPLE.org", true},
+		"another account":       {token, "bo@example.org", false},
 		"the second account":    {other, "bo@example.org", true},
 		"still the first":       {other, "ada@example.org", true},
 		"a third":               {other, "cy@example.org", false},
-		"nothing":               {"", "ada@example.org", false},
-		"no base64":             {kept + "!", "ada@example.org", false},
-		"cut":                   {kept[:20], "ada@example.org", false},
+		"empty":                 {"", "ada@example.org", false},
+		"not base64":            {token + "!", "ada@example.org", false},
+		"truncated":             {token[:20], "ada@example.org", false},
 		"long":                  {strings.Repeat("x", maxToken+1), "ada@example.org", false},
 		"of another master key": {service().Device("ada@example.org", ""), "ada@example.org", false},
 	} {
@@ -45,25 +45,25 @@ func TestDevice(t *testing.T) {
 			t.Errorf("%s: the device is %q", name, id)
 		}
 	}
-	if s.DeviceID(kept) != s.DeviceID(other) || s.DeviceID(kept) == s.DeviceID(s.Device("ada@example.org", "")) {
-		t.Error("a device does not keep its name, or shares it with another")
+	if s.DeviceID(token) != s.DeviceID(other) || s.DeviceID(token) == s.DeviceID(s.Device("ada@example.org", "")) {
+		t.Error("the id of a device changed, or two devices share one")
 	}
 	for i := range 2 * maxAccounts {
-		if kept = s.Device(string(rune('a'+i))+"@example.org", kept); len(kept) > maxToken {
-			t.Errorf("kept is %s", kept)
+		if token = s.Device(string(rune('a'+i))+"@example.org", token); len(token) > maxToken {
+			t.Errorf("token is %s", token)
 		}
 	}
-	if s.deviceOf(kept, "e@example.org") != "" || s.deviceOf(kept, "f@example.org") == "" || s.deviceOf(kept, "j@example.org") == "" {
-		t.Error("a device is not known to its last accounts")
+	if s.deviceOf(token, "e@example.org") != "" || s.deviceOf(token, "f@example.org") == "" || s.deviceOf(token, "j@example.org") == "" {
+		t.Error("the device does not know its latest accounts")
 	}
-	if none := New(Options{Clock: c}); none.Device("ada@example.org", "") != "" || none.DeviceID(kept) != "" {
-		t.Error("a service without a key knows devices")
+	if none := New(Options{Clock: c}); none.Device("ada@example.org", "") != "" || none.DeviceID(token) != "" {
+		t.Error("a service without a sealer accepts devices")
 	}
 	for age, want := range []bool{true, false} {
 		if err := c.Advance(t.Context(), noon.Add(blueprint.DeviceLifetime-time.Second+time.Duration(age)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if (s.deviceOf(kept, "j@example.org") != "") != want {
+		if (s.deviceOf(token, "j@example.org") != "") != want {
 			t.Errorf("known is %v", !want)
 		}
 	}

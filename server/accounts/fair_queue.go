@@ -11,17 +11,17 @@ import (
 
 const (
 	maxHashing     = 2               // concurrent hashes: each takes memory and a processor
-	networkPlaces  = 2               // callers of a network that hash or wait for it, so that a flood does not fill the queue
-	networkWaiting = 32              // callers of a network, with those that wait for one of its places
+	networkSlots   = 2               // callers of a network that hash or wait for it, so that a flood does not fill the queue
+	networkWaiting = 32              // callers of a network, including those that wait for its slots
 	maxWaiting     = 8192            // callers in all
-	turnPatience   = 5 * time.Second // wait of a caller, in real time
+	maxQueueWait   = 5 * time.Second // wait of a caller, in real time
 )
 
 // fairQueue limits concurrent hashing and shares it fairly among networks. It is safe for
 // concurrent use.
 type fairQueue struct {
-	works    chan struct{} // semaphore of the hashing callers
-	patience time.Duration
+	hashing chan struct{} // semaphore of the hashing callers
+	maxWait time.Duration
 
 	mu       sync.Mutex
 	all      int                 // callers
@@ -29,12 +29,12 @@ type fairQueue struct {
 }
 
 type network struct {
-	places chan struct{} // semaphore of the callers that hash or wait for works
-	all    int           // callers
+	slots chan struct{} // semaphore of the callers that hash or wait to hash
+	all   int           // callers
 }
 
 func newFairQueue() *fairQueue {
-	return &fairQueue{works: make(chan struct{}, min(maxHashing, runtime.GOMAXPROCS(0))), patience: turnPatience, networks: map[string]*network{}}
+	return &fairQueue{hashing: make(chan struct{}, min(maxHashing, runtime.GOMAXPROCS(0))), maxWait: maxQueueWait, networks: map[string]*network{}}
 }
 
 // take waits until a caller of a network may hash. The error is CodeUnavailable if too many
@@ -44,17 +44,17 @@ func (t *fairQueue) take(ctx context.Context, from string) (done func(), err err
 	if of == nil {
 		return nil, errBusy()
 	}
-	waiting, cancel := context.WithTimeout(ctx, t.patience)
+	waiting, cancel := context.WithTimeout(ctx, t.maxWait)
 	defer cancel()
-	if place(waiting, of.places) {
-		if place(waiting, t.works) {
+	if acquireSlot(waiting, of.slots) {
+		if acquireSlot(waiting, t.hashing) {
 			return func() {
-				<-t.works
-				<-of.places
+				<-t.hashing
+				<-of.slots
 				t.leave(from, of)
 			}, nil
 		}
-		<-of.places
+		<-of.slots
 	}
 	t.leave(from, of)
 	if err := ctx.Err(); err != nil {
@@ -68,9 +68,9 @@ func errBusy() error {
 }
 
 // place acquires a semaphore, and reports whether it succeeded before ctx ended.
-func place(ctx context.Context, places chan struct{}) bool {
+func acquireSlot(ctx context.Context, slots chan struct{}) bool {
 	select {
-	case places <- struct{}{}:
+	case slots <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
@@ -86,7 +86,7 @@ func (t *fairQueue) enter(from string) *network {
 		return nil
 	}
 	if of == nil {
-		of = &network{places: make(chan struct{}, networkPlaces)}
+		of = &network{slots: make(chan struct{}, networkSlots)}
 		t.networks[from] = of
 	}
 	t.all++

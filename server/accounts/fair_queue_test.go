@@ -9,15 +9,15 @@ import (
 	"blueprintd/blueprint"
 )
 
-// One network can take no more than its share of the line, so that others have
-// their turns, and who has waited for long is refused.
-func TestTurns(t *testing.T) {
+// A network cannot take more than its share of the queue, and a caller that waited too long
+// is refused.
+func TestFairQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		line := newFairQueue()
-		line.works = make(chan struct{}, 2)
+		queue := newFairQueue()
+		queue.hashing = make(chan struct{}, 2)
 		var done []func()
-		for i := range cap(line.works) {
-			leave, err := line.take(t.Context(), fmt.Sprint("working ", i))
+		for i := range cap(queue.hashing) {
+			leave, err := queue.take(t.Context(), fmt.Sprint("working ", i))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -26,7 +26,7 @@ func TestTurns(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		flood, others := make(chan error), make(chan error)
 		wait := func(from string, outcome chan error) {
-			leave, err := line.take(ctx, from)
+			leave, err := queue.take(ctx, from)
 			if err == nil {
 				defer leave()
 			}
@@ -36,58 +36,58 @@ func TestTurns(t *testing.T) {
 			go wait("flood", flood)
 		}
 		synctest.Wait()
-		if _, err := line.take(ctx, "flood"); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+		if _, err := queue.take(ctx, "flood"); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
 			t.Errorf("one more of a flood: %v", err)
 		}
 		go wait("other", others)
 		synctest.Wait()
-		// Only the places of its network are before who comes from another one.
+		// A caller of another network waits only for the slots of the first network.
 		done[0]()
-		for range networkPlaces {
+		for range networkSlots {
 			if err := <-flood; err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := <-others; err != nil {
-			t.Errorf("who comes from elsewhere: %v", err)
+			t.Errorf("a caller of another network: %v", err)
 		}
-		for range networkWaiting - networkPlaces {
+		for range networkWaiting - networkSlots {
 			if err := <-flood; err != nil {
-				t.Errorf("who has a place of the flood: %v", err)
+				t.Errorf("a waiting caller of the flood: %v", err)
 			}
 		}
 
-		again, err := line.take(ctx, "other")
+		again, err := queue.take(ctx, "other")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
 			go wait("slow", others)
 		}
-		for range 3 { // nobody makes room, until patience has an end
+		for range 3 { // no slot is released within maxWait
 			if err := <-others; blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-				t.Errorf("who waited for long: %v", err)
+				t.Errorf("a caller that waited too long: %v", err)
 			}
 		}
 		go wait("gone", others)
 		synctest.Wait()
 		cancel()
 		if err := <-others; err == nil {
-			t.Error("who left had a turn")
+			t.Error("a cancelled caller acquired a slot")
 		}
 		again()
 		done[1]()
-		if line.all != 0 || len(line.networks) != 0 || len(line.works) != 0 {
-			t.Errorf("%d of %d networks are still there, %d turns are taken", line.all, len(line.networks), len(line.works))
+		if queue.all != 0 || len(queue.networks) != 0 || len(queue.hashing) != 0 {
+			t.Errorf("%d callers of %d networks are left, %d are hashing", queue.all, len(queue.networks), len(queue.hashing))
 		}
 	})
 }
 
-// However many networks there are, only so many wait.
-func TestTurnsAreBounded(t *testing.T) {
-	line := newFairQueue()
-	line.all = maxWaiting
-	if _, err := line.take(t.Context(), "new"); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+// The number of waiting callers is limited over all networks.
+func TestFairQueueIsBounded(t *testing.T) {
+	queue := newFairQueue()
+	queue.all = maxWaiting
+	if _, err := queue.take(t.Context(), "new"); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
 		t.Errorf("one more: %v", err)
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// An account that failed mostFailures times within failureSpan waits until the
-// first of these is that long ago, and so does an address, which may fail
-// addressFailures times: it cannot make many accounts wait. A device where an
-// account has signed in before has counts of its own.
+// An account with maxFailures failed attempts within failureSpan is throttled until the first
+// of them is older than that. So is an address with addressFailures, so that one address
+// cannot throttle many accounts. A device on which an account has signed in before is counted
+// separately.
 const (
 	failureSpan     = 5 * time.Minute
-	mostFailures    = 10
+	maxFailures     = 10
 	addressFailures = 50
-	// mostThrottled bounds how many accounts, and how many addresses, are known.
-	mostThrottled = 10_000
+	// maxThrottled limits the number of counted accounts, and of addresses.
+	maxThrottled = 10_000
 )
 
-// throttle holds back those who guess passwords. It is safe for concurrent use.
+// throttle limits failed password attempts. It is safe for concurrent use.
 type throttle struct {
 	clock clock.Clock
 
@@ -33,7 +33,7 @@ type throttle struct {
 }
 
 func newThrottle(c clock.Clock) *throttle {
-	return &throttle{clock: c, accounts: failures{limit: mostFailures, of: map[key][]time.Time{}}, addresses: failures{limit: addressFailures, of: map[key][]time.Time{}}}
+	return &throttle{clock: c, accounts: failures{limit: maxFailures, of: map[key][]time.Time{}}, addresses: failures{limit: addressFailures, of: map[key][]time.Time{}}}
 }
 
 // begin counts an attempt as failed, so that concurrent attempts count like consecutive
@@ -69,7 +69,7 @@ func (b *throttle) begin(account, address string) (forget func(), err error) {
 	}), nil
 }
 
-// key is the hash of who failed: as short as any other, however long the name.
+// key is the hash of an account or address, of the same size for every name.
 type key [sha256.Size]byte
 
 func keyOf(text string) key { return sha256.Sum256([]byte(text)) }
@@ -81,51 +81,51 @@ type failures struct {
 }
 
 // wait returns the time to wait. It removes expired failures.
-func (f *failures) wait(who key, now time.Time) time.Duration {
-	list := slices.DeleteFunc(f.of[who], func(at time.Time) bool { return !now.Before(at.Add(failureSpan)) })
+func (f *failures) wait(k key, now time.Time) time.Duration {
+	list := slices.DeleteFunc(f.of[k], func(at time.Time) bool { return !now.Before(at.Add(failureSpan)) })
 	if len(list) == 0 {
-		delete(f.of, who)
+		delete(f.of, k)
 		return 0
 	}
-	f.of[who] = list
+	f.of[k] = list
 	if len(list) < f.limit {
 		return 0
 	}
 	return list[len(list)-f.limit].Add(failureSpan).Sub(now)
 }
 
-func (f *failures) add(who key, at time.Time) {
-	if _, known := f.of[who]; !known && len(f.of) >= mostThrottled {
-		f.makeRoom(at)
+func (f *failures) add(k key, at time.Time) {
+	if _, known := f.of[k]; !known && len(f.of) >= maxThrottled {
+		f.evict(at)
 	}
-	f.of[who] = append(f.of[who], at)
+	f.of[k] = append(f.of[k], at)
 }
 
-func (f *failures) remove(who key, at time.Time) {
-	list := f.of[who]
+func (f *failures) remove(k key, at time.Time) {
+	list := f.of[k]
 	if i := slices.Index(list, at); i >= 0 {
 		list = slices.Delete(list, i, i+1)
 	}
-	if f.of[who] = list; len(list) == 0 {
-		delete(f.of, who)
+	if f.of[k] = list; len(list) == 0 {
+		delete(f.of, k)
 	}
 }
 
-// makeRoom forgets who failed too long ago to matter, or else a tenth of those
-// who need not wait. To make so many wait that none of them can be forgotten
-// takes more hashes than can be made in that time.
-func (f *failures) makeRoom(now time.Time) {
-	for who := range f.of {
-		f.wait(who, now)
+// evict removes expired entries, or else a tenth of the entries that are not throttled. An
+// attacker cannot fill the table with throttled entries: that takes more hashes than can be
+// computed within failureSpan.
+func (f *failures) evict(now time.Time) {
+	for k := range f.of {
+		f.wait(k, now)
 	}
-	excess := len(f.of) - mostThrottled + mostThrottled/10
+	excess := len(f.of) - maxThrottled + maxThrottled/10
 	for _, waits := range []bool{false, true} {
-		for who, list := range f.of {
-			if excess <= 0 || len(f.of) < mostThrottled && waits {
+		for k, list := range f.of {
+			if excess <= 0 || len(f.of) < maxThrottled && waits {
 				return
 			}
 			if waits || len(list) < f.limit {
-				delete(f.of, who)
+				delete(f.of, k)
 				excess--
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// waits makes an attempt that fails, and gives how long it has to wait instead.
+// waits makes a failing attempt and returns how long it is throttled.
 func waits(t *testing.T, b *throttle, account, address string) time.Duration {
 	t.Helper()
 	_, err := b.begin(account, address)
@@ -26,7 +26,7 @@ func waits(t *testing.T, b *throttle, account, address string) time.Duration {
 	return refused.RetryAfter
 }
 
-func TestBrakeOfAnAccount(t *testing.T) {
+func TestThrottleAccount(t *testing.T) {
 	c := clock.NewVirtual(noon)
 	b := newThrottle(c)
 	pass := func(by time.Duration) {
@@ -34,19 +34,19 @@ func TestBrakeOfAnAccount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range mostFailures {
+	for i := range maxFailures {
 		if wait := waits(t, b, "ann", fmt.Sprint(i)); wait != 0 {
 			t.Fatalf("attempt %d waits %s", i+1, wait)
 		}
 		pass(time.Second)
 	}
-	if wait := waits(t, b, "ann", "elsewhere"); wait != failureSpan-mostFailures*time.Second {
+	if wait := waits(t, b, "ann", "elsewhere"); wait != failureSpan-maxFailures*time.Second {
 		t.Errorf("ann waits %s", wait)
 	}
 	if wait := waits(t, b, "bob", "1"); wait != 0 {
 		t.Errorf("bob waits %s", wait)
 	}
-	pass(failureSpan - mostFailures*time.Second)
+	pass(failureSpan - maxFailures*time.Second)
 	if wait := waits(t, b, "ann", "elsewhere"); wait != 0 {
 		t.Errorf("after the wait ann waits %s", wait)
 	}
@@ -61,17 +61,17 @@ func TestBrakeOfAnAccount(t *testing.T) {
 	succeeded()
 	succeeded()
 	if len(b.accounts.of) != 1 || len(b.accounts.of[keyOf("ann")]) != 0 {
-		t.Errorf("known are %d", len(b.accounts.of))
+		t.Errorf("%d accounts are counted", len(b.accounts.of))
 	}
 }
 
-// One address makes only so many accounts wait.
-func TestBrakeOfAnAddress(t *testing.T) {
+// One address can throttle only a few accounts.
+func TestThrottleAddress(t *testing.T) {
 	b := newThrottle(clock.NewVirtual(noon))
-	braked := 0
+	throttled := 0
 	for i := range 1000 {
 		if waits(t, b, fmt.Sprint(i/20), "there") > 0 {
-			braked++
+			throttled++
 		}
 	}
 	locked := 0
@@ -81,34 +81,34 @@ func TestBrakeOfAnAddress(t *testing.T) {
 		}
 	}
 	if wait := waits(t, b, "known", ""); wait != 0 {
-		t.Errorf("who is known waits %s", wait)
+		t.Errorf("a known device waits %s", wait)
 	}
-	if want := addressFailures / mostFailures; locked != want || braked < 900 {
-		t.Errorf("%d accounts wait, want %d; %d attempts were refused", locked, want, braked)
+	if want := addressFailures / maxFailures; locked != want || throttled < 900 {
+		t.Errorf("%d accounts wait, want %d; %d attempts were refused", locked, want, throttled)
 	}
 }
 
-// However many come, only so many are known, and who waits goes on waiting.
-func TestBrakeIsBounded(t *testing.T) {
+// The number of entries is limited, and throttled accounts stay throttled.
+func TestThrottleIsBounded(t *testing.T) {
 	c := clock.NewVirtual(noon)
 	b := newThrottle(c)
-	for range mostFailures {
+	for range maxFailures {
 		waits(t, b, "ann", "a")
 	}
-	for i := range 3 * mostThrottled {
+	for i := range 3 * maxThrottled {
 		waits(t, b, fmt.Sprint(i), fmt.Sprint(i))
 	}
-	if len(b.accounts.of) > mostThrottled || len(b.addresses.of) > mostThrottled {
-		t.Errorf("known are %d accounts and %d addresses", len(b.accounts.of), len(b.addresses.of))
+	if len(b.accounts.of) > maxThrottled || len(b.addresses.of) > maxThrottled {
+		t.Errorf("%d accounts and %d addresses are counted", len(b.accounts.of), len(b.addresses.of))
 	}
 	if waits(t, b, "ann", "b") == 0 {
-		t.Error("ann need not wait any more")
+		t.Error("ann is not throttled any more")
 	}
 	if err := c.Advance(t.Context(), noon.Add(failureSpan)); err != nil {
 		t.Fatal(err)
 	}
-	b.accounts.makeRoom(c.Now())
+	b.accounts.evict(c.Now())
 	if len(b.accounts.of) != 0 {
-		t.Errorf("%d are known that matter no more", len(b.accounts.of))
+		t.Errorf("%d expired entries are left", len(b.accounts.of))
 	}
 }

@@ -26,12 +26,12 @@ import (
 const (
 	// ProofProtocol is the ALPN protocol of the TLS-ALPN-01 challenge (RFC 8737).
 	ProofProtocol = acme.ALPNProto
-	// firstPatience and longestPatience bound the backoff after a failure: authorities limit
+	// minBackoff and maxBackoff bound the backoff after a failure: authorities limit
 	// the attempts of an hour.
-	firstPatience, longestPatience = 70 * time.Second, time.Hour
+	minBackoff, maxBackoff = 70 * time.Second, time.Hour
 
-	domainLook = 10 * time.Minute // interval of renewal checks
-	firstWait  = 5 * time.Second  // wait of a connection for the first certificate
+	renewalInterval = 10 * time.Minute // interval of renewal checks
+	firstWait       = 5 * time.Second  // wait of a connection for the first certificate
 )
 
 // Authority obtains certificates for domains from a certificate authority (ACME, RFC 8555),
@@ -44,7 +44,7 @@ type Authority struct {
 	Domains map[string]*domain // the map never changes
 }
 
-// domain is one for which there is, or will be, a certificate.
+// domain is a domain with its certificate.
 type domain struct {
 	Name  string
 	Tried chan struct{} // closes when the first attempt has ended
@@ -54,13 +54,14 @@ type domain struct {
 	expiry time.Time // of the certificate; zero = there is none
 }
 
+// NewAuthority returns an Authority and creates the folder of its certificates.
 func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*Authority, error) {
 	err := os.MkdirAll(o.Dir, 0o700)
 	if err == nil {
-		err = tryFolder(o.Dir)
+		err = checkFolder(o.Dir)
 	}
 	if err != nil {
-		return nil, blueprint.Hinted("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.Dir, fileio.Cause(err))
+		return nil, blueprint.Hinted("name a writable folder with --acme-dir", "certificates cannot be stored in %s: %s", o.Dir, fileio.Cause(err))
 	}
 	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		logger.Warn("certificate folder is accessible to other users", "folder", o.Dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.Dir)
@@ -76,8 +77,8 @@ func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*Authori
 	return a, nil
 }
 
-// tryFolder reports whether files can be made in a folder.
-func tryFolder(path string) error {
+// checkFolder returns an error if files cannot be created in a folder.
+func checkFolder(path string) error {
 	trial, err := os.CreateTemp(path, "*.tmp")
 	if err != nil {
 		return err
@@ -85,32 +86,32 @@ func tryFolder(path string) error {
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }
 
-// Run obtains the certificates and watches over them until ctx ends.
+// Run obtains and renews the certificates until ctx ends.
 func (a *Authority) Run(ctx context.Context) error {
 	var all errgroup.Group
 	for _, d := range a.Domains {
 		all.Go(func() error {
-			a.keep(ctx, d)
+			a.maintain(ctx, d)
 			return nil
 		})
 	}
 	return all.Wait()
 }
 
-// keep obtains and renews the certificate of a domain until ctx ends.
-func (a *Authority) keep(ctx context.Context, d *domain) {
-	patience := firstPatience
+// maintain obtains and renews the certificate of a domain until ctx ends.
+func (a *Authority) maintain(ctx context.Context, d *domain) {
+	patience := minBackoff
 	for {
-		pause := domainLook
+		pause := renewalInterval
 		answered := make(chan error, 1)
 		go func() { answered <- a.obtain(d) }() // it cannot be cancelled, and ends after five minutes
 		select {
 		case err := <-answered:
 			d.once.Do(func() { close(d.Tried) })
 			if err != nil {
-				pause, patience = patience, min(2*patience, longestPatience)
+				pause, patience = patience, min(2*patience, maxBackoff)
 				a.logger.Warn("obtaining a certificate failed", "domain", d.Name, "error", err, "again_in", pause,
-					"hint", "the domain must lead to this server, on port 443, or on port 80 with --acme-http-addr")
+					"hint", "the domain must resolve to this server, on port 443, or on port 80 with --acme-http-addr")
 			}
 		case <-ctx.Done():
 			return
@@ -127,7 +128,7 @@ func (a *Authority) keep(ctx context.Context, d *domain) {
 
 // obtain requests or renews the certificate of a domain if necessary.
 func (a *Authority) obtain(d *domain) error {
-	certificate, err := a.Manager.GetCertificate(asks(d.Name))
+	certificate, err := a.Manager.GetCertificate(clientHello(d.Name))
 	if err != nil {
 		return err
 	}
@@ -139,16 +140,16 @@ func (a *Authority) obtain(d *domain) error {
 	if isNew {
 		a.logger.Info("certificate loaded", "domain", d.Name, "issuer", leaf.Issuer.String(), "until", blueprint.TimeOf(leaf.NotAfter))
 	}
-	// It is renewed when a third of its time is left, or 30 days.
+	// Renewal begins when a third of the lifetime is left, or 30 days.
 	if left := leaf.NotAfter.Sub(clock.Real{}.Now()); left < leaf.NotAfter.Sub(leaf.NotBefore)/6 {
 		a.logger.Warn("certificate renewal failed, retrying hourly", "domain", d.Name, "until", blueprint.TimeOf(leaf.NotAfter),
-			"hint", "the domain must lead to this server, and the server must reach "+a.options.Directory)
+			"hint", "the domain must resolve to this server, and the server must reach "+a.options.Directory)
 	}
 	return nil
 }
 
-// asks returns the ClientHello of a modern client.
-func asks(name string) *tls.ClientHelloInfo {
+// clientHello returns the ClientHello of a modern client for a domain.
+func clientHello(name string) *tls.ClientHelloInfo {
 	return &tls.ClientHelloInfo{ServerName: name, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}
 }
 
@@ -174,7 +175,7 @@ func (a *Authority) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if d.until().IsZero() {
 		return nil, fmt.Errorf("there is no certificate for %s yet", d.Name)
 	}
-	return a.Manager.GetCertificate(asks(d.Name))
+	return a.Manager.GetCertificate(clientHello(d.Name))
 }
 
 func (d *domain) until() time.Time {
@@ -195,14 +196,14 @@ func (a *Authority) Expiry() (first time.Time) {
 func (a *Authority) Names() []string { return a.options.Domains }
 
 func (a *Authority) About() string {
-	return "certificates by " + a.options.Directory + " for " + strings.Join(a.options.Domains, ", ") + ", kept in " + fileio.Absolute(a.options.Dir)
+	return "certificates by " + a.options.Directory + " for " + strings.Join(a.options.Domains, ", ") + ", stored in " + fileio.Absolute(a.options.Dir)
 }
 
-// ACMEOptions say how certificates are obtained.
+// ACMEOptions configures an Authority.
 type ACMEOptions struct {
 	Domains   []string
 	Dir       string
 	Email     string // "" = none
 	Directory string
-	HTTPAddr  string // "" = nothing is proved by plain http
+	HTTPAddr  string // "" = no challenge over plain http
 }

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	certificateLook    = 5 * time.Second // minimal interval of checks for changes, in real time
-	largestCertificate = 1 << 20         // bytes of a file
+	checkInterval = 5 * time.Second // minimal interval of checks for changes, in real time
+	maxFileSize   = 1 << 20         // bytes of a file
 )
 
 // Files are a certificate and its key in two files. Changed files are read again; if they
@@ -31,31 +31,31 @@ const (
 type Files struct {
 	CertPath, KeyPath string
 	Logger            *slog.Logger
-	Look              time.Duration // in place of certificateLook, in tests
+	CheckInterval     time.Duration // replaces checkInterval in tests
 	Pair              atomic.Pointer[tls.Certificate]
 
-	mu     sync.Mutex // who holds it looks at the files
-	looked time.Time
-	seen   [2]fs.FileInfo // the files as they were when they were read last
+	mu        sync.Mutex // held while the files are checked
+	lastCheck time.Time
+	seen      [2]fs.FileInfo // the files when they were last read
 }
 
-// errMismatch is for two good files that do not belong together.
+// errMismatch means that the key is not that of the certificate.
 var errMismatch = errors.New("is not the key of the certificate")
 
-// Hint says what to do about an error of load.
+// Hint returns a hint for an error of Load.
 func Hint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "name a file that exists"
 	case errors.Is(err, fs.ErrPermission):
-		return "let the user that the server runs as read it"
+		return "make it readable for the user of the server"
 	case errors.Is(err, errMismatch):
-		return "name the key that the certificate was made with"
+		return "name the private key of the certificate"
 	}
-	return "name PEM files: the certificate with those between it and the authority, and its key without a password"
+	return "name PEM files: the certificate with its intermediates, and its key without a password"
 }
 
-// Load reads the pair; when it cannot be used, it names the file to blame.
+// Load reads the pair. On an error, bad is the path of the unusable file.
 func (f *Files) Load() (bad string, err error) {
 	var seen [2]fs.FileInfo
 	var data [2][]byte
@@ -65,9 +65,9 @@ func (f *Files) Load() (bad string, err error) {
 			return path, err
 		}
 	}
-	f.seen = seen // whatever comes of it: it is not tried again before it changes
+	f.seen = seen // also after an error: not read again before they change
 	for i, path := range paths {
-		if data[i], err = fileio.Read(path, largestCertificate); err != nil {
+		if data[i], err = fileio.Read(path, maxFileSize); err != nil {
 			return path, err
 		}
 	}
@@ -79,12 +79,12 @@ func (f *Files) Load() (bad string, err error) {
 	case strings.Contains(err.Error(), "does not match"):
 		return f.KeyPath, errMismatch
 	case !hasCertificate(data[0]):
-		return f.CertPath, errors.New("holds no certificate that can be read")
+		return f.CertPath, errors.New("contains no valid certificate")
 	}
-	return f.KeyPath, errors.New("holds no private key that can be read")
+	return f.KeyPath, errors.New("contains no valid private key")
 }
 
-// Get returns the pair that is good now.
+// Get returns the current pair.
 func (f *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.refresh()
 	return f.Pair.Load(), nil
@@ -96,14 +96,14 @@ func (f *Files) refresh() {
 		return
 	}
 	defer f.mu.Unlock()
-	look, now := certificateLook, clock.Real{}.Now()
-	if f.Look != 0 {
-		look = f.Look
+	look, now := checkInterval, clock.Real{}.Now()
+	if f.CheckInterval != 0 {
+		look = f.CheckInterval
 	}
-	if now.Sub(f.looked) < look {
+	if now.Sub(f.lastCheck) < look {
 		return
 	}
-	f.looked = now
+	f.lastCheck = now
 	if !f.changed() {
 		return
 	}
@@ -115,8 +115,8 @@ func (f *Files) refresh() {
 	f.Warn()
 }
 
-// changed reports whether the files are other ones than those that were read.
-// One that is missing for a moment has not changed.
+// changed reports whether the files differ from those that were read. A missing file does
+// not count as a change.
 func (f *Files) changed() bool {
 	changed := false
 	for i, path := range []string{f.CertPath, f.KeyPath} {
@@ -137,7 +137,7 @@ func (f *Files) Warn() {
 	case now.After(leaf.NotAfter):
 		f.Logger.Warn("certificate has expired", "file", f.CertPath, "expired", blueprint.TimeOf(leaf.NotAfter), "hint", "renew it; the new files are read without a restart")
 	case now.Before(leaf.NotBefore):
-		f.Logger.Warn("certificate is not valid yet", "file", f.CertPath, "from", blueprint.TimeOf(leaf.NotBefore), "hint", "look at the clock of this machine")
+		f.Logger.Warn("certificate is not valid yet", "file", f.CertPath, "from", blueprint.TimeOf(leaf.NotBefore), "hint", "check the clock of this machine")
 	}
 }
 
@@ -153,7 +153,7 @@ func (f *Files) Names() []string {
 }
 
 func (f *Files) About() string {
-	return "certificate in " + fileio.Absolute(f.CertPath) + ", good until " + f.Expiry().UTC().Format(time.DateOnly)
+	return "certificate in " + fileio.Absolute(f.CertPath) + ", valid until " + f.Expiry().UTC().Format(time.DateOnly)
 }
 
 // hasCertificate reports whether PEM data begins with a certificate.

@@ -21,8 +21,8 @@ import (
 // bodies that wait no more, so that there is no deadlock.
 type Bodies struct {
 	limits   BodyLimits
-	arriving *room // for the text of bodies being read
-	decoded  *room // for bodies that have arrived, with their values
+	arriving *pool // for the text of bodies being read
+	decoded  *pool // for bodies that have arrived, with their values
 	held     atomic.Int64
 	waiting  atomic.Int64
 }
@@ -32,7 +32,7 @@ type BodyLimits struct {
 	Arriving int64         // bytes for bodies being read
 	Decoded  int64         // bytes for bodies that have arrived, with their values
 	Largest  int64         // bytes that a handler reads of a body at most
-	Patience time.Duration // of a body that waits for room
+	MaxWait  time.Duration // of a body that waits for room
 }
 
 // The memory of a body is estimated from its text: decoded JSON takes up to thirty times as
@@ -44,7 +44,7 @@ const (
 
 // NewBodies returns Bodies.
 func NewBodies(limits BodyLimits) *Bodies {
-	return &Bodies{limits: limits, arriving: newRoom(limits.Arriving), decoded: newRoom(limits.Decoded)}
+	return &Bodies{limits: limits, arriving: newPool(limits.Arriving), decoded: newPool(limits.Decoded)}
 }
 
 // Held returns the memory of arrived bodies except small ones, in bytes.
@@ -53,7 +53,7 @@ func (b *Bodies) Held() int64 { return b.held.Load() }
 // Waiting returns the number of waiting bodies.
 func (b *Bodies) Waiting() int64 { return b.waiting.Load() }
 
-// Handler counts the bodies that next reads. If there is no room within Patience, reading
+// Handler counts the bodies that next reads. If there is no room within MaxWait, reading
 // returns a *blueprint.Error with CodeUnavailable. The room is released when next closes the
 // body or returns.
 //
@@ -137,13 +137,13 @@ func (b *body) decode() error {
 }
 
 // acquire waits for room, then releases the previous one.
-func (b *body) acquire(from *room, size int64) error {
+func (b *body) acquire(from *pool, size int64) error {
 	had := b.grant
 	grant, ok := from.try(size)
 	if !ok {
 		b.all.waiting.Add(1)
 		defer b.all.waiting.Add(-1)
-		ctx, cancel := context.WithTimeout(b.ctx, b.all.limits.Patience)
+		ctx, cancel := context.WithTimeout(b.ctx, b.all.limits.MaxWait)
 		defer cancel()
 		if err := grant.of.Acquire(ctx, grant.size); err != nil {
 			return &blueprint.Error{
@@ -176,10 +176,10 @@ var comma, bracket = []byte{','}, []byte{'['}
 // retryAfter is the Retry-After of refusals.
 const retryAfter = 2 * time.Second
 
-// room is memory granted in the order of requests. A quarter of it is reserved for
+// pool is memory granted in the order of requests. A quarter of it is reserved for
 // requests of at most a sixteenth, so that they never wait for large ones. A request beyond
 // the limit gets all of it.
-type room struct {
+type pool struct {
 	limit       int64
 	main, spare share
 }
@@ -195,8 +195,8 @@ type grant struct {
 	size int64
 }
 
-func newRoom(limit int64) *room {
-	r := &room{limit: max(limit, 1)}
+func newPool(limit int64) *pool {
+	r := &pool{limit: max(limit, 1)}
 	spare := r.limit / 4
 	r.main, r.spare = share{semaphore.NewWeighted(r.limit - spare), r.limit - spare}, share{semaphore.NewWeighted(spare), spare}
 	return r
@@ -204,7 +204,7 @@ func newRoom(limit int64) *room {
 
 // try acquires memory if it is free and no other body waits for it; otherwise it returns
 // the grant to wait for.
-func (r *room) try(size int64) (grant, bool) {
+func (r *pool) try(size int64) (grant, bool) {
 	g := grant{r.main.Weighted, min(size, r.main.size)}
 	if g.of.TryAcquire(g.size) {
 		return g, true

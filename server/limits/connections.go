@@ -23,37 +23,37 @@ import (
 // with an HTTP answer and closed, without affecting the open ones.
 type Connections struct {
 	net.Listener
-	limit    int64
-	open     atomic.Int64
-	refused  atomic.Int64
-	turning  chan struct{} // semaphore of the connections being refused
-	speaking *tls.Config   // of refusals; nil = no TLS
+	limit     int64
+	open      atomic.Int64
+	refused   atomic.Int64
+	refusing  chan struct{} // semaphore of the connections being refused
+	tlsConfig *tls.Config   // of refusals; nil = no TLS
 
-	leaving  atomic.Bool   // Leave was called
-	shut     chan struct{} // closes with the listener
-	shutOnce sync.Once
-	mu       sync.Mutex
-	opened   map[*connection]struct{}
-	crowd    int // the maximum of open connections since Dispersed was called
-	// Dispersed, unless nil, is called on a goroutine of its own when three quarters of at
-	// least leastCrowd connections have closed, so that it can free their memory. Set it
+	draining  atomic.Bool   // Drain was called
+	closed    chan struct{} // closes with the listener
+	closeOnce sync.Once
+	mu        sync.Mutex
+	opened    map[*connection]struct{}
+	peak      int // maximum of open connections since OnShrink was called
+	// OnShrink, unless nil, is called on its own goroutine when three quarters of at
+	// least minPeak connections have closed, so that it can free their memory. Set it
 	// before the first Accept.
-	Dispersed func()
-	// Alone says that the only client is the process that stops the server, so that Leave
+	OnShrink func()
+	// SingleClient means that the only client is the process that stops the server, so that Drain
 	// need not wait for connections. Set it before the first Accept.
-	Alone bool
+	SingleClient bool
 }
 
 const (
-	leastCrowd = 1000
-	maxTurning = 64 // concurrent refusals; further connections are closed without an answer
+	minPeak     = 1000
+	maxRefusing = 64 // concurrent refusals; further connections are closed without an answer
 )
 
 // NewConnections limits the open connections of listener; 0 is unlimited.
 func NewConnections(listener net.Listener, limit int) *Connections {
 	prepare(listener)
 	return &Connections{
-		Listener: listener, limit: int64(limit), turning: make(chan struct{}, maxTurning), shut: make(chan struct{}), opened: map[*connection]struct{}{},
+		Listener: listener, limit: int64(limit), refusing: make(chan struct{}, maxRefusing), closed: make(chan struct{}), opened: map[*connection]struct{}{},
 	}
 }
 
@@ -67,22 +67,22 @@ func (c *Connections) Refused() int64 { return c.refused.Load() }
 func (c *Connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
-		if err != nil && c.leaving.Load() {
-			conn, err = c.lastAccepts()
+		if err != nil && c.draining.Load() {
+			conn, err = c.acceptQueued()
 		}
 		if err != nil {
 			return nil, err
 		}
 		if open := c.open.Add(1); open <= c.limit || c.limit == 0 {
-			return c.keep(conn), nil
+			return c.add(conn), nil
 		}
 		c.open.Add(-1)
 		c.refused.Add(1)
 		select {
-		case c.turning <- struct{}{}:
+		case c.refusing <- struct{}{}:
 			go func() {
 				c.refuse(conn)
-				<-c.turning
+				<-c.refusing
 			}()
 		default:
 			_ = conn.Close()
@@ -135,37 +135,37 @@ type connection struct {
 	once  sync.Once
 	begun bool // data has arrived; used by the reader alone
 
-	mu       sync.Mutex
-	resting  time.Time // since when it is idle; zero = active
-	deadline time.Time // the requested read deadline
+	mu        sync.Mutex
+	idleSince time.Time // since when it is idle; zero = active
+	deadline  time.Time // the requested read deadline
 }
 
-func (c *Connections) keep(conn net.Conn) *connection {
-	one := &connection{Conn: conn, all: c, resting: clock.Real{}.Now()}
+func (c *Connections) add(conn net.Conn) *connection {
+	one := &connection{Conn: conn, all: c, idleSince: clock.Real{}.Now()}
 	c.mu.Lock()
 	c.opened[one] = struct{}{}
-	c.crowd = max(c.crowd, len(c.opened))
+	c.peak = max(c.peak, len(c.opened))
 	c.mu.Unlock()
 	return one
 }
 
-func (c *Connections) drop(one *connection) {
+func (c *Connections) remove(one *connection) {
 	c.open.Add(-1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.opened, one)
-	if c.crowd < leastCrowd || len(c.opened) > c.crowd/4 {
+	if c.peak < minPeak || len(c.opened) > c.peak/4 {
 		return
 	}
-	c.crowd = len(c.opened)
-	if c.Dispersed != nil {
-		go c.Dispersed()
+	c.peak = len(c.opened)
+	if c.OnShrink != nil {
+		go c.OnShrink()
 	}
 }
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	c.once.Do(func() { c.all.drop(c) })
+	c.once.Do(func() { c.all.remove(c) })
 	return c.Conn.Close()
 }
 

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// leastGzip is the size of the smallest answer that is compressed, in bytes.
-const leastGzip = 1 << 10
+// minGzip is the size of the smallest answer that is compressed, in bytes.
+const minGzip = 1 << 10
 
 // Gzip compresses answers of next over 1 KiB for clients that accept it. An answer that its
 // handler writes at once with its length is compressed as a whole; others are compressed as
@@ -30,10 +30,10 @@ func Gzip(next http.Handler) http.Handler {
 	})
 }
 
-// packers holds idle gzip writers of hundreds of kilobytes.
-var packers = sync.Pool{New: func() any {
-	packer, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
-	return packer
+// gzipWriters holds idle gzip writers of hundreds of kilobytes.
+var gzipWriters = sync.Pool{New: func() any {
+	compressor, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
+	return compressor
 }}
 
 // gzipWriter delays the status of an answer until its first bytes decide how it is sent.
@@ -77,7 +77,7 @@ func (g *gzipWriter) WriteString(data string) (int, error) {
 }
 
 func gzipWrite[T []byte | string](g *gzipWriter, data T, plain func(T) (int, error)) (int, error) {
-	if !g.begun && len(data) > leastGzip && g.takes() {
+	if !g.begun && len(data) > minGzip && g.takes() {
 		return startGzip(g, data)
 	}
 	g.begin()
@@ -96,18 +96,18 @@ func startGzip[T []byte | string](g *gzipWriter, data T) (int, error) {
 	}
 	whole := header.Get("Content-Length") == strconv.Itoa(len(data))
 	header.Del("Content-Length")
-	packer := packers.Get().(*gzip.Writer)
+	compressor := gzipWriters.Get().(*gzip.Writer)
 	if !whole {
 		g.begin()
-		packer.Reset(g.ResponseWriter)
-		g.stream = packer
-		return writeParts(packer, data)
+		compressor.Reset(g.ResponseWriter)
+		g.stream = compressor
+		return writeParts(compressor, data)
 	}
 	var packed bytes.Buffer
-	packer.Reset(&packed)
-	_, _ = writeParts(packer, data) // to memory
-	_ = packer.Close()
-	packers.Put(packer)
+	compressor.Reset(&packed)
+	_, _ = writeParts(compressor, data) // to memory
+	_ = compressor.Close()
+	gzipWriters.Put(compressor)
 	header.Set("Content-Length", strconv.Itoa(packed.Len()))
 	g.begin()
 	var err error
@@ -203,7 +203,7 @@ func (g *gzipWriter) end() {
 	g.begin()
 	if g.stream != nil {
 		_ = g.stream.Close() // the client may have disconnected
-		packers.Put(g.stream)
+		gzipWriters.Put(g.stream)
 		g.stream = nil
 	}
 }

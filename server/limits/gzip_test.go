@@ -47,15 +47,15 @@ func TestGzip(t *testing.T) {
 		{"just over", whole("application/problem+json", long[:1025]), "POST", "br, GZIP;q=0.5", true, 202, long[:1025]},
 		{"not over", whole("application/json", long[:1024]), "GET", "gzip", false, 202, long[:1024]},
 		{"everything accepted", whole("text/html", long), "GET", "*", true, 202, long},
-		{"refused", whole("application/json", long), "GET", "gzip;q=0, *", false, 202, long},
+		{"gzip refused", whole("application/json", long), "GET", "gzip;q=0, *", false, 202, long},
 		{"none accepted", whole("application/json", long), "GET", "", false, 202, long},
 		{"an image", whole("image/png", long), "GET", "gzip", false, 202, long},
 		{"HEAD", whole("application/json", long), "HEAD", "gzip", false, 202, ""},
 		{"in parts", parts, "GET", "gzip", true, 200, long + "end"},
 		{"encoded already", with("Content-Encoding", "br", whole("application/json", long)), "GET", "gzip", false, 202, long},
 		{"part of a file", with("Content-Range", "bytes 0-1/2", whole("text/plain", long)), "GET", "gzip", false, 202, long},
-		{"nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "GET", "gzip", false, 204, ""},
-		{"no answer", func(http.ResponseWriter, *http.Request) {}, "GET", "gzip", false, 200, ""},
+		{"no content", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "GET", "gzip", false, 204, ""},
+		{"empty handler", func(http.ResponseWriter, *http.Request) {}, "GET", "gzip", false, 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := NewAnswers(1<<20, nil)
@@ -95,7 +95,7 @@ func TestGzip(t *testing.T) {
 				t.Errorf("%d, gzip %v, %d bytes; want %d, %v, %d", response.StatusCode, packed, len(body), c.status, c.packed, len(c.body))
 			}
 			if all.Held() != 0 {
-				t.Errorf("%d bytes are held afterwards", all.Held())
+				t.Errorf("holding %d bytes afterwards", all.Held())
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestGzipStreams(t *testing.T) {
 			<-next
 			io.WriteString(w, "last")
 		}))))
-		response, err := server.Client().Get(server.URL) // asks for gzip by itself
+		response, err := server.Client().Get(server.URL) // accepts gzip by default
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 //
 // A request counts once its body has arrived; if there is no room then, reading the body
 // fails. Slow senders therefore do not use up the limit. If more than limit requests are
-// arriving, further ones are refused on connections with fewArriving arriving requests, so
+// arriving, further ones are refused on connections with connArrivals arriving requests, so
 // that few connections do not exclude others. The server's ConnContext must be ConnContext.
 func Requests(limit int, next http.Handler) http.Handler {
 	if limit == 0 {
@@ -44,8 +44,8 @@ func Requests(limit int, next http.Handler) http.Handler {
 	})
 }
 
-// fewArriving is the number of bodies that may always arrive concurrently on a connection.
-const fewArriving = 10
+// connArrivals is the number of bodies that may always arrive concurrently on a connection.
+const connArrivals = 10
 
 type arrivalsKey struct{}
 
@@ -58,7 +58,7 @@ func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 type requests struct {
 	limit    int64
 	arriving atomic.Int64
-	under    atomic.Int64 // have arrived
+	complete atomic.Int64 // requests that have arrived
 }
 
 // request is used by the goroutine that serves it alone.
@@ -74,13 +74,13 @@ func (o *request) arrives(ctx context.Context) bool {
 	if o.here, _ = ctx.Value(arrivalsKey{}).(*atomic.Int64); o.here == nil {
 		o.here = new(atomic.Int64)
 	}
-	return o.here.Add(1) <= fewArriving || o.all.arriving.Load() <= o.all.limit
+	return o.here.Add(1) <= connArrivals || o.all.arriving.Load() <= o.all.limit
 }
 
 // arrived counts a complete request, and reports whether there is room.
 func (o *request) arrived() bool {
 	o.end()
-	o.move(&o.all.under)
+	o.move(&o.all.complete)
 	return o.in.Load() <= o.all.limit
 }
 
@@ -115,7 +115,7 @@ func (b *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-const tooManyRequests = "too many requests are under way"
+const tooManyRequests = "too many concurrent requests"
 
 func tooMany(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")

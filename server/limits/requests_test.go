@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Bodies that do not arrive take nobody's place, and those of one connection
-// never keep those of others from arriving.
-func TestUnfinishedBodiesKeepNobodyOut(t *testing.T) {
+// Bodies that do not arrive do not use up the limit, and those of one connection do not
+// exclude those of others.
+func TestUnfinishedBodies(t *testing.T) {
 	const limit = 20
 	entered := make(chan struct{}, 2*limit)
 	handler := Requests(limit, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -24,7 +24,7 @@ func TestUnfinishedBodiesKeepNobodyOut(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w.Code
 	}
-	hold, letGo := io.Pipe()
+	hold, release := io.Pipe()
 	ended := make(chan int, limit)
 	for range limit {
 		go func() { ended <- send(httptest.NewRequest(http.MethodPost, "/", hold).WithContext(greedy)) }()
@@ -37,27 +37,27 @@ func TestUnfinishedBodiesKeepNobodyOut(t *testing.T) {
 		request *http.Request
 		want    int
 	}{
-		"one without a body":         {httptest.NewRequest(http.MethodGet, "/", nil), http.StatusOK},
-		"one of another connection":  {whole().WithContext(ConnContext(t.Context(), nil)), http.StatusOK},
-		"one more of the connection": {whole().WithContext(greedy), http.StatusServiceUnavailable},
+		"without a body":         {httptest.NewRequest(http.MethodGet, "/", nil), http.StatusOK},
+		"on another connection":  {whole().WithContext(ConnContext(t.Context(), nil)), http.StatusOK},
+		"on the same connection": {whole().WithContext(greedy), http.StatusServiceUnavailable},
 	} {
 		if got := send(c.request); got != c.want {
 			t.Errorf("%s: status %d, want %d", name, got, c.want)
 		}
 	}
-	letGo.Close()
+	release.Close()
 	for range limit {
 		if got := <-ended; got != http.StatusOK {
-			t.Errorf("once it has arrived: status %d", got)
+			t.Errorf("after it has arrived: status %d", got)
 		}
 	}
 	if got := send(whole().WithContext(greedy)); got != http.StatusOK {
-		t.Errorf("once all is answered: status %d", got)
+		t.Errorf("after all answers: status %d", got)
 	}
 }
 
-// A request whose body is there finds out whether there is room.
-func TestBodyThatArrivesWithoutRoomIsCutOff(t *testing.T) {
+// A request is refused when its body has arrived and there is no room.
+func TestBodyBeyondLimit(t *testing.T) {
 	var handler http.Handler
 	depth, inner := 0, error(nil)
 	handler = Requests(1, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -73,15 +73,15 @@ func TestBodyThatArrivesWithoutRoomIsCutOff(t *testing.T) {
 	refused(t, inner)
 }
 
-// By HTTP/2 too the requests of one connection are known as such.
-func TestRequestsOfOneConnection(t *testing.T) {
-	s, trust := secureStand(t, 0, time.Minute)
+// The requests of an HTTP/2 connection share a counter.
+func TestConnContextHTTP2(t *testing.T) {
+	s, trust := newTLSServer(t, 0, time.Minute)
 	seen := make(chan any, 2)
 	s.server.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Context().Value(arrivalsKey{}) })
 	transport := &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	for range 2 {
-		response, err := (&http.Client{Transport: transport}).Get("https://" + s.doors.Addr().String())
+		response, err := (&http.Client{Transport: transport}).Get("https://" + s.conns.Addr().String())
 		if err != nil || response.ProtoMajor != 2 {
 			t.Fatal(response, err)
 		}

@@ -12,26 +12,26 @@ import (
 
 // Secure sets the TLS configuration of refusals. Call it before the first Accept; the
 // server itself uses http.Server.ServeTLS. Clients that send plain HTTP are answered that
-// the port speaks TLS.
+// the port requires TLS.
 func (c *Connections) Secure(config *tls.Config) {
-	c.speaking = config.Clone()
-	c.speaking.NextProtos = []string{"http/1.1"} // that of the refusal
+	c.tlsConfig = config.Clone()
+	c.tlsConfig.NextProtos = []string{"http/1.1"} // that of the refusal
 }
 
 // handshake begins TLS for a refusal.
 func (c *Connections) handshake(conn net.Conn) (net.Conn, error) {
-	if c.speaking == nil {
+	if c.tlsConfig == nil {
 		return conn, nil
 	}
-	secure := tls.Server(conn, c.speaking)
+	secure := tls.Server(conn, c.tlsConfig)
 	return secure, secure.Handshake()
 }
 
 // received marks the connection as active. Under TLS the data is opaque: it extends the idle
 // time, and State marks the connection as active.
 func (c *connection) received(data []byte) error {
-	if c.all.speaking == nil {
-		c.work()
+	if c.all.tlsConfig == nil {
+		c.markActive()
 		return nil
 	}
 	if !c.begun {
@@ -43,9 +43,9 @@ func (c *connection) received(data []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.resting.IsZero() {
-		c.resting = clock.Real{}.Now()
-		if c.all.leaving.Load() {
+	if !c.idleSince.IsZero() {
+		c.idleSince = clock.Real{}.Now()
+		if c.all.draining.Load() {
 			_ = c.wait()
 		}
 	}
@@ -53,7 +53,7 @@ func (c *connection) received(data []byte) error {
 }
 
 // plain is the answer to a client without TLS.
-var plain = answer(blueprint.CodeBadRequest, "this port speaks TLS: begin the address with https://", "")
+var plain = answer(blueprint.CodeBadRequest, "this port requires TLS: use https://", "")
 
 // explain answers a client without TLS.
 func (c *connection) explain() {
@@ -72,8 +72,8 @@ func State(conn net.Conn, state http.ConnState) {
 	switch {
 	case !ok:
 	case state == http.StateActive, state == http.StateIdle && isSecure && secure.ConnectionState().NegotiatedProtocol == "h2":
-		c.work()
+		c.markActive()
 	case state == http.StateIdle:
-		c.rest()
+		c.markIdle()
 	}
 }

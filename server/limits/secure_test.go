@@ -19,16 +19,16 @@ import (
 	"time"
 )
 
-// secureStand is a stand that speaks TLS and has patience with handshakes and
-// headers; trust is what its clients need.
-func secureStand(t *testing.T, limit int, patience time.Duration) (s *stand, trust *tls.Config) {
+// newTLSServer returns a testServer with TLS and a time limit for handshakes and headers;
+// trust is the configuration of its clients.
+func newTLSServer(t *testing.T, limit int, timeout time.Duration) (s *testServer, trust *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"x"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"x"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,14 +38,14 @@ func secureStand(t *testing.T, limit int, patience time.Duration) (s *stand, tru
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(certificate)
-	s = newStand(t)
-	s.doors.limit = int64(limit)
+	s = newTestServer(t)
+	s.conns.limit = int64(limit)
 	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	s.doors.Secure(config)
+	s.conns.Secure(config)
 	s.server.TLSConfig = config
 	s.server.ErrorLog = quiet()
-	s.server.ReadHeaderTimeout = patience
-	go func() { s.served <- s.server.ServeTLS(s.doors, "", "") }()
+	s.server.ReadHeaderTimeout = timeout
+	go func() { s.served <- s.server.ServeTLS(s.conns, "", "") }()
 	t.Cleanup(func() { s.server.Close() })
 	return s, &tls.Config{RootCAs: roots, ServerName: "x"}
 }
@@ -60,7 +60,7 @@ func ask(handler http.Handler) *recorded {
 	return w
 }
 
-func (s *stand) dialSecure(trust *tls.Config) (*tls.Conn, *bufio.Reader) {
+func (s *testServer) dialSecure(trust *tls.Config) (*tls.Conn, *bufio.Reader) {
 	s.Helper()
 	conn, _ := s.dial()
 	secure := tls.Client(conn, trust)
@@ -70,9 +70,9 @@ func (s *stand) dialSecure(trust *tls.Config) (*tls.Conn, *bufio.Reader) {
 	return secure, bufio.NewReader(secure)
 }
 
-func TestPlainHTTPIsToldToSpeakTLS(t *testing.T) {
-	s, _ := secureStand(t, 0, time.Minute)
-	for _, body := range []string{"", strings.Repeat("x", 50<<10)} { // longer than what is looked at
+func TestPlainHTTPOnTLSPort(t *testing.T) {
+	s, _ := newTLSServer(t, 0, time.Minute)
+	for _, body := range []string{"", strings.Repeat("x", 50<<10)} { // longer than the part that is read
 		conn, in := s.dial()
 		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\n\r\n"+body); err != nil {
 			t.Fatal(err)
@@ -88,17 +88,17 @@ func TestPlainHTTPIsToldToSpeakTLS(t *testing.T) {
 	}
 }
 
-func TestOneSecureConnectionMoreIsTurnedAwayByTLS(t *testing.T) {
+func TestConnectionLimitTLS(t *testing.T) {
 	t.Parallel()
-	s, trust := secureStand(t, 1, time.Minute)
+	s, trust := newTLSServer(t, 1, time.Minute)
 	conn, in := s.dialSecure(trust)
 	s.send(conn)
-	s.hear(in)
+	s.readResponse(in)
 	several := trust.Clone()
 	several.NextProtos = []string{"h2", "http/1.1"}
 	second, secondIn := s.dialSecure(several)
 	if got := second.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
-		t.Errorf("the refusal speaks %q", got)
+		t.Errorf("the refusal uses %q", got)
 	}
 	s.send(second)
 	response, err := http.ReadResponse(secondIn, nil)
@@ -110,16 +110,16 @@ func TestOneSecureConnectionMoreIsTurnedAwayByTLS(t *testing.T) {
 	}
 	silent, silentIn := s.dial()
 	if _, err := silentIn.ReadByte(); err == nil {
-		t.Error("who says nothing was told something that is not TLS")
+		t.Error("a silent client was sent something before its handshake")
 	}
 	silent.Close()
 	s.send(conn)
-	s.hear(in)
+	s.readResponse(in)
 }
 
-// A handshake that does not go on holds nothing for long.
-func TestHandshakesHaveTheirTime(t *testing.T) {
-	s, _ := secureStand(t, 0, 50*time.Millisecond)
+// Unfinished handshakes time out.
+func TestHandshakeTimeout(t *testing.T) {
+	s, _ := newTLSServer(t, 0, 50*time.Millisecond)
 	for _, text := range []string{"", "\x16", "\x16\x03\x01\x02\x00\x01"} {
 		conn, in := s.dial()
 		if _, err := io.WriteString(conn, text); err != nil {
@@ -131,14 +131,14 @@ func TestHandshakesHaveTheirTime(t *testing.T) {
 	}
 }
 
-// Whoever has not sent a request, or is only half through with it or with the
-// handshake, does not keep the server from stopping.
-func TestLeaveEndsSecureConnectionsAtRest(t *testing.T) {
-	s, trust := secureStand(t, 0, time.Minute)
+// Connections without a request, with half a request or with half a handshake do not keep
+// the server from stopping.
+func TestDrainClosesIdleTLS(t *testing.T) {
+	s, trust := newTLSServer(t, 0, time.Minute)
 	_, unused := s.dialSecure(trust)
 	answered, answeredIn := s.dialSecure(trust)
 	s.send(answered)
-	s.hear(answeredIn)
+	s.readResponse(answeredIn)
 	half, halfIn := s.dialSecure(trust)
 	if _, err := io.WriteString(half, "GET / HT"); err != nil {
 		t.Fatal(err)
@@ -149,10 +149,10 @@ func TestLeaveEndsSecureConnectionsAtRest(t *testing.T) {
 	}
 	_, silentIn := s.dial()
 	close(s.draining)
-	patience, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	s.doors.Leave(patience)
-	if err := s.server.Shutdown(patience); err != nil {
+	s.conns.Drain(ctx)
+	if err := s.server.Shutdown(ctx); err != nil {
 		t.Error(err)
 	}
 	for _, in := range []*bufio.Reader{unused, answeredIn, halfIn, begunIn, silentIn} {
@@ -162,10 +162,10 @@ func TestLeaveEndsSecureConnectionsAtRest(t *testing.T) {
 	}
 }
 
-// HTTP/2 connections are ended by a word of goodbye, whether they rest or work.
-func TestLeaveLetsHTTP2SayGoodbye(t *testing.T) {
+// HTTP/2 connections, idle or active, end with GOAWAY.
+func TestDrainHTTP2(t *testing.T) {
 	t.Parallel()
-	s, trust := secureStand(t, 0, time.Minute)
+	s, trust := newTLSServer(t, 0, time.Minute)
 	entered, finish := make(chan struct{}), make(chan struct{})
 	plainHandler := s.server.Handler
 	s.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -181,13 +181,13 @@ func TestLeaveLetsHTTP2SayGoodbye(t *testing.T) {
 		return &http.Client{Transport: transport}
 	}
 	get := func(c *http.Client, path string) error {
-		response, err := c.Get("https://" + s.doors.Addr().String() + path)
+		response, err := c.Get("https://" + s.conns.Addr().String() + path)
 		if err != nil {
 			return err
 		}
 		defer response.Body.Close()
 		if _, err = io.Copy(io.Discard, response.Body); err == nil && response.ProtoMajor != 2 {
-			err = errors.New("spoke " + response.Proto)
+			err = errors.New("protocol " + response.Proto)
 		}
 		return err
 	}
@@ -198,24 +198,24 @@ func TestLeaveLetsHTTP2SayGoodbye(t *testing.T) {
 	go func() { slow <- get(client(), "/slow") }()
 	<-entered
 	close(s.draining)
-	patience, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	s.doors.Leave(patience)
+	s.conns.Drain(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.server.Shutdown(patience) }()
+	go func() { ended <- s.server.Shutdown(ctx) }()
 	close(finish)
 	if err := <-slow; err != nil {
-		t.Errorf("the request that was under way: %v", err)
+		t.Errorf("the active request: %v", err)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if open := s.doors.Open(); open != 0 {
+	if open := s.conns.Open(); open != 0 {
 		t.Errorf("%d connections are open", open)
 	}
 }
 
-func TestOneRequestMoreIsRefused(t *testing.T) {
+func TestRequestLimit(t *testing.T) {
 	var within, beyond *recorded
 	handler := http.Handler(nil)
 	depth := 0
@@ -229,6 +229,6 @@ func TestOneRequestMoreIsRefused(t *testing.T) {
 		t.Errorf("statuses %d and %d", within.Code, beyond.Code)
 	}
 	if again := ask(handler); again.Code != http.StatusOK {
-		t.Errorf("once all is answered: status %d", again.Code)
+		t.Errorf("after all answers: status %d", again.Code)
 	}
 }

@@ -18,11 +18,11 @@ func prepare(listener net.Listener) {
 	})
 }
 
-// admitNoMore attaches a packet filter that drops new SYNs. Closing a listener resets the
+// dropNewSYNs attaches a packet filter that drops new SYNs. Closing a listener resets the
 // connections in its accept queue and those whose final ACK is in flight; the filter lets
 // that ACK pass, so the queue can be drained before the listener is closed. A client whose
 // SYN was dropped retransmits it a second later and is refused before it sends anything.
-func admitNoMore(listener net.Listener) {
+func dropNewSYNs(listener net.Listener) {
 	const flags, syn = 13, 0x02 // in the TCP header, where the filter's data begins (RFC 9293)
 	program := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},

@@ -4,9 +4,9 @@ package limits
 
 import "net"
 
-// admitNoMore does nothing: who connects between the last look at the queue
-// and the end of the listener is reset.
-func admitNoMore(net.Listener) {}
+// dropNewSYNs does nothing: connections accepted by the kernel between the last Accept and
+// the close of the listener are reset.
+func dropNewSYNs(net.Listener) {}
 
-// prepare leaves to the system how much it takes of an answer.
+// prepare does nothing.
 func prepare(net.Listener) {}

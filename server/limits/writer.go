@@ -11,10 +11,10 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// A client that reads less than a piece within patience counts as disconnected.
+// A client that reads less than a piece within writeTimeout counts as disconnected.
 const (
-	piece    = 64 << 10
-	patience = 30 * time.Second
+	piece        = 64 << 10
+	writeTimeout = 30 * time.Second
 )
 
 // Answers bounds the memory of answers that clients have not read. Beyond it, the answer
@@ -47,7 +47,7 @@ func (a *Answers) Handler(next http.Handler) http.Handler {
 		one := &writer{ResponseWriter: w, control: http.NewResponseController(w), all: a, strict: r.ProtoMajor > 1}
 		next.ServeHTTP(one, r)
 		if one.strict {
-			one.hurry() // what is left of the answer is sent now
+			one.armDeadline() // what is left of the answer is sent now
 		}
 	})
 }
@@ -60,8 +60,8 @@ type writer struct {
 	begun   bool // the headers are written
 	strict  bool // a deadline ends the answer even if nothing is being written (HTTP/2)
 
-	place *list.Element // of a large answer, else nil; guarded by all.mu
-	size  int64         // of that; 0 = aborted
+	element *list.Element // of a large answer, else nil; guarded by all.mu
+	size    int64         // of that; 0 = aborted
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -113,17 +113,17 @@ func send[T []byte | string](w *writer, data T, size int, write func(T) (int, er
 			return written, err
 		}
 	}
-	w.rest()
+	w.clearDeadline()
 	return written, nil
 }
 
-// hurry sets the deadline of the next piece.
-func (w *writer) hurry() {
-	_ = w.control.SetWriteDeadline(clock.Real{}.Now().Add(patience)) // if the writer supports one
+// armDeadline sets the deadline of the next piece.
+func (w *writer) armDeadline() {
+	_ = w.control.SetWriteDeadline(clock.Real{}.Now().Add(writeTimeout)) // if the writer supports one
 }
 
-// rest removes the deadline until something else is written.
-func (w *writer) rest() {
+// clearDeadline removes the deadline until something else is written.
+func (w *writer) clearDeadline() {
 	if w.strict {
 		_ = w.control.SetWriteDeadline(time.Time{})
 	}
@@ -143,15 +143,15 @@ func (a *Answers) enter(w *writer, size int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.held += size
-	w.size, w.place = size, a.waiting.PushBack(w)
-	for a.held > a.limit && a.waiting.Front() != w.place {
+	w.size, w.element = size, a.waiting.PushBack(w)
+	for a.held > a.limit && a.waiting.Front() != w.element {
 		a.remove(a.waiting.Front().Value.(*writer))
 	}
 }
 
 // remove aborts an answer. The caller holds a.mu.
 func (a *Answers) remove(w *writer) {
-	a.waiting.Remove(w.place)
+	a.waiting.Remove(w.element)
 	a.held -= w.size
 	w.size = 0
 	_ = w.control.SetWriteDeadline(clock.Real{}.Now())
@@ -159,15 +159,15 @@ func (a *Answers) remove(w *writer) {
 
 // next sets the deadline of a piece; false if its answer was aborted.
 func (a *Answers) next(w *writer) bool {
-	if w.place != nil { // set by this goroutine alone
+	if w.element != nil { // set by this goroutine alone
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if w.size == 0 {
 			return false
 		}
-		a.waiting.MoveToBack(w.place)
+		a.waiting.MoveToBack(w.element)
 	}
-	w.hurry()
+	w.armDeadline()
 	return true
 }
 
@@ -176,18 +176,18 @@ func (a *Answers) leave(w *writer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if w.size > 0 {
-		a.waiting.Remove(w.place)
+		a.waiting.Remove(w.element)
 		a.held -= w.size
 	}
-	w.place = nil
+	w.element = nil
 }
 
 // Flush implements http.Flusher.
 func (w *writer) Flush() {
 	w.begin(http.StatusOK)
 	if w.strict {
-		w.hurry()
-		defer w.rest()
+		w.armDeadline()
+		defer w.clearDeadline()
 	}
 	_ = w.control.Flush()
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// crowd opens connections to a listener that takes them in at once.
-func crowd(t *testing.T, c *Connections, n int) (accepted []net.Conn) {
+// connect opens n connections to a listener and accepts them.
+func connect(t *testing.T, c *Connections, n int) (accepted []net.Conn) {
 	t.Helper()
 	for range n {
 		client, err := net.Dial("tcp", c.Addr().String())
@@ -23,29 +23,29 @@ func crowd(t *testing.T, c *Connections, n int) (accepted []net.Conn) {
 	return accepted
 }
 
-func TestCrowdThatDispersesIsTold(t *testing.T) {
+func TestOnShrink(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
 	c := NewConnections(listener, 0)
-	told := make(chan struct{}, 10)
-	c.Dispersed = func() { told <- struct{}{} }
+	called := make(chan struct{}, 10)
+	c.OnShrink = func() { called <- struct{}{} }
 
-	few := crowd(t, c, 10)
+	few := connect(t, c, 10)
 	for _, conn := range few {
 		conn.Close()
 	}
-	many := crowd(t, c, leastCrowd)
+	many := connect(t, c, minPeak)
 	for i, conn := range many {
-		if i == leastCrowd*3/4 {
-			<-told // it came by the time that three quarters have gone
+		if i == minPeak*3/4 {
+			<-called // three quarters have been closed
 		}
 		conn.Close()
-		conn.Close() // once more changes nothing
+		conn.Close() // has no effect
 	}
-	if len(told) != 0 {
-		t.Error("told again although no new crowd had come")
+	if len(called) != 0 {
+		t.Error("OnShrink was called again without a new peak")
 	}
 }

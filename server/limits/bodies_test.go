@@ -20,7 +20,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// refused is the error of a body for which there was no room.
+// refused checks that err is the error of a body without room.
 func refused(t *testing.T, err error) *blueprint.Error {
 	t.Helper()
 	var e *blueprint.Error
@@ -30,8 +30,8 @@ func refused(t *testing.T, err error) *blueprint.Error {
 	return e
 }
 
-// read sends a body through bodies and returns what reading it said, before
-// during is called.
+// read sends a body through bodies and calls during with the error of reading it, before
+// the request ends.
 func (b *Bodies) read(text string, during func(err error)) {
 	b.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
@@ -39,13 +39,13 @@ func (b *Bodies) read(text string, during func(err error)) {
 	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text)))
 }
 
-// texts returns a body of n bytes without values in it.
+// texts returns a body of n bytes without values.
 func texts(n int) string { return strings.Repeat("x", n) }
 
-// A body waits for those before it, and is read once they are answered.
-func TestBodiesWaitForRoom(t *testing.T) {
+// A body waits until the requests before it have been answered.
+func TestBodiesQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, MaxWait: 10 * time.Second})
 		answer := make(chan struct{})
 		results := make(chan error, 16)
 		for range cap(results) {
@@ -57,7 +57,7 @@ func TestBodiesWaitForRoom(t *testing.T) {
 		for left := cap(results); left > 0; left-- {
 			synctest.Wait()
 			if at := len(results); at != 1 || bodies.Held() != 400<<10 || bodies.Waiting() != int64(left-1) {
-				t.Fatalf("%d are read, %d bytes are held, %d wait, want 1, one body and %d", at, bodies.Held(), bodies.Waiting(), left-1)
+				t.Fatalf("read %d bodies, holding %d bytes, %d waiting; want 1, one body and %d", at, bodies.Held(), bodies.Waiting(), left-1)
 			}
 			if err := <-results; err != nil {
 				t.Fatal(err)
@@ -67,23 +67,23 @@ func TestBodiesWaitForRoom(t *testing.T) {
 		}
 		synctest.Wait()
 		if bodies.Held() != 0 || bodies.Waiting() != 0 {
-			t.Errorf("%d bytes are held, %d wait when all is answered", bodies.Held(), bodies.Waiting())
+			t.Errorf("holding %d bytes with %d waiting after the last answer", bodies.Held(), bodies.Waiting())
 		}
 	})
 }
 
-// Without room within the deadline a body is refused; small and medium ones are
-// read beside a large one that holds all room, and beside one that waits for it.
-func TestBodiesWaitOnlyForSoLong(t *testing.T) {
+// A body is refused if there is no room within MaxWait. Small and medium bodies are read
+// while a large one holds all room and another one waits for it.
+func TestBodiesWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
-		bodies.read("["+strings.Repeat("0,", 20_000)+"0]", func(err error) { // takes more than all room
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, MaxWait: 10 * time.Second})
+		bodies.read("["+strings.Repeat("0,", 20_000)+"0]", func(err error) { // larger than all room
 			if err != nil {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			var late sync.WaitGroup
-			late.Go(func() {
+			var waiting sync.WaitGroup
+			waiting.Go(func() {
 				bodies.read(texts(700<<10), func(err error) {
 					refused(t, err)
 					if waited := time.Since(began); waited != 10*time.Second {
@@ -99,21 +99,21 @@ func TestBodiesWaitOnlyForSoLong(t *testing.T) {
 					}
 				})
 			}
-			late.Wait()
+			waiting.Wait()
 		})
 		bodies.read(texts(3<<20), func(err error) {
 			if err != nil {
-				t.Errorf("a body larger than all room, alone: %v", err)
+				t.Errorf("a single body larger than all room: %v", err)
 			}
 		})
 	})
 }
 
-// Bodies that arrive at the same time and together need more than all room are
-// all read: none holds what another needs while it waits.
-func TestBodiesDoNotWaitForEachOther(t *testing.T) {
+// Concurrent bodies that together need more than all room are all read: none holds memory
+// that another one needs while it waits.
+func TestBodiesDoNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bodies := NewBodies(BodyLimits{Arriving: 256 << 10, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
+		bodies := NewBodies(BodyLimits{Arriving: 256 << 10, Decoded: 1 << 20, Largest: 1 << 20, MaxWait: 10 * time.Second})
 		var all sync.WaitGroup
 		for range 20 {
 			for _, claimed := range []int64{200 << 10, -1} {
@@ -135,30 +135,30 @@ func TestBodiesDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// Who goes away, and who has closed the body, holds no room.
-func TestBodiesGiveRoomBack(t *testing.T) {
+// A disconnected client and a closed body hold no room.
+func TestBodiesRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: time.Hour})
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, MaxWait: time.Hour})
 		bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if _, err := io.ReadAll(r.Body); err != nil {
 				t.Fatal(err)
 			}
-			ctx, leave := context.WithCancel(t.Context())
+			ctx, cancel := context.WithCancel(t.Context())
 			gone := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(texts(900<<10))).WithContext(ctx)
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
 				bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 					if _, err := io.ReadAll(r.Body); err == nil {
-						t.Error("it was read without room")
+						t.Error("the body was read without room")
 					}
 				})).ServeHTTP(httptest.NewRecorder(), gone)
 			}()
 			synctest.Wait()
-			leave()
+			cancel()
 			<-ended
 			if r.Body.Close(); bodies.Held() != 0 {
-				t.Errorf("%d bytes are held once the body is closed", bodies.Held())
+				t.Errorf("holding %d bytes after the body was closed", bodies.Held())
 			}
 			bodies.read(texts(900<<10), func(err error) {
 				if err != nil {
@@ -169,16 +169,16 @@ func TestBodiesGiveRoomBack(t *testing.T) {
 	})
 }
 
-// A list of many small values takes more than its text; a request that only
-// claims to be long, and a body that ends early, takes nothing.
-func TestBodiesWeighWhatTheyBecome(t *testing.T) {
+// A list of many small values counts more than its text. A request that only declares a long
+// body, and a body that ends early, count nothing.
+func TestBodiesEstimate(t *testing.T) {
 	bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20})
 	bodies.read("["+strings.Repeat("0,", 10_000)+"0]", func(err error) {
 		if held := bodies.Held(); err != nil || held < 10_000*valueSize {
-			t.Errorf("ten thousand zeros take %d bytes, %v", held, err)
+			t.Errorf("ten thousand zeros count as %d bytes, %v", held, err)
 		}
 	})
-	hold, letGo := io.Pipe()
+	hold, release := io.Pipe()
 	var claims sync.WaitGroup
 	for range 10 {
 		claims.Go(func() {
@@ -189,22 +189,22 @@ func TestBodiesWeighWhatTheyBecome(t *testing.T) {
 	}
 	bodies.read(texts(1<<20), func(err error) {
 		if err != nil {
-			t.Errorf("beside ten claims: %v", err)
+			t.Errorf("beside ten declared bodies: %v", err)
 		}
 	})
-	letGo.Close()
+	release.Close()
 	claims.Wait()
 }
 
-func TestOneConnectionMoreIsTurnedAway(t *testing.T) {
+func TestConnectionLimit(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doors := NewConnections(listener, 1)
+	conns := NewConnections(listener, 1)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "in") })}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(doors) }()
+	go func() { served <- server.Serve(conns) }()
 	defer func() {
 		server.Close()
 		<-served
@@ -237,21 +237,21 @@ func TestOneConnectionMoreIsTurnedAway(t *testing.T) {
 	if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" || !got.Close {
 		t.Fatalf("the second connection: status %d, header %v", got.StatusCode, got.Header)
 	}
-	if doors.Open() != 1 || doors.Refused() != 1 {
-		t.Errorf("open %d, refused %d, want 1 and 1", doors.Open(), doors.Refused())
+	if conns.Open() != 1 || conns.Refused() != 1 {
+		t.Errorf("open %d, refused %d, want 1 and 1", conns.Open(), conns.Refused())
 	}
 	if got := ask(first, firstReader); got.StatusCode != http.StatusOK {
-		t.Errorf("the first connection goes on: status %d", got.StatusCode)
+		t.Errorf("the first connection afterwards: status %d", got.StatusCode)
 	}
 }
 
-// slowWriter is a connection that notes how it is written to.
+// slowWriter records the writes and deadlines of a connection.
 type slowWriter struct {
 	*httptest.ResponseRecorder
 	pieces    []int
 	deadlines []time.Time
 	fail      error
-	during    func() // happens while it writes
+	during    func() // called by Write
 }
 
 func (w *slowWriter) Write(p []byte) (int, error) {
@@ -272,7 +272,7 @@ func (w *slowWriter) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-func TestAnswersHaveRoomTogether(t *testing.T) {
+func TestAnswersLimit(t *testing.T) {
 	answers := NewAnswers(3*piece, nil)
 	serve := func(w http.ResponseWriter, size int) (written int, err error) {
 		answers.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -280,26 +280,26 @@ func TestAnswersHaveRoomTogether(t *testing.T) {
 		})).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 		return written, err
 	}
-	// The first answer stands still after its first piece, while others come.
+	// The first answer makes no progress after its first piece while others are written.
 	stuck := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
 	stuck.during = func() {
 		stuck.during = nil
 		if _, err := serve(httptest.NewRecorder(), piece); err != nil || answers.Held() != 2*piece {
-			t.Errorf("a small answer: %v, %d bytes are held", err, answers.Held())
+			t.Errorf("a small answer: %v, holding %d bytes", err, answers.Held())
 		}
 		if _, err := serve(httptest.NewRecorder(), 2*piece); err != nil || answers.Held() != 0 {
-			t.Errorf("an answer for which another is given up: %v, %d bytes are held", err, answers.Held())
+			t.Errorf("an answer for which another is aborted: %v, holding %d bytes", err, answers.Held())
 		}
 	}
 	if written, err := serve(stuck, 2*piece); written != piece || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the answer that stood still: wrote %d, %v", written, err)
+		t.Errorf("the answer without progress: wrote %d, %v", written, err)
 	}
 	if written, err := serve(httptest.NewRecorder(), 10*piece); written != 10*piece || err != nil || answers.Held() != 0 {
-		t.Errorf("an answer larger than all room, alone: wrote %d, %v, %d bytes are held", written, err, answers.Held())
+		t.Errorf("a single answer larger than the limit: wrote %d, %v, holding %d bytes", written, err, answers.Held())
 	}
 }
 
-func TestAnswersAreWrittenInPiecesThatHaveTheirTime(t *testing.T) {
+func TestAnswersPieces(t *testing.T) {
 	answer := strings.Repeat("y", 2*piece+5)
 	var written int
 	var failure error
@@ -321,13 +321,13 @@ func TestAnswersAreWrittenInPiecesThatHaveTheirTime(t *testing.T) {
 	w = &slowWriter{ResponseRecorder: httptest.NewRecorder(), fail: io.ErrClosedPipe}
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if written != piece+7 || !errors.Is(failure, io.ErrClosedPipe) {
-		t.Errorf("a reader that is gone: wrote %d, %v", written, failure)
+		t.Errorf("a disconnected client: wrote %d, %v", written, failure)
 	}
 }
 
-// A deadline of HTTP/2 ends the answer whenever it passes, so that there is one
+// With HTTP/2 an expired deadline ends the answer even between writes, so a deadline is set
 // only while something is sent.
-func TestAnswersOfHTTP2MayPause(t *testing.T) {
+func TestAnswersHTTP2Deadlines(t *testing.T) {
 	w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
 	last := func() time.Time { return w.deadlines[len(w.deadlines)-1] }
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -340,17 +340,17 @@ func TestAnswersOfHTTP2MayPause(t *testing.T) {
 		}
 		io.WriteString(out, "a")
 		if !last().IsZero() {
-			t.Error("after a piece there is a deadline")
+			t.Error("a deadline is set after a piece")
 		}
 		control := http.NewResponseController(out)
 		if control.Flush(); len(w.deadlines) != 4 || w.deadlines[2].IsZero() || !last().IsZero() {
-			t.Errorf("sending it off has the deadlines %v", w.deadlines)
+			t.Errorf("deadlines after Flush: %v", w.deadlines)
 		}
 		if err := control.SetWriteDeadline(time.Now()); err != nil || !last().IsZero() {
-			t.Errorf("a handler sets a deadline: %v", err)
+			t.Errorf("SetWriteDeadline by a handler: %v", err)
 		}
 	})).ServeHTTP(w, request)
 	if last().IsZero() {
-		t.Error("the end has no deadline")
+		t.Error("no deadline at the end")
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Whoever has a connection gets an answer, however many knock while the doors
-// close; the others find them shut.
-func TestLeaveResetsNobody(t *testing.T) {
+// While the listener drains under load, every connection that was opened is answered;
+// further clients cannot connect.
+func TestDrainResetsNothing(t *testing.T) {
 	t.Parallel()
 	for range 5 {
-		s := newStand(t)
+		s := newTestServer(t)
 		s.serve()
-		address := s.doors.Addr().String()
-		var answered, shut, reset atomic.Int64
+		address := s.conns.Addr().String()
+		var answered, refused, reset atomic.Int64
 		var group sync.WaitGroup
 		enough := make(chan struct{})
 		for range 8 {
@@ -27,7 +27,7 @@ func TestLeaveResetsNobody(t *testing.T) {
 				for {
 					conn, err := net.DialTimeout("tcp", address, 300*time.Millisecond)
 					if err != nil {
-						shut.Add(1)
+						refused.Add(1)
 						return
 					}
 					io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -46,11 +46,11 @@ func TestLeaveResetsNobody(t *testing.T) {
 		}
 		<-enough
 		close(s.draining)
-		s.doors.Leave(t.Context())
+		s.conns.Drain(t.Context())
 		group.Wait()
 		<-s.served
-		if reset.Load() != 0 || shut.Load() != 8 {
-			t.Errorf("%d answered, %d reset, %d found the doors shut", answered.Load(), reset.Load(), shut.Load())
+		if reset.Load() != 0 || refused.Load() != 8 {
+			t.Errorf("%d answered, %d reset, %d refused", answered.Load(), reset.Load(), refused.Load())
 		}
 	}
 }

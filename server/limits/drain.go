@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// restPatience is how long an idle connection stays open when the server stops, from its
+	// idleGrace is how long an idle connection stays open when the server stops, from its
 	// last answer or its beginning, so that an active client receives an answer with
 	// Connection: close instead of a reset.
-	restPatience = 200 * time.Millisecond
-	// lastLook is a read deadline for data that has arrived already.
-	lastLook = time.Millisecond
-	// lastSteps is how long the listener accepts queued connections, from the last one.
-	lastSteps = 100 * time.Millisecond
+	idleGrace = 200 * time.Millisecond
+	// finalRead is a read deadline for data that has arrived already.
+	finalRead = time.Millisecond
+	// acceptGrace is how long the listener accepts queued connections, from the last one.
+	acceptGrace = 100 * time.Millisecond
 )
 
-// Leave accepts the queued connections, closes the listener, and closes each connection
-// once it has been idle for a while. Requests that arrive before are answered. Leave returns
+// Drain accepts the queued connections, closes the listener, and closes each connection
+// once it has been idle for a while. Requests that arrive before are answered. Drain returns
 // when no connection is idle, or when ctx ends; it leaves connections with an active request
 // open.
-func (c *Connections) Leave(ctx context.Context) {
-	c.leaving.Store(true)
+func (c *Connections) Drain(ctx context.Context) {
+	c.draining.Store(true)
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
-		admitNoMore(c.Listener)
+		dropNewSYNs(c.Listener)
 		_ = listener.SetDeadline(clock.Real{}.Now()) // wakes Accept, which does the rest
 	} else {
 		_ = c.Listener.Close()
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for c.endRests() > 0 {
+	for c.limitIdleAll() > 0 {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -45,30 +45,30 @@ func (c *Connections) Leave(ctx context.Context) {
 	}
 }
 
-// endRests sets the deadlines of idle connections and returns how many there are, plus one
+// limitIdleAll sets the deadlines of idle connections and returns how many there are, plus one
 // while the listener is open.
-func (c *Connections) endRests() int {
-	resting := 0
+func (c *Connections) limitIdleAll() int {
+	idle := 0
 	select {
-	case <-c.shut:
+	case <-c.closed:
 	default:
-		resting++
+		idle++
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for one := range c.opened {
-		if one.endRest() {
-			resting++
+		if one.limitIdle() {
+			idle++
 		}
 	}
-	return resting
+	return idle
 }
 
-// lastAccepts returns the next queued connection. If there is none it closes the
+// acceptQueued returns the next queued connection. If there is none it closes the
 // listener.
-func (c *Connections) lastAccepts() (net.Conn, error) {
+func (c *Connections) acceptQueued() (net.Conn, error) {
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
-		_ = listener.SetDeadline(clock.Real{}.Now().Add(c.atMost(lastSteps)))
+		_ = listener.SetDeadline(clock.Real{}.Now().Add(c.grace(acceptGrace)))
 		if conn, err := c.Listener.Accept(); err == nil {
 			return conn, nil
 		}
@@ -76,35 +76,35 @@ func (c *Connections) lastAccepts() (net.Conn, error) {
 	return nil, errors.Join(net.ErrClosed, c.Close())
 }
 
-// atMost returns patience, or less if c.Alone.
-func (c *Connections) atMost(patience time.Duration) time.Duration {
-	if c.Alone {
-		return min(patience, lastLook)
+// grace returns patience, or less if c.SingleClient.
+func (c *Connections) grace(patience time.Duration) time.Duration {
+	if c.SingleClient {
+		return min(patience, finalRead)
 	}
 	return patience
 }
 
 // Close closes the listener. It may be called several times, also concurrently.
 func (c *Connections) Close() (err error) {
-	c.shutOnce.Do(func() {
+	c.closeOnce.Do(func() {
 		err = c.Listener.Close()
-		close(c.shut)
+		close(c.closed)
 	})
 	return err
 }
 
-// rest marks the connection as idle.
-func (c *connection) rest() {
+// markIdle marks the connection as idle.
+func (c *connection) markIdle() {
 	c.mu.Lock()
-	c.resting = clock.Real{}.Now()
+	c.idleSince = clock.Real{}.Now()
 	c.mu.Unlock()
 }
 
-// endRest limits how long the connection may stay idle, and reports whether it is.
-func (c *connection) endRest() bool {
+// limitIdle limits how long the connection may stay idle, and reports whether it is.
+func (c *connection) limitIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.resting.IsZero() {
+	if c.idleSince.IsZero() {
 		return false
 	}
 	_ = c.wait()
@@ -115,7 +115,7 @@ func (c *connection) endRest() bool {
 // the connection is idle. The caller holds c.mu.
 func (c *connection) wait() error {
 	until := c.deadline
-	if end := c.resting.Add(c.all.atMost(restPatience)); !c.resting.IsZero() && c.all.leaving.Load() && (until.IsZero() || end.Before(until)) {
+	if end := c.idleSince.Add(c.all.grace(idleGrace)); !c.idleSince.IsZero() && c.all.draining.Load() && (until.IsZero() || end.Before(until)) {
 		until = end
 	}
 	return c.Conn.SetReadDeadline(until)
@@ -134,7 +134,7 @@ func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.mustEnd() {
 		// Data may have arrived before the deadline.
-		_ = c.Conn.SetReadDeadline(clock.Real{}.Now().Add(lastLook))
+		_ = c.Conn.SetReadDeadline(clock.Real{}.Now().Add(finalRead))
 		if n, err = c.Conn.Read(p); n == 0 {
 			return 0, io.EOF
 		}
@@ -151,16 +151,16 @@ func (c *connection) Read(p []byte) (int, error) {
 func (c *connection) mustEnd() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.resting.IsZero() && c.all.leaving.Load()
+	return !c.idleSince.IsZero() && c.all.draining.Load()
 }
 
-// work marks the connection as active.
-func (c *connection) work() {
+// markActive marks the connection as active.
+func (c *connection) markActive() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.resting.IsZero() {
-		c.resting = time.Time{}
-		if c.all.leaving.Load() {
+	if !c.idleSince.IsZero() {
+		c.idleSince = time.Time{}
+		if c.all.draining.Load() {
 			_ = c.wait()
 		}
 	}
