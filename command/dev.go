@@ -73,7 +73,7 @@ func developFolder(c *cli.Context) error {
 	if o.Out = io.Discard; o.ReadyFile == server.ReadyOnOutput { // a program reads the output
 		o.Out, shown = c.App.Writer, c.App.ErrWriter
 	}
-	o.Develops = true
+	o.Dev = true
 	screen := terminal.NewScreen(shown)
 	o.Logger = newLog(c.String("log-format"), screen.Beside(c.App.ErrWriter), slog.LevelWarn)
 	ctx, stop := untilInterrupted(c.Context)

@@ -82,7 +82,7 @@ func (s *site) scheme() string {
 
 // exposed returns a warning if other machines can connect without TLS, "" otherwise.
 func (s *site) exposed() string {
-	if s.Certificates != nil || strings.HasPrefix(s.Options.PublicURL, "https://") || s.onlyHere() {
+	if s.Certificates != nil || strings.HasPrefix(s.Options.PublicURL, "https://") || s.loopbackOnly() {
 		return ""
 	}
 	return "keys and data travel unencrypted on " + s.Listener.Addr().String() + ": anything on the network path can read them"
@@ -90,19 +90,19 @@ func (s *site) exposed() string {
 
 const exposedHint = "use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://..."
 
-// onlyHere reports whether the server listens on loopback alone.
-func (s *site) onlyHere() bool {
+// loopbackOnly reports whether the server listens on loopback alone.
+func (s *site) loopbackOnly() bool {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
 	return err != nil || address.Addr().Unmap().IsLoopback()
 }
 
-// guessable returns a warning if other machines can reach a server whose keys and links
+// predictableKeys returns a warning if other machines can reach a server whose keys and links
 // follow from --seed-ids, "" otherwise.
-func (s *site) guessable() string {
-	if s.Options.SeedIDs == nil || s.onlyHere() && s.Options.PublicURL == "" {
+func (s *site) predictableKeys() string {
+	if s.Options.SeedIDs == nil || s.loopbackOnly() && s.Options.PublicURL == "" {
 		return ""
 	}
 	return "keys, ids and links follow from --seed-ids: knowing or guessing the number is enough to get them"
 }
 
-const guessableHint = "listen on 127.0.0.1 without --public-url, or leave --seed-ids out"
+const predictableKeysHint = "listen on 127.0.0.1 without --public-url, or leave --seed-ids out"

@@ -10,12 +10,12 @@ import (
 	"blueprintd/foundation/fileio"
 )
 
-// ReadyOnOutput as the ready file is standard output: one line of JSON in the place of the
-// text for users.
+// ReadyOnOutput is the name of standard output as the ready file: one line of JSON replaces
+// the text for users.
 const ReadyOnOutput = "-"
 
-// whereabouts is the content of the ready file.
-type whereabouts struct {
+// readyInfo is the content of the ready file.
+type readyInfo struct {
 	BaseURL      string  `json:"baseUrl"`
 	APIHost      string  `json:"apiHost"`
 	DashboardURL string  `json:"dashboardUrl"`
@@ -25,13 +25,13 @@ type whereabouts struct {
 	PID          int     `json:"pid"`
 }
 
-func (s *Server) whereabouts() whereabouts {
-	return whereabouts{s.APIHost() + "/api/trpc", s.APIHost(), s.APIHost() + "/", s.SMTPAddress(), s.Bootstrap.APIKey, s.Bootstrap.Seeded, os.Getpid()}
+func (s *Server) readyInfo() readyInfo {
+	return readyInfo{s.APIHost() + "/api/trpc", s.APIHost(), s.APIHost() + "/", s.SMTPAddress(), s.Bootstrap.APIKey, s.Bootstrap.Seeded, os.Getpid()}
 }
 
 // announceToProgram writes the ready file to standard output.
 func (s *Server) announceToProgram() error {
-	data, err := json.Marshal(s.whereabouts())
+	data, err := json.Marshal(s.readyInfo())
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *Server) writeReadyFile() error {
 	if s.Options.ReadyFile == "" {
 		return nil
 	}
-	data, err := blueprint.EncodeIndented(s.whereabouts())
+	data, err := blueprint.EncodeIndented(s.readyInfo())
 	if err != nil {
 		return err
 	}

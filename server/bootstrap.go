@@ -22,14 +22,14 @@ var sample []byte
 
 // bootstrapped is the result of a start.
 type bootstrapped struct {
-	APIKey  string // created or given at this start
-	Made    bool   // the key was created, and is shown this once
-	hook    string // trigger of the sample blueprint
-	Fresh   bool   // there was no user before
-	keyless bool   // the owner has no usable key
-	Setup   string // link with which the owner sets a password; "" if any user has one
-	Account blueprint.User
-	Seeded  *seeded // nil = no seed file
+	APIKey    string // created or given at this start
+	Made      bool   // the key was created, and is shown this once
+	webhookID string // trigger of the sample blueprint
+	Fresh     bool   // there was no user before
+	keyless   bool   // the owner has no usable key
+	Setup     string // link with which the owner sets a password; "" if any user has one
+	Account   blueprint.User
+	Seeded    *seeded // nil = no seed file
 }
 
 // firstStart creates the server's owner, a key and the sample blueprint if there is no user
@@ -64,7 +64,7 @@ func (s *Server) bootstrap(ctx context.Context) (w bootstrapped, err error) {
 		w.Seeded = seeder.done
 	}
 	some, err := s.Store.AnyPassword(ctx)
-	if err == nil && !some && s.guessable() == "" {
+	if err == nil && !some && s.predictableKeys() == "" {
 		w.Setup, err = s.Accounts.NewLink(ctx, w.Account.ID)
 	}
 	return w, err
@@ -108,7 +108,7 @@ func (s *Server) ownerKey(ctx context.Context, w bootstrapped, from *seeder) (_ 
 		return w, err
 	}
 	if w.Made && !s.Options.Ephemeral && from == nil {
-		w.hook, err = s.addSample(ctx, w.Account)
+		w.webhookID, err = s.addSample(ctx, w.Account)
 	}
 	return w, err
 }
@@ -144,7 +144,7 @@ func (s *Server) Announce() error {
 	say := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	say("blueprintd %s is ready on %s", s.Options.Version, host)
 	if s.Options.Ephemeral {
-		say("  database  in memory; nothing is kept")
+		say("  database  in memory; nothing is stored")
 	} else {
 		say("  database  %s (master key: %s; keep copies of both, apart)", fileio.Absolute(s.Options.DB), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
 	}
@@ -164,16 +164,16 @@ func (s *Server) Announce() error {
 		say("  mail      SMTP on %s, for addresses @%s", at, s.mailDomain())
 	}
 	if s.sandbox != nil {
-		say("  SANDBOX   nothing real is reached: fakes answer all that goes out; see %s/sandbox/calls", host)
+		say("  SANDBOX   no real service is reached: fakes answer all outbound calls; see %s/sandbox/calls", host)
 	}
 	if virtual := s.Options.Virtual(); virtual != nil {
-		say("  CLOCK     virtual: it stands at %s until POST %s/clock/advance moves it", blueprint.TimeOf(virtual.Now()), host)
+		say("  CLOCK     virtual: stays at %s until POST %s/clock/advance moves it", blueprint.TimeOf(virtual.Now()), host)
 	}
 	if danger := s.exposed(); danger != "" {
 		say("  WARNING   %s; %s", danger, exposedHint)
 	}
-	if danger := s.guessable(); danger != "" {
-		say("  WARNING   %s; %s", danger, guessableHint)
+	if danger := s.predictableKeys(); danger != "" {
+		say("  WARNING   %s; %s", danger, predictableKeysHint)
 	}
 	if w.Made {
 		say("  API key   %s  (shown this once; it belongs to %s)", w.APIKey, w.Account.Email)
@@ -183,14 +183,14 @@ func (s *Server) Announce() error {
 		if keyFile != "" {
 			keyFile = fileio.Absolute(keyFile)
 		}
-		say("  API key   %s has none yet; make one: %s", w.Account.Email, accounts.KeyCommand(w.Account.Email, fileio.Absolute(s.Options.DB), keyFile))
+		say("  API key   %s has none yet; create one: %s", w.Account.Email, accounts.KeyCommand(w.Account.Email, fileio.Absolute(s.Options.DB), keyFile))
 	}
 	if w.Seeded != nil {
 		say("%s", w.Seeded.table(s.Options.Seed.Name))
 	}
-	if w.hook != "" {
+	if w.webhookID != "" {
 		say("\nTry the sample blueprint:\n")
-		say("  curl -H 'Content-Type: application/json' -d '{\"name\": \"Ada\"}' %s%s\n", host, blueprint.KindOf(blueprint.TriggerWebhook).PathTo(w.hook))
+		say("  curl -H 'Content-Type: application/json' -d '{\"name\": \"Ada\"}' %s%s\n", host, blueprint.KindOf(blueprint.TriggerWebhook).PathTo(w.webhookID))
 		say("and see its run:\n")
 		say("  curl -H 'Authorization: Bearer %s' %s/api/trpc/execution.listRecentExecutions\n", w.APIKey, host)
 	}

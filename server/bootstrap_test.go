@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSample: what a first start stores is the example that the documentation shows.
+// TestSample checks that a first start stores the example of the documentation.
 func TestSample(t *testing.T) {
 	const path = "../testdata/blueprints/hello.blueprint.yaml"
 	shown, err := os.ReadFile(path)

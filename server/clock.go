@@ -13,8 +13,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// ClockAdvance answers POST /clock/advance: {"by": "36h"} or {"to": RFC3339}
-// moves the virtual clock and gives {"now", "fired"}.
+// ClockAdvance answers POST /clock/advance: {"by": "36h"} or {"to": RFC3339} moves the
+// virtual clock and returns {"now", "fired"}.
 func (s *Server) ClockAdvance(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	virtual := s.Options.Virtual()
 	if virtual == nil {
@@ -23,7 +23,7 @@ func (s *Server) ClockAdvance(w http.ResponseWriter, r *http.Request, caller *tr
 	if err := s.requireOwner(caller); err != nil {
 		return err
 	}
-	value, err := jsonBody(w, r, 1<<16)
+	value, err := readJSON(w, r, 1<<16)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Server) ClockAdvance(w http.ResponseWriter, r *http.Request, caller *tr
 	if err != nil {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
 	}
-	s.Triggers.Changed() // let the schedules be read before the clock moves past them
+	s.Triggers.Changed() // read changed schedules before the clock passes them
 	before := s.Triggers.Started()
 	ctx, done := s.finishing(r.Context())
 	defer done()
@@ -44,16 +44,16 @@ func (s *Server) ClockAdvance(w http.ResponseWriter, r *http.Request, caller *tr
 		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
 	} else if err != nil {
 		s.Options.Logger.Warn("clock advance interrupted", "now", virtual.Now(), "to", to)
-		return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the clock came as far as " + blueprint.TimeOf(virtual.Now()).String() + "; the server stops"}
+		return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server stops; the clock reached " + blueprint.TimeOf(virtual.Now()).String()}
 	}
 	w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
 	return WriteJSON(w, http.StatusOK, map[string]any{"now": blueprint.TimeOf(virtual.Now()), "fired": s.Triggers.Started() - before})
 }
 
-// finishFor bounds the work for a client that has disconnected.
-const finishFor = 10 * time.Minute
+// finishTimeout bounds the work for a client that has disconnected.
+const finishTimeout = 10 * time.Minute
 
-// finishing returns a context that outlives the request by finishFor, so that an advance
+// finishing returns a context that outlives the request by finishTimeout, so that an advance
 // is finished when the client disconnects: repeating it would advance twice. It ends when
 // the server stops.
 func (s *Server) finishing(asked context.Context) (ctx context.Context, done func()) {
@@ -66,7 +66,7 @@ func (s *Server) finishing(asked context.Context) (ctx context.Context, done fun
 		case <-s.Draining:
 			return
 		}
-		patience, end := context.WithTimeout(ctx, finishFor)
+		patience, end := context.WithTimeout(ctx, finishTimeout)
 		defer end()
 		select {
 		case <-patience.Done():
@@ -81,13 +81,13 @@ func (s *Server) finishing(asked context.Context) (ctx context.Context, done fun
 func (s *Server) clockState(w http.ResponseWriter, r *http.Request, _ *trpc.Caller) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "/clock takes GET; POST /clock/advance moves the clock")
+		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "/clock accepts only GET; POST /clock/advance moves the clock")
 	}
 	virtual, ok := s.Options.Clock.(*clock.Virtual)
 	if !ok {
 		return errRealClock
 	}
-	virtual.WaitIdle(r.Context(), settleFor)()
+	virtual.WaitIdle(r.Context(), settleTimeout)()
 	state := map[string]any{"now": blueprint.TimeOf(virtual.Now())}
 	if next, ok := virtual.Next(); ok {
 		state["next"] = blueprint.TimeOf(next)
@@ -118,8 +118,8 @@ func sourceOf(seed *int64) *ids.Source {
 	return ids.Seeded(*seed)
 }
 
-// still returns the virtual clock of a server with seeded ids; nil otherwise.
-func (s *Server) still() *clock.Virtual {
+// frozenClock returns the virtual clock of a server with seeded ids; nil otherwise.
+func (s *Server) frozenClock() *clock.Virtual {
 	virtual, ok := s.Options.Clock.(*clock.Virtual)
 	if !ok || s.Options.SeedIDs == nil {
 		return nil
@@ -127,30 +127,30 @@ func (s *Server) still() *clock.Virtual {
 	return virtual
 }
 
-// turn returns the function that serializes runs; nil for concurrent runs.
-func (s *Server) turn() func(func()) {
-	if virtual := s.still(); virtual != nil {
+// serializer returns the function that serializes runs; nil for concurrent runs.
+func (s *Server) serializer() func(func()) {
+	if virtual := s.frozenClock(); virtual != nil {
 		return virtual.WhenIdle
 	}
 	return nil
 }
 
-// settleFor bounds, in real time, how long a request waits for the work of earlier ones.
+// settleTimeout bounds, in real time, how long a request waits for the work of earlier ones.
 // A request of a run itself would wait forever.
-const settleFor = time.Second
+const settleTimeout = time.Second
 
-// repeatable makes answers reproducible under a virtual clock: their Date is that of the
+// reproducible makes answers reproducible under a virtual clock: their Date is that of the
 // clock, and with seeded ids a request waits until earlier work is done.
-func (s *Server) repeatable(next http.Handler) http.Handler {
+func (s *Server) reproducible(next http.Handler) http.Handler {
 	virtual, ok := s.Options.Clock.(*clock.Virtual)
 	if !ok {
 		return next
 	}
-	seeded := s.still() != nil
+	seeded := s.frozenClock() != nil
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
 		if seeded && waits(r.URL.Path) {
-			defer virtual.WaitIdle(r.Context(), settleFor)()
+			defer virtual.WaitIdle(r.Context(), settleTimeout)()
 			w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
 		}
 		next.ServeHTTP(w, r)

@@ -106,7 +106,7 @@ func (s *site) fromDashboard() func(*http.Request) error {
 		}
 	}
 	return func(r *http.Request) error {
-		if err := s.misnamed(r); err != nil {
+		if err := s.checkHost(r); err != nil {
 			return err
 		}
 		site := r.Header.Get("Sec-Fetch-Site")
@@ -117,10 +117,10 @@ func (s *site) fromDashboard() func(*http.Request) error {
 	}
 }
 
-// misnamed refuses a host name that is not the server's, against DNS rebinding: a page of
+// checkHost refuses a host name that is not the server's, against DNS rebinding: a page of
 // that name would have the same origin as the dashboard. It applies to servers on loopback
 // without a public URL. Requests with API keys do not need it.
-func (s *site) misnamed(r *http.Request) error {
+func (s *site) checkHost(r *http.Request) error {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
 	if s.Options.PublicURL != "" || s.Certificates != nil || err != nil || !address.Addr().Unmap().IsLoopback() || isLocalHost(r.Host) {
 		return nil
@@ -128,8 +128,8 @@ func (s *site) misnamed(r *http.Request) error {
 	return blueprint.Errorf(blueprint.CodeForbidden, "the dashboard is at %s/; for another name, such as that of a proxy, start the server with --public-url", s.APIHost())
 }
 
-// fileFor answers /files/{id} by API key or session.
-func (s *Server) fileFor() http.Handler {
+// serveFile answers /files/{id} by API key or session.
+func (s *Server) serveFile() http.Handler {
 	byKey, bySession := s.RPC.Authenticated(blueprint.ScopeRead, s.file), s.Dashboard.Authenticated(blueprint.ScopeRead, s.file)
 	cookie := rpc.SessionCookie{Name: s.CookieName(), Secure: s.overTLS}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +143,7 @@ func (s *Server) fileFor() http.Handler {
 
 // page serves the files of the dashboard, and 404 otherwise.
 func (s *site) page(w http.ResponseWriter, r *http.Request) {
-	if s.misnamed(r) != nil || !web.Serve(w, r, s.IDs) && !web.ServeMissing(w, r, s.IDs) {
-		s.nothingHere(w, r)
+	if s.checkHost(r) != nil || !web.Serve(w, r, s.IDs) && !web.ServeMissing(w, r, s.IDs) {
+		s.serveNotFound(w, r)
 	}
 }

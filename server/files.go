@@ -12,9 +12,9 @@ import (
 	"blueprintd/triggers/mail"
 )
 
-// harmless are the content types that a browser may receive: none is a page or can run
+// safeTypes are the content types that a browser may receive: none is a page or can run
 // code.
-var harmless = map[string]bool{
+var safeTypes = map[string]bool{
 	"application/pdf": true, "application/zip": true, "image/gif": true, "image/jpeg": true, "image/png": true, "image/webp": true,
 	"text/calendar": true, "text/csv": true, "text/plain": true,
 }
@@ -25,7 +25,7 @@ var harmless = map[string]bool{
 func (s *Server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "a file takes GET")
+		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "files accept only GET")
 	}
 	found, content, err := s.open(r.Context(), r.Method == http.MethodGet, func(ctx context.Context) (blueprint.File, []byte, error) {
 		return s.Store.File(ctx, caller.Principal, r.PathValue("id"))
@@ -34,7 +34,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Calle
 		return err
 	}
 	kind := "application/octet-stream"
-	if harmless[found.ContentType] {
+	if safeTypes[found.ContentType] {
 		kind = found.ContentType
 	}
 	h := w.Header()
@@ -61,7 +61,7 @@ func (s *Server) fileOfRun(ctx context.Context, authority blueprint.Authority, e
 // its whole mail.
 const maxDecoding = 4
 
-// open reads a file, and its content if it is wanted.
+// open reads a file, and its content if wanted.
 func (s *Server) open(ctx context.Context, wanted bool, read func(context.Context) (blueprint.File, []byte, error)) (found blueprint.File, content []byte, err error) {
 	select {
 	case s.decoding <- struct{}{}:

@@ -8,9 +8,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TestMailFilesAreDecodedInTurn: who wants a file waits for those before, and no
-// longer than until it leaves.
-func TestMailFilesAreDecodedInTurn(t *testing.T) {
+// TestMailFileDecodingIsLimited checks that a file waits for earlier ones, until its client
+// disconnects.
+func TestMailFileDecodingIsLimited(t *testing.T) {
 	t.Parallel()
 	s := &Server{decoding: make(chan struct{}, 1)}
 	read := func(context.Context) (blueprint.File, []byte, error) {

@@ -52,7 +52,7 @@ func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "my.db")
 	commandOutput(t, "user", "add", "--email", "ada@example.org", "--db", database)
 	text := announced(t, database)
-	_, line, found := strings.Cut(text, "ada@example.org has none yet; make one: blueprintd ")
+	_, line, found := strings.Cut(text, "ada@example.org has none yet; create one: blueprintd ")
 	if !found {
 		t.Fatalf("the start says:\n%s", text)
 	}

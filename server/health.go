@@ -15,8 +15,8 @@ import (
 	"blueprintd/triggers"
 )
 
-// readyAgain is the Retry-After of a server that is not ready.
-const readyAgain = 2 * time.Second
+// readyRetry is the Retry-After of a server that is not ready.
+const readyRetry = 2 * time.Second
 
 // check is a health check. Detail and Hint are for the operator.
 type check struct {
@@ -63,7 +63,7 @@ func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verb
 	answer, status := Readiness{Status: "ready"}, http.StatusOK
 	if !s.Ready.Load() {
 		answer.Status, status = "not ready", http.StatusServiceUnavailable
-		w.Header().Set("Retry-After", strconv.Itoa(int(readyAgain/time.Second)))
+		w.Header().Set("Retry-After", strconv.Itoa(int(readyRetry/time.Second)))
 	}
 	if verbose {
 		answer.Checks = s.checks(ctx)

@@ -14,8 +14,8 @@ import (
 	"blueprintd/triggers"
 )
 
-// How the server is can be asked while it has as many requests as it takes.
-func TestHealthIsAnsweredWhateverElseIsUnderWay(t *testing.T) {
+// Health is reported while the server has the maximum of requests.
+func TestHealthUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := &Server{}
 	s.Ready.Store(true)

@@ -32,8 +32,8 @@ func (s *Server) logServing() {
 	if danger := s.exposed(); danger != "" {
 		s.Options.Logger.Warn("server is exposed", "danger", danger, "hint", exposedHint)
 	}
-	if danger := s.guessable(); danger != "" {
-		s.Options.Logger.Warn("server is exposed", "danger", danger, "hint", guessableHint)
+	if danger := s.predictableKeys(); danger != "" {
+		s.Options.Logger.Warn("server is exposed", "danger", danger, "hint", predictableKeysHint)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// What net/http has to say comes in the log's own form, and not without end.
+// Messages of net/http are logged with slog, up to a limit.
 func TestHTTPLog(t *testing.T) {
 	t.Parallel()
 	var logs process.Output

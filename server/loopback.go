@@ -38,25 +38,25 @@ func isLocalHost(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback()
 }
 
-// nothingHere answers an unknown path, or a host name that misnamed refuses.
-func (s *site) nothingHere(w http.ResponseWriter, r *http.Request) {
-	if err := s.misnamed(r); err != nil {
+// serveNotFound answers an unknown path, or a host name that checkHost refuses.
+func (s *site) serveNotFound(w http.ResponseWriter, r *http.Request) {
+	if err := s.checkHost(r); err != nil {
 		s.RPC.WritePlainError(w, r, err)
 		return
 	}
-	s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; the procedures are under %s/api/trpc", r.URL.Path, s.APIHost()))
+	s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "no such path %s; the procedures are under %s/api/trpc", r.URL.Path, s.APIHost()))
 }
 
-// notYet answers requests before the end of recovery.
-func (s *site) notYet(w http.ResponseWriter, r *http.Request) {
-	s.RPC.WritePlainError(w, r, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is starting: it recovers unfinished runs", RetryAfter: readyAgain})
+// serveStarting answers requests before the end of recovery.
+func (s *site) serveStarting(w http.ResponseWriter, r *http.Request) {
+	s.RPC.WritePlainError(w, r, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is starting: it recovers unfinished runs", RetryAfter: readyRetry})
 }
 
 // metrics answers GET /metrics on the main listener: to requests from this machine, unless
 // metrics have a listener of their own.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	if s.MetricsListener != nil || !isLocalRequest(r) {
-		s.nothingHere(w, r)
+		s.serveNotFound(w, r)
 		return
 	}
 	s.writeMetrics(w, r)
@@ -82,7 +82,7 @@ func (s *Server) watch() error {
 		s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose"))
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; here are /metrics, /healthz and /readyz", r.URL.Path))
+		s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "no such path %s; this address serves /metrics, /healthz and /readyz", r.URL.Path))
 	})
 	s.MetricsListener = &httpListener{limits.NewConnections(listener, maxScrapers), s.newHTTP(limits.NewAnswers(maxAnswers, s.Draining).Handler(mux))}
 	return nil

@@ -66,5 +66,5 @@ func (s *Server) mailIndex() string {
 	if at := s.SMTPAddress(); at != "" {
 		return "SMTP on " + at + ", for the addresses of email triggers"
 	}
-	return "not received; --smtp-addr says where to"
+	return "not received; start the server with --smtp-addr"
 }

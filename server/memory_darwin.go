@@ -2,8 +2,7 @@ package server
 
 import "golang.org/x/sys/unix"
 
-// physicalMemory returns how many bytes of memory the machine has, 0 when the
-// system does not say.
+// physicalMemory returns the bytes of memory of the machine, 0 if unknown.
 func physicalMemory() int64 {
 	size, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {

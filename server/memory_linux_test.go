@@ -8,8 +8,8 @@ import (
 	processes "blueprintd/tests/process"
 )
 
-// The ballast takes no memory, also where a part of the heap was used before.
-func TestBallastIsNotTouched(t *testing.T) {
+// The ballast uses no memory, even if part of the heap was used before.
+func TestBallastUsesNoMemory(t *testing.T) {
 	t.Setenv("GOGC", "")
 	used := make([][]byte, 64)
 	for i := range used {

@@ -2,5 +2,5 @@
 
 package server
 
-// physicalMemory returns 0: it is not known how to ask this system.
+// physicalMemory returns 0, for unknown.
 func physicalMemory() int64 { return 0 }

@@ -46,19 +46,19 @@ func TestMemoryLimitOfCgroups(t *testing.T) {
 	}
 }
 
-func TestMemoryLimitFollowsTheSystem(t *testing.T) {
+func TestMemoryLimit(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
 	if got := MemoryLimit(123); got != 123 {
-		t.Errorf("%d was chosen, want 123", got)
+		t.Errorf("the limit is %d, want 123", got)
 	}
 	if got, physical := MemoryLimit(0), physicalMemory(); got <= 0 || physical > 0 && got > physical {
 		t.Errorf("the limit is %d of %d", got, physical)
 	}
-	// Large machines are used, small ones are not used up.
+	// The shares fit large and small machines.
 	for _, limit := range []int64{128 << 20, 64 << 30} {
 		s := sharesOf(limit)
 		if s.Heap < limit/2 || s.Heap > limit || s.Arriving+s.Decoded+2*s.Inputs+s.Inputs/4+s.Answers > limit/4*3 {
-			t.Errorf("%d bytes are shared out as %+v", limit, s)
+			t.Errorf("%d bytes are divided as %+v", limit, s)
 		}
 	}
 }

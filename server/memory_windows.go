@@ -8,8 +8,7 @@ import (
 
 var globalMemoryStatusEx = windows.NewLazySystemDLL("kernel32.dll").NewProc("GlobalMemoryStatusEx")
 
-// physicalMemory returns how many bytes of memory the machine has, 0 when the
-// system does not say.
+// physicalMemory returns the bytes of memory of the machine, 0 if unknown.
 func physicalMemory() int64 {
 	var status struct { // MEMORYSTATUSEX
 		length, load                                           uint32

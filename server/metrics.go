@@ -51,54 +51,54 @@ func counter(p *metrics.Page, name, help string, value int64) {
 }
 
 func (s *Server) writeServer(p *metrics.Page) {
-	p.Gauge(prefix+"build_info", "What runs; always 1.").Value(1, "version", s.Options.Version, "go_version", runtime.Version(), "sqlite_version", store.SQLiteVersion)
-	p.Gauge(prefix+"start_time_seconds", "When the process started, in seconds since 1970.").Value(float64(s.began.Unix()))
-	p.Gauge(prefix+"uptime_seconds", "How long the process has been up.").Value(s.up.Elapsed().Seconds())
+	p.Gauge(prefix+"build_info", "Version of the program; always 1.").Value(1, "version", s.Options.Version, "go_version", runtime.Version(), "sqlite_version", store.SQLiteVersion)
+	p.Gauge(prefix+"start_time_seconds", "Start time of the process, in seconds since 1970.").Value(float64(s.began.Unix()))
+	p.Gauge(prefix+"uptime_seconds", "Time since the start of the process.").Value(s.up.Elapsed().Seconds())
 	ready := int64(0)
 	if s.Ready.Load() {
 		ready = 1
 	}
-	gauge(p, "ready", "1 while the server takes work.", ready)
-	gauge(p, "connections_open", "Connections that are open.", s.main.Open())
-	counter(p, "connections_refused_total", "Connections that were refused because too many were open.", s.main.Refused())
+	gauge(p, "ready", "1 while the server accepts work.", ready)
+	gauge(p, "connections_open", "Open connections.", s.main.Open())
+	counter(p, "connections_refused_total", "Connections refused because too many were open.", s.main.Refused())
 	s.writeCertificate(p)
-	gauge(p, "request_body_bytes_held", "Bytes, about, of request bodies in memory with the values in them.", s.bodies.Held())
-	gauge(p, "request_bodies_waiting", "Requests that wait for memory for their bodies.", s.bodies.Waiting())
+	gauge(p, "request_body_bytes_held", "Estimated memory of request bodies and their decoded values, in bytes.", s.bodies.Held())
+	gauge(p, "request_bodies_waiting", "Requests waiting for memory for their bodies.", s.bodies.Waiting())
 }
 
 func writeRuns(p *metrics.Page, stats engine.Stats) {
-	counter(p, "runs_started_total", "Runs that were begun.", stats.Started)
-	ended := p.Counter(prefix+"runs_ended_total", "Runs that ended, by how.")
+	counter(p, "runs_started_total", "Started runs.", stats.Started)
+	ended := p.Counter(prefix+"runs_ended_total", "Ended runs, by status.")
 	ended.Value(float64(stats.Completed), "status", string(blueprint.StatusCompleted))
 	ended.Value(float64(stats.Failed), "status", string(blueprint.StatusFailed))
 	gauge(p, "runs_working", "Runs being executed.", int64(stats.Working))
 	gauge(p, "runs_queued", "Runs in the queue.", int64(stats.Queued))
-	gauge(p, "runs_queued_flows", "Triggers, and users without one, with queued runs.", int64(stats.Flows))
-	gauge(p, "runs_queued_longest", "Most queued runs of one trigger or user.", int64(stats.LongestQueue))
-	gauge(p, "runs_standing", "Runs that wait for a slot of their concurrency group.", int64(stats.Blocked))
+	gauge(p, "runs_queued_flows", "Triggers, and users for runs without one, with queued runs.", int64(stats.Flows))
+	gauge(p, "runs_queued_longest", "Maximum of queued runs of one trigger or user.", int64(stats.LongestQueue))
+	gauge(p, "runs_standing", "Runs waiting for a slot of their concurrency group.", int64(stats.Blocked))
 	gauge(p, "runs_waiting", "Runs suspended until an instant.", int64(stats.Waiting))
-	gauge(p, "runs_paused", "Runs that wait for an answer.", stats.Paused)
-	gauge(p, "run_input_bytes_held", "Bytes, about, of input of new runs in memory.", int64(stats.Held))
-	p.Histogram(prefix+"run_duration_seconds", "From the start of a run to its end, on the server's clock.").Distribution(stats.Durations)
-	gauge(p, "recovered_runs", "Unfinished runs that this process found at its start.", stats.Recovered)
+	gauge(p, "runs_paused", "Runs waiting for input.", stats.Paused)
+	gauge(p, "run_input_bytes_held", "Estimated memory of the input of new runs, in bytes.", int64(stats.Held))
+	p.Histogram(prefix+"run_duration_seconds", "Duration of runs, by the server's clock.").Distribution(stats.Durations)
+	gauge(p, "recovered_runs", "Unfinished runs found at the start of the process.", stats.Recovered)
 }
 
 func writeTriggers(p *metrics.Page, stats triggers.Stats) {
 	slices.SortFunc(stats.Firings, func(a, b triggers.FiringCount) int {
 		return strings.Compare(string(a.Source)+" "+string(a.Decision), string(b.Source)+" "+string(b.Decision))
 	})
-	firings := p.Counter(prefix+"firings_total", "Rows written into the ledger of firings.")
+	firings := p.Counter(prefix+"firings_total", "Firings written to the ledger.")
 	for _, one := range stats.Firings {
 		firings.Value(float64(one.Count), "source", string(one.Source), "decision", string(one.Decision))
 	}
-	p.Gauge(prefix+"schedule_lag_seconds", "How long after it was due the latest tick was begun.").Value(stats.Lag.Seconds())
-	gauge(p, "schedules_active", "Schedules that fire.", stats.Schedules)
-	gauge(p, "schedules_overdue", "Schedules with a tick that was due and about which nothing is decided, or that cannot be read.", stats.Overdue)
-	counter(p, "ticks_missed_total", "Ticks for which no run was started when they were due.", stats.Missed)
-	gauge(p, "events_untold", "Events not delivered to all triggers yet; delivery is retried.", stats.Undelivered)
+	p.Gauge(prefix+"schedule_lag_seconds", "Delay between the due time and the start of the latest tick.").Value(stats.Lag.Seconds())
+	gauge(p, "schedules_active", "Active schedules.", stats.Schedules)
+	gauge(p, "schedules_overdue", "Schedules with an undecided overdue tick, or that cannot be read.", stats.Overdue)
+	counter(p, "ticks_missed_total", "Ticks that did not start a run when they were due.", stats.Missed)
+	gauge(p, "events_untold", "Events not yet delivered to all triggers; delivery is retried.", stats.Undelivered)
 	counter(p, "events_unheard_total", "Events that started no run because their chain reached its limit.", stats.Unheard)
-	counter(p, "clock_backwards_total", "How often the clock was found to have gone backwards.", stats.Backwards)
-	answers := p.Counter(prefix+"webhook_requests_total", "Requests to webhooks, by the status of their answer.")
+	counter(p, "clock_backwards_total", "Times that the clock went backwards.", stats.Backwards)
+	answers := p.Counter(prefix+"webhook_requests_total", "Requests to webhooks, by response status.")
 	for status := http.StatusOK; status < 600; status++ {
 		if count := stats.Webhooks[status]; count > 0 {
 			answers.Value(float64(count), "code", strconv.Itoa(status))
@@ -110,54 +110,54 @@ func writeCalls(p *metrics.Page, stats trpc.Stats) {
 	slices.SortFunc(stats.Calls, func(a, b trpc.CallCount) int {
 		return strings.Compare(a.Procedure+" "+a.Code, b.Procedure+" "+b.Code)
 	})
-	calls := p.Counter(prefix+"rpc_calls_total", "Calls of procedures, by how they ended.")
+	calls := p.Counter(prefix+"rpc_calls_total", "Calls of procedures, by outcome.")
 	for _, one := range stats.Calls {
 		calls.Value(float64(one.Count), "procedure", one.Procedure, "code", one.Code)
 	}
-	p.Histogram(prefix+"rpc_duration_seconds", "How long calls worked, without subscriptions.").Distribution(stats.Durations)
+	p.Histogram(prefix+"rpc_duration_seconds", "Duration of calls, without subscriptions.").Distribution(stats.Durations)
 }
 
 func writeStore(p *metrics.Page, stats store.Stats) {
-	counter(p, "commits_total", "Transactions of the database.", stats.Commits)
+	counter(p, "commits_total", "Committed transactions of the database.", stats.Commits)
 	counter(p, "commit_jobs_total", "Writes in these transactions.", stats.Jobs)
-	p.Histogram(prefix+"commit_duration_seconds", "How long transactions took.").Distribution(stats.Durations)
-	gauge(p, "writer_queue", "Writes that wait for the next transaction.", int64(stats.Queued))
+	p.Histogram(prefix+"commit_duration_seconds", "Duration of transactions.").Distribution(stats.Durations)
+	gauge(p, "writer_queue", "Writes waiting for the next transaction.", int64(stats.Queued))
 	gauge(p, "database_bytes", "Size of the database file.", stats.Database)
-	gauge(p, "wal_bytes", "Size of its write-ahead log.", stats.Log)
+	gauge(p, "wal_bytes", "Size of the write-ahead log.", stats.Log)
 	if stats.Free > 0 || stats.Reserve > 0 {
 		gauge(p, "disk_free_bytes", "Free space on the disk of the database.", stats.Free)
 		gauge(p, "disk_reserve_bytes", "New runs are refused while less is free.", stats.Reserve)
 	}
-	counter(p, "checkpoint_failures_total", "Checkpoints that failed and are tried again.", stats.CheckpointFailures)
-	counter(p, "triggers_tripped_total", "Triggers that were switched off because their runs kept failing.", stats.Tripped)
-	counter(p, "pruned_runs_total", "Runs that were removed from the history.", stats.PrunedRuns)
-	counter(p, "pruned_firings_total", "Rows that were removed from the ledger.", stats.PrunedFirings)
+	counter(p, "checkpoint_failures_total", "Failed checkpoints, which are retried.", stats.CheckpointFailures)
+	counter(p, "triggers_tripped_total", "Triggers switched off because their runs kept failing.", stats.Tripped)
+	counter(p, "pruned_runs_total", "Runs removed from the history.", stats.PrunedRuns)
+	counter(p, "pruned_firings_total", "Firings removed from the ledger.", stats.PrunedFirings)
 }
 
 // writeProcess adds the usual series of processes and Go programs. Values that the system
 // does not provide are left out.
 func writeProcess(p *metrics.Page) {
-	p.Gauge("go_goroutines", "Goroutines that exist.").Value(float64(runtime.NumGoroutine()))
+	p.Gauge("go_goroutines", "Number of goroutines.").Value(float64(runtime.NumGoroutine()))
 	heap := []runtimemetrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	runtimemetrics.Read(heap) // without stopping the world
 	if heap[0].Value.Kind() == runtimemetrics.KindUint64 {
 		p.Gauge("go_memstats_heap_alloc_bytes", "Bytes of objects on the heap.").Value(float64(heap[0].Value.Uint64()))
 	}
 	if pages, ok := processField("/proc/self/statm", "", 1); ok {
-		p.Gauge("process_resident_memory_bytes", "Memory in use, as the system counts it.").Value(float64(pages) * float64(os.Getpagesize()))
+		p.Gauge("process_resident_memory_bytes", "Resident memory of the process.").Value(float64(pages) * float64(os.Getpagesize()))
 	}
 	// The fields follow the program's name, which may contain spaces.
 	user, ok := processField("/proc/self/stat", ") ", 11)
 	system, alsoOK := processField("/proc/self/stat", ") ", 12)
 	if ok && alsoOK {
 		const ticks = 100 // in a second, wherever Go runs on Linux
-		p.Counter("process_cpu_seconds_total", "Time that the process worked.").Value(float64(user+system) / ticks)
+		p.Counter("process_cpu_seconds_total", "CPU time of the process, in seconds.").Value(float64(user+system) / ticks)
 	}
 	if folder, err := os.Open("/proc/self/fd"); err == nil {
 		names, err := folder.Readdirnames(-1)
 		folder.Close()
 		if err == nil {
-			p.Gauge("process_open_fds", "Files and sockets that are open.").Value(float64(len(names)))
+			p.Gauge("process_open_fds", "Open file descriptors.").Value(float64(len(names)))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-func develops(o *server.Options) { o.Develops = true }
+func develops(o *server.Options) { o.Dev = true }
 
 // visit is what the address of a server answers, to a request with these headers.
 func visit(ctx context.Context, s *servertest.Server, address string, headers ...string) *http.Response {
@@ -50,7 +50,7 @@ func TestOpenLinkIsFor(t *testing.T) {
 		want   bool
 	}{
 		"dev":                          {func(*server.Options) {}, true},
-		"serve":                        {func(o *server.Options) { o.Develops = false }, false},
+		"serve":                        {func(o *server.Options) { o.Dev = false }, false},
 		"a public name":                {func(o *server.Options) { o.PublicURL = "https://flows.example.org" }, false},
 		"the network":                  {func(o *server.Options) { o.Addr = "0.0.0.0:0" }, false},
 		"a database":                   {func(o *server.Options) { o.Ephemeral, o.DB = false, filepath.Join(t.TempDir(), "x.db") }, false},

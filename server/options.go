@@ -18,7 +18,7 @@ import (
 // Options configure a Server.
 type Options struct {
 	Version   string
-	Develops  bool   // the server of blueprintd dev
+	Dev       bool   // the server of blueprintd dev
 	APIKey    string // of the server's owner; "" = a new one at the first start
 	ReadyFile string // is written once requests are answered; "" = none
 	Clock     clock.Clock

@@ -13,11 +13,11 @@ type recorder struct {
 	body   bytes.Buffer
 }
 
-// passOn returns a recorder that forwards to w.
-func passOn(w http.ResponseWriter) *recorder { return &recorder{to: w, header: w.Header()} }
+// newForwarder returns a recorder that forwards to w.
+func newForwarder(w http.ResponseWriter) *recorder { return &recorder{to: w, header: w.Header()} }
 
-// keep returns a recorder of a whole answer.
-func keep() *recorder { return &recorder{header: http.Header{}} }
+// newRecorder returns a recorder of a whole answer.
+func newRecorder() *recorder { return &recorder{header: http.Header{}} }
 
 // Header implements http.ResponseWriter.
 func (r *recorder) Header() http.Header { return r.header }

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// What goes through a recorder arrives as it would without, and the writer behind
-// can still be told to flush.
-func TestRecorderPassesOn(t *testing.T) {
+// A forwarding recorder does not change the response, and the writer can be flushed.
+func TestRecorder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -21,8 +20,8 @@ func TestRecorderPassesOn(t *testing.T) {
 		{"two", func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); w.WriteHeader(http.StatusTeapot) }, http.StatusAccepted},
 		{"none", func(http.ResponseWriter) {}, http.StatusOK},
 	} {
-		plain, behind, kept := httptest.NewRecorder(), httptest.NewRecorder(), keep()
-		through := passOn(behind)
+		plain, behind, kept := httptest.NewRecorder(), httptest.NewRecorder(), newRecorder()
+		through := newForwarder(behind)
 		for _, w := range []http.ResponseWriter{plain, through, kept} {
 			w.Header().Set("X-Test", c.name)
 			c.send(w)
@@ -34,7 +33,7 @@ func TestRecorderPassesOn(t *testing.T) {
 			t.Errorf("%s: flushed %v, %v", c.name, behind.Flushed, err)
 		}
 		if err := http.NewResponseController(kept).Flush(); !errors.Is(err, http.ErrNotSupported) {
-			t.Errorf("%s: what goes nowhere was flushed: %v", c.name, err)
+			t.Errorf("%s: a recorder without a writer was flushed: %v", c.name, err)
 		}
 		if through.status != c.want || kept.status != c.want || behind.Body.String() != "body" || kept.body.String() != "body" || through.body.Len() != 0 ||
 			behind.Header().Get("X-Test") != c.name || kept.header.Get("X-Test") != c.name {

@@ -31,7 +31,7 @@ func (s *Server) Routes() http.Handler {
 	mux.Handle("/mcp", s.mcpRoute())
 	mux.Handle("/clock/advance", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, post(s.ClockAdvance)))
 	mux.Handle("/clock", s.RPC.AuthenticatedUnlimited(blueprint.ScopeRead, s.clockState))
-	mux.Handle("/files/{id}", s.fileFor())
+	mux.Handle("/files/{id}", s.serveFile())
 	mux.Handle("/sandbox", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxClear()))
 	mux.Handle("/sandbox/calls", s.RPC.AuthenticatedUnlimited(blueprint.ScopeRead, s.sandboxCalls()))
 	mux.Handle("/sandbox/rules", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxRules()))
@@ -48,7 +48,7 @@ func (s *Server) Routes() http.Handler {
 		serveDocument(w, r, "application/json", clients.OpenAPI)
 	})
 	mux.HandleFunc("GET /schemas/{file}", s.serveSchema)
-	if s.Options.Develops {
+	if s.Options.Dev {
 		s.mountLink(mux)
 	}
 	mux.Handle("/docs", docs.Handler())
@@ -57,7 +57,7 @@ func (s *Server) Routes() http.Handler {
 	mux.HandleFunc("/", s.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.IsOpen() && !(r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics") {
-			s.notYet(w, r)
+			s.serveStarting(w, r)
 			return
 		}
 		switch {
@@ -99,8 +99,8 @@ func isTriggerPath(path string) bool {
 
 // index answers / with the dashboard for browsers, and with a list of addresses otherwise.
 func (s *Server) index(w http.ResponseWriter, r *http.Request) {
-	if s.misnamed(r) != nil {
-		s.nothingHere(w, r)
+	if s.checkHost(r) != nil {
+		s.serveNotFound(w, r)
 		return
 	}
 	if web.Serve(w, r, s.IDs) {
@@ -137,7 +137,7 @@ func (s *Server) triggerEndpoint(kind *triggers.Kind) http.Handler {
 		return s.Triggers.Handler(kind.Type)
 	}
 	return s.RPC.Authenticated(kind.Endpoint.Scope, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-		answer := passOn(w)
+		answer := newForwarder(w)
 		if err := s.Triggers.Serve(kind, answer, r, caller.Principal); err != nil || answer.status != http.StatusAccepted {
 			return err
 		}
@@ -153,7 +153,7 @@ func post(next trpc.PlainFunc) trpc.PlainFunc {
 	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			return blueprint.Errorf(blueprint.CodeMethodNotSupported, "%s takes POST", r.URL.Path)
+			return blueprint.Errorf(blueprint.CodeMethodNotSupported, "%s accepts only POST", r.URL.Path)
 		}
 		return next(w, r, caller)
 	}
@@ -163,7 +163,7 @@ func post(next trpc.PlainFunc) trpc.PlainFunc {
 func (s *Server) serveSchema(w http.ResponseWriter, r *http.Request) {
 	name, isJSON := strings.CutSuffix(r.PathValue("file"), ".json")
 	if !isJSON || !slices.Contains(project.SchemaNames, name) {
-		s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "there are %s", strings.Join(project.SchemaNames, ".json, ")+".json"))
+		s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "the schemas are %s", strings.Join(project.SchemaNames, ".json, ")+".json"))
 		return
 	}
 	data, err := project.SchemaText(name)

@@ -129,11 +129,11 @@ func (s *Server) injectFault(w http.ResponseWriter, r *http.Request) bool {
 // any.
 func (s *Server) Unmet() error { return unmetExpectations(s.Options, s.sandbox) }
 
-func unmetExpectations(o Options, world *sandbox.Sandbox) error {
-	if world == nil {
+func unmetExpectations(o Options, box *sandbox.Sandbox) error {
+	if box == nil {
 		return nil
 	}
-	list := world.Unmet()
+	list := box.Unmet()
 	for _, one := range list {
 		fmt.Fprintln(o.Sandbox.Report, blueprint.OneLine(one.Problem))
 	}
@@ -148,19 +148,19 @@ func unmetExpectations(o Options, world *sandbox.Sandbox) error {
 
 // UnmetBefore is Unmet for a server that was stopped before it was ready.
 func UnmetBefore(o Options) error {
-	world, err := newSandbox(o, sourceOf(o.SeedIDs))
+	box, err := newSandbox(o, sourceOf(o.SeedIDs))
 	if err != nil {
 		return err
 	}
-	return unmetExpectations(o, world)
+	return unmetExpectations(o, box)
 }
 
 // maxSandbox bounds requests to the sandbox, in bytes.
 const maxSandbox = 4 << 20
 
-// ruledOnly is sandboxOnly for the server's owner. PUT and DELETE write an audit entry with
+// sandboxOwnerOnly is sandboxOnly for the server's owner. PUT and DELETE write an audit entry with
 // the action.
-func (s *Server) ruledOnly(action string, methods map[string]trpc.PlainFunc) trpc.PlainFunc {
+func (s *Server) sandboxOwnerOnly(action string, methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 	next := s.sandboxOnly(methods)
 	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		if s.sandbox != nil && methods[r.Method] != nil {
@@ -188,7 +188,7 @@ func (s *Server) sandboxOnly(methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 		next := methods[r.Method]
 		if next == nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			return blueprint.Errorf(blueprint.CodeMethodNotSupported, "%s takes %s", r.URL.Path, strings.Join(allowed, " and "))
+			return blueprint.Errorf(blueprint.CodeMethodNotSupported, "%s accepts %s", r.URL.Path, strings.Join(allowed, " and "))
 		}
 		return next(w, r, caller)
 	}
@@ -196,7 +196,7 @@ func (s *Server) sandboxOnly(methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 
 // sandboxClear answers DELETE /sandbox: it clears calls and rules.
 func (s *Server) sandboxClear() trpc.PlainFunc {
-	return s.ruledOnly("sandbox.clear", map[string]trpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
+	return s.sandboxOwnerOnly("sandbox.clear", map[string]trpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		s.sandbox.Clear()
 		return WriteJSON(w, http.StatusOK, map[string]any{"calls": []any{}, "rules": []any{}})
 	}})
@@ -215,15 +215,15 @@ func (s *Server) sandboxCalls() trpc.PlainFunc {
 			}
 		}
 		if !s.isOwner(caller) {
-			filter.May = s.mayWatch(r.Context(), caller)
+			filter.May = s.maySee(r.Context(), caller)
 		}
 		list, dropped := s.sandbox.Calls(filter)
 		return WriteJSON(w, http.StatusOK, map[string]any{"calls": list, "dropped": dropped})
 	}})
 }
 
-// mayWatch returns a function that reports whether a caller may see a run.
-func (s *Server) mayWatch(ctx context.Context, caller *trpc.Caller) func(executionID string) bool {
+// maySee returns a function that reports whether a caller may see a run.
+func (s *Server) maySee(ctx context.Context, caller *trpc.Caller) func(executionID string) bool {
 	known := map[string]bool{}
 	return func(id string) bool {
 		may, asked := known[id]
@@ -241,8 +241,8 @@ func (s *Server) sandboxRules() trpc.PlainFunc {
 	show := func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		return WriteJSON(w, http.StatusOK, map[string]any{"rules": s.sandbox.Rules()})
 	}
-	return s.ruledOnly("sandbox.rules", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-		value, err := jsonBody(w, r, maxSandbox)
+	return s.sandboxOwnerOnly("sandbox.rules", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+		value, err := readJSON(w, r, maxSandbox)
 		if err == nil {
 			err = s.sandbox.SetRules(value)
 		}
@@ -258,8 +258,8 @@ func (s *Server) sandboxExpectations() trpc.PlainFunc {
 	show := func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		return WriteJSON(w, http.StatusOK, map[string]any{"expect": s.sandbox.Expectations()})
 	}
-	return s.ruledOnly("sandbox.expectations", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-		value, err := jsonBody(w, r, maxSandbox)
+	return s.sandboxOwnerOnly("sandbox.expectations", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+		value, err := readJSON(w, r, maxSandbox)
 		if err == nil {
 			err = s.sandbox.SetExpectations(value)
 		}
@@ -272,14 +272,14 @@ func (s *Server) sandboxExpectations() trpc.PlainFunc {
 
 // sandboxVerify answers POST /sandbox/verify with the unmet expectations.
 func (s *Server) sandboxVerify() trpc.PlainFunc {
-	return s.ruledOnly("", map[string]trpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
+	return s.sandboxOwnerOnly("", map[string]trpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		unmet := s.sandbox.Unmet()
 		return WriteJSON(w, http.StatusOK, map[string]any{"met": len(unmet) == 0, "unmet": unmet})
 	}})
 }
 
-// jsonBody reads a JSON body of at most most bytes.
-func jsonBody(w http.ResponseWriter, r *http.Request, most int64) (any, error) {
+// readJSON decodes a JSON body of at most most bytes.
+func readJSON(w http.ResponseWriter, r *http.Request, most int64) (any, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var large *http.MaxBytesError
 	switch {
@@ -315,7 +315,7 @@ func (s *Server) signInPage() func(page string) string {
 // signed in and has consented: it redirects with a code, always to the server's own
 // callback.
 func (s *Server) sandboxAuthorize(w http.ResponseWriter, r *http.Request) {
-	if s.sandbox == nil || s.misnamed(r) != nil {
+	if s.sandbox == nil || s.checkHost(r) != nil {
 		s.page(w, r)
 		return
 	}

@@ -13,15 +13,15 @@ import (
 )
 
 // sandboxSend answers POST /sandbox/send {"webhook": triggerId, "body"?, "preset"?,
-// "headers"?}: it delivers to a trigger of this server, signed with its secret in the way of
-// the preset's service, and returns request and response. The caller must manage the
+// "headers"?}: it sends a delivery to a trigger of this server, signed with its secret as by
+// the preset's service, and returns the request and the response. The caller must manage the
 // trigger.
 func (s *Server) sandboxSend() trpc.PlainFunc {
 	return s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})
 }
 
 func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-	value, err := jsonBody(w, r, maxSandbox)
+	value, err := readJSON(w, r, maxSandbox)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 	}
 	handler := s.Triggers.Handler(trigger.Type)
 	if handler == nil {
-		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: the trigger is one of type %s, which no webhook reaches", trigger.Type)
+		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: the trigger has type %s, which has no webhook", trigger.Type)
 	}
 	key := blueprint.KindOf(trigger.Type).Secrets.Secret
 	sender, _ := trigger.Config["preset"].(string)
@@ -61,7 +61,7 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 	for name, value := range more {
 		text, isText := value.(string)
 		if !isText {
-			return blueprint.Errorf(blueprint.CodeBadRequest, "headers.%s: must be a text", blueprint.OneLine(name))
+			return blueprint.Errorf(blueprint.CodeBadRequest, "headers.%s: must be a string", blueprint.OneLine(name))
 		}
 		header.Set(name, text)
 	}
@@ -71,8 +71,8 @@ func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trp
 	}
 	request.Header, request.RemoteAddr, request.RequestURI = header, r.RemoteAddr, request.URL.RequestURI()
 	request.SetPathValue("triggerId", id)
-	answer := keep()
-	if !s.cutShort(answer, request) {
+	answer := newRecorder()
+	if !s.injectFaultRecorded(answer, request) {
 		handler.ServeHTTP(answer, request)
 	}
 	s.Store.NoteAction(r.Context(), &blueprint.AuditEntry{ActorID: caller.UserID, Action: "sandbox.send", TargetType: "trigger", TargetID: id, Via: caller.Via})
@@ -91,7 +91,7 @@ func sendInput(value any) (map[string]any, error) {
 	known := []string{"webhook", "body", "preset", "headers"}
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		if !slices.Contains(known, name) {
-			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "%s: is unknown; there are %s", blueprint.OneLine(name), strings.Join(known, ", "))
+			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "%s: unknown key; the keys are %s", blueprint.OneLine(name), strings.Join(known, ", "))
 		}
 	}
 	headers, given := input["headers"]
@@ -101,9 +101,9 @@ func sendInput(value any) (map[string]any, error) {
 	return input, nil
 }
 
-// cutShort is injectFault for a recorded answer. If the fault closes the connection, the
+// injectFaultRecorded is injectFault for a recorded answer. If the fault closes the connection, the
 // status is 0.
-func (s *Server) cutShort(answer *recorder, request *http.Request) (answered bool) {
+func (s *Server) injectFaultRecorded(answer *recorder, request *http.Request) (answered bool) {
 	defer func() {
 		if broke := recover(); broke == http.ErrAbortHandler {
 			answered, answer.status = true, 0

@@ -52,16 +52,16 @@ type seededTrigger struct {
 // connections and blueprints by name and owner.
 type seeder struct {
 	*Server
-	seed  *project.Seed
-	users map[string]blueprint.User // by folded email
-	homes map[string]string         // organizations by name
-	ties  map[string]string         // connections by name
-	done  *seeded
+	seed            *project.Seed
+	users           map[string]blueprint.User // by folded email
+	organizationIDs map[string]string         // organizations by name
+	connectionIDs   map[string]string         // connections by name
+	done            *seeded
 }
 
 func newSeeder(s *Server) *seeder {
 	return &seeder{
-		Server: s, seed: s.Options.Seed, users: map[string]blueprint.User{}, homes: map[string]string{}, ties: map[string]string{},
+		Server: s, seed: s.Options.Seed, users: map[string]blueprint.User{}, organizationIDs: map[string]string{}, connectionIDs: map[string]string{},
 		done: &seeded{Users: []seededUser{}, Organizations: []seededOrganization{}, Connections: []seededConnection{}, Blueprints: []seededBlueprint{}},
 	}
 }
@@ -160,7 +160,7 @@ func (w *seeder) addOrganization(ctx context.Context, given *project.SeedOrganiz
 			}
 		}
 	}
-	w.homes[given.Name] = id
+	w.organizationIDs[given.Name] = id
 	w.done.Organizations = append(w.done.Organizations, seededOrganization{given.Name, id})
 	return nil
 }
@@ -170,7 +170,7 @@ func (w *seeder) addConnection(ctx context.Context, given *project.SeedConnectio
 	if err != nil {
 		return err
 	}
-	id, err := w.Store.OwnConnection(ctx, owner.ID, w.homes[given.Organization], given.Name)
+	id, err := w.Store.OwnConnection(ctx, owner.ID, w.organizationIDs[given.Organization], given.Name)
 	switch {
 	case err == nil:
 		w.done.Left++
@@ -179,14 +179,14 @@ func (w *seeder) addConnection(ctx context.Context, given *project.SeedConnectio
 	default:
 		config, _ := w.tied(given.Config).(map[string]any)
 		made, err := w.Store.CreateConnection(ctx, blueprint.Principal{UserID: owner.ID}, blueprint.NewConnection{
-			Name: given.Name, Type: blueprint.ConnectionType(given.Kind), Config: config, OrganizationID: w.homes[given.Organization],
+			Name: given.Name, Type: blueprint.ConnectionType(given.Kind), Config: config, OrganizationID: w.organizationIDs[given.Organization],
 		})
 		if err != nil {
 			return err
 		}
 		id = made.ID
 	}
-	w.ties[given.Name] = id
+	w.connectionIDs[given.Name] = id
 	w.done.Connections = append(w.done.Connections, seededConnection{given.Name, id})
 	return nil
 }
@@ -203,7 +203,7 @@ func (d *seeded) table(name string) string {
 	fmt.Fprintf(&text, "  seed      %s: %s, %s, %s, %s", name, blueprint.Counted(len(d.Users), "user"), blueprint.Counted(len(d.Organizations), "organization"),
 		blueprint.Counted(len(d.Connections), "connection"), blueprint.Counted(len(d.Blueprints), "blueprint"))
 	if d.Left > 0 {
-		fmt.Fprintf(&text, "; %d of them were there and were left alone", d.Left)
+		fmt.Fprintf(&text, "; %d of them existed and are unchanged", d.Left)
 	}
 	for _, b := range d.Blueprints {
 		fmt.Fprintf(&text, "\n            %s  %s", b.ID, b.Title)
@@ -220,7 +220,7 @@ func (w *seeder) addBlueprint(ctx context.Context, given *project.SeedBlueprint)
 	if err != nil {
 		return err
 	}
-	principal, home := blueprint.Principal{UserID: owner.ID}, w.homes[given.Organization]
+	principal, home := blueprint.Principal{UserID: owner.ID}, w.organizationIDs[given.Organization]
 	id, err := w.Store.OwnBlueprint(ctx, owner.ID, home, given.Title)
 	switch {
 	case err == nil:
@@ -235,7 +235,7 @@ func (w *seeder) addBlueprint(ctx context.Context, given *project.SeedBlueprint)
 		if err != nil {
 			return err
 		}
-		if err := w.furnish(ctx, principal, made.ID, given); err != nil {
+		if err := w.addDetails(ctx, principal, made.ID, given); err != nil {
 			return err
 		}
 		id = made.ID
@@ -254,11 +254,11 @@ func (w *seeder) addBlueprint(ctx context.Context, given *project.SeedBlueprint)
 
 // tied replaces the names of connections by their ids.
 func (w *seeder) tied(value any) any {
-	return project.Connected(value, nil, func(name string, _ []any) string { return w.ties[name] })
+	return project.Connected(value, nil, func(name string, _ []any) string { return w.connectionIDs[name] })
 }
 
-// furnish adds visibility and triggers to a new blueprint.
-func (w *seeder) furnish(ctx context.Context, principal blueprint.Principal, id string, given *project.SeedBlueprint) error {
+// addDetails adds visibility and triggers to a new blueprint.
+func (w *seeder) addDetails(ctx context.Context, principal blueprint.Principal, id string, given *project.SeedBlueprint) error {
 	if given.Visibility == blueprint.VisibilityPublic {
 		if _, err := w.Store.UpdateBlueprint(ctx, principal, id, blueprint.BlueprintPatch{Visibility: &given.Visibility}); err != nil {
 			return err

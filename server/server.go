@@ -92,7 +92,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		return store.Open(ctx, store.Options{
 			Path: o.DB, Ephemeral: o.Ephemeral, Server: true, Schema: o.Schema, Sealer: sealer, Clock: o.Clock, IDs: s.IDs.Stream("store"), Logger: o.Logger, MaxBlueprints: o.MaxBlueprints,
 			KeepExecutions: o.KeepExecutions, KeepFirings: o.KeepFirings, KeepAudit: o.KeepAudit, MaxDisk: o.MaxDisk,
-			AllowNetworkFS: o.AllowNetworkFS, MinFree: o.MinFree, MailDomain: o.MailDomain, OnEvents: s.raised, Sandbox: o.Sandbox != nil, VirtualClock: o.Virtual() != nil,
+			AllowNetworkFS: o.AllowNetworkFS, MinFree: o.MinFree, MailDomain: o.MailDomain, OnEvents: s.notifyEvents, Sandbox: o.Sandbox != nil, VirtualClock: o.Virtual() != nil,
 		})
 	})
 	if err != nil {
@@ -109,12 +109,12 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.sandbox, err = newSandbox(o, s.IDs); err != nil {
 		return nil, err
 	}
-	way := outbound.New(s.withSandbox(outbound.Options{Allow: o.AllowNet}))
+	client := outbound.New(s.withSandbox(outbound.Options{Allow: o.AllowNet}))
 	s.Scripts = script.New(script.Options{Logger: o.Logger})
-	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, o.Version), Scripts: s.Scripts, Clock: o.Clock, Files: s.fileOfRun})
-	s.connections = s.newConnections(way)
+	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: client, MCP: mcp.New(client, o.Version), Scripts: s.Scripts, Clock: o.Clock, Files: s.fileOfRun})
+	s.connections = s.newConnections(client)
 	s.Engine = engine.New(engine.Options{
-		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Schedule: s.turn(),
+		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Schedule: s.serializer(),
 		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.Inputs, math.MaxInt))}, InputWait: wait, Authority: s.Store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.Triggers.Emit(ctx, e) },
 		Concurrency: func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error) {
@@ -142,7 +142,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	connections.OnShrink = debug.FreeOSMemory
 	connections.SingleClient = o.UntilEOF != nil
 	answer := limits.NewAnswers(shares.Answers, s.Draining).Handler(limits.Gzip(s.Routes()))
-	s.main = &httpListener{connections, s.newHTTP(s.repeatable(s.healthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(answer)))))}
+	s.main = &httpListener{connections, s.newHTTP(s.reproducible(s.healthFirst(limits.Requests(o.MaxConnections, s.bodies.Handler(answer)))))}
 	if err = s.secure(); err != nil {
 		return nil, err
 	}
@@ -159,9 +159,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// raised notifies the triggers of events in the outbox. Events before that are found at
+// notifyEvents notifies the triggers of events in the outbox. Events before that are found at
 // the start.
-func (s *Server) raised() {
+func (s *Server) notifyEvents() {
 	if s.Triggers != nil {
 		s.Triggers.Published()
 	}
@@ -400,13 +400,13 @@ func (b Blueprints) Runnable(ctx context.Context, userID, blueprintID string) (*
 
 // newConnections returns the connections of nodes. s.Engine is set before a user can sign
 // in.
-func (s *Server) newConnections(way *outbound.Client) *connections.Service {
+func (s *Server) newConnections(client *outbound.Client) *connections.Service {
 	return connections.New(connections.Options{
-		Store: s.Store, HTTP: way, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), APIHost: s.APIHost, Logger: s.Options.Logger,
+		Store: s.Store, HTTP: client, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), APIHost: s.APIHost, Logger: s.Options.Logger,
 		Resume: func(ctx context.Context, executionID, address string) error {
 			return s.Engine.SignedIn(ctx, executionID, address)
 		},
-		Probe: mcp.New(way, s.Options.Version).Check, RewriteURL: s.signInPage(),
+		Probe: mcp.New(client, s.Options.Version).Check, RewriteURL: s.signInPage(),
 	})
 }
 

@@ -21,7 +21,7 @@ import (
 const (
 	openLength = 43               // base62 characters of a token
 	OpenLife   = 15 * time.Minute // of a link of a developer's server
-	maxSpent   = 100              // used tokens that are remembered
+	maxUsed    = 100              // number of used tokens to remember
 )
 
 // openLink is a URL that signs a browser in to the dashboard: once, and only by a host
@@ -36,14 +36,14 @@ type openLink struct {
 	mu    sync.Mutex // serializes visits
 	Token string     // "" = used, and not replaced
 	Until time.Time
-	spent []string             // used tokens
+	used  []string             // used tokens
 	next  func(address string) // is called with each new link; nil = none
 }
 
 // newOpenLink returns a link for the owner of a developer's server in memory that listens
 // on loopback alone; nil for other servers, and if any user has a password.
 func (s *Server) newOpenLink() *openLink {
-	if s.Bootstrap.Setup == "" || !s.Options.Develops || !s.Options.Ephemeral || !s.onlyHere() || s.Options.PublicURL != "" {
+	if s.Bootstrap.Setup == "" || !s.Options.Dev || !s.Options.Ephemeral || !s.loopbackOnly() || s.Options.PublicURL != "" {
 		return nil
 	}
 	if host, err := url.Parse(s.APIHost()); err != nil || !isLocalHost(host.Host) { // such as that of a certificate
@@ -57,8 +57,8 @@ func (s *Server) newOpenLink() *openLink {
 // renew replaces the link, or removes it if life is 0.
 func (l *openLink) renew() {
 	if l.Token != "" {
-		l.spent = append(l.spent, l.Token)
-		l.spent = l.spent[max(0, len(l.spent)-maxSpent):]
+		l.used = append(l.used, l.Token)
+		l.used = l.used[max(0, len(l.used)-maxUsed):]
 	}
 	if l.Token = ""; l.life > 0 {
 		l.Token = ids.New(nil).Token(openLength) // random also where ids follow from a number
@@ -82,14 +82,14 @@ func (l *openLink) URL() string {
 
 func (l *openLink) address() string { return l.server.APIHost() + "/open/" + l.Token }
 
-// errSpent is the error for a used or expired link.
-var errSpent = errors.New("the link is used or expired")
+// errLinkUsed is the error for a used or expired link.
+var errLinkUsed = errors.New("the link is used or expired")
 
 // Use calls f if token is valid, and then replaces the link unless f fails.
 func (l *openLink) Use(token string, f func() error) error {
 	l.mu.Lock()
 	late := l.life > 0 && clock.Real{}.Now().After(l.Until)
-	err := errSpent
+	err := errLinkUsed
 	if !late && token == l.Token {
 		err = f()
 	}
@@ -112,7 +112,7 @@ func (l *openLink) knows(token string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	given := []byte(token)
-	return token != "" && slices.ContainsFunc(append(l.spent, l.Token), func(one string) bool { return subtle.ConstantTimeCompare([]byte(one), given) == 1 })
+	return token != "" && slices.ContainsFunc(append(l.used, l.Token), func(one string) bool { return subtle.ConstantTimeCompare([]byte(one), given) == 1 })
 }
 
 // mountLink registers the link; without one its path is unknown.
@@ -136,10 +136,10 @@ func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	if !isLocalHost(r.Host) || !l.knows(token) {
-		s.nothingHere(w, r)
+		s.serveNotFound(w, r)
 		return
 	}
-	if ahead(r) {
+	if isPrefetch(r) {
 		http.Error(w, "This link signs you in and cannot be prefetched.", blueprint.CodeUnavailable.HTTPStatus())
 		return
 	}
@@ -151,8 +151,8 @@ func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		http.Redirect(w, r, l.to, http.StatusSeeOther)
-	case errors.Is(err, errSpent):
-		http.Error(w, "This address is not good any more. "+l.again, http.StatusGone)
+	case errors.Is(err, errLinkUsed):
+		http.Error(w, "This link is used or expired. "+l.again, http.StatusGone)
 	default:
 		if r.Context().Err() == nil {
 			s.Options.Logger.Warn("sign-in by link failed", "error", err)
@@ -186,8 +186,8 @@ func (s *site) SessionCookie() rpc.SessionCookie {
 	return rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 }
 
-// ahead reports whether a request is a prefetch.
-func ahead(r *http.Request) bool {
+// isPrefetch reports whether a request is a prefetch.
+func isPrefetch(r *http.Request) bool {
 	return slices.ContainsFunc([]string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"}, func(name string) bool {
 		purpose := strings.ToLower(strings.Join(r.Header.Values(name), ","))
 		return strings.Contains(purpose, "prefetch") || strings.Contains(purpose, "preview")

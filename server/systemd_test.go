@@ -15,9 +15,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// While the writer hangs no sign of life is given; when it answers again, there
-// are signs again.
-func TestWatchdogStaysOutWhenTheWriterHangs(t *testing.T) {
+// While the writer hangs, the watchdog is not notified.
+func TestWatchdogStopsWhenWriterHangs(t *testing.T) {
 	m := process.NewServiceManager(t)
 	t.Setenv("NOTIFY_SOCKET", m.Path)
 	t.Setenv("WATCHDOG_USEC", "2000")
@@ -44,9 +43,9 @@ func TestWatchdogStaysOutWhenTheWriterHangs(t *testing.T) {
 	}
 	<-asked
 	if message := m.Next(50 * time.Millisecond); message != "" {
-		t.Errorf("a writer that hangs gives %q", message)
+		t.Errorf("a hanging writer sends %q", message)
 	}
-	answer <- errors.New("the disk is away")
+	answer <- errors.New("the disk has failed")
 	<-asked
 	answer <- nil
 	if message := m.Next(30 * time.Second); message != "WATCHDOG=1" {
@@ -56,7 +55,7 @@ func TestWatchdogStaysOutWhenTheWriterHangs(t *testing.T) {
 	<-ended
 }
 
-// Without a service manager nothing happens, and one that is gone is no error.
+// Without a service manager, or with one that has gone, notifications have no effect.
 func TestNoServiceManager(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
 	newNotifier(slog.Default()).Ready("http://127.0.0.1:1")
@@ -81,7 +80,7 @@ func TestNoServiceManager(t *testing.T) {
 		t.Setenv("WATCHDOG_USEC", test.limit)
 		t.Setenv("WATCHDOG_PID", test.pid)
 		if n := newNotifier(logger); n.Interval != test.want {
-			t.Errorf("%v: a sign of life every %s", test, n.Interval)
+			t.Errorf("%v: notifies every %s", test, n.Interval)
 		}
 	}
 }

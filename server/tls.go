@@ -35,7 +35,7 @@ func (s *Server) secure() (err error) {
 		}
 		s.Certificates = s.ACME
 		config.NextProtos = []string{certificate.ProofProtocol}
-		if err := s.listenForProofs(); err != nil {
+		if err := s.listenForChallenges(); err != nil {
 			return err
 		}
 	default:
@@ -83,11 +83,11 @@ func isOwnName(host string) bool {
 	return err != nil && blueprint.IsMailDomain(strings.ToLower(host)) && strings.Contains(host, ".") && !strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
-// maxProofs is the maximal number of connections of the challenge listener.
-const maxProofs = 256
+// maxChallenges is the maximal number of connections of the challenge listener.
+const maxChallenges = 256
 
-// listenForProofs opens the listener for ACME HTTP-01 challenges, if there is one.
-func (s *Server) listenForProofs() error {
+// listenForChallenges opens the listener for ACME HTTP-01 challenges, if there is one.
+func (s *Server) listenForChallenges() error {
 	address := s.Options.ACME.HTTPAddr
 	if address == "" {
 		return nil
@@ -98,7 +98,7 @@ func (s *Server) listenForProofs() error {
 	}
 	s.opened.add(listener.Close)
 	proofs := s.ACME.Manager.HTTPHandler(http.HandlerFunc(s.sendToTLS))
-	s.challengeListener = &httpListener{limits.NewConnections(listener, maxProofs), s.newHTTP(limits.NewAnswers(maxAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.challengeListener = &httpListener{limits.NewConnections(listener, maxChallenges), s.newHTTP(limits.NewAnswers(maxAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := *r
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
 			asked.Host = host // the challenge is for the name alone
@@ -118,11 +118,11 @@ func (s *Server) sendToTLS(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if r.URL.Opaque != "" {
-		http.Error(w, "the address names no path", blueprint.CodeBadRequest.HTTPStatus())
+		http.Error(w, "the request has no path", blueprint.CodeBadRequest.HTTPStatus())
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		http.Error(w, "this port only leads to "+host+": write that in the address", blueprint.CodeBadRequest.HTTPStatus())
+		http.Error(w, "this port only redirects to "+host+": use that host in the address", blueprint.CodeBadRequest.HTTPStatus())
 		return
 	}
 	to := r.URL.EscapedPath()

@@ -20,7 +20,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-func TestAddressUnderWhichTheCertificateFits(t *testing.T) {
+func TestSecureHost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		address string
@@ -40,7 +40,7 @@ func TestAddressUnderWhichTheCertificateFits(t *testing.T) {
 	}
 }
 
-func TestUnencryptedKeysAreToldOf(t *testing.T) {
+func TestExposedWarning(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		address, publicURL string
@@ -63,17 +63,17 @@ func TestUnencryptedKeysAreToldOf(t *testing.T) {
 		out := &process.Output{}
 		s := &Server{site: site{Options: Options{Database: Database{Ephemeral: true}, Out: out}, Listener: atAddress(t, address)}}
 		if err := s.Announce(); err != nil || strings.Contains(out.String(), "WARNING") != want {
-			t.Errorf("on %s the start says: %v\n%s", address, err, out)
+			t.Errorf("on %s the start reports %v\n%s", address, err, out)
 		}
 		for _, hint := range []string{address, "--tls-cert", "--acme-domain", "--public-url https://"} {
 			if want && !strings.Contains(out.String(), hint) {
-				t.Errorf("on %s the start does not say %s:\n%s", address, hint, out)
+				t.Errorf("on %s the start does not report %s:\n%s", address, hint, out)
 			}
 		}
 	}
 }
 
-func TestStrictOnlyUnderOwnNames(t *testing.T) {
+func TestStrictTransportSecurity(t *testing.T) {
 	t.Parallel()
 	handler := strict(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, want := range map[string]bool{
@@ -94,7 +94,7 @@ func TestStrictOnlyUnderOwnNames(t *testing.T) {
 	}
 }
 
-// named are certificates of which only the names count.
+// named are Certificates that have only names.
 type named []string
 
 func (named) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, io.EOF }
@@ -105,13 +105,13 @@ func (n named) Names() []string { return n }
 
 func (named) About() string { return "" }
 
-// standing is a listener that only has an address.
-type standing struct {
+// fakeListener is a listener that only has an address.
+type fakeListener struct {
 	net.Listener
 	address net.Addr
 }
 
-func (s standing) Addr() net.Addr { return s.address }
+func (s fakeListener) Addr() net.Addr { return s.address }
 
 func atAddress(t *testing.T, text string) net.Listener {
 	t.Helper()
@@ -119,10 +119,10 @@ func atAddress(t *testing.T, text string) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return standing{address: address}
+	return fakeListener{address: address}
 }
 
-func TestAuthorityThatGaveNothingYet(t *testing.T) {
+func TestAuthorityWithoutCertificate(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "acme")
 	a, err := certificate.NewAuthority(&certificate.ACMEOptions{Domains: []string{"a.example.org", "b.example.org"}, Dir: folder, Directory: "https://127.0.0.1:1/dir"}, "1.0.0", slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -149,7 +149,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	if !a.Expiry().IsZero() {
 		t.Error("there is an expiry")
 	}
-	// What came by plain http is led on, and what was sent there is not taken.
+	// Plain HTTP requests are redirected, except those with a body.
 	s := &Server{ACME: a, site: site{Certificates: a, SecureHost: "a.example.org:8443", Listener: atAddress(t, "127.0.0.1:8443")}}
 	for _, c := range []struct {
 		method, host, path string
@@ -172,7 +172,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	}
 }
 
-func TestHealthTellsOfCertificates(t *testing.T) {
+func TestHealthCertificates(t *testing.T) {
 	t.Parallel()
 	now := clock.Real{}.Now()
 	for name, c := range map[string]struct {
@@ -196,7 +196,7 @@ type until struct {
 
 func (u until) Expiry() time.Time { return u.at }
 
-func TestHandshakesThatSayNothingAreNotLogged(t *testing.T) {
+func TestEmptyHandshakesAreNotLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := newHTTPLog(slog.New(slog.NewTextHandler(&out, nil)))

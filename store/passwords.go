@@ -112,7 +112,7 @@ func (s *Store) setupLink(q *session, token string) (link blueprint.SetupLink, e
 	hash := sha256.Sum256([]byte(token))
 	err = q.row(query, []any{hash[:], blueprint.TimeOf(s.options.Clock.Now())}, &link.UserID, &link.Email, &link.Name, &link.Initial)
 	if errors.Is(err, sql.ErrNoRows) {
-		return link, blueprint.Errorf(blueprint.CodeNotFound, "this link is not good any more: each works once, for 24 hours, and only the newest one; who runs the server makes another with blueprintd user link")
+		return link, blueprint.Errorf(blueprint.CodeNotFound, "this link is no longer valid: each works once, for 24 hours, and only the newest one; the operator can create another with blueprintd user link")
 	}
 	return link, err
 }

@@ -21,10 +21,10 @@ type authority struct {
 	pool        *x509.CertPool
 }
 
-// Between these a certificate is good, whatever a machine thinks the time is.
+// The validity of certificates, wide enough for any clock.
 var (
-	goodFrom  = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	goodUntil = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	notBefore = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	notAfter  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
 func newAuthority() (*authority, error) {
@@ -33,7 +33,7 @@ func newAuthority() (*authority, error) {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "blueprintd sandbox"}, NotBefore: goodFrom, NotAfter: goodUntil,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "blueprintd sandbox"}, NotBefore: notBefore, NotAfter: notAfter,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	encoded, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -48,10 +48,10 @@ func newAuthority() (*authority, error) {
 	return a, nil
 }
 
-// config returns what is needed to speak TLS as a host.
+// config returns the TLS configuration of a host.
 func (a *authority) config(host string) (*tls.Config, error) {
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "sandbox"}, NotBefore: goodFrom, NotAfter: goodUntil,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "sandbox"}, NotBefore: notBefore, NotAfter: notAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	if ip := net.ParseIP(host); ip != nil {
@@ -65,21 +65,21 @@ func (a *authority) config(host string) (*tls.Config, error) {
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{encoded}, PrivateKey: a.key}}, MinVersion: tls.VersionTLS12,
-		SessionTicketsDisabled: true, // over a pipe one would wait for a reader who is about to write
+		SessionTicketsDisabled: true, // over a pipe, sending one would deadlock with a client that writes first
 	}, nil
 }
 
-// knownGrant reports whether a form asks for a token.
+// knownGrant reports whether a form requests a token.
 func knownGrant(form url.Values) bool {
 	return slices.Contains([]string{"client_credentials", "refresh_token", "authorization_code"}, form.Get("grant_type"))
 }
 
-// tokenLife is how long a token is good, in seconds.
+// tokenLife is the lifetime of a token, in seconds.
 const tokenLife = 3600
 
 // token answers a token request.
-func (s *Sandbox) token(a *asked) *reply {
-	form, _ := url.ParseQuery(string(a.body)) // it was read before
+func (s *Sandbox) token(a *received) *reply {
+	form, _ := url.ParseQuery(string(a.body)) // parsed before
 	// A connection may request a token for several nodes at once: the client identifies it.
 	caller := a.caller
 	caller.ExecutionID, caller.Address = "", form.Get("client_id")+" "+a.host

@@ -79,7 +79,7 @@ func (c *call) grow(size int) {
 	}
 }
 
-// failed records why there is no answer.
+// failed records the reason for a missing answer.
 func (c *call) failed(why string) {
 	why = c.redaction.exchange(blueprint.Exchange{Error: why}).Error
 	c.in.mu.Lock()
@@ -176,6 +176,6 @@ func (v *redaction) headers(given map[string]string) map[string]string {
 }
 
 // redacted returns the masked request.
-func (a *asked) redacted() blueprint.ExchangeRequest {
+func (a *received) redacted() blueprint.ExchangeRequest {
 	return newRedaction(&a.caller).exchange(blueprint.Exchange{Request: a.whole()}).Request
 }

@@ -16,30 +16,30 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// expectation says what has to be asked before the end, and how often.
+// expectation is a kind of request that has to be made before the end, and how often.
 type expectation struct {
-	match       match
-	request     map[string]any // method, url, headers, body: as much of them as is given
-	least, most int
-	met         int
-	near        []string // what fitted match and not request, the latest
-	source      map[string]any
+	match            match
+	request          map[string]any // members that method, url, headers and body must have
+	minimum, maximum int
+	met              int
+	near             []string // latest requests that fit match but not request
+	source           map[string]any
 }
 
-// maxNear bounds how many of these are reported.
+// maxNear limits expectation.near.
 const maxNear = 3
 
 type expectations struct {
 	mu   sync.Mutex
 	list []*expectation
-	all  int      // what was asked at all
-	last []string // the latest of it
+	all  int      // number of requests
+	last []string // the latest requests
 }
 
 // Unmet is an expectation that was not met.
 type Unmet struct {
-	Expect   any    `json:"expect"` // as it was given
-	Came     int    `json:"came"`   // how often it was met
+	Expect   any    `json:"expect"` // as in SetExpectations
+	Came     int    `json:"came"`   // number of matching requests
 	Problem  string `json:"problem"`
 	Position int    `json:"index"` // in the list
 }
@@ -58,7 +58,7 @@ func (s *Sandbox) SetExpectations(value any) error {
 	return nil
 }
 
-// Expectations returns them as they were given, each with how often it was met.
+// Expectations returns the expectations as they were set, each with how often it was met.
 func (s *Sandbox) Expectations() []any {
 	e := &s.expectations
 	e.mu.Lock()
@@ -72,14 +72,14 @@ func (s *Sandbox) Expectations() []any {
 	return out
 }
 
-// Unmet returns the expectations that are not met (any more), in their order.
+// Unmet returns the expectations that are not met, in their order.
 func (s *Sandbox) Unmet() []Unmet {
 	e := &s.expectations
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	list := []Unmet{}
 	for i, one := range e.list {
-		if one.met < one.least || one.met > one.most {
+		if one.met < one.minimum || one.met > one.maximum {
 			list = append(list, Unmet{Expect: one.source, Came: one.met, Position: i, Problem: e.problem(i, one)})
 		}
 	}
@@ -89,29 +89,29 @@ func (s *Sandbox) Unmet() []Unmet {
 // problem describes an unmet expectation in a line. The caller holds e.mu.
 func (e *expectations) problem(i int, one *expectation) string {
 	written, _ := blueprint.Encode(map[string]any{"match": one.source["match"], "request": one.source["request"]})
-	line := fmt.Sprintf("expect[%d] %s: expected %s, came %s", i, strings.Replace(string(written), `,"request":null`, "", 1), times(one.least, one.most), times(one.met, one.met))
+	line := fmt.Sprintf("expect[%d] %s: want %s, got %s", i, strings.Replace(string(written), `,"request":null`, "", 1), times(one.minimum, one.maximum), times(one.met, one.met))
 	switch {
-	case one.met > one.most:
+	case one.met > one.maximum:
 	case len(one.near) > 0:
-		line += "; with another request: " + strings.Join(one.near, "; ")
+		line += "; near misses: " + strings.Join(one.near, "; ")
 	case e.all == 0:
-		line += "; nothing was asked at all"
+		line += "; there were no requests"
 	default:
-		line += fmt.Sprintf("; of %d asked, the latest: %s", e.all, strings.Join(e.last, ", "))
+		line += fmt.Sprintf("; the latest of %d requests: %s", e.all, strings.Join(e.last, ", "))
 	}
 	return line
 }
 
-func times(least, most int) string {
+func times(minimum, maximum int) string {
 	switch {
-	case least == most && least == 1:
+	case minimum == maximum && minimum == 1:
 		return "once"
-	case least == most:
-		return count(least)
-	case most == math.MaxInt:
-		return "at least " + count(least)
+	case minimum == maximum:
+		return count(minimum)
+	case maximum == math.MaxInt:
+		return "at least " + count(minimum)
 	}
-	return fmt.Sprintf("%d to %d times", least, most)
+	return fmt.Sprintf("%d to %d times", minimum, maximum)
 }
 
 func count(n int) string {
@@ -121,8 +121,8 @@ func count(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// saw counts what was asked.
-func (e *expectations) saw(a *asked) {
+// observe counts a request.
+func (e *expectations) observe(a *received) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.list == nil {
@@ -148,8 +148,8 @@ func latest(list []string, one string) []string {
 	return list
 }
 
-// brief names what was asked.
-func (a *asked) brief() string {
+// brief describes a request.
+func (a *received) brief() string {
 	if a.procedure != "" {
 		return a.procedure
 	}
@@ -157,34 +157,34 @@ func (a *asked) brief() string {
 	return shown.Method + " " + shown.URL
 }
 
-// withRequest is brief with the body.
-func (a *asked) detail() string {
+// detail is brief with the body.
+func (a *received) detail() string {
 	shown := a.redacted().Body
 	body, err := blueprint.Encode(shown)
 	if err != nil || shown == nil {
 		return a.brief()
 	}
-	return a.brief() + " " + blueprint.Shorten(string(body), maxSaid)
+	return a.brief() + " " + blueprint.Shorten(string(body), maxRepeated)
 }
 
-// seenRequest is the request as expectations see it: as it was sent, and as it is
-// shown, with *** for what looks like a credential.
-func seenRequest(a *asked) map[string]any {
+// seenRequest returns a request for comparison with an expectation: as it was sent, and as it
+// is shown, with *** for values that look like credentials.
+func seenRequest(a *received) map[string]any {
 	shown, sent := a.request, a.whole()
 	headers := make(map[string]any, len(sent.Headers))
 	for name, value := range sent.Headers {
-		headers[name] = either{shown.Headers[name], value}
+		headers[name] = bothForms{shown.Headers[name], value}
 	}
-	return map[string]any{"method": shown.Method, "url": either{shown.URL, sent.URL}, "headers": headers, "body": either{shown.Body, sent.Body}}
+	return map[string]any{"method": shown.Method, "url": bothForms{shown.URL, sent.URL}, "headers": headers, "body": bothForms{shown.Body, sent.Body}}
 }
 
-// either is a value that is compared in both of its forms.
-type either struct{ shown, sent any }
+// bothForms is a value that may match in either form.
+type bothForms struct{ shown, sent any }
 
-// contains reports whether a value has all that another one has: the members of
-// objects, the elements of lists in their places, texts with * for anything.
+// contains reports whether value has everything that wanted has: the members of objects, the
+// elements of lists by position, strings with * for any text.
 func contains(value, wanted any) bool {
-	if two, ok := value.(either); ok {
+	if two, ok := value.(bothForms); ok {
 		return contains(two.shown, wanted) || contains(two.sent, wanted)
 	}
 	switch want := wanted.(type) {
@@ -214,31 +214,31 @@ func contains(value, wanted any) bool {
 	return blueprint.Equal(value, wanted)
 }
 
-// maxBody is how much of the body of a request is looked at, in bytes.
+// maxBody limits the part of a body that is read, in bytes.
 const maxBody = 32 << 20
 
-// asked is a request as rules, expectations and fakes see it: an outbound one, or an inbound
+// received is a request to match against rules and expectations: an outbound one, or an inbound
 // one with procedure or route set.
-type asked struct {
+type received struct {
 	procedure string
 	route     string
 	path      string
-	host      string // with its port, when the address has one
+	host      string // with the port, if the URL has one
 	caller    outbound.Caller
-	tool      string                     // that the node wants of an MCP server
-	mcp       bool                       // this is for one
-	rpc       string                     // and the method of the message, "" = none
-	token     bool                       // this asks for a token
-	said      map[string]any             // the message
-	request   blueprint.ExchangeRequest  // as it may be shown, but for the secrets of the run
-	sent      *blueprint.ExchangeRequest // with what only looks like a credential; nil = the same
+	tool      string                     // the tool that the node calls
+	mcp       bool                       // the request is for an MCP server
+	rpc       string                     // method of the MCP message, "" = none
+	token     bool                       // the request is for an OAuth token
+	message   map[string]any             // the MCP message
+	request   blueprint.ExchangeRequest  // redacted, except for the secrets of the run
+	sent      *blueprint.ExchangeRequest // including values that only look like credentials; nil = request
 	header    http.Header                // as it was sent
-	url       *url.URL                   // as it may be shown
+	url       *url.URL                   // redacted
 	body      []byte
 }
 
-// askedOf takes a request apart and closes its body.
-func askedOf(request *http.Request) (*asked, error) {
+// parseRequest reads a request and closes its body.
+func parseRequest(request *http.Request) (*received, error) {
 	var body []byte
 	if request.Body != nil {
 		defer request.Body.Close()
@@ -253,11 +253,11 @@ func askedOf(request *http.Request) (*asked, error) {
 	bare := outbound.WithoutCredentials(request)
 	address := *bare.URL
 	address.User = nil
-	a := &asked{
+	a := &received{
 		caller: outbound.CallerOf(request.Context()), path: address.Path, host: strings.ToLower(address.Host), header: request.Header, url: &address, body: body,
 		request: outbound.RequestOf(bare, nil),
 	}
-	if h, ok := request.Context().Value(holderKey{}).(*holder); ok {
+	if h, ok := request.Context().Value(pauseKey{}).(*pauseSlot); ok {
 		a.tool = h.tool
 	}
 	a.request.Body, a.request.Cut = shownBody(request.Header.Get("Content-Type"), body), len(body) > outbound.MaxTaped
@@ -267,25 +267,25 @@ func askedOf(request *http.Request) (*asked, error) {
 	if a.own() && a.caller.NodeType != "send-slack" && !a.token {
 		message := a.object()
 		if a.mcp = isMCP(a, message); a.mcp {
-			a.said = message
+			a.message = message
 			a.rpc, _ = message["method"].(string)
 		}
 	}
 	return a, nil
 }
 
-// own reports whether the node that asks says what it means by its type.
-func (a *asked) own() bool { return a.caller.NodeType != "http-request" }
+// own reports whether the type of the requesting node determines the protocol.
+func (a *received) own() bool { return a.caller.NodeType != "http-request" }
 
-// whole returns the request as it was sent, but for what a connection added to it.
-func (a *asked) whole() blueprint.ExchangeRequest {
+// whole returns the request as it was sent, without the credentials of its connection.
+func (a *received) whole() blueprint.ExchangeRequest {
 	if a.sent != nil {
 		return *a.sent
 	}
 	return a.request
 }
 
-// typed returns headers as they stand.
+// typed returns the first value of each header.
 func typed(header http.Header) map[string]string {
 	out := make(map[string]string, len(header))
 	for name, values := range header {
@@ -300,8 +300,8 @@ func shownHeaders(sent http.Header, shown map[string]string) map[string]string {
 	for name := range sent {
 		name = strings.ToLower(name)
 		value, known := shown[name]
-		if !known && name != "anthropic-version" { // which proves nothing
-			value = hidden
+		if !known && name != "anthropic-version" { // not a credential
+			value = masked
 		} else if !known {
 			value = sent.Get(name)
 		}
@@ -310,13 +310,13 @@ func shownHeaders(sent http.Header, shown map[string]string) map[string]string {
 	return out
 }
 
-// hidden stands for a secret.
-const hidden = "***"
+// masked replaces a secret.
+const masked = "***"
 
 // secretFields are the secrets in a request for a token (RFC 6749, 7523, 7636).
 var secretFields = []string{"client_secret", "refresh_token", "code", "code_verifier", "client_assertion", "assertion", "password"}
 
-// shownBody returns a body as it may be shown.
+// shownBody returns a redacted body.
 func shownBody(contentType string, body []byte) any {
 	if len(body) > outbound.MaxTaped {
 		body = bytes.ToValidUTF8(body[:outbound.MaxTaped], nil)
@@ -324,7 +324,7 @@ func shownBody(contentType string, body []byte) any {
 	if form := tokenForm(contentType, body); form != nil {
 		for _, name := range secretFields {
 			if form.Has(name) {
-				form.Set(name, hidden)
+				form.Set(name, masked)
 			}
 		}
 		return form.Encode()
@@ -332,7 +332,7 @@ func shownBody(contentType string, body []byte) any {
 	return blueprint.BodyValue(contentType, body)
 }
 
-// tokenForm reads the form of a request for a token; nil for anything else.
+// tokenForm returns the form of a token request, nil for any other request.
 func tokenForm(contentType string, body []byte) url.Values {
 	if !strings.HasPrefix(strings.ToLower(contentType), "application/x-www-form-urlencoded") {
 		return nil
@@ -344,8 +344,8 @@ func tokenForm(contentType string, body []byte) url.Values {
 	return form
 }
 
-// object returns the body when it is a JSON object; nil for anything else.
-func (a *asked) object() map[string]any {
+// object returns the body if it is a JSON object, nil otherwise.
+func (a *received) object() map[string]any {
 	if !blueprint.IsJSONType(a.header.Get("Content-Type")) {
 		return nil
 	}

@@ -12,15 +12,15 @@ import (
 )
 
 // fake answers a request without a rule.
-func (s *Sandbox) fake(a *asked) *reply {
+func (s *Sandbox) fake(a *received) *reply {
 	own := a.own()
-	post := a.request.Method == http.MethodPost
+	mailSession := a.request.Method == http.MethodPost
 	object := a.object()
 	switch {
-	case post && a.token:
+	case mailSession && a.token:
 		return s.token(a)
 	case a.mcp:
-		return s.mcp(a, a.said)
+		return s.mcp(a, a.message)
 	case chatOf(a, object) != nil:
 		return chatOf(a, object)(s, a, object, nil)
 	case own && a.request.Method == http.MethodGet && strings.HasSuffix(a.path, "/models"):
@@ -32,7 +32,7 @@ func (s *Sandbox) fake(a *asked) *reply {
 }
 
 // echo answers with the request.
-func echo(a *asked) *reply {
+func echo(a *received) *reply {
 	return ok(map[string]any{
 		"method": a.request.Method, "url": a.url.String(), "headers": texts(a.request.Headers), "query": flat(a.url.Query()), "body": a.request.Body,
 	})
@@ -46,7 +46,7 @@ func texts(m map[string]string) map[string]any {
 	return out
 }
 
-// flat returns a text for what stands once and a list for what stands more often.
+// flat returns single values as strings and repeated ones as lists.
 func flat(values url.Values) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, list := range values {
@@ -68,34 +68,33 @@ func (NoNames) missing(name string) error {
 	return &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
 
-// LookupTXT finds nothing.
+// LookupTXT returns a not-found error.
 func (n NoNames) LookupTXT(_ context.Context, name string) ([]string, error) {
 	return nil, n.missing(name)
 }
 
-// LookupMX finds nothing.
+// LookupMX returns a not-found error.
 func (n NoNames) LookupMX(_ context.Context, name string) ([]*net.MX, error) {
 	return nil, n.missing(name)
 }
 
-// LookupIPAddr finds nothing.
+// LookupIPAddr returns a not-found error.
 func (n NoNames) LookupIPAddr(_ context.Context, name string) ([]net.IPAddr, error) {
 	return nil, n.missing(name)
 }
 
-// LookupAddr finds nothing.
+// LookupAddr returns a not-found error.
 func (n NoNames) LookupAddr(_ context.Context, name string) ([]string, error) {
 	return nil, n.missing(name)
 }
 
-// Known are the names that rules and expectations can be about. A list that is
-// empty says that any name may be right.
+// Known are the names that rules and expectations may use. An empty list allows any name.
 type Known struct {
 	NodeTypes, Procedures []string
-	Subscriptions         []string // those of Procedures that answer a stream
+	Subscriptions         []string // procedures that respond with a stream
 }
 
-// names looks at the names in a match, and writes a node type as it is known.
+// names checks the names in a match and normalizes the node type.
 func (r *reader) names(m *match, path []any) {
 	m.nodeType = strings.ReplaceAll(m.nodeType, "_", "-")
 	one := func(member, what, name string, known []string) {
@@ -106,11 +105,11 @@ func (r *reader) names(m *match, path []any) {
 	one("nodeType", "node type", m.nodeType, r.known.NodeTypes)
 	one("procedure", "procedure", m.procedure, r.known.Procedures)
 	if strings.Contains(m.host, "/") {
-		r.wrong("must be a host alone, as api.example.org or localhost:8080; the rest goes to path", append(slices.Clone(path), "host")...)
+		r.wrong("must be only a host, such as api.example.org or localhost:8080; put the rest into path", append(slices.Clone(path), "host")...)
 	}
 }
 
-// mail reports whether a match is about mails alone.
+// mail reports whether a match selects only mails.
 func (m *match) mail() bool {
 	return m.nodeType == "send-email" || strings.EqualFold(m.method, methodMail)
 }

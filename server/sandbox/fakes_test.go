@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newBox(t testing.TB) (*Sandbox, *outbound.Client) {
+func newSandbox(t testing.TB) (*Sandbox, *outbound.Client) {
 	t.Helper()
 	s, err := New(Options{
 		Clock: clock.NewVirtual(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)), IDs: ids.Seeded(1),
@@ -63,10 +63,9 @@ func ask(t testing.TB, c *outbound.Client, ctx context.Context, method, url, kin
 	return response.StatusCode, string(data), err
 }
 
-// TestARuleIsUsedUpOnce asks a hundred times at once for what is answered three
-// times.
-func TestARuleIsUsedUpOnce(t *testing.T) {
-	s, c := newBox(t)
+// TestRuleTimes makes a hundred concurrent requests for a rule with times 3.
+func TestRuleTimes(t *testing.T) {
+	s, c := newSandbox(t)
 	if err := s.SetRules(decode(t, `{"rules":[{"match":{"host":"*"},"times":3,"answer":{"status":429}}]}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -92,10 +91,10 @@ func TestARuleIsUsedUpOnce(t *testing.T) {
 	}
 }
 
-// TestWhoAnswers asks as no node would, by path alone, and as nodes do.
-func TestWhoAnswers(t *testing.T) {
+// TestFakes selects fakes by path alone and by node type.
+func TestFakes(t *testing.T) {
 	const asJSON = "application/json"
-	_, c := newBox(t)
+	_, c := newSandbox(t)
 	for _, test := range []struct{ node, method, url, kind, body, want string }{
 		{"", "GET", "https://a.example/x?y=1&y=2", "", "", `"query":{"y":["1","2"]}`},
 		{"", "POST", "https://a.example/x", "text/plain", "hello", `"body":"hello"`},
@@ -122,9 +121,9 @@ func TestWhoAnswers(t *testing.T) {
 	}
 }
 
-// TestCallsAreBounded sends more than is kept.
+// TestCallsAreBounded makes more calls than are stored.
 func TestCallsAreBounded(t *testing.T) {
-	s, _ := newBox(t)
+	s, _ := newSandbox(t)
 	for range MaxCalls + 7 {
 		s.calls.begin(&outbound.Caller{}, blueprint.ExchangeRequest{URL: "https://a.example/"}, 0).failed("x")
 	}
@@ -147,10 +146,10 @@ func TestCallsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheSameSeedAnswersTheSame asks two sandboxes the same.
-func TestTheSameSeedAnswersTheSame(t *testing.T) {
+// TestSeedIsReproducible sends the same requests to two sandboxes.
+func TestSeedIsReproducible(t *testing.T) {
 	talk := func() string {
-		s, c := newBox(t)
+		s, c := newSandbox(t)
 		for _, url := range []string{"https://a.example/v1/chat/completions", "https://a.example/v1/messages", "https://a.example/token"} {
 			for range 2 {
 				_, _, err := ask(t, c, outbound.WithCaller(t.Context(), outbound.Caller{ExecutionID: "e", Address: "n"}), "POST", url, "application/json", `{"model":"m","messages":[]}`)
@@ -171,8 +170,8 @@ func TestTheSameSeedAnswersTheSame(t *testing.T) {
 	}
 }
 
-// TestInstancesFitTheirSchemas makes values and checks them.
-func TestInstancesFitTheirSchemas(t *testing.T) {
+// TestInstances validates generated values against their schemas.
+func TestInstances(t *testing.T) {
 	for _, text := range []string{
 		`{"type":"object","properties":{"a":{"type":"string","minLength":7},"b":{"type":"array","items":{"type":"integer","minimum":2},"minItems":2}},"required":["a","b"]}`,
 		`{"type":"integer","exclusiveMinimum":3}`, `{"type":"number","maximum":-1.5}`, `{"type":"integer","multipleOf":5,"minimum":12}`, `{"type":"integer","exclusiveMaximum":0}`,
@@ -201,14 +200,14 @@ func TestInstancesFitTheirSchemas(t *testing.T) {
 		`{"type":"array","minItems":1000,"items":{"type":"array","minItems":1000,"items":{"type":"array","minItems":1000,"items":{"type":"null"}}}}`,
 	} {
 		if _, problem := instanceOf(decode(t, text)); problem == "" {
-			t.Errorf("%s is said to be fine", text)
+			t.Errorf("%s: no problem reported", text)
 		}
 	}
 }
 
-// TestMailEndsHoweverItEnds leaves no goroutine behind.
-func TestMailEndsHoweverItEnds(t *testing.T) {
-	s, c := newBox(t)
+// TestMailSessionsEnd checks that mail sessions leave no goroutines.
+func TestMailSessionsEnd(t *testing.T) {
+	s, c := newSandbox(t)
 	silent, err := c.DialContext(t.Context(), "tcp", "mail.example:25")
 	if err != nil {
 		t.Fatal(err)
@@ -270,8 +269,8 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// FuzzRules: whatever is sent as rules is taken or refused with a place, and
-// what is taken can be shown and sent again.
+// FuzzRules checks that any value is accepted as rules or refused with a path, and that
+// accepted rules can be read and set again.
 func FuzzRules(f *testing.F) {
 	for _, seed := range []string{
 		`{"rules":[{"match":{"host":"a*"},"times":2,"answer":{"status":429,"headers":{"Retry-After":1},"body":{"a":[1]},"delayMs":0,"close":false}}]}`,
@@ -293,7 +292,7 @@ func FuzzRules(f *testing.F) {
 			}
 			return
 		}
-		a := &asked{host: "a.example", path: "/x", request: blueprint.ExchangeRequest{Method: "GET", URL: "https://a.example/x"}}
+		a := &received{host: "a.example", path: "/x", request: blueprint.ExchangeRequest{Method: "GET", URL: "https://a.example/x"}}
 		request, _ := http.NewRequest("GET", "https://a.example/x", nil)
 		for _, r := range list {
 			r.match.fits(a)
@@ -310,7 +309,7 @@ func FuzzRules(f *testing.F) {
 			err = s.SetRules(plain)
 		}
 		if err != nil {
-			t.Fatalf("what is shown is not taken: %v", err)
+			t.Fatalf("the returned rules are refused: %v", err)
 		}
 	})
 }

@@ -35,16 +35,16 @@ func (f *Fault) Wait(ctx context.Context) { _ = (&answer{delay: f.delay}).wait(c
 
 // Procedure returns the fault of a call of a procedure; nil for none.
 func (s *Sandbox) Procedure(name string) *Fault {
-	return s.fault(&asked{procedure: name, request: blueprint.ExchangeRequest{Method: "CALL", URL: name}}, name)
+	return s.fault(&received{procedure: name, request: blueprint.ExchangeRequest{Method: "CALL", URL: name}}, name)
 }
 
 // Route returns the fault of a request to one of Routes.
 func (s *Sandbox) Route(route string, request *http.Request) *Fault {
-	return s.fault(&asked{route: route, path: request.URL.Path, request: blueprint.ExchangeRequest{Method: request.Method, URL: request.URL.Path}}, route)
+	return s.fault(&received{route: route, path: request.URL.Path, request: blueprint.ExchangeRequest{Method: request.Method, URL: request.URL.Path}}, route)
 }
 
-func (s *Sandbox) fault(a *asked, name string) *Fault {
-	s.expectations.saw(a)
+func (s *Sandbox) fault(a *received, name string) *Fault {
+	s.expectations.observe(a)
 	rule := s.rules.take(a)
 	if rule == nil {
 		return nil

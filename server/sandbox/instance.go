@@ -13,17 +13,16 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The bounds of a generated value.
+// Limits of a generated value.
 const (
 	maxInstance = 24
 	maxLength   = 1000
 	maxValues   = 10_000 // in all
 )
 
-// instanceOf returns the least value that fits a JSON Schema: what is required and
-// no more. It follows types, enum, const, default, lengths, bounds, formats and
-// $ref within the schema, and of patterns those that are simple. The problem says
-// why a value does not fit; "" when nothing is known to be wrong.
+// instanceOf returns a minimal value for a JSON Schema, with required members only. It
+// supports types, enum, const, default, lengths, bounds, formats, $ref within the schema and
+// simple patterns. problem describes why the value may not fit, "" if it does as far as known.
 func instanceOf(schema any) (value any, problem string) {
 	i := &instance{root: schema}
 	value = i.of(schema, 0)
@@ -40,7 +39,7 @@ func (i *instance) of(schema any, depth int) any {
 	object, isObject := schema.(map[string]any)
 	if i.made++; !isObject || depth > maxInstance || i.made > maxValues {
 		if i.made > maxValues {
-			i.problem = "it asks for more than 10,000 values"
+			i.problem = "it requires more than 10,000 values"
 		}
 		return nil
 	}
@@ -86,7 +85,7 @@ func (i *instance) of(schema any, depth int) any {
 	case "string":
 		return i.text(object)
 	case "integer", "number":
-		return least(object)
+		return minimum(object)
 	case "boolean":
 		return true
 	}
@@ -146,7 +145,7 @@ func merged(object map[string]any, list []any) map[string]any {
 	return out
 }
 
-// kind returns the type that a schema asks for; of several the first that is not null.
+// kind returns the type of a schema; of several the first that is not null.
 func kind(object map[string]any) string {
 	switch v := object["type"].(type) {
 	case string:
@@ -171,7 +170,7 @@ func kind(object map[string]any) string {
 	return ""
 }
 
-// forms are texts of the formats that people ask for.
+// forms are examples of common formats.
 var forms = map[string]string{
 	"date-time": "2000-01-01T00:00:00Z", "date": "2000-01-01", "time": "00:00:00Z", "duration": "P1D", "email": "someone@example.org", "hostname": "example.org",
 	"uri": "https://example.org/", "url": "https://example.org/", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uuid": "00000000-0000-4000-8000-000000000000",
@@ -181,7 +180,7 @@ func (i *instance) text(object map[string]any) string {
 	if pattern, ok := object["pattern"].(string); ok {
 		made, fits := matching(pattern)
 		if !fits || len(made) < number(object, "minLength", 0) || len(made) > number(object, "maxLength", maxLength) {
-			i.problem = "no text is known that fits the pattern " + strconv.Quote(blueprint.Shorten(pattern, maxSaid))
+			i.problem = "no text was found for the pattern " + strconv.Quote(blueprint.Shorten(pattern, maxRepeated))
 		}
 		return made
 	}
@@ -208,8 +207,8 @@ func number(object map[string]any, name string, otherwise int) int {
 	return int(min(value, maxLength))
 }
 
-// least returns the number nearest to 0, or above it, within the bounds.
-func least(object map[string]any) json.Number {
+// minimum returns the number within the bounds that is nearest to 0, preferably positive.
+func minimum(object map[string]any) json.Number {
 	bound := func(name string) (float64, bool) {
 		n, ok := object[name].(json.Number)
 		value, err := n.Float64()
@@ -254,12 +253,12 @@ func (s *Sandbox) Catalogue(of blueprint.Catalogue) blueprint.Catalogue {
 func pausing(kind *blueprint.NodeType) *blueprint.NodeType {
 	wrapped := *kind
 	wrapped.Run = func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
-		h := &holder{}
+		h := &pauseSlot{}
 		if h.tool, _ = task.Config["tool"].(string); kind.Type != "mcp-tool" {
 			h.tool = ""
 		}
-		result, err := kind.Run(context.WithValue(ctx, holderKey{}, h), task)
-		if await := h.asked(); await != nil {
+		result, err := kind.Run(context.WithValue(ctx, pauseKey{}, h), task)
+		if await := h.pending(); await != nil {
 			return blueprint.Result{Await: await, Calls: result.Calls, Tokens: result.Tokens, MCPServers: result.MCPServers}, nil
 		}
 		return result, err
@@ -270,27 +269,26 @@ func pausing(kind *blueprint.NodeType) *blueprint.NodeType {
 	return &wrapped
 }
 
-type holderKey struct{}
+type pauseKey struct{}
 
-// holder remembers, for one attempt of a node, the question that a rule asked in
-// the place of an answer: not every node hands on what ended its connection.
-type holder struct {
+// pauseSlot holds the pause that a rule requests during one attempt of a node. Not every node
+// returns the error of its request, so the error cannot carry it.
+type pauseSlot struct {
 	tool  string // of an MCP server that the node is about to call
 	mu    sync.Mutex
 	await *blueprint.Await
 }
 
-func (h *holder) asked() *blueprint.Await {
+func (h *pauseSlot) pending() *blueprint.Await {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.await
 }
 
-// hold notes a question for the node under whose context it came up, and gives
-// the error with which the node is to end.
-func hold(ctx context.Context, await *blueprint.Await) error {
-	h, _ := ctx.Value(holderKey{}).(*holder)
-	if h == nil { // no node, as when a connection is tested
+// pauseNode stores a pause for the node of ctx and returns the error for its request.
+func pauseNode(ctx context.Context, await *blueprint.Await) error {
+	h, _ := ctx.Value(pauseKey{}).(*pauseSlot)
+	if h == nil { // not a node, such as a test of a connection
 		return &blueprint.Failure{Code: "paused", Message: "a rule of the sandbox pauses here: " + await.Prompt, NotSent: true}
 	}
 	h.mu.Lock()

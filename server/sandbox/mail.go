@@ -17,10 +17,9 @@ import (
 // methodMail is the method of a mail among the calls.
 const methodMail = "MAIL"
 
-// DialContext returns a connection to a mail server that takes every message.
-// Rules answer to a message by their status, which is then the number of the
-// server's reply: 4xx to try again, 5xx for good. Only those that let no connection
-// come about are about the connection.
+// DialContext returns a connection to a mail server that accepts every message. The status of
+// a matching rule is the reply code for the message: 4xx temporary, 5xx permanent. Rules that
+// pause or fail to connect apply to the connection.
 func (s *Sandbox) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -31,35 +30,35 @@ func (s *Sandbox) DialContext(ctx context.Context, _, address string) (net.Conn,
 		return nil, err
 	}
 	target := &url.URL{Scheme: "smtp", Host: address}
-	a := &asked{
+	a := &received{
 		caller: outbound.CallerOf(ctx), host: strings.ToLower(address), url: target,
 		request: blueprint.ExchangeRequest{Method: methodMail, URL: target.String()},
 	}
 	rule := s.rules.takeOf(a, (*answer).before)
 	note := s.calls.begin(&a.caller, a.request, 0)
 	if rule != nil {
-		s.expectations.saw(a)
+		s.expectations.observe(a)
 	}
 	if err := s.unanswered(ctx, rule, a, note); err != nil {
 		return nil, err
 	}
 	ours, theirs := net.Pipe()
-	p := &post{sandbox: s, note: note, asked: a, conn: ours}
+	p := &mailSession{sandbox: s, note: note, received: a, conn: ours}
 	go p.serve(host, secure)
 	return &named{Conn: theirs, address: address}, nil
 }
 
-// post is one talk with the mail server.
-type post struct {
-	sandbox *Sandbox
-	note    *call
-	asked   *asked
-	conn    net.Conn
-	seen    bool // a message was taken
+// mailSession is a session of the mail server.
+type mailSession struct {
+	sandbox  *Sandbox
+	note     *call
+	received *received
+	conn     net.Conn
+	seen     bool // a message was accepted
 }
 
-func (p *post) serve(host string, secure *tls.Config) {
-	conn, encrypted, err := sniff(p.conn)
+func (p *mailSession) serve(host string, secure *tls.Config) {
+	conn, encrypted, err := detectTLS(p.conn)
 	if err != nil {
 		p.conn.Close()
 		p.note.failed("the connection was closed before a mail was sent")
@@ -71,23 +70,23 @@ func (p *post) serve(host string, secure *tls.Config) {
 		smtpsink.Serve(conn, host, secure, p.accept)
 	}
 	if !p.seen {
-		p.sandbox.expectations.saw(p.asked)
+		p.sandbox.expectations.observe(p.received)
 		p.note.answered(&reply{status: 220, body: "no mail was sent"}, false)
 	}
 }
 
-// accept takes a message, unless a rule says otherwise.
-func (p *post) accept(from string, to []string, data []byte) (int, string) {
-	s, a := p.sandbox, p.asked
-	if p.seen { // a second one over the same connection is a call of its own
+// accept accepts a message, unless a rule refuses it.
+func (p *mailSession) accept(from string, to []string, data []byte) (int, string) {
+	s, a := p.sandbox, p.received
+	if p.seen { // further messages of the connection are calls of their own
 		p.note = s.calls.begin(&a.caller, a.request, 0)
 	}
 	p.seen = true
-	a.request = s.letter(a.request.URL, from, to, data)
+	a.request = s.mailRequest(a.request.URL, from, to, data)
 	p.note.mail(a.request, len(data))
-	s.expectations.saw(a)
+	s.expectations.observe(a)
 	rule := s.rules.takeOf(a, func(one *answer) bool { return !one.before() })
-	_ = rule.wait(context.Background()) // the other side closes the connection when it has had enough
+	_ = rule.wait(context.Background()) // the client closes the connection when it times out
 	r := &reply{status: 250, body: "queued by the sandbox"}
 	if rule.answers() {
 		r.status, r.body = rule.status, rule.body
@@ -96,7 +95,7 @@ func (p *post) accept(from string, to []string, data []byte) (int, string) {
 		}
 	}
 	if rule != nil && rule.cut {
-		p.note.failed("the connection is cut")
+		p.note.failed("the connection was closed by a rule")
 		p.conn.Close()
 		return 421, "cut"
 	}
@@ -104,9 +103,9 @@ func (p *post) accept(from string, to []string, data []byte) (int, string) {
 	return r.status, messageOf(r.body)
 }
 
-// letter returns a mail as the list of calls has it. The headers are from and to
-// as the server was told them, subject, and the names of attachments.
-func (s *Sandbox) letter(address, from string, to []string, data []byte) blueprint.ExchangeRequest {
+// mailRequest returns a mail for the list of calls. Its headers are from and to of the
+// envelope, subject, and the names of the attachments.
+func (s *Sandbox) mailRequest(address, from string, to []string, data []byte) blueprint.ExchangeRequest {
 	out := blueprint.ExchangeRequest{Method: methodMail, URL: address, Headers: map[string]string{"from": from, "to": strings.Join(to, ", ")}}
 	mail, err := s.Parse(data)
 	if err != nil {
@@ -127,64 +126,64 @@ func (s *Sandbox) letter(address, from string, to []string, data []byte) bluepri
 	return out
 }
 
-// sniff finds out, without a clock, whether the other side of a pipe wants to
-// hear a greeting or speaks TLS at once: over a pipe nothing can be written
-// before somebody reads it, so the first byte to get across tells.
-func sniff(conn net.Conn) (net.Conn, bool, error) {
+// detectTLS reports whether the client at the other end of a pipe starts with TLS or waits
+// for a greeting. A write to a pipe blocks until it is read, so the first byte that is
+// transferred in either direction decides; no timeout is needed.
+func detectTLS(conn net.Conn) (net.Conn, bool, error) {
 	type first struct {
 		b   [1]byte
 		err error
 	}
-	heard := make(chan first, 1)
-	var greeted atomic.Bool // nobody says anything before the rest of the greeting
+	firstByte := make(chan first, 1)
+	var greeted atomic.Bool // the client sends nothing before the rest of the greeting
 	go func() {
 		var f first
 		if _, f.err = conn.Read(f.b[:]); !greeted.Load() {
-			_ = conn.SetWriteDeadline(time.Unix(1, 0)) // nobody listens to a greeting
+			_ = conn.SetWriteDeadline(time.Unix(1, 0)) // the client does not wait for a greeting
 		}
-		heard <- f
+		firstByte <- f
 	}()
 	if n, _ := conn.Write([]byte{greeting}); n == 1 {
 		greeted.Store(true)
-		return &begun{Conn: conn, heard: func() ([]byte, error) { f := <-heard; return f.b[:], f.err }, greeted: true}, false, nil
+		return &startedConn{Conn: conn, firstByte: func() ([]byte, error) { f := <-firstByte; return f.b[:], f.err }, greeted: true}, false, nil
 	}
-	f := <-heard
+	f := <-firstByte
 	if f.err != nil {
 		return nil, false, f.err
 	}
 	if err := conn.SetWriteDeadline(time.Time{}); err != nil {
 		return nil, false, err
 	}
-	return &begun{Conn: conn, heard: func() ([]byte, error) { return f.b[:], nil }}, true, nil
+	return &startedConn{Conn: conn, firstByte: func() ([]byte, error) { return f.b[:], nil }}, true, nil
 }
 
-// greeting is the first byte of what a mail server says.
+// greeting is the first byte of a mail server's greeting.
 const greeting = '2'
 
-// begun is a connection of which the first byte in each direction may be gone.
-// Its reader and its writer are one goroutine each.
-type begun struct {
+// startedConn is a connection whose first byte in each direction may have been transferred
+// already. It is for one reader and one writer.
+type startedConn struct {
 	net.Conn
-	heard   func() ([]byte, error) // the first byte that came
-	read    bool
-	greeted bool
+	firstByte func() ([]byte, error) // the first byte received
+	read      bool
+	greeted   bool
 }
 
-// Read returns that byte first.
-func (c *begun) Read(p []byte) (int, error) {
+// Read returns the first byte, then reads from the connection.
+func (c *startedConn) Read(p []byte) (int, error) {
 	if c.read || len(p) == 0 {
 		return c.Conn.Read(p)
 	}
 	c.read = true
-	b, err := c.heard()
+	b, err := c.firstByte()
 	if err != nil {
 		return 0, err
 	}
 	return copy(p, b), nil
 }
 
-// Write leaves the first byte of the greeting out: it is there.
-func (c *begun) Write(p []byte) (int, error) {
+// Write omits the first byte of the greeting if it has been sent.
+func (c *startedConn) Write(p []byte) (int, error) {
 	if !c.greeted || len(p) == 0 {
 		return c.Conn.Write(p)
 	}
@@ -193,7 +192,7 @@ func (c *begun) Write(p []byte) (int, error) {
 	return n + 1, err
 }
 
-// named is a connection whose other end has an address as over TCP.
+// named is a connection with a TCP remote address.
 type named struct {
 	net.Conn
 	address string

@@ -19,7 +19,7 @@ const (
 )
 
 // isMCP reports whether a request is for an MCP server.
-func isMCP(a *asked, object map[string]any) bool {
+func isMCP(a *received, object map[string]any) bool {
 	if object["jsonrpc"] == "2.0" && object["method"] != nil {
 		return true
 	}
@@ -27,8 +27,8 @@ func isMCP(a *asked, object map[string]any) bool {
 }
 
 // mcp answers one message of the streamable HTTP transport, without a session.
-// Every tool that is called is there.
-func (s *Sandbox) mcp(a *asked, message map[string]any) *reply {
+// Every tool exists.
+func (s *Sandbox) mcp(a *received, message map[string]any) *reply {
 	switch {
 	case a.request.Method == http.MethodDelete:
 		return &reply{status: http.StatusNoContent}
@@ -70,24 +70,24 @@ func (s *Sandbox) mcp(a *asked, message map[string]any) *reply {
 	}
 }
 
-// result returns what a rule says as the result of a message: what is a message by
-// itself goes as it is, with the id that was asked with where it names none.
-func (a *asked) result(body any) any {
+// result returns the body of a rule as the result of a message. A body that is a JSON-RPC
+// message is sent unchanged, except that a missing id is added.
+func (a *received) result(body any) any {
 	object, isObject := body.(map[string]any)
 	if isObject && object["jsonrpc"] != nil {
 		if _, named := object["id"]; !named {
 			object = maps.Clone(object)
-			object["id"] = a.said["id"]
+			object["id"] = a.message["id"]
 		}
 		return object
 	}
 	if a.rpc == toolCall {
 		body = toolResult(body)
 	}
-	return map[string]any{"jsonrpc": "2.0", "id": a.said["id"], "result": body}
+	return map[string]any{"jsonrpc": "2.0", "id": a.message["id"], "result": body}
 }
 
-// toolResult returns a value as what a tool gave, unless it is that already.
+// toolResult returns a value as the result of a tool, unless it is one already.
 func toolResult(body any) any {
 	object, isObject := body.(map[string]any)
 	for _, name := range []string{"content", "structuredContent", "isError"} {
@@ -107,7 +107,7 @@ func toolResult(body any) any {
 }
 
 // tools returns the tool echo and the one that the node calls.
-func tools(a *asked) []any {
+func tools(a *received) []any {
 	names := []string{"echo"}
 	if a.tool != "" && !slices.Contains(names, a.tool) {
 		names = append(names, a.tool)

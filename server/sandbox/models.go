@@ -8,15 +8,15 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxSaid bounds the part of a prompt that an answer repeats, in bytes.
-const maxSaid = 2000
+// maxRepeated limits the part of a prompt that an answer repeats, in bytes.
+const maxRepeated = 2000
 
-// chat answers by the protocol of a provider, what is scripted or else what
-// follows from the request.
-type chat func(s *Sandbox, a *asked, request map[string]any, script *script) *reply
+// chat answers in the protocol of a provider: as scripted, or else with an answer derived
+// from the request.
+type chat func(s *Sandbox, a *received, request map[string]any, script *script) *reply
 
 // chatOf returns the protocol of a request; nil for one that is not for a model.
-func chatOf(a *asked, request map[string]any) chat {
+func chatOf(a *received, request map[string]any) chat {
 	switch {
 	case a.request.Method != http.MethodPost || request["messages"] == nil:
 		return nil
@@ -29,13 +29,13 @@ func chatOf(a *asked, request map[string]any) chat {
 }
 
 // openAI answers a chat completion.
-func (s *Sandbox) openAI(a *asked, request map[string]any, script *script) *reply {
+func (s *Sandbox) openAI(a *received, request map[string]any, script *script) *reply {
 	schema := at(request, "response_format", "json_schema", "schema")
 	if schema == nil && at(request, "response_format", "type") == "json_object" {
 		schema = map[string]any{"type": "object"}
 	}
-	said, in, out := s.say(request, nil, schema)
-	text, in, out := script.say(said, in, out)
+	fallback, in, out := s.say(request, nil, schema)
+	text, in, out := script.say(fallback, in, out)
 	message, reason := map[string]any{"role": "assistant", "content": text, "refusal": nil}, "stop"
 	if calls := script.calls(); len(calls) > 0 {
 		list := []any{}
@@ -57,9 +57,9 @@ func (s *Sandbox) openAI(a *asked, request map[string]any, script *script) *repl
 }
 
 // anthropic answers a message.
-func (s *Sandbox) anthropic(a *asked, request map[string]any, script *script) *reply {
-	said, in, out := s.say(request, request["system"], at(request, "output_config", "format", "schema"))
-	text, in, out := script.say(said, in, out)
+func (s *Sandbox) anthropic(a *received, request map[string]any, script *script) *reply {
+	fallback, in, out := s.say(request, request["system"], at(request, "output_config", "format", "schema"))
+	text, in, out := script.say(fallback, in, out)
 	parts, reason := []any{}, "end_turn"
 	if text != "" {
 		parts = append(parts, map[string]any{"type": "text", "text": text})
@@ -74,30 +74,30 @@ func (s *Sandbox) anthropic(a *asked, request map[string]any, script *script) *r
 	})
 }
 
-// say makes an answer that follows from the request alone: the least value that
-// fits a schema, or else the last thing that was said.
+// say derives an answer from the request: a minimal value for a schema, or else the last
+// message.
 func (s *Sandbox) say(request map[string]any, system, schema any) (text string, in, out int) {
 	messages, _ := request["messages"].([]any)
 	words := content(system)
 	size, last := tokens(words), ""
 	for _, element := range messages {
-		said := content(at(element, "content"))
-		size += tokens(said)
+		part := content(at(element, "content"))
+		size += tokens(part)
 		switch at(element, "role") {
 		case "system", "developer":
-			words += said
+			words += part
 		case "user", "tool":
-			last = said
+			last = part
 		}
 	}
 	if schema == nil {
 		schema = inWords(words)
 	}
-	text = "The sandbox answers: " + blueprint.Shorten(last, maxSaid)
+	text = "The sandbox answers: " + blueprint.Shorten(last, maxRepeated)
 	if schema != nil {
 		value, problem := instanceOf(schema)
 		if encoded, err := blueprint.Encode(value); problem != "" {
-			text = "The sandbox cannot make a value for this schema: " + problem + "; script the answer by a rule for this node."
+			text = "The sandbox cannot generate a value for this schema: " + problem + "; add a rule with the answer for this node."
 		} else if err == nil {
 			text = string(encoded)
 		}
@@ -105,7 +105,7 @@ func (s *Sandbox) say(request map[string]any, system, schema any) (text string, 
 	return text, max(1, size), tokens(text)
 }
 
-// inWords finds the schema in words that ask for an answer by one.
+// inWords returns the schema in a prompt that requests an answer by schema.
 func inWords(words string) any {
 	begin := strings.LastIndex(words, "\n\n{")
 	if begin < 0 || !strings.Contains(words[:begin], "JSON Schema") {
@@ -118,7 +118,7 @@ func inWords(words string) any {
 	return schema
 }
 
-// content returns the text of a message, be it one or a list of parts.
+// content returns the text of a message, which is a string or a list of parts.
 func content(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -135,10 +135,10 @@ func content(value any) string {
 	return ""
 }
 
-// tokens guesses how many there are in a text.
+// tokens estimates the number of tokens of a text.
 func tokens(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }
 
-// at returns what members lead to; nil when they do not.
+// at returns the value at a path of members, nil if there is none.
 func at(value any, members ...string) any {
 	for _, name := range members {
 		object, _ := value.(map[string]any)
@@ -147,7 +147,7 @@ func at(value any, members ...string) any {
 	return value
 }
 
-// models lists what there is, in a form that both providers' clients read.
+// models lists the models in a form that the clients of both providers accept.
 func models() *reply {
 	model := map[string]any{"id": "sandbox", "object": "model", "type": "model", "display_name": "Sandbox", "created": 0, "owned_by": "sandbox"}
 	return ok(map[string]any{"object": "list", "data": []any{model}, "has_more": false})

@@ -13,7 +13,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// reader reads what people write and gathers what is wrong with it.
+// reader decodes rules and expectations and collects their issues.
 type reader struct {
 	known  Known
 	issues []blueprint.Issue
@@ -25,7 +25,7 @@ func (r *reader) wrong(message string, path ...any) {
 	}
 }
 
-// err is what was wrong; nil for nothing.
+// err returns the issues as an error, nil if there are none.
 func (r *reader) err() error {
 	if len(r.issues) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func (r *reader) err() error {
 	return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: strings.Join(parts, "; "), Issues: r.issues}
 }
 
-// object reads an object that may have these members.
+// object reads an object with these optional members.
 func (r *reader) object(value any, path []any, members ...string) map[string]any {
 	object, isObject := value.(map[string]any)
 	if !isObject {
@@ -46,32 +46,32 @@ func (r *reader) object(value any, path []any, members ...string) map[string]any
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(members, name) {
-			r.wrong("is unknown; there are "+strings.Join(members, ", "), append(slices.Clone(path), name)...)
+			r.wrong("unknown key; the keys are "+strings.Join(members, ", "), append(slices.Clone(path), name)...)
 		}
 	}
 	return object
 }
 
 // list reads a list of at most so many.
-func (r *reader) list(value any, most int, path ...any) []any {
+func (r *reader) list(value any, maximum int, path ...any) []any {
 	list, isList := value.([]any)
 	switch {
 	case !isList:
 		r.wrong("must be an array", path...)
 		return nil
-	case len(list) > most:
+	case len(list) > maximum:
 		r.wrong("has too many elements", path...)
 		return nil
 	}
 	return list
 }
 
-// text reads a text that is not empty; "" when it is not given.
+// text reads a string that is not empty; "" if absent.
 func (r *reader) text(object map[string]any, name string, path []any) string {
 	value, given := object[name]
 	text, isText := value.(string)
 	if given && (!isText || text == "" || len(text) > 2000) {
-		r.wrong("must be a text of 1 to 2000 characters", append(slices.Clone(path), name)...)
+		r.wrong("must be a string of 1 to 2000 characters", append(slices.Clone(path), name)...)
 	}
 	return text
 }
@@ -86,22 +86,22 @@ func (r *reader) flag(object map[string]any, name string, path []any) bool {
 	return flag
 }
 
-// whole reads a whole number; 0 when it is not given.
-func (r *reader) whole(object map[string]any, name string, least, most int64, words string, path []any) int {
+// whole reads an integer; 0 if absent.
+func (r *reader) whole(object map[string]any, name string, minimum, maximum int64, words string, path []any) int {
 	value, given := object[name]
 	if !given {
 		return 0
 	}
 	number, _ := value.(json.Number)
 	n, err := number.Int64()
-	if err != nil || n < least || n > most {
+	if err != nil || n < minimum || n > maximum {
 		r.wrong(words, append(slices.Clone(path), name)...)
 		return 0
 	}
 	return int(n)
 }
 
-// maxExpectations is how many there may be.
+// maxExpectations limits the number of expectations.
 const maxExpectations = 1000
 
 const maxTimes = 1_000_000_000
@@ -112,22 +112,22 @@ func readExpectations(value any, known Known) ([]*expectation, error) {
 	var list []*expectation
 	for i, element := range r.list(object["expect"], maxExpectations, "expect") {
 		path := []any{"expect", i}
-		members := r.object(element, path, "match", "times", "request", "came") // the last as Expectations gives it
+		members := r.object(element, path, "match", "times", "request", "came") // came is in the output of Expectations
 		if members == nil {
 			continue
 		}
 		one := &expectation{source: maps.Clone(members)}
 		delete(one.source, "came")
 		one.match = r.match(members, path)
-		one.least, one.most = r.times(members["times"], append(slices.Clone(path), "times"))
+		one.minimum, one.maximum = r.times(members["times"], append(slices.Clone(path), "times"))
 		one.request = r.request(members["request"], append(slices.Clone(path), "request"))
 		list = append(list, one)
 	}
 	return list, r.err()
 }
 
-// times reads how often: a number, {"min"?, "max"?}, or at least once.
-func (r *reader) times(value any, path []any) (least, most int) {
+// times reads a number, {"min"?, "max"?}, or nil for at least once.
+func (r *reader) times(value any, path []any) (minimum, maximum int) {
 	const words = "must be a whole number from 0"
 	switch v := value.(type) {
 	case nil:
@@ -137,17 +137,17 @@ func (r *reader) times(value any, path []any) (least, most int) {
 		return n, n
 	}
 	object := r.object(value, path, "min", "max")
-	least, most = r.whole(object, "min", 0, maxTimes, words, path), math.MaxInt
+	minimum, maximum = r.whole(object, "min", 0, maxTimes, words, path), math.MaxInt
 	if object["max"] != nil {
-		most = r.whole(object, "max", 0, maxTimes, words, path)
+		maximum = r.whole(object, "max", 0, maxTimes, words, path)
 	}
-	if least > most {
+	if minimum > maximum {
 		r.wrong("min must not be above max", path...)
 	}
-	return least, most
+	return minimum, maximum
 }
 
-// request reads what a request has to hold; names of headers in small letters.
+// request reads the members that a request must have. Header names become lower case.
 func (r *reader) request(value any, path []any) map[string]any {
 	if value == nil {
 		return nil
@@ -169,8 +169,7 @@ func (r *reader) request(value any, path []any) map[string]any {
 	return object
 }
 
-// CheckExpectations tells what is wrong with expectations, as SetExpectations
-// would.
+// CheckExpectations returns the error that SetExpectations would return.
 func CheckExpectations(value any, known Known) error {
 	_, err := readExpectations(value, known)
 	return err
@@ -185,7 +184,7 @@ func readRules(value any, known Known) ([]*rule, error) {
 	var list []*rule
 	for i, element := range r.list(object["rules"], maxRules, "rules") {
 		path := []any{"rules", i}
-		members := r.object(element, path, "match", "times", "answer", "answered") // the last as Rules gives it
+		members := r.object(element, path, "match", "times", "answer", "answered") // answered is in the output of Rules
 		if members == nil {
 			continue
 		}
@@ -199,7 +198,7 @@ func readRules(value any, known Known) ([]*rule, error) {
 	return list, r.err()
 }
 
-// match reads what a rule or an expectation is about.
+// match reads the match of a rule or an expectation.
 func (r *reader) match(members map[string]any, path []any) (m match) {
 	path = append(slices.Clone(path), "match")
 	if members["match"] == nil {
@@ -211,7 +210,7 @@ func (r *reader) match(members map[string]any, path []any) (m match) {
 		return m
 	}
 	if len(object) == 0 {
-		r.wrong(`must say what it is about, as {"host": "*"} does`, path...)
+		r.wrong(`must not be empty; {"host": "*"} matches all outbound requests`, path...)
 	}
 	text := func(name string) string { return r.text(object, name, path) }
 	m = match{
@@ -227,7 +226,7 @@ func (r *reader) match(members map[string]any, path []any) (m match) {
 	only := func(key string, others ...string) {
 		for _, name := range slices.Sorted(maps.Keys(object)) {
 			if object[key] != nil && name != key && !slices.Contains(others, name) {
-				r.wrong("does not go together with "+key, append(slices.Clone(path), name)...)
+				r.wrong("cannot be used together with "+key, append(slices.Clone(path), name)...)
 			}
 		}
 	}
@@ -239,7 +238,7 @@ func (r *reader) match(members map[string]any, path []any) (m match) {
 	return m
 }
 
-// answer reads what is answered to what fits m.
+// answer reads the answer of a rule for m.
 func (r *reader) answer(members map[string]any, m *match, path []any) (a answer) {
 	path = append(slices.Clone(path), "answer")
 	if members["answer"] == nil {
@@ -264,29 +263,29 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 	}
 	for _, alone := range []string{"pause", "error"} {
 		if object[alone] != nil && incoming {
-			r.wrong("is only for what goes out", at(alone)...)
+			r.wrong("is only for outbound requests", at(alone)...)
 		} else if object[alone] != nil && len(object) > 1 {
-			r.wrong("stands alone", at(alone)...)
+			r.wrong("must be the only member", at(alone)...)
 		}
 	}
 	_, hasBody := object["body"]
 	switch {
 	case len(object) == 0:
-		r.wrong("says nothing", path...)
+		r.wrong("must not be empty", path...)
 	case (hasBody || a.header != nil) && a.script == nil && a.status == 0 && object["status"] == nil:
 		a.status = http.StatusOK
 	}
 	if m.mail() && (a.status != 0 && a.status < 400 || a.header != nil) {
-		r.wrong("must be from 400 to 599 for a mail, and without headers: 4xx to try again, 5xx for good", at("status")...)
+		r.wrong("must be from 400 to 599 for a mail, and without headers: 4xx is temporary, 5xx permanent", at("status")...)
 	}
 	if hasBody && slices.Contains(r.known.Subscriptions, m.procedure) && a.status < 300 {
-		r.wrong("is not for a subscription, which answers a stream; break it by a status from 400, delayMs or close", at("body")...)
+		r.wrong("cannot be used for a subscription, which responds with a stream; use a status from 400, delayMs or close", at("body")...)
 	}
 	if m.procedure != "" && a.status > 200 && blueprint.CodeForStatus(a.status) == "" {
-		r.wrong("must be one that procedures answer: 200 or one of "+answerable(), at("status")...)
+		r.wrong("must be a status of procedures: 200 or one of "+answerable(), at("status")...)
 	}
 	if a.whole && (m.procedure == "" || a.status < 400 || a.cut) {
-		r.wrong("is for a procedure, with a status from 400 and without close: what it refuses is the batch", at("whole")...)
+		r.wrong("requires a procedure and a status from 400, without close: it refuses the whole batch", at("whole")...)
 	}
 	return a
 }
@@ -302,7 +301,7 @@ func answerable() string {
 	return strings.Join(list, ", ")
 }
 
-// pause reads a question: a text, or {"prompt", "kind"?}.
+// pause reads a prompt, or {"prompt", "kind"?}.
 func (r *reader) pause(value any, path []any) *blueprint.Await {
 	if text, ok := value.(string); ok {
 		value = map[string]any{"prompt": text}
@@ -325,7 +324,7 @@ func (r *reader) pause(value any, path []any) *blueprint.Await {
 	return await
 }
 
-// headers reads the headers of an answer; nil when there are none.
+// headers reads the headers of an answer, nil for none.
 func (r *reader) headers(object map[string]any, path []any) http.Header {
 	if object["headers"] == nil {
 		return nil
@@ -345,11 +344,11 @@ func (r *reader) headers(object map[string]any, path []any) http.Header {
 		case json.Number:
 			text = value.String()
 		default:
-			r.wrong("must be a text", append(slices.Clone(path), name)...)
+			r.wrong("must be a string", append(slices.Clone(path), name)...)
 			continue
 		}
 		if !isToken(name) || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-			r.wrong("is no header that could be sent", append(slices.Clone(path), name)...)
+			r.wrong("is not a valid header", append(slices.Clone(path), name)...)
 			continue
 		}
 		out.Set(name, text)
@@ -357,7 +356,7 @@ func (r *reader) headers(object map[string]any, path []any) http.Header {
 	return out
 }
 
-// isToken reports whether a text can be the name of a header (RFC 9110, 5.6.2).
+// isToken reports whether a string is a valid header name (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }

@@ -17,46 +17,46 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// maxRules is how many rules there may be.
+// maxRules limits the number of rules.
 const maxRules = 1000
 
-// rule says what is answered to what fits it.
+// rule answers the requests that match.
 type rule struct {
 	match    match
 	times    int // 0 = always
 	answer   answer
 	answered int
-	source   map[string]any // as it was given
+	source   map[string]any // as in SetRules
 }
 
-// answer is what a rule says.
+// answer is the answer of a rule.
 type answer struct {
-	status int // 0 = whatever would be answered without the rule, or nothing when cut
+	status int // 0 = the answer without the rule, or none if cut
 	header http.Header
 	body   any
 	delay  time.Duration // in real time
-	whole  bool          // of a call of a procedure: all calls of its request are refused
-	cut    bool          // the connection breaks: half way through the answer, or before it
+	whole  bool          // for procedures: refuses all calls of the request
+	cut    bool          // closes the connection: halfway through the answer, or before it
 	pause  *blueprint.Await
-	refuse string  // there is no connection, for this reason
-	script *script // what a model answers
+	refuse string  // fails to connect, with this reason
+	script *script // the answer of a model
 }
 
 // answers reports whether a rule has an answer of its own.
 func (a *answer) answers() bool { return a != nil && (a.status != 0 || a.cut || a.script != nil) }
 
-// before reports whether an answer keeps a connection from coming about.
+// before reports whether an answer prevents the connection.
 func (a *answer) before() bool { return a.pause != nil || a.refuse != "" }
 
-func (a *answer) reply(to *asked) *reply {
+func (a *answer) reply(to *received) *reply {
 	r := &reply{status: a.status, header: a.header, body: a.body}
-	if to.said["id"] != nil && a.body != nil && a.status < 300 {
+	if to.message["id"] != nil && a.body != nil && a.status < 300 {
 		r.body = to.result(a.body)
 	}
 	return r
 }
 
-// rules is the list that is in force.
+// rules are the rules in effect.
 type rules struct {
 	mu   sync.Mutex
 	list []*rule
@@ -68,12 +68,11 @@ func (s *rules) set(list []*rule) {
 	s.list = list
 }
 
-// take returns the answer of the first rule that fits, and counts it; nil when
-// there is none.
-func (s *rules) take(a *asked) *answer { return s.takeOf(a, nil) }
+// take returns the answer of the first matching rule and counts it, nil for none.
+func (s *rules) take(a *received) *answer { return s.takeOf(a, nil) }
 
-// takeOf is take for rules whose answers are such; nil = all.
-func (s *rules) takeOf(a *asked, such func(*answer) bool) *answer {
+// takeOf is take for rules whose answer satisfies such; nil accepts all.
+func (s *rules) takeOf(a *received, such func(*answer) bool) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.list {
@@ -85,9 +84,8 @@ func (s *rules) takeOf(a *asked, such func(*answer) bool) *answer {
 	return nil
 }
 
-// SetRules puts rules in the place of those there are: {"rules": [{"match",
-// "times"?, "answer"}]} as a plain JSON value. Errors are CodeBadRequest and name
-// what is wrong, as rules[0].answer.status; then nothing has changed.
+// SetRules replaces the rules: {"rules": [{"match", "times"?, "answer"}]} as a JSON value. On
+// an error, CodeBadRequest with paths such as rules[0].answer.status, nothing has changed.
 func (s *Sandbox) SetRules(value any) error {
 	list, err := readRules(value, s.Known)
 	if err == nil {
@@ -96,7 +94,7 @@ func (s *Sandbox) SetRules(value any) error {
 	return err
 }
 
-// Rules returns the rules as they were given, each with how often it has answered.
+// Rules returns the rules as they were set, each with how often it has answered.
 func (s *Sandbox) Rules() []any {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
@@ -109,7 +107,7 @@ func (s *Sandbox) Rules() []any {
 	return out
 }
 
-// reply is an HTTP answer. The body is a plain JSON value; text goes as it is.
+// reply is an HTTP response. The body is a JSON value; a string is sent as text.
 type reply struct {
 	status int
 	header http.Header
@@ -118,7 +116,7 @@ type reply struct {
 
 func ok(body any) *reply { return &reply{status: http.StatusOK, body: body} }
 
-// data returns the header and the bytes.
+// data returns the headers and the encoded body.
 func (r *reply) data() (http.Header, []byte) {
 	header := r.header.Clone()
 	if header == nil {
@@ -133,8 +131,8 @@ func (r *reply) data() (http.Header, []byte) {
 	return header, outbound.BodyBytes(header.Get("Content-Type"), r.body)
 }
 
-// response makes the answer to a request. One that is cut has half of its body,
-// and without a status none comes at all.
+// response returns the response to a request. If cut, it breaks after half of the body, or
+// there is none if the status is 0.
 func (r *reply) response(request *http.Request, cut bool) (*http.Response, error) {
 	if cut && r.status == 0 {
 		return nil, io.ErrUnexpectedEOF
@@ -155,13 +153,13 @@ func (r *reply) response(request *http.Request, cut bool) (*http.Response, error
 	}, nil
 }
 
-// broken is the end of a connection in the middle.
+// broken is the end of a broken connection.
 type broken struct{}
 
-// Read fails.
+// Read returns io.ErrUnexpectedEOF.
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// shown returns the answer as the list of calls has it.
+// shown returns the answer for the list of calls.
 func (r *reply) shown(cut bool) (*blueprint.ExchangeResponse, int) {
 	header, data := r.data()
 	kept := data[:min(len(data), outbound.MaxTaped)]
@@ -170,19 +168,18 @@ func (r *reply) shown(cut bool) (*blueprint.ExchangeResponse, int) {
 	return &answer, len(kept)
 }
 
-// match says which of what is asked a rule or an expectation is about. Empty
-// members are about all; the others must all fit. A * in them stands for any
-// text, also an empty one.
+// match selects the requests of a rule or an expectation. All non-empty members must fit. A *
+// matches any text, including none.
 type match struct {
-	procedure, route                    string         // of calls that come in
-	host, nodeType, nodeID, executionID string         // of messages that go out
-	method, path                        string         // of both, but procedures
-	query                               map[string]any // of the address: what it holds at least
-	body                                any            // likewise; nil = any
-	rpc                                 string         // of messages to an MCP server; "" = a call of a tool
+	procedure, route                    string         // of inbound calls
+	host, nodeType, nodeID, executionID string         // of outbound requests
+	method, path                        string         // of both, except procedures
+	query                               map[string]any // parameters that the URL must have
+	body                                any            // members that the body must have; nil = any
+	rpc                                 string         // of requests to an MCP server; "" = tools/call
 }
 
-func (m *match) fits(a *asked) bool {
+func (m *match) fits(a *received) bool {
 	switch {
 	case m.procedure != "" || a.procedure != "":
 		return m.procedure != "" && a.procedure != "" && glob(m.procedure, a.procedure)
@@ -191,7 +188,7 @@ func (m *match) fits(a *asked) bool {
 			return false
 		}
 	}
-	if !m.spoken(a) || m.query != nil && (a.url == nil || !contains(flat(a.url.Query()), m.query)) || m.body != nil && !contains(either{a.request.Body, a.whole().Body}, m.body) {
+	if !m.applies(a) || m.query != nil && (a.url == nil || !contains(flat(a.url.Query()), m.query)) || m.body != nil && !contains(bothForms{a.request.Body, a.whole().Body}, m.body) {
 		return false
 	}
 	return (m.host == "" || hostFits(m.host, a.host)) && (m.nodeType == "" || glob(m.nodeType, a.caller.NodeType)) &&
@@ -199,11 +196,10 @@ func (m *match) fits(a *asked) bool {
 		(m.method == "" || glob(strings.ToUpper(m.method), a.request.Method)) && (m.path == "" || glob(m.path, a.path))
 }
 
-// spoken reports whether a match is about what a message is for. What a node says to
-// an MCP server before and after it calls a tool, or to get a token for it, is not
-// what somebody means who names the node's type; nor are its tools what somebody
-// means who scripts a model.
-func (m *match) spoken(a *asked) bool {
+// applies reports whether a match selects requests with the purpose of a. A match by node
+// type selects neither the protocol messages to an MCP server around a call of a tool nor the
+// token requests for it, and a match for a model does not select calls of tools.
+func (m *match) applies(a *received) bool {
 	named := m.host != "" || m.path != ""
 	switch {
 	case a.mcp && m.rpc == "":
@@ -216,7 +212,7 @@ func (m *match) spoken(a *asked) bool {
 	return true
 }
 
-// hostFits compares a pattern of a host, with a port or for any, to "host:port".
+// hostFits reports whether a pattern, with or without a port, matches "host:port".
 func hostFits(pattern, host string) bool {
 	pattern, host = strings.ToLower(pattern), strings.ToLower(host)
 	return glob(pattern, host) || glob(pattern, (&url.URL{Host: host}).Hostname())
@@ -230,7 +226,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// glob reports whether a text fits a pattern in which each * stands for any text.
+// glob reports whether a text matches a pattern in which each * matches any text.
 func glob(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	rest, found := strings.CutPrefix(text, parts[0])
@@ -248,12 +244,11 @@ func glob(pattern, text string) bool {
 	return len(rest) >= len(last) && strings.HasSuffix(rest, last)
 }
 
-// matching returns a short text that fits a regular expression; false when none is
-// found.
+// matching returns a short text that matches a regular expression, false if none was found.
 func matching(pattern string) (text string, fits bool) {
-	const most = 1000
+	const maximum = 1000
 	compiled, err := regexp.Compile(pattern)
-	if err != nil || len(pattern) > most {
+	if err != nil || len(pattern) > maximum {
 		return "", false
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
@@ -265,7 +260,7 @@ func matching(pattern string) (text string, fits bool) {
 	return out.String(), out.Len() <= maxLength && compiled.MatchString(out.String())
 }
 
-// write writes the least that a part of an expression takes.
+// write writes a minimal match of a part of an expression.
 func write(out *strings.Builder, part *syntax.Regexp) {
 	if out.Len() > maxLength {
 		return
@@ -275,7 +270,7 @@ func write(out *strings.Builder, part *syntax.Regexp) {
 	case syntax.OpLiteral:
 		out.WriteString(string(part.Rune))
 	case syntax.OpCharClass:
-		out.WriteRune(plainest(part.Rune))
+		out.WriteRune(preferredRune(part.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		out.WriteByte('x')
 	case syntax.OpStar, syntax.OpQuest:
@@ -293,8 +288,8 @@ func write(out *strings.Builder, part *syntax.Regexp) {
 	}
 }
 
-// plainest returns a letter or a digit of a class when it has one.
-func plainest(ranges []rune) rune {
+// preferredRune returns a letter or a digit of a class if it has one.
+func preferredRune(ranges []rune) rune {
 	for _, wanted := range "a0Ax1-_" {
 		for i := 0; i+1 < len(ranges); i += 2 {
 			if ranges[i] <= wanted && wanted <= ranges[i+1] {

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Clock clock.Clock
 	IDs   *ids.Source
-	Parse func(raw []byte) (*blueprint.Mail, error) // parses a mail that was sent
+	Parse func(raw []byte) (*blueprint.Mail, error) // parses a sent mail
 	Known Known
 }
 
@@ -36,7 +36,7 @@ type Sandbox struct {
 	streams map[string]*ids.Source
 }
 
-// New returns a sandbox without rules. It fails only if no certificate can be made.
+// New returns a sandbox without rules. It fails only if no certificate can be created.
 func New(options Options) (*Sandbox, error) {
 	authority, err := newAuthority()
 	if err != nil {
@@ -77,17 +77,17 @@ func (s *Sandbox) Clear() {
 // RoundTrip implements http.RoundTripper.
 func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
-	a, err := askedOf(request)
+	a, err := parseRequest(request)
 	if err != nil {
 		return nil, err
 	}
 	note := s.calls.begin(&a.caller, a.whole(), len(a.body))
-	s.expectations.saw(a)
+	s.expectations.observe(a)
 	rule := s.rules.take(a)
 	if err := s.unanswered(ctx, rule, a, note); err != nil {
 		return nil, err
 	}
-	sentOff(ctx)
+	notifyGotConn(ctx)
 	if err := rule.wait(ctx); err != nil {
 		note.failed(err.Error())
 		return nil, err
@@ -104,28 +104,28 @@ func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := r.response(request, rule != nil && rule.cut)
 	if err != nil {
-		note.failed("the connection is cut")
+		note.failed("the connection was closed by a rule")
 		return nil, err
 	}
 	note.answered(r, rule != nil && rule.cut)
 	return response, nil
 }
 
-// sentOff calls GotConn of the request's trace.
-func sentOff(ctx context.Context) {
+// notifyGotConn calls GotConn of the request's trace.
+func notifyGotConn(ctx context.Context) {
 	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{})
 	}
 }
 
 // unanswered returns the error of a rule that prevents the request.
-func (s *Sandbox) unanswered(ctx context.Context, rule *answer, a *asked, note *call) error {
+func (s *Sandbox) unanswered(ctx context.Context, rule *answer, a *received, note *call) error {
 	switch {
 	case rule == nil:
 		return nil
 	case rule.pause != nil:
 		note.failed("paused: " + rule.pause.Prompt)
-		return hold(ctx, rule.pause)
+		return pauseNode(ctx, rule.pause)
 	case rule.refuse != "":
 		note.failed(rule.refuse)
 		return &blueprint.Failure{Code: "connect_failed", Message: "cannot connect to " + a.host + ": " + rule.refuse, NotSent: true}

@@ -6,24 +6,24 @@ import (
 	"blueprintd/blueprint"
 )
 
-// kindModel is the node type that asks a model.
+// kindModel is the node type that calls a model.
 const kindModel = "ai-prompt"
 
-// script is what a model answers by a rule, whichever provider it is of.
+// script is the answer of a model by a rule, for any provider.
 type script struct {
 	text    string
 	tools   []toolUse
 	in, out int // tokens; 0 = by the length of the texts
 }
 
-// toolUse is that a model wants a tool called.
+// toolUse is a request of a model to call a tool.
 type toolUse struct {
 	name      string
 	arguments map[string]any
 }
 
-// say returns the text of a script and how many tokens it takes, or what would be
-// said without one.
+// say returns the text of a script and its numbers of tokens, or the given ones without a
+// script.
 func (s *script) say(otherwise string, in, out int) (string, int, int) {
 	if s == nil {
 		return otherwise, in, out
@@ -44,9 +44,9 @@ func (s *script) calls() []toolUse {
 	return s.tools
 }
 
-// fits reports whether a script can be the answer: to a chat, and where it calls
-// tools not to what they gave, so that the next rule, or the fake, goes on.
-func (s *script) fits(a *asked) bool {
+// fits reports whether a script can answer a request: a chat, and, if the script calls tools,
+// not the one with their results, which the next rule or the fake answers.
+func (s *script) fits(a *received) bool {
 	if s == nil {
 		return true
 	}
@@ -61,10 +61,10 @@ func (s *script) fits(a *asked) bool {
 	return len(s.tools) == 0 || !given
 }
 
-// scripted are the members of an answer that make a script.
+// scripted are the members of an answer that form a script.
 var scripted = []string{"text", "json", "toolCalls", "usage"}
 
-// script reads them; nil when there are none.
+// script reads the scripted members, nil if there are none.
 func (r *reader) script(object map[string]any, m *match, path []any) *script {
 	given := 0
 	for _, name := range scripted {
@@ -79,13 +79,13 @@ func (r *reader) script(object map[string]any, m *match, path []any) *script {
 	case m.nodeType != kindModel:
 		r.wrong(`text, json, toolCalls and usage are for a match with the nodeType "ai-prompt"`, path...)
 	case object["status"] != nil || object["body"] != nil:
-		r.wrong("text, json, toolCalls and usage do not go together with status and body", path...)
+		r.wrong("text, json, toolCalls and usage cannot be used together with status and body", path...)
 	}
 	s := &script{text: r.text(object, "text", path)}
 	if value, is := object["json"]; is {
 		data, err := blueprint.Encode(value)
 		if object["text"] != nil || err != nil {
-			r.wrong("does not go together with text", at("json")...)
+			r.wrong("cannot be used together with text", at("json")...)
 		}
 		s.text = string(data)
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// slack is a workspace.
+// slack is the fake workspace.
 type slack struct {
 	mu    sync.Mutex
 	count int // messages
@@ -26,9 +26,9 @@ const (
 	slackUser = "U0SANDBOX"
 )
 
-// slackMethod returns the method of the Web API that a request calls; "" for none
-// that is known.
-func slackMethod(a *asked) string {
+// slackMethod returns the method of the Web API that a request calls, "" for an
+// unknown one.
+func slackMethod(a *received) string {
 	method := path.Base(a.path)
 	if !slices.Contains([]string{"chat.postMessage", "auth.test", "conversations.list", "conversations.info"}, method) {
 		return ""
@@ -37,7 +37,7 @@ func slackMethod(a *asked) string {
 }
 
 // answerSlack answers a call of the Web API.
-func (s *Sandbox) answerSlack(a *asked, object map[string]any) *reply {
+func (s *Sandbox) answerSlack(a *received, object map[string]any) *reply {
 	refuse := func(name string) *reply { return ok(map[string]any{"ok": false, "error": name}) }
 	arguments := object
 	if arguments == nil {
@@ -82,7 +82,7 @@ func (s *Sandbox) answerSlack(a *asked, object map[string]any) *reply {
 	}
 }
 
-// nextTs returns the ts of the next message: no two have the same one.
+// nextTs returns a unique ts for the next message.
 func (s *Sandbox) nextTs() string {
 	s.slack.mu.Lock()
 	defer s.slack.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Sandbox) nextTs() string {
 	return fmt.Sprintf("%d.%06d", s.Clock.Now().Unix(), s.slack.count)
 }
 
-// channelID returns the id of a channel that is named by it or by its name.
+// channelID returns the id of a channel given its id or name.
 func channelID(name string) string {
 	bare, named := strings.CutPrefix(name, "#")
 	for _, channel := range channels {

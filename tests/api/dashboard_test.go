@@ -106,9 +106,9 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 		{blueprint.CodeBadRequest, "token: ", with("token", nil)},
 		{blueprint.CodeBadRequest, "token: ", with("token", []any{token})},
 		{blueprint.CodeBadRequest, "token: ", with("token", strings.Repeat("x", 201))},
-		{blueprint.CodeNotFound, "not good any more", with("token", "")},
-		{blueprint.CodeNotFound, "not good any more", with("token", token+"x")},
-		{blueprint.CodeNotFound, "not good any more", with("token", strings.ToLower(token))},
+		{blueprint.CodeNotFound, "no longer valid", with("token", "")},
+		{blueprint.CodeNotFound, "no longer valid", with("token", token+"x")},
+		{blueprint.CodeNotFound, "no longer valid", with("token", strings.ToLower(token))},
 		{blueprint.CodeBadRequest, "email: is no email address", with("email", "ada")},
 		{blueprint.CodeBadRequest, "name: ", with("name", " ")},
 		{blueprint.CodeBadRequest, "password: must have at least 10 characters", with("password", "123456789")},
@@ -126,7 +126,7 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 	if got := at(b.OK(t, "session.get", nil), "user"); at(got, "email") != "ada@example.org" || at(got, "name") != "Ada" || at(got, "id") != s.Root.ID {
 		t.Errorf("signed in as %v", got)
 	}
-	b.Refused(t, blueprint.CodeNotFound, "not good any more", "session.setup", with())
+	b.Refused(t, blueprint.CodeNotFound, "no longer valid", "session.setup", with())
 
 	// Another user's link: the name may change, the email not. Then a forgotten
 	// password, which ends the sessions of before.
@@ -153,7 +153,7 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 	}
 	_, late, _ := strings.Cut(path, "token=")
 	s.Advance(t, "24h")
-	b.Refused(t, blueprint.CodeNotFound, "not good any more", "session.getSetup", object{"token": late})
+	b.Refused(t, blueprint.CodeNotFound, "no longer valid", "session.getSetup", object{"token": late})
 }
 
 func TestSessionProcedures(t *testing.T) {

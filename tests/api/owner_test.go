@@ -126,7 +126,7 @@ func TestCallsOfOthers(t *testing.T) {
 func TestUnusualSettingsAreLogged(t *testing.T) {
 	t.Parallel()
 	one := int64(1)
-	const danger, moves, setup = "follow from --seed-ids", "CLOCK     virtual: it stands at 2030-05-01T12:00:00.000Z", "sets your password"
+	const danger, moves, setup = "follow from --seed-ids", "CLOCK     virtual: stays at 2030-05-01T12:00:00.000Z", "sets your password"
 	seeded := func(o *server.Options) { o.SeedIDs, o.APIKey = &one, "" }
 	everywhere := func(o *server.Options) { o.Addr = "0.0.0.0:0" }
 	for _, test := range []struct {

@@ -63,7 +63,7 @@ func TestClockOfSetupLinks(t *testing.T) {
 		if b := (&browser{Server: s}); good {
 			b.OK(t, "session.setup", input)
 		} else {
-			b.Refused(t, blueprint.CodeNotFound, "not good any more", "session.setup", input)
+			b.Refused(t, blueprint.CodeNotFound, "no longer valid", "session.setup", input)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func TestOutsideTheBox(t *testing.T) {
 // TestNothingRealIsReached runs nodes against a server that is really there.
 func TestNothingRealIsReached(t *testing.T) {
 	t.Parallel()
-	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody came out of the box") }))
+	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request left the sandbox") }))
 	defer outside.Close()
 	s := servertest.New(t, inABox, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	if answer := execute(t, s.Root, node("it", "http-request", object{"url": outside.URL})); at(answer.Payload(), "success") != true {
@@ -197,20 +197,20 @@ func TestExpectations(t *testing.T) {
 		t.Fatalf("%d %s", answer.Status, answer.Text)
 	}
 	servertest.Shape(t, "before", at(verify(), "met"), `false`)
-	if text := servertest.Encoded(t, verify()); !strings.Contains(text, "nothing was asked at all") {
+	if text := servertest.Encoded(t, verify()); !strings.Contains(text, "there were no requests") {
 		t.Errorf("before: %s", text)
 	}
 	post := func(n int) {
 		execute(t, s.Root, node("it", "http-request", object{"url": "https://api.example.com/x", "method": "POST", "headers": object{"x-a": "b"}, "body": object{"n": n, "more": true}}))
 	}
 	post(2)
-	if text := servertest.Encoded(t, verify()); !strings.Contains(text, `expected once, came 0 times; with another request: POST https://api.example.com/x {\"more\":true,\"n\":2}`) {
+	if text := servertest.Encoded(t, verify()); !strings.Contains(text, `want once, got 0 times; near misses: POST https://api.example.com/x {\"more\":true,\"n\":2}`) {
 		t.Errorf("almost: %s", text)
 	}
 	post(1)
 	servertest.Shape(t, "after", verify(), `{"met": true, "unmet": []}`)
 	post(1)
-	if text := servertest.Encoded(t, verify()); !strings.Contains(text, "expected once, came 2 times") {
+	if text := servertest.Encoded(t, verify()); !strings.Contains(text, "want once, got 2 times") {
 		t.Errorf("too often: %s", text)
 	}
 }

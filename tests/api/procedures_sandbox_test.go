@@ -118,8 +118,8 @@ func TestFakes(t *testing.T) {
 	}
 }
 
-// TestRulesOfTheBox answers, breaks and pauses what goes out.
-func TestRulesOfTheBox(t *testing.T) {
+// TestSandboxRules answers, breaks and pauses outbound requests.
+func TestSandboxRules(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)
 	slack := s.Root.IDOf(t, "connection.create", object{"name": "s", "type": "slack", "config": object{"botToken": "xoxb-x"}})
@@ -232,25 +232,25 @@ func TestBadRules(t *testing.T) {
 	for _, test := range []struct{ rules, want string }{
 		{`{}`, "rules: must be an array"},
 		{`{"rules":[{}]}`, "rules[0].match: required; rules[0].answer: required"},
-		{`{"rules":[{"match":{},"answer":{}}]}`, "rules[0].match: must say what it is about"},
+		{`{"rules":[{"match":{},"answer":{}}]}`, "rules[0].match: must not be empty"},
 		{`{"rules":[{"match":{"hots":"x"},"answer":{"status":200}}]}`, "rules[0].match.hots: is unknown"},
-		{`{"rules":[{"match":{"host":5},"answer":{"status":200}}]}`, "rules[0].match.host: must be a text"},
+		{`{"rules":[{"match":{"host":5},"answer":{"status":200}}]}`, "rules[0].match.host: must be a string"},
 		{`{"rules":[{"match":{"host":"a"},"answer":{"status":200}},{"match":{"host":"x"},"times":0,"answer":{"status":"200"}}]}`, "rules[1].times: must be a whole number from 1; rules[1].answer.status: must be a status"},
-		{`{"rules":[{"match":{"procedure":"x*","host":"y"},"answer":{"status":503}}]}`, "rules[0].match.host: does not go together with procedure"},
-		{`{"rules":[{"match":{"procedure":"x*"},"answer":{"status":502}}]}`, "rules[0].answer.status: must be one that procedures answer"},
-		{`{"rules":[{"match":{"procedure":"x*"},"answer":{"pause":"p"}}]}`, "rules[0].answer.pause: is only for what goes out"},
+		{`{"rules":[{"match":{"procedure":"x*","host":"y"},"answer":{"status":503}}]}`, "rules[0].match.host: cannot be used together with procedure"},
+		{`{"rules":[{"match":{"procedure":"x*"},"answer":{"status":502}}]}`, "rules[0].answer.status: must be a status of procedures"},
+		{`{"rules":[{"match":{"procedure":"x*"},"answer":{"pause":"p"}}]}`, "rules[0].answer.pause: is only for outbound requests"},
 		{`{"rules":[{"match":{"host":"x"},"answer":{"pause":{}}}]}`, "rules[0].answer.pause.prompt: required"},
-		{`{"rules":[{"match":{"host":"x"},"answer":{"error":"e","status":200}}]}`, "rules[0].answer.error: stands alone"},
+		{`{"rules":[{"match":{"host":"x"},"answer":{"error":"e","status":200}}]}`, "rules[0].answer.error: must be the only member"},
 		{`{"rules":[{"match":{"host":"x"},"answer":{"status":200,"headers":{"a b":"c","d":"e\nf"}}}]}`, "rules[0].answer.headers"},
 		{`{"rules":[{"match":{"route":"nowhere"},"answer":{"status":500}}]}`, "rules[0].match.route: must be one of webhooks, v1, mcp"},
 		{`{"rules":[{"match":{"nodeType":"mcp-tol"},"answer":{"status":500}}]}`, `rules[0].match.nodeType: there is no node type of this name; did you mean "mcp-tool"?`},
 		{`{"rules":[{"match":{"procedure":"blueprint.crate"},"answer":{"status":503}}]}`, `rules[0].match.procedure: there is no procedure of this name; did you mean "blueprint.create"?`},
 		{`{"rules":[{"match":{"host":"https://a.example"},"answer":{"status":503}}]}`, "rules[0].match.host: must be a host alone"},
 		{`{"rules":[{"match":{"nodeType":"send_email"},"answer":{"status":250}}]}`, "rules[0].answer.status: must be from 400 to 599 for a mail"},
-		{`{"rules":[{"match":{"procedure":"blueprint.list"},"answer":{"status":204}}]}`, "rules[0].answer.status: must be one that procedures answer"},
+		{`{"rules":[{"match":{"procedure":"blueprint.list"},"answer":{"status":204}}]}`, "rules[0].answer.status: must be a status of procedures"},
 		{`{"rules":[{"match":{"procedure":"execution.subscribe"},"answer":{"body":1}}]}`, "rules[0].answer.body: is not for a subscription"},
 		{`{"rules":[{"match":{"host":"x"},"answer":{"status":429,"whole":true}},{"match":{"procedure":"blueprint.list"},"answer":{"body":1,"whole":true}},{"match":{"procedure":"blueprint.list"},"answer":{"status":429,"close":true,"whole":true}}]}`,
-			"rules[0].answer.whole: is for a procedure, with a status from 400 and without close: what it refuses is the batch; rules[1].answer.whole: is for a procedure, with a status from 400 and without close: what it refuses is the batch; rules[2].answer.whole"},
+			"rules[0].answer.whole: requires a procedure and a status from 400, without close: it refuses the whole batch; rules[1].answer.whole: requires a procedure and a status from 400, without close: it refuses the whole batch; rules[2].answer.whole"},
 		{`[`, "JSON"},
 	} {
 		answer := s.Root.Send(t, http.MethodPut, "/sandbox/rules", test.rules)

@@ -23,7 +23,7 @@ func TestUnmetAtTheEnd(t *testing.T) {
 	}
 	<-p.Ended()
 	var ended *exec.ExitError
-	if !errors.As(p.Err, &ended) || ended.ExitCode() != exitFailed || !strings.Contains(p.Log.String(), `expect[0] {"match":{"nodeType":"send-slack"}}: expected at least 1 time, came 0 times; nothing was asked at all`) || !strings.Contains(p.Log.String(), "an expectation was not met") {
+	if !errors.As(p.Err, &ended) || ended.ExitCode() != exitFailed || !strings.Contains(p.Log.String(), `expect[0] {"match":{"nodeType":"send-slack"}}: want at least 1 time, got 0 times; there were no requests`) || !strings.Contains(p.Log.String(), "an expectation was not met") {
 		t.Errorf("ended with %v\n%s", p.Err, p.Log)
 	}
 }

@@ -71,10 +71,6 @@ var unread = []string{
 	"engine/script",
 	"rpc",
 	"rpc/trpc",
-	"server",
-	"server/accounts",
-	"server/limits",
-	"server/sandbox",
 }
 
 func TestWords(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Calls and what is told of expectations hide secrets; matching sees them.
+// Calls and unmet expectations hide secrets, but secrets can be matched.
 func TestCallsHideSecrets(t *testing.T) {
 	const word, typed = "correct horse/battery", "tell-nobody-9"
 	var known atomic.Pointer[secret.Masker]
@@ -29,7 +29,7 @@ func TestCallsHideSecrets(t *testing.T) {
 		{`{"headers": {"x-api-key": "***"}}`, true},
 		{`{"body": {"pw": "another"}}`, false},
 	} {
-		s, _ := newBox(t)
+		s, _ := newSandbox(t)
 		expected, err := blueprint.Decode([]byte(`{"expect": [{"match": {"nodeType": "http-request"}, "request": ` + test.expect + `}]}`))
 		if err != nil {
 			t.Fatal(err)
@@ -61,16 +61,16 @@ func TestCallsHideSecrets(t *testing.T) {
 			unmet[i].Expect = nil
 			text = append(text, one.Problem...)
 		}
-		for _, hidden := range []string{word, "horse", typed} {
-			if strings.Contains(string(text), hidden) {
-				t.Errorf("%q is in %s", hidden, text)
+		for _, masked := range []string{word, "horse", typed} {
+			if strings.Contains(string(text), masked) {
+				t.Errorf("%q is in %s", masked, text)
 			}
 		}
 	}
 }
 
-func TestCallsOfRunsThatOneMaySee(t *testing.T) {
-	s, _ := newBox(t)
+func TestCallsFilterMay(t *testing.T) {
+	s, _ := newSandbox(t)
 	for i := range 6 {
 		s.calls.begin(&outbound.Caller{ExecutionID: fmt.Sprint("run", i%2)}, blueprint.ExchangeRequest{URL: fmt.Sprint("https://a.example/", i)}, 0)
 	}
