@@ -67,7 +67,7 @@ func errBusy() error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "too many sign-ins at once; try again", RetryAfter: time.Second}
 }
 
-// place acquires a semaphore, and reports whether it succeeded before ctx ended.
+// acquireSlot acquires a semaphore, and reports whether it succeeded before ctx ended.
 func acquireSlot(ctx context.Context, slots chan struct{}) bool {
 	select {
 	case slots <- struct{}{}:
