@@ -146,6 +146,10 @@ func Hinted(hint, format string, args ...any) *Error {
 	return &Error{Code: CodeInternal, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
+// SeeDocs returns a hint that ends with the documentation page to read on, such as
+// "deploying". A test of package docs checks that the page exists.
+func SeeDocs(hint, topic string) string { return hint + "; see blueprintd docs " + topic }
+
 // WithHint adds a hint to an Error that is shown to users and has none.
 func WithHint(err error, hint string) error {
 	var known *Error

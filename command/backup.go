@@ -45,7 +45,7 @@ func backup(c *cli.Context) error {
 		return err
 	}
 	if key.Sealer == nil {
-		return blueprint.Hinted("restore it from your copy, or name it with --master-key-file", "there is no master key %s, and a backup is signed with it", key.Path)
+		return blueprint.Hinted(blueprint.SeeDocs("restore it from your copy, or name it with --master-key-file", "backup-and-recovery"), "there is no master key %s, and a backup is signed with it", key.Path)
 	}
 	options.ReadOnly = true
 	s, err := key.Open(func(sealer *secret.Sealer) (*store.Store, error) {

@@ -52,7 +52,7 @@ func keyCreate(c *cli.Context) error {
 	}
 	scopes, unknown, ok := blueprint.ParseScopes(c.String("scopes"))
 	if !ok {
-		return usage("--scopes read,run", "%s: unknown scope %q; the scopes are %s", given(c, "scopes"), unknown, blueprint.AllScopes())
+		return usage(blueprint.SeeDocs("--scopes read,run", "security"), "%s: unknown scope %q; the scopes are %s", given(c, "scopes"), unknown, blueprint.AllScopes())
 	}
 	expires, err := keyExpiry(c)
 	if err != nil {

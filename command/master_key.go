@@ -40,10 +40,10 @@ func masterKeyRotate(c *cli.Context) error {
 		return err
 	}
 	if key.Sealer == nil {
-		return blueprint.Hinted("name it with --master-key-file, or restore it from your backup", "there is no master key %s", key.Path)
+		return blueprint.Hinted(blueprint.SeeDocs("name it with --master-key-file, or restore it from your backup", "backup-and-recovery"), "there is no master key %s", key.Path)
 	}
 	if masterkey.IsCredential(key.Path) {
-		return blueprint.Hinted("name the file from which the service manager reads it with --master-key-file", "the master key %s comes from the service manager and cannot be changed there", key.Path)
+		return blueprint.Hinted(blueprint.SeeDocs("name the file from which the service manager reads it with --master-key-file", "backup-and-recovery"), "the master key %s comes from the service manager and cannot be changed there", key.Path)
 	}
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()

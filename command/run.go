@@ -137,7 +137,7 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "import the file into a server to answer: blueprintd import " + blueprint.ShellWord(name)}
 	default:
 		if x.Failure != nil && x.Failure.Code == "unknown_name" {
-			return blueprint.Hinted("pass variables with --var NAME=VALUE", "the run failed: %s", x.FailureText())
+			return blueprint.Hinted(blueprint.SeeDocs("pass variables with --var NAME=VALUE", "blueprints"), "the run failed: %s", x.FailureText())
 		}
 		if why, hint, given := strings.Cut(x.FailureText(), "; hint: "); given {
 			return blueprint.Hinted(hint, "the run failed: %s", why)

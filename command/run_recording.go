@@ -22,7 +22,7 @@ func readConnections(c *cli.Context) (*local.Connections, error) {
 	name := c.String("connections")
 	if name == "" {
 		if onLine(c, "connections") {
-			return nil, usage("--connections crm.seed.yaml", "%s: name a file", given(c, "connections"))
+			return nil, usage(blueprint.SeeDocs("--connections crm.seed.yaml", "connections-and-sign-in"), "%s: name a file", given(c, "connections"))
 		}
 		return nil, nil
 	}

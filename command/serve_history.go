@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/server"
 	"blueprintd/store"
 )
@@ -53,7 +54,7 @@ func keepFlag(c *cli.Context, name, standard string, ephemeral bool) (store.Keep
 	}
 	keep, err := parseKeep(text, unit)
 	if err != nil {
-		err = usage("--"+name+" "+standard+", --"+name+" 100000 or --"+name+" all", "%s: %s", strings.TrimSpace(given(c, name)+" "+text), err)
+		err = usage(blueprint.SeeDocs("--"+name+" "+standard+", --"+name+" 100000 or --"+name+" all", "deploying"), "%s: %s", strings.TrimSpace(given(c, name)+" "+text), err)
 	}
 	return keep, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"
@@ -64,7 +65,7 @@ func readAddresses(c *cli.Context, o *server.Options) (err error) {
 		}
 	}
 	if c.IsSet("public-url") && !isServerURL(o.PublicURL) {
-		return usage("--public-url https://flows.example.org", "%s %s: write an http or https address", given(c, "public-url"), o.PublicURL)
+		return usage(blueprint.SeeDocs("--public-url https://flows.example.org", "deploying"), "%s %s: write an http or https address", given(c, "public-url"), o.PublicURL)
 	}
 	if o.AllowNet, err = prefixes(c, "allow-net"); err != nil {
 		return err

@@ -24,7 +24,7 @@ func readMail(c *cli.Context, o *server.Options) (err error) {
 	}
 	o.MailDomain = strings.ToLower(strings.TrimSpace(c.String("mail-domain")))
 	if !blueprint.IsMailDomain(o.MailDomain) {
-		return usage("--mail-domain flows.example.org", "%s %s: is not a domain", given(c, "mail-domain"), c.String("mail-domain"))
+		return usage(blueprint.SeeDocs("--mail-domain flows.example.org", "deploying"), "%s %s: is not a domain", given(c, "mail-domain"), c.String("mail-domain"))
 	}
 	file, key, err := certificateFlags(c, "smtp-tls-cert", "smtp-tls-key")
 	if err != nil {
@@ -33,7 +33,7 @@ func readMail(c *cli.Context, o *server.Options) (err error) {
 	if file != "" {
 		pair, err := tls.LoadX509KeyPair(file, key)
 		if err != nil {
-			return usage("name PEM files that belong together", "%s %s: cannot be used: %s", given(c, "smtp-tls-cert"), file, fileio.Cause(err))
+			return usage(blueprint.SeeDocs("name PEM files that belong together", "deploying"), "%s %s: cannot be used: %s", given(c, "smtp-tls-cert"), file, fileio.Cause(err))
 		}
 		o.SMTPTLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
@@ -67,7 +67,7 @@ func readTLS(c *cli.Context, o *server.Options) error {
 		o.TLSFiles = &certificate.Files{CertPath: file, KeyPath: key, Logger: o.Logger}
 		if bad, err := o.TLSFiles.Load(); err != nil {
 			flag := map[string]string{file: given(c, "tls-cert"), key: given(c, "tls-key")}[bad]
-			return usage(certificate.Hint(err), "%s %s: %s", flag, bad, fileio.Cause(err))
+			return usage(blueprint.SeeDocs(certificate.Hint(err), "deploying"), "%s %s: %s", flag, bad, fileio.Cause(err))
 		}
 	}
 	if len(domains) > 0 {

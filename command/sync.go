@@ -162,7 +162,7 @@ func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
 	case err != nil:
 		return err
 	case c.Bool("apply") && plan.Conflicts() > 0:
-		return blueprint.Hinted("copy the changes into the files, or overwrite them with --force", "%s changed on the server, left as is", blueprint.Counted(plan.Conflicts(), "blueprint"))
+		return blueprint.Hinted(blueprint.SeeDocs("copy the changes into the files, or overwrite them with --force", "blueprints"), "%s changed on the server, left as is", blueprint.Counted(plan.Conflicts(), "blueprint"))
 	case c.Bool("exit-code") && !c.Bool("apply") && len(plan.Changes) > 0:
 		return &exit{code: ExitFailed}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/fileio"
 )
 
@@ -73,7 +74,7 @@ func filesBelow(folder string) (files []string, err error) {
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = usage("name blueprint files *.blueprint.yaml or *.blueprint.json", "%s has no file to validate", folder)
+		err = usage(blueprint.SeeDocs("name blueprint files *.blueprint.yaml or *.blueprint.json", "files"), "%s has no file to validate", folder)
 	}
 	return files, err
 }

@@ -52,7 +52,7 @@ func whyTrigger(c *cli.Context) error {
 	why := func(ctx context.Context) error {
 		story, err := s.TriggerStory(ctx, strings.ToLower(c.Args().First()))
 		if err != nil {
-			return blueprint.WithHint(err, "use an id that the procedure blueprintTriggers.list returns, or the last part of a webhook's address")
+			return blueprint.WithHint(err, blueprint.SeeDocs("use an id that the procedure blueprintTriggers.list returns, or the last part of a webhook's address", "triggers"))
 		}
 		served, known := dbfile.IsServed(c.String("db"))
 		answer, err := answerWhy(c, s, sealer, &explain.Question{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})

@@ -392,7 +392,7 @@ func (s *Service) SignIn(ctx context.Context, userID, id string) (url string, er
 	if connection.Type != blueprint.ConnectionOAuth2 || connection.Config["flow"] != flowCode {
 		return "", &blueprint.Error{
 			Code: blueprint.CodeBadRequest, Message: "this connection needs no sign-in",
-			Hint: "only oauth2 connections with the flow authorization_code need a sign-in",
+			Hint: blueprint.SeeDocs("only oauth2 connections with the flow authorization_code need a sign-in", "connections-and-sign-in"),
 		}
 	}
 	c, err := newOAuthClient(connection)

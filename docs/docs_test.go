@@ -37,6 +37,37 @@ func TestChapters(t *testing.T) {
 	}
 }
 
+// TestHints checks that the pages named by hints exist.
+func TestHints(t *testing.T) {
+	call := regexp.MustCompile(`blueprint\.SeeDocs\([^()]*(?:\([^()]*\)[^()]*)?, "([^"]*)"\)`)
+	found := 0
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		for _, match := range call.FindAllSubmatch(source, -1) {
+			found++
+			if topic := string(match[1]); Find(topic) == nil {
+				t.Errorf("%s: a hint names the page %q, which does not exist", path, topic)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 15 {
+		t.Errorf("found %d hints that name a page, want at least 15", found)
+	}
+}
+
 func TestPages(t *testing.T) {
 	for _, chapter := range Contents() {
 		for _, page := range chapter.Pages {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 func listen(address string) (net.Listener, error) {
@@ -88,7 +90,7 @@ func (s *site) exposed() string {
 	return "keys and data travel unencrypted on " + s.Listener.Addr().String() + ": anything on the network path can read them"
 }
 
-const exposedHint = "use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://..."
+var exposedHint = blueprint.SeeDocs("use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://...", "deploying")
 
 // loopbackOnly reports whether the server listens on loopback alone.
 func (s *site) loopbackOnly() bool {
@@ -105,4 +107,4 @@ func (s *site) predictableKeys() string {
 	return "keys, ids and links follow from --seed-ids: knowing or guessing the number is enough to get them"
 }
 
-const predictableKeysHint = "listen on 127.0.0.1 without --public-url, or leave --seed-ids out"
+var predictableKeysHint = blueprint.SeeDocs("listen on 127.0.0.1 without --public-url, or leave --seed-ids out", "fake-backend")

@@ -293,6 +293,6 @@ func triggersCheck(first []store.PausedTrigger, total int, err error) check {
 		were = fmt.Sprintf("%d triggers were", total)
 	}
 	c.OK, c.Detail = false, were+" switched off by the server: "+strings.Join(names, ", ")
-	c.Hint = "see blueprintd why ID; fix the cause, then switch it on with isActive: true, or delete it"
+	c.Hint = blueprint.SeeDocs("see blueprintd why ID; fix the cause, then switch it on with isActive: true, or delete it", "triggers")
 	return c
 }

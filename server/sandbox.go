@@ -141,9 +141,9 @@ func unmetExpectations(o Options, box *sandbox.Sandbox) error {
 	case 0:
 		return nil
 	case 1:
-		return blueprint.Hinted("see the line above", "an expectation was not met")
+		return blueprint.Hinted(blueprint.SeeDocs("see the line above", "fake-backend"), "an expectation was not met")
 	}
-	return blueprint.Hinted("see the lines above", "%d expectations were not met", len(list))
+	return blueprint.Hinted(blueprint.SeeDocs("see the lines above", "fake-backend"), "%d expectations were not met", len(list))
 }
 
 // UnmetBefore is Unmet for a server that was stopped before it was ready.

@@ -160,7 +160,7 @@ func (o *Options) fullAtStart(err error) error {
 }
 
 // restoreHint is the hint to restore a backup.
-const restoreHint = "restore a backup with blueprintd restore --force, which keeps what is there under another name"
+var restoreHint = blueprint.SeeDocs("restore a backup with blueprintd restore --force, which keeps what is there under another name", "backup-and-recovery")
 
 // errClosed is returned for calls after the end of Run or Close.
 var errClosed = unavailable(nil, "", "the server is shutting down")

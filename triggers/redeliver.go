@@ -12,7 +12,7 @@ import (
 )
 
 // fireHint is the hint for a firing that cannot be redelivered.
-const fireHint = "blueprintTriggers.fire runs the trigger's blueprint with any input"
+var fireHint = blueprint.SeeDocs("blueprintTriggers.fire runs the trigger's blueprint with any input", "triggers")
 
 // Redeliver runs a firing again, as a new firing of source "redelivery". The stored
 // delivery is judged again, by the current config of the trigger and the time at

@@ -272,7 +272,7 @@ func hiddenBelow(found []blueprint.Issue, path []any, value any, inside bool) []
 	return found
 }
 
-const connectionsHint = "add it with --connections FILE"
+var connectionsHint = blueprint.SeeDocs("add it with --connections FILE", "connections-and-sign-in")
 
 // Store implements connections.Store over the connections of a file. It stores no tokens
 // and has no sign-ins.

@@ -61,7 +61,7 @@ func NewAuthority(o *ACMEOptions, version string, logger *slog.Logger) (*Authori
 		err = checkFolder(o.Dir)
 	}
 	if err != nil {
-		return nil, blueprint.Hinted("name a writable folder with --acme-dir", "certificates cannot be stored in %s: %s", o.Dir, fileio.Cause(err))
+		return nil, blueprint.Hinted(blueprint.SeeDocs("name a writable folder with --acme-dir", "deploying"), "certificates cannot be stored in %s: %s", o.Dir, fileio.Cause(err))
 	}
 	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		logger.Warn("certificate folder is accessible to other users", "folder", o.Dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.Dir)

@@ -92,7 +92,7 @@ func (k Key) refused(err error) error {
 	}
 	os.Remove(k.Path)
 	if known, ok := errors.AsType[*blueprint.Error](err); ok && strings.Contains(known.Hint, "--master-key-file") {
-		return blueprint.Hinted("restore it from your backup, or say with --master-key-file where it is", "the master key %s is missing, and the database was used with one", k.Path)
+		return blueprint.Hinted(blueprint.SeeDocs("restore it from your backup, or say with --master-key-file where it is", "backup-and-recovery"), "the master key %s is missing, and the database was used with one", k.Path)
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func parseKeys(path string, data []byte) (keys []*secret.Sealer, err error) {
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, blueprint.Hinted("restore the file from your backup", "%s is not a master key: it must hold %d hexadecimal digits, and the same on further lines for old keys", path, 2*secret.KeySize)
+		return nil, blueprint.Hinted(blueprint.SeeDocs("restore the file from your backup", "backup-and-recovery"), "%s is not a master key: it must hold %d hexadecimal digits, and the same on further lines for old keys", path, 2*secret.KeySize)
 	}
 	return keys, nil
 }

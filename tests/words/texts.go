@@ -25,7 +25,7 @@ var levels = map[string]int{
 }
 
 // failing are the functions whose arguments are the text of an error, an issue or a hint.
-var failing = regexp.MustCompile(`^(errors\.New|(.*\.)?(\w*[eE]rrorf?|[fF]ail(ed|f|Now)?|usage|[iI]ssuef?|problem|[hH]inted|WithHint|refuse\w*|reject\w*|invalid|warn\w*))$`)
+var failing = regexp.MustCompile(`^(errors\.New|(.*\.)?(\w*[eE]rrorf?|[fF]ail(ed|f|Now)?|usage|[iI]ssuef?|problem|[hH]inted|WithHint|SeeDocs|refuse\w*|reject\w*|invalid|warn\w*))$`)
 
 // collect returns the log messages and the error texts of the program below a folder,
 // sorted and each once, and the places of log messages that are not constant.
