@@ -200,7 +200,7 @@ func (s *Service) NewLink(ctx context.Context, userID string) (path string, err 
 	return setupPath + token, nil
 }
 
-// Link tells whose password a link sets. CodeNotFound for one that is unknown,
+// Link returns the account whose password a link sets. CodeNotFound for one that is unknown,
 // used, replaced or too old.
 func (s *Service) Link(ctx context.Context, token string) (blueprint.SetupLink, error) {
 	return s.Store.SetupLink(ctx, token)
