@@ -107,7 +107,7 @@ type SetupLink struct {
 	Initial bool
 }
 
-// SignInClient identifies the client of a sign-in attempt for throttling.
+// SignInClient identifies the client of a sign-in attempt, for throttling.
 type SignInClient struct {
 	Address string // of one person: an IPv4 address or an IPv6 prefix
 	Network string // the wider network of the address
@@ -115,14 +115,14 @@ type SignInClient struct {
 	Device  string // device cookie of an earlier sign-in; "" = none
 }
 
-// How long a password is: characters at least, bytes at most.
+// Limits of a password: shortestPassword in characters, longestPassword in bytes.
 const (
 	shortestPassword = 10
 	longestPassword  = 1000
 )
 
-// CheckPassword says why a text cannot be the password of the account with an
-// email: CodeBadRequest about the field password.
+// CheckPassword returns CodeBadRequest about the field password unless password is
+// acceptable for the account with the email.
 func CheckPassword(password, email string) error {
 	switch {
 	case len(password) > longestPassword:
@@ -141,19 +141,19 @@ func CheckPassword(password, email string) error {
 // does not check that the address receives mail.
 func CheckEmail(email string) error {
 	local, domain, found := strings.Cut(email, "@")
-	if !found || local == "" || domain == "" || len(email) > 320 || strings.ContainsFunc(email, noEmail) {
-		return FieldError("email", "is no email address; write ada@example.org")
+	if !found || local == "" || domain == "" || len(email) > 320 || strings.ContainsFunc(email, notInEmail) {
+		return FieldError("email", "must be an email address such as ada@example.org")
 	}
 	return nil
 }
 
-// noEmail tells of a character that no email address shows: blanks, and what
-// controls or turns the text around it.
-func noEmail(r rune) bool {
+// notInEmail reports whether r cannot be part of an email address: white space and
+// characters that control how the text around them is displayed.
+func notInEmail(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '<' || r == '>' || r == utf8.RuneError
 }
 
-// FoldEmail makes emails the same that differ by letter case alone.
+// FoldEmail returns the same text for emails that differ only in letter case.
 func FoldEmail(email string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -164,31 +164,31 @@ func FoldEmail(email string) string {
 	}, email)
 }
 
-// FieldError says what is wrong with one field of an input.
+// FieldError returns a CodeBadRequest error with one issue, about a field of the input.
 func FieldError(field, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	return &Error{Code: CodeBadRequest, Message: field + ": " + message, Issues: []Issue{{Path: []any{field}, Message: message}}}
 }
 
-// KeyScope is a part of what a user may do that an API key can be limited to.
+// KeyScope is a set of operations to which an API key can be limited.
 type KeyScope string
 
 // The scopes. Run and write include read, and admin includes all.
 const (
 	ScopeRead  KeyScope = "read"  // queries
-	ScopeRun   KeyScope = "run"   // starts, answers and ends runs
-	ScopeWrite KeyScope = "write" // changes blueprints, triggers, connections, categories, ratings and grants
+	ScopeRun   KeyScope = "run"   // start, answer and cancel runs
+	ScopeWrite KeyScope = "write" // change blueprints, triggers, connections, categories, ratings and grants
 	ScopeAdmin KeyScope = "admin" // organizations, members, collaborators, keys and the audit log
 )
 
 // KeyScopes is a set of scopes, sorted by name.
 type KeyScopes []KeyScope
 
-// AllScopes returns every scope there is.
+// AllScopes returns every scope.
 func AllScopes() KeyScopes { return KeyScopes{ScopeAdmin, ScopeRead, ScopeRun, ScopeWrite} }
 
-// ParseScopes reads what String writes, in any order. unknown names a part that
-// is no scope, ok is then false.
+// ParseScopes parses the result of String, with the names in any order. For an unknown
+// name ok is false.
 func ParseScopes(text string) (scopes KeyScopes, unknown string, ok bool) {
 	for name := range strings.SplitSeq(text, ",") {
 		scope := KeyScope(strings.TrimSpace(name))
@@ -200,15 +200,14 @@ func ParseScopes(text string) (scopes KeyScopes, unknown string, ok bool) {
 	return scopes.Sorted(), "", true
 }
 
-// Sorted returns the set in order and without repetitions.
+// Sorted returns the set sorted and without duplicates.
 func (s KeyScopes) Sorted() KeyScopes {
 	sorted := slices.Clone(s)
 	slices.Sort(sorted)
 	return slices.Compact(sorted)
 }
 
-// Allow reports whether the set includes scope. Nothing but the four scopes is
-// ever included.
+// Allow reports whether the set includes scope, which is false for unknown scopes.
 func (s KeyScopes) Allow(scope KeyScope) bool {
 	switch scope {
 	case ScopeRead:
@@ -219,7 +218,7 @@ func (s KeyScopes) Allow(scope KeyScope) bool {
 	return false
 }
 
-// String returns the names, separated by commas.
+// String returns the names separated by commas.
 func (s KeyScopes) String() string {
 	names := make([]string, len(s))
 	for i, scope := range s {

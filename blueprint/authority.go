@@ -45,7 +45,7 @@ const (
 	ResourceConnection ResourceKind = "connection"
 	ResourceSignIn     ResourceKind = "sign-in"   // the principal's token of a connection; its ID is the connection's
 	ResourceSecret     ResourceKind = "secret"    // a secret variable; its ID is the blueprint's, its name the variable's
-	ResourceBlueprint  ResourceKind = "blueprint" // started by a node
+	ResourceBlueprint  ResourceKind = "blueprint" // a blueprint that a node starts
 	ResourceFile       ResourceKind = "file"      // an attachment of the delivery that started the run
 )
 

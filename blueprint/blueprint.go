@@ -34,9 +34,9 @@ type Access uint8
 
 // The levels of access; each includes all before it.
 const (
-	AccessNone   Access = iota // 403, or 404 for what is unknown
-	AccessSee                  // its creator, who has left its organization: read it, nothing else
-	AccessView                 // it is public: see it, run it without its secrets
+	AccessNone   Access = iota // 403, or 404 if the blueprint is unknown
+	AccessSee                  // its creator, after leaving its organization: may only read it
+	AccessView                 // it is public: may read it, and run it without its secrets
 	AccessManage               // editor, or member of its organization
 	AccessAdmin                // collaborator admin, organization admin or owner
 	AccessOwner                // its creator, who is a member of its organization
@@ -59,8 +59,9 @@ type Blueprint struct {
 	EnvironmentVariables []any    `json:"environment_variables"`
 	BlueprintMap         any      `json:"blueprint_map"`
 	Budget               *Budget  `json:"budget,omitempty"`
-	// Source is where it is maintained, such as a file of a project; "" = only here, or
-	// for readers who may not manage it. SyncedVersion was created from it last.
+	// Source is where it is maintained, such as a file of a project; "" = only on this
+	// server, or not shown to this reader. SyncedVersion is the last version created
+	// from it.
 	Source        string   `json:"source,omitempty"`
 	SyncedVersion string   `json:"synced_version,omitempty"`
 	AverageRating float64  `json:"average_rating"`
@@ -167,8 +168,7 @@ func (d Deletion) Delete(ctx context.Context, p Principal, id string) error {
 
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// IsUUID reports whether text is eight-four-four-four-twelve hexadecimal digits,
-// of any version and letter case.
+// IsUUID reports whether text has the form of a UUID, of any version and letter case.
 func IsUUID(text string) bool { return uuidForm.MatchString(text) }
 
 // PathText formats a path, as in blueprint_map.nodes[2].config.
@@ -200,8 +200,8 @@ func InvalidInput(issues []Issue) *Error {
 	return &Error{Code: CodeBadRequest, Message: strings.Join(parts, "; "), Issues: issues}
 }
 
-// BlueprintSummary is a blueprint in a list, without its map and its variables,
-// as one user sees it.
+// BlueprintSummary is a blueprint in a list as one user sees it, without its map and
+// variables.
 type BlueprintSummary struct {
 	ID               string   `json:"id"`
 	Title            string   `json:"title"`
@@ -229,7 +229,7 @@ type BlueprintSummary struct {
 	LastRun *LastRun `json:"last_run"`
 }
 
-// TriggerCounts are how many triggers a blueprint has.
+// TriggerCounts counts the triggers of a blueprint.
 type TriggerCounts struct {
 	Active int `json:"active"`
 	Total  int `json:"total"`
@@ -243,8 +243,7 @@ type LastRun struct {
 	EndTime     Time   `json:"endTime"`
 }
 
-// SummaryFilter chooses blueprints for a list of summaries. Empty fields choose
-// all.
+// SummaryFilter selects blueprints for a list of summaries. Empty fields match all.
 type SummaryFilter struct {
 	Scope          Scope // also ScopeAll and ScopeFavorites
 	Status         string
@@ -262,7 +261,7 @@ const (
 	ScopeFavorites Scope = "favorites" // marked by the user, who may still see them
 )
 
-// TagCount is how many blueprints have a tag.
+// TagCount counts the blueprints with a tag.
 type TagCount struct {
 	Tag   string `json:"tag"`
 	Count int    `json:"count"`
@@ -300,7 +299,7 @@ type NewBlueprint struct {
 	// OrganizationID is the owner; "" = the caller's personal workspace.
 	OrganizationID string
 	// Source is where it is maintained, unique in the organization (CodeConflict); "" =
-	// only here.
+	// only on this server.
 	Source string
 }
 
@@ -328,7 +327,7 @@ type Ratings struct {
 	IsFavorited   bool     `json:"is_favorited"`
 }
 
-// Binding is what is needed to fire a trigger. It is immutable and may be shared.
+// Binding is everything needed to fire a trigger. It is immutable and may be shared.
 type Binding struct {
 	Trigger    Trigger     // with its secrets
 	Definition *Definition // the newest version

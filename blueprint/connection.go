@@ -18,7 +18,7 @@ type Connection struct {
 	CreatedBy      string         `json:"createdBy"`
 	// ConfiguredBy is the user who wrote all of the config; "" = several users.
 	ConfiguredBy string `json:"-"`
-	// Named says that all who read what a node reports of it may know its name.
+	// NameVisible reports that every reader of a node's results may know its name.
 	NameVisible bool `json:"-"`
 	CreatedAt   Time `json:"createdAt"`
 	UpdatedAt   Time `json:"updatedAt"`
@@ -50,8 +50,8 @@ type ConnectionUse struct {
 // Authority returns the authority of the use.
 func (u ConnectionUse) Authority() Authority { return Authority{u.UserID, u.Versions} }
 
-// Text returns the name of the connection in messages. It is the id if some readers may
-// not know the name; NameConnections inserts the name for the others.
+// Text returns the name of the connection for messages, or its id if some readers must
+// not see the name; NameConnections inserts the name for the others.
 func (c *Connection) Text() string { return connectionCalled(c.ID, c.Name, c.NameVisible) }
 
 // Text is like Connection.Text.
@@ -59,8 +59,8 @@ func (c *OpenConnection) Text() string {
 	return connectionCalled(c.ID, c.Name, !c.Personal)
 }
 
-func connectionCalled(id, name string, named bool) string {
-	if named {
+func connectionCalled(id, name string, nameVisible bool) string {
+	if nameVisible {
 		return "connection " + strconv.Quote(name)
 	}
 	return "connection (" + id + ")"

@@ -23,7 +23,7 @@ func configOf(t testing.TB, text string) map[string]any {
 	return value.(map[string]any)
 }
 
-// connections are good configs, by type.
+// connections are valid configs by type.
 var connections = map[blueprint.ConnectionType][]string{
 	"ai-provider": {
 		`{"provider":"openai","apiKey":"k"}`,
@@ -53,7 +53,7 @@ var connections = map[blueprint.ConnectionType][]string{
 func TestCheckConnectionAccepts(t *testing.T) {
 	for _, kind := range blueprint.ConnectionTypes {
 		if len(connections[kind]) == 0 {
-			t.Errorf("no good config of %s", kind)
+			t.Errorf("no valid config of %s", kind)
 		}
 		for _, text := range connections[kind] {
 			if issues := blueprint.CheckConnection(kind, configOf(t, text)); issues != nil {
@@ -71,7 +71,7 @@ func TestCheckConnectionRefuses(t *testing.T) {
 	smtp := func(rest string) string { return `{"host":"h","port":1,"tls":"tls","from":"a@b",` + rest + `}` }
 	for _, test := range []struct {
 		kind         blueprint.ConnectionType
-		config, want string // "path: part of the message"; several apart by " | "
+		config, want string // "path: part of the message", separated by " | "
 	}{
 		{"telnet", `{}`, `: unknown connection type "telnet"`},
 		{"ai-provider", `{}`, "provider: required | apiKey: required"},
@@ -105,7 +105,7 @@ func TestCheckConnectionRefuses(t *testing.T) {
 		{"mcp-server", `{"url":"https://a.example","timeoutMs":"5"}`, "timeoutMs: must be a whole number"},
 		{"oauth2", oauth(`"tokenUrl":"http://id.example.com"`), "tokenUrl: must begin with https://"},
 		{"oauth2", oauth(`"tokenUrl":"http://localhost.example.com"`), "tokenUrl: must begin with https://"},
-		{"oauth2", oauth(`"tokenUrl":"http://id.localhost/t"`), "tokenUrl: must begin with https://"}, // which DNS may say is anywhere
+		{"oauth2", oauth(`"tokenUrl":"http://id.localhost/t"`), "tokenUrl: must begin with https://"}, // DNS may resolve it to any address
 		{"oauth2", oauth(`"tokenUrl":"https://a.example","authorizationUrl":"http://a.example"`), "authorizationUrl: must begin with https://"},
 		{"oauth2", `{"flow":"authorization_code","clientId":"c","tokenUrl":"https://a.example"}`, "authorizationUrl: required for authorization_code"},
 		{"oauth2", oauth(`"tokenUrl":"https://a.example","scopes":"a b"`), "scopes: must be a list"},

@@ -48,7 +48,7 @@ type configField struct {
 	standard         any
 }
 
-// moves reports whether a change of a value redirects secrets. nil values are absent.
+// moves reports whether a change of a value redirects secrets. A nil value is absent.
 type moves func(before, after any) bool
 
 // placeholderSecret is the value of secrets in placeholders.

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestFieldsThatMoveNothing names each key of a config that may change while its
-// secrets stay. A new key is refused here until it was decided whether it says
-// where, or for whom, a secret is sent.
+// A change of these keys keeps the secrets of a config. The test fails for a new key until
+// it is decided whether the key affects where, or for whom, a secret is sent.
 func TestFieldsThatMoveNothing(t *testing.T) {
 	const want = "auth.oauth2.connectionId http.auth mcp-server.auth mcp-server.timeoutMs oauth2.hosts oauth2.scopes smtp.from" // auth and hosts have rules of their own
 	var found []string

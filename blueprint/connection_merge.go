@@ -45,7 +45,7 @@ func MergeConnection(kind ConnectionType, before, change map[string]any) (config
 		if valueAt(change, path) != nil {
 			continue
 		}
-		issue := Issue{Message: "must be sent again, or removed with \"\", because it would be sent elsewhere after the change of " + strings.Join(where, ", ")}
+		issue := Issue{Message: "must be given again, or removed with \"\", because it would be sent elsewhere after a change of " + strings.Join(where, ", ")}
 		for _, name := range path {
 			issue.Path = append(issue.Path, name)
 		}

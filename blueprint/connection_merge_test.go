@@ -18,13 +18,13 @@ func TestMergeConnection(t *testing.T) {
 		query = `{"auth":{"type":"query","name":"key","value":"old"},"hosts":["a.example"]}`
 		mcp   = `{"url":"https://a.example","auth":{"type":"header","name":"N","value":"old"}}`
 		oauth = `{"flow":"authorization_code","authorizationUrl":"https://id.example/a","tokenUrl":"https://id.example/t","clientId":"c","clientSecret":"old"}`
-		// A public client: it has nothing secret but the tokens of people.
+		// A public client has no secret except the tokens of users.
 		public = `{"flow":"authorization_code","authorizationUrl":"https://id.example/a","tokenUrl":"https://id.example/t","clientId":"c"}`
 		smtp   = `{"host":"h","port":465,"username":"u","password":"old","tls":"tls","from":"a@b"}`
 	)
 	for _, test := range []struct {
 		kind                 blueprint.ConnectionType
-		before, change, want string // "!path" instead of a config: the secret must be sent again
+		before, change, want string // "!path" instead of a config: the secret must be given again
 		moved                bool
 	}{
 		{"ai-provider", "", ai, ai, false},
@@ -101,7 +101,7 @@ func TestMergeConnection(t *testing.T) {
 			t.Errorf("%s %s: moved %v", test.before, test.change, moved)
 		}
 		if path, again := strings.CutPrefix(test.want, "!"); again {
-			if len(issues) != 1 || blueprint.PathText(issues[0].Path) != path || !strings.HasPrefix(issues[0].Message, "must be sent again") {
+			if len(issues) != 1 || blueprint.PathText(issues[0].Path) != path || !strings.HasPrefix(issues[0].Message, "must be given again") {
 				t.Errorf("%s %s: issues %v, want one about %s", test.before, test.change, issues, path)
 			}
 		} else if diff := cmp.Diff(configOf(t, test.want), got); diff != "" || issues != nil {
@@ -113,8 +113,7 @@ func TestMergeConnection(t *testing.T) {
 	}
 }
 
-// Where tokens go is the same for who looks whether they move as for who sends
-// them; a port that an address names counts.
+// The hosts that may receive tokens include the ports of URLs.
 func TestOAuthHosts(t *testing.T) {
 	for config, want := range map[string]string{
 		`{"hosts":["a.example","*.b.example:8"],"tokenUrl":"https://id.example"}`:                       "a.example *.b.example:8",
@@ -130,7 +129,7 @@ func TestOAuthHosts(t *testing.T) {
 	}
 }
 
-// Who sends every key of a config, and its secrets, answers for all of it.
+// Only an update of every key and secret counts as a whole config.
 func TestWholeConnection(t *testing.T) {
 	const named = `{"auth":{"type":"oauth2","connectionId":"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"},"hosts":["a.example"]}`
 	const bearer = `{"auth":{"type":"bearer","token":"old"},"hosts":["a.example"]}`

@@ -7,8 +7,8 @@ import (
 	"blueprintd/blueprint/jsonschema"
 )
 
-// Every key has its words, and a form that follows the schema makes configs that
-// are taken: what the check of connections takes, the schema takes too.
+// Every key has a title and a description, and the schema accepts every config that
+// CheckConnection accepts.
 func TestConnectionForms(t *testing.T) {
 	forms := blueprint.ConnectionForms()
 	if len(forms) != len(blueprint.ConnectionTypes) {

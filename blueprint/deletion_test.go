@@ -19,8 +19,8 @@ func (deletions) DeleteBlueprint(_ context.Context, _ blueprint.Principal, id st
 	return []string{"run"}, nil
 }
 
-// A blueprint that is deleted takes its runs and its triggers with it, in this
-// order, whether its caller waits for that or not.
+// Delete deletes a blueprint, then cancels its runs, then stops its triggers, even if the
+// caller's context ends.
 func TestDeletion(t *testing.T) {
 	for _, test := range []struct {
 		id   string

@@ -126,7 +126,7 @@ type RedeliveryCandidate struct {
 type RedeliverResult struct {
 	Matched     int                 // selected rows after After, including those beyond the limit
 	Redelivered int                 // runs that were started
-	Refused     []RefusedRedelivery // at most MaxRefusedAgain
+	Refused     []RefusedRedelivery // at most MaxRefusedRedeliveries
 	Firings     []RedeliveredFiring
 	// Next is After of the next request if rows remain, because of the limit or
 	// because the server accepts no more work; "" = none. In the latter case later
@@ -136,7 +136,7 @@ type RedeliverResult struct {
 	Stopped string
 }
 
-// MaxRefusedAgain is how many refusals a RedeliverResult tells.
+// MaxRefusedRedeliveries bounds RedeliverResult.Refused.
 const MaxRefusedRedeliveries = 100
 
 // RefusedRedelivery is a firing that was not run again, and why.

@@ -67,11 +67,12 @@ func CodeForStatus(status int) Code {
 	return ""
 }
 
-// Number returns the JSON-RPC number of a code, HTTPStatus its HTTP status. A
-// code outside the list counts as CodeInternal.
+// Number returns the JSON-RPC number of a code. A code outside the list counts as
+// CodeInternal.
 func (c Code) Number() int { return c.row().number }
 
-// HTTPStatus returns the HTTP status of a code; see Number.
+// HTTPStatus returns the HTTP status of a code. A code outside the list counts as
+// CodeInternal.
 func (c Code) HTTPStatus() int { return c.row().status }
 
 func (c Code) row() struct{ number, status int } {
@@ -101,7 +102,7 @@ type Issue struct {
 
 // Spot is the part of a value that an issue is about; the zero Spot is the value.
 type Spot struct {
-	// Name tells that it is the key of the value in its object.
+	// OnKey reports that it is the key of the value in its object.
 	OnKey bool
 	// Line and Column, from 1 and in characters, are a place in a string value; 0 =
 	// none. Length is in characters; 0 = unknown.

@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// Exchange is a request to another service and its answer: HTTP, or a mail for an SMTP
+// Exchange is a request to another service and its response: HTTP, or a mail for an SMTP
 // server. Cassettes and the sandbox record exchanges. They never hold the credentials
 // of a connection, which are added after recording.
 type Exchange struct {
 	At          Time              `json:"at"`
 	ExecutionID string            `json:"executionId,omitempty"`
-	NodeID      string            `json:"nodeId,omitempty"`   // the node's address
-	NodeType    string            `json:"nodeType,omitempty"` //
-	Attempt     int               `json:"attempt,omitempty"`  // of the node, from 1
+	NodeID      string            `json:"nodeId,omitempty"` // the node's address
+	NodeType    string            `json:"nodeType,omitempty"`
+	Attempt     int               `json:"attempt,omitempty"` // of the node, from 1
 	Request     ExchangeRequest   `json:"request"`
-	Response    *ExchangeResponse `json:"response,omitempty"` // nil without an answer
-	Error       string            `json:"error,omitempty"`    // why there is no complete answer
-	Fault       *Fault            `json:"fault,omitempty"`    // the same for programs
+	Response    *ExchangeResponse `json:"response,omitempty"` // nil without a response
+	Error       string            `json:"error,omitempty"`    // why there is no complete response
+	Fault       *Fault            `json:"fault,omitempty"`    // the same in machine-readable form
 }
 
 // Fault is why an exchange failed, so that a replay can fail in the same way.
@@ -47,7 +47,7 @@ type ExchangeRequest struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// ExchangeResponse is the answer; that to a mail is the server's reply, 250.
+// ExchangeResponse is a response; for a mail it is the server's reply, 250.
 type ExchangeResponse struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers,omitempty"` // lower-case names

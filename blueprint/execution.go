@@ -9,7 +9,7 @@ import (
 // Status is the state of an execution. Completed and failed are final.
 type Status string
 
-// The states of an execution; StatusNotFound only occurs in answers.
+// The states of an execution; StatusNotFound only occurs in API responses.
 const (
 	StatusRunning   Status = "running"
 	StatusCompleted Status = "completed"
@@ -64,10 +64,10 @@ type StepError struct {
 	Exchange *StepExchange `json:"exchange,omitempty"`
 }
 
-// StepExchange is the last request of a failed node and its answer.
+// StepExchange is the last request of a failed node and its response.
 type StepExchange struct {
 	Request  StepRequest   `json:"request"`
-	Response *StepResponse `json:"response,omitempty"` // nil when none came
+	Response *StepResponse `json:"response,omitempty"` // nil without one
 }
 
 // StepRequest is an HTTP request with lower-case header names, or the envelope of a
@@ -85,7 +85,7 @@ type StepRequest struct {
 	Subject string `json:"subject,omitempty"`
 }
 
-// StepResponse is the answer to an HTTP request, or the reply of an SMTP server.
+// StepResponse is the response to an HTTP request, or the reply of an SMTP server.
 type StepResponse struct {
 	Status  int               `json:"status,omitempty"`
 	Headers map[string]string `json:"headers,omitzero"`
@@ -132,7 +132,7 @@ type AwaitingInput struct {
 	ExpiresAt   Time      `json:"expiresAt,omitempty"`
 }
 
-// ExecutionStatus is the answer of getExecutionStatus.
+// ExecutionStatus is the result of getExecutionStatus.
 type ExecutionStatus struct {
 	ID             string           `json:"id"`
 	Status         Status           `json:"status"`

@@ -172,7 +172,7 @@ func (g *Graph) sort() {
 	}
 }
 
-// way is a pair of nodes.
+// way is a pair of nodes: a start and a target.
 type way struct{ from, to int }
 
 // leads reports for each way whether edges lead from its first node to its second. One

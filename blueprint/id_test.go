@@ -7,8 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// FuzzID compares the form of a UUID with a reading of it character by
-// character.
+// FuzzID compares IsUUID with a check of each character.
 func FuzzID(f *testing.F) {
 	for _, seed := range []string{
 		"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412", "6B1F0C5E-8A6D-4C1E-9F33-2D5B7A90C412", "6b1f0c5e8a6d4c1e9f332d5b7a90c412", "{6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412}",
@@ -27,7 +26,7 @@ func FuzzID(f *testing.F) {
 			t.Errorf("%q is a UUID: %v", text, !uuid)
 		}
 		if uuid && (!blueprint.IsUUID(strings.ToLower(text)) || len(text) != 36) {
-			t.Errorf("%q is none in small letters", text)
+			t.Errorf("%q is not a UUID in lower case", text)
 		}
 	})
 }

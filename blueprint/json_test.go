@@ -15,7 +15,7 @@ func TestDecode(t *testing.T) {
 		{"the last of a repeated key wins", `{"a": {"x": 1}, "a": {"y": 2}}`, `{"a":{"y":2}}`, ""},
 		{"no HTML escaping", `"<&>"`, `"<&>"`, ""},
 		{"a zero byte is kept", `"a\u0000b"`, `"a\u0000b"`, ""},
-		{"blanks around", " \n1\t", "1", ""},
+		{"surrounding white space", " \n1\t", "1", ""},
 		{"brackets in strings do not nest", `"` + strings.Repeat("[", 200) + `\"{"`, `"` + strings.Repeat("[", 200) + `\"{"`, ""},
 		{"as deep as allowed", nested(blueprint.MaxDepth), nested(blueprint.MaxDepth), ""},
 		{"too deep", nested(blueprint.MaxDepth + 1), "", "JSON is nested deeper than 128 levels"},
@@ -24,7 +24,7 @@ func TestDecode(t *testing.T) {
 		{"half a string", `"abc`, "", "JSON ends unexpectedly"},
 		{"two values", `1 2`, "", "JSON is followed by more text"},
 		{"a value and a bracket", `{}]`, "", "JSON is followed by more text"},
-		{"no JSON", `{a: 1}`, "", "JSON is malformed: invalid character 'a' looking for beginning of object key string"},
+		{"not JSON", `{a: 1}`, "", "JSON is malformed: invalid character 'a' looking for beginning of object key string"},
 		{"a number with a leading zero", `01`, "", "JSON is followed by more text"},
 		{"closing brackets", `]]]]`, "", "JSON is malformed: invalid character ']' looking for beginning of value"},
 	} {
@@ -59,7 +59,7 @@ func TestPlainAndEqual(t *testing.T) {
 	}
 }
 
-// What Decode takes, Encode writes, and Decode takes again as the same.
+// Decode and Encode round-trip.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{`{"a":[1.0,null,true,"x\u2028"]}`, `[[[]]]`, `"\ud800"`, `1e5`, `{"":{"":0}}`, `nul`} {
 		f.Add([]byte(seed))
@@ -68,7 +68,7 @@ func FuzzDecode(f *testing.F) {
 		value, err := blueprint.Decode(data)
 		if err != nil {
 			if blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-				t.Fatalf("%v is not the caller's mistake", err)
+				t.Fatalf("%v is not a CodeBadRequest error", err)
 			}
 			return
 		}
@@ -78,7 +78,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := blueprint.Decode(written)
 		if err != nil || !blueprint.Equal(value, again) {
-			t.Fatalf("%s came back as %v, %v", written, again, err)
+			t.Fatalf("%s decoded again is %v, %v", written, again, err)
 		}
 	})
 }
@@ -99,11 +99,11 @@ func TestTime(t *testing.T) {
 		given := blueprint.TimeOf(test.given)
 		data, err := given.MarshalJSON()
 		if err != nil || string(data) != test.want {
-			t.Errorf("%v is written as %s, %v; want %s", test.given, data, err, test.want)
+			t.Errorf("%v encodes as %s, %v; want %s", test.given, data, err, test.want)
 		}
 		var back blueprint.Time
 		if err := back.UnmarshalJSON(data); err != nil || back != given {
-			t.Errorf("%s comes back as %v, %v", data, back, err)
+			t.Errorf("%s decodes as %v, %v", data, back, err)
 		}
 	}
 	for _, bad := range []string{`1`, `"tomorrow"`, `"2024-13-01T00:00:00Z"`} {

@@ -9,7 +9,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// issueTexts writes issues as "path: message" lines.
+// issueTexts formats issues as "path: message" lines.
 func issueTexts(issues []blueprint.Issue) string {
 	var lines []string
 	for _, issue := range issues {
@@ -83,7 +83,7 @@ func TestParseMap(t *testing.T) {
 		t.Fatal(issueTexts(issues))
 	}
 	if !blueprint.Equal(m.Raw, given) {
-		t.Error("the raw map is not what was given")
+		t.Error("the raw map differs from the input")
 	}
 	a, b, c := m.Nodes[0], m.Nodes[1], m.Nodes[2]
 	if a.Type != "http-request" || b.Type != "human" {
@@ -111,7 +111,7 @@ func TestParseMap(t *testing.T) {
 	}
 }
 
-// Mistakes in what only this service knows do not keep a map from being stored.
+// Mistakes in optional members do not prevent a map from being stored.
 func TestParseMapKeepsInvalidNodes(t *testing.T) {
 	for _, test := range []struct{ members, want string }{
 		{`"disabled": "yes"`, "nodes[0].disabled: must be true or false"},
@@ -140,8 +140,7 @@ func TestParseMapKeepsInvalidNodes(t *testing.T) {
 	}
 }
 
-// Whatever comes in, reading it ends without a crash, and what is accepted is
-// a graph that can be walked or names its cycle.
+// Every accepted map compiles to a graph, or its cycle is named.
 func FuzzParseMap(f *testing.F) {
 	for _, seed := range []string{
 		`{"nodes": []}`,

@@ -169,9 +169,9 @@ func (p *Plan) Complete(i int, handle string) {
 	p.end(i, NodeCompleted, func(h string) bool { return h == "" || h == handle })
 }
 
-// Fail settles a started node that failed. With OnErrorContinue its edges
-// without a handle are taken, with OnErrorBranch those of ErrorHandle, and
-// with OnErrorStop none, and the walk is halted.
+// Fail settles a started node that failed. With OnErrorContinue its edges without a
+// handle are taken, with OnErrorBranch those of ErrorHandle. With OnErrorStop none are
+// taken and the walk halts.
 func (p *Plan) Fail(i int, reaction OnError) {
 	switch reaction {
 	case OnErrorContinue:
@@ -240,8 +240,8 @@ func (p *Plan) State(i int) NodeState { return p.state[i] }
 // Done reports whether no node is started and none can start.
 func (p *Plan) Done() bool { return p.started == 0 && !p.CanStart() }
 
-// Inputs returns the sources of the taken edges that lead to node i, in the
-// order of the edges, each source once.
+// Inputs returns the sources of the taken edges to node i, in the order of the edges and
+// without duplicates.
 func (p *Plan) Inputs(i int) []int {
 	var sources []int
 	var seen map[int]bool // only where many edges meet

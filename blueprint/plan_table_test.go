@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// graphOf makes a graph from lines: "a" is a node, "a! continue" one with a
+// graphOf parses a graph: "a" is a node, "a! continue" one with a
 // reaction, "a off" a disabled one, "a -> b" an edge, "a -x> b" one with a
 // handle.
 func graphOf(t testing.TB, text string) *blueprint.Graph {
@@ -91,7 +91,7 @@ func TestPlan(t *testing.T) {
 		{"no handle takes only plain edges", "a; b; c; a -x> b; a -> c", "a c", "a=completed b=skipped c=completed; ends c; over true"},
 		{"plain edges are always taken", "a; b; c; a -x> b; a -> c", "a:x b c", "a=completed b=completed c=completed; ends b,c; over true"},
 		{"main is the default handle", "a; b; a -> b", "a:main b", "a=completed b=completed; ends b; over true"},
-		{"a dead branch dies to its join", "a; b; c; d; a -x> b; b -> d; a -y> c; c -> d", "a:x b d", "a=completed b=completed c=skipped d=completed; ends d; over true"},
+		{"a dead branch ends at its join", "a; b; c; d; a -x> b; b -> d; a -y> c; c -> d", "a:x b d", "a=completed b=completed c=skipped d=completed; ends d; over true"},
 		{"all edges dead", "a; b; c; a -x> b; b -> c", "a", "a=completed b=skipped c=skipped; ends a; over true"},
 		{"a disabled node takes no handle", "a off; b; c; a -x> b; a -> c", "c", "a=passed b=skipped c=completed; ends c; over true"},
 		{"a disabled node on a dead branch is skipped", "a; b off; c; a -x> b; b -> c", "a", "a=completed b=skipped c=skipped; ends a; over true"},
@@ -107,7 +107,7 @@ func TestPlan(t *testing.T) {
 		{"finish skips the rest", "a; b; c", "a.", "a=completed b=skipped c=skipped; ends a; over true"},
 		{"finish lets running nodes end", "a; b; c; b -> c", "a. b", "a=completed b=completed c=skipped; ends a,b; over true"},
 		{"finish after a failure leaves the rest pending", "a; b; c; b -> c", "a! b.", "a=failed b=completed c=pending; ends b; over true"},
-		{"a dropped node leads nowhere", "a; b; a -> b", "a-", "a=skipped b=skipped; ends ; over true"},
+		{"a dropped node takes no edges", "a; b; a -> b", "a-", "a=skipped b=skipped; ends ; over true"},
 		{"halt leaves the rest pending", "a; b", "halt a", "a=completed b=pending; ends a; over true"},
 		{"drop after halt", "a; b; a -> b", "halt a-", "a=skipped b=pending; ends ; over true"},
 	} {
@@ -119,14 +119,14 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestPlanRefusesWhatMakesNoSense(t *testing.T) {
+func TestPlanPanicsOnMisuse(t *testing.T) {
 	for name, mistake := range map[string]func(p *blueprint.Plan){
-		"start too early":     func(p *blueprint.Plan) { p.Start(1) },
-		"start twice":         func(p *blueprint.Plan) { p.Start(0); p.Start(0) },
-		"start after halt":    func(p *blueprint.Plan) { p.Halt(); p.Start(0) },
-		"settle unstarted":    func(p *blueprint.Plan) { p.Complete(0, "") },
-		"settle twice":        func(p *blueprint.Plan) { p.Start(0); p.Complete(0, ""); p.Fail(0, blueprint.OnErrorContinue) },
-		"drop what never ran": func(p *blueprint.Plan) { p.Skip(1) },
+		"start too early":            func(p *blueprint.Plan) { p.Start(1) },
+		"start twice":                func(p *blueprint.Plan) { p.Start(0); p.Start(0) },
+		"start after halt":           func(p *blueprint.Plan) { p.Halt(); p.Start(0) },
+		"settle unstarted":           func(p *blueprint.Plan) { p.Complete(0, "") },
+		"settle twice":               func(p *blueprint.Plan) { p.Start(0); p.Complete(0, ""); p.Fail(0, blueprint.OnErrorContinue) },
+		"drop a node that never ran": func(p *blueprint.Plan) { p.Skip(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -139,8 +139,7 @@ func TestPlanRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-// Many edges between the same nodes, and many sources, are each given once and
-// in the order of the edges.
+// Inputs lists each source once, in the order of the edges.
 func TestInputsOfAWideJoin(t *testing.T) {
 	var lines, joins []string
 	for i := range 100 {
@@ -174,12 +173,11 @@ func TestDownstream(t *testing.T) {
 		}
 	}
 	if graph.Index("nobody") != -1 {
-		t.Error("an unknown id has a number")
+		t.Error("an unknown id has an index")
 	}
 }
 
-// Ten thousand nodes that each write a variable of their own share what they
-// have in common.
+// The Writers of ten thousand nodes that each set a variable share memory.
 func TestWritersOfALongSequence(t *testing.T) {
 	graph := graphOf(t, "a")
 	var seen *blueprint.Writers
@@ -192,7 +190,7 @@ func TestWritersOfALongSequence(t *testing.T) {
 		}
 	}
 	if _, ok := seen.Of("nobody"); ok {
-		t.Error("a variable that nobody wrote has a writer")
+		t.Error("an unset variable has a writer")
 	}
 	if got := len(seen.All()); got != blueprint.MaxNodes+1 {
 		t.Errorf("%d variables", got)
@@ -214,7 +212,7 @@ func TestMergeWriters(t *testing.T) {
 		{"the later in the map", []*blueprint.Writers{write(nil, a, "x"), write(nil, late, "x")}, a},
 		{"the one downstream", []*blueprint.Writers{write(seenA, b, "x"), seenA}, b},
 		{"downstream without a common part", []*blueprint.Writers{write(nil, a, "x"), write(nil, b, "x")}, b},
-		{"only one wrote", []*blueprint.Writers{nil, seenA}, a},
+		{"one writer", []*blueprint.Writers{nil, seenA}, a},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for range 2 {
@@ -227,6 +225,6 @@ func TestMergeWriters(t *testing.T) {
 		})
 	}
 	if graph.MergeWriters() != nil || graph.MergeWriters(nil, nil) != nil {
-		t.Error("nothing merged is something")
+		t.Error("merging nothing is not nil")
 	}
 }

@@ -12,23 +12,22 @@ import (
 	"blueprintd/blueprint"
 )
 
-// ending is what a node of a test does: it fails, ends the run, or completes
-// with a handle.
+// ending is the result of a node in a test: it fails, ends the run, or completes with a
+// handle.
 type ending struct {
 	fails, finishes bool
 	handle          string
 	writes          []string // variables
 }
 
-// example is a random graph and what its nodes do.
+// example is a random graph with the results of its nodes.
 type example struct {
 	m       *blueprint.Map
 	graph   *blueprint.Graph
 	endings []ending
 }
 
-// drawExample makes a random acyclic graph. With calm set nothing in it stops
-// the run early.
+// drawExample draws a random acyclic graph. With calm set, no node stops the run early.
 func drawExample(t *rapid.T, calm bool) *example {
 	n := rapid.IntRange(1, 12).Draw(t, "nodes")
 	reactions := []blueprint.OnError{blueprint.OnErrorContinue, blueprint.OnErrorBranch}
@@ -70,7 +69,7 @@ func drawExample(t *rapid.T, calm bool) *example {
 	return x
 }
 
-// edges returns the edges of the graph, those of a sequence too.
+// edges returns the edges of the graph, including the implicit ones of a sequence.
 func (x *example) edges() []blueprint.Edge {
 	if !x.m.Sequential() {
 		return x.m.Edges
@@ -82,7 +81,7 @@ func (x *example) edges() []blueprint.Edge {
 	return edges
 }
 
-// walked is what came of a walk.
+// walked is the result of a walk.
 type walked struct {
 	States  []blueprint.NodeState
 	Inputs  [][]int
@@ -90,8 +89,7 @@ type walked struct {
 	Writers []map[string]int // what each started node saw
 }
 
-// walk drives a plan to its end in a random order and checks on the way that
-// it keeps its promises.
+// walk drives a plan to its end in a random order and checks its invariants.
 func (x *example) walk(t *rapid.T, label string) walked {
 	plan := blueprint.NewPlan(x.graph)
 	n := x.graph.Len()
@@ -105,7 +103,7 @@ func (x *example) walk(t *rapid.T, label string) walked {
 		}
 		for _, i := range plan.Ready() {
 			if !plan.IsReady(i) || !plan.CanStart() {
-				t.Fatalf("node %d is ready and is not", i)
+				t.Fatalf("Ready and IsReady differ for node %d", i)
 			}
 			if len(running) > 0 && rapid.Bool().Draw(t, label+" waits") {
 				continue
@@ -128,7 +126,7 @@ func (x *example) walk(t *rapid.T, label string) walked {
 			break
 		}
 		if len(running) == 0 {
-			t.Fatalf("nothing runs, nothing can start, and the walk is not over")
+			t.Fatalf("no node runs or can start, but the walk is not done")
 		}
 		at := rapid.IntRange(0, len(running)-1).Draw(t, label+" next")
 		i := running[at]
@@ -153,7 +151,7 @@ func (x *example) walk(t *rapid.T, label string) walked {
 	return out
 }
 
-// ledTo checks what a plan says about who led to a node, by walking back.
+// ledTo compares Precedes with a backward search.
 func ledTo(t *rapid.T, plan *blueprint.Plan, n, to int) {
 	led := make([]bool, n)
 	for queue := plan.Inputs(to); len(queue) > 0; queue = queue[1:] {
@@ -169,7 +167,7 @@ func ledTo(t *rapid.T, plan *blueprint.Plan, n, to int) {
 	}
 }
 
-// before returns what the taken predecessors of a node saw and wrote.
+// before returns the Writers after the taken predecessors of a node.
 func (x *example) before(plan *blueprint.Plan, seen []*blueprint.Writers, i int) []*blueprint.Writers {
 	var sources []*blueprint.Writers
 	for _, from := range plan.Inputs(i) {
@@ -208,7 +206,7 @@ func (x *example) mayStart(t *rapid.T, plan *blueprint.Plan, i int) {
 	}
 }
 
-// takes is the rule of edges, once more and on its own.
+// takes is an independent implementation of which edges are taken.
 func (x *example) takes(from int, state blueprint.NodeState, handle string) bool {
 	switch state {
 	case blueprint.NodePassed:
@@ -222,8 +220,8 @@ func (x *example) takes(from int, state blueprint.NodeState, handle string) bool
 	}
 }
 
-// model says what must come of a walk that nothing stops, by asking each node
-// for its predecessors.
+// model computes the result of a walk that is not stopped early from the predecessors of
+// each node.
 func (x *example) model() walked {
 	n := x.graph.Len()
 	out := walked{States: make([]blueprint.NodeState, n), Inputs: make([][]int, n), Writers: make([]map[string]int, n)}
@@ -302,7 +300,8 @@ func (x *example) model() walked {
 	return out
 }
 
-// reachability tells which node leads to which, by at least one edge.
+// reachability reports for each pair of nodes whether a path of at least one edge leads
+// from one to the other.
 func (x *example) reachability() [][]bool {
 	n := x.graph.Len()
 	reaches := make([][]bool, n)
@@ -322,27 +321,26 @@ func (x *example) reachability() [][]bool {
 	return reaches
 }
 
-// Whatever stops a walk, it ends, starts no node twice, and none too early.
+// Every walk ends, and starts no node twice or too early.
 func TestEveryWalkEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { drawExample(t, false).walk(t, "walk") })
 }
 
-// With nothing that stops early the outcome is the one that the edges say, in
-// whatever order nodes finish.
+// Without an early stop the result follows from the edges, in any order of completion.
 func TestOutcomeDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawExample(t, true)
 		want := fmt.Sprintf("%+v", x.model())
 		for _, label := range []string{"first", "second"} {
 			if got := fmt.Sprintf("%+v", x.walk(t, label)); got != want {
-				t.Fatalf("the %s walk gave\n%s\nthe edges say\n%s", label, got, want)
+				t.Fatalf("%s walk: got\n%s\nwant\n%s", label, got, want)
 			}
 		}
 	})
 }
 
-// A cycle is found exactly when taking away what nothing leads to leaves
-// something over.
+// Compile finds a cycle if and only if removing nodes without incoming edges leaves
+// nodes.
 func TestCycleIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "nodes")
@@ -390,13 +388,13 @@ func TestCycleIsFound(t *testing.T) {
 		for i := 1; i < len(names); i++ {
 			var a, b int
 			if _, err := fmt.Sscanf(names[i-1]+" "+names[i], "n%d n%d", &a, &b); err != nil || !joined[[2]int{a, b}] {
-				t.Fatalf("%q: there is no such edge", issues[0].Message)
+				t.Fatalf("%q: no such edge", issues[0].Message)
 			}
 		}
 	})
 }
 
-func TestLongCycleIsNamedShortly(t *testing.T) {
+func TestLongCycleIsAbbreviated(t *testing.T) {
 	m := &blueprint.Map{}
 	const n = 1000
 	for i := range n {

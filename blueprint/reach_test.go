@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Many ways answered at once are what a walk for each says.
+// Results for many ways at once equal those of single searches.
 func TestLeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -37,14 +37,14 @@ func TestLeads(t *testing.T) {
 		}
 		for _, edge := range g.edges {
 			if g.rank[edge.from] >= g.rank[edge.to] {
-				t.Fatalf("node %d stands behind node %d", edge.from, edge.to)
+				t.Fatalf("node %d is not before node %d", edge.from, edge.to)
 			}
 		}
 	}
 }
 
-// A text of a few million mistakes is told by the first thousand of them.
-func TestManyMistakesCostLittle(t *testing.T) {
+// Of millions of mistakes the first thousand are reported.
+func TestManyMistakes(t *testing.T) {
 	numbers := make([]any, 1_000_000)
 	for i := range numbers {
 		numbers[i] = true

@@ -27,39 +27,39 @@ const (
 	ReasonDuplicate     ReasonCode = "duplicate"      // executionId, firingId
 	ReasonDuplicateTick ReasonCode = "duplicate_tick" // executionId
 
-	ReasonLimit         ReasonCode = "limit"             // limit, running, executionId: the oldest that runs, "" = not told
-	ReasonMissed        ReasonCode = "missed"            // count, first, last: catchUp leaves them out
-	ReasonCoalesced     ReasonCode = "stands_in"         // count, first, last, tick: the one that runs for them
-	ReasonCoalescedLost ReasonCode = "stand_in_lost"     // count, first, last, tick, decision, code, params: why that did not run
+	ReasonLimit         ReasonCode = "limit"             // limit, running, executionId: the oldest unfinished run, "" = not shown
+	ReasonMissed        ReasonCode = "missed"            // count, first, last: not caught up
+	ReasonCoalesced     ReasonCode = "stands_in"         // count, first, last, tick: the one that runs instead
+	ReasonCoalescedLost ReasonCode = "stand_in_lost"     // count, first, last, tick, decision, code, params: why the tick did not run
 	ReasonEventType     ReasonCode = "filter_event_type" // got, wanted
 	ReasonChannel       ReasonCode = "filter_channel"    // got, name, wanted
 	ReasonOfBlueprint   ReasonCode = "filter_blueprint"  // got, wanted
-	ReasonAllowFrom     ReasonCode = "filter_allow_from" // address, "" = the mail names none
+	ReasonAllowFrom     ReasonCode = "filter_allow_from" // address, "" = the mail has none
 	ReasonRequireAuth   ReasonCode = "filter_auth"       // repeated: a header; results
 	ReasonSlackCheck    ReasonCode = "slack_check"
 	ReasonSlackLimited  ReasonCode = "slack_limited"
 	ReasonSlackOther    ReasonCode = "slack_other" // type
 	ReasonOwnRun        ReasonCode = "own_run"
 
-	ReasonBreaker        ReasonCode = "breaker" // failures, executionId, retries: a row of its own, which says that the server switched the trigger off
+	ReasonBreaker        ReasonCode = "breaker" // failures, executionId, retries: a row that records that the breaker switched the trigger off
 	ReasonInactive       ReasonCode = "off"     // the trigger is not active
-	ReasonTripped        ReasonCode = "tripped" // failures, executionId, retries: it is off since the breaker switched it off
+	ReasonTripped        ReasonCode = "tripped" // failures, executionId, retries: switched off by the breaker before
 	ReasonLostAccess     ReasonCode = "lost_access"
 	ReasonOtherAddress   ReasonCode = "other_address" // type, triggerId
 	ReasonTooLarge       ReasonCode = "too_large"     // message
 	ReasonMailTooLarge   ReasonCode = "mail_too_large"
 	ReasonKeyReused      ReasonCode = "key_reused"
 	ReasonSchemaUnusable ReasonCode = "schema_unusable"
-	ReasonInput          ReasonCode = "input" // breaks config.inputSchema
+	ReasonInput          ReasonCode = "input" // violates config.inputSchema
 	ReasonSecretUnusable ReasonCode = "secret_unusable"
 	ReasonPresetUnknown  ReasonCode = "preset_unknown"
 	ReasonSignature      ReasonCode = "signature"
-	ReasonBody           ReasonCode = "body"        // what was sent is not what the address takes
+	ReasonBody           ReasonCode = "body"        // not a body that the endpoint accepts
 	ReasonEventDepth     ReasonCode = "chain"       // depth
 	ReasonEventRuns      ReasonCode = "led_to_many" // event
 	ReasonNoConnection   ReasonCode = "no_connection"
 	ReasonQueueFull      ReasonCode = "queue_full"
-	ReasonMany           ReasonCode = "many"    // count, code, params: of the last of them
+	ReasonMany           ReasonCode = "many"    // count; code and params of the last
 	ReasonMessage        ReasonCode = "message" // any other; message
 )
 
@@ -67,8 +67,8 @@ const (
 type Reason struct {
 	Code ReasonCode
 	// Params are plain JSON values: strings, json.Number, bool and objects of them.
-	// Any reason may also have "again", the firing that was redelivered, and "letIn",
-	// if the delivery switched its trigger on.
+	// Any reason may also have "again", the redelivered firing, and "letIn" if the
+	// delivery switched its trigger on.
 	Params map[string]any
 }
 
@@ -117,21 +117,20 @@ func (r Reason) Inner() Reason {
 	return Reason{ReasonCode(r.Text("code")), params}
 }
 
-// Text, Int and At return a string, integer or time parameter, the zero value for other
-// types.
+// Text returns a string parameter, "" for other types.
 func (r Reason) Text(name string) string {
 	text, _ := r.Params[name].(string)
 	return text
 }
 
-// Int is described at Text.
+// Int returns an integer parameter, 0 for other types.
 func (r Reason) Int(name string) int {
 	number, _ := r.Params[name].(json.Number)
 	n, _ := strconv.Atoi(number.String())
 	return n
 }
 
-// At is described at Text.
+// At returns a time parameter, 0 for other types.
 func (r Reason) At(name string) Time {
 	at, err := time.Parse(time.RFC3339, r.Text(name))
 	if err != nil {
@@ -140,13 +139,14 @@ func (r Reason) At(name string) Time {
 	return TimeOf(at)
 }
 
-const maxReason = 300 // bytes of a sentence
+// maxReason bounds the sentence of a reason, in bytes.
+const maxReason = 300
 
-// String returns the sentence of the reason, of at most 300 bytes.
+// String returns the sentence of the reason, at most maxReason bytes.
 func (r Reason) String() string {
 	text := r.sentence()
 	if r.Params["letIn"] == true {
-		text = "let in after a pause of " + InWords(BreakerPause) + ": " + text
+		text = "accepted after a pause of " + InWords(BreakerPause) + ": " + text
 	}
 	if again := r.Text("again"); again != "" {
 		if text != "" {
@@ -159,11 +159,11 @@ func (r Reason) String() string {
 
 // sentences are those of codes without parameters.
 var sentences = map[ReasonCode]string{
-	ReasonOnTime: "on time", ReasonSigned: "the signature is right", ReasonSignedPrevious: "the signature is right (previous secret)",
-	ReasonUnsigned: "the trigger has no secret, so no signature was looked at", ReasonCalled: "called through the API", ReasonManual: "fired by hand",
-	ReasonSlackCheck:   "Slack asked whether this address is the right one, and was answered",
+	ReasonOnTime: "on time", ReasonSigned: "the signature is valid", ReasonSignedPrevious: "the signature is valid (previous secret)",
+	ReasonUnsigned: "the trigger has no secret, so the signature was not checked", ReasonCalled: "called through the API", ReasonManual: "fired manually",
+	ReasonSlackCheck:   "answered the URL verification of Slack",
 	ReasonSlackLimited: "Slack is rate-limiting this app (app_rate_limited): events of that minute are lost",
-	ReasonOwnRun:       "a blueprint does not hear its own executions", ReasonInactive: "the trigger is not active",
+	ReasonOwnRun:       "a blueprint does not receive events of its own executions", ReasonInactive: "the trigger is not active",
 	ReasonLostAccess: "the trigger's creator can no longer manage the blueprint",
 }
 
@@ -175,7 +175,7 @@ func (r Reason) sentence() string {
 	case ReasonCaughtUp:
 		return "caught up " + InWords(time.Duration(r.Int("lateMs"))*time.Millisecond) + " after it was due"
 	case ReasonEvent:
-		return "heard " + r.Text("event")
+		return "received event " + r.Text("event")
 	case ReasonMail:
 		return "a mail from " + r.Text("from")
 	case ReasonDuplicate:
@@ -188,38 +188,38 @@ func (r Reason) sentence() string {
 	case ReasonMissed:
 		return r.missed() + `; catchUp is "none"`
 	case ReasonCoalesced:
-		return r.missed() + "; the one of " + r.Text("tick") + " stands in"
+		return r.missed() + "; the tick of " + r.Text("tick") + " runs instead"
 	case ReasonCoalescedLost:
-		return fmt.Sprintf("%s; the one of %s that would have stood in was %s: %s", r.missed(), r.Text("tick"), r.Text("decision"), r.Inner())
+		return fmt.Sprintf("%s; the tick of %s that should run instead was %s: %s", r.missed(), r.Text("tick"), r.Text("decision"), r.Inner())
 	case ReasonEventType:
-		return fmt.Sprintf("the event is of type %q; the trigger listens to %q", r.Text("got"), r.Text("wanted"))
+		return fmt.Sprintf("the event has type %q; the trigger listens to %q", r.Text("got"), r.Text("wanted"))
 	case ReasonChannel:
 		switch got, name := r.Text("got"), r.Text("name"); {
 		case got == "":
-			return fmt.Sprintf("the event is of no channel; the trigger listens to %q", r.Text("wanted"))
+			return fmt.Sprintf("the event has no channel; the trigger listens to %q", r.Text("wanted"))
 		case r.Params["name"] != nil:
-			return fmt.Sprintf("the event is of channel %q, named %q; the trigger listens to %q", got, name, r.Text("wanted"))
+			return fmt.Sprintf("the event is from channel %q, named %q; the trigger listens to %q", got, name, r.Text("wanted"))
 		default:
-			return fmt.Sprintf("the event is of channel %q; the trigger listens to %q", got, r.Text("wanted"))
+			return fmt.Sprintf("the event is from channel %q; the trigger listens to %q", got, r.Text("wanted"))
 		}
 	case ReasonOfBlueprint:
-		return "the event is of blueprint " + r.Text("got") + "; the trigger listens to " + r.Text("wanted")
+		return "the event is from blueprint " + r.Text("got") + "; the trigger listens to " + r.Text("wanted")
 	case ReasonAllowFrom:
 		if address := r.Text("address"); address != "" {
 			return "allowFrom: " + address + " is not on the list"
 		}
-		return "allowFrom: the mail does not say from whom it is"
+		return "allowFrom: the mail has no sender"
 	case ReasonRequireAuth:
 		if header := r.Text("repeated"); header != "" {
-			return "requireAuth: the mail has the header " + header + " several times, and nobody can tell which of them its sender wrote"
+			return "requireAuth: the mail has the header " + header + " several times, so its sender is ambiguous"
 		}
-		return "requireAuth: the domain of the sender does not answer for the mail (" + r.Text("results") + ")"
+		return "requireAuth: the domain of the sender does not authenticate the mail (" + r.Text("results") + ")"
 	case ReasonSlackOther:
-		return fmt.Sprintf("a delivery of type %q is no event", r.Text("type"))
+		return fmt.Sprintf("deliveries of type %q are not events", r.Text("type"))
 	case ReasonBreaker:
-		cure := "; mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)"
+		cure := "; fix the cause, then switch it on again with isActive: true (config.breaker: false disables the breaker)"
 		if r.Params["retries"] == true {
-			cure = "; mend the cause; isActive: true switches it on at once"
+			cure = "; fix the cause; isActive: true switches it on at once"
 		}
 		return "the server switched the trigger off: " + r.trip().String() + cure
 	case ReasonTripped:
@@ -231,11 +231,11 @@ func (r Reason) sentence() string {
 		}
 		return text + " and has no such address"
 	case ReasonEventDepth:
-		return fmt.Sprintf("stopped: a chain of %d events (the most is %d), probably blueprints that start each other", r.Int("depth"), MaxEventDepth)
+		return fmt.Sprintf("stopped: a chain of %d events (the maximum is %d), probably blueprints that start each other", r.Int("depth"), MaxEventDepth)
 	case ReasonEventRuns:
-		return fmt.Sprintf("the event %s led to %d runs, one causing the other, which is the most; no more start, and for this trigger no other row says so", r.Text("event"), MaxEventRuns)
+		return fmt.Sprintf("the event %s led to %d runs, directly and through further events, which is the maximum; later refusals for this trigger are not recorded", r.Text("event"), MaxEventRuns)
 	case ReasonMany:
-		return fmt.Sprintf("%d more deliveries started nothing and have no rows of their own; the last: %s", r.Int("count"), r.Inner())
+		return fmt.Sprintf("%d more deliveries started no run and have no rows of their own; the last: %s", r.Int("count"), r.Inner())
 	}
 	return r.Text("message")
 }
@@ -289,7 +289,7 @@ func (p *Trip) String() string {
 	case p == nil:
 		return ""
 	case p.Retries:
-		return p.Short() + "; a delivery after " + InWords(BreakerPause) + " tries again (a secret, or requireAuth with allowFrom, or breaker: false, guards it)"
+		return p.Short() + "; a delivery after " + InWords(BreakerPause) + " tries again (to prevent such pauses, set a secret, requireAuth with allowFrom, or breaker: false)"
 	}
 	return p.Short()
 }

@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// A reason has the same sentence before it is stored and after it was read.
+// A reason has the same sentence before and after it is stored.
 func TestReasonSentences(t *testing.T) {
 	trip := &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}
 	open := &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a", Retries: true}
@@ -20,24 +20,24 @@ func TestReasonSentences(t *testing.T) {
 		{blueprint.Reason{}, ""},
 		{blueprint.NewReason(blueprint.ReasonOnTime), "on time"},
 		{blueprint.NewReason(blueprint.ReasonCaughtUp, "lateMs", 90*60*1000), "caught up 1 h 30 min after it was due"},
-		{blueprint.NewReason(blueprint.ReasonSigned).With("letIn", true), "let in after a pause of 15 minutes: the signature is right"},
-		{blueprint.NewReason(blueprint.ReasonManual).With("again", "F"), "firing F again: fired by hand"},
+		{blueprint.NewReason(blueprint.ReasonSigned).With("letIn", true), "accepted after a pause of 15 minutes: the signature is valid"},
+		{blueprint.NewReason(blueprint.ReasonManual).With("again", "F"), "firing F again: fired manually"},
 		{blueprint.Reason{}.With("again", "F"), "firing F again"},
-		{blueprint.NewReason(blueprint.ReasonEvent, "event", "custom.x"), "heard custom.x"},
+		{blueprint.NewReason(blueprint.ReasonEvent, "event", "custom.x"), "received event custom.x"},
 		{blueprint.NewReason(blueprint.ReasonDuplicate, "executionId", "E", "firingId", "F"), "this key started E before, with firing F"},
 		{(&blueprint.ConcurrencyLimitError{Limit: 2, Running: 1, Oldest: "E"}).Reason(), "config.concurrency.limit is 2, and 1 run has not ended: E"},
 		{missed, `3 ticks from A to B were missed; catchUp is "none"`},
-		{blueprint.NewReason(blueprint.ReasonCoalesced, "count", 1, "first", "A", "last", "A", "tick", "C"), "the tick of A was missed; the one of C stands in"},
+		{blueprint.NewReason(blueprint.ReasonCoalesced, "count", 1, "first", "A", "last", "A", "tick", "C"), "the tick of A was missed; the tick of C runs instead"},
 		{blueprint.NewReason(blueprint.ReasonCoalescedLost, "count", 1, "first", "A", "last", "A", "tick", "C", "decision", "refused").WithInner(blueprint.NewReason(blueprint.ReasonLostAccess)),
-			"the tick of A was missed; the one of C that would have stood in was refused: the trigger's creator can no longer manage the blueprint"},
-		{blueprint.NewReason(blueprint.ReasonMany, "count", 7).WithInner(blueprint.MessageReason(blueprint.ReasonSignature, "no")), "7 more deliveries started nothing and have no rows of their own; the last: no"},
+			"the tick of A was missed; the tick of C that should run instead was refused: the trigger's creator can no longer manage the blueprint"},
+		{blueprint.NewReason(blueprint.ReasonMany, "count", 7).WithInner(blueprint.MessageReason(blueprint.ReasonSignature, "no")), "7 more deliveries started no run and have no rows of their own; the last: no"},
 		{trip.Because(blueprint.ReasonTripped), "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a"},
-		{trip.Because(blueprint.ReasonBreaker), "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a; mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)"},
-		{open.Because(blueprint.ReasonBreaker), "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a; a delivery after 15 minutes tries again (a secret, or requireAuth with allowFrom, or breaker: false, guards it); mend the cause; isActive: true switches it on at once"},
+		{trip.Because(blueprint.ReasonBreaker), "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a; fix the cause, then switch it on again with isActive: true (config.breaker: false disables the breaker)"},
+		{open.Because(blueprint.ReasonBreaker), "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a; a delivery after 15 minutes tries again (to prevent such pauses, set a secret, requireAuth with allowFrom, or breaker: false); fix the cause; isActive: true switches it on at once"},
 		{blueprint.NewReason(blueprint.ReasonOtherAddress, "type", "slack", "triggerId", "T"), "the trigger is of type slack; its address is /webhooks/slack/T"},
 		{blueprint.NewReason(blueprint.ReasonOtherAddress, "type", "api", "triggerId", "T"), "the trigger is of type api and has no such address"},
-		{blueprint.NewReason(blueprint.ReasonChannel, "got", "C1", "name", "", "wanted", "x"), `the event is of channel "C1", named ""; the trigger listens to "x"`},
-		{blueprint.NewReason(blueprint.ReasonChannel, "got", "", "wanted", "x"), `the event is of no channel; the trigger listens to "x"`},
+		{blueprint.NewReason(blueprint.ReasonChannel, "got", "C1", "name", "", "wanted", "x"), `the event is from channel "C1", named ""; the trigger listens to "x"`},
+		{blueprint.NewReason(blueprint.ReasonChannel, "got", "", "wanted", "x"), `the event has no channel; the trigger listens to "x"`},
 		{blueprint.MessageReason(blueprint.ReasonInput, "inputData.n: must be a number"), "inputData.n: must be a number"},
 	} {
 		stored := blueprint.Reason{Code: c.why.Code}
@@ -57,7 +57,7 @@ func TestReasonSentences(t *testing.T) {
 		}
 	}
 	if got := blueprint.MessageReason(blueprint.ReasonMessage, strings.Repeat("é", 200)).String(); len(got) > 300 || !strings.HasSuffix(got, "é…") {
-		t.Errorf("a long one is %q", got)
+		t.Errorf("a long sentence is %q", got)
 	}
 }
 

@@ -58,10 +58,10 @@ func (w *Writers) with(wrote map[string]int) *Writers {
 	return out
 }
 
-// MergeWriters joins what the taken predecessors of a node see. Of several
-// writers of one variable those upstream of another are hidden by it; of the
-// rest the last in the map counts. Neither the order of the sources nor that
-// in which nodes finished matters.
+// MergeWriters returns the Writers of a node with several taken predecessors. Of several
+// writers of a variable, those upstream of another one do not count; of the rest the
+// last in the map wins. The result depends neither on the order of the sources nor on
+// the order in which nodes finished.
 func (g *Graph) MergeWriters(sources ...*Writers) *Writers {
 	if len(sources) == 0 {
 		return nil
@@ -74,8 +74,8 @@ func (g *Graph) MergeWriters(sources ...*Writers) *Writers {
 	if same {
 		return common
 	}
-	// Whoever wrote a variable behind the common part is downstream of all
-	// that wrote it there, so only the rest is compared.
+	// Writers outside the common part are downstream of all writers in it, so only they
+	// are compared.
 	candidates := map[string][]int{}
 	for _, source := range sources {
 		own := map[string]bool{}
@@ -110,7 +110,7 @@ func (g *Graph) MergeWriters(sources ...*Writers) *Writers {
 	return common.with(wrote)
 }
 
-// shared returns the longest part that two chains have in common.
+// shared returns the longest common part of two chains.
 func shared(a, b *Writers) *Writers {
 	for a != b {
 		switch {
@@ -123,10 +123,10 @@ func shared(a, b *Writers) *Writers {
 	return a
 }
 
-// lastOf gives, of the nodes that none of the others lies downstream of, the
-// last in the map.
+// lastOf returns the last node in the map among those that have none of the others
+// downstream.
 func (g *Graph) lastOf(nodes []int) int {
-	// Nothing before the first of them, in the order of the graph, is one of them.
+	// The search stops at the first of them in the order of the graph.
 	first := len(g.nodes)
 	for _, node := range nodes {
 		first = min(first, g.rank[node])

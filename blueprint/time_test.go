@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Every instant is written as package time writes it in TimeFormat.
-func TestTimeIsWrittenInItsFormat(t *testing.T) {
+// Times are formatted as package time formats them.
+func TestTimeFormat(t *testing.T) {
 	instants := []Time{1, -1, 999, -62135596800000, TimeOf(lastTime), -62167219200001}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
@@ -16,13 +16,13 @@ func TestTimeIsWrittenInItsFormat(t *testing.T) {
 	for _, instant := range instants {
 		want := time.UnixMilli(int64(instant)).UTC().Format(TimeFormat)
 		if got := instant.String(); got != want {
-			t.Fatalf("%d is written %s, not %s", int64(instant), got, want)
+			t.Fatalf("%d is formatted %s, want %s", int64(instant), got, want)
 		}
 		if got, err := instant.MarshalJSON(); err != nil || string(got) != `"`+want+`"` {
 			t.Fatalf("%d in JSON: %s, %v", int64(instant), got, err)
 		}
 	}
 	if got, _ := Time(0).MarshalJSON(); string(got) != "null" || Time(0).String() != "" {
-		t.Errorf("no instant: %s and %q", got, Time(0).String())
+		t.Errorf("the zero time: %s and %q", got, Time(0).String())
 	}
 }

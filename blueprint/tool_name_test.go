@@ -17,7 +17,7 @@ func TestToolName(t *testing.T) {
 		{"日本", "日本", "", "blueprint"},
 		{"Say hello", "T", owner, "say-hello_by_12345678"},
 		{"", "", owner, "blueprint_by_12345678"},
-		{"deploy by 12345678", "", "", "deploy-by-12345678"}, // never the name of another user's
+		{"deploy by 12345678", "", "", "deploy-by-12345678"}, // differs from that of another user's tool
 		{long, "", "", strings.TrimRight(strings.Repeat("long-", 13)[:64], "-")},
 		{long, "", owner, strings.TrimRight(strings.Repeat("long-", 13)[:52], "-") + "_by_12345678"},
 	} {

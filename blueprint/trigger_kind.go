@@ -114,7 +114,7 @@ func KindOf(of TriggerType) TriggerKind {
 // PathTo returns the path of a trigger, "" without one.
 func (k TriggerKind) PathTo(id string) string { return strings.Replace(k.Path, "{triggerId}", id, 1) }
 
-// IsSigned reports whether a secret of the config authenticates senders.
+// IsSigned reports whether the type has a secret that authenticates senders.
 func (k TriggerKind) IsSigned() bool { return k.Secrets.Secret != "" }
 
 // Address returns the URL of the trigger on host, or its mail address, or "".

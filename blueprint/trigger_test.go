@@ -14,9 +14,9 @@ func TestTriggerIsOpen(t *testing.T) {
 	}{
 		{"webhook", `{}`, true},
 		{"webhook", `{"secret": "s"}`, false},
-		{"webhook", `{"secret": 1}`, false}, // which lets nobody in
+		{"webhook", `{"secret": 1}`, false}, // refuses every sender
 		{"email", `{}`, true},
-		{"email", `{"requireAuth": true}`, true}, // anybody has a domain
+		{"email", `{"requireAuth": true}`, true}, // any sender has a domain
 		{"email", `{"allowFrom": ["a@b.c"]}`, true},
 		{"email", `{"allowFrom": ["a@b.c"], "requireAuth": true}`, false},
 		{"slack", `{}`, false},

@@ -20,12 +20,12 @@ func (v *validator) habits(m *Map) {
 		}
 		kind := v.catalogue[node.Type]
 		if first, twice := titled[node.Title]; twice && (kind == nil || node.Title != kind.Title) { // not a default title
-			warn(fmt.Sprintf("is also the title of nodes[%d]: their steps cannot be told apart", first), Spot{}, "title")
+			warn(fmt.Sprintf("is also the title of nodes[%d]: their steps are hard to distinguish", first), Spot{}, "title")
 		} else if strings.TrimSpace(node.Title) != "" {
 			titled[node.Title] = i
 		}
 		if kind != nil && node.Retry != nil && node.Retry.MaxAttempts > 1 && effectOf(node, kind) == EffectOnce {
-			warn("has little effect: what this node does must not happen twice, so it is tried again only when nothing was sent", Spot{}, "retry")
+			warn("has little effect: this node must not act twice, so it is retried only if nothing was sent", Spot{}, "retry")
 		}
 		if i >= len(raw) {
 			continue
@@ -122,8 +122,8 @@ func (u *usage) note(refs []Reference) {
 	}
 }
 
-// variables warns of variables that nothing uses, of members with a slip, and of
-// secrets among the defaults.
+// variables warns of unused variables, of misspelled members, and of secrets in the
+// defaults.
 func (v *validator) variables(list []any, declared []Variable) {
 	warn := func(message string, spot Spot, path ...any) {
 		v.found.add(Issue{Path: path, Message: message, Severity: SeverityWarning, Spot: spot}, "environment_variables")
@@ -151,7 +151,7 @@ func (v *validator) secrets(i int, node *Node) {
 	for _, key := range slices.Sorted(maps.Keys(node.Config)) {
 		plainSecrets([]any{key}, key, node.Config[key], untouched, func(path []any, what string, spot Spot) {
 			hint := "use {{name}} of a secret variable, or a connection"
-			if node.Type == "code" && key == "source" { // where templates mean nothing
+			if node.Type == "code" && key == "source" { // templates are not resolved there
 				hint = "use variables.name of a secret variable"
 			}
 			v.add(Issue{

@@ -18,7 +18,7 @@ func (v *validator) edges(m *Map) {
 		reasons[i] = v.neverTaken(&m.Nodes[v.index[edge.Source]], edge.Handle, cases)
 		edge.ID = ""
 		if same, twice := first[edge]; twice {
-			v.add(Issue{Path: []any{"edges", i}, NodeID: edge.Source, Message: fmt.Sprintf("is the same as edges[%d]: one of them is enough", same), Severity: SeverityWarning})
+			v.add(Issue{Path: []any{"edges", i}, NodeID: edge.Source, Message: fmt.Sprintf("duplicates edges[%d]", same), Severity: SeverityWarning})
 		} else {
 			first[edge] = i
 		}

@@ -55,7 +55,7 @@ func TestParseVariables(t *testing.T) {
 	}
 	for _, name := range blueprint.ReservedNames {
 		if _, issues := blueprint.ParseVariables([]any{map[string]any{"name": name}}); issues == nil {
-			t.Errorf("%s may be a variable", name)
+			t.Errorf("%s is accepted as the name of a variable", name)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestRedact(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if after, _ := blueprint.Encode(given); string(after) != string(before) {
-		t.Error("what was given has changed")
+		t.Error("the argument was changed")
 	}
 	config := object(t, `{"secret": "s", "path": "/x"}`)
 	if got := blueprint.RedactConfig(config); !blueprint.Equal(got, object(t, `{"secret": null, "path": "/x"}`)) || config["secret"] != "s" {
@@ -118,10 +118,10 @@ func TestKeepSecrets(t *testing.T) {
 		{"a new value", `[{"name":"a","secret":true,"default":"old"}]`, `[{"name":"a","secret":true,"default":"new"}]`, `[{"default":"new","name":"a","secret":true}]`},
 		{"empty removes", `[{"name":"a","secret":true,"default":"old"}]`, `[{"name":"a","secret":true,"default":""}]`, `[{"name":"a","secret":true}]`},
 		{"another name", `[{"name":"a","secret":true,"default":"old"}]`, `[{"name":"b","secret":true,"default":null}]`, `[{"default":null,"name":"b","secret":true}]`},
-		{"no secret any more", `[{"name":"a","secret":true,"default":"old"}]`, `[{"name":"a","default":null}]`, `[{"default":null,"name":"a"}]`},
+		{"no longer secret", `[{"name":"a","secret":true,"default":"old"}]`, `[{"name":"a","default":null}]`, `[{"default":null,"name":"a"}]`},
 		{"null stays under any key", `[{"name":"a","secret":true,"more":"old","description":"d"}]`, `[{"name":"a","is_secret":true,"more":null,"description":null,"new":null}]`, `[{"description":null,"more":"old","name":"a","new":null,"secret":true}]`},
 		{"aliases", `[]`, `[{"name":"a","value":"x"},{"name":"b","is_secret":true,"default_value":""}]`, `[{"default":"x","name":"a"},{"name":"b","secret":true}]`},
-		{"was no secret", `[{"name":"a","default":"open"}]`, `[{"name":"a","secret":true,"default":null}]`, `[{"default":null,"name":"a","secret":true}]`},
+		{"was not secret", `[{"name":"a","default":"open"}]`, `[{"name":"a","secret":true,"default":null}]`, `[{"default":null,"name":"a","secret":true}]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got, _ := blueprint.Encode(blueprint.KeepSecrets(array(t, test.before), array(t, test.after))); string(got) != test.want {
@@ -138,11 +138,11 @@ func TestMergeConfig(t *testing.T) {
 		{"null removes", `{"a": 1, "b": 2}`, `{"a": null}`, `{"b":2}`},
 		{"a secret stays with null", `{"secret": "s"}`, `{"secret": null}`, `{"secret":"s"}`},
 		{"an empty secret is removed", `{"secret": "s", "signingSecret": "t"}`, `{"secret": ""}`, `{"signingSecret":"t"}`},
-		{"a new secret takes the one before along", `{"secret": "s", "previousSecret": "r", "previousSecretUntil": "x"}`, `{"secret": "t"}`, `{"secret":"t"}`},
-		{"and one that is removed", `{"secret": "s", "previousSecret": "r", "previousSecretUntil": "x"}`, `{"secret": ""}`, `{}`},
-		{"the same secret does not", `{"secret": "s", "previousSecret": "r"}`, `{"secret": "s"}`, `{"previousSecret":"r","secret":"s"}`},
-		{"nor when it is named", `{"signingSecret": "s", "previousSigningSecret": "r"}`, `{"signingSecret": "t", "previousSigningSecret": null}`, `{"previousSigningSecret":"r","signingSecret":"t"}`},
-		{"nor for another's", `{"signingSecret": "s", "previousSigningSecret": "r"}`, `{"secret": {}}`, `{"previousSigningSecret":"r","secret":{},"signingSecret":"s"}`},
+		{"a new secret removes the previous one", `{"secret": "s", "previousSecret": "r", "previousSecretUntil": "x"}`, `{"secret": "t"}`, `{"secret":"t"}`},
+		{"removing a secret removes the previous one", `{"secret": "s", "previousSecret": "r", "previousSecretUntil": "x"}`, `{"secret": ""}`, `{}`},
+		{"the same secret keeps the previous one", `{"secret": "s", "previousSecret": "r"}`, `{"secret": "s"}`, `{"previousSecret":"r","secret":"s"}`},
+		{"an explicit previous secret is kept", `{"signingSecret": "s", "previousSigningSecret": "r"}`, `{"signingSecret": "t", "previousSigningSecret": null}`, `{"previousSigningSecret":"r","signingSecret":"t"}`},
+		{"the previous secret of another key is kept", `{"signingSecret": "s", "previousSigningSecret": "r"}`, `{"secret": {}}`, `{"previousSigningSecret":"r","secret":{},"signingSecret":"s"}`},
 		{"an empty text is kept", `{"a": "x"}`, `{"a": ""}`, `{"a":""}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestMergeConfig(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 			if after, _ := blueprint.Encode(before); string(after) != string(kept) {
-				t.Error("what was there before has changed")
+				t.Error("the previous config was changed")
 			}
 		})
 	}

@@ -33,8 +33,8 @@ func TestWebhookTakesARest(t *testing.T) {
 	}{
 		{"at once", nil, 0, 503, "900", "20 runs in a row failed"},
 		{"just before", nil, 15*time.Minute - time.Millisecond, 503, "1", "20 runs in a row failed"},
-		{"then", nil, 15 * time.Minute, 202, "", "let in after a pause of 15 minutes: the trigger has no secret"},
-		{"the clock was set back", nil, -time.Hour, 202, "", "let in after"},
+		{"then", nil, 15 * time.Minute, 202, "", "accepted after a pause of 15 minutes: the trigger has no secret"},
+		{"the clock was set back", nil, -time.Hour, 202, "", "accepted after"},
 		{"only somebody can", func(m *memory, id string) { trip(m, id, time.Time{}) }, time.Hour, 404, "", "20 runs in a row failed"},
 		{"access lost", func(m *memory, id string) { m.change(id, func(b *blueprint.Binding) { b.CanManage = false }) }, time.Hour, 404, "", ""},
 	} {
@@ -75,7 +75,7 @@ func TestMailboxTakesARest(t *testing.T) {
 			t.Errorf("%s: recipient: %v, active %v", c.name, err, m.bindings[id].Trigger.IsActive)
 		}
 		err := s.ReceiveMail(t.Context(), "box", letter("<1@example.org>"))
-		if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive != (c.code == "") || strings.HasPrefix(row.Reason, "let in after a pause of 15 minutes: a mail from") != (c.code == "") {
+		if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive != (c.code == "") || strings.HasPrefix(row.Reason, "accepted after a pause of 15 minutes: a mail from") != (c.code == "") {
 			t.Errorf("%s: mail: %v, row %+v", c.name, err, row)
 		}
 	}

@@ -157,8 +157,8 @@ func TestTicksOfAFullConcurrencyGroup(t *testing.T) {
 		reason string
 		rows   int
 	}{
-		{&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1}, "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z that would have stood in was skipped: " + (&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1}).Error(), 2},
-		{blueprint.Errorf(blueprint.CodeBadRequest, "no nodes"), "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z that would have stood in was refused: no nodes", 2},
+		{&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1}, "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the tick of 2026-03-02T09:00:00.000Z that should run instead was skipped: " + (&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1}).Error(), 2},
+		{blueprint.Errorf(blueprint.CodeBadRequest, "no nodes"), "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the tick of 2026-03-02T09:00:00.000Z that should run instead was refused: no nodes", 2},
 		{&blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many wait", RetryAfter: time.Second}, "", 0},
 	} {
 		m := newMemory()

@@ -69,8 +69,8 @@ func TestEmit(t *testing.T) {
 		decision blueprint.Decision // "" = no row
 		reason   string
 	}{
-		{"heard", nil, 0, "started", "heard custom.paid"},
-		{"heard from this blueprint", set("blueprintId", strings.ToUpper(paid.BlueprintID)), 0, "started", "heard"},
+		{"heard", nil, 0, "started", "received event custom.paid"},
+		{"heard from this blueprint", set("blueprintId", strings.ToUpper(paid.BlueprintID)), 0, "started", "received event"},
 		{"of another blueprint", set("blueprintId", creator), 0, "skipped", "listens to " + creator},
 		{"of its own", func(b *blueprint.Binding) { b.Trigger.BlueprintID = paid.BlueprintID }, 0, "skipped", "its own executions"},
 		{"of another name", set("event", "custom.paid2"), 0, "", ""},

@@ -89,10 +89,10 @@ func TestSlackStartsNothing(t *testing.T) {
 		decision blueprint.Decision // "" = started
 		reason   string
 	}{
-		{name: "hello", body: `{"type":"url_verification","token":"x","challenge":"3eZbrw1aB"}`, status: 200, decision: "skipped", reason: "was answered"},
+		{name: "hello", body: `{"type":"url_verification","token":"x","challenge":"3eZbrw1aB"}`, status: 200, decision: "skipped", reason: "URL verification"},
 		{name: "hello without a challenge", body: `{"type":"url_verification"}`, status: 400, decision: "refused", reason: "challenge"},
 		{name: "rate limited", body: `{"type":"app_rate_limited","minute_rate_limited":1}`, status: 200, decision: "skipped", reason: "rate-limiting"},
-		{name: "unknown", body: `{"type":"something_else"}`, status: 200, decision: "skipped", reason: `type "something_else" is no event`},
+		{name: "unknown", body: `{"type":"something_else"}`, status: 200, decision: "skipped", reason: `type "something_else" are not events`},
 		{name: "no type", body: `{}`, status: 400, decision: "refused", reason: "object with a type"},
 		{name: "a list", body: `[]`, status: 400, decision: "refused", reason: "object with a type"},
 		{name: "no event", body: `{"type":"event_callback","event":"x"}`, status: 400, decision: "refused", reason: "event must be an object"},
@@ -108,7 +108,7 @@ func TestSlackStartsNothing(t *testing.T) {
 		{name: "another subscription", config: map[string]any{"eventType": "message.im"}, body: message, status: 200, decision: "skipped", reason: "message.im"},
 		{name: "the channel", config: map[string]any{"channel": "C1"}, body: message, status: 200},
 		{name: "another channel", config: map[string]any{"channel": "C2"}, body: message, status: 200, decision: "skipped", reason: `channel "C1"; the trigger listens to "C2"`},
-		{name: "no channel", config: map[string]any{"channel": "C2"}, body: event(`"type":"team_join"`), status: 200, decision: "skipped", reason: "of no channel"},
+		{name: "no channel", config: map[string]any{"channel": "C2"}, body: event(`"type":"team_join"`), status: 200, decision: "skipped", reason: "has no channel"},
 		{name: "a name that nobody can know", config: map[string]any{"channel": "#general"}, body: message, status: 503, decision: "refused", reason: `no connection looks up "#general": set config.connectionId`},
 	} {
 		m := newMemory()
@@ -121,7 +121,7 @@ func TestSlackStartsNothing(t *testing.T) {
 		w := post(s, id, c.body, c.headers...)
 		row := m.lastRow(t)
 		if c.decision == "" {
-			c.decision, c.reason = blueprint.DecisionStarted, "the signature is right"
+			c.decision, c.reason = blueprint.DecisionStarted, "the signature is valid"
 		}
 		if w.Code != c.status || row.Decision != c.decision || !strings.Contains(row.Reason, c.reason) || (row.Decision == blueprint.DecisionStarted) != (len(m.runs()) == 1) {
 			t.Errorf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
@@ -185,10 +185,10 @@ func TestSlackChannelNames(t *testing.T) {
 		status int
 		reason string
 	}{
-		{"#general", names{of: map[string]string{"C1": "general"}}, 200, "right"},
-		{"general", names{of: map[string]string{"C1": "general"}}, 200, "right"},
-		{"General", names{of: map[string]string{"C1": "general"}}, 200, "right"},
-		{"2026", names{of: map[string]string{"C1": "2026"}}, 200, "right"},
+		{"#general", names{of: map[string]string{"C1": "general"}}, 200, "is valid"},
+		{"general", names{of: map[string]string{"C1": "general"}}, 200, "is valid"},
+		{"General", names{of: map[string]string{"C1": "general"}}, 200, "is valid"},
+		{"2026", names{of: map[string]string{"C1": "2026"}}, 200, "is valid"},
 		{"general", names{of: map[string]string{"C1": "random"}}, 200, `channel "C1", named "random"; the trigger listens to "general"`},
 		{"general", names{}, 200, `named ""`},
 		{"general", names{err: &blueprint.Failure{Message: "slack.com does not accept the token: invalid_auth"}}, 503, "invalid_auth"},

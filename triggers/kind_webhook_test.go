@@ -497,7 +497,7 @@ func TestRefusedDeliveriesDoNotFillTheLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := m.lastRow(t)
-	if row.TriggerID != id || row.Decision != blueprint.DecisionRefused || !strings.HasPrefix(row.Reason, "500 more deliveries started nothing") || !strings.Contains(row.Reason, "JSON ends unexpectedly") {
+	if row.TriggerID != id || row.Decision != blueprint.DecisionRefused || !strings.HasPrefix(row.Reason, "500 more deliveries started no run") || !strings.Contains(row.Reason, "JSON ends unexpectedly") {
 		t.Errorf("row %+v", row)
 	}
 	for range rowRate + 7 {

@@ -177,7 +177,7 @@ func TestPresets(t *testing.T) {
 			w := s.deliver(newService(m, clock.NewVirtual(begin)), id, c.headers, c.body)
 			row := m.lastRow(t)
 			if c.good {
-				if w.Code != s.status || row.Decision != blueprint.DecisionStarted || row.Reason != "the signature is right" {
+				if w.Code != s.status || row.Decision != blueprint.DecisionStarted || row.Reason != "the signature is valid" {
 					t.Errorf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
 				}
 				continue
@@ -245,10 +245,10 @@ func TestTwoSecrets(t *testing.T) {
 			reason string // "" = refused
 			tried  string
 		}{
-			{"the new one", "new", begin.Add(time.Hour).Format(time.RFC3339), "the signature is right", ""},
-			{"the old one", "old", begin.Add(time.Hour).Format(time.RFC3339), "the signature is right (previous secret)", ""},
-			{"the old one, another zone", "old", "2026-03-02T12:00:00+02:30", "the signature is right (previous secret)", ""},
-			{"the old one, a millisecond before the end", "old", "2026-03-02T09:00:00.001Z", "the signature is right (previous secret)", ""},
+			{"the new one", "new", begin.Add(time.Hour).Format(time.RFC3339), "the signature is valid", ""},
+			{"the old one", "old", begin.Add(time.Hour).Format(time.RFC3339), "the signature is valid (previous secret)", ""},
+			{"the old one, another zone", "old", "2026-03-02T12:00:00+02:30", "the signature is valid (previous secret)", ""},
+			{"the old one, a millisecond before the end", "old", "2026-03-02T09:00:00.001Z", "the signature is valid (previous secret)", ""},
 			{"the old one at the end", "old", begin.Format(time.RFC3339), "", "secret"},
 			{"the old one, no end", "old", nil, "", "secret"},
 			{"the old one, nonsense", "old", "tomorrow", "", "secret"},

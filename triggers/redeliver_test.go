@@ -132,7 +132,7 @@ func TestRedeliverJudgesByWhenItCame(t *testing.T) {
 	if _, _, err := later.Redeliver(t.Context(), me, refused.ID); err != nil {
 		t.Error(err)
 	}
-	if row := m.lastRow(t); !strings.Contains(row.Reason, "signature is right") {
+	if row := m.lastRow(t); !strings.Contains(row.Reason, "signature is valid") {
 		t.Errorf("reason %q", row.Reason)
 	}
 }

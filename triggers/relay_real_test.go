@@ -135,7 +135,7 @@ func TestTripped(t *testing.T) {
 		}
 		s.advance(s.clock.Now())
 	}
-	if rows = s.ledger(hook); len(rows) != 25 || !strings.HasPrefix(rows[22].Reason, "let in after a pause of 15 minutes") {
+	if rows = s.ledger(hook); len(rows) != 25 || !strings.HasPrefix(rows[22].Reason, "accepted after a pause of 15 minutes") {
 		t.Errorf("%d rows, the last %+v", len(rows), rows[len(rows)-1])
 	}
 	rows = s.ledger(schedule)

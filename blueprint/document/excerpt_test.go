@@ -9,8 +9,7 @@ import (
 	"blueprintd/blueprint/document"
 )
 
-// What is said about a value points at it: at the value, the name, or a place in
-// the text of a string however that is written.
+// An excerpt underlines a value, its name, or a part of a string in any notation.
 func TestExcerpt(t *testing.T) {
 	const spotted = "{{bad}}"
 	for _, c := range []struct {
@@ -25,7 +24,7 @@ func TestExcerpt(t *testing.T) {
 		{"name", "b: 1\n'a b': hello\n", []any{"a b"}, false, true, "  2 | 'a b': hello\n    | ^~~~~\n"},
 		{"number", "a: [1, -25, x]\n", []any{"a", 1}, false, false, "  1 | a: [1, -25, x]\n    |        ^~~\n"},
 		{"boolean at the end", "a: true", []any{"a"}, false, false, "  1 | a: true\n    |    ^~~~\n"},
-		{"left out", "a:\nb: 2\n", []any{"a"}, false, false, "  1 | a:\n    | ^\n"},
+		{"empty", "a:\nb: 2\n", []any{"a"}, false, false, "  1 | a:\n    | ^\n"},
 		{"null", "a: ~\n", []any{"a"}, false, false, "  1 | a: ~\n    |    ^\n"},
 		{"missing in a block", "a:\n  - b: 1\n    c: 2\n", []any{"a", 0, "d"}, false, false, "  2 |   - b: 1\n    |     ^\n"},
 		{"missing in a flow", "a: {b: {c: 1}}\n", []any{"a", "b", "d"}, false, false, "  1 | a: {b: {c: 1}}\n    |        ^\n"},
@@ -39,7 +38,7 @@ func TestExcerpt(t *testing.T) {
 		{"folded", "a: >-\n  one\n  two {{bad}}\n  three\n", []any{"a"}, true, false, "  3 |   two {{bad}}\n    |       ^~~~~~~\n"},
 		{"line ends of Windows", "a: |\r\n  one\r\n  {{bad}}\r\nb: \"x\r\n  y\"\r\nc: 1\r\n", []any{"a"}, true, false, "  3 |   {{bad}}\n    |   ^~~~~~~\n"},
 		{"after them", "a: |\r\n  one\r\n  {{bad}}\r\nb: \"x\r\n  y\"\r\nc: 17\r\n", []any{"c"}, false, false, "  6 | c: 17\n    |    ^~\n"},
-		{"behind a mark", "\ufeffa: 17\n", []any{"a"}, false, false, "  1 | a: 17\n    |    ^~\n"},
+		{"after a byte order mark", "\ufeffa: 17\n", []any{"a"}, false, false, "  1 | a: 17\n    |    ^~\n"},
 		{"an alias", "a: &x {b: 'z {{bad}}'}\nc: *x\n", []any{"c", "b"}, true, false, "  1 | a: &x {b: 'z {{bad}}'}\n    |              ^~~~~~~\n"},
 		{"an alias of a text", "a: &x 'z {{bad}}'\nc: *x\n", []any{"c"}, true, false, "  1 | a: &x 'z {{bad}}'\n    |          ^~~~~~~\n"},
 		{"an alias itself", "a: &x 5\nc: *x\n", []any{"c"}, false, false, "  2 | c: *x\n    |    ^\n"},
@@ -81,7 +80,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// Of a long line the part around the caret is shown.
+// Long lines are cut around the caret.
 func TestExcerptOfALongLine(t *testing.T) {
 	d, err := document.Parse("x.json", []byte(`{"a": "`+strings.Repeat("x", 300)+`", "b": 17, "c": "`+strings.Repeat("y", 300)+`"}`))
 	if err != nil {
@@ -98,8 +97,8 @@ func TestExcerptOfALongLine(t *testing.T) {
 	}
 }
 
-// FuzzExcerpt points at every value of any file, at any place in it, and at what
-// is not there: never is that beyond the file.
+// FuzzExcerpt checks that the positions of existing and missing values are inside the
+// file.
 func FuzzExcerpt(f *testing.F) {
 	f.Add("x.yaml", []byte(sample), 1, 1, 1)
 	f.Add("x.json", []byte(`{"a":[1,{"b":"\u00e9\n x"}]}`), 1, 2, 3)

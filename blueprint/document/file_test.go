@@ -29,7 +29,7 @@ blueprint_map:
   edges: []
 `
 
-func TestYAMLGivesPlainValuesAndPositions(t *testing.T) {
+func TestParseYAML(t *testing.T) {
 	d, err := document.Parse("greet.blueprint.yaml", []byte(sample))
 	if err != nil {
 		t.Fatal(err)
@@ -71,16 +71,16 @@ func TestJSONPositions(t *testing.T) {
 	}
 }
 
-func TestBrokenFilesNameTheirPlace(t *testing.T) {
+func TestSyntaxErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.json", "{\"a\": 1,\n \"b\": }", "a.json:2:7: "},
 		{"a.json", "{\"a\": 1", "the file ends unexpectedly"},
 		{"a.json", "{\"a\": 1} x", "followed by more text"},
 		{"a.yaml", "a: 1\nb: [1, 2\n", "a.yaml:"},
 		{"a.yaml", "a: 1\na: 2\n", "a.yaml:2:1: "},
-		{"a.yaml", "a: *nobody\n", `a.yaml:1:4: an alias, a word behind *, has no anchor above; a text that begins with * needs quotes`},
+		{"a.yaml", "a: *nobody\n", `a.yaml:1:4: this alias (*name) has no anchor; a text that begins with * needs quotes`},
 		{"a.yaml", "a: .inf\n", "not a JSON number"},
-		{"a.yaml", "a: !!binary aGk=\n", "a.yaml:1:4: a tag, a word behind !, is not supported here; a text that begins with ! needs quotes"},
+		{"a.yaml", "a: !!binary aGk=\n", "a.yaml:1:4: this tag (!name) is not supported; a text that begins with ! needs quotes"},
 		{"a.yaml", "", "the file is empty"},
 		{"a.yaml", "a: 1\n---\nb: 2\n", "a second document"},
 		{"a.yaml", strings.Repeat("- ", 200) + "x\n", "nested deeper"},
@@ -113,10 +113,10 @@ func values() *rapid.Generator[any] {
 	return level(3)
 }
 
-func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
+func TestMarshalRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := values().Draw(t, "value")
-		// Strings as JSON keeps them: invalid UTF-8 becomes U+FFFD on both ways.
+		// Invalid UTF-8 becomes U+FFFD, as in JSON.
 		plain, err := blueprint.Plain(value)
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		d, err := document.Parse(name, data)
 		if err != nil {
-			refusedAtAPlace(t, data, err)
+			checkSyntaxError(t, data, err)
 			return
 		}
 		encoded, err := blueprint.Encode(d.Value)
@@ -155,7 +155,7 @@ func FuzzParse(f *testing.F) {
 		if strings.HasSuffix(name, ".json") {
 			second, err := blueprint.Decode(bytes.TrimPrefix(data, []byte("\ufeff")))
 			if err != nil || !blueprint.Equal(second, d.Value) {
-				t.Fatalf("%q is %s, and to a decoder %v, %v", data, encoded, second, err)
+				t.Fatalf("%q is %s, but blueprint.Decode returns %v, %v", data, encoded, second, err)
 			}
 		}
 		object, ok := d.Value.(map[string]any)
@@ -177,13 +177,13 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// refusedAtAPlace checks that an error names a place in the file, and says on
-// one line what is there.
-func refusedAtAPlace(t *testing.T, data []byte, err error) {
+// checkSyntaxError checks that an error has a position in the file and a message of one
+// line.
+func checkSyntaxError(t *testing.T, data []byte, err error) {
 	t.Helper()
 	var syntax *document.SyntaxError
 	if !errors.As(err, &syntax) {
-		t.Fatalf("%q: %v has no place", data, err)
+		t.Fatalf("%q: %v has no position in the file", data, err)
 	}
 	lines := 1 + bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r"))
 	if syntax.Line < 1 || syntax.Line > lines+1 || syntax.Column < 1 || syntax.Message == "" || strings.Contains(syntax.Message, "\n") {

@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint/document"
 )
 
-// bomb is nine anchors of ten aliases each to the one before.
+// bomb returns nine anchors of ten aliases each to the previous one.
 func bomb() string {
 	var text strings.Builder
 	text.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
@@ -37,18 +37,17 @@ func staircase(n int) string {
 	return text.String()
 }
 
-// TestHostileFilesCostLittle refuses files whose parsing or expansion would
-// take memory out of all proportion.
-func TestHostileFilesCostLittle(t *testing.T) {
+// Files whose parsing or expansion would take much memory are refused cheaply.
+func TestHostileFiles(t *testing.T) {
 	for _, c := range []struct{ name, file, text, want string }{
 		{"brackets", "a.yaml", strings.Repeat("[", 20_000), "a.yaml:1:129: nested deeper than 128 levels"},
 		{"braces", "a.yaml", "x: " + strings.Repeat("{a: ", 20_000), "a.yaml:1:516: nested deeper"},
 		{"dashes", "a.yaml", strings.Repeat("- ", 20_000) + "x\n", "a.yaml:1:259: nested deeper"},
-		{"keys that ask", "a.yaml", strings.Repeat("? ", 20_000) + "x\n", "a.yaml:1:259: nested deeper"},
+		{"explicit keys", "a.yaml", strings.Repeat("? ", 20_000) + "x\n", "a.yaml:1:259: nested deeper"},
 		{"indentation", "a.yaml", staircase(1000), "a.yaml:130:130: nested deeper"},
 		{"tags", "a.yaml", "a: " + strings.Repeat("!!str ", 20_000) + "x\n", "a.yaml:1:44: too many tags"},
 		{"aliases", "a.yaml", bomb(), "a.yaml:5:45: the file's aliases add more than 100000 values"},
-		{"an alias in itself", "a.yaml", "a: &a [1, *a]\n", `a.yaml:1:11: an alias, a word behind *, has no anchor above`},
+		{"an alias in itself", "a.yaml", "a: &a [1, *a]\n", `a.yaml:1:11: this alias (*name) has no anchor`},
 		{"a long mapping", "a.yaml", members(100_000, "k%d: 1\n"), "too large to read"},
 		{"a long name", "a.yaml", strings.Repeat("n", 1<<20) + ": [" + strings.Repeat("1,", 100_000) + "1]\n", "too large to read"},
 		{"many values", "a.yaml", "a: [" + strings.Repeat("1,", 3_000_000) + "1]\n", "a.yaml:1:1000002: the file has more than 500000 values"},
@@ -68,14 +67,14 @@ func TestHostileFilesCostLittle(t *testing.T) {
 			used := (after.TotalAlloc - before.TotalAlloc) >> 20
 			t.Logf("%d MiB", used)
 			if used > 160 {
-				t.Errorf("the refusal took %d MiB", used)
+				t.Errorf("refusing the file allocated %d MiB", used)
 			}
 		})
 	}
 }
 
-// TestLimitsLeaveRoom reads what is just allowed.
-func TestLimitsLeaveRoom(t *testing.T) {
+// Files just within the limits are accepted.
+func TestWithinLimits(t *testing.T) {
 	for _, c := range []struct{ name, file, text string }{
 		{"brackets", "a.yaml", strings.Repeat("[", 128) + strings.Repeat("]", 128)},
 		{"dashes", "a.yaml", strings.Repeat("- ", 128) + "x\n"},
@@ -98,13 +97,13 @@ func TestLimitsLeaveRoom(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := blueprint.Decode(data); err != nil {
-				t.Errorf("what was read does not decode as JSON: %v", err)
+				t.Errorf("the value does not decode as JSON: %v", err)
 			}
 		})
 	}
 }
 
-func TestBrokenCharactersNameTheirPlace(t *testing.T) {
+func TestInvalidCharacters(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.yaml", "title: x\nb: é\xffz\n", "a.yaml:2:5: is not valid UTF-8"},
 		{"a.json", "{\"a\":\n \"\xc3(\"}", "a.json:2:3: is not valid UTF-8"},
@@ -127,7 +126,7 @@ func TestBrokenCharactersNameTheirPlace(t *testing.T) {
 	}
 }
 
-func TestMergesLeaveWhatIsThere(t *testing.T) {
+func TestMergeKeys(t *testing.T) {
 	const text = "base: &base {a: 1, b: 2}\nmore: &more {b: 3, c: 4}\nx:\n  <<: [*base, *more]\n  a: 5\ny:\n  d: 6\n  <<: *base\n"
 	d, err := document.Parse("a.yaml", []byte(text))
 	if err != nil {

@@ -23,7 +23,7 @@ var mistakes = []mistake{
 		return `a text with ": " in it needs quotes: ` + key + "'...'"
 	}},
 	{"found character '\t'", regexp.MustCompile(`^ *(?P<mark>\t+)`), func(string, string) string {
-		return "YAML is indented with spaces: here stands a tab"
+		return "YAML is indented with spaces, not tabs"
 	}},
 	{"'", regexp.MustCompile("(?P<mark>[@`].*)$"), func(key, mark string) string {
 		return "a text that begins with " + mark[:1] + " needs quotes: " + key + "'...'"

@@ -6,7 +6,7 @@ import (
 	"blueprintd/blueprint/document"
 )
 
-func TestCommonSlipsOfYAMLAreToldPlainly(t *testing.T) {
+func TestCommonMistakesInYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a:\n  text: {{name}}\n":                   "x.yaml:2:9: a template needs quotes: text: '{{name}}'",
 		"a: {text: {{= f('x') }} }\n":              "x.yaml:1:11: a template needs quotes: text: '{{= f(''x'') }}'",
@@ -15,8 +15,8 @@ func TestCommonSlipsOfYAMLAreToldPlainly(t *testing.T) {
 		"list:\n  - {{name}}\n":                    "x.yaml:2:5: a template needs quotes: '{{name}}'",
 		"title: x: y\n":                            "x.yaml:1:8: a text with \": \" in it needs quotes: title: '...'",
 		"a:\n  - id: b\n    title: Ü é: the 1st\n": "x.yaml:3:12: a text with \": \" in it needs quotes: title: '...'",
-		"a:\n\tb: 1\n":                             "x.yaml:2:1: YAML is indented with spaces: here stands a tab",
-		"a:\n  - b: 1\n  \t  c: 1\n":               "x.yaml:3:3: YAML is indented with spaces: here stands a tab",
+		"a:\n\tb: 1\n":                             "x.yaml:2:1: YAML is indented with spaces, not tabs",
+		"a:\n  - b: 1\n  \t  c: 1\n":               "x.yaml:3:3: YAML is indented with spaces, not tabs",
 		"title: @home\n":                           "x.yaml:1:8: a text that begins with @ needs quotes: title: '...'",
 		"title: `x`\n":                             "x.yaml:1:8: a text that begins with ` needs quotes: title: '...'",
 		"title: *bold* x\n":                        "x.yaml:1:8: a text that begins with * needs quotes: title: '...'",
@@ -32,8 +32,8 @@ func TestCommonSlipsOfYAMLAreToldPlainly(t *testing.T) {
 	}
 }
 
-// Words of ours stand only where they are right.
-func TestOtherSlipsKeepTheirWords(t *testing.T) {
+// Other mistakes keep the parser's message.
+func TestOtherMistakesInYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: {b: '#c}'\n":    "x.yaml:1:4: could not find flow mapping end token '}'",
 		"a: {b: 1 # c}\n":   "x.yaml:1:4: could not find flow mapping end token '}'",

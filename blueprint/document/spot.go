@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// spot returns the piece of the text that a place within a string is.
+// spot returns the span of a part of the string text at here.
 func (d *Document) spot(here *place, text string, spot blueprint.Spot) (Span, bool) {
 	from, ok := d.source.offset(here.text)
 	if !ok {
@@ -29,7 +29,7 @@ func (d *Document) spot(here *place, text string, spot blueprint.Spot) (Span, bo
 		_, size := utf8.DecodeRuneInString(text[end:])
 		end += size
 	}
-	// The place behind the last character of it; what follows may be on a line below.
+	// The end is after its last character, because the next one may be on another line.
 	_, last := utf8.DecodeLastRuneInString(text[begin:end])
 	if _, ok = t.reach(text, end-last); ok {
 		t.next()
@@ -40,7 +40,7 @@ func (d *Document) spot(here *place, text string, spot blueprint.Spot) (Span, bo
 	return span, true
 }
 
-// offsetIn returns the offset of a line and column of a text.
+// offsetIn returns the offset of a line and column in text, both from 1.
 func offsetIn(text string, line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {
@@ -57,10 +57,10 @@ func offsetIn(text string, line, column int) int {
 	return offset
 }
 
-// valueSpan returns the piece of the text that a value is.
+// valueSpan returns the span of a value.
 func (d *Document) valueSpan(here *place, value any) Span {
 	span := Span{Start: here.at}
-	if here.text != here.at { // an object or array, or what an alias stands for
+	if here.text != here.at { // an object, an array or an alias
 		return span
 	}
 	from, ok := d.source.offset(here.text)
@@ -91,16 +91,15 @@ func (d *Document) valueSpan(here *place, value any) Span {
 	return span
 }
 
-// trace reads a string as it is written in a file, in quotes, without, or in
-// the lines of a block, and finds where each of its characters stands. White
-// space is passed over on both sides: how lines are folded and indented does not
-// matter then. One in white space is where the next other character is.
+// trace finds the offsets of a string's characters in the file, where the string is
+// quoted, plain or a block. It skips white space in both, so that folding and indentation
+// do not matter; the offset of white space is that of the next other character.
 type trace struct {
 	data  []byte
-	at    int // what next reads
+	at    int // offset of the next character
 	quote byte
-	read  int // how much of the string was found
-	ended int // where what was found last ends
+	read  int // bytes of the string that were found
+	ended int // end of the last found character
 }
 
 func newTrace(data []byte, at int) *trace {
@@ -112,7 +111,7 @@ func newTrace(data []byte, at int) *trace {
 	case '"', '\'':
 		t.quote = c
 		t.at++
-	case '|', '>': // what follows it on the line is no text
+	case '|', '>': // skip the rest of the header
 		for t.at < len(data) && data[t.at] != '\n' {
 			t.at++
 		}
@@ -123,9 +122,8 @@ func newTrace(data []byte, at int) *trace {
 
 func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
 
-// reach returns the offset in the file of what stands at an offset of the string,
-// not before the one that was asked for last. At its end it is where the last
-// character ends.
+// reach returns the offset in the file of an offset in text, which must not be less than
+// that of the previous call. The end of text is the end of its last character.
 func (t *trace) reach(text string, offset int) (int, bool) {
 	for t.read < len(text) {
 		want, size := utf8.DecodeRuneInString(text[t.read:])
@@ -152,7 +150,8 @@ func (t *trace) reach(text string, offset int) (int, bool) {
 	return t.ended, true
 }
 
-// close returns the offset behind the string's last character and its quote.
+// close returns the offset after the closing quote, if any, of a string that ends at
+// offset.
 func (t *trace) close(offset int) (int, bool) {
 	if t.quote == 0 {
 		return offset, true
@@ -169,8 +168,8 @@ func (t *trace) close(offset int) (int, bool) {
 	return 0, false
 }
 
-// next reads one character as it is written; start is where. An escape that
-// stands for nothing counts as a blank.
+// next decodes one character; start is its offset. An escaped line break counts as white
+// space.
 func (t *trace) next() (r rune, start int, ok bool) {
 	start = t.at
 	if t.at >= len(t.data) {
@@ -192,17 +191,16 @@ func (t *trace) next() (r rune, start int, ok bool) {
 	return r, start, size > 0
 }
 
-// lines finds the line and column of an offset. Asked for one offset after the
-// other it reads the text once.
+// lines converts offsets to positions. For ascending offsets it reads the text once.
 type lines struct {
 	data   []byte
-	offset int      // up to here it has read,
-	here   Position // and this is the place
+	offset int      // end of the part that was read
+	here   Position // of offset
 }
 
 func newLines(data []byte) *lines { return &lines{data: data, here: Position{1, 1}} }
 
-// at returns the position of an offset; its column counts characters.
+// at returns the position of an offset.
 func (l *lines) at(offset int) Position {
 	if offset < l.offset {
 		*l = *newLines(l.data)
@@ -211,7 +209,7 @@ func (l *lines) at(offset int) Position {
 		switch c := l.data[l.offset]; {
 		case c == '\n':
 			l.here = Position{l.here.Line + 1, 1}
-		case c&0xc0 != 0x80: // not the second or a later byte of a character
+		case c&0xc0 != 0x80: // the first byte of a character
 			l.here.Column++
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Every character of a string, however the string was written, is found where it
-// stands in the file, or what it was written as.
+// Every character of a marshalled string is found at its offset in the file, in plain or
+// escaped form.
 func TestTraceFindsEveryCharacter(t *testing.T) {
 	texts := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab"'\\ \n\t{}#:é日|>-]{0,12}`), rapid.SampledFrom([]string{"{{a}}\n  {{b}}\n", "a\n\n\nb", " a", "a ", "\u0085x\u2028y", "'", `"`, "\\", "x\ty", "\U0001f600 z"}))
 	rapid.Check(t, func(t *rapid.T) {
@@ -37,7 +37,7 @@ func TestTraceFindsEveryCharacter(t *testing.T) {
 				}
 				from, ok := d.source.offset(here.text)
 				if !ok {
-					t.Fatalf("%q has no place in %q", text, data)
+					t.Fatalf("%q has no position in %q", text, data)
 				}
 				trace := newTrace(d.source.data, from)
 				for offset, r := range text {

@@ -21,8 +21,8 @@ type Member struct {
 	Value any // a plain JSON value
 }
 
-// Marshal writes an object with its members in the given order, as YAML or as
-// indented JSON. What Parse reads back is equal.
+// Marshal encodes an object with its members in the given order, as YAML or as indented
+// JSON. Parse returns an equal value.
 func Marshal(members []Member, asJSON bool) ([]byte, error) {
 	w := &writer{}
 	if asJSON {
@@ -37,9 +37,8 @@ func Marshal(members []Member, asJSON bool) ([]byte, error) {
 	return w.out.Bytes(), nil
 }
 
-// writer writes the YAML that people would: block style, strings plain where
-// nothing can mistake them, as literal blocks where they have several lines,
-// and otherwise as JSON, which is YAML too.
+// writer writes YAML in block style: unambiguous strings plain, strings of several lines
+// as literal blocks, and other scalars as JSON.
 type writer struct{ out bytes.Buffer }
 
 func (w *writer) json(members []Member) ([]byte, error) {
@@ -89,7 +88,7 @@ func (w *writer) indent(level int) {
 	}
 }
 
-// first puts the members that people look for before the others.
+// first are the members that identify an object; they precede the others.
 var first = []string{"id", "name", "type", "triggerType", "title"}
 
 func sorted(object map[string]any) []Member {
@@ -107,7 +106,7 @@ func sorted(object map[string]any) []Member {
 	return members
 }
 
-// value writes what stands behind a colon or a dash, and ends the line.
+// value writes a value after a colon or a dash, and ends the line.
 func (w *writer) value(value any, level int) error {
 	switch v := value.(type) {
 	case map[string]any:
@@ -149,10 +148,10 @@ func (w *writer) elements(list []any, level int) error {
 	return nil
 }
 
-// plain are the texts that no YAML reader takes for anything but themselves.
+// plain matches texts that are strings to every YAML parser, except words.
 var plain = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./@-]*( [A-Za-z0-9_./@(-][A-Za-z0-9_./@,()-]*)*$`)
 
-// words are plain texts that some YAML readers take for something else.
+// words matches texts that some YAML parsers read as other values.
 var words = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 func (w *writer) scalar(value any, level int, key bool) error {
@@ -177,7 +176,7 @@ func (w *writer) scalar(value any, level int, key bool) error {
 	return nil
 }
 
-// literal reports whether a text can stand as a literal block unchanged.
+// literal reports whether a literal block preserves a text.
 func literal(text string) bool {
 	body := strings.TrimSuffix(text, "\n")
 	if !strings.Contains(body, "\n") || strings.HasPrefix(body, " ") || strings.HasPrefix(body, "\n") {
@@ -185,7 +184,7 @@ func literal(text string) bool {
 	}
 	for _, line := range strings.Split(body, "\n") {
 		if bare := strings.TrimSpace(line); bare == "" || bare != strings.TrimLeft(line, " ") {
-			return false // empty lines and blanks at the ends are where readers differ
+			return false // parsers differ in empty lines and white space at the ends
 		}
 	}
 	return !strings.ContainsFunc(body, func(r rune) bool {
@@ -206,7 +205,7 @@ func (w *writer) literal(text string, level int) {
 	}
 }
 
-// escape writes what YAML does not allow raw inside quotes as \u escapes.
+// escape escapes characters that YAML does not allow inside quotes.
 func escape(quoted []byte) []byte {
 	var out bytes.Buffer
 	for _, r := range string(quoted) {
@@ -228,8 +227,8 @@ var escapes = map[byte]rune{
 	'N': 0x85, '_': 0xa0, 'L': 0x2028, 'P': 0x2029, '\n': ' ', '\r': ' ',
 }
 
-// escaped reads an escape of a text in double quotes, JSON's or YAML's; size 0
-// means that it is none.
+// escaped decodes an escape sequence of JSON or YAML in double quotes; size is 0 for an
+// invalid one.
 func escaped(text []byte) (r rune, size int) {
 	if len(text) < 2 {
 		return 0, 0
@@ -250,7 +249,7 @@ func escaped(text []byte) (r rune, size int) {
 	return r, size
 }
 
-// hex reads the digits of \x, \u and \U.
+// hex decodes the digits of \x, \u and \U.
 func hex(text []byte, digits int) (r rune, size int) {
 	if len(text) < 2+digits {
 		return 0, 0

@@ -160,9 +160,9 @@ func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxErr
 		name := n.Value.GetToken().Value
 		target, ok := w.anchors[name]
 		if !ok {
-			return nil, wrong(node, "an alias, a word behind *, has no anchor above; a text that begins with * needs quotes") // it may be a secret
+			return nil, wrong(node, "this alias (*name) has no anchor; a text that begins with * needs quotes") // it may be a secret
 		}
-		if w.inside { // the size of the alias around this one has it
+		if w.inside { // counted with the enclosing alias
 			return w.value(target.node, here, level)
 		}
 		if w.aliased += target.size; w.aliased > MaxAliased {
@@ -220,7 +220,7 @@ func (w *yamlWalk) tagged(n *ast.TagNode, here *place, level int) (any, *SyntaxE
 	case string(token.IntegerTag), string(token.FloatTag), string(token.BooleanTag), string(token.NullTag), string(token.MappingTag), string(token.SequenceTag):
 		return w.value(n.Value, here, level)
 	}
-	return nil, wrong(n, "a tag, a word behind !, is not supported here; a text that begins with ! needs quotes") // it may be a secret
+	return nil, wrong(n, "this tag (!name) is not supported; a text that begins with ! needs quotes") // it may be a secret
 }
 
 func (w *yamlWalk) mapping(node ast.Node, values []*ast.MappingValueNode, here *place, level int) (any, *SyntaxError) {

@@ -21,7 +21,7 @@ func (c *compiler) member(n *ast.MemberNode, at int) operation {
 	}
 }
 
-// fetch returns value[key], nil when there is none.
+// fetch returns value[key], or nil.
 func (e *evaluation) fetch(value, key any) any {
 	if value == nil || key == nil {
 		return nil
@@ -30,7 +30,7 @@ func (e *evaluation) fetch(value, key any) any {
 	case map[string]any:
 		name, ok := keyOf(key)
 		if !ok {
-			panic(failf("a key of an object is a string, not %s", kindOf(key)))
+			panic(failf("an object key must be a string, not %s", kindOf(key)))
 		}
 		return v[name]
 	case []any:
@@ -53,12 +53,12 @@ func (e *evaluation) fetch(value, key any) any {
 	}
 }
 
-// position reads an index; a negative one counts from the end.
+// position converts an index; a negative one counts from the end.
 func (e *evaluation) position(key any, length int) int {
 	n, ok := e.number(key)
 	switch {
 	case !ok || !n.whole:
-		panic(failf("a position is a whole number, not %s", kindOf(key)))
+		panic(failf("an index must be a whole number, not %s", kindOf(key)))
 	case n.integer < 0:
 		return int(max(n.integer+int64(length), -1))
 	default:
@@ -95,7 +95,7 @@ func (e *evaluation) slice(value any, ends [2]operation, at int) any {
 	case string:
 		length = e.characters(v)
 	default:
-		panic(failf("%s has no parts to cut out", kindOf(value)))
+		panic(failf("%s cannot be sliced", kindOf(value)))
 	}
 	bounds := [2]int{0, length}
 	for i, end := range ends {

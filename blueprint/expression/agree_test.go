@@ -13,8 +13,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// reference evaluates with the expr library itself, which wants Go numbers and
-// gives Go values.
+// reference evaluates with the expr library, which takes and returns Go values.
 func reference(source string, scope MapScope) (any, error) {
 	environment := map[string]any{}
 	for name, value := range scope {
@@ -55,8 +54,8 @@ func goValue(value any) any {
 	}
 }
 
-// agree checks that an expression gives here what it gives in expr. Numbers
-// are compared by value: expr gives 2.0 as a float, here it is 2.
+// agree checks that an expression has the same result as in expr. Numbers are compared by
+// value, because expr returns 2.0 where this package returns 2.
 func agree(t *testing.T, source string, scope MapScope) {
 	t.Helper()
 	want, wantErr := reference(source, scope)
@@ -78,7 +77,7 @@ func agree(t *testing.T, source string, scope MapScope) {
 	}
 }
 
-// TestAgreesWithExpr runs the language through both evaluators, one line each.
+// TestAgreesWithExpr evaluates one expression a line with both evaluators.
 func TestAgreesWithExpr(t *testing.T) {
 	scope := testScope(t)
 	delete(scope["inputData"].(map[string]any), "big")

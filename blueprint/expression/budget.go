@@ -7,8 +7,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The limits. Source and operations are checked when compiling, the rest is
-// what one evaluation may spend.
+// Limits. Source, operations and placeholders are checked when compiling, the rest during
+// an evaluation.
 const (
 	maxSource       = 4 << 10  // bytes of one expression
 	maxOperations   = 200      // nodes of its syntax tree, shared ones counted each time
@@ -19,26 +19,26 @@ const (
 	maxText         = 16 << 20 // bytes of resolved text, or of a result as JSON
 )
 
-// budget is what one call of Eval or Resolve may still spend. It belongs to one
-// goroutine.
+// budget is what is left for one call of Eval or Resolve. It is not safe for concurrent
+// use.
 type budget struct{ steps, bytes, text int64 }
 
 func newBudget() *budget { return &budget{steps: maxSteps, bytes: maxBytes, text: maxText} }
 
-// work pays for n steps before they are taken.
+// work spends n steps; it is called before the work.
 func (b *budget) work(n int) {
 	spend(&b.steps, n, "too much work for one evaluation (over %d steps); use fewer items, or a code node", maxSteps)
 }
 
-// scan pays for one pass over n bytes.
+// scan spends the steps for one pass over n bytes.
 func (b *budget) scan(n int) { b.work(1 + n/16) }
 
-// memory pays for n bytes before they are allocated.
+// memory spends n bytes; it is called before the allocation.
 func (b *budget) memory(n int) {
 	spend(&b.bytes, n, "too much memory for one evaluation (over %d MiB)", maxBytes>>20)
 }
 
-// output pays for n bytes of text that leave the evaluation.
+// output spends n bytes of resulting text.
 func (b *budget) output(n int) { spend(&b.text, n, "the result is longer than %d MiB", maxText>>20) }
 
 func spend(left *int64, n int, format string, limit int) {
@@ -52,9 +52,9 @@ func exceeded(format string, limit int) *failure {
 	return &failure{at: unknownPlace, code: CodeBudgetExceeded, message: fmt.Sprintf(format, limit)}
 }
 
-// measure pays by spend for the length of a value as JSON before it is written or
-// returned. An expression can build a value that contains one part many times:
-// small in memory, enormous as text.
+// measure calls spend with the length of a value as JSON, before it is encoded or
+// returned. An expression can build a value that contains one part many times, which is
+// small in memory but huge as text.
 func measure(value any, spend func(int)) { measureAt(value, 1, spend) }
 
 // measureAt is measure for a value inside level-1 others.
@@ -82,7 +82,7 @@ func measureAt(value any, level int, spend func(int)) {
 			measureAt(item, level+1, spend)
 		}
 	default:
-		panic(failf("a Go %T is no JSON value", value))
+		panic(failf("a Go %T is not a JSON value", value))
 	}
 }
 
@@ -92,7 +92,7 @@ func checkDepth(level int) {
 	}
 }
 
-// jsonLength is about how long a string is as JSON, escapes included.
+// jsonLength returns the approximate length of a string as JSON, escapes included.
 func jsonLength(text string) int {
 	length := len(text) + 2
 	for i := 0; i < len(text); i++ {

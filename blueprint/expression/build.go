@@ -6,7 +6,7 @@ import (
 
 const (
 	objectSize = 400 // bytes of an object of up to eight keys
-	entrySize  = 100 // of each further one, what growing throws away included
+	entrySize  = 100 // of each further one, garbage from growing included
 )
 
 // object allocates an object of n keys.
@@ -30,8 +30,7 @@ func (c *compiler) array(n *ast.ArrayNode) operation {
 	}
 }
 
-// object compiles {a: b, (c): d}. Of a repeated key the first wins, as in expr,
-// which fills objects from the end.
+// object compiles {a: b, (c): d}. The first of a repeated key wins, as in expr.
 func (c *compiler) object(n *ast.MapNode) operation {
 	var keys, values []operation
 	for _, node := range n.Pairs {
@@ -50,7 +49,7 @@ func (c *compiler) object(n *ast.MapNode) operation {
 			name, ok := keyOf(key)
 			if !ok {
 				e.at = at
-				panic(failf("a key of an object is a string, not %s", kindOf(key)))
+				panic(failf("an object key must be a string, not %s", kindOf(key)))
 			}
 			value := values[i](e)
 			if _, repeated := result[name]; repeated {

@@ -66,8 +66,7 @@ func (e *evaluation) equalObjects(x, y map[string]any) bool {
 	return same
 }
 
-// equalNumbers compares by value; numbers beyond computing are equal when their
-// texts are.
+// equalNumbers compares by value, or by text if a number is too large to compute with.
 func (e *evaluation) equalNumbers(a, b any) bool {
 	if x, ok := a.(json.Number); ok && a == b {
 		e.work(len(x) / 64)
@@ -102,7 +101,7 @@ func (e *evaluation) compare(operator string, a, b any) int {
 func (e *evaluation) sorted(name string, items, keys []any, direction any) []any {
 	descending := direction == "desc"
 	if !descending && direction != "asc" {
-		panic(failf(`%s orders by "asc" or "desc"`, name))
+		panic(failf(`%s takes the order "asc" or "desc"`, name))
 	}
 	type entry struct {
 		position int
@@ -120,7 +119,7 @@ func (e *evaluation) sorted(name string, items, keys []any, direction any) []any
 		n, ok := e.number(key)
 		text, isText := key.(string)
 		if !ok && !isText {
-			panic(failf("%s orders numbers or strings, not %s", name, kindOf(key)))
+			panic(failf("%s takes numbers or strings, not %s", name, kindOf(key)))
 		}
 		if isText {
 			texts++
@@ -129,7 +128,7 @@ func (e *evaluation) sorted(name string, items, keys []any, direction any) []any
 		entries = append(entries, entry{i, text, n})
 	}
 	if texts != 0 && texts != len(keys) {
-		panic(failf("%s cannot order numbers and strings together", name))
+		panic(failf("%s cannot sort numbers and strings together", name))
 	}
 	e.work(size * (12 + 2*bits.Len(uint(len(keys)))) / 4)
 	slices.SortFunc(entries, func(a, b entry) int {

@@ -139,7 +139,7 @@ func (c *compiler) topLevel(name string) operation {
 
 func (c *compiler) pointer(n *ast.PointerNode) operation {
 	if c.depth == 0 {
-		panic(failf("# stands for the item only inside a predicate"))
+		panic(failf("# is only defined inside a predicate"))
 	}
 	level := c.depth - 1
 	switch n.Name {

@@ -101,13 +101,13 @@ func TestConfigIssues(t *testing.T) {
 
 func TestConfigFails(t *testing.T) {
 	compiled, _ := CompileConfig(map[string]any{"b": "{{nope.b}}", "a": "{{nope.a}}", "c": []any{"{{nope.c}}"}}, nil)
-	for range 10 { // always the same one of several
+	for range 10 { // always the first of several
 		value, err := compiled.Resolve(testScope(t))
 		wantError(t, "config", value, err, CodeUnknownName, "nope.a: ")
 	}
 }
 
-// Many small strings cannot do together what one cannot do alone.
+// Many small strings share the budget of one.
 func TestConfigBudget(t *testing.T) {
 	mega := strings.Repeat("x", 1<<20)
 	list := []any{}

@@ -11,18 +11,17 @@ import (
 const (
 	CodeUnknownName      = "unknown_name"      // no such path or name
 	CodeBadTemplate      = "bad_template"      // the text after a {{ is malformed
-	CodeBadExpression    = "bad_expression"    // malformed, or uses what is not allowed
+	CodeBadExpression    = "bad_expression"    // malformed, or not supported
 	CodeExpressionFailed = "expression_failed" // the values do not fit the operations
 	CodeBudgetExceeded   = "budget_exceeded"   // too much work, memory or text
 )
 
-// Error is a mistake in a template or an expression, or in the values it was
-// evaluated with. It shows source text, names and keys but never a value, which
-// may be secret.
+// Error is a mistake in a template or an expression, or in the values it was evaluated
+// with. It contains source text, names and keys, but never a value, which may be secret.
 type Error struct {
 	Source  string // the template or expression
 	Path    string // the offending path or name, for CodeUnknownName
-	Message string // without the place
+	Message string // without the position
 	Code    string
 	Line    int // where in Source, from 1, in characters; 0 = unknown
 	Column  int
@@ -31,8 +30,7 @@ type Error struct {
 	openLine, openColumn int  // of the enclosing {{
 }
 
-// Error returns the path, or an excerpt and the place in the source, and the
-// message.
+// Error returns the path, or an excerpt and the position in the source, and the message.
 func (e *Error) Error() string {
 	if e.Path != "" {
 		return e.Path + ": " + e.Message
@@ -68,7 +66,7 @@ func excerpt(source string, line, column int) string {
 	}
 	from := max(0, byteOffset(source, column-1)-excerptReach)
 	to := min(len(source), from+2*excerptReach)
-	for range utf8.UTFMax - 1 { // cut between characters, where the text has any
+	for range utf8.UTFMax - 1 { // cut between characters
 		if from > 0 && !utf8.RuneStart(source[from]) {
 			from--
 		}

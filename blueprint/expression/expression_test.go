@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// decode reads a JSON text as the values that scopes hold.
+// decode decodes JSON to the values of a scope.
 func decode(t testing.TB, text string) any {
 	t.Helper()
 	value, err := blueprint.Decode([]byte(text))
@@ -20,7 +20,7 @@ func decode(t testing.TB, text string) any {
 	return value
 }
 
-// encode writes a value as JSON, to compare results by their exact text.
+// encode encodes a value as JSON, to compare exact texts.
 func encode(t testing.TB, value any) string {
 	t.Helper()
 	data, err := blueprint.Encode(value)
@@ -73,7 +73,7 @@ func TestEval(t *testing.T) {
 		{`max(inputData.big, 3)`, `12345678901234567890`},
 		{`round(inputData.big)`, `12345678901234567890`},
 
-		// What is missing is nil, however deep.
+		// Missing values are nil at any depth.
 		{`inputData.nope`, `null`},
 		{`inputData.nope.deeper.still`, `null`},
 		{`inputData.nope["x"][3].y`, `null`},
@@ -180,14 +180,14 @@ func TestEvalFails(t *testing.T) {
 		{`inputData.action.first`, CodeExpressionFailed, `a string has no key "first"`},
 		{`inputData.items.id`, CodeExpressionFailed, `an array has no key "id"`},
 		{`inputData.items["x"]`, CodeExpressionFailed, `an array has no key "x"`},
-		{`inputData.items[yes]`, CodeExpressionFailed, "a position is a whole number, not a boolean"},
+		{`inputData.items[yes]`, CodeExpressionFailed, "an index must be a whole number, not a boolean"},
 		{`limit[0]`, CodeExpressionFailed, "a number has no keys"},
-		{`inputData[[1]]`, CodeExpressionFailed, "a key of an object is a string, not an array"},
+		{`inputData[[1]]`, CodeExpressionFailed, "an object key must be a string, not an array"},
 		{`not none`, CodeExpressionFailed, "must be true or false, not null"},
 		{`none and yes`, CodeExpressionFailed, "the left side of and must be true or false, not null"},
 		{`none ? 1 : 2`, CodeExpressionFailed, "must be true or false"},
 		{`filter(inputData.items, .id)`, CodeExpressionFailed, "the condition of filter must be true or false, not a number"},
-		{`filter(inputData.nope, true)`, CodeExpressionFailed, "filter goes through an array, not null"},
+		{`filter(inputData.nope, true)`, CodeExpressionFailed, "filter takes an array, not null"},
 		{`"a" + 1`, CodeExpressionFailed, "string(...)"},
 		{`[1] + [2]`, CodeExpressionFailed, "+ cannot take an array and an array"},
 		{`1 / 0`, CodeExpressionFailed, "division by zero"},
@@ -198,7 +198,7 @@ func TestEvalFails(t *testing.T) {
 		{`(-9223372036854775807 - 1) / -1`, CodeExpressionFailed, "beyond 64 bits"},
 		{`-(-9223372036854775807 - 1)`, CodeExpressionFailed, "beyond 64 bits"},
 		{`inputData.big + 1`, CodeExpressionFailed, "beyond 64 bits"},
-		{`inputData.huge + 1`, CodeExpressionFailed, "beyond what can be computed"},
+		{`inputData.huge + 1`, CodeExpressionFailed, "too large to compute with"},
 		{`1e308 * 10`, CodeExpressionFailed, "not a finite number"},
 		{`(-8) ** 0.5`, CodeExpressionFailed, "not a finite number"},
 		{`0.0 / 0`, CodeExpressionFailed, "division by zero"},
@@ -208,7 +208,7 @@ func TestEvalFails(t *testing.T) {
 		{`int("secret value")`, CodeExpressionFailed, "the text is not a number"},
 		{`int(1e30)`, CodeExpressionFailed, "beyond 64 bits"},
 		{`sort([1, "a"])`, CodeExpressionFailed, "numbers and strings together"},
-		{`sort([true])`, CodeExpressionFailed, "sort orders numbers or strings, not a boolean"},
+		{`sort([true])`, CodeExpressionFailed, "sort takes numbers or strings, not a boolean"},
 		{`sort([1], "up")`, CodeExpressionFailed, `"asc" or "desc"`},
 		{`"a" in "abc"`, CodeExpressionFailed, "use contains for text"},
 		{`1 contains "a"`, CodeExpressionFailed, "contains takes strings"},
@@ -218,12 +218,12 @@ func TestEvalFails(t *testing.T) {
 		{`fromBase64("!")`, CodeExpressionFailed, "not base64"},
 		{`fromJSON("{")`, CodeExpressionFailed, "not a JSON value"},
 		{`fromPairs([[1]])`, CodeExpressionFailed, "a key and a value"},
-		{`{([1]): 2}`, CodeExpressionFailed, "a key of an object is a string"},
+		{`{([1]): 2}`, CodeExpressionFailed, "an object key must be a string"},
 		{`len(limit)`, CodeExpressionFailed, "len takes"},
 		{`upper(limit)`, CodeExpressionFailed, "upper takes a string, not a number"},
 		{`bitshl(1, -1)`, CodeExpressionFailed, "negative"},
-		{`repeat("a", -1)`, CodeExpressionFailed, "from 0"},
-		{`take([1], -1)`, CodeExpressionFailed, "from 0"},
+		{`repeat("a", -1)`, CodeExpressionFailed, "at least 0"},
+		{`take([1], -1)`, CodeExpressionFailed, "at least 0"},
 		{`1.5..3`, CodeExpressionFailed, "two whole numbers"},
 	}
 	scope := testScope(t)
@@ -286,8 +286,8 @@ func TestCompileExpressionRefuses(t *testing.T) {
 		{`split("a")`, "split takes 2 to 3 arguments, not 1"},
 		{`max()`, "max takes at least 1 arguments"},
 		{`get(inputData)`, "get takes 2 arguments"},
-		{`any([1], any([1], any([1], true)))`, "any stands inside 2 other predicates"},
-		{`map(1..9, filter(1..9, count(1..9, true) > 1))`, "one is the most"},
+		{`any([1], any([1], any([1], true)))`, "any is nested in 2 other predicates"},
+		{`map(1..9, filter(1..9, count(1..9, true) > 1))`, "the maximum is one"},
 		{`"a" matches "("`, "column 5: the pattern is malformed"},
 		{`"a" matches "(a{999}){999}"`, "pattern"},
 		{`"a" matches "a{1000}b{1000}c{1000}"`, "repeats too much"},
@@ -324,7 +324,7 @@ func TestExpressionNames(t *testing.T) {
 	}
 }
 
-// Go's own number kinds may reach a scope by way of the engine.
+// The engine may put Go numbers into a scope.
 func TestGoNumbers(t *testing.T) {
 	scope := MapScope{"index": 2, "wide": int64(3), "ratio": 0.5, "list": []any{json.Number("1"), 1}}
 	x, err := CompileExpression(`[index + wide, ratio * 2, index, list[0] == list[1], string(index)]`)
@@ -344,7 +344,7 @@ func TestGoNumbers(t *testing.T) {
 	}
 }
 
-// No error text holds a value: it could be a secret.
+// Errors do not contain values, which could be secret.
 func TestErrorsShowNoValues(t *testing.T) {
 	scope := MapScope{"token": "s3cr3t-value", "data": map[string]any{"key": "s3cr3t-value", "n": json.Number("31337")}}
 	for _, source := range []string{

@@ -18,8 +18,7 @@ type invocation struct {
 	arguments []any
 }
 
-// functions are all functions besides predicates. Each pays for its work and its
-// result beforehand.
+// functions are all functions except predicates. Each spends its budget beforehand.
 var functions = map[string]function{
 	"len":      {1, 1, length},
 	"type":     {1, 1, typeName},
@@ -90,8 +89,8 @@ func (i *invocation) text(position int) string {
 	return text
 }
 
-// texts returns the first n arguments, which must be strings, and pays for one scan
-// of them.
+// texts returns the first n arguments, which must be strings, and spends the steps for
+// one scan of them.
 func (i *invocation) texts(n int) []string {
 	result, size := make([]string, n), 0
 	for position := range result {

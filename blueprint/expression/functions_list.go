@@ -35,7 +35,7 @@ func take(i *invocation) any {
 	items := i.items(0)
 	n := i.whole(1)
 	if n < 0 {
-		panic(failf("take takes a count from 0"))
+		panic(failf("take takes a count of at least 0"))
 	}
 	n = min(n, int64(len(items)))
 	return items[:n:n]
@@ -194,7 +194,7 @@ func fromPairs(i *invocation) any {
 		}
 		key, ok := keyOf(pair[0])
 		if !ok {
-			panic(failf("fromPairs: a key is a string, not %s", kindOf(pair[0])))
+			panic(failf("fromPairs: a key must be a string, not %s", kindOf(pair[0])))
 		}
 		result[key] = pair[1]
 		i.work(len(key) / 16)

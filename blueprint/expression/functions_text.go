@@ -87,7 +87,7 @@ func repeat(i *invocation) any {
 	text := i.text(0)
 	count := i.whole(1)
 	if count < 0 {
-		panic(failf("repeat takes a count from 0"))
+		panic(failf("repeat takes a count of at least 0"))
 	}
 	count = min(count, maxBytes+1) // more exceeds the budget anyway
 	if text == "" {
@@ -166,8 +166,8 @@ func fromBase64(i *invocation) any {
 	return string(data)
 }
 
-// fromJSON decodes one JSON value. It pays much memory, because two bytes of JSON
-// can become an object.
+// fromJSON decodes one JSON value. It spends much memory, because two bytes of JSON can
+// become an object.
 func fromJSON(i *invocation) any {
 	texts := i.texts(1)
 	i.memory(48 * len(texts[0]))

@@ -82,7 +82,7 @@ func FuzzExpression(f *testing.F) {
 		}
 		data, err := blueprint.Encode(value)
 		if err != nil {
-			t.Fatalf("the result is no JSON value: %v", err)
+			t.Fatalf("the result is not a JSON value: %v", err)
 		}
 		if _, err := blueprint.Decode(data); err != nil {
 			t.Fatalf("the result does not survive JSON: %v", err)
@@ -111,7 +111,7 @@ func checkError(t *testing.T, err error) {
 	}
 }
 
-// One compiled value serves many goroutines.
+// Compiled values are safe for concurrent use.
 func TestConcurrentUse(t *testing.T) {
 	x, err := CompileExpression(`map(inputData.items, let p = .price; any([p], # > limit)) == [false, true, false] and text matches "^h" and text matches inputData.action + "|h"`)
 	if err != nil {

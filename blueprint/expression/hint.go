@@ -22,7 +22,7 @@ const (
 func known(wrong string, names []string) string {
 	switch {
 	case len(names) == 0:
-		return "(nothing is known here)"
+		return "(no names are known here)"
 	case len(names) > hintSearch:
 		return fmt.Sprintf("(%d others are known here)", len(names))
 	}

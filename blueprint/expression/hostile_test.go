@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// hostileScope holds some 5 MiB of JSON, divided by a scale, of each of the
-// kinds that cost most.
+// hostileScope returns about 5 MiB of JSON, divided by scale, of each of the most
+// expensive kinds.
 func hostileScope(scale int) MapScope {
 	fill := func(n int, item func(i int) any) []any {
 		items := make([]any, n/scale)
@@ -35,10 +35,10 @@ func hostileScope(scale int) MapScope {
 	}
 }
 
-// TestHostile runs what would burn time or memory. Each must end by the budget,
-// or with an error or a value that cost less than it; steps and bytes are
-// counted, so nothing here depends on how fast the machine is. Input and budget
-// are an eighth of the real ones, to be quick under the race detector.
+// TestHostile evaluates expensive expressions. Each must exceed the budget or end within
+// it. Steps and bytes are counted, so the test does not depend on the speed of the
+// machine. Input and budget are an eighth of the real ones, because the race detector is
+// slow.
 func TestHostile(t *testing.T) {
 	tests := []string{
 		// Nested predicates over big inputs.
@@ -95,7 +95,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// What must be over the budget, whatever else changes.
+// These expressions must always exceed the budget.
 func TestBudgetExceeded(t *testing.T) {
 	scope := hostileScope(1)
 	for source, message := range map[string]string{
@@ -121,7 +121,7 @@ func TestBudgetExceeded(t *testing.T) {
 	}
 }
 
-// A result nested too deeply could be stored but never read back.
+// A result nested too deeply could be stored but not decoded again.
 func TestResultDepth(t *testing.T) {
 	scope := MapScope{"deep": decode(t, strings.Repeat("[", 128)+strings.Repeat("]", 128))}
 	x, _ := CompileExpression(`deep`)
@@ -137,8 +137,7 @@ func TestResultDepth(t *testing.T) {
 	wantError(t, "[deep]", value, err, CodeBudgetExceeded, "nested deeper than 128")
 }
 
-// The budget is spent in the same way each time, so that a replay ends like the
-// run that it repeats.
+// Equal evaluations cost the same, so that a replay ends like the run that it repeats.
 func TestBudgetIsDeterministic(t *testing.T) {
 	object := map[string]any{}
 	for i := range 500 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A kind that is told is that of the result.
-func TestKindIsThatOfTheResult(t *testing.T) {
+// A kind, if known, is that of the result.
+func TestKind(t *testing.T) {
 	scope := MapScope{"list": []any{"b", "a"}, "name": " Ada ", "yes": true, "object": map[string]any{"a": nil}, "n": json.Number("3")}
 	for source, want := range map[string]string{
 		`"true"`: "a string", "5": "a number", "-n": "a number", "1.5": "a number", "null": "null", "nil": "null", "[yes]": "an array", "{a: yes}": "an object",

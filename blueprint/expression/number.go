@@ -51,8 +51,8 @@ func (b *budget) parse(value any) (n number, ok bool, failed *failure) {
 
 func wholeNumber(i int64) number { return number{whole: true, integer: i, float: float64(i)} }
 
-// parseNumber pays for parsing first: decimals near the ends of the float range are
-// slow to round.
+// parseNumber spends the steps for parsing first: decimals near the ends of the float
+// range are slow to round.
 func (b *budget) parseNumber(text string) (number, *failure) {
 	if i, ok := shortInteger(text); ok {
 		return wholeNumber(i), nil
@@ -73,7 +73,7 @@ func (b *budget) parseNumber(text string) (number, *failure) {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return number{}, failf("a number is beyond what can be computed with")
+		return number{}, failf("a number is too large to compute with")
 	}
 	return floatNumber(f), nil
 }
@@ -144,7 +144,7 @@ func computed(f float64) any {
 	return f
 }
 
-// compareNumbers orders two numbers by value, exactly.
+// compareNumbers compares two numbers exactly by value.
 func compareNumbers(a, b number) int {
 	switch {
 	case a.whole && b.whole:
@@ -160,7 +160,7 @@ func compareNumbers(a, b number) int {
 	}
 }
 
-// compareDigits orders two whole numbers beyond 64 bits. JSON has no leading
+// compareDigits compares two whole numbers beyond 64 bits. JSON has no leading
 // zeros, so the longer one is the larger.
 func compareDigits(a, b string) int {
 	negative := strings.HasPrefix(a, "-")
@@ -177,7 +177,7 @@ func compareDigits(a, b string) int {
 	return order
 }
 
-// compareMixed orders a whole number and a float.
+// compareMixed compares a whole number and a float.
 func compareMixed(i int64, f float64) int {
 	if order := cmp.Compare(float64(i), f); order != 0 || f >= math.MaxInt64 {
 		if order == 0 {
@@ -196,7 +196,7 @@ func (b *budget) arithmetic(operator string, left, right any) any {
 	case !okLeft || !okRight:
 		panic(failf("%s cannot take %s and %s", operator, kindOf(left), kindOf(right)))
 	case x.big != "" || y.big != "":
-		panic(failf("whole numbers beyond 64 bits can be passed on and compared, not computed with"))
+		panic(failf("whole numbers beyond 64 bits can be passed on and compared, but not computed with"))
 	}
 	switch operator {
 	case "+", "-", "*":

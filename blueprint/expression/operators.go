@@ -106,7 +106,7 @@ func plus(e *evaluation, operator string, a, b any) any {
 		e.scan(len(x) + len(y))
 		return x + y
 	case okLeft || okRight:
-		panic(failf("+ cannot join %s and %s; string(...) makes text of a value", kindOf(a), kindOf(b)))
+		panic(failf("+ cannot join %s and %s; convert values with string(...)", kindOf(a), kindOf(b)))
 	default:
 		return e.arithmetic(operator, a, b)
 	}
@@ -156,7 +156,7 @@ func contained(e *evaluation, _ string, a, b any) any {
 		_, ok = v[key]
 		return ok
 	default:
-		panic(failf(`"in" looks into arrays and objects, not %s; use contains for text`, kindOf(b)))
+		panic(failf(`"in" searches arrays and objects, not %s; use contains for text`, kindOf(b)))
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// divided is a scope of which one name is looked up part by part.
+// divided is a scope with parts for one name.
 type divided struct {
 	MapScope
-	whole, parts int // how often it was asked
+	whole, parts int // number of lookups
 }
 
 func (s *divided) Lookup(name string) (any, bool) {
@@ -30,8 +30,8 @@ func (s *divided) Part(name, key string) (any, bool) {
 
 func (s *divided) Nearby(name string) map[string]any { return s.MapScope[name].(map[string]any) }
 
-// A scope with parts gives the same values and errors as one without, and is
-// asked for the whole only where the whole is named.
+// A scope with parts has the same values and errors as one without, and the whole is only
+// looked up if an expression uses it.
 func TestPartialScope(t *testing.T) {
 	for source, whole := range map[string]int{
 		`{{nodes.my}}`: 0, `{{nodes["my-node"].output.n}}`: 0, `{{nodes.nope ?? 1}}`: 0, `{{nodes.nope}}`: 0, `{{nodes.my.nope}}`: 0, `{{nodes.my.a.b}}`: 0, `{{nodes.nope.x}} {{limit}}`: 0,
@@ -48,7 +48,7 @@ func TestPartialScope(t *testing.T) {
 			t.Errorf("%s: %v, %v; without parts %v, %v", source, got, gotError, want, wantError)
 		}
 		if scope.whole != whole {
-			t.Errorf("%s: the whole was asked for %d times, want %d", source, scope.whole, whole)
+			t.Errorf("%s: %d lookups of the whole, want %d", source, scope.whole, whole)
 		}
 	}
 	x, err := CompileExpression(`nodes.a + nodes.b + limit`)

@@ -11,7 +11,7 @@ type loop struct {
 	body  operation
 	order operation // the third argument of sortBy, or nil
 	level int       // which frame holds the item
-	cost  int       // steps of one turn
+	cost  int       // steps of one iteration
 	at    int
 }
 
@@ -42,7 +42,7 @@ func (c *compiler) predicate(n *ast.BuiltinNode, at int) operation {
 	list := c.compile(n.Arguments[0])
 	l := &loop{name: n.Name, list: list, level: c.depth, at: at}
 	if c.depth++; c.depth > maxPredicates {
-		panic(failf("%s stands inside %d other predicates; one is the most", n.Name, c.depth-1))
+		panic(failf("%s is nested in %d other predicates; the maximum is one", n.Name, c.depth-1))
 	}
 	before := c.count
 	if len(n.Arguments) > 1 {
@@ -60,14 +60,14 @@ func (c *compiler) predicate(n *ast.BuiltinNode, at int) operation {
 		e.at = at
 		items, ok := value.([]any)
 		if !ok {
-			panic(failf("%s goes through an array, not %s", l.name, kindOf(value)))
+			panic(failf("%s takes an array, not %s", l.name, kindOf(value)))
 		}
 		return run(e, l, items)
 	}
 }
 
-// turn runs the body for one item.
-func (l *loop) turn(e *evaluation, items []any, index int) any {
+// iterate runs the body for one item.
+func (l *loop) iterate(e *evaluation, items []any, index int) any {
 	e.work(l.cost)
 	e.frames[l.level] = frame{items[index], index}
 	value := l.body(e)
@@ -77,7 +77,7 @@ func (l *loop) turn(e *evaluation, items []any, index int) any {
 
 // test runs the body for one item, as a condition.
 func (l *loop) test(e *evaluation, items []any, index int) bool {
-	value := l.turn(e, items, index)
+	value := l.iterate(e, items, index)
 	answer, ok := value.(bool)
 	if !ok {
 		panic(failf("the condition of %s must be true or false, not %s", l.name, kindOf(value)))
@@ -130,7 +130,7 @@ func filter(e *evaluation, l *loop, items []any) any {
 func mapItems(e *evaluation, l *loop, items []any) any {
 	result := e.list(len(items))
 	for i := range items {
-		result[i] = e.keep(l.turn(e, items, i))
+		result[i] = e.keep(l.iterate(e, items, i))
 	}
 	return result
 }
@@ -139,7 +139,7 @@ func sum(e *evaluation, l *loop, items []any) any {
 	var total any = int64(0)
 	e.work(2 * len(items))
 	for i := range items {
-		total = e.arithmetic("+", total, l.turn(e, items, i))
+		total = e.arithmetic("+", total, l.iterate(e, items, i))
 	}
 	return total
 }
@@ -168,7 +168,7 @@ func groupBy(e *evaluation, l *loop, items []any) any {
 	e.built = true
 	groups := map[string]any{}
 	for i := range items {
-		key := e.textOf(l.turn(e, items, i))
+		key := e.textOf(l.iterate(e, items, i))
 		group, known := groups[key].([]any)
 		cost := 48 // appending copies
 		if !known {

@@ -102,7 +102,7 @@ func (e *Error) Spot() blueprint.Spot {
 // SpotOf is Spot for an error of CompileExpression whose source starts at the
 // character offset before of a longer text.
 func SpotOf(err error, before int) blueprint.Spot {
-	refused, ok := err.(*Error) //nolint:errorlint // they give it as it is
+	refused, ok := err.(*Error) //nolint:errorlint // never wrapped
 	if !ok {
 		return blueprint.Spot{}
 	}

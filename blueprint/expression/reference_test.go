@@ -23,8 +23,8 @@ func shown(refs []blueprint.Reference) string {
 	return strings.Join(out, ", ")
 }
 
-// What refers to something says where it stands.
-func TestReferencesHavePlaces(t *testing.T) {
+// References have spots.
+func TestReferenceSpots(t *testing.T) {
 	for source, want := range map[string]string{
 		"plain":                         "",
 		"é {{a}} {{ b.c ?? 1 }}":        "1:3+5 a, 1:9+14 b?",
@@ -57,9 +57,8 @@ func TestReferencesHavePlaces(t *testing.T) {
 	}
 }
 
-// What is malformed says where; a placeholder that goes on over lines, where it
-// begins.
-func TestErrorsHaveSpots(t *testing.T) {
+// Errors have spots; that of an unclosed placeholder is its start.
+func TestErrorSpots(t *testing.T) {
 	for source, want := range map[string]string{
 		"é {{ a b }}":         "1:8",
 		"x\n y {{a":           "2:7",

@@ -57,7 +57,7 @@ type member struct{ name, key string }
 // absent is the value of a part that the scope cannot look up alone.
 type absent struct{}
 
-// lookParts looks every part up once per evaluation.
+// lookParts looks up every part, once per evaluation.
 func (e *evaluation) lookParts(parts []member, scope Scope) {
 	e.parts = make([]any, len(parts))
 	for i, p := range parts {

@@ -18,7 +18,7 @@ func resolve(source string, scope Scope) (any, error) {
 
 func TestResolve(t *testing.T) {
 	tests := []struct{ source, want string }{
-		// Text without placeholders, braces and all.
+		// Text without placeholders, including single braces.
 		{``, `""`}, {`plain`, `"plain"`}, {`{ {a} }`, `"{ {a} }"`}, {`a }} b`, `"a }} b"`}, {`{"a":{"b":1}}`, `"{\"a\":{\"b\":1}}"`},
 		// One placeholder alone keeps the type and the digits.
 		{`{{limit}}`, `3`}, {`{{ yes }}`, `true`}, {"{{\n\tnone\n}}", `null`}, {`{{inputData.user.tags}}`, `["a","b"]`},
@@ -32,7 +32,7 @@ func TestResolve(t *testing.T) {
 		{`{{inputData["weird-key"]}}{{inputData["sp ace"]}}`, `"ws"`}, {`{{nodes["my-node"].output.n}}`, `7`}, {`{{nodes.my-node.output.n}}`, `7`}, {`{{ inputData.weird-key }}`, `"w"`},
 		{`{{my-variable}}-{{my-variable ?? 1}}`, `"v-v"`}, {`{{inputData.a--b}}`, `"two"`}, {`{{inputData.items[1].id}}`, `2`},
 		{`{{inputData["u\u0073er"].name}}`, `"Zoë"`}, {`{{inputData.1}}`, `"one"`}, {`{{inputData["1"]}}`, `"one"`}, {`{{ inputData.user["tags"][0] }}`, `"a"`},
-		// Defaults: where the path leads nowhere or is null.
+		// Defaults, where the path does not exist or is null.
 		{`{{missing ?? "d"}}`, `"d"`}, {`{{inputData.nope.x ?? 1.50}}`, `1.50`}, {`{{none ?? []}}`, `[]`}, {`{{limit ?? 9}}`, `3`}, {`{{inputData.items[9]??null}}`, `null`},
 		{`{{text.x.y ?? "}}"}}`, `"}}"`}, {`a{{missing ?? {"a":{"b":"}}"}} }}b`, `"a{\"a\":{\"b\":\"}}\"}}b"`}, {`{{missing ?? {"a":{"b":1}}}}`, `{"a":{"b":1}}`},
 		{`{{missing ??true}}{{missing ?? ""}}`, `"true"`}, {`{{missing ?? "{{limit}}"}}`, `"{{limit}}"`},
@@ -90,7 +90,7 @@ func TestResolveFails(t *testing.T) {
 			t.Errorf("%s: shows a value: %v", test.source, err)
 		}
 	}
-	// Names are shortened, and too many are not listed at all.
+	// Names are shortened, and too many are not listed.
 	long := strings.Repeat("k", 10_000)
 	if _, err := resolve("{{inputData."+long+"}}", scope); err == nil || len(err.Error()) > 1000 {
 		t.Errorf("a long key: %v", err)
@@ -102,7 +102,7 @@ func TestResolveFails(t *testing.T) {
 	value, err := resolve("{{crowd.x}}", MapScope{"crowd": crowd})
 	wantError(t, "crowd", value, err, CodeUnknownName, "(2000 others are known here)")
 	value, err = resolve("{{x}}", MapScope{})
-	wantError(t, "empty scope", value, err, CodeUnknownName, "(nothing is known here)")
+	wantError(t, "empty scope", value, err, CodeUnknownName, "(no names are known here)")
 }
 
 func TestCompileTemplateRefuses(t *testing.T) {
@@ -155,7 +155,7 @@ func TestCompileTemplateRefuses(t *testing.T) {
 	}
 }
 
-// Everything that is code for other engines is an error or plain text here.
+// Payloads for other template engines are errors or plain text.
 func TestForeignPayloads(t *testing.T) {
 	payloads := strings.Split(strings.TrimSpace(`
 {{.}}
@@ -331,7 +331,7 @@ process.env`), "\n")
 			value, err := resolve(source, scope)
 			if !strings.Contains(source, "{{") {
 				if err != nil || value != source {
-					t.Errorf("%s: %v, %v, want it as it is", source, value, err)
+					t.Errorf("%s: %v, %v, want it unchanged", source, value, err)
 				}
 			} else if e := (*Error)(nil); !errors.As(err, &e) {
 				t.Errorf("%s: %v, %v, want an error", source, value, err)
@@ -381,7 +381,7 @@ func TestTemplateBudget(t *testing.T) {
 		value, err = resolve(source, scope)
 		wantError(t, source[:20], value, err, CodeBudgetExceeded, "")
 	}
-	// Alone it is passed on, whatever its size.
+	// A placeholder alone passes on a value of any size.
 	value, err = resolve("{{list}}", MapScope{"list": []any{strings.Repeat(mega, 20)}})
 	if err != nil || value == nil {
 		t.Error(err)

@@ -11,8 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// check reports whether a value can be checked within the limits; nil when it
-// can.
+// check returns an issue if value cannot be validated within the limits.
 func (c *costs) check(root *jsonschema.Schema, value any) *blueprint.Issue {
 	if message := unfit(value, 0); message != "" {
 		return unfitAt(value, nil)
@@ -27,7 +26,7 @@ func (c *costs) check(root *jsonschema.Schema, value any) *blueprint.Issue {
 	return nil
 }
 
-// unfit says what makes a value impossible to check, "" when nothing does.
+// unfit returns why a value cannot be validated, "" if it can.
 func unfit(value any, depth int) string {
 	if depth > maxValueDepth {
 		return "is nested too deeply"
@@ -49,12 +48,12 @@ func unfit(value any, depth int) string {
 			}
 		}
 	default:
-		return "is no JSON value"
+		return "is not a JSON value"
 	}
 	return ""
 }
 
-// unfitAt finds the first place that makes a value unfit.
+// unfitAt returns an issue for the first part of an unfit value that makes it so.
 func unfitAt(value any, path []any) *blueprint.Issue {
 	depth := len(path)
 	switch v := value.(type) {
@@ -74,14 +73,14 @@ func unfitAt(value any, path []any) *blueprint.Issue {
 	return &blueprint.Issue{Path: append([]any{}, path...), Message: unfit(value, depth)}
 }
 
-// meter takes the walk of a check and counts its steps.
+// meter counts the steps of a validation by walking the same schemas and values.
 type meter struct {
 	costs *costs
 	steps float64
 }
 
-// meet counts what a value that meets a schema costs, and tells whether the
-// limit still holds.
+// meet adds the steps for validating value against s, and reports whether the total is
+// within the limit.
 func (m *meter) meet(s *jsonschema.Schema, value any) bool {
 	item := m.costs.of[s]
 	m.steps += item.weight * breadth(value)
@@ -96,7 +95,7 @@ func (m *meter) meet(s *jsonschema.Schema, value any) bool {
 		return false
 	}
 	if len(item.types) > 0 && !fits(item.types, value) {
-		return true // the check stops here as well
+		return true // so does the validation
 	}
 	for _, next := range item.here {
 		if !m.meet(next, value) {
@@ -139,14 +138,14 @@ func (m *meter) parts(item *cost, value any) bool {
 	return within
 }
 
-// fits reports whether a value may have one of the types. Any number counts as an
-// integer here: the check itself knows better, and that costs as much.
+// fits reports whether a value may have one of the types. Every number counts as an
+// integer: the validation distinguishes them, at the same cost.
 func fits(types []string, value any) bool {
 	name := typeName(value)
 	return slices.Contains(types, name) || name == "number" && slices.Contains(types, "integer")
 }
 
-// typeName is what JSON Schema calls the type of a value.
+// typeName returns the JSON Schema name of a value's type.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:
@@ -164,7 +163,7 @@ func typeName(value any) string {
 	}
 }
 
-// article names each type as a sentence does.
+// article maps type names to words for messages.
 var article = map[string]string{
 	"null": "null", "boolean": "true or false", "number": "a number", "integer": "a whole number",
 	"string": "a string", "array": "an array", "object": "an object",
@@ -188,7 +187,7 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// formatExample says by an example what a format asks for.
+// formatExample describes formats in messages.
 var formatExample = map[string]string{
 	"date":      "a date such as 2026-01-31",
 	"date-time": "a date and time such as 2026-01-31T12:00:00Z",

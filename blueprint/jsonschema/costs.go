@@ -12,37 +12,38 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxSteps is what one check may cost. A step is a rule that meets a small
-// value, some 100 ns.
+// maxSteps bounds the steps of a validation. A step is one rule applied to a small
+// value, about 100 ns.
 const maxSteps = 5_000_000
 
-// maxChain is how many rules may follow one another on the same value: each
-// costs the library several frames of the stack.
+// maxChain bounds the rules nested on one value, each of which takes several stack
+// frames of the library.
 const maxChain = 100
 
-// maxValueDepth bounds the recursion over values that no decoder has bounded.
+// maxValueDepth bounds the nesting of values, which may come from other sources than a
+// decoder.
 const maxValueDepth = 2 * blueprint.MaxDepth
 
-// costs says what meeting each schema costs.
+// costs holds the cost of every schema that is reachable from a root.
 type costs struct {
 	of map[*jsonschema.Schema]*cost
-	// bound is a factor: a value whose size is n costs at most bound * n steps.
-	// It is infinite for a schema that refers to itself.
+	// bound * size(value) is an upper limit of the steps for a value. It is infinite for
+	// a schema that refers to itself.
 	bound float64
 }
 
-// cost is what one schema costs for a value, without what it leads to.
+// cost is the cost of one schema without its subschemas, and the subschemas.
 type cost struct {
 	weight  float64
 	types   []string
 	unique  bool                 // compares all items with each other
-	here    []*jsonschema.Schema // what the same value also meets
-	parts   []*jsonschema.Schema // what every part meets, besides descent
+	here    []*jsonschema.Schema // applied to the same value
+	parts   []*jsonschema.Schema // applied to every part, besides descent
 	descent *descent
 }
 
-// prepare walks a compiled schema once: it puts a descent in place of the
-// keywords that lead into values, and weighs every rule.
+// prepare replaces the keywords of a compiled schema that apply to parts of a value by a
+// descent, and computes the costs.
 func prepare(root *jsonschema.Schema) (*costs, error) {
 	c := &costs{of: map[*jsonschema.Schema]*cost{}}
 	for queue := []*jsonschema.Schema{root}; len(queue) > 0; queue = queue[1:] {
@@ -67,14 +68,14 @@ func prepare(root *jsonschema.Schema) (*costs, error) {
 	chains := map[*jsonschema.Schema]int{}
 	for s := range c.of {
 		if c.chain(s, chains) > maxChain {
-			return nil, errors.New("too many rules follow one another on the same value, or a $ref leads back to itself")
+			return nil, errors.New("too many rules are nested on the same value, or a $ref refers to itself")
 		}
 	}
 	c.bound = c.total(root, map[*jsonschema.Schema]float64{})
 	return c, nil
 }
 
-// weigh lists what a schema leads to for the same value and for all its parts.
+// weigh returns the cost of a schema, without descent.
 func weigh(s *jsonschema.Schema) *cost {
 	c := &cost{weight: 1 + float64(len(s.Required)), unique: s.UniqueItems}
 	for _, schema := range []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else} {
@@ -96,7 +97,7 @@ func weigh(s *jsonschema.Schema) *cost {
 	}
 	for _, schema := range []*jsonschema.Schema{s.Contains, s.UnevaluatedItems, s.UnevaluatedProperties} {
 		if schema != nil {
-			c.weight += 4 // these record every part
+			c.weight += 4 // the library records every part for these
 			c.parts = append(c.parts, schema)
 		}
 	}
@@ -114,7 +115,7 @@ func weigh(s *jsonschema.Schema) *cost {
 	}
 	if s.Format != nil {
 		c.weight += 4
-		if s.Format.Name == "regex" { // the library would ask patterns, which is done
+		if s.Format.Name == "regex" { // compile the pattern with our limits
 			c.weight += 2_000
 			s.Format = regexFormat
 		}
@@ -123,12 +124,12 @@ func weigh(s *jsonschema.Schema) *cost {
 }
 
 // chain returns the length of the longest chain of rules for one value, more than
-// maxChain when it has no end.
+// maxChain if it is a cycle.
 func (c *costs) chain(s *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if length, ok := known[s]; ok {
 		return length
 	}
-	known[s] = maxChain + 1 // what a chain that comes back here will find
+	known[s] = maxChain + 1 // seen by a cycle
 	longest := 0
 	for _, next := range c.of[s].here {
 		longest = max(longest, c.chain(next, known))
@@ -137,12 +138,12 @@ func (c *costs) chain(s *jsonschema.Schema, known map[*jsonschema.Schema]int) in
 	return known[s]
 }
 
-// total adds up the weights on all ways through the schema.
+// total returns the sum of the weights on all paths through a schema.
 func (c *costs) total(s *jsonschema.Schema, known map[*jsonschema.Schema]float64) float64 {
 	if sum, ok := known[s]; ok {
 		return sum
 	}
-	known[s] = math.Inf(1) // a way that comes back here is endless
+	known[s] = math.Inf(1) // seen by a cycle
 	item := c.of[s]
 	sum := item.weight
 	if item.unique {
@@ -159,7 +160,7 @@ func (c *costs) total(s *jsonschema.Schema, known map[*jsonschema.Schema]float64
 	return sum
 }
 
-// breadth is the size of a value without what is in it.
+// breadth returns the size of a value without its parts.
 func breadth(value any) float64 {
 	switch v := value.(type) {
 	case string:
@@ -179,7 +180,7 @@ func breadth(value any) float64 {
 	}
 }
 
-// size is the size of a value with all that is in it.
+// size returns the size of a value with its parts.
 func size(value any) float64 {
 	sum := breadth(value)
 	switch v := value.(type) {

@@ -10,19 +10,18 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// descent stands in for the keywords of one schema that lead into the parts of
-// a value. The library would collect an error for every part of a value of
-// millions; this goes through the parts in order and stops when there is enough
-// to report. It also gives propertyNames its right place: the library records
-// that place in memory that it overwrites.
+// descent replaces the keywords of one schema that apply to parts of a value. The library
+// collects an error for each part, which may be millions; descent visits the parts in
+// order and stops after MaxIssues. It also reports the right location for propertyNames,
+// which the library stores in memory that it overwrites.
 type descent struct {
 	properties map[string]*jsonschema.Schema
-	order      []string // the names of properties, sorted
+	order      []string // names of properties, sorted
 	patterns   []patternRule
-	additional *jsonschema.Schema // for all other properties; may be nil
+	additional *jsonschema.Schema // of all other properties; may be nil
 	prefix     []*jsonschema.Schema
-	rest       *jsonschema.Schema // for the items after the prefix; may be nil
-	names      *jsonschema.Schema // for the names themselves; may be nil
+	rest       *jsonschema.Schema // of the items after the prefix; may be nil
+	names      *jsonschema.Schema // of the property names; may be nil
 }
 
 type patternRule struct {
@@ -30,8 +29,7 @@ type patternRule struct {
 	schema  *jsonschema.Schema
 }
 
-// newDescent takes the keywords over from a compiled schema; nil when it has
-// none of them.
+// newDescent moves the keywords from a compiled schema to a descent; nil if it has none.
 func newDescent(s *jsonschema.Schema) *descent {
 	d := &descent{
 		properties: s.Properties,
@@ -61,8 +59,7 @@ func newDescent(s *jsonschema.Schema) *descent {
 	return d
 }
 
-// others returns the schema of a keyword that speaks of all other parts; nil when
-// it lets everything through.
+// others returns the schema of a keyword for all other parts; nil if it allows all.
 func others(keyword any) *jsonschema.Schema {
 	switch k := keyword.(type) {
 	case *jsonschema.Schema:
@@ -75,7 +72,7 @@ func others(keyword any) *jsonschema.Schema {
 	return nil
 }
 
-// schemas lists the schemas that parts of a value, or their names, may meet.
+// schemas returns all schemas for parts and property names.
 func (d *descent) schemas() []*jsonschema.Schema {
 	list := slices.Clone(d.prefix)
 	for _, name := range d.order {
@@ -92,11 +89,10 @@ func (d *descent) schemas() []*jsonschema.Schema {
 	return list
 }
 
-// visit is told of a part of a value and a schema that the part has to fit, and
-// says whether to go on.
+// visit is called with a part of a value and its schema; false stops the walk.
 type visit func(schema *jsonschema.Schema, part any, token string) bool
 
-// each goes through the parts of a value that the keywords speak of, in order.
+// each calls yield for each part of a value that has a schema, in order.
 func (d *descent) each(value any, yield visit) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -142,7 +138,7 @@ func (d *descent) members(object map[string]any, yield visit) {
 	}
 }
 
-// Validate is called by the library for each value that meets the schema.
+// Validate is called by the library for each value that is validated against the schema.
 func (d *descent) Validate(ctx *jsonschema.ValidatorContext, value any) {
 	object, isObject := value.(map[string]any)
 	found := 0

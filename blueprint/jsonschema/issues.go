@@ -14,13 +14,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxQuoted is how many bytes of a text of the schema a message repeats.
+// maxQuoted bounds a quoted text of the schema, in bytes.
 const maxQuoted = 60
 
-// MaxIssues is how many issues one check reports at most.
+// MaxIssues bounds the issues of a validation.
 const MaxIssues = 50
 
-// issuesOf flattens what the library found.
+// issuesOf converts an error of the library to issues.
 func issuesOf(failed *jsonschema.ValidationError, value any) []blueprint.Issue {
 	w := &issueWriter{value: value}
 	w.add(failed)
@@ -33,7 +33,7 @@ func issuesOf(failed *jsonschema.ValidationError, value any) []blueprint.Issue {
 	return w.issues[:min(len(w.issues), MaxIssues)]
 }
 
-// count is how many issues an error will make, at least.
+// count returns at least how many issues an error becomes.
 func count(err error) int {
 	failed, ok := err.(*jsonschema.ValidationError)
 	if !ok || len(failed.Causes) == 0 {
@@ -53,14 +53,14 @@ func count(err error) int {
 type issueWriter struct {
 	value  any
 	issues []blueprint.Issue
-	brief  bool // leaves out reasons: it writes one itself
+	brief  bool // without reasons, because it is part of one
 }
 
 func (w *issueWriter) issue(at []string, message string) {
 	w.issues = append(w.issues, blueprint.Issue{Path: w.path(at), Message: message})
 }
 
-// path turns the library's place into ours, where positions are numbers.
+// path converts a location of the library to a path, with numbers as indexes of arrays.
 func (w *issueWriter) path(at []string) []any {
 	path := make([]any, 0, len(at))
 	value := w.value
@@ -98,7 +98,7 @@ func (w *issueWriter) add(e *jsonschema.ValidationError) {
 		w.issue(at, w.noneOf(e.Causes))
 	case *kind.OneOf:
 		if len(k.Subschemas) > 1 {
-			w.issue(at, "fits more than one of the allowed forms")
+			w.issue(at, "fits more than one of the allowed schemas")
 		} else {
 			w.issue(at, w.noneOf(e.Causes))
 		}
@@ -115,21 +115,21 @@ func (w *issueWriter) dependent(at []string, given string, missing []string) {
 	}
 }
 
-// noneOf says why a value fits none of several forms. Where all of them only
-// name a type, so does the message; otherwise it explains the nearest one.
+// noneOf returns the message for a value that fits none of several schemas: the allowed
+// types if each schema fails by its type, else the reason of the nearest schema.
 func (w *issueWriter) noneOf(causes []*jsonschema.ValidationError) string {
 	var types []string
 	for _, cause := range causes {
 		k, ok := unwrapped(cause).ErrorKind.(*kind.Type)
 		if !ok || len(cause.InstanceLocation) != len(causes[0].InstanceLocation) {
-			return "fits none of the allowed forms" + w.reason(causes)
+			return "fits none of the allowed schemas" + w.reason(causes)
 		}
 		types = append(types, k.Want...)
 	}
 	return message(&kind.Type{Want: types})
 }
 
-// unwrapped skips references, which say nothing themselves.
+// unwrapped returns the cause of errors that are only references.
 func unwrapped(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	for len(e.Causes) == 1 {
 		if _, ok := e.ErrorKind.(*kind.Reference); !ok {
@@ -140,8 +140,8 @@ func unwrapped(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return e
 }
 
-// reason tells what the form that came nearest lacked: the one whose failures
-// lie deepest, and of those the one with the fewest.
+// reason returns an issue of the nearest schema in parentheses: the one whose issues are
+// deepest, then the one with the fewest.
 func (w *issueWriter) reason(causes []*jsonschema.ValidationError) string {
 	if w.brief {
 		return ""
@@ -189,7 +189,7 @@ func comparePaths(a, b []any) int {
 	})
 }
 
-// message says in plain words what one keyword asks for.
+// message returns the message for a violated keyword.
 func message(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -221,11 +221,11 @@ func message(k jsonschema.ErrorKind) string {
 	case *kind.UniqueItems:
 		return fmt.Sprintf("items %d and %d must differ", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Contains:
-		return "must hold an item of the form that the schema asks for"
+		return "must contain an item that fits the schema of contains"
 	case *kind.MinContains:
-		return fmt.Sprintf("must hold at least %d items of the form that the schema asks for", k.Want)
+		return fmt.Sprintf("must contain at least %d items that fit the schema of contains", k.Want)
 	case *kind.MaxContains:
-		return fmt.Sprintf("must hold at most %d items of the form that the schema names", k.Want)
+		return fmt.Sprintf("must contain at most %d items that fit the schema of contains", k.Want)
 	case *kind.Pattern:
 		return fmt.Sprintf("must match the pattern %s", blueprint.Shorten(k.Want, maxQuoted))
 	case *kind.Minimum:
@@ -239,7 +239,7 @@ func message(k jsonschema.ErrorKind) string {
 	case *kind.MultipleOf:
 		return "must be a multiple of " + number(k.Want)
 	case *kind.Not:
-		return "must not be of the form that the schema excludes"
+		return "must not fit the schema of not"
 	case *kind.FalseSchema, *kind.AdditionalProperties, *kind.AdditionalItems:
 		return "is not allowed"
 	default:
@@ -257,7 +257,7 @@ func counted(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// number writes a limit with as many digits as it needs.
+// number formats a limit with as many digits as necessary.
 func number(r *big.Rat) string {
 	if r.IsInt() {
 		return blueprint.Shorten(r.Num().String(), maxQuoted)
@@ -269,7 +269,7 @@ func number(r *big.Rat) string {
 	return blueprint.Shorten(r.FloatString(digits), maxQuoted)
 }
 
-// listed writes values of the schema as JSON, ten at most.
+// listed formats at most ten values of the schema as JSON.
 func listed(values []any) string {
 	var texts []string
 	for i, value := range values {

@@ -16,19 +16,19 @@ import (
 	"blueprintd/blueprint"
 )
 
-// What a schema may be.
+// Limits of a schema.
 const (
 	maxSchemaBytes  = 256 << 10
 	maxSchemaValues = 5_000
 	maxSchemaDepth  = 64
-	maxReferences   = 300     // different ones; the library copies its tables for some
+	maxReferences   = 300     // different ones, because the library copies tables for some
 	maxPattern      = 1_000   // characters
 	maxPrograms     = 100_000 // instructions of all patterns
 	maxDigits       = 1_000   // of a number, and of its exponent's value
 )
 
-// oversized reports whether a schema passes a limit that must hold before it is
-// compiled.
+// oversized returns an issue if a schema exceeds a limit that is checked before
+// compiling.
 func oversized(schema any) *blueprint.Issue {
 	r := ruler{references: map[string]bool{}}
 	if issue := r.measure(schema, nil); issue != nil {
@@ -81,9 +81,8 @@ func (r *ruler) measure(value any, path []any) *blueprint.Issue {
 	return nil
 }
 
-// countable returns "" for a number that can be compared exactly in little time.
-// The library turns numbers into fractions of whole numbers, and 1e1000000
-// into a million digits.
+// countable returns "" for a number that is cheap to compare exactly. The library
+// represents numbers as fractions, and 1e1000000 as a million digits.
 func countable(number json.Number) string {
 	mantissa, exponent, found := strings.Cut(strings.ToLower(string(number)), "e")
 	if found {
@@ -97,16 +96,16 @@ func countable(number json.Number) string {
 	return ""
 }
 
-// pattern is a regular expression that knows what matching costs.
+// pattern is a regular expression with the cost of matching.
 type pattern struct {
 	*regexp.Regexp
-	size int // instructions of its program: steps per character at worst
+	size int // instructions of its program, the maximum of steps per character
 }
 
-// patternError says what is wrong with a pattern, without showing it.
+// patternError is the problem of a pattern, without the pattern.
 type patternError string
 
-// Error returns the text.
+// Error implements error.
 func (e patternError) Error() string { return string(e) }
 
 const (
@@ -114,7 +113,7 @@ const (
 	errPatternSizes  = patternError("the patterns of the schema are too large together")
 )
 
-// parsePattern returns the program of a pattern.
+// parsePattern compiles a pattern to its program.
 func parsePattern(source string) (*syntax.Prog, error) {
 	if len(source) > maxPattern {
 		return nil, errPatternLength
@@ -154,7 +153,7 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 	return p.known[source], nil
 }
 
-// regexFormat checks values that have to be patterns themselves.
+// regexFormat validates values that must be patterns.
 var regexFormat = &jsonschema.Format{Name: "regex", Validate: func(value any) error {
 	if text, ok := value.(string); ok {
 		if _, err := parsePattern(text); err != nil {

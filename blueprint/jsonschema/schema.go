@@ -9,20 +9,17 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Schema is a compiled JSON Schema. It is immutable and may be used by any
-// number of goroutines.
+// Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.
 type Schema struct {
 	root *jsonschema.Schema
 	cost *costs
 }
 
-// location is the address under which a schema is compiled. It is never
-// fetched; references of the schema resolve against it.
+// location is the base URI of a schema. It is never fetched.
 const location = "schema:///root"
 
-// Compile reads a schema as blueprint.Decode gives it: an object, true or
-// false. What is wrong with it comes as a *blueprint.Error with
-// blueprint.CodeBadRequest, whose issues have paths inside the schema.
+// Compile compiles a plain JSON value: an object, true or false. Errors are
+// *blueprint.Error with CodeBadRequest and issues whose paths start at the schema.
 func Compile(schema any) (*Schema, error) {
 	if issue := oversized(schema); issue != nil {
 		return nil, refuse(*issue)
@@ -46,8 +43,8 @@ func Compile(schema any) (*Schema, error) {
 	return &Schema{root: root, cost: cost}, nil
 }
 
-// Validate says what is wrong with a value, nil when nothing is. Paths start at
-// the value. At most MaxIssues are reported.
+// Validate returns at most MaxIssues issues, nil for a valid value. Paths start at the
+// value.
 func (s *Schema) Validate(value any) []blueprint.Issue {
 	if issue := s.cost.check(s.root, value); issue != nil {
 		return []blueprint.Issue{*issue}
@@ -63,15 +60,15 @@ func (s *Schema) Validate(value any) []blueprint.Issue {
 	return issuesOf(failed, value)
 }
 
-// noLoader refuses whatever is not part of the schema.
+// noLoader refuses references out of the schema.
 type noLoader struct{}
 
-var errOutside = errors.New("only places in this schema can be referred to")
+var errOutside = errors.New("references must stay within the schema")
 
-// Load refuses.
+// Load returns errOutside.
 func (noLoader) Load(string) (any, error) { return nil, errOutside }
 
-// refuse makes the error of a schema that cannot be used.
+// refuse returns the error for an invalid schema. The message has the first five issues.
 func refuse(issues ...blueprint.Issue) error {
 	message := "the schema is not valid"
 	for i, issue := range issues {
@@ -95,7 +92,7 @@ func refuse(issues ...blueprint.Issue) error {
 	return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: message, Issues: issues}
 }
 
-// compileIssues tells in plain words why the library refused a schema.
+// compileIssues converts an error of the library for an invalid schema to issues.
 func compileIssues(err error, schema any) []blueprint.Issue {
 	var (
 		invalid *jsonschema.SchemaValidationError
@@ -113,11 +110,11 @@ func compileIssues(err error, schema any) []blueprint.Issue {
 	case errors.As(err, &outside):
 		message = fmt.Sprintf("refers to %q: %v", outside.URL, errOutside)
 	case errors.As(err, &draft):
-		message = fmt.Sprintf("$schema %q is not known", draft.URL)
+		message = fmt.Sprintf("unknown $schema %q", draft.URL)
 	case errors.As(err, &pattern):
 		message = fmt.Sprintf("the pattern %q is not valid: %v", blueprint.Shorten(pattern.Regex, maxQuoted), pattern.Err)
 	case errors.As(err, &pointer), errors.As(err, &anchor):
-		message = "a $ref leads nowhere: " + err.Error()
+		message = "a $ref has no target: " + err.Error()
 	default:
 		message = err.Error()
 	}

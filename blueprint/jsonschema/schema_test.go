@@ -29,7 +29,7 @@ func compile(t testing.TB, text string) *Schema {
 	return schema
 }
 
-// lines writes issues as "path: message", one a line.
+// lines formats issues as "path: message" lines.
 func lines(issues []blueprint.Issue) string {
 	var out []string
 	for _, issue := range issues {
@@ -74,25 +74,25 @@ func TestValidate(t *testing.T) {
 		{"counts", `{"minItems":2,"maxItems":1}`, `[]`, "must have at least 2 items"},
 		{"properties", `{"minProperties":1,"maxProperties":1}`, `{"a":1,"b":1}`, "must have at most 1 property"},
 		{"unique", `{"uniqueItems":true}`, `[1,2,1.0]`, "items 0 and 2 must differ"},
-		{"contains", `{"contains":{"type":"string"},"minContains":2}`, `["a",1]`, "must hold at least 2 items of the form that the schema asks for"},
+		{"contains", `{"contains":{"type":"string"},"minContains":2}`, `["a",1]`, "must contain at least 2 items that fit the schema of contains"},
 		{"any of types", `{"anyOf":[{"type":"string"},{"type":"number"}]}`, `null`, "must be a string or a number"},
-		{"any of forms", `{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}}}]}`, `{"a":1}`, "fits none of the allowed forms (a: must be a string)"},
-		{"one of", `{"oneOf":[{"type":"number"},{"type":"integer"}]}`, `1`, "fits more than one of the allowed forms"},
+		{"any of forms", `{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}}}]}`, `{"a":1}`, "fits none of the allowed schemas (a: must be a string)"},
+		{"one of", `{"oneOf":[{"type":"number"},{"type":"integer"}]}`, `1`, "fits more than one of the allowed schemas"},
 		{"all of", `{"allOf":[{"minimum":5},{"multipleOf":2}]}`, `3`, "must be a multiple of 2\nmust be at least 5"},
-		{"not", `{"not":{"type":"string"}}`, `"x"`, "must not be of the form that the schema excludes"},
+		{"not", `{"not":{"type":"string"}}`, `"x"`, "must not fit the schema of not"},
 		{"if then", `{"if":{"properties":{"k":{"const":1}}},"then":{"required":["a"]},"else":{"required":["b"]}}`, `{"k":1}`, "a: required"},
 		{"reference", `{"$defs":{"n":{"type":"number"}},"properties":{"a":{"$ref":"#/$defs/n"}}}`, `{"a":"x"}`, "a: must be a number"},
 		{"anchor", `{"$defs":{"n":{"$anchor":"num","type":"number"}},"items":{"$ref":"#num"}}`, `["x"]`, "[0]: must be a number"},
 		{"own id", `{"$id":"https://example.com/a","$defs":{"n":{"$id":"b","type":"number"}},"items":{"$ref":"b"}}`, `["x"]`, "[0]: must be a number"},
 		{"recursive", `{"properties":{"next":{"$ref":"#"},"n":{"type":"number"}}}`, `{"next":{"next":{"n":"x"}}}`, "next.next.n: must be a number"},
-		{"built-in meta-schema", `{"$ref":"http://json-schema.org/draft-07/schema#"}`, `{"type":1}`, `type: fits none of the allowed forms (type: must be one of "array", "boolean", "integer", "null", "number", "object", "string")`},
+		{"built-in meta-schema", `{"$ref":"http://json-schema.org/draft-07/schema#"}`, `{"type":1}`, `type: fits none of the allowed schemas (type: must be one of "array", "boolean", "integer", "null", "number", "object", "string")`},
 		{"unevaluated", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "b: is not allowed"},
 		{"unevaluated, deep", `{"anyOf":[{"patternProperties":{"^a":true}},{"additionalProperties":true}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, ""},
 		{"unevaluated items", `{"prefixItems":[true],"contains":{"type":"string"},"unevaluatedItems":false}`, `[1,"a",2]`, "[2]: is not allowed"},
 		{"format", `{"properties":{"m":{"format":"email"},"d":{"format":"date"},"u":{"format":"uuid"},"x":{"format":"made-up"}}}`, `{"m":"a","d":"x","u":"1","x":"y"}`, "d: must be a date such as 2026-01-31\nm: must be an email address\nu: must be a UUID"},
 		{"format of another type", `{"format":"email"}`, `1`, ""},
 		{"pattern", `{"pattern":"^[a-z]+$"}`, `"A"`, "must match the pattern ^[a-z]+$"},
-		{"a number too long to compare", `{"items":{"minimum":1}}`, `[1,1e999999999]`, "[1]: is a number with too large an exponent"},
+		{"a number with a large exponent", `{"items":{"minimum":1}}`, `[1,1e999999999]`, "[1]: is a number with too large an exponent"},
 		{"a number of many digits", `{}`, `{"b":` + strings.Repeat("9", 2000) + `}`, "b: is a number with too many digits"},
 		{"annotations only", `{"contentEncoding":"base64","contentMediaType":"application/json","title":"x","default":1,"examples":[2],"x-own":3}`, `"?"`, ""},
 	}
@@ -121,22 +121,22 @@ func TestCompileRefuses(t *testing.T) {
 	tests := []struct{ name, schema, want string }{
 		{"not a schema", `1`, "must be true or false or an object"},
 		{"null", `null`, "must be true or false or an object"},
-		{"wrong type", `{"type":"text"}`, "type: fits none of the allowed forms"},
-		{"wrong place", `{"properties":{"a":{"minimum":"1"}}}`, "properties.a.minimum: must be a number"},
-		{"remote", `{"$ref":"https://example.com/schema.json"}`, `refers to "https://example.com/schema.json": only places in this schema can be referred to`},
+		{"wrong type", `{"type":"text"}`, "type: fits none of the allowed schemas"},
+		{"wrong keyword value", `{"properties":{"a":{"minimum":"1"}}}`, "properties.a.minimum: must be a number"},
+		{"remote", `{"$ref":"https://example.com/schema.json"}`, `refers to "https://example.com/schema.json": references must stay within the schema`},
 		{"file", `{"$ref":"file:///etc/passwd"}`, `refers to "file:///etc/passwd"`},
-		{"relative file", `{"$ref":"other.json"}`, `only places in this schema can be referred to`},
+		{"relative file", `{"$ref":"other.json"}`, `references must stay within the schema`},
 		{"id does not open a file", `{"$id":"file:///etc/","$ref":"passwd"}`, `refers to "file:///etc/passwd"`},
 		{"own meta-schema", `{"$schema":"https://example.com/meta"}`, `refers to "https://example.com/meta"`},
-		{"meta-schema of itself", `{"$schema":"schema:///root"}`, "is not known"},
-		{"nowhere", `{"$ref":"#/$defs/none"}`, "a $ref leads nowhere"},
-		{"no anchor", `{"$ref":"#none"}`, "a $ref leads nowhere"},
+		{"meta-schema of itself", `{"$schema":"schema:///root"}`, "unknown $schema"},
+		{"missing target", `{"$ref":"#/$defs/none"}`, "a $ref has no target"},
+		{"no anchor", `{"$ref":"#none"}`, "a $ref has no target"},
 		{"pattern", `{"pattern":"(?=a)"}`, "pattern: must be a regular expression (RE2): invalid or unsupported Perl syntax"},
 		{"pattern of names", `{"patternProperties":{"(":true}}`, "(: is not an allowed name"},
 		{"long pattern", `{"pattern":"` + strings.Repeat("a", 1001) + `"}`, "it has more than 1000 characters"},
-		{"self", `{"$ref":"#"}`, "a $ref leads back to itself"},
-		{"circle", `{"$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"$ref":"#/$defs/a"}},"items":{"$ref":"#/$defs/a"}}`, "a $ref leads back to itself"},
-		{"chain", chain, "too many rules follow one another"},
+		{"self", `{"$ref":"#"}`, "a $ref refers to itself"},
+		{"circle", `{"$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"$ref":"#/$defs/a"}},"items":{"$ref":"#/$defs/a"}}`, "a $ref refers to itself"},
+		{"chain", chain, "too many rules are nested"},
 		{"deep", deep, "at most 64 levels"},
 		{"large", `{"enum":["` + strings.Repeat("a", 256<<10) + `"]}`, "at most 262144 bytes"},
 		{"many", `{"enum":[0` + strings.Repeat(",0", 5_000) + `]}`, "at most 5000 values"},
@@ -170,7 +170,7 @@ func TestCompileRefusesGoValues(t *testing.T) {
 	if _, err := Compile(map[string]any{"default": make(chan int)}); err == nil {
 		t.Error("a channel was accepted")
 	}
-	if got := lines(compile(t, `{}`).Validate(map[string]any{"a": struct{}{}})); got != "a: is no JSON value" {
+	if got := lines(compile(t, `{}`).Validate(map[string]any{"a": struct{}{}})); got != "a: is not a JSON value" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -192,7 +192,7 @@ func TestIssuesAreCapped(t *testing.T) {
 }
 
 // A message must never show the value, which may be a secret.
-func TestMessagesKeepValuesToThemselves(t *testing.T) {
+func TestMessagesShowNoValues(t *testing.T) {
 	const secret = "s3cr3t-value"
 	for _, schema := range []string{
 		`{"format":"email"}`, `{"pattern":"^x$"}`, `{"enum":["a"]}`, `{"const":1}`, `{"type":"number"}`, `{"maxLength":1}`,

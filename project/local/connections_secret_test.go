@@ -93,8 +93,8 @@ func TestSeedsAreShownWithoutSecrets(t *testing.T) {
 	const crm = "connections:\n  - {name: crm, type: http, config: {auth: {type: bearer, token: hunter22}, hosts: [127.0.0.1]}}\n"
 	for _, c := range []struct{ from, to, want string }{
 		{"token:", "tokn:", "tokn: ********"},
-		{"token: hunter22", "token: *hunter22", "an alias, a word behind *, has no anchor above"},
-		{"token: hunter22", "token: !hunter22 x", "a tag, a word behind !, is not supported"},
+		{"token: hunter22", "token: *hunter22", "this alias (*name) has no anchor"},
+		{"token: hunter22", "token: !hunter22 x", "this tag (!name) is not supported"},
 		{"token: hunter22", "token: *hunter22 x", ""},
 		{"token: hunter22", "token: [hunter22", ""},
 		{"bearer, token: hunter22", "hunter22", "must be one of"},

@@ -30,7 +30,7 @@ func TestEmailRules(t *testing.T) {
 		"ada@example.org": "", "admin@localhost": "", "é@é": "", "ada": "no", "@x": "no", "ada@": "no", "a b@x": "no", "<a@x>": "no", "a@x\n": "no", "a\u0085b@x": "no", "a\u009b2Jb@x": "no", "a\u202eb@x": "no", "a\u2066b@x": "no", "a\u200bb@x": "no", "a\u00a0b@x": "no", "a\u2028b@x": "no", "a\xffb@x": "no", "日本@例え.jp": "", strings.Repeat("x", 320) + "@x": "no",
 	} {
 		if want != "" {
-			want = "is no email address; write ada@example.org"
+			want = "must be an email address such as ada@example.org"
 		}
 		checkField(t, blueprint.CheckEmail(email), "email", want)
 	}

@@ -133,7 +133,7 @@ for (const [preset, { secret: make, body, header, id, timed, sign, accepts }] of
       assert.equal(rotated.secret, next);
       const ahead = Date.parse(rotated.previousSecretUntil) - Date.now();
       assert.ok(ahead > 59 * 60_000 && ahead <= 60 * 60_000, rotated.previousSecretUntil);
-      for (const [name, one, reason] of [['new', next, 'the signature is right'], ['old', secret, 'the signature is right (previous secret)']]) {
+      for (const [name, one, reason] of [['new', next, 'the signature is valid'], ['old', secret, 'the signature is valid (previous secret)']]) {
         const text = fresh(name);
         assert.equal((await deliver(url, text, await sign(one, text, Date.now()))).status, 202, name);
         assert.equal((await last()).reason, reason);

@@ -197,7 +197,7 @@ describe('filters', () => {
 test('both signing secrets are good while they are exchanged', async () => {
   const at = await listening();
   await client.blueprintTriggers.rotateSecret.mutate({ triggerId: at.triggerId, secret: 'the next one' });
-  for (const [one, reason] of [[secret, 'the signature is right (previous secret)'], ['the next one', 'the signature is right']]) {
+  for (const [one, reason] of [[secret, 'the signature is valid (previous secret)'], ['the next one', 'the signature is valid']]) {
     const body = JSON.stringify(mention());
     assert.equal((await deliver(at.url, body, slackHeaders(one, body))).status, 200);
     assert.equal((await last(at)).reason, reason);

@@ -40,7 +40,7 @@ func TestBadFiles(t *testing.T) {
 			{"deep.blueprint.yaml", strings.Repeat("[", 100_000), "nested deeper than 128 levels", 1},
 			{"alias.blueprint.yaml", "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + strings.Repeat("- *a\n", 2), "", 1},
 			{"laughs.blueprint.yaml", laughs(), "aliases add more than", 1},
-			{"itself.blueprint.yaml", "title: &t [*t]\n", `an alias, a word behind *, has no anchor above`, 1},
+			{"itself.blueprint.yaml", "title: &t [*t]\n", `this alias (*name) has no anchor`, 1},
 			{"list.blueprint.yaml", "- a\n", "a blueprint file is an object", 1},
 			{"title.blueprint.yaml", "title: 5\nblueprint_map: {nodes: []}\n", "title: must be a string", 1},
 			{"many.blueprint.json", `{"title":"t","blueprint_map":{"nodes":[` + strings.Repeat(`1,`, 100_000) + `1]}}`, "must hold at most 10000 nodes", 1},

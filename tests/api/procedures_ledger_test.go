@@ -104,7 +104,7 @@ func TestRedeliverProcedure(t *testing.T) {
 	servertest.Shape(t, "its run", at(ada.Log(t, at(answer, "executionId").(string)), "outputSummary.output"), "2")
 	newest := at(ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 1}), "firings").([]any)[0]
 	servertest.Shape(t, "its row", newest, fmt.Sprintf(`{"id": %q, "triggerId": %q, "source": "redelivery", "key": %q, "dueAt": null, "receivedAt": "2030-05-01T12:05:00.000Z", "decision": "started",
-		"reason": "firing %s again: the signature is right", "executionId": %q}`, at(answer, "firingId"), trigger, at(answer, "firingId"), id(0), at(answer, "executionId")))
+		"reason": "firing %s again: the signature is valid", "executionId": %q}`, at(answer, "firingId"), trigger, at(answer, "firingId"), id(0), at(answer, "executionId")))
 
 	if message := ada.Refused(t, blueprint.CodeBadRequest, redeliver, object{"firingId": id(3)}); !strings.Contains(message, "does not match") {
 		t.Errorf("refused with %q", message)
@@ -169,7 +169,7 @@ func TestExplainProcedure(t *testing.T) {
 	servertest.Shape(t, "the header", at(delivery, "headers").(object)["x-seen"], `"seen"`)
 	delete(delivery, "headers")
 	servertest.Shape(t, "what was started", first, fmt.Sprintf(`{
-		"firing": {"id": %q, "triggerId": %q, "source": "webhook", "key": "one", "dueAt": null, "receivedAt": %q, "decision": "started", "reason": "the signature is right", "executionId": "<execution>"},
+		"firing": {"id": %q, "triggerId": %q, "source": "webhook", "key": "one", "dueAt": null, "receivedAt": %q, "decision": "started", "reason": "the signature is valid", "executionId": "<execution>"},
 		"summary": "A delivery with the id one started %s, which completed.", "details": "<any>", "facts": {},
 		"delivery": {"from": "<text>", "size": 7, "kept": true, "body": "{\"n\":1}", "bodyTruncated": false},
 		"run": {"executionId": "<execution>", "status": "completed"},

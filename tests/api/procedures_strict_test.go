@@ -211,14 +211,14 @@ func TestEventTriggerWithoutEvent(t *testing.T) {
 		return reasons
 	}
 	ada.OK(t, "blueprint.execute", object{"id": other})
-	servertest.Shape(t, "heard", heard(), `["heard execution.completed", "heard blueprint.created"]`)
+	servertest.Shape(t, "heard", heard(), `["received event execution.completed", "received event blueprint.created"]`)
 	narrow := ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"event": "custom.x"}})
 	servertest.Shape(t, "narrowed", at(narrow, "config"), `{"event": "custom.x"}`)
 	ada.OK(t, "blueprint.execute", object{"id": other})
-	servertest.Shape(t, "heard when narrowed", heard(), `["heard custom.x", "heard execution.completed", "heard blueprint.created"]`)
+	servertest.Shape(t, "heard when narrowed", heard(), `["received event custom.x", "received event execution.completed", "received event blueprint.created"]`)
 	ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"event": nil}})
 	ada.Blueprint(t, "A third", node("a", "merge", object{}))
-	servertest.Shape(t, "heard when widened", heard(), `["heard blueprint.created", "heard custom.x", "heard execution.completed", "heard blueprint.created"]`)
+	servertest.Shape(t, "heard when widened", heard(), `["received event blueprint.created", "received event custom.x", "received event execution.completed", "received event blueprint.created"]`)
 }
 
 // An email trigger says when no mail can come; with a listener it says nothing.

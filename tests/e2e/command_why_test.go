@@ -55,11 +55,11 @@ func TestWhyBesideAServer(t *testing.T) {
 	said := why()
 	p.Stop()
 	for _, text := range []string{said, why(), why("--at", time.Now().UTC().Format(time.RFC3339Nano)), why("--json")} {
-		if !containsAll(text, "It is active", "which failed: expression", "was refused, and nothing ran: X-Webhook-Signature does not match", "the signature is right") {
+		if !containsAll(text, "It is active", "which failed: expression", "was refused, and nothing ran: X-Webhook-Signature does not match", "the signature is valid") {
 			t.Errorf("%s", text)
 		}
 	}
-	if !containsAll(said, "In the last 24 hours the ledger recorded 3 rows:", "2 started", "1 refused: X-Webhook-Signature does not match", "Next: the sender signs with another secret, or the body was changed on its way", "Note: the signature is right") {
+	if !containsAll(said, "In the last 24 hours the ledger recorded 3 rows:", "2 started", "1 refused: X-Webhook-Signature does not match", "Next: the sender signs with another secret, or the body was changed on its way", "Note: the signature is valid") {
 		t.Errorf("%s", said)
 	}
 	if text := why("--at", "2001-01-01 12:00"); !containsAll(text, "did not exist yet", "Nothing arrived") {

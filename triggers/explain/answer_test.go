@@ -112,15 +112,15 @@ func TestWhyAt(t *testing.T) {
 			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.NewReason(blueprint.ReasonOnTime))}
 		},
 			[]string{"A tick is due at 2026-03-02 09:00 CET (08:00 UTC)", "The tick of 2026-03-02 09:00 CET (08:00 UTC) started exec_1_a, which completed."}, "no row"},
-		{"coalesced", "2026-03-02 07:00", func(q *Question) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"the one of 2026-03-02T09:00:00.000Z stands in"}, "no row"},
-		{"of another lot", "2026-03-02 04:00", func(q *Question) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"The ledger has no row for it"}, "stands in"},
+		{"coalesced", "2026-03-02 07:00", func(q *Question) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"the tick of 2026-03-02T09:00:00.000Z runs instead"}, "no row"},
+		{"of another lot", "2026-03-02 04:00", func(q *Question) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"The ledger has no row for it"}, "runs instead"},
 		{"skipped", tick, func(q *Question) {
 			q.Rows = []blueprint.LedgerRow{tickRow(1, "skipped", blueprint.NewReason(blueprint.ReasonMissed, "count", 1, "first", "2026-03-02T08:00:00.000Z", "last", "2026-03-02T08:00:00.000Z"))}
 		}, []string{`The tick of 2026-03-02T08:00:00.000Z was missed; catchUp is "none".`}, "no row"},
 		{"refused", tick, func(q *Question) {
 			q.Rows = []blueprint.LedgerRow{tickRow(1, "refused", blueprint.MessageReason(blueprint.ReasonMessage, "no nodes"))}
 		}, []string{"refused, and nothing ran: no nodes.", `redeliver {firingId: "F"} runs this tick`}, ""},
-		{"no row", tick, nil, []string{"The ledger has no row for it", "--keep-firings"}, "stands in"},
+		{"no row", tick, nil, []string{"The ledger has no row for it", "--keep-firings"}, "runs instead"},
 		{"not due", "2026-03-02T08:30:10Z", nil, []string{"No tick is due at 2026-03-02 09:30 CET (08:30 UTC)", "The one before was due 2026-03-02 09:00 CET", "The one after is due 2026-03-02 10:00 CET"}, "no row"},
 		{"not due, in a lot", "2026-03-02T07:30:00Z", func(q *Question) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"No tick is due"}, "all the same"},
 		{"due by an older schedule", tick, func(q *Question) {

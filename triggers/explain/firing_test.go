@@ -178,7 +178,7 @@ func TestExplainWords(t *testing.T) {
 		{firing: blueprint.Firing{Source: "email", Key: "m", Decision: "duplicate"}, status: "completed",
 			summary: "A mail with the id m came again and started nothing: its key had started exec_1_a, which completed.", next: "nothing"},
 		{firing: blueprint.Firing{Source: "schedule", Decision: "coalesced", Why: blueprint.NewReason(blueprint.ReasonCoalesced, "count", 3, "first", "a", "last", "b", "tick", "c")},
-			summary: "3 ticks from a to b were missed; the one of c stands in.", next: "nothing"},
+			summary: "3 ticks from a to b were missed; the tick of c runs instead.", next: "nothing"},
 		{firing: blueprint.Firing{Source: "schedule", Decision: "skipped", Why: blueprint.NewReason(blueprint.ReasonMissed, "count", 1, "first", "a", "last", "a")}, summary: `The tick of a was missed; catchUp is "none".`, next: "catchUp"},
 		{firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.MessageReason(blueprint.ReasonMessage, "another channel")}, summary: "A message from Slack was left out: another channel.", next: "judges it again"},
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive)}, summary: "A firing by hand was refused, and nothing ran: the trigger is not active.", next: "fire it again"},
@@ -275,7 +275,7 @@ func TestExplainNext(t *testing.T) {
 		{name: "it stands behind one that is paused", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("paused"), Trigger: blueprint.Trigger{Config: limit}},
 			summary: "A delivery started exec_1_a, which waits for its turn.", next: "answer exec_0_o (execution.resume) or cancel it"},
 		{name: "it stands behind one that runs", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("running"), Trigger: blueprint.Trigger{Config: limit}}, next: "wait until exec_0_o has ended"},
-		{name: "the brake", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonMany, "count", 7).WithInner(blueprint.MessageReason(blueprint.ReasonMessage, "x"))}}, summary: "7 more deliveries started nothing", next: "see the rows before it"},
+		{name: "the brake", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonMany, "count", 7).WithInner(blueprint.MessageReason(blueprint.ReasonMessage, "x"))}}, summary: "7 more deliveries started no run", next: "see the rows before it"},
 	} {
 		c.story.Firing.ID, c.story.Trigger.ID, c.story.Trigger.IsActive = "F", "T", c.active
 		if c.story.Firing.Key == "" {

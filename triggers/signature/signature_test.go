@@ -58,7 +58,7 @@ func TestVerify(t *testing.T) {
 		name    string
 		schemes []*Scheme
 		headers []string
-		want    string // a part of the reason; "" when the signature is right
+		want    string // a part of the reason; "" when the signature is valid
 	}{
 		{"hex", Usual, []string{"X-Webhook-Signature", hexSum(testSecret, testBody)}, ""},
 		{"hex with its prefix", Usual, []string{"X-Signature", "sha256=" + hexSum(testSecret, testBody)}, ""},
